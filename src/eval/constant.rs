@@ -1,0 +1,71 @@
+//! Constants without their bulk: an input-independent tensor as a formula over its index.
+
+use std::sync::Arc;
+
+use ordered_float::OrderedFloat;
+use smallvec::SmallVec;
+
+use crate::ir::{TensorType, flat_index};
+
+/// `offset + Σ coefficients[d] * index[d]`, with integer coefficients.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Affine {
+    pub offset: i64,
+    pub coefficients: SmallVec<[i64; 4]>,
+}
+
+impl Affine {
+    pub fn at(&self, index: &[usize]) -> i64 {
+        self.coefficients.iter().zip(index).fold(self.offset, |sum, (c, &i)| sum + c * i as i64)
+    }
+}
+
+/// The elements of an input-independent tensor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    /// Every element is the same.
+    Uniform(OrderedFloat<f64>),
+    /// Integer positions: what `arange` and arithmetic on it give.
+    Affine(Affine),
+    /// A bool tensor that holds where every formula is at most 0: comparisons of positions, such as causal masks.
+    /// Sorted and without repeats.
+    Polyhedron(Vec<Affine>),
+    /// Everything else, if it is small: elements in row-major order.
+    Dense(Arc<[OrderedFloat<f64>]>),
+}
+
+impl Constant {
+    /// Element `index` of the constant, whose type is `ty`.
+    pub fn at(&self, ty: &TensorType, index: &[usize]) -> f64 {
+        match self {
+            Constant::Uniform(v) => v.0,
+            Constant::Affine(a) => a.at(index) as f64,
+            Constant::Polyhedron(all) => f64::from(u8::from(all.iter().all(|a| a.at(index) <= 0))),
+            Constant::Dense(data) => data[flat_index(&ty.shape, index)].0,
+        }
+    }
+
+    /// The value that all elements have.
+    pub fn uniform(&self) -> Option<f64> {
+        match self {
+            Constant::Uniform(v) => Some(v.0),
+            _ => None,
+        }
+    }
+
+    /// Whether this bool tensor of type `ty` is true exactly where the last index is at most the one before it.
+    pub fn is_causal_mask(&self, ty: &TensorType) -> bool {
+        let rank = ty.rank();
+        let Constant::Polyhedron(all) = self else { return false };
+        let [a] = all.as_slice() else { return false };
+        rank >= 2
+            && a.offset == 0
+            && a.coefficients.iter().enumerate().all(|(d, &c)| {
+                c == match d {
+                    _ if d == rank - 1 => 1,
+                    _ if d == rank - 2 => -1,
+                    _ => 0,
+                }
+            })
+    }
+}

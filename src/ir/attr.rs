@@ -1,0 +1,114 @@
+//! Attribute values: the compile-time arguments of an operator.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ordered_float::OrderedFloat;
+use smallvec::SmallVec;
+
+use super::{DType, Shape};
+
+/// A list of integers in an attribute: dims, sizes, permutations.
+pub type Ints = SmallVec<[i64; 4]>;
+
+/// The value of one attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AttrValue {
+    /// An optional attribute that is not given.
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(OrderedFloat<f64>),
+    Str(Arc<str>),
+    DType(DType),
+    Ints(Ints),
+}
+
+/// The attributes of one operator, in the order in which its definition lists them.
+pub type Attrs = SmallVec<[AttrValue; 2]>;
+
+impl AttrValue {
+    pub fn float(value: f64) -> Self {
+        AttrValue::Float(OrderedFloat(value))
+    }
+
+    pub fn str(value: &str) -> Self {
+        AttrValue::Str(value.into())
+    }
+
+    pub fn shape(shape: &[usize]) -> Self {
+        AttrValue::Ints(shape.iter().map(|&d| d as i64).collect())
+    }
+
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            AttrValue::Int(v) => Some(*v),
+            _ => None,
+        }
+    }
+
+    /// A float, or an integer taken as one.
+    pub fn as_float(&self) -> Option<f64> {
+        match self {
+            AttrValue::Float(v) => Some(v.0),
+            AttrValue::Int(v) => Some(*v as f64),
+            _ => None,
+        }
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            AttrValue::Bool(v) => Some(*v),
+            _ => None,
+        }
+    }
+
+    pub fn as_dtype(&self) -> Option<DType> {
+        match self {
+            AttrValue::DType(v) => Some(*v),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            AttrValue::Str(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    pub fn as_ints(&self) -> Option<&[i64]> {
+        match self {
+            AttrValue::Ints(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// A list of non-negative integers as sizes.
+    pub fn as_shape(&self) -> Option<Shape> {
+        self.as_ints()?.iter().map(|&d| usize::try_from(d).ok()).collect()
+    }
+}
+
+impl fmt::Display for AttrValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttrValue::None => f.write_str("none"),
+            AttrValue::Bool(v) => write!(f, "{v}"),
+            AttrValue::Int(v) => write!(f, "{v}"),
+            // `{:?}` keeps a decimal point or an exponent, so that a float never reads back as an integer.
+            AttrValue::Float(v) if v.0.is_nan() => f.write_str("nan"),
+            AttrValue::Float(v) if v.0.is_infinite() => f.write_str(if v.0 > 0.0 { "inf" } else { "-inf" }),
+            AttrValue::Float(v) => write!(f, "{:?}", v.0),
+            AttrValue::Str(v) => write!(f, "{v:?}"),
+            AttrValue::DType(v) => write!(f, "{v}"),
+            AttrValue::Ints(v) => {
+                f.write_str("[")?;
+                for (i, d) in v.iter().enumerate() {
+                    write!(f, "{}{d}", if i == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}

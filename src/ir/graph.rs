@@ -1,0 +1,271 @@
+//! The operator graph: a petgraph `DiGraph` whose nodes are operators and whose edges are uses.
+
+use std::sync::Arc;
+
+use miette::Diagnostic;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
+use petgraph::{Direction, algo};
+use smallvec::SmallVec;
+use thiserror::Error;
+
+use super::{Attrs, MathConfig, Origin, TensorType};
+use crate::ops::{Call, Op, OpDef, TypeError};
+
+/// A node of a [`Graph`].
+pub type NodeId = NodeIndex<u32>;
+
+/// One output of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value {
+    pub node: NodeId,
+    pub slot: u32,
+}
+
+impl Value {
+    pub fn new(node: NodeId, slot: u32) -> Self {
+        Value { node, slot }
+    }
+}
+
+impl From<NodeId> for Value {
+    /// The first (usually the only) output of a node.
+    fn from(node: NodeId) -> Self {
+        Value { node, slot: 0 }
+    }
+}
+
+/// What a graph input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// Given at every call: token ids, images.
+    User,
+    /// A trained weight.
+    Parameter,
+    /// Model state that is not trained.
+    Buffer,
+}
+
+/// A tensor whose elements are written in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Literal {
+    /// Elements in row-major order.
+    pub data: Arc<[f64]>,
+}
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    Input { role: Role },
+    Literal(Literal),
+    Op { op: Op, attrs: Attrs },
+}
+
+/// One node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The name in the input file, unique within a graph.
+    pub name: Arc<str>,
+    pub kind: NodeKind,
+    /// One type per output slot.
+    pub types: SmallVec<[TensorType; 1]>,
+    pub origin: Origin,
+}
+
+/// A use of a value: which output of the source feeds which operand of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Use {
+    slot: u32,
+    operand: u32,
+}
+
+/// A result of the graph, with the name a caller knows it by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    pub name: Arc<str>,
+    pub value: Value,
+}
+
+/// An operator graph with concrete types.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// What reports call this graph; usually the file it came from.
+    pub name: String,
+    pub config: MathConfig,
+    dag: DiGraph<Node, Use>,
+    inputs: Vec<NodeId>,
+    outputs: Vec<Output>,
+}
+
+/// What can be wrong with a graph under construction.
+#[derive(Debug, Clone, PartialEq, Error, Diagnostic)]
+pub enum GraphError {
+    #[error("`{node}`: {source}")]
+    #[diagnostic(code(ir::type_error))]
+    Type {
+        node: String,
+        #[source]
+        source: TypeError,
+    },
+    #[error("`{node}` uses output {slot} of `{source_node}`, which has {count}")]
+    #[diagnostic(code(ir::no_such_output))]
+    NoSuchOutput { node: String, source_node: String, slot: u32, count: usize },
+    #[error("`{node}` holds {found} elements, its type {ty} wants {}", ty.numel())]
+    #[diagnostic(code(ir::literal_size))]
+    LiteralSize { node: String, ty: TensorType, found: usize },
+}
+
+impl Graph {
+    pub fn new(name: impl Into<String>) -> Self {
+        Graph { name: name.into(), ..Graph::default() }
+    }
+
+    /// Adds an input. Inputs keep the order in which they are added.
+    pub fn add_input(&mut self, name: &str, role: Role, ty: TensorType, origin: Origin) -> NodeId {
+        let types = SmallVec::from_elem(ty, 1);
+        let node = self.dag.add_node(Node { name: name.into(), kind: NodeKind::Input { role }, types, origin });
+        self.inputs.push(node);
+        node
+    }
+
+    /// Adds a tensor whose elements are known, in row-major order.
+    pub fn add_literal(
+        &mut self,
+        name: &str,
+        ty: TensorType,
+        data: impl Into<Arc<[f64]>>,
+        origin: Origin,
+    ) -> Result<NodeId, GraphError> {
+        let data = data.into();
+        if data.len() != ty.numel() {
+            return Err(GraphError::LiteralSize { node: name.to_owned(), ty, found: data.len() });
+        }
+        let kind = NodeKind::Literal(Literal { data });
+        Ok(self.dag.add_node(Node { name: name.into(), kind, types: SmallVec::from_elem(ty, 1), origin }))
+    }
+
+    /// Adds an operator of the op table; its output types are inferred.
+    pub fn add_op(
+        &mut self,
+        name: &str,
+        op: &'static OpDef,
+        attrs: Attrs,
+        operands: &[Value],
+        origin: Origin,
+    ) -> Result<NodeId, GraphError> {
+        let types = {
+            let operand_types = self.operand_types(name, operands)?;
+            let call = Call { op, attrs: &attrs, operands: &operand_types };
+            call.infer().map_err(|source| GraphError::Type { node: name.to_owned(), source })?
+        };
+        Ok(self.attach(name, Op::Table(op), attrs, operands, types, origin))
+    }
+
+    /// Adds an operator that is not in the op table, with the output types that its file states.
+    pub fn add_custom(
+        &mut self,
+        name: &str,
+        op: Op,
+        attrs: Attrs,
+        operands: &[Value],
+        types: impl IntoIterator<Item = TensorType>,
+        origin: Origin,
+    ) -> Result<NodeId, GraphError> {
+        self.operand_types(name, operands)?;
+        Ok(self.attach(name, op, attrs, operands, types.into_iter().collect(), origin))
+    }
+
+    fn operand_types<'g>(
+        &'g self,
+        name: &str,
+        operands: &[Value],
+    ) -> Result<SmallVec<[&'g TensorType; 4]>, GraphError> {
+        let find = |v: &Value| {
+            let source = &self.dag[v.node];
+            source.types.get(v.slot as usize).ok_or_else(|| GraphError::NoSuchOutput {
+                node: name.to_owned(),
+                source_node: source.name.to_string(),
+                slot: v.slot,
+                count: source.types.len(),
+            })
+        };
+        operands.iter().map(find).collect()
+    }
+
+    fn attach(
+        &mut self,
+        name: &str,
+        op: Op,
+        attrs: Attrs,
+        operands: &[Value],
+        types: SmallVec<[TensorType; 1]>,
+        origin: Origin,
+    ) -> NodeId {
+        let node = self.dag.add_node(Node { name: name.into(), kind: NodeKind::Op { op, attrs }, types, origin });
+        for (i, v) in operands.iter().enumerate() {
+            self.dag.add_edge(v.node, node, Use { slot: v.slot, operand: i as u32 });
+        }
+        node
+    }
+
+    pub fn add_output(&mut self, name: &str, value: Value) {
+        self.outputs.push(Output { name: name.into(), value });
+    }
+
+    /// Inputs in the order of the file.
+    pub fn inputs(&self) -> &[NodeId] {
+        &self.inputs
+    }
+
+    pub fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.dag[id]
+    }
+
+    pub fn ty(&self, value: Value) -> &TensorType {
+        &self.dag[value.node].types[value.slot as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.dag.node_count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Nodes in the order in which they were added, which is a topological order: an operand has to
+    /// exist before its user is added.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (NodeId, &Node)> {
+        self.dag.node_indices().map(|id| (id, &self.dag[id]))
+    }
+
+    /// Operands of a node, in order.
+    pub fn operands(&self, id: NodeId) -> SmallVec<[Value; 4]> {
+        let mut edges: SmallVec<[(u32, Value); 4]> = self
+            .dag
+            .edges_directed(id, Direction::Incoming)
+            .map(|e| (e.weight().operand, Value::new(e.source(), e.weight().slot)))
+            .collect();
+        edges.sort_unstable_by_key(|&(operand, _)| operand);
+        edges.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// Nodes that use some output of `id`.
+    pub fn users(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.dag.neighbors_directed(id, Direction::Outgoing)
+    }
+
+    /// Operators that the input file names: what reports count.
+    pub fn operators(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.nodes().filter(|(_, n)| matches!(n.kind, NodeKind::Op { .. }) && !n.origin.implicit)
+    }
+
+    /// Whether the edges form no cycle. True for every graph that the builder methods made.
+    pub fn is_acyclic(&self) -> bool {
+        !algo::is_cyclic_directed(&self.dag)
+    }
+}

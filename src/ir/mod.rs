@@ -1,0 +1,17 @@
+//! The operator IR: tensor types, attributes, graphs, layouts, origins.
+
+mod attr;
+mod config;
+mod dtype;
+mod graph;
+mod layout;
+mod origin;
+mod tensor;
+
+pub use attr::{AttrValue, Attrs, Ints};
+pub use config::MathConfig;
+pub use dtype::{DType, UnknownDType};
+pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Output, Role, Value};
+pub use layout::{Layout, layouts};
+pub use origin::{Frame, Origin};
+pub use tensor::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, TensorType, flat_index, unflatten};

@@ -1,0 +1,45 @@
+//! Where a node comes from: its name in the file, the source lines, the module path.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// One Python stack frame.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    pub file: Arc<str>,
+    pub line: u32,
+    /// The function the line stands in; empty when unknown.
+    pub function: Arc<str>,
+    /// The text of the line; empty when unknown.
+    pub code: Arc<str>,
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// Where a node comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Source frames, outermost first.
+    pub frames: Arc<[Frame]>,
+    /// Module path, such as `model.layers.0.mlp`; empty when unknown.
+    pub module: Arc<str>,
+    /// The node stands for no operator of the input file: a literal scalar, or a cast that the
+    /// operator's kernel does on the fly. It is not counted, launches nothing and costs nothing.
+    pub implicit: bool,
+}
+
+impl Origin {
+    /// An origin for a node that no operator of the file stands for.
+    pub fn implicit() -> Self {
+        Origin { implicit: true, ..Origin::default() }
+    }
+
+    /// The innermost frame: the line that called the operator.
+    pub fn line(&self) -> Option<&Frame> {
+        self.frames.last()
+    }
+}

@@ -1,0 +1,346 @@
+//! Operators that move or rename elements without computing: most are free aliases on a GPU.
+
+use smallvec::SmallVec;
+
+use super::shapes::{clamp_bound, inverse_permutation};
+use super::{
+    AttrKind, Call, Default, Family, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit, Work, attr, many,
+    one,
+};
+use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
+
+const X: &[OperandDef] = &[one("x")];
+
+fn free(_: &Call, _: &[TensorType]) -> Work {
+    Work::NONE
+}
+
+/// A kernel that copies its output's worth of elements.
+fn copies(call: &Call, outputs: &[TensorType]) -> Work {
+    let bytes: f64 = outputs.iter().map(|t| t.bytes() as f64).sum();
+    Work { bytes_read: bytes, ..Work::streaming(call, outputs, 0.0, Unit::Vector) }
+}
+
+fn slice_types(c: &Call) -> Result<Types, TypeError> {
+    let dim = c.dim("dim", 0)?;
+    let x = c.operands[0];
+    let size = *x.shape.get(dim).ok_or_else(|| c.error("cannot slice a scalar"))?;
+    let (start, end, step) = (c.int("start"), c.int("end"), c.int("step"));
+    if step < 1 {
+        return Err(c.error(format!("needs a positive step, not {step}")));
+    }
+    if start < 0 || end < start || end > size as i64 {
+        return Err(c.error(format!("has bounds {start}..{end} outside of dimension {dim} of {x}")));
+    }
+    let mut shape = x.shape.clone();
+    shape[dim] = ((end - start) as usize).div_ceil(step as usize);
+    c.output(x.dtype, shape)
+}
+
+/// The sizes of each part of a `split`.
+fn split_sizes(c: &Call) -> Result<(usize, SmallVec<[usize; 4]>), TypeError> {
+    let dim = c.dim("dim", 0)?;
+    let size = *c.operands[0].shape.get(dim).ok_or_else(|| c.error("cannot split a scalar"))?;
+    let sizes: Option<SmallVec<[usize; 4]>> = c.ints("sizes").iter().map(|&s| usize::try_from(s).ok()).collect();
+    match sizes {
+        Some(s) if s.iter().try_fold(0_usize, |n, &x| n.checked_add(x)) == Some(size) => Ok((dim, s)),
+        _ => Err(c.error(format!("needs sizes that add up to {size}"))),
+    }
+}
+
+/// The table entries of this family.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "reshape",
+        doc: "The same elements in row-major order under another shape. A copy only where the strides demand one.",
+        family: Family::View,
+        operands: X,
+        attrs: &[attr("shape", AttrKind::Ints, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let shape: Option<Shape> = c.ints("shape").iter().map(|&d| usize::try_from(d).ok()).collect();
+            let types = c.output(c.operands[0].dtype, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)?;
+            if types[0].numel() != c.operands[0].numel() {
+                return Err(c.error(format!("cannot turn {} into {}", c.operands[0], types[0])));
+            }
+            Ok(types)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let shape: Shape = c.ints("shape").iter().map(|&d| d as usize).collect();
+            fetch(0, &unflatten(&c.operands[0].shape, flat_index(&shape, index)))
+        }),
+        layout: LayoutRule::View(|c, _, layout| {
+            let shape: Shape = c.ints("shape").iter().map(|&d| d as usize).collect();
+            layout.reshaped(&c.operands[0].shape, &shape)
+        }),
+        work: copies,
+    },
+    OpDef {
+        name: "permute",
+        doc: "Dimension `i` of the result is dimension `dims[i]` of `x`.",
+        family: Family::View,
+        operands: X,
+        attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let x = c.operands[0];
+            let dims = c.dims("dims")?;
+            if dims.len() != x.rank() {
+                return Err(c.error(format!("needs {} dims, {} are given", x.rank(), dims.len())));
+            }
+            c.output(x.dtype, dims.iter().map(|&d| x.shape[d]).collect::<Shape>())
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let inverse = inverse_permutation(c.ints("dims")).unwrap_or_default();
+            fetch(0, &inverse.iter().map(|&d| index[d as usize]).collect::<Shape>())
+        }),
+        layout: LayoutRule::View(|c, _, l| {
+            Some(Layout { strides: c.ints("dims").iter().map(|&d| l.strides[d as usize]).collect(), offset: l.offset })
+        }),
+        work: free,
+    },
+    OpDef {
+        name: "expand",
+        doc: "Repeats dimensions of size 1, and adds dimensions in front, up to `shape`.",
+        family: Family::View,
+        operands: X,
+        attrs: &[attr("shape", AttrKind::Ints, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let x = c.operands[0];
+            let shape: Shape = c.ints("shape").iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect();
+            if super::shapes::broadcast(&x.shape, &shape).as_ref() != Some(&shape) {
+                return Err(c.error(format!("cannot repeat {x} to {shape:?}")));
+            }
+            c.output(x.dtype, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            fetch(0, &super::shapes::broadcast_index(&c.operands[0].shape, index))
+        }),
+        layout: LayoutRule::View(|c, _, l| {
+            let from = &c.operands[0].shape;
+            let shape = c.ints("shape");
+            let skip = shape.len() - from.len();
+            let stride = |(i, &size): (usize, &i64)| match i.checked_sub(skip) {
+                Some(j) if from[j] as i64 == size => l.strides[j],
+                _ => 0,
+            };
+            Some(Layout { strides: shape.iter().enumerate().map(stride).collect(), offset: l.offset })
+        }),
+        work: free,
+    },
+    OpDef {
+        name: "slice",
+        doc: "Every `step`-th element of dimension `dim` from `start` up to, not including, `end`.",
+        family: Family::View,
+        operands: X,
+        attrs: &[
+            attr("dim", AttrKind::Dim, Default::Required),
+            attr("start", AttrKind::Int, Default::Int(0)),
+            attr("end", AttrKind::Int, Default::Required),
+            attr("step", AttrKind::Int, Default::Int(1)),
+        ],
+        commutative: false,
+        infer: slice_types,
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            let dim = c.size("dim");
+            from[dim] = c.size("start") + c.size("step") * index[dim];
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::View(|c, _, l| {
+            let (dim, start, step) = (c.size("dim"), c.size("start"), c.size("step"));
+            let mut out = l.clone();
+            out.offset += start * l.strides[dim];
+            out.strides[dim] *= step;
+            Some(out)
+        }),
+        work: free,
+    },
+    OpDef {
+        name: "split",
+        doc: "Consecutive slices of dimension `dim`, one output per entry of `sizes`.",
+        family: Family::View,
+        operands: X,
+        attrs: &[attr("sizes", AttrKind::Ints, Default::Required), attr("dim", AttrKind::Dim, Default::Int(0))],
+        commutative: false,
+        infer: |c| {
+            let (dim, sizes) = split_sizes(c)?;
+            let part = |&size: &usize| {
+                let mut ty = c.operands[0].clone();
+                ty.shape[dim] = size;
+                ty
+            };
+            Ok(sizes.iter().map(part).collect())
+        },
+        kernel: Kernel::Element(|c, slot, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            let before: i64 = c.ints("sizes")[..slot].iter().sum();
+            from[c.size("dim")] += clamp_bound(before, usize::MAX >> 1);
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::View(|c, slot, l| {
+            let before: i64 = c.ints("sizes")[..slot].iter().sum();
+            Some(Layout { strides: l.strides.clone(), offset: l.offset + before as usize * l.strides[c.size("dim")] })
+        }),
+        work: free,
+    },
+    OpDef {
+        name: "unsqueeze",
+        doc: "A new dimension of size 1 at `dim`.",
+        family: Family::View,
+        operands: X,
+        attrs: &[attr("dim", AttrKind::Int, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let x = c.operands[0];
+            let dim = usize::try_from(c.int("dim")).ok().filter(|&d| d <= x.rank());
+            let dim = dim.ok_or_else(|| c.error(format!("cannot add dimension {} to {x}", c.int("dim"))))?;
+            let mut shape = x.shape.clone();
+            shape.insert(dim, 1);
+            c.output(x.dtype, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            from.remove(c.size("dim"));
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::View(|c, _, l| {
+            let dim = c.size("dim");
+            let mut out = l.clone();
+            let shape = &c.operands[0].shape;
+            let stride = if dim < shape.len() { shape[dim] * l.strides[dim] } else { 1 };
+            out.strides.insert(dim, stride);
+            Some(out)
+        }),
+        work: free,
+    },
+    OpDef {
+        name: "squeeze",
+        doc: "Drops the dimension `dim`, whose size is 1.",
+        family: Family::View,
+        operands: X,
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let dim = c.dim("dim", 0)?;
+            let mut shape = c.operands[0].shape.clone();
+            if shape.get(dim) != Some(&1) {
+                return Err(c.error(format!("cannot drop dimension {dim} of {}", c.operands[0])));
+            }
+            shape.remove(dim);
+            c.output(c.operands[0].dtype, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            from.insert(c.size("dim"), 0);
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::View(|c, _, l| {
+            let mut out = l.clone();
+            out.strides.remove(c.size("dim"));
+            Some(out)
+        }),
+        work: free,
+    },
+    OpDef {
+        name: "alias",
+        doc: "The same tensor under another name.",
+        family: Family::View,
+        operands: X,
+        attrs: &[],
+        commutative: false,
+        infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
+        kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
+        layout: LayoutRule::View(|_, _, l| Some(l.clone())),
+        work: free,
+    },
+    OpDef {
+        name: "contiguous",
+        doc: "The same elements, dense in row-major order. A copy only where they are not yet.",
+        family: Family::View,
+        operands: X,
+        attrs: &[],
+        commutative: false,
+        infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
+        kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
+        layout: LayoutRule::View(|c, _, l| l.is_contiguous(&c.operands[0].shape).then(|| l.clone())),
+        work: copies,
+    },
+    OpDef {
+        name: "clone",
+        doc: "A copy of the tensor.",
+        family: Family::View,
+        operands: X,
+        attrs: &[],
+        commutative: false,
+        infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
+        kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
+        layout: LayoutRule::Elementwise,
+        work: copies,
+    },
+    OpDef {
+        name: "concat",
+        doc: "The operands one after the other along `dim`.",
+        family: Family::View,
+        operands: &[many("xs")],
+        attrs: &[attr("dim", AttrKind::Dim, Default::Int(0))],
+        commutative: false,
+        infer: |c| {
+            if c.operands.is_empty() {
+                return Err(c.error("needs an operand"));
+            }
+            let dim = c.dim("dim", 0)?;
+            let dtype = c.same_dtype(0..c.operands.len())?;
+            let mut shape = c.operands[0].shape.clone();
+            if shape.is_empty() {
+                return Err(c.error("cannot join scalars"));
+            }
+            shape[dim] = 0;
+            for t in c.operands {
+                let fits = t.rank() == shape.len() && (0..shape.len()).all(|i| i == dim || t.shape[i] == shape[i]);
+                if !fits {
+                    return Err(c.error(format!("cannot join {} and {t} along dimension {dim}", c.operands[0])));
+                }
+                shape[dim] += t.shape[dim];
+            }
+            c.output(dtype, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let dim = c.size("dim");
+            let mut from = Shape::from_slice(index);
+            for (i, t) in c.operands.iter().enumerate() {
+                if from[dim] < t.shape[dim] {
+                    return fetch(i, &from);
+                }
+                from[dim] -= t.shape[dim];
+            }
+            Err(super::EvalError::IndexOutOfRange)
+        }),
+        layout: LayoutRule::Contiguous,
+        work: copies,
+    },
+    OpDef {
+        name: "repeat_heads",
+        doc: "Repeats every entry of dimension 1 `times` times in a row, as grouped-query attention does with key and value heads.",
+        family: Family::View,
+        operands: X,
+        attrs: &[attr("times", AttrKind::Int, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let times = usize::try_from(c.int("times")).ok().filter(|&n| n > 0);
+            let times = times.ok_or_else(|| c.error("needs `times` of 1 or more"))?;
+            let mut shape = c.operands[0].shape.clone();
+            let heads = shape.get_mut(1).ok_or_else(|| c.error("needs an operand with a head dimension"))?;
+            *heads = heads.checked_mul(times).ok_or_else(|| c.error("is too large"))?;
+            c.output(c.operands[0].dtype, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            from[1] /= c.size("times");
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::Contiguous,
+        work: copies,
+    },
+];
