@@ -137,7 +137,7 @@ pub const OPS: &[OpDef] = &[
         "`x == 0`, as bool.",
         |c| c.output(DType::Bool, c.operands[0].shape.clone()),
         one_per_element,
-        |x| { truth(x == 0.0) }
+        |x| truth(x == 0.0)
     ),
     OpDef {
         name: "gelu",

@@ -1,6 +1,11 @@
 //! The op table: everything the tool knows about an operator stands in one entry of one family file.
 
+mod attention;
+mod create;
 mod elementwise;
+mod linear;
+mod norm;
+mod reduce;
 pub mod shapes;
 mod view;
 
@@ -444,7 +449,9 @@ static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
 
 /// Every operator of the table, family by family.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
-    [elementwise::OPS, view::OPS].into_iter().flatten()
+    [elementwise::OPS, linear::OPS, norm::OPS, attention::OPS, view::OPS, reduce::OPS, create::OPS]
+        .into_iter()
+        .flatten()
 }
 
 /// The operator of that name.

@@ -89,6 +89,37 @@ pub fn dense_strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
     strides
 }
 
+/// Calls `visit` with every index that agrees with `index` outside of `axes`, in row-major order over `axes`.
+pub fn visit_axes<E>(
+    shape: &[usize],
+    axes: &[usize],
+    index: &[usize],
+    mut visit: impl FnMut(&[usize]) -> Result<(), E>,
+) -> Result<(), E> {
+    if axes.iter().any(|&a| shape[a] == 0) {
+        return Ok(());
+    }
+    let mut at = Shape::from_slice(index);
+    for &a in axes {
+        at[a] = 0;
+    }
+    loop {
+        visit(&at)?;
+        let mut moved = false;
+        for &a in axes.iter().rev() {
+            at[a] += 1;
+            if at[a] < shape[a] {
+                moved = true;
+                break;
+            }
+            at[a] = 0;
+        }
+        if !moved {
+            return Ok(());
+        }
+    }
+}
+
 impl Call<'_> {
     /// A single output type, checked for size.
     pub fn output(&self, dtype: DType, shape: impl Into<Shape>) -> Result<Types, TypeError> {
@@ -121,6 +152,14 @@ impl Call<'_> {
     pub fn want_float(&self) -> Result<(), TypeError> {
         match self.operands.iter().find(|t| !t.dtype.is_float()) {
             Some(t) => Err(self.error(format!("takes floating-point operands, not {t}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses operands of type bool.
+    pub fn refuse_bool(&self) -> Result<(), TypeError> {
+        match self.operands.iter().find(|t| t.dtype == DType::Bool) {
+            Some(t) => Err(self.error(format!("takes numbers, not {t}"))),
             None => Ok(()),
         }
     }

@@ -1,0 +1,275 @@
+//! Softmax and fused attention.
+
+use smallvec::SmallVec;
+
+use super::shapes::{broadcast, broadcast_index, visit_axes};
+use super::{
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
+    Types, Unit, Work, attr, one, optional,
+};
+use crate::ir::{DType, Shape, TensorType};
+
+const X: &[OperandDef] = &[one("x")];
+const DIM_DTYPE: &[AttrDef] =
+    &[attr("dim", AttrKind::Dim, Default::Required), attr("dtype", AttrKind::DType, Default::None)];
+
+fn softmax_types(c: &Call) -> Result<Types, TypeError> {
+    c.dim("dim", 0)?;
+    let x = c.operands[0];
+    let dtype = c.dtype("dtype").unwrap_or(x.dtype);
+    if !dtype.is_float() {
+        return Err(c.error(format!("gives floating-point results, not {dtype}, for {x}")));
+    }
+    c.output(dtype, x.shape.clone())
+}
+
+/// The dimension `dim`, or none for a scalar, which is its own lane.
+fn dim_axis(c: &Call) -> SmallVec<[usize; 4]> {
+    (c.operands[0].rank() > 0).then(|| c.size("dim")).into_iter().collect()
+}
+
+fn read_lane(c: &Call, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+    let mut lane = Vec::new();
+    visit_axes(&c.operands[0].shape, &dim_axis(c), index, |at| {
+        lane.push(fetch(0, at)?);
+        Ok(())
+    })?;
+    Ok(lane)
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// Softmax in place. A lane of nothing but -inf becomes NaN, as in PyTorch.
+fn softmax(values: &mut [f64]) {
+    let max = largest(values);
+    let mut sum = 0.0;
+    for v in values.iter_mut() {
+        *v = (*v - max).exp();
+        sum += *v;
+    }
+    values.iter_mut().for_each(|v| *v /= sum);
+}
+
+fn softmax_work(c: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(c, outputs, 8.0 * c.operands[0].numel() as f64, Unit::Vector)
+}
+
+/// Sizes of an attention call: leading dimensions of the result, then query length, key length, and the
+/// sizes of a query and a value vector.
+struct Sizes {
+    batch: Shape,
+    queries: usize,
+    keys: usize,
+    query_size: usize,
+    value_size: usize,
+}
+
+/// The leading dimensions of a key or value tensor after its heads are repeated for the query heads.
+fn repeated_batch(c: &Call, operand: usize) -> Result<Shape, TypeError> {
+    let rank = c.operands[operand].rank();
+    let mut batch = Shape::from_slice(&c.operands[operand].shape[..rank - 2]);
+    if c.bool("grouped") {
+        let query = c.operands[0];
+        let groups = query.rank().checked_sub(3).map(|d| query.shape[d]).zip(batch.last_mut());
+        match groups {
+            Some((wanted, heads)) if *heads > 0 && wanted.is_multiple_of(*heads) => *heads = wanted,
+            _ => return Err(c.error(format!("cannot group the heads of {query} over {}", c.operands[operand]))),
+        }
+    }
+    Ok(batch)
+}
+
+fn sizes(c: &Call) -> Result<Sizes, TypeError> {
+    let (q, k, v) = (c.operands[0], c.operands[1], c.operands[2]);
+    if let Some(t) = [q, k, v].into_iter().find(|t| t.rank() < 2) {
+        return Err(c.error(format!("needs at least matrices, not {t}")));
+    }
+    let last_two = |t: &TensorType| (t.shape[t.rank() - 2], t.shape[t.rank() - 1]);
+    let ((queries, query_size), (keys, key_size), (values, value_size)) = (last_two(q), last_two(k), last_two(v));
+    let clash = || c.error(format!("cannot attend from {q} to {k} and {v}"));
+    if query_size != key_size || keys != values {
+        return Err(clash());
+    }
+    let q_batch = Shape::from_slice(&q.shape[..q.rank() - 2]);
+    let scores = broadcast(&q_batch, &repeated_batch(c, 1)?).ok_or_else(clash)?;
+    let batch = broadcast(&scores, &repeated_batch(c, 2)?).ok_or_else(clash)?;
+    if let Some(mask) = c.operands.get(3) {
+        let mut shape = scores.clone();
+        shape.extend([queries, keys]);
+        if broadcast(&mask.shape, &shape).as_ref() != Some(&shape) {
+            return Err(c.error(format!("cannot repeat the mask {mask} to {shape:?}")));
+        }
+    }
+    Ok(Sizes { batch, queries, keys, query_size, value_size })
+}
+
+fn sdpa_types(c: &Call) -> Result<Types, TypeError> {
+    let dtype = c.same_dtype(0..3)?;
+    if !dtype.is_float() {
+        return Err(c.error(format!("takes floating-point operands, not {}", c.operands[0])));
+    }
+    if let Some(mask) = c.operands.get(3) {
+        if c.bool("causal") {
+            return Err(c.error("takes a mask or is causal, not both"));
+        }
+        if mask.dtype != DType::Bool && mask.dtype != dtype {
+            return Err(c.error(format!("takes a bool or {dtype} mask, not {mask}")));
+        }
+    }
+    let sizes = sizes(c)?;
+    let mut shape = sizes.batch;
+    shape.extend([sizes.queries, sizes.value_size]);
+    c.output(dtype, shape)
+}
+
+/// The index of the first element of row `row` of a key or value tensor, for the query that `index` names.
+fn key_index(c: &Call, operand: usize, batch: &[usize]) -> Shape {
+    let shape = &c.operands[operand].shape;
+    let mut batch = Shape::from_slice(batch);
+    if c.bool("grouped")
+        && let Some(head) = batch.last_mut()
+    {
+        let q = &c.operands[0].shape;
+        *head /= (q[q.len() - 3] / shape[shape.len() - 3].max(1)).max(1);
+    }
+    let mut index = broadcast_index(&shape[..shape.len() - 2], &batch);
+    index.extend([0, 0]);
+    index
+}
+
+fn sdpa_lane(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+    let sizes = sizes(c).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
+    let rank = index.len();
+    let (batch, row) = (&index[..rank - 2], index[rank - 2]);
+    let mut q = broadcast_index(&c.operands[0].shape[..c.operands[0].rank() - 2], batch);
+    q.extend([row, 0]);
+    let last = q.len() - 1;
+    let mut query = Vec::with_capacity(sizes.query_size);
+    for e in 0..sizes.query_size {
+        q[last] = e;
+        query.push(fetch(0, &q)?);
+    }
+    let mut k = key_index(c, 1, batch);
+    let key_last = k.len() - 1;
+    let scale = c.float("scale");
+    let visible = if c.bool("causal") { sizes.keys.min(row + 1) } else { sizes.keys };
+    let mut at = Shape::from_slice(index);
+    let mut weights = Vec::with_capacity(visible);
+    for key in 0..visible {
+        at[rank - 1] = key;
+        let mask = match c.operands.get(3) {
+            Some(mask) => {
+                let m = fetch(3, &broadcast_index(&mask.shape, &at))?;
+                if mask.dtype != DType::Bool {
+                    m
+                } else if m != 0.0 {
+                    0.0
+                } else {
+                    f64::NEG_INFINITY
+                }
+            }
+            None => 0.0,
+        };
+        // A masked key must not be read: its score does not matter, and reading it costs.
+        if mask == f64::NEG_INFINITY {
+            weights.push(mask);
+            continue;
+        }
+        k[key_last - 1] = key;
+        let mut score = 0.0;
+        for (e, x) in query.iter().enumerate() {
+            k[key_last] = e;
+            score += x * fetch(1, &k)?;
+        }
+        weights.push(score * scale + mask);
+    }
+    // A query that sees no key gets zeros, unlike a softmax over nothing but -inf.
+    if largest(&weights) == f64::NEG_INFINITY && !weights.iter().any(|w| w.is_nan()) {
+        return Ok(vec![0.0; sizes.value_size]);
+    }
+    softmax(&mut weights);
+    let mut v = key_index(c, 2, batch);
+    let value_last = v.len() - 1;
+    let mut out = vec![0.0; sizes.value_size];
+    for (key, &weight) in weights.iter().enumerate().filter(|&(_, &w)| w != 0.0) {
+        v[value_last - 1] = key;
+        for (e, sum) in out.iter_mut().enumerate() {
+            v[value_last] = e;
+            *sum += weight * fetch(2, &v)?;
+        }
+    }
+    Ok(out)
+}
+
+/// The table entries of this family.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "softmax",
+        doc: "`exp(x) / sum(exp(x))` over `dim`, after a cast to `dtype` if one is given.",
+        family: Family::Attention,
+        operands: X,
+        attrs: DIM_DTYPE,
+        commutative: false,
+        infer: softmax_types,
+        kernel: Kernel::Lane {
+            axes: dim_axis,
+            lane: |c, _, index, fetch| {
+                let mut lane = read_lane(c, index, fetch)?;
+                softmax(&mut lane);
+                Ok(lane)
+            },
+        },
+        layout: LayoutRule::Contiguous,
+        work: softmax_work,
+    },
+    OpDef {
+        name: "log_softmax",
+        doc: "Logarithm of `softmax`.",
+        family: Family::Attention,
+        operands: X,
+        attrs: DIM_DTYPE,
+        commutative: false,
+        infer: softmax_types,
+        kernel: Kernel::Lane {
+            axes: dim_axis,
+            lane: |c, _, index, fetch| {
+                let mut lane = read_lane(c, index, fetch)?;
+                let max = largest(&lane);
+                let log_sum = lane.iter().map(|v| (v - max).exp()).sum::<f64>().ln();
+                lane.iter_mut().for_each(|v| *v = *v - max - log_sum);
+                Ok(lane)
+            },
+        },
+        layout: LayoutRule::Contiguous,
+        work: softmax_work,
+    },
+    OpDef {
+        name: "sdpa",
+        doc: "`softmax(scale * q @ k^T + mask) @ v`. A bool mask keeps where it is true; `causal` keeps key j for query i where j <= i; \
+              `grouped` lets runs of query heads share a key and value head. A query that sees no key gives zeros.",
+        family: Family::Attention,
+        operands: &[one("q"), one("k"), one("v"), optional("mask")],
+        attrs: &[
+            attr("causal", AttrKind::Bool, Default::Bool(false)),
+            attr("scale", AttrKind::Float, Default::Required),
+            attr("grouped", AttrKind::Bool, Default::Bool(false)),
+        ],
+        commutative: false,
+        infer: sdpa_types,
+        kernel: Kernel::Lane {
+            axes: |c| c.types().first().and_then(|t| t.rank().checked_sub(1)).into_iter().collect(),
+            lane: sdpa_lane,
+        },
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| {
+            let flops = sizes(c).map_or(0.0, |s| {
+                let batch: f64 = s.batch.iter().map(|&d| d as f64).product();
+                let pairs = batch * s.queries as f64 * s.keys as f64;
+                2.0 * pairs * (s.query_size + s.value_size) as f64
+            });
+            Work::streaming(c, outputs, if c.bool("causal") { flops / 2.0 } else { flops }, Unit::Matrix)
+        },
+    },
+];

@@ -1,0 +1,221 @@
+//! Normalisations.
+
+use smallvec::SmallVec;
+
+use super::shapes::visit_axes;
+use super::{
+    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, attr,
+    one, optional,
+};
+use crate::ir::{DType, TensorType};
+
+/// Statistics and scaling take about this many operations per element: an estimate behind memory traffic.
+fn eight_per_element(c: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(c, outputs, 8.0 * c.operands[0].numel() as f64, Unit::Vector)
+}
+
+/// The trailing dimensions of `x` that `normalized_shape` names.
+fn normalized_axes(c: &Call) -> SmallVec<[usize; 4]> {
+    let rank = c.operands[0].rank();
+    (rank - c.ints("normalized_shape").len()..rank).collect()
+}
+
+/// Type rule of `layer_norm` and `rms_norm`.
+fn trailing_types(c: &Call) -> Result<Types, TypeError> {
+    c.want_float()?;
+    let x = c.operands[0];
+    let dtype = c.same_dtype(0..c.operands.len())?;
+    let sizes = c.ints("normalized_shape");
+    let tail = x.rank().checked_sub(sizes.len()).map(|skip| &x.shape[skip..]);
+    let fits = |tail: &[usize]| tail.iter().zip(sizes).all(|(&a, &b)| usize::try_from(b) == Ok(a));
+    match tail {
+        Some(tail) if !tail.is_empty() && fits(tail) => {
+            if let Some(p) = c.operands[1..].iter().find(|p| p.shape[..] != *tail) {
+                return Err(c.error(format!("needs parameters of shape {tail:?}, not {p}")));
+            }
+        }
+        _ => return Err(c.error(format!("cannot normalise {x} over {sizes:?}"))),
+    }
+    c.output(dtype, x.shape.clone())
+}
+
+/// Scales and shifts a normalised lane by operands 1 and 2 where they are given.
+fn affine(
+    c: &Call,
+    mut lane: Vec<f64>,
+    axes: &[usize],
+    index: &[usize],
+    fetch: &mut Fetch,
+) -> Result<Vec<f64>, EvalError> {
+    let parameters = c.operands.len() - 1;
+    if parameters == 0 {
+        return Ok(lane);
+    }
+    let mut values = lane.iter_mut();
+    visit_axes(&c.operands[0].shape, axes, index, |at| {
+        let at = &at[at.len() - axes.len()..];
+        if let Some(v) = values.next() {
+            *v *= fetch(1, at)?;
+            if parameters > 1 {
+                *v += fetch(2, at)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(lane)
+}
+
+fn read_lane(c: &Call, axes: &[usize], index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+    let mut lane = Vec::new();
+    visit_axes(&c.operands[0].shape, axes, index, |at| {
+        lane.push(fetch(0, at)?);
+        Ok(())
+    })?;
+    Ok(lane)
+}
+
+fn mean_and_variance(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n)
+}
+
+/// The size of the channel dimension of `x`, checked against per-channel operands from number `first` on.
+fn channels(c: &Call, first: usize) -> Result<usize, TypeError> {
+    let x = c.operands[0];
+    if x.rank() < 2 {
+        return Err(c.error(format!("needs a batch and a channel dimension, not {x}")));
+    }
+    match c.operands.iter().skip(first).find(|p| p.shape[..] != x.shape[1..2]) {
+        Some(p) => Err(c.error(format!("needs one parameter per channel of {x}, not {p}"))),
+        None => Ok(x.shape[1]),
+    }
+}
+
+fn group_norm_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let x = c.operands[0];
+    let size = x.shape[1] / c.size("groups").max(1);
+    let first = index[1] / size.max(1) * size;
+    let axes: SmallVec<[usize; 4]> = (2..x.rank()).collect();
+    let mut group = Vec::new();
+    let mut at: crate::ir::Shape = index.into();
+    for channel in first..first + size {
+        at[1] = channel;
+        group.extend(read_lane(c, &axes, &at, fetch)?);
+    }
+    let (mean, variance) = mean_and_variance(&group);
+    let value = (fetch(0, index)? - mean) / (variance + c.float("eps")).sqrt();
+    per_channel(c, 1, value, index, fetch)
+}
+
+/// Scales and shifts by the per-channel operands from number `first` on.
+fn per_channel(c: &Call, first: usize, value: f64, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let channel = &index[1..2];
+    let scaled = if c.operands.len() > first { value * fetch(first, channel)? } else { value };
+    Ok(if c.operands.len() > first + 1 { scaled + fetch(first + 1, channel)? } else { scaled })
+}
+
+/// The table entries of this family.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "layer_norm",
+        doc: "Mean 0 and variance 1 over the trailing dimensions, then scale and shift.",
+        family: Family::Norm,
+        operands: &[one("x"), optional("weight"), optional("bias")],
+        attrs: &[
+            attr("normalized_shape", AttrKind::Ints, Default::Required),
+            attr("eps", AttrKind::Float, Default::Float(1e-5)),
+        ],
+        commutative: false,
+        infer: trailing_types,
+        kernel: Kernel::Lane {
+            axes: normalized_axes,
+            lane: |c, _, index, fetch| {
+                let axes = normalized_axes(c);
+                let mut lane = read_lane(c, &axes, index, fetch)?;
+                let (mean, variance) = mean_and_variance(&lane);
+                let scale = 1.0 / (variance + c.float("eps")).sqrt();
+                lane.iter_mut().for_each(|v| *v = (*v - mean) * scale);
+                affine(c, lane, &axes, index, fetch)
+            },
+        },
+        layout: LayoutRule::Contiguous,
+        work: eight_per_element,
+    },
+    OpDef {
+        name: "rms_norm",
+        doc: "Root mean square 1 over the trailing dimensions, then scale.",
+        family: Family::Norm,
+        operands: &[one("x"), optional("weight")],
+        attrs: &[
+            attr("normalized_shape", AttrKind::Ints, Default::Required),
+            attr("eps", AttrKind::Float, Default::Required),
+        ],
+        commutative: false,
+        infer: trailing_types,
+        kernel: Kernel::Lane {
+            axes: normalized_axes,
+            lane: |c, _, index, fetch| {
+                let axes = normalized_axes(c);
+                let mut lane = read_lane(c, &axes, index, fetch)?;
+                let mean_square = lane.iter().map(|v| v * v).sum::<f64>() / lane.len() as f64;
+                let scale = 1.0 / (mean_square + c.float("eps")).sqrt();
+                lane.iter_mut().for_each(|v| *v *= scale);
+                affine(c, lane, &axes, index, fetch)
+            },
+        },
+        layout: LayoutRule::Contiguous,
+        work: eight_per_element,
+    },
+    OpDef {
+        name: "group_norm",
+        doc: "Mean 0 and variance 1 over groups of channels, then scale and shift per channel.",
+        family: Family::Norm,
+        operands: &[one("x"), optional("weight"), optional("bias")],
+        attrs: &[attr("groups", AttrKind::Int, Default::Required), attr("eps", AttrKind::Float, Default::Float(1e-5))],
+        commutative: false,
+        infer: |c| {
+            c.want_float()?;
+            let dtype = c.same_dtype(0..c.operands.len())?;
+            let count = channels(c, 1)?;
+            match usize::try_from(c.int("groups")) {
+                Ok(groups) if groups > 0 && count.is_multiple_of(groups) => {}
+                _ => return Err(c.error(format!("cannot cut {count} channels into {} groups", c.int("groups")))),
+            }
+            c.output(dtype, c.operands[0].shape.clone())
+        },
+        kernel: Kernel::Element(group_norm_element),
+        layout: LayoutRule::Contiguous,
+        work: eight_per_element,
+    },
+    OpDef {
+        name: "batch_norm",
+        doc: "`(x - mean) / sqrt(var + eps)` per channel, then scale and shift: inference, with given statistics.",
+        family: Family::Norm,
+        operands: &[one("x"), one("mean"), one("var"), optional("weight"), optional("bias")],
+        attrs: &[attr("eps", AttrKind::Float, Default::Float(1e-5))],
+        commutative: false,
+        infer: |c| {
+            c.want_float()?;
+            let x = c.operands[0];
+            // Statistics and parameters may be kept in f32 for a narrower input.
+            let parameters = c.same_dtype(1..c.operands.len())?;
+            if parameters != x.dtype && parameters != DType::F32 {
+                return Err(c.error(format!("takes no {parameters} parameters for {x}")));
+            }
+            if parameters != x.dtype && !matches!(x.dtype, DType::F16 | DType::BF16) {
+                return Err(c.error(format!("takes no {parameters} parameters for {x}")));
+            }
+            channels(c, 1)?;
+            c.output(x.dtype, x.shape.clone())
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let channel = &index[1..2];
+            let deviation = (fetch(2, channel)? + c.float("eps")).sqrt();
+            let value = (fetch(0, index)? - fetch(1, channel)?) / deviation;
+            per_channel(c, 3, value, index, fetch)
+        }),
+        layout: LayoutRule::Elementwise,
+        work: eight_per_element,
+    },
+];

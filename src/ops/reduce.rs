@@ -1,0 +1,383 @@
+//! Reductions and running reductions.
+
+use smallvec::SmallVec;
+
+use super::shapes::visit_axes;
+use super::{
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
+    Types, Unit, Work, attr, one,
+};
+use crate::ir::{DType, Shape, TensorType};
+
+const X: &[OperandDef] = &[one("x")];
+const DIMS: &[AttrDef] =
+    &[attr("dim", AttrKind::Dims, Default::Required), attr("keepdim", AttrKind::Bool, Default::Bool(false))];
+const DIM: &[AttrDef] = &[attr("dim", AttrKind::Dim, Default::Required)];
+const DIM_KEEP: &[AttrDef] =
+    &[attr("dim", AttrKind::Dim, Default::Required), attr("keepdim", AttrKind::Bool, Default::Bool(false))];
+
+/// The target that `cross_entropy` leaves out of loss and mean, PyTorch's default.
+const IGNORED_CLASS: f64 = -100.0;
+
+/// Reads operand 0 once.
+fn one_per_element(c: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(c, outputs, c.operands[0].numel() as f64, Unit::Vector)
+}
+
+fn eight_per_element(c: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(c, outputs, 8.0 * c.operands[0].numel() as f64, Unit::Vector)
+}
+
+/// Sums and products of integers are kept in 64 bits.
+fn accumulator(c: &Call) -> DType {
+    let dtype = c.operands[0].dtype;
+    if dtype.is_float() { dtype } else { DType::I64 }
+}
+
+/// A reduction over the list `dim` that gives `dtype`. An empty list means "all" to some PyTorch operators and
+/// "none" to others, so it is refused.
+fn reduced(c: &Call, dtype: DType) -> Result<Types, TypeError> {
+    let x = c.operands[0];
+    let dims = c.dims("dim")?;
+    if dims.is_empty() && x.rank() > 0 {
+        return Err(c.error("needs a dimension"));
+    }
+    c.output(dtype, without(&x.shape, &dims, c.bool("keepdim")))
+}
+
+fn reduced_float(c: &Call) -> Result<Types, TypeError> {
+    c.want_float()?;
+    reduced(c, c.operands[0].dtype)
+}
+
+/// A reduction that has no value for no elements.
+fn reduced_nonempty(c: &Call) -> Result<Types, TypeError> {
+    let x = c.operands[0];
+    if c.dims("dim")?.iter().any(|&d| x.shape.get(d) == Some(&0)) {
+        return Err(c.error(format!("has no value for no elements of {x}")));
+    }
+    reduced(c, x.dtype)
+}
+
+fn without(shape: &[usize], dims: &[usize], keepdim: bool) -> Shape {
+    let kept = |(i, &size): (usize, &usize)| match dims.contains(&i) {
+        false => Some(size),
+        true => keepdim.then_some(1),
+    };
+    shape.iter().enumerate().filter_map(kept).collect()
+}
+
+/// Calls `visit` with every element that goes into element `index` of a reduction over `dims`.
+fn gather(
+    c: &Call,
+    dims: &[usize],
+    index: &[usize],
+    fetch: &mut Fetch,
+    mut visit: impl FnMut(f64),
+) -> Result<(), EvalError> {
+    let shape = &c.operands[0].shape;
+    let axes: SmallVec<[usize; 4]> = (0..shape.len()).filter(|d| dims.contains(d)).collect();
+    let keepdim = c.bool("keepdim");
+    let mut rest = index.iter();
+    let mut next = || rest.next().copied().unwrap_or(0);
+    let start: Shape = (0..shape.len())
+        .map(|d| match axes.contains(&d) {
+            false => next(),
+            true => {
+                if keepdim {
+                    next();
+                }
+                0
+            }
+        })
+        .collect();
+    visit_axes(shape, &axes, &start, |at| {
+        visit(fetch(0, at)?);
+        Ok(())
+    })
+}
+
+fn fold(c: &Call, index: &[usize], fetch: &mut Fetch, start: f64, step: fn(f64, f64) -> f64) -> Result<f64, EvalError> {
+    let mut total = start;
+    gather(c, &c.dims("dim").unwrap_or_default(), index, fetch, |x| total = step(total, x))?;
+    Ok(total)
+}
+
+fn values(c: &Call, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+    let mut values = Vec::new();
+    gather(c, &c.dims("dim").unwrap_or_default(), index, fetch, |x| values.push(x))?;
+    Ok(values)
+}
+
+fn max(x: f64, y: f64) -> f64 {
+    if x.is_nan() || x > y { x } else { y }
+}
+
+fn min(x: f64, y: f64) -> f64 {
+    if x.is_nan() || x < y { x } else { y }
+}
+
+/// The place of the first value that no other one `beats`; the first NaN beats everything.
+fn arg(c: &Call, index: &[usize], fetch: &mut Fetch, beats: fn(f64, f64) -> bool) -> Result<f64, EvalError> {
+    let mut best: Option<(usize, f64)> = None;
+    let mut place = 0;
+    gather(c, &[c.size("dim")], index, fetch, |x| {
+        if best.is_none_or(|(_, b)| !b.is_nan() && (x.is_nan() || beats(x, b))) {
+            best = Some((place, x));
+        }
+        place += 1;
+    })?;
+    best.map(|(place, _)| place as f64).ok_or(EvalError::IndexOutOfRange)
+}
+
+fn arg_types(c: &Call) -> Result<Types, TypeError> {
+    c.refuse_bool()?;
+    let x = c.operands[0];
+    let dim = c.dim("dim", 0)?;
+    if x.shape.get(dim) == Some(&0) {
+        return Err(c.error(format!("has no value for no elements of {x}")));
+    }
+    c.output(DType::I64, without(&x.shape, &[dim], c.bool("keepdim")))
+}
+
+/// Truth of any or all elements; PyTorch gives `u8` for `u8`.
+fn truth_types(c: &Call) -> Result<Types, TypeError> {
+    let dtype = if c.operands[0].dtype == DType::U8 { DType::U8 } else { DType::Bool };
+    reduced(c, dtype)
+}
+
+/// The dimension of a running reduction, or none for a scalar, which is its own lane.
+fn dim_axis(c: &Call) -> SmallVec<[usize; 4]> {
+    (c.operands[0].rank() > 0).then(|| c.size("dim")).into_iter().collect()
+}
+
+fn running_types(c: &Call) -> Result<Types, TypeError> {
+    c.dim("dim", 0)?;
+    c.output(accumulator(c), c.operands[0].shape.clone())
+}
+
+fn running(
+    c: &Call,
+    index: &[usize],
+    fetch: &mut Fetch,
+    start: f64,
+    step: fn(f64, f64) -> f64,
+) -> Result<Vec<f64>, EvalError> {
+    let mut total = start;
+    let mut lane = Vec::new();
+    visit_axes(&c.operands[0].shape, &dim_axis(c), index, |at| {
+        total = step(total, fetch(0, at)?);
+        lane.push(total);
+        Ok(())
+    })?;
+    Ok(lane)
+}
+
+fn log_sum_exp(values: &[f64]) -> f64 {
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, max);
+    // Infinite values must not meet themselves in a difference.
+    let shift = if largest.is_finite() { largest } else { 0.0 };
+    values.iter().map(|v| (v - shift).exp()).sum::<f64>().ln() + shift
+}
+
+fn class_dim(c: &Call) -> usize {
+    usize::from(c.operands[0].rank() > 1)
+}
+
+fn cross_entropy_types(c: &Call) -> Result<Types, TypeError> {
+    let (x, target) = (c.operands[0], c.operands[1]);
+    if !x.dtype.is_float() || target.dtype != DType::I64 {
+        return Err(c.error(format!("takes floating-point scores and i64 classes, not {x} and {target}")));
+    }
+    if x.rank() == 0 || x.shape[class_dim(c)] == 0 {
+        return Err(c.error(format!("needs a class dimension, which {x} lacks")));
+    }
+    if without(&x.shape, &[class_dim(c)], false) != target.shape {
+        return Err(c.error(format!("needs one class per score vector of {x}, not {target}")));
+    }
+    match c.str("reduction") {
+        "none" => c.output(x.dtype, target.shape.clone()),
+        "mean" | "sum" => c.output(x.dtype, Shape::new()),
+        other => Err(c.error(format!("knows no reduction {other:?}"))),
+    }
+}
+
+/// The loss at one place of the target; `None` where the target is ignored.
+fn loss(c: &Call, place: &[usize], fetch: &mut Fetch) -> Result<Option<f64>, EvalError> {
+    let class = fetch(1, place)?;
+    if class == IGNORED_CLASS {
+        return Ok(None);
+    }
+    let dim = class_dim(c);
+    let classes = c.operands[0].shape[dim];
+    if !(0.0..classes as f64).contains(&class) {
+        return Err(EvalError::IndexOutOfRange);
+    }
+    let mut at = Shape::from_slice(place);
+    at.insert(dim, 0);
+    let mut scores = Vec::with_capacity(classes);
+    for i in 0..classes {
+        at[dim] = i;
+        scores.push(fetch(0, &at)?);
+    }
+    Ok(Some(log_sum_exp(&scores) - scores[class as usize]))
+}
+
+fn cross_entropy_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    if c.str("reduction") == "none" {
+        return Ok(loss(c, index, fetch)?.unwrap_or(0.0));
+    }
+    let (mut total, mut count) = (0.0, 0.0);
+    let shape = &c.operands[1].shape;
+    let axes: SmallVec<[usize; 4]> = (0..shape.len()).collect();
+    visit_axes(shape, &axes, &Shape::from_elem(0, shape.len()), |place| {
+        if let Some(loss) = loss(c, place, fetch)? {
+            total += loss;
+            count += 1.0;
+        }
+        Ok(())
+    })?;
+    Ok(if c.str("reduction") == "mean" { total / count } else { total })
+}
+
+macro_rules! reduction {
+    ($name:literal, $doc:literal, $attrs:expr, $infer:expr, $work:expr, |$c:ident, $index:ident, $fetch:ident| $value:expr) => {
+        OpDef {
+            name: $name,
+            doc: $doc,
+            family: Family::Reduce,
+            operands: X,
+            attrs: $attrs,
+            commutative: false,
+            infer: $infer,
+            kernel: Kernel::Element(|$c, _, $index, $fetch| $value),
+            layout: LayoutRule::Contiguous,
+            work: $work,
+        }
+    };
+}
+
+macro_rules! scan {
+    ($name:literal, $doc:literal, $start:literal, $step:expr) => {
+        OpDef {
+            name: $name,
+            doc: $doc,
+            family: Family::Reduce,
+            operands: X,
+            attrs: DIM,
+            commutative: false,
+            infer: running_types,
+            kernel: Kernel::Lane { axes: dim_axis, lane: |c, _, index, fetch| running(c, index, fetch, $start, $step) },
+            layout: LayoutRule::Contiguous,
+            work: one_per_element,
+        }
+    };
+}
+
+/// The table entries of this family.
+pub const OPS: &[OpDef] = &[
+    reduction!("sum", "Sum over `dim`.", DIMS, |c| reduced(c, accumulator(c)), one_per_element, |c, index, fetch| {
+        fold(c, index, fetch, 0.0, |a, b| a + b)
+    }),
+    reduction!("mean", "Mean over `dim`.", DIMS, reduced_float, one_per_element, |c, index, fetch| {
+        let values = values(c, index, fetch)?;
+        Ok(values.iter().sum::<f64>() / values.len() as f64)
+    }),
+    reduction!(
+        "amax",
+        "Largest element over `dim`; NaN if any is.",
+        DIMS,
+        reduced_nonempty,
+        one_per_element,
+        |c, index, fetch| { fold(c, index, fetch, f64::NEG_INFINITY, max) }
+    ),
+    reduction!(
+        "amin",
+        "Smallest element over `dim`; NaN if any is.",
+        DIMS,
+        reduced_nonempty,
+        one_per_element,
+        |c, index, fetch| { fold(c, index, fetch, f64::INFINITY, min) }
+    ),
+    reduction!(
+        "prod",
+        "Product over `dim`.",
+        DIMS,
+        |c| reduced(c, accumulator(c)),
+        one_per_element,
+        |c, index, fetch| { fold(c, index, fetch, 1.0, |a, b| a * b) }
+    ),
+    reduction!(
+        "argmax",
+        "Place of the first largest element along `dim`.",
+        DIM_KEEP,
+        arg_types,
+        one_per_element,
+        |c, index, fetch| { arg(c, index, fetch, |x, best| x > best) }
+    ),
+    reduction!(
+        "argmin",
+        "Place of the first smallest element along `dim`.",
+        DIM_KEEP,
+        arg_types,
+        one_per_element,
+        |c, index, fetch| { arg(c, index, fetch, |x, best| x < best) }
+    ),
+    reduction!(
+        "any",
+        "Whether any element over `dim` is not 0.",
+        DIMS,
+        truth_types,
+        one_per_element,
+        |c, index, fetch| { fold(c, index, fetch, 0.0, |a, b| f64::from(u8::from(a != 0.0 || b != 0.0))) }
+    ),
+    reduction!(
+        "all",
+        "Whether every element over `dim` is not 0.",
+        DIMS,
+        truth_types,
+        one_per_element,
+        |c, index, fetch| { fold(c, index, fetch, 1.0, |a, b| f64::from(u8::from(a != 0.0 && b != 0.0))) }
+    ),
+    reduction!(
+        "logsumexp",
+        "`log(sum(exp(x)))` over `dim`.",
+        DIMS,
+        reduced_float,
+        eight_per_element,
+        |c, index, fetch| { Ok(log_sum_exp(&values(c, index, fetch)?)) }
+    ),
+    reduction!(
+        "var",
+        "Variance over `dim`, with the divisor lessened by `correction`.",
+        &[
+            attr("dim", AttrKind::Dims, Default::Required),
+            attr("correction", AttrKind::Float, Default::Float(1.0)),
+            attr("keepdim", AttrKind::Bool, Default::Bool(false)),
+        ],
+        reduced_float,
+        eight_per_element,
+        |c, index, fetch| {
+            let values = values(c, index, fetch)?;
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+            Ok(squares / (n - c.float("correction")).max(0.0))
+        }
+    ),
+    scan!("cumsum", "Running sum along `dim`.", 0.0, |a, b| a + b),
+    scan!("cumprod", "Running product along `dim`.", 1.0, |a, b| a * b),
+    OpDef {
+        name: "cross_entropy",
+        doc: "`-log_softmax(x)` at the target classes (class dimension 1, or 0 for a vector); `reduction` is \"mean\", \"sum\" or \"none\". \
+              A target of -100 is left out, as in PyTorch.",
+        family: Family::Reduce,
+        operands: &[one("x"), one("target")],
+        attrs: &[attr("reduction", AttrKind::Str, Default::Str("mean"))],
+        commutative: false,
+        infer: cross_entropy_types,
+        kernel: Kernel::Element(cross_entropy_element),
+        layout: LayoutRule::Contiguous,
+        work: eight_per_element,
+    },
+];
