@@ -3,3 +3,4 @@
 pub mod eval;
 pub mod ir;
 pub mod ops;
+pub mod rules;

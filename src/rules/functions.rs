@@ -1,0 +1,364 @@
+//! The functions of the attribute language.
+
+use super::expr::{Evaluated, Undecided, position};
+use super::masks;
+use crate::eval::Constant;
+use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
+use crate::ops::shapes;
+
+/// A function of attribute values.
+#[derive(Clone, Copy)]
+pub struct Function {
+    pub name: &'static str,
+    pub arity: usize,
+    pub doc: &'static str,
+    run: fn(&[AttrValue]) -> Option<AttrValue>,
+}
+
+/// A function of a tensor: of its type, or of its value where that is known.
+#[derive(Clone, Copy)]
+pub struct TensorFunction {
+    pub name: &'static str,
+    /// Arguments behind the tensor.
+    pub arity: usize,
+    pub doc: &'static str,
+    run: fn(&TensorType, Option<&Constant>, &[AttrValue]) -> Evaluated,
+}
+
+macro_rules! identity_by_name {
+    ($($ty:ty),*) => {$(
+        impl std::fmt::Debug for $ty {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name)
+            }
+        }
+
+        impl PartialEq for $ty {
+            fn eq(&self, other: &Self) -> bool {
+                self.name == other.name
+            }
+        }
+    )*};
+}
+
+identity_by_name!(Function, TensorFunction);
+
+impl Function {
+    /// `None` where the function makes no sense for the arguments.
+    pub fn eval(&self, arguments: &[AttrValue]) -> Option<AttrValue> {
+        if arguments.len() == self.arity { (self.run)(arguments) } else { None }
+    }
+}
+
+impl TensorFunction {
+    pub fn eval(&self, ty: &TensorType, constant: Option<&Constant>, rest: &[AttrValue]) -> Evaluated {
+        if rest.len() == self.arity { (self.run)(ty, constant, rest) } else { Err(Undecided::Invalid) }
+    }
+}
+
+fn ints(values: impl IntoIterator<Item = i64>) -> Option<AttrValue> {
+    Some(AttrValue::Ints(values.into_iter().collect()))
+}
+
+fn list(value: &AttrValue) -> Option<Ints> {
+    Some(Ints::from_slice(value.as_ints()?))
+}
+
+fn bool(value: bool) -> Option<AttrValue> {
+    Some(AttrValue::Bool(value))
+}
+
+/// Integers stay integers, anything else is compared as floats.
+fn pick(a: &AttrValue, b: &AttrValue, smaller: bool) -> Option<AttrValue> {
+    let a_first = a.as_float()? <= b.as_float()?;
+    Some(if a_first == smaller { a.clone() } else { b.clone() })
+}
+
+/// How far a constant that a program writes may lie from the one that a rule means, relatively: below
+/// single precision's rounding of the constants that people type in decimal.
+pub const NEAR: f64 = 1e-6;
+
+/// Whether two numbers are equal up to how many decimals somebody typed.
+pub fn near(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() <= NEAR * a.abs().max(b.abs())
+}
+
+/// Dims of a list, each counted from the start of `rank` dimensions, sorted.
+fn dims(value: &AttrValue, rank: usize) -> Option<Vec<usize>> {
+    let mut dims: Vec<usize> = value.as_ints()?.iter().map(|&d| position(d, rank)).collect::<Option<_>>()?;
+    dims.sort_unstable();
+    dims.dedup();
+    Some(dims)
+}
+
+/// Whether a permutation only moves dimensions of size 1, so that elements stay in row-major order.
+fn keeps_order(permutation: &[i64], shape: &[i64]) -> Option<bool> {
+    let mut last = -1;
+    for &d in permutation {
+        if *shape.get(usize::try_from(d).ok()?)? != 1 {
+            if d < last {
+                return Some(false);
+            }
+            last = d;
+        }
+    }
+    Some(permutation.len() == shape.len())
+}
+
+fn reduced(a: &[AttrValue]) -> Option<AttrValue> {
+    let shape = list(&a[0])?;
+    let (dims, keep) = (dims(&a[1], shape.len())?, a[2].as_bool()?);
+    let sizes = shape.iter().enumerate().filter_map(|(i, &s)| match (dims.contains(&i), keep) {
+        (false, _) => Some(s),
+        (true, true) => Some(1),
+        (true, false) => None,
+    });
+    ints(sizes)
+}
+
+/// Functions of values.
+pub const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "compose",
+        arity: 2,
+        doc: "The permutation that does first `p`, then `q`.",
+        run: |a| shapes::compose_permutations(a[0].as_ints()?, a[1].as_ints()?).map(AttrValue::Ints),
+    },
+    Function {
+        name: "inverse",
+        arity: 1,
+        doc: "The permutation that undoes `p`.",
+        run: |a| shapes::inverse_permutation(a[0].as_ints()?).map(AttrValue::Ints),
+    },
+    Function {
+        name: "swap",
+        arity: 3,
+        doc: "The permutation of `n` dims that swaps dims `i` and `j`.",
+        run: |a| {
+            let n = usize::try_from(a[0].as_int()?).ok().filter(|&n| n <= crate::ir::MAX_RANK)?;
+            let mut p: Ints = (0..n as i64).collect();
+            p.swap(position(a[1].as_int()?, n)?, position(a[2].as_int()?, n)?);
+            Some(AttrValue::Ints(p))
+        },
+    },
+    Function {
+        name: "is_identity",
+        arity: 1,
+        doc: "Whether the permutation `p` moves nothing.",
+        run: |a| bool(a[0].as_ints()?.iter().enumerate().all(|(i, &d)| d == i as i64)),
+    },
+    Function {
+        name: "keeps_order",
+        arity: 2,
+        doc: "Whether the permutation `p` only moves dims of size 1 of `shape`.",
+        run: |a| bool(keeps_order(a[0].as_ints()?, a[1].as_ints()?)?),
+    },
+    Function {
+        name: "normalize",
+        arity: 2,
+        doc: "Dim `d` counted from the start of `n` dims.",
+        run: |a| Some(AttrValue::Int(position(a[0].as_int()?, usize::try_from(a[1].as_int()?).ok()?)? as i64)),
+    },
+    Function {
+        name: "broadcast",
+        arity: 2,
+        doc: "The shape that two shapes broadcast to.",
+        run: |a| {
+            let (x, y): (Shape, Shape) = (a[0].as_shape()?, a[1].as_shape()?);
+            shapes::broadcast(&x, &y).map(|s| AttrValue::shape(&s))
+        },
+    },
+    Function {
+        name: "reduced",
+        arity: 3,
+        doc: "`shape` after reducing `dims`, which stay as 1 if `keepdim`.",
+        run: reduced,
+    },
+    Function {
+        name: "insert",
+        arity: 3,
+        doc: "The list with `v` inserted before position `i`.",
+        run: |a| {
+            let mut l = list(&a[0])?;
+            let at = position(a[1].as_int()?, l.len() + 1)?;
+            l.insert(at, a[2].as_int()?);
+            Some(AttrValue::Ints(l))
+        },
+    },
+    Function {
+        name: "remove",
+        arity: 2,
+        doc: "The list without position `i`.",
+        run: |a| {
+            let mut l = list(&a[0])?;
+            l.remove(position(a[1].as_int()?, l.len())?);
+            Some(AttrValue::Ints(l))
+        },
+    },
+    Function {
+        name: "set",
+        arity: 3,
+        doc: "The list with `v` at position `i`.",
+        run: |a| {
+            let mut l = list(&a[0])?;
+            let at = position(a[1].as_int()?, l.len())?;
+            l[at] = a[2].as_int()?;
+            Some(AttrValue::Ints(l))
+        },
+    },
+    Function {
+        name: "select",
+        arity: 2,
+        doc: "The entries of the list at `dims`, in their order.",
+        run: |a| {
+            let l = list(&a[0])?;
+            let at = |&d: &i64| position(d, l.len()).map(|d| l[d]);
+            a[1].as_ints()?.iter().map(at).collect::<Option<Ints>>().map(AttrValue::Ints)
+        },
+    },
+    Function {
+        name: "contains",
+        arity: 2,
+        doc: "Whether `v` is in the list.",
+        run: |a| bool(a[0].as_ints()?.contains(&a[1].as_int()?)),
+    },
+    Function {
+        name: "product",
+        arity: 1,
+        doc: "The product of the list.",
+        run: |a| a[0].as_ints()?.iter().try_fold(1_i64, |p, &v| p.checked_mul(v)).map(AttrValue::Int),
+    },
+    Function {
+        name: "len",
+        arity: 1,
+        doc: "The number of entries of a list of numbers or tensors.",
+        run: |a| Some(AttrValue::Int(a[0].as_ints()?.len() as i64)),
+    },
+    Function { name: "min", arity: 2, doc: "The smaller number.", run: |a| pick(&a[0], &a[1], true) },
+    Function { name: "max", arity: 2, doc: "The larger number.", run: |a| pick(&a[0], &a[1], false) },
+    Function {
+        name: "divides",
+        arity: 2,
+        doc: "Whether `a` divides `b`.",
+        run: |a| match (a[0].as_int()?, a[1].as_int()?) {
+            (0, b) => bool(b == 0),
+            (a, b) => bool(b.checked_rem(a)? == 0),
+        },
+    },
+    Function { name: "sqrt", arity: 1, doc: "Square root.", run: |a| Some(AttrValue::float(a[0].as_float()?.sqrt())) },
+    Function {
+        name: "near",
+        arity: 2,
+        doc: "Whether two numbers agree within a relative 1e-6.",
+        run: |a| bool(near(a[0].as_float()?, a[1].as_float()?)),
+    },
+    Function {
+        name: "is_float",
+        arity: 1,
+        doc: "Whether the element type is floating-point.",
+        run: |a| bool(a[0].as_dtype()?.is_float()),
+    },
+    Function {
+        name: "is_int",
+        arity: 1,
+        doc: "Whether the element type is an integer type.",
+        run: |a| bool(a[0].as_dtype()?.is_int()),
+    },
+    Function {
+        name: "widens",
+        arity: 2,
+        doc: "Whether every value of the first element type is a value of the second.",
+        run: |a| bool(a[0].as_dtype()?.widens_to(a[1].as_dtype()?)),
+    },
+    Function {
+        name: "epsilon",
+        arity: 1,
+        doc: "Distance from 1 to the next value of a float type.",
+        run: |a| a[0].as_dtype()?.epsilon().map(AttrValue::float),
+    },
+    Function {
+        name: "max_finite",
+        arity: 1,
+        doc: "Largest finite value of a float type.",
+        run: |a| a[0].as_dtype()?.max_finite().map(AttrValue::float),
+    },
+];
+
+fn constant_of(constant: Option<&Constant>) -> Result<&Constant, Undecided> {
+    constant.ok_or(Undecided::Unknown)
+}
+
+/// Functions of tensors.
+pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
+    TensorFunction {
+        name: "rank",
+        arity: 0,
+        doc: "Number of dims.",
+        run: |t, _, _| Ok(AttrValue::Int(t.rank() as i64)),
+    },
+    TensorFunction {
+        name: "dim",
+        arity: 1,
+        doc: "Size of dim `i`, which may count from the end.",
+        run: |t, _, a| {
+            let at = a[0].as_int().and_then(|i| position(i, t.rank())).ok_or(Undecided::Invalid)?;
+            Ok(AttrValue::Int(t.shape[at] as i64))
+        },
+    },
+    TensorFunction { name: "shape", arity: 0, doc: "All sizes.", run: |t, _, _| Ok(AttrValue::shape(&t.shape)) },
+    TensorFunction { name: "dtype", arity: 0, doc: "Element type.", run: |t, _, _| Ok(AttrValue::DType(t.dtype)) },
+    TensorFunction {
+        name: "numel",
+        arity: 0,
+        doc: "Number of elements.",
+        run: |t, _, _| Ok(AttrValue::Int(t.numel() as i64)),
+    },
+    TensorFunction {
+        name: "is_const",
+        arity: 0,
+        doc: "Whether the value is known and depends on no input.",
+        run: |_, c, _| constant_of(c).map(|_| AttrValue::Bool(true)),
+    },
+    TensorFunction {
+        name: "is_uniform",
+        arity: 0,
+        doc: "Whether the value is known and all elements are the same.",
+        run: |_, c, _| Ok(AttrValue::Bool(constant_of(c)?.uniform().is_some())),
+    },
+    TensorFunction {
+        name: "value",
+        arity: 0,
+        doc: "The value that all elements are known to have.",
+        run: |_, c, _| constant_of(c)?.uniform().map(AttrValue::float).ok_or(Undecided::Invalid),
+    },
+    TensorFunction {
+        name: "is_causal_mask",
+        arity: 0,
+        doc: "Whether the bool value is true exactly where the last index is at most the one before.",
+        run: |t, c, _| {
+            let c = constant_of(c)?;
+            Ok(AttrValue::Bool(t.dtype == DType::Bool && masks::is_causal(c, t)?))
+        },
+    },
+    TensorFunction {
+        name: "mask_keeps_a_key",
+        arity: 0,
+        doc: "Whether the bool value has a true element in every row of the last dim.",
+        run: |t, c, _| masks::keeps_a_key(constant_of(c)?, t).map(AttrValue::Bool),
+    },
+];
+
+/// The function of that name.
+pub fn function(name: &str) -> Option<Function> {
+    FUNCTIONS.iter().find(|f| f.name == name).copied()
+}
+
+/// The tensor function of that name.
+pub fn tensor_function(name: &str) -> Option<TensorFunction> {
+    TENSOR_FUNCTIONS.iter().find(|f| f.name == name).copied()
+}
+
+/// The names of all functions.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|f| f.name).chain(TENSOR_FUNCTIONS.iter().map(|f| f.name))
+}

@@ -1,0 +1,122 @@
+//! Questions about constant attention masks.
+
+use super::expr::Undecided;
+use crate::eval::{Affine, Constant};
+use crate::ir::{DType, TensorType, unflatten};
+
+/// Rows that are looked at before the question is left open.
+const MAX_ROWS: usize = 1 << 20;
+/// Elements of a dense mask that are looked at before the question is left open.
+const MAX_ELEMENTS: usize = 1 << 22;
+
+/// Whether a constant bool tensor is true exactly where the last index is at most the one before it.
+pub fn is_causal(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+    if ty.rank() < 2 {
+        return Ok(false);
+    }
+    match constant {
+        Constant::Dense(data) => {
+            let (rows, columns) = (ty.shape[ty.rank() - 2], ty.shape[ty.rank() - 1]);
+            Ok(data.iter().enumerate().all(|(i, v)| (v.0 != 0.0) == (i % columns <= (i / columns) % rows)))
+        }
+        // A single row or column can be causal and uniform at once.
+        Constant::Uniform(v) => {
+            let (rows, columns) = (ty.shape[ty.rank() - 2], ty.shape[ty.rank() - 1]);
+            Ok(v.0 != 0.0 && columns <= 1 && rows > 0)
+        }
+        _ => Ok(constant.is_causal_mask(ty)),
+    }
+}
+
+/// Whether a constant bool tensor has a true element in every row of its last dim.
+pub fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+    let Some(&columns) = ty.shape.last() else { return Err(Undecided::Invalid) };
+    if ty.dtype != DType::Bool {
+        return Err(Undecided::Invalid);
+    }
+    if columns == 0 {
+        return Ok(ty.numel() == 0 && ty.shape[..ty.rank() - 1].contains(&0));
+    }
+    match constant {
+        Constant::Uniform(v) => Ok(v.0 != 0.0 || ty.numel() == 0),
+        Constant::Dense(data) if data.len() <= MAX_ELEMENTS => {
+            Ok(data.chunks(columns).all(|row| row.iter().any(|v| v.0 != 0.0)))
+        }
+        Constant::Polyhedron(all) => rows_keep_a_key(all, ty, columns),
+        _ => Err(Undecided::Unknown),
+    }
+}
+
+/// Each formula bounds the last index from one side; a row keeps a key where the bounds leave room.
+fn rows_keep_a_key(all: &[Affine], ty: &TensorType, columns: usize) -> Result<bool, Undecided> {
+    let last = ty.rank() - 1;
+    // A dim that no formula mentions has the same answer at every index.
+    let mut shape = crate::ir::Shape::from_slice(&ty.shape[..last]);
+    for (d, size) in shape.iter_mut().enumerate() {
+        if all.iter().all(|a| a.coefficients.get(d).is_none_or(|&c| c == 0)) {
+            *size = (*size).min(1);
+        }
+    }
+    let rows = shape.iter().try_fold(1_usize, |n, &s| n.checked_mul(s)).filter(|&n| n <= MAX_ROWS);
+    for row in 0..rows.ok_or(Undecided::Unknown)? {
+        let index = unflatten(&shape, row);
+        let (mut low, mut high) = (0_i128, columns as i128 - 1);
+        for a in all {
+            let outer = a
+                .coefficients
+                .iter()
+                .zip(&index)
+                .fold(i128::from(a.offset), |sum, (&c, &i)| sum + i128::from(c) * i as i128);
+            // outer + c * j <= 0
+            match i128::from(a.coefficients.get(last).copied().unwrap_or(0)) {
+                0 if outer > 0 => high = -1,
+                0 => {}
+                c if c > 0 => high = high.min((-outer).div_euclid(c)),
+                // j >= outer / -c, rounded up.
+                c => low = low.max(-((-outer).div_euclid(-c))),
+            }
+        }
+        if low > high {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Shape;
+
+    fn bools(shape: &[usize]) -> TensorType {
+        TensorType::new(DType::Bool, Shape::from_slice(shape)).unwrap()
+    }
+
+    fn formula(offset: i64, coefficients: &[i64]) -> Affine {
+        Affine { offset, coefficients: coefficients.iter().copied().collect() }
+    }
+
+    #[test]
+    fn a_causal_mask_keeps_a_key_and_a_strict_one_does_not() {
+        let causal = Constant::Polyhedron(vec![formula(0, &[-1, 1])]);
+        assert_eq!(keeps_a_key(&causal, &bools(&[9, 9])), Ok(true));
+        let strict = Constant::Polyhedron(vec![formula(1, &[-1, 1])]);
+        assert_eq!(keeps_a_key(&strict, &bools(&[9, 9])), Ok(false));
+    }
+
+    #[test]
+    fn a_sliding_window_that_leaves_the_keys_behind_keeps_none() {
+        // j <= i and j > i - 3: the last rows of a tall mask see no key.
+        let window = Constant::Polyhedron(vec![formula(0, &[-1, 1]), formula(-2, &[1, -1])]);
+        assert_eq!(keeps_a_key(&window, &bools(&[6, 6])), Ok(true));
+        assert_eq!(keeps_a_key(&window, &bools(&[9, 6])), Ok(false));
+    }
+
+    #[test]
+    fn dense_masks_are_read() {
+        let mask = |v: &[f64]| Constant::Dense(v.iter().map(|&v| v.into()).collect());
+        assert_eq!(is_causal(&mask(&[1.0, 0.0, 1.0, 1.0]), &bools(&[2, 2])), Ok(true));
+        assert_eq!(is_causal(&mask(&[1.0, 1.0, 1.0, 1.0]), &bools(&[2, 2])), Ok(false));
+        assert_eq!(keeps_a_key(&mask(&[1.0, 0.0, 0.0, 0.0]), &bools(&[2, 2])), Ok(false));
+    }
+}

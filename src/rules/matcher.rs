@@ -1,0 +1,288 @@
+//! Finding where the left side of a rule matches, and checking its conditions.
+
+use std::ops::ControlFlow;
+
+use super::expr::{Expr, Scope, TensorRef, Undecided, same_value};
+use super::rule::{AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule};
+use super::terms::Terms;
+use crate::ir::{AttrValue, Attrs};
+use crate::ops::{AttrKind, Op};
+
+/// What is left to match: a list on the call stack.
+struct Goal<'a, Id> {
+    pattern: &'a Pattern,
+    id: Id,
+    /// Position within an [`Operand::Each`].
+    element: usize,
+    next: Option<&'a Goal<'a, Id>>,
+}
+
+struct Search<'a, T: Terms> {
+    terms: &'a T,
+    bindings: Bindings<T::Id>,
+    budget: &'a mut usize,
+    found: &'a mut Vec<Bindings<T::Id>>,
+}
+
+impl Rule {
+    /// Appends to `found` every way in which the left side matches `root`. Every form looked at takes one
+    /// from `budget`; the search ends when nothing is left of it.
+    pub fn search<T: Terms>(&self, terms: &T, root: T::Id, budget: &mut usize, found: &mut Vec<Bindings<T::Id>>) {
+        let first = found.len();
+        let mut search = Search { terms, bindings: Bindings::empty(self), budget, found };
+        let goal = Goal { pattern: &self.lhs, id: root, element: 0, next: None };
+        search.goals(Some(&goal));
+        // A commutative operator can match in both orders with the same result.
+        let mut at = first;
+        while at < found.len() {
+            if found[first..at].contains(&found[at]) {
+                found.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Computes the lets into `bindings` and checks the conditions.
+    pub fn check_conditions<T: Terms>(&self, terms: &T, bindings: &mut Bindings<T::Id>) -> Outcome {
+        for (var, expr) in &self.lets {
+            let value = expr.eval(&Scope { terms, bindings, element: None });
+            match (value, bindings.attrs.get_mut(*var)) {
+                (Ok(value), Some(slot)) => *slot = Some(value),
+                _ => return Outcome::Fails,
+            }
+        }
+        let mut assumed = Vec::new();
+        for condition in &self.conditions {
+            match holds(condition, terms, bindings) {
+                Ok(true) => {}
+                Err(Undecided::Unknown) if condition.assumed => assumed.push(condition.text.to_string()),
+                _ => return Outcome::Fails,
+            }
+        }
+        Outcome::Holds { assumed }
+    }
+}
+
+/// A condition on a list has to hold for every element.
+fn holds<T: Terms>(condition: &Condition, terms: &T, bindings: &Bindings<T::Id>) -> Result<bool, Undecided> {
+    let mut list = None;
+    condition.expr.walk(&mut |e| {
+        if let Expr::Tensor(_, TensorRef::Element(l), _) = e {
+            list = Some(*l);
+        }
+    });
+    let Some(list) = list else { return condition.expr.truth(&Scope { terms, bindings, element: None }) };
+    let count = bindings.lists.get(list).and_then(Option::as_ref).ok_or(Undecided::Invalid)?.len();
+    let mut unknown = false;
+    for i in 0..count {
+        match condition.expr.truth(&Scope { terms, bindings, element: Some(i) }) {
+            Ok(true) => {}
+            Err(Undecided::Unknown) => unknown = true,
+            other => return other,
+        }
+    }
+    if unknown { Err(Undecided::Unknown) } else { Ok(true) }
+}
+
+impl<T: Terms> Search<'_, T> {
+    fn goals(&mut self, goal: Option<&Goal<'_, T::Id>>) {
+        let Some(goal) = goal else {
+            self.found.push(self.bindings.clone());
+            return;
+        };
+        match goal.pattern {
+            Pattern::Tensor(v) => match self.bindings.tensors[*v] {
+                Some(bound) if bound == goal.id => self.goals(goal.next),
+                Some(_) => {}
+                None => {
+                    self.bindings.tensors[*v] = Some(goal.id);
+                    self.goals(goal.next);
+                    self.bindings.tensors[*v] = None;
+                }
+            },
+            Pattern::Element(l) => self.element(*l, goal),
+            Pattern::Scalar(pattern) => {
+                if let Some(value) = scalar(self.terms, goal.id) {
+                    self.attr(pattern, &AttrValue::float(value), |this| this.goals(goal.next));
+                }
+            }
+            Pattern::Apply { op, slot, attrs, operands } => {
+                let terms = self.terms;
+                // The visitor's verdict is not needed: a break only means that the budget is used up.
+                let _ = terms.visit(goal.id, &mut |node, values, node_slot, ids| {
+                    if *self.budget == 0 {
+                        return ControlFlow::Break(());
+                    }
+                    *self.budget -= 1;
+                    if node == op && node_slot == *slot && attrs.len() == values.len() {
+                        let rank = ids.first().map_or(0, |&id| terms.ty(id).rank());
+                        self.attrs(op, attrs, values, rank, 0, &mut |this| this.operands(op, operands, ids, goal));
+                    }
+                    ControlFlow::Continue(())
+                });
+            }
+        }
+    }
+
+    fn element(&mut self, list: usize, goal: &Goal<'_, T::Id>) {
+        let items = self.bindings.lists[list].get_or_insert_default();
+        match items.get(goal.element) {
+            Some(&bound) if bound == goal.id => self.goals(goal.next),
+            Some(_) => {}
+            None if items.len() == goal.element => {
+                items.push(goal.id);
+                self.goals(goal.next);
+                if let Some(items) = &mut self.bindings.lists[list] {
+                    items.pop();
+                }
+            }
+            None => {}
+        }
+        if goal.element == 0 && self.bindings.lists[list].as_ref().is_some_and(Vec::is_empty) {
+            self.bindings.lists[list] = None;
+        }
+    }
+
+    fn attrs(
+        &mut self,
+        op: &Op,
+        patterns: &[AttrPattern],
+        values: &Attrs,
+        rank: usize,
+        at: usize,
+        then: &mut dyn FnMut(&mut Self),
+    ) {
+        let (Some(pattern), Some(value)) = (patterns.get(at), values.get(at)) else { return then(self) };
+        match pattern {
+            AttrPattern::Value(wanted) => {
+                if same_value(&from_start(op, at, wanted, rank), value) {
+                    self.attrs(op, patterns, values, rank, at + 1, then);
+                }
+            }
+            _ => self.attr(pattern, value, |this| this.attrs(op, patterns, values, rank, at + 1, then)),
+        }
+    }
+
+    /// Goes on with `then` if `pattern` allows `value`, with its variable bound meanwhile.
+    fn attr(&mut self, pattern: &AttrPattern, value: &AttrValue, then: impl FnOnce(&mut Self)) {
+        match pattern {
+            AttrPattern::Value(wanted) => {
+                if same_number(wanted, value) {
+                    then(self);
+                }
+            }
+            AttrPattern::Var(v) => match &self.bindings.attrs[*v] {
+                Some(bound) if same_value(bound, value) => then(self),
+                Some(_) => {}
+                None => {
+                    self.bindings.attrs[*v] = Some(value.clone());
+                    then(self);
+                    self.bindings.attrs[*v] = None;
+                }
+            },
+            // The resolver leaves no computed attributes on a left side.
+            AttrPattern::Expr(_) => {}
+        }
+    }
+
+    fn operands(&mut self, op: &Op, patterns: &[Operand], ids: &[T::Id], goal: &Goal<'_, T::Id>) {
+        self.in_order(patterns, ids, goal);
+        if let (true, [a, b]) = (op.commutative(), ids)
+            && a != b
+        {
+            self.in_order(patterns, &[*b, *a], goal);
+        }
+    }
+
+    fn in_order(&mut self, patterns: &[Operand], ids: &[T::Id], goal: &Goal<'_, T::Id>) {
+        let each = patterns.iter().position(|p| matches!(p, Operand::Each(_)));
+        let fits = match each {
+            Some(_) => ids.len() + 1 >= patterns.len(),
+            None => ids.len() == patterns.len(),
+        };
+        if !fits {
+            return;
+        }
+        let repeats = (ids.len() + 1).saturating_sub(patterns.len());
+        let plan: Vec<(&Pattern, usize)> = patterns
+            .iter()
+            .flat_map(|p| {
+                let (pattern, times) = match p {
+                    Operand::One(pattern) => (pattern, 1),
+                    Operand::Each(pattern) => (pattern, repeats),
+                };
+                (0..times).map(move |i| (pattern, if matches!(p, Operand::One(_)) { goal.element } else { i }))
+            })
+            .collect();
+        if each.is_some() {
+            self.lists_of(patterns, repeats, |this| this.push(&plan, ids, goal.next));
+        } else {
+            self.push(&plan, ids, goal.next);
+        }
+    }
+
+    /// A list that is bound already has to have as many elements as there are operands.
+    fn lists_of(&mut self, patterns: &[Operand], repeats: usize, then: impl FnOnce(&mut Self)) {
+        let mut lists = Vec::new();
+        for p in patterns {
+            if let Operand::Each(p) = p {
+                p.elements(&mut lists);
+            }
+        }
+        let bound = |l: &usize| self.bindings.lists[*l].as_ref().map(Vec::len);
+        if repeats > 0 && lists.iter().all(|l| bound(l).is_none_or(|n| n == repeats)) {
+            then(self);
+        }
+    }
+
+    /// Stacks the goals so that the first operand is matched first.
+    fn push(&mut self, plan: &[(&Pattern, usize)], ids: &[T::Id], next: Option<&Goal<'_, T::Id>>) {
+        match (plan.split_last(), ids.split_last()) {
+            (Some((&(pattern, element), plan)), Some((&id, ids))) => {
+                self.push(plan, ids, Some(&Goal { pattern, id, element, next }));
+            }
+            _ => self.goals(next),
+        }
+    }
+}
+
+impl Pattern {
+    /// Adds the lists whose elements stand in this pattern.
+    pub fn elements(&self, lists: &mut Vec<usize>) {
+        match self {
+            Pattern::Element(l) if !lists.contains(l) => lists.push(*l),
+            Pattern::Apply { operands, .. } => {
+                for operand in operands {
+                    let (Operand::One(p) | Operand::Each(p)) = operand;
+                    p.elements(lists);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The value of a constant of rank 0.
+fn scalar<T: Terms>(terms: &T, id: T::Id) -> Option<f64> {
+    if terms.ty(id).rank() == 0 { terms.constant(id)?.uniform() } else { None }
+}
+
+/// As [`same_value`], but telling 0.0 from -0.0: adding one of them changes the other.
+fn same_number(a: &AttrValue, b: &AttrValue) -> bool {
+    match (a.as_float(), b.as_float()) {
+        (Some(a), Some(b)) => a == b && a.is_sign_negative() == b.is_sign_negative() || a.is_nan() && b.is_nan(),
+        _ => a == b,
+    }
+}
+
+/// An attribute value with negative dims counted from the end of `rank` dims.
+pub fn from_start(op: &Op, attr: usize, value: &AttrValue, rank: usize) -> AttrValue {
+    let kind = op.def().and_then(|def| def.attrs.get(attr)).map(|a| a.kind);
+    let fix = |d: i64| if d < 0 { d.saturating_add(rank as i64) } else { d };
+    match (kind, value) {
+        (Some(AttrKind::Dim), AttrValue::Int(d)) => AttrValue::Int(fix(*d)),
+        (Some(AttrKind::Dims), AttrValue::Ints(dims)) => AttrValue::Ints(dims.iter().map(|&d| fix(d)).collect()),
+        _ => value.clone(),
+    }
+}

@@ -1,0 +1,128 @@
+//! The compiled form of a rule: patterns over numbered variables.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Tier;
+use super::expr::Expr;
+use crate::ir::AttrValue;
+use crate::ops::Op;
+
+/// Number of a tensor variable.
+pub type TensorVar = usize;
+/// Number of a list variable.
+pub type ListVar = usize;
+/// Number of an attribute variable.
+pub type AttrVar = usize;
+
+/// What an operand has to look like, or what is built in its place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Any tensor; the same one wherever the name stands again.
+    Tensor(TensorVar),
+    /// The list element that an enclosing [`Operand::Each`] is at.
+    Element(ListVar),
+    /// A constant of rank 0.
+    Scalar(AttrPattern),
+    Apply {
+        op: Op,
+        slot: usize,
+        attrs: Vec<AttrPattern>,
+        operands: Vec<Operand>,
+    },
+}
+
+/// An entry in an operand list.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    One(Pattern),
+    /// Any number of operands of this form, one for each element of the list variables inside.
+    Each(Pattern),
+}
+
+/// What an attribute has to be, or what is built in its place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttrPattern {
+    /// This value. Negative dims count from the end of the first operand.
+    Value(AttrValue),
+    Var(AttrVar),
+    /// Computed; only on the side that is built.
+    Expr(Expr),
+}
+
+/// Something that has to hold before a rule may be applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    pub expr: Expr,
+    /// Where it cannot be decided, it is assumed and reported.
+    pub assumed: bool,
+    /// As the rule file writes it.
+    pub text: Arc<str>,
+}
+
+/// Names of the variables of a rule, by number. Names that start with `$` are attribute variables that
+/// stand for a written-out value or expression.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vars {
+    pub tensors: Vec<Arc<str>>,
+    pub lists: Vec<Arc<str>>,
+    pub attrs: Vec<Arc<str>>,
+}
+
+/// One direction of a rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub name: Arc<str>,
+    /// What `explain` prints for a step by this rule.
+    pub doc: Arc<str>,
+    pub tier: Tier,
+    /// Stem of the file it comes from.
+    pub family: Arc<str>,
+    /// The right-to-left direction of a rule that goes both ways.
+    pub reversed: bool,
+    pub lhs: Pattern,
+    pub rhs: Pattern,
+    pub vars: Vars,
+    /// Attribute variables that are computed once the left side has matched, in order.
+    pub lets: Vec<(AttrVar, Expr)>,
+    pub conditions: Vec<Condition>,
+}
+
+/// What the variables of a rule stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bindings<Id> {
+    pub tensors: SmallVec<[Option<Id>; 4]>,
+    pub lists: SmallVec<[Option<Vec<Id>>; 1]>,
+    pub attrs: SmallVec<[Option<AttrValue>; 4]>,
+}
+
+impl<Id: Copy> Bindings<Id> {
+    /// No variable of `rule` is bound.
+    pub fn empty(rule: &Rule) -> Self {
+        Bindings {
+            tensors: SmallVec::from_elem(None, rule.vars.tensors.len()),
+            lists: SmallVec::from_elem(None, rule.vars.lists.len()),
+            attrs: SmallVec::from_elem(None, rule.vars.attrs.len()),
+        }
+    }
+
+    /// The same bindings with every tensor renamed.
+    pub fn map<Other>(&self, mut f: impl FnMut(Id) -> Other) -> Bindings<Other> {
+        Bindings {
+            tensors: self.tensors.iter().map(|t| t.map(&mut f)).collect(),
+            lists: self.lists.iter().map(|l| l.as_ref().map(|l| l.iter().map(|&t| f(t)).collect())).collect(),
+            attrs: self.attrs.clone(),
+        }
+    }
+}
+
+/// Whether the conditions of a rule hold for some bindings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Holds {
+        /// What could not be decided and is assumed.
+        assumed: Vec<String>,
+    },
+    Fails,
+}

@@ -1,0 +1,30 @@
+//! What the rule language needs to know about the store of terms that rules match and build.
+
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+
+use crate::eval::Constant;
+use crate::ir::{Attrs, TensorType};
+use crate::ops::{Op, TypeError};
+
+/// What [`Terms::visit`] calls for every form of a term: operator, attributes, output slot, operands.
+pub type Visitor<'a, Id> = dyn FnMut(&Op, &Attrs, usize, &[Id]) -> ControlFlow<()> + 'a;
+
+/// A store of terms. In an e-graph one id has many forms, in a term arena exactly one.
+pub trait Terms {
+    type Id: Copy + Eq + Debug;
+
+    /// Calls `f` for every form of `id` until it breaks. Leaves have none.
+    fn visit(&self, id: Self::Id, f: &mut Visitor<'_, Self::Id>) -> ControlFlow<()>;
+
+    fn ty(&self, id: Self::Id) -> &TensorType;
+
+    /// The value of `id`, if it does not depend on inputs and is known.
+    fn constant(&self, id: Self::Id) -> Option<&Constant>;
+}
+
+/// A store of terms that can grow.
+pub trait Build: Terms {
+    /// The term that applies `op` to `operands` and takes output `slot`. Scalars are built as `full(shape=[])`.
+    fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[Self::Id]) -> Result<Self::Id, TypeError>;
+}

@@ -1,0 +1,66 @@
+//! How equal the two sides of a rule are.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use ordered_float::OrderedFloat;
+
+/// How equal the two sides of a rule or of a proof are. Ordered: the strongest claim is the least, so
+/// the tier of a proof is the maximum over its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tier {
+    /// Bit for bit.
+    Exact,
+    /// Over the real numbers; the order of floating-point operations may differ.
+    Real,
+    /// When intermediate rounding is ignored.
+    Rounding,
+    /// Only within this relative error.
+    Approx(OrderedFloat<f64>),
+}
+
+impl Tier {
+    fn rank(self) -> (u8, OrderedFloat<f64>) {
+        match self {
+            Tier::Exact => (0, OrderedFloat(0.0)),
+            Tier::Real => (1, OrderedFloat(0.0)),
+            Tier::Rounding => (2, OrderedFloat(0.0)),
+            Tier::Approx(error) => (3, error),
+        }
+    }
+}
+
+impl PartialOrd for Tier {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Tier {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tier::Exact => f.write_str("exact"),
+            Tier::Real => f.write_str("real"),
+            Tier::Rounding => f.write_str("rounding"),
+            Tier::Approx(error) => write!(f, "approx({error})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weakest_tier_is_the_greatest() {
+        let tiers = [Tier::Exact, Tier::Real, Tier::Rounding, Tier::Approx(1e-6.into()), Tier::Approx(1e-3.into())];
+        assert!(tiers.is_sorted());
+        assert_eq!(tiers.iter().max(), Some(&tiers[4]));
+    }
+}
