@@ -26,6 +26,20 @@ fn same_float(call: &Call) -> Result<Types, TypeError> {
     same(call)
 }
 
+fn same_number(call: &Call) -> Result<Types, TypeError> {
+    call.refuse_bool()?;
+    same(call)
+}
+
+/// PyTorch would promote integers that meet a fraction; in the IR a `cast` says so.
+fn check_whole(call: &Call, name: &str) -> Result<(), TypeError> {
+    let x = call.operands[0];
+    if !x.dtype.is_float() && call.given(name) && call.float(name).fract() != 0.0 {
+        return Err(call.error(format!("takes a whole number as `{name}` for {x}")));
+    }
+    Ok(())
+}
+
 fn comparison(call: &Call) -> Result<Types, TypeError> {
     call.same_dtype(0..2)?;
     call.output(DType::Bool, call.broadcast(0..2)?)
@@ -115,8 +129,8 @@ fn minimum(x: f64, y: f64) -> f64 {
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
-    unary!("neg", "`-x`.", same, one_per_element, |x| -x),
-    unary!("abs", "`|x|`.", same, one_per_element, |x| x.abs()),
+    unary!("neg", "`-x`.", same_number, one_per_element, |x| -x),
+    unary!("abs", "`|x|`.", same_number, one_per_element, |x| x.abs()),
     unary!("exp", "`e^x`.", same_float, eight_per_element, |x| x.exp()),
     unary!("expm1", "`e^x - 1`.", same_float, eight_per_element, |x| x.exp_m1()),
     unary!("log", "Natural logarithm.", same_float, eight_per_element, |x| x.ln()),
@@ -129,9 +143,9 @@ pub const OPS: &[OpDef] = &[
     unary!("tanh", "Hyperbolic tangent.", same_float, eight_per_element, |x| x.tanh()),
     unary!("erf", "Error function.", same_float, eight_per_element, |x| libm::erf(x)),
     unary!("sigmoid", "`1 / (1 + e^-x)`.", same_float, eight_per_element, |x| sigmoid(x)),
-    unary!("relu", "`max(x, 0)`.", same, one_per_element, |x| maximum(x, 0.0)),
+    unary!("relu", "`max(x, 0)`.", same_number, one_per_element, |x| maximum(x, 0.0)),
     unary!("silu", "`x * sigmoid(x)`.", same_float, eight_per_element, |x| x * sigmoid(x)),
-    unary!("floor", "Largest integer not above `x`.", same, one_per_element, |x| x.floor()),
+    unary!("floor", "Largest integer not above `x`.", same_number, one_per_element, |x| x.floor()),
     unary!(
         "logical_not",
         "`x == 0`, as bool.",
@@ -161,7 +175,13 @@ pub const OPS: &[OpDef] = &[
         operands: X,
         attrs: &[attr("exponent", AttrKind::Float, Default::Required)],
         commutative: false,
-        infer: same,
+        infer: |c| {
+            check_whole(c, "exponent")?;
+            if !c.operands[0].dtype.is_float() && c.float("exponent") < 0.0 {
+                return Err(c.error(format!("takes no negative exponent for {}", c.operands[0])));
+            }
+            same_number(c)
+        },
         kernel: Kernel::Element(|c, _, index, fetch| Ok(fetch(0, index)?.powf(c.float("exponent")))),
         layout: LayoutRule::Elementwise,
         work: one_per_element,
@@ -173,7 +193,14 @@ pub const OPS: &[OpDef] = &[
         operands: X,
         attrs: &[attr("min", AttrKind::Float, Default::None), attr("max", AttrKind::Float, Default::None)],
         commutative: false,
-        infer: same,
+        infer: |c| {
+            if !c.given("min") && !c.given("max") {
+                return Err(c.error("needs `min` or `max`"));
+            }
+            check_whole(c, "min")?;
+            check_whole(c, "max")?;
+            same_number(c)
+        },
         kernel: Kernel::Element(|c, _, index, fetch| {
             let mut x = fetch(0, index)?;
             if c.given("min") {
@@ -225,7 +252,7 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| if c.bool("train") { one_per_element(c, outputs) } else { Work::NONE },
     },
     binary!("add", "`x + y`.", true, same, |x, y| x + y),
-    binary!("sub", "`x - y`.", false, same, |x, y| x - y),
+    binary!("sub", "`x - y`.", false, same_number, |x, y| x - y),
     binary!("mul", "`x * y`.", true, same, |x, y| x * y),
     binary!("div", "`x / y`.", false, same_float, |x, y| x / y),
     binary!("maximum", "The larger one; NaN if either is.", true, same, |x, y| maximum(x, y)),

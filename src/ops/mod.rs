@@ -1,8 +1,10 @@
 //! The op table: everything the tool knows about an operator stands in one entry of one family file.
 
 mod attention;
+mod conv;
 mod create;
 mod elementwise;
+mod index;
 mod linear;
 mod norm;
 mod reduce;
@@ -449,9 +451,19 @@ static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
 
 /// Every operator of the table, family by family.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
-    [elementwise::OPS, linear::OPS, norm::OPS, attention::OPS, view::OPS, reduce::OPS, create::OPS]
-        .into_iter()
-        .flatten()
+    [
+        elementwise::OPS,
+        linear::OPS,
+        norm::OPS,
+        attention::OPS,
+        view::OPS,
+        reduce::OPS,
+        index::OPS,
+        conv::OPS,
+        create::OPS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The operator of that name.

@@ -1,0 +1,252 @@
+//! Convolutions and pooling.
+
+use super::{
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
+    Types, Unit, Work, attr, one, optional,
+};
+use crate::ir::{Shape, TensorType};
+
+const CONV: &[OperandDef] = &[one("x"), one("w"), optional("b")];
+const CONV_ATTRS: &[AttrDef] = &[
+    attr("stride", AttrKind::Ints, Default::Required),
+    attr("padding", AttrKind::Ints, Default::Required),
+    attr("dilation", AttrKind::Ints, Default::Required),
+    attr("groups", AttrKind::Int, Default::Int(1)),
+];
+
+/// How a window moves along one spatial dimension.
+#[derive(Clone, Copy)]
+struct Axis {
+    input: usize,
+    kernel: i64,
+    stride: i64,
+    padding: i64,
+    dilation: i64,
+}
+
+impl Axis {
+    /// Cells that a window spans, or `None` where a size is out of range.
+    fn span(self) -> Option<i128> {
+        let sane = self.kernel > 0 && self.stride > 0 && self.padding >= 0 && self.dilation > 0;
+        sane.then(|| i128::from(self.dilation) * (i128::from(self.kernel) - 1) + 1)
+    }
+
+    /// Windows along the dimension; `None` if there is none.
+    fn windows(self, ceil: bool) -> Option<usize> {
+        let (input, padding, stride) = (self.input as i128, i128::from(self.padding), i128::from(self.stride));
+        let room = input + 2 * padding - self.span()?;
+        if room < 0 {
+            return None;
+        }
+        let mut count = room / stride + 1;
+        // A last partial window must start inside of the input or its left padding.
+        if ceil && room % stride != 0 && count * stride < input + padding {
+            count += 1;
+        }
+        usize::try_from(count).ok()
+    }
+
+    /// The input cell under `tap` of window `window`; `None` in the padding.
+    fn cell(self, window: usize, tap: usize) -> Option<usize> {
+        let at = window as i128 * i128::from(self.stride) + tap as i128 * i128::from(self.dilation)
+            - i128::from(self.padding);
+        usize::try_from(at).ok().filter(|&i| i < self.input)
+    }
+}
+
+/// The window of spatial dimension `d`, whose kernel size is given. Attributes that an operator lacks read as `missing`.
+fn axis(c: &Call, d: usize, kernel: i64) -> Axis {
+    let read = |name: &str, missing: i64| match c.op.attr_index(name) {
+        Some(_) => c.ints(name).get(d).copied().unwrap_or(0),
+        None => missing,
+    };
+    Axis {
+        input: c.operands[0].shape[2 + d],
+        kernel,
+        stride: read("stride", 1),
+        padding: read("padding", 0),
+        dilation: read("dilation", 1),
+    }
+}
+
+fn check_lengths(c: &Call, names: &[&str], rank: usize) -> Result<(), TypeError> {
+    match names.iter().find(|n| c.ints(n).len() != rank) {
+        Some(name) => Err(c.error(format!("needs {rank} numbers as `{name}`"))),
+        None => Ok(()),
+    }
+}
+
+fn conv_types(c: &Call, spatial: usize) -> Result<Types, TypeError> {
+    c.want_float()?;
+    let dtype = c.same_dtype(0..c.operands.len())?;
+    let (x, w) = (c.operands[0], c.operands[1]);
+    check_lengths(c, &["stride", "padding", "dilation"], spatial)?;
+    let empty = w.shape.contains(&0) || x.shape.iter().skip(2).any(|&d| d == 0);
+    if x.rank() != spatial + 2 || w.rank() != spatial + 2 || empty {
+        return Err(c.error(format!("cannot convolve {x} with {w}")));
+    }
+    let groups = usize::try_from(c.int("groups")).ok().filter(|&g| g > 0 && w.shape[0].is_multiple_of(g));
+    if groups.and_then(|g| w.shape[1].checked_mul(g)) != Some(x.shape[1]) {
+        return Err(c.error(format!("cannot convolve {x} with {w} in {} groups", c.int("groups"))));
+    }
+    if let Some(b) = c.operands.get(2)
+        && b.shape[..] != w.shape[..1]
+    {
+        return Err(c.error(format!("needs a bias of {} elements, not {b}", w.shape[0])));
+    }
+    let mut shape = Shape::from_slice(&[x.shape[0], w.shape[0]]);
+    for d in 0..spatial {
+        let windows = axis(c, d, w.shape[2 + d] as i64).windows(false);
+        shape.push(windows.ok_or_else(|| c.error(format!("fits no window of {w} into {x}")))?);
+    }
+    c.output(dtype, shape)
+}
+
+fn conv_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let w = c.operands[1];
+    let (per_group, spatial) = (w.shape[1], w.rank() - 2);
+    let out_per_group = w.shape[0] / c.size("groups").max(1);
+    let first = index[1] / out_per_group.max(1) * per_group;
+    let mut sum = match c.operands.get(2) {
+        Some(_) => fetch(2, &index[1..2])?,
+        None => 0.0,
+    };
+    let mut cell = Shape::from_slice(index);
+    let mut tap: Shape = Shape::from_elem(0, w.rank());
+    tap[0] = index[1];
+    let axes: smallvec::SmallVec<[usize; 4]> = (1..w.rank()).collect();
+    let start = tap.clone();
+    super::shapes::visit_axes(&w.shape, &axes, &start, |tap| {
+        cell[1] = first + tap[1];
+        for d in 0..spatial {
+            match axis(c, d, w.shape[2 + d] as i64).cell(index[2 + d], tap[2 + d]) {
+                Some(i) => cell[2 + d] = i,
+                None => return Ok(()),
+            }
+        }
+        sum += fetch(0, &cell)? * fetch(1, tap)?;
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+fn conv_work(c: &Call, outputs: &[TensorType]) -> Work {
+    let taps: f64 = c.operands[1].shape[1..].iter().map(|&d| d as f64).product();
+    let elements: f64 = outputs.iter().map(|t| t.numel() as f64).sum();
+    Work::streaming(c, outputs, 2.0 * elements * taps, Unit::Matrix)
+}
+
+fn pool_types(c: &Call) -> Result<Types, TypeError> {
+    c.want_float()?;
+    let x = c.operands[0];
+    check_lengths(c, &["kernel_size", "stride", "padding"], 2)?;
+    if c.op.attr_index("dilation").is_some() {
+        check_lengths(c, &["dilation"], 2)?;
+    }
+    if x.rank() != 4 || x.shape[1..].contains(&0) {
+        return Err(c.error(format!("takes non-empty images, not {x}")));
+    }
+    let mut shape = Shape::from_slice(&x.shape[..2]);
+    for (d, &kernel) in c.ints("kernel_size").iter().enumerate() {
+        let axis = axis(c, d, kernel);
+        let padded = axis.padding <= kernel / 2;
+        let windows = axis.windows(c.op.attr_index("ceil_mode").is_some() && c.bool("ceil_mode")).filter(|_| padded);
+        shape.push(windows.ok_or_else(|| c.error(format!("fits no window into dimension {} of {x}", d + 2)))?);
+    }
+    c.output(x.dtype, shape)
+}
+
+/// Calls `visit` with every element under window `index`.
+fn visit_window(c: &Call, index: &[usize], fetch: &mut Fetch, mut visit: impl FnMut(f64)) -> Result<(), EvalError> {
+    let kernel = c.ints("kernel_size");
+    let axes = [axis(c, 0, kernel[0]), axis(c, 1, kernel[1])];
+    for row in 0..kernel[0] as usize {
+        let Some(y) = axes[0].cell(index[2], row) else { continue };
+        for column in 0..kernel[1] as usize {
+            if let Some(x) = axes[1].cell(index[3], column) {
+                visit(fetch(0, &[index[0], index[1], y, x])?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn pool_work(c: &Call, outputs: &[TensorType]) -> Work {
+    let taps: f64 = c.ints("kernel_size").iter().map(|&k| k as f64).product();
+    let elements: f64 = outputs.iter().map(|t| t.numel() as f64).sum();
+    Work::streaming(c, outputs, elements * taps, Unit::Vector)
+}
+
+/// The table entries of this family.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "conv1d",
+        doc: "Cross-correlation of (batch, channel, length) with (out, channel / groups, length).",
+        family: Family::Conv,
+        operands: CONV,
+        attrs: CONV_ATTRS,
+        commutative: false,
+        infer: |c| conv_types(c, 1),
+        kernel: Kernel::Element(conv_element),
+        layout: LayoutRule::Contiguous,
+        work: conv_work,
+    },
+    OpDef {
+        name: "conv2d",
+        doc: "Cross-correlation of (batch, channel, height, width) with (out, channel / groups, height, width).",
+        family: Family::Conv,
+        operands: CONV,
+        attrs: CONV_ATTRS,
+        commutative: false,
+        infer: |c| conv_types(c, 2),
+        kernel: Kernel::Element(conv_element),
+        layout: LayoutRule::Contiguous,
+        work: conv_work,
+    },
+    OpDef {
+        name: "max_pool2d",
+        doc: "Largest element under each window of (batch, channel, height, width); padding never wins.",
+        family: Family::Conv,
+        operands: &[one("x")],
+        attrs: &[
+            attr("kernel_size", AttrKind::Ints, Default::Required),
+            attr("stride", AttrKind::Ints, Default::Required),
+            attr("padding", AttrKind::Ints, Default::Required),
+            attr("dilation", AttrKind::Ints, Default::Required),
+            attr("ceil_mode", AttrKind::Bool, Default::Bool(false)),
+        ],
+        commutative: false,
+        infer: pool_types,
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut best = f64::NEG_INFINITY;
+            visit_window(c, index, fetch, |x| {
+                if x.is_nan() || x > best {
+                    best = x;
+                }
+            })?;
+            Ok(best)
+        }),
+        layout: LayoutRule::Contiguous,
+        work: pool_work,
+    },
+    OpDef {
+        name: "avg_pool2d",
+        doc: "Mean under each window of (batch, channel, height, width); padding counts as 0.",
+        family: Family::Conv,
+        operands: &[one("x")],
+        attrs: &[
+            attr("kernel_size", AttrKind::Ints, Default::Required),
+            attr("stride", AttrKind::Ints, Default::Required),
+            attr("padding", AttrKind::Ints, Default::Required),
+        ],
+        commutative: false,
+        infer: pool_types,
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut sum = 0.0;
+            visit_window(c, index, fetch, |x| sum += x)?;
+            Ok(sum / c.ints("kernel_size").iter().map(|&k| k as f64).product::<f64>())
+        }),
+        layout: LayoutRule::Contiguous,
+        work: pool_work,
+    },
+];

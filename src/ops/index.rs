@@ -1,0 +1,561 @@
+//! Operators that pick, order or move elements by position.
+
+use std::cmp::Ordering;
+
+use smallvec::SmallVec;
+
+use super::shapes::{broadcast, broadcast_index, visit_axes};
+use super::{
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
+    Types, Unit, Work, attr, many, one, optional,
+};
+use crate::ir::{DType, Shape, TensorType};
+
+const X: &[OperandDef] = &[one("x")];
+const DIAGONAL: &[AttrDef] = &[attr("diagonal", AttrKind::Int, Default::Int(0))];
+
+/// Reads its output's worth of elements, and the positions that operand `positions` and later ones hold.
+fn picks(c: &Call, outputs: &[TensorType], positions: usize) -> Work {
+    let written: f64 = outputs.iter().map(|t| t.bytes() as f64).sum();
+    let read: f64 = c.operands[positions..].iter().map(|t| t.bytes() as f64).sum();
+    Work { bytes_read: written + read, ..Work::streaming(c, outputs, 0.0, Unit::Vector) }
+}
+
+fn moves(c: &Call, outputs: &[TensorType]) -> Work {
+    picks(c, outputs, c.operands.len())
+}
+
+/// A sort makes about log2(n) comparisons per element.
+fn sorts(c: &Call, outputs: &[TensorType]) -> Work {
+    let x = c.operands[0];
+    let lane = x.shape.get(c.size("dim")).map_or(1.0, |&n| n.max(2) as f64);
+    Work::streaming(c, outputs, x.numel() as f64 * lane.log2(), Unit::Vector)
+}
+
+fn check_positions(c: &Call, t: &TensorType) -> Result<(), TypeError> {
+    match t.dtype {
+        DType::I64 | DType::I32 => Ok(()),
+        _ => Err(c.error(format!("takes i64 or i32 positions, not {t}"))),
+    }
+}
+
+/// A position as an index below `size`. Negative ones count from the end where `wraps` is set.
+fn position(value: f64, size: usize, wraps: bool) -> Result<usize, EvalError> {
+    let value = if wraps && value < 0.0 { value + size as f64 } else { value };
+    if (0.0..size as f64).contains(&value) { Ok(value as usize) } else { Err(EvalError::IndexOutOfRange) }
+}
+
+fn same(c: &Call) -> Result<Types, TypeError> {
+    c.output(c.operands[0].dtype, c.operands[0].shape.clone())
+}
+
+/// The dimension `dim` of operand 0, which must not be a scalar, and its size.
+fn sized_dim(c: &Call) -> Result<(usize, usize), TypeError> {
+    let dim = c.dim("dim", 0)?;
+    match c.operands[0].shape.get(dim) {
+        Some(&size) => Ok((dim, size)),
+        None => Err(c.error("takes no scalar")),
+    }
+}
+
+/// The dimension `dim`, or none for a scalar, which is its own lane.
+fn dim_axis(c: &Call) -> SmallVec<[usize; 4]> {
+    (c.operands[0].rank() > 0).then(|| c.size("dim")).into_iter().collect()
+}
+
+/// The shape to which all index tensors of `index` broadcast, and where it goes in the result.
+struct Placement {
+    dims: SmallVec<[usize; 4]>,
+    positions: Shape,
+    start: usize,
+}
+
+/// PyTorch's rule: in place of the indexed dimensions if they are next to each other, else in front.
+fn placement(c: &Call) -> Result<Placement, TypeError> {
+    let dims = c.dims("dims")?;
+    if dims.len() + 1 != c.operands.len() || dims.is_empty() || c.operands[0].rank() == 0 {
+        return Err(c.error(format!("has {} index tensors for dims {dims:?}", c.operands.len() - 1)));
+    }
+    if !dims.is_sorted() {
+        return Err(c.error("needs `dims` in ascending order"));
+    }
+    let adjacent = dims.windows(2).all(|w| w[0] + 1 == w[1]);
+    let positions = c.broadcast(1..c.operands.len())?;
+    Ok(Placement { start: if adjacent { dims[0] } else { 0 }, dims, positions })
+}
+
+fn index_types(c: &Call) -> Result<Types, TypeError> {
+    for t in &c.operands[1..] {
+        check_positions(c, t)?;
+    }
+    let Placement { dims, positions, start } = placement(c)?;
+    let x = c.operands[0];
+    let mut shape: Shape = (0..x.rank()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
+    shape.insert_many(start, positions);
+    c.output(x.dtype, shape)
+}
+
+fn index_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let Placement { dims, positions, start } = placement(c).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
+    let x = c.operands[0];
+    let at = &index[start..start + positions.len()];
+    let mut kept = index[..start].iter().chain(&index[start + positions.len()..]);
+    let mut from = Shape::new();
+    for d in 0..x.rank() {
+        from.push(match dims.iter().position(|&i| i == d) {
+            None => kept.next().copied().unwrap_or(0),
+            Some(i) => {
+                let value = fetch(1 + i, &broadcast_index(&c.operands[1 + i].shape, at))?;
+                position(value, x.shape[d], true)?
+            }
+        });
+    }
+    fetch(0, &from)
+}
+
+/// NaN counts as the largest value, as in PyTorch.
+fn compare(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// Values (slot 0) or their old places (slot 1) of a lane in order; ties keep theirs.
+fn ordered(c: &Call, slot: usize, index: &[usize], fetch: &mut Fetch, descending: bool) -> Result<Vec<f64>, EvalError> {
+    let mut lane: Vec<(usize, f64)> = Vec::new();
+    visit_axes(&c.operands[0].shape, &dim_axis(c), index, |at| {
+        lane.push((lane.len(), fetch(0, at)?));
+        Ok(())
+    })?;
+    lane.sort_by(|&(_, a), &(_, b)| if descending { compare(b, a) } else { compare(a, b) });
+    Ok(lane.into_iter().map(|(place, value)| if slot == 0 { value } else { place as f64 }).collect())
+}
+
+fn values_and_places(c: &Call, shape: Shape) -> Result<Types, TypeError> {
+    let mut types = c.output(c.operands[0].dtype, shape.clone())?;
+    types.extend(c.output(DType::I64, shape)?);
+    Ok(types)
+}
+
+fn topk_types(c: &Call) -> Result<Types, TypeError> {
+    c.refuse_bool()?;
+    let dim = c.dim("dim", 0)?;
+    let mut shape = c.operands[0].shape.clone();
+    let size = shape.get(dim).copied().unwrap_or(1);
+    let k = usize::try_from(c.int("k")).ok().filter(|&k| k <= size);
+    let k = k.ok_or_else(|| c.error(format!("cannot choose {} of {size} elements", c.int("k"))))?;
+    match shape.get_mut(dim) {
+        Some(size) => *size = k,
+        None if k == 1 => {}
+        None => return Err(c.error("chooses exactly one element of a scalar")),
+    }
+    values_and_places(c, shape)
+}
+
+fn matrix_types(c: &Call) -> Result<Types, TypeError> {
+    if c.operands[0].rank() < 2 {
+        return Err(c.error(format!("takes matrices, not {}", c.operands[0])));
+    }
+    same(c)
+}
+
+/// How far right of the main diagonal an element lies, in terms of `diagonal`.
+fn beyond_diagonal(c: &Call, index: &[usize]) -> Ordering {
+    let (row, column) = (index[index.len() - 2] as i128, index[index.len() - 1] as i128);
+    (column - row).cmp(&i128::from(c.int("diagonal")))
+}
+
+fn roll_types(c: &Call) -> Result<Types, TypeError> {
+    let dims = c.dims("dims")?;
+    if dims.len() != c.ints("shifts").len() || dims.is_empty() || c.operands[0].rank() == 0 {
+        return Err(c.error("needs one shift for each of its dims, and one at least"));
+    }
+    same(c)
+}
+
+/// The low and high padding of each dimension; negative padding crops.
+fn pads(c: &Call) -> SmallVec<[(i64, i64); 4]> {
+    c.ints("pad").chunks_exact(2).map(|p| (p[0], p[1])).collect()
+}
+
+fn pad_types(c: &Call) -> Result<Types, TypeError> {
+    let x = c.operands[0];
+    if c.ints("pad").len() != 2 * x.rank() {
+        return Err(c.error(format!("needs two sizes for each dimension of {x}")));
+    }
+    if !x.dtype.is_float() && c.float("value").fract() != 0.0 {
+        return Err(c.error(format!("cannot fill {x} with {}", c.float("value"))));
+    }
+    let padded = |(&size, (low, high)): (&usize, (i64, i64))| {
+        let (size, low, high) = (size as i128, i128::from(low), i128::from(high));
+        let kept = size + low.min(0) + high.min(0);
+        usize::try_from(size + low + high).ok().filter(|_| kept >= 0)
+    };
+    let shape: Option<Shape> = x.shape.iter().zip(pads(c)).map(padded).collect();
+    c.output(x.dtype, shape.ok_or_else(|| c.error(format!("crops more than {x} has")))?)
+}
+
+fn pad_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let x = c.operands[0];
+    let from: Option<Shape> = index
+        .iter()
+        .zip(pads(c))
+        .zip(&x.shape)
+        .map(|((&i, (low, _)), &size)| usize::try_from(i as i128 - i128::from(low)).ok().filter(|&i| i < size))
+        .collect();
+    match from {
+        Some(from) => fetch(0, &from),
+        None if x.dtype.is_float() => Ok(c.float("value")),
+        None => Ok(x.dtype.round(c.float("value"))),
+    }
+}
+
+fn diff_types(c: &Call) -> Result<Types, TypeError> {
+    let x = c.operands[0];
+    let (dim, size) = sized_dim(c)?;
+    let dtype = c.same_dtype(0..c.operands.len())?;
+    let mut size = size;
+    if let Some(p) = c.operands.get(1) {
+        let fits = p.rank() == x.rank() && (0..x.rank()).all(|d| d == dim || p.shape[d] == x.shape[d]);
+        if !fits {
+            return Err(c.error(format!("cannot join {p} and {x} along dimension {dim}")));
+        }
+        size += p.shape[dim];
+    }
+    let order = usize::try_from(c.int("n")).ok().filter(|&n| n > 0);
+    let order = order.ok_or_else(|| c.error(format!("has no order {}", c.int("n"))))?;
+    let mut shape = x.shape.clone();
+    shape[dim] = size.saturating_sub(order);
+    c.output(dtype, shape)
+}
+
+fn diff_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let dim = c.size("dim");
+    let before = c.operands.get(1).map_or(0, |p| p.shape[dim]);
+    let mut at = Shape::from_slice(index);
+    let mut values = Vec::new();
+    for i in index[dim]..=index[dim] + c.size("n") {
+        let operand = usize::from(i < before);
+        at[dim] = if operand == 1 { i } else { i - before };
+        values.push(fetch(operand, &at)?);
+    }
+    let bools = c.operands[0].dtype == DType::Bool;
+    while values.len() > 1 {
+        let step = |w: &[f64]| if bools { f64::from(u8::from(w[0] != w[1])) } else { w[1] - w[0] };
+        values = values.windows(2).map(step).collect();
+    }
+    Ok(values[0])
+}
+
+/// The table entries of this family.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "embedding",
+        doc: "The rows of `weight` that `indices` names.",
+        family: Family::Index,
+        operands: &[one("weight"), one("indices")],
+        attrs: &[],
+        commutative: false,
+        infer: |c| {
+            let (weight, indices) = (c.operands[0], c.operands[1]);
+            check_positions(c, indices)?;
+            if weight.rank() != 2 {
+                return Err(c.error(format!("needs a matrix of weights, not {weight}")));
+            }
+            let mut shape = indices.shape.clone();
+            shape.push(weight.shape[1]);
+            c.output(weight.dtype, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let last = index.len() - 1;
+            let row = position(fetch(1, &index[..last])?, c.operands[0].shape[0], false)?;
+            fetch(0, &[row, index[last]])
+        }),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| picks(c, outputs, 1),
+    },
+    OpDef {
+        name: "gather",
+        doc: "Along `dim`, the elements at the places that `index` holds.",
+        family: Family::Index,
+        operands: &[one("x"), one("index")],
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let (x, index) = (c.operands[0], c.operands[1]);
+            let dim = c.dim("dim", 0)?;
+            if index.dtype != DType::I64 {
+                return Err(c.error(format!("takes i64 positions, not {index}")));
+            }
+            let fits = x.rank() == index.rank() && (0..x.rank()).all(|d| d == dim || index.shape[d] <= x.shape[d]);
+            if !fits {
+                return Err(c.error(format!("cannot pick from {x} by {index}")));
+            }
+            c.output(x.dtype, index.shape.clone())
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            let value = fetch(1, index)?;
+            match from.get_mut(c.size("dim")) {
+                Some(i) => *i = position(value, c.operands[0].shape[c.size("dim")], false)?,
+                None => {
+                    position(value, 1, false)?;
+                }
+            }
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| picks(c, outputs, 1),
+    },
+    OpDef {
+        name: "index_select",
+        doc: "The slices of dimension `dim` that `index` names.",
+        family: Family::Index,
+        operands: &[one("x"), one("index")],
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let (x, index) = (c.operands[0], c.operands[1]);
+            let (dim, _) = sized_dim(c)?;
+            check_positions(c, index)?;
+            if index.rank() > 1 {
+                return Err(c.error(format!("needs a vector of positions, not {index}")));
+            }
+            let mut shape = x.shape.clone();
+            shape[dim] = index.numel();
+            c.output(x.dtype, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let dim = c.size("dim");
+            let mut from = Shape::from_slice(index);
+            let place = &index[dim..dim + c.operands[1].rank()];
+            from[dim] = position(fetch(1, place)?, c.operands[0].shape[dim], false)?;
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| picks(c, outputs, 1),
+    },
+    OpDef {
+        name: "index",
+        doc: "Advanced indexing: one index tensor for each of `dims`, broadcast together. They go where the indexed dimensions \
+              stood if those are adjacent, else in front. Negative positions count from the end.",
+        family: Family::Index,
+        operands: &[one("x"), many("indices")],
+        attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
+        commutative: false,
+        infer: index_types,
+        kernel: Kernel::Element(index_element),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| picks(c, outputs, 1),
+    },
+    OpDef {
+        name: "topk",
+        doc: "The `k` largest (or smallest) elements along `dim` in order, and their places.",
+        family: Family::Index,
+        operands: X,
+        attrs: &[
+            attr("k", AttrKind::Int, Default::Required),
+            attr("dim", AttrKind::Dim, Default::Required),
+            attr("largest", AttrKind::Bool, Default::Bool(true)),
+        ],
+        commutative: false,
+        infer: topk_types,
+        kernel: Kernel::Lane {
+            axes: dim_axis,
+            lane: |c, slot, index, fetch| {
+                let mut lane = ordered(c, slot, index, fetch, c.bool("largest"))?;
+                lane.truncate(c.size("k"));
+                Ok(lane)
+            },
+        },
+        layout: LayoutRule::Contiguous,
+        work: sorts,
+    },
+    OpDef {
+        name: "sort",
+        doc: "The elements along `dim` in order, and their old places. Stable.",
+        family: Family::Index,
+        operands: X,
+        attrs: &[
+            attr("dim", AttrKind::Dim, Default::Required),
+            attr("descending", AttrKind::Bool, Default::Bool(false)),
+        ],
+        commutative: false,
+        infer: |c| {
+            c.dim("dim", 0)?;
+            values_and_places(c, c.operands[0].shape.clone())
+        },
+        kernel: Kernel::Lane {
+            axes: dim_axis,
+            lane: |c, slot, index, fetch| ordered(c, slot, index, fetch, c.bool("descending")),
+        },
+        layout: LayoutRule::Elementwise,
+        work: sorts,
+    },
+    OpDef {
+        name: "one_hot",
+        doc: "A new last dimension of `num_classes` that is 1 at the class and 0 elsewhere.",
+        family: Family::Index,
+        operands: X,
+        attrs: &[attr("num_classes", AttrKind::Int, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let x = c.operands[0];
+            if x.dtype != DType::I64 {
+                return Err(c.error(format!("takes i64 classes, not {x}")));
+            }
+            let classes = usize::try_from(c.int("num_classes")).ok().filter(|&n| n > 0);
+            let mut shape = x.shape.clone();
+            shape.push(classes.ok_or_else(|| c.error("needs `num_classes` of 1 or more"))?);
+            c.output(DType::I64, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let last = index.len() - 1;
+            let class = position(fetch(0, &index[..last])?, c.size("num_classes"), false)?;
+            Ok(f64::from(u8::from(class == index[last])))
+        }),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| picks(c, outputs, 0),
+    },
+    OpDef {
+        name: "tril",
+        doc: "Elements right of diagonal number `diagonal` become 0.",
+        family: Family::Index,
+        operands: X,
+        attrs: DIAGONAL,
+        commutative: false,
+        infer: matrix_types,
+        kernel: Kernel::Element(|c, _, index, fetch| match beyond_diagonal(c, index) {
+            Ordering::Greater => Ok(0.0),
+            _ => fetch(0, index),
+        }),
+        layout: LayoutRule::Contiguous,
+        work: moves,
+    },
+    OpDef {
+        name: "triu",
+        doc: "Elements left of diagonal number `diagonal` become 0.",
+        family: Family::Index,
+        operands: X,
+        attrs: DIAGONAL,
+        commutative: false,
+        infer: matrix_types,
+        kernel: Kernel::Element(|c, _, index, fetch| match beyond_diagonal(c, index) {
+            Ordering::Less => Ok(0.0),
+            _ => fetch(0, index),
+        }),
+        layout: LayoutRule::Contiguous,
+        work: moves,
+    },
+    OpDef {
+        name: "flip",
+        doc: "The elements in reverse along each of `dims`.",
+        family: Family::Index,
+        operands: X,
+        attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            c.dims("dims")?;
+            same(c)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            for d in c.dims("dims").unwrap_or_default() {
+                if let Some(i) = from.get_mut(d) {
+                    *i = c.operands[0].shape[d] - 1 - *i;
+                }
+            }
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::Elementwise,
+        work: moves,
+    },
+    OpDef {
+        name: "roll",
+        doc: "The elements moved by `shifts` along `dims`, around the end.",
+        family: Family::Index,
+        operands: X,
+        attrs: &[attr("shifts", AttrKind::Ints, Default::Required), attr("dims", AttrKind::Dims, Default::Required)],
+        commutative: false,
+        infer: roll_types,
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            for (d, &shift) in c.dims("dims").unwrap_or_default().into_iter().zip(c.ints("shifts")) {
+                let size = c.operands[0].shape[d].max(1) as i64;
+                from[d] = (from[d] as i64 - shift % size).rem_euclid(size) as usize;
+            }
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::Contiguous,
+        work: moves,
+    },
+    OpDef {
+        name: "repeat_interleave",
+        doc: "Every entry of `dim` `repeats` times in a row.",
+        family: Family::Index,
+        operands: X,
+        attrs: &[attr("repeats", AttrKind::Int, Default::Required), attr("dim", AttrKind::Dim, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let (dim, size) = sized_dim(c)?;
+            let repeats = usize::try_from(c.int("repeats")).ok();
+            let repeats = repeats.ok_or_else(|| c.error("needs `repeats` of 0 or more"))?;
+            let mut shape = c.operands[0].shape.clone();
+            shape[dim] = size.checked_mul(repeats).ok_or_else(|| c.error("is too large"))?;
+            c.output(c.operands[0].dtype, shape)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let mut from = Shape::from_slice(index);
+            from[c.size("dim")] /= c.size("repeats").max(1);
+            fetch(0, &from)
+        }),
+        layout: LayoutRule::Contiguous,
+        work: moves,
+    },
+    OpDef {
+        name: "pad",
+        doc: "`value` around the elements: `pad` holds low and high sizes for every dimension, outermost first. Negative sizes crop.",
+        family: Family::Index,
+        operands: X,
+        attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Float, Default::Float(0.0))],
+        commutative: false,
+        infer: pad_types,
+        kernel: Kernel::Element(pad_element),
+        layout: LayoutRule::Contiguous,
+        work: moves,
+    },
+    OpDef {
+        name: "diff",
+        doc: "Differences of neighbours along `dim`, `n` times over, with `prepend` put in front of `x` first.",
+        family: Family::Index,
+        operands: &[one("x"), optional("prepend")],
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required), attr("n", AttrKind::Int, Default::Int(1))],
+        commutative: false,
+        infer: diff_types,
+        kernel: Kernel::Element(diff_element),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| Work::streaming(c, outputs, outputs.iter().map(|t| t.numel() as f64).sum(), Unit::Vector),
+    },
+    OpDef {
+        name: "masked_fill",
+        doc: "The scalar `value` where the mask is true, `x` elsewhere.",
+        family: Family::Index,
+        operands: &[one("x"), one("mask"), one("value")],
+        attrs: &[],
+        commutative: false,
+        infer: |c| {
+            let (x, mask, value) = (c.operands[0], c.operands[1], c.operands[2]);
+            if mask.dtype != DType::Bool || value.rank() != 0 || value.dtype != x.dtype {
+                return Err(c.error(format!("takes a bool mask and a {} scalar, not {mask} and {value}", x.dtype)));
+            }
+            let shape = broadcast(&x.shape, &mask.shape);
+            c.output(x.dtype, shape.ok_or_else(|| c.error(format!("cannot broadcast {x} and {mask}")))?)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            if fetch(1, &broadcast_index(&c.operands[1].shape, index))? != 0.0 {
+                return fetch(2, &[]);
+            }
+            fetch(0, &broadcast_index(&c.operands[0].shape, index))
+        }),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| Work::streaming(c, outputs, 0.0, Unit::Vector),
+    },
+];
