@@ -1,5 +1,6 @@
 //! Proves which parts of two operator graphs are equal, and which of them spends less GPU energy.
 
+pub mod energy;
 pub mod eval;
 pub mod ir;
 pub mod ops;

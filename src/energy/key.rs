@@ -1,0 +1,205 @@
+//! What one energy figure belongs to: an operator at given attributes, operand types, operand layouts and math mode.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::ir::{AttrValue, DType, Graph, Layout, MathConfig, NodeId, NodeKind, TensorType, Value};
+use crate::ops::{Call, Default, Family, Op, OpDef};
+
+/// Attributes that change values and not which kernel runs or how long. They are left out of keys, so that
+/// a norm with another `eps` finds the same figure.
+const NEUTRAL_ATTRS: [&str; 4] = ["eps", "scale", "value", "p"];
+
+/// How an operand lies in memory, as far as a kernel's cost depends on it. Offsets are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LayoutClass {
+    /// Dense row-major.
+    Contiguous,
+    /// Dense in another order of the dimensions: the dimensions from the slowest to the fastest.
+    Order(SmallVec<[usize; 4]>),
+    /// With gaps or repeats: the stride of every dimension, in elements. Dimensions of size 1 have stride 0.
+    Strides(SmallVec<[usize; 4]>),
+}
+
+impl LayoutClass {
+    pub fn of(shape: &[usize], layout: &Layout) -> Self {
+        if layout.is_contiguous(shape) {
+            return LayoutClass::Contiguous;
+        }
+        if layout.is_dense(shape) {
+            let stride = |d: &usize| if shape[*d] == 1 { usize::MAX } else { layout.strides[*d] };
+            let mut order: SmallVec<[usize; 4]> = (0..shape.len()).collect();
+            order.sort_by_key(|d| std::cmp::Reverse(stride(d)));
+            return LayoutClass::Order(order);
+        }
+        let strides = shape.iter().zip(&layout.strides).map(|(&size, &stride)| if size == 1 { 0 } else { stride });
+        LayoutClass::Strides(strides.collect())
+    }
+
+    /// A layout of this class for a tensor of `shape`.
+    pub fn layout(&self, shape: &[usize]) -> Layout {
+        match self {
+            LayoutClass::Contiguous => Layout::contiguous(shape),
+            LayoutClass::Order(order) => {
+                let mut layout = Layout::contiguous(shape);
+                let mut stride = 1;
+                for &d in order.iter().rev() {
+                    layout.strides[d] = stride;
+                    stride *= shape[d].max(1);
+                }
+                layout
+            }
+            LayoutClass::Strides(strides) => Layout { strides: strides.clone(), offset: 0 },
+        }
+    }
+
+    /// Whether elements repeat in memory (stride 0 over more than one element).
+    pub fn is_expanded(&self, shape: &[usize]) -> bool {
+        matches!(self, LayoutClass::Strides(s) if s.iter().zip(shape).any(|(&stride, &size)| stride == 0 && size > 1))
+    }
+}
+
+/// One operand of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyOperand {
+    pub ty: TensorType,
+    pub layout: LayoutClass,
+}
+
+/// How f32 products are computed. Only operators that have the choice carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MathMode {
+    /// All 24 bits of an f32.
+    Ieee,
+    /// TF32 tensor cores: 11 bits.
+    Tf32,
+}
+
+/// The key of one operator execution. Its text form ([`fmt::Display`], [`std::str::FromStr`]) is what profiles hold:
+/// `matmul(f32[8, 4], f32[4, 6] @order[1, 0]) math=tf32`. Attributes that have their default are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    pub op: String,
+    /// Attributes that are not neutral to cost and differ from their default, in the order of the definition.
+    pub attrs: Vec<(String, AttrValue)>,
+    pub operands: Vec<KeyOperand>,
+    pub math: Option<MathMode>,
+}
+
+impl Key {
+    /// The key of a call, with the layouts its operands have.
+    pub fn of_call(call: &Call, layouts: &[&Layout], config: &MathConfig) -> Key {
+        let types: SmallVec<[&TensorType; 4]> = call.operands.iter().copied().collect();
+        Key::build(&Op::Table(call.op), call.attrs, &types, layouts, config)
+    }
+
+    fn build(op: &Op, attrs: &[AttrValue], types: &[&TensorType], layouts: &[&Layout], config: &MathConfig) -> Key {
+        let operands = types.iter().zip(layouts);
+        let operands: Vec<KeyOperand> = operands
+            .map(|(ty, layout)| KeyOperand { ty: (*ty).clone(), layout: LayoutClass::of(&ty.shape, layout) })
+            .collect();
+        let math = op.def().and_then(|def| math_mode(def, types, config));
+        Key { op: op.name().to_owned(), attrs: costly_attrs(op, attrs), operands, math }
+    }
+
+    /// The op table's entry, unless the operator is opaque.
+    pub fn def(&self) -> Option<&'static OpDef> {
+        crate::ops::find(&self.op)
+    }
+
+    /// The element type whose arithmetic the operator does: the widest float among the operands, else the first.
+    pub fn compute_dtype(&self) -> Option<DType> {
+        let floats = self.operands.iter().map(|o| o.ty.dtype).filter(|d| d.is_float());
+        floats.max_by_key(|d| d.bytes()).or_else(|| self.operands.first().map(|o| o.ty.dtype))
+    }
+}
+
+/// The key of a node's execution; `None` for inputs and literals, which execute nothing.
+///
+/// `layouts` is what [`crate::ir::layouts`] gives for the graph. Casts that a kernel does on the fly (implicit nodes) are
+/// seen through: the key holds the type that is read from memory.
+pub fn key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<Key> {
+    let NodeKind::Op { op, attrs } = &graph.node(node).kind else { return None };
+    let operands: SmallVec<[Value; 4]> = graph.operands(node).into_iter().map(|v| read_value(graph, v)).collect();
+    let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();
+    let of = |v: &Value| layouts.get(v.node.index())?.get(v.slot as usize);
+    let operand_layouts: SmallVec<[&Layout; 4]> = operands.iter().map(of).collect::<Option<_>>()?;
+    Some(Key::build(op, attrs, &types, &operand_layouts, &graph.config))
+}
+
+/// The value that a kernel reads where the graph says `value`: what stands before implicit casts.
+pub(super) fn read_value(graph: &Graph, mut value: Value) -> Value {
+    loop {
+        let node = graph.node(value.node);
+        match &node.kind {
+            NodeKind::Op { op, .. } if node.origin.implicit && op.name() == "cast" => {
+                match graph.operands(value.node)[..] {
+                    [source] => value = source,
+                    _ => return value,
+                }
+            }
+            _ => return value,
+        }
+    }
+}
+
+fn costly_attrs(op: &Op, attrs: &[AttrValue]) -> Vec<(String, AttrValue)> {
+    let default = |i: usize| op.def().and_then(|def| def.attrs.get(i)).map_or(Default::Required, |a| a.default);
+    attrs
+        .iter()
+        .enumerate()
+        .filter_map(|(i, value)| Some((i, op.attr_name(i)?, value)))
+        .filter(|(i, name, value)| !NEUTRAL_ATTRS.contains(name) && default(*i).value().as_ref() != Some(*value))
+        .map(|(_, name, value)| (name.to_owned(), value.clone()))
+        .collect()
+}
+
+/// The math mode that the workload's flags give an operator, where they matter to it.
+fn math_mode(def: &OpDef, types: &[&TensorType], config: &MathConfig) -> Option<MathMode> {
+    let tf32 = match def.family {
+        Family::Linear => config.allow_tf32,
+        Family::Attention if def.name == "sdpa" => config.allow_tf32,
+        Family::Conv if def.name.starts_with("conv") => !config.cudnn_tf32_off,
+        _ => return None,
+    };
+    let f32 = types.iter().any(|t| t.dtype == DType::F32);
+    f32.then_some(if tf32 { MathMode::Tf32 } else { MathMode::Ieee })
+}
+
+impl MathMode {
+    pub const fn name(self) -> &'static str {
+        match self {
+            MathMode::Ieee => "ieee",
+            MathMode::Tf32 => "tf32",
+        }
+    }
+}
+
+impl fmt::Display for KeyOperand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.ty)?;
+        match &self.layout {
+            LayoutClass::Contiguous => Ok(()),
+            LayoutClass::Order(order) => write!(f, " @order{order:?}"),
+            LayoutClass::Strides(strides) => write!(f, " @strides{strides:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.op)?;
+        for (i, operand) in self.operands.iter().enumerate() {
+            write!(f, "{}{operand}", if i == 0 { "" } else { ", " })?;
+        }
+        for (i, (name, value)) in self.attrs.iter().enumerate() {
+            write!(f, "{}{name}={value}", if i == 0 { "; " } else { ", " })?;
+        }
+        f.write_str(")")?;
+        match self.math {
+            Some(math) => write!(f, " math={}", math.name()),
+            None => Ok(()),
+        }
+    }
+}

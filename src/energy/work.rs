@@ -1,0 +1,171 @@
+//! The work of one execution with the layouts its operands have: what is really launched, computed and moved.
+
+use smallvec::SmallVec;
+
+use super::key::{Key, KeyOperand};
+use crate::ir::{AttrValue, Attrs, DType, Layout, TensorType};
+use crate::ops::{Call, Family, LayoutRule, OpDef, Unit};
+
+/// Work counts that know strides: aliases are free and an expanded operand is read once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorkWithLayout {
+    /// Floating-point operations; a multiply-add counts as two.
+    pub flops: f64,
+    /// Bytes read and written.
+    pub bytes: f64,
+    /// Kernels launched; 0 for an alias.
+    pub launches: u32,
+    pub unit: Unit,
+}
+
+impl WorkWithLayout {
+    /// An alias: nothing runs.
+    pub const FREE: WorkWithLayout = WorkWithLayout { flops: 0.0, bytes: 0.0, launches: 0, unit: Unit::Vector };
+
+    /// The work of `call`, whose operands lie in memory as `layouts` says.
+    pub fn of_call(call: &Call, layouts: &[&Layout]) -> WorkWithLayout {
+        let outputs = call.types();
+        if let (LayoutRule::View(view), Some(&first)) = (call.op.layout, layouts.first())
+            && (0..outputs.len()).all(|slot| view(call, slot, first).is_some())
+        {
+            return WorkWithLayout::FREE;
+        }
+        let work = call.work(&outputs);
+        if work.kernels == 0 {
+            return WorkWithLayout::FREE;
+        }
+        let read = match call.op.family {
+            Family::Elementwise => operand_bytes(call.operands, layouts, Layout::distinct_elements),
+            _ => {
+                let all = operand_bytes(call.operands, layouts, |_, shape| shape.iter().product());
+                let distinct = operand_bytes(call.operands, layouts, Layout::distinct_elements);
+                // An operator may read less than its operands hold (a lookup); only then can the repeats exceed it.
+                (work.bytes_read - (all - distinct)).max(0.0)
+            }
+        };
+        WorkWithLayout { flops: work.flops, bytes: read + work.bytes_written, launches: work.kernels, unit: work.unit }
+    }
+
+    /// The work of an execution of `key`; `None` if the operator is opaque or refuses the operands.
+    pub fn of_key(key: &Key) -> Option<WorkWithLayout> {
+        let parts = CallParts::of_key(key)?;
+        let types: SmallVec<[&TensorType; 4]> = parts.types.iter().collect();
+        let layouts: SmallVec<[&Layout; 4]> = parts.layouts.iter().collect();
+        let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
+        call.infer().ok()?;
+        let mut work = WorkWithLayout::of_call(&call, &layouts);
+        if work.launches > 0 {
+            // Casts on the fly: the call is typed after them, memory is read before them.
+            let distinct = |o: &KeyOperand, l: &Layout| l.distinct_elements(&o.ty.shape) as f64;
+            for ((operand, ty), layout) in key.operands.iter().zip(&parts.types).zip(&parts.layouts) {
+                let change = operand.ty.dtype.bytes() as f64 - ty.dtype.bytes() as f64;
+                work.bytes += change * distinct(operand, layout);
+            }
+        }
+        Some(work)
+    }
+}
+
+/// A call rebuilt from a key: attributes with the defaults and neutral values filled in, element types made equal
+/// where the kernel casts on the fly.
+#[derive(Clone, Debug)]
+pub struct CallParts {
+    pub def: &'static OpDef,
+    pub attrs: Attrs,
+    pub types: Vec<TensorType>,
+    pub layouts: Vec<Layout>,
+}
+
+impl CallParts {
+    pub fn of_key(key: &Key) -> Option<CallParts> {
+        let def = key.def()?;
+        let value = |name: &str| key.attrs.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+        let neutral = |name: &str| match name {
+            "eps" => Some(AttrValue::float(1e-5)),
+            "scale" => Some(AttrValue::float(0.125)),
+            "value" => Some(AttrValue::float(0.0)),
+            "p" => Some(AttrValue::float(0.1)),
+            _ => None,
+        };
+        let attrs = def.attrs.iter().map(|a| {
+            let default = a.default.value().filter(|v| *v != AttrValue::None);
+            value(a.name).or(default).or_else(|| neutral(a.name)).or_else(|| a.default.value())
+        });
+        let attrs: Attrs = attrs.collect::<Option<_>>()?;
+        let mut types: Vec<TensorType> = key.operands.iter().map(|o| o.ty.clone()).collect();
+        if def.family == Family::Elementwise {
+            let first = usize::from(def.name == "where");
+            if let Some(wide) = types.iter().skip(first).map(|t| t.dtype).max_by_key(|d| promotion_rank(*d)) {
+                types.iter_mut().skip(first).for_each(|t| t.dtype = wide);
+            }
+        }
+        let layouts = key.operands.iter().map(|o| o.layout.layout(&o.ty.shape)).collect();
+        Some(CallParts { def, attrs, types, layouts })
+    }
+}
+
+/// Floats above integers above bool, wider above narrower.
+fn promotion_rank(dtype: DType) -> (bool, bool, usize) {
+    (dtype.is_float(), dtype != DType::Bool, dtype.bytes())
+}
+
+fn operand_bytes(types: &[&TensorType], layouts: &[&Layout], elements: impl Fn(&Layout, &[usize]) -> usize) -> f64 {
+    types.iter().zip(layouts).map(|(t, l)| (elements(l, &t.shape) * t.dtype.bytes()) as f64).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::SmallVec;
+
+    use super::*;
+    use crate::ir::{AttrValue, DType, Shape};
+    use crate::ops::find;
+
+    fn ty(shape: &[usize]) -> TensorType {
+        TensorType::new(DType::F32, Shape::from_slice(shape)).unwrap()
+    }
+
+    #[test]
+    fn a_reshape_costs_a_copy_only_where_strides_demand_one() {
+        let x = ty(&[4, 3]);
+        let def = find("reshape").unwrap();
+        let attrs = [AttrValue::shape(&[12])];
+        let call = Call { op: def, attrs: &attrs, operands: &[&x] };
+        let dense = Layout::contiguous(&x.shape);
+        assert_eq!(WorkWithLayout::of_call(&call, &[&dense]), WorkWithLayout::FREE);
+        let transposed = Layout { strides: SmallVec::from_slice(&[1, 4]), offset: 0 };
+        let copy = WorkWithLayout::of_call(&call, &[&transposed]);
+        assert_eq!((copy.bytes, copy.launches), (96.0, 1));
+    }
+
+    #[test]
+    fn an_expanded_operand_is_read_once() {
+        let x = ty(&[8, 5]);
+        let call = Call { op: find("add").unwrap(), attrs: &[], operands: &[&x, &x] };
+        let dense = Layout::contiguous(&x.shape);
+        let expanded = Layout { strides: SmallVec::from_slice(&[0, 1]), offset: 0 };
+        assert_eq!(WorkWithLayout::of_call(&call, &[&dense, &expanded]).bytes, (160 + 20 + 160) as f64);
+    }
+
+    #[test]
+    fn keys_carry_enough_to_count_work() {
+        for (text, bytes) in [
+            ("add(f32[8, 5], f32[8, 5] @strides[0, 1])", 340.0),
+            ("add(bf16[8, 5], f32[8, 5])", 80.0 + 160.0 + 160.0),
+            ("cast(f32[8]; dtype=bf16)", 48.0),
+            ("contiguous(f32[4, 3] @order[1, 0])", 96.0),
+            ("contiguous(f32[4, 3])", 0.0),
+        ] {
+            let key: Key = text.parse().unwrap();
+            assert_eq!(WorkWithLayout::of_key(&key).unwrap().bytes, bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cast_to_the_same_type_is_free() {
+        let x = ty(&[8]);
+        let attrs = [AttrValue::DType(DType::F32)];
+        let call = Call { op: find("cast").unwrap(), attrs: &attrs, operands: &[&x] };
+        assert_eq!(WorkWithLayout::of_call(&call, &[&Layout::contiguous(&[8])]), WorkWithLayout::FREE);
+    }
+}
