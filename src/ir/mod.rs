@@ -7,9 +7,10 @@ mod graph;
 mod layout;
 mod origin;
 mod tensor;
+pub mod text;
 
 pub use attr::{AttrValue, Attrs, Ints};
-pub use config::MathConfig;
+pub use config::{ConfigError, MathConfig};
 pub use dtype::{DType, UnknownDType};
 pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Output, Role, Value};
 pub use layout::{Layout, layouts};
