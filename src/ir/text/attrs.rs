@@ -26,7 +26,9 @@ pub fn table_value(
         (AttrKind::Int, Constant::Number(Number::Int(v))) => Ok(AttrValue::Int(*v)),
         (AttrKind::Float, Constant::Number(v @ (Number::Int(_) | Number::Float(_)))) => Ok(AttrValue::float(v.value())),
         (AttrKind::Str, Constant::Str(v)) => Ok(AttrValue::str(v)),
-        (AttrKind::DType, Constant::Word(v)) => v.parse().map(AttrValue::DType).map_err(|e| format!("got a word that {e}")),
+        (AttrKind::DType, Constant::Word(v)) => {
+            v.parse().map(AttrValue::DType).map_err(|e| format!("got a word that {e}"))
+        }
         (AttrKind::Ints, v) => {
             let given = ints(v).ok_or_else(wrong)?;
             sizes(op, given, first).map(AttrValue::Ints)

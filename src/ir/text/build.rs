@@ -85,7 +85,12 @@ impl<'f, 's> Builder<'f, 's> {
         }
     }
 
-    fn collect(&mut self, statement: Option<usize>, binding: &'f Binding<'s>, nodes: &mut FxHashMap<&'f str, SourceSpan>) {
+    fn collect(
+        &mut self,
+        statement: Option<usize>,
+        binding: &'f Binding<'s>,
+        nodes: &mut FxHashMap<&'f str, SourceSpan>,
+    ) {
         let local = &binding.local;
         let twice = |name: &Name, first| MirError::DefinedTwice { name: name.text.to_string(), span: name.span, first };
         if let Some(first) = self.names.get(&*local.text) {
@@ -142,12 +147,10 @@ impl<'f, 's> Builder<'f, 's> {
                     added.map_err(|e| self.report(graph_error(&e, *span)))
                 }
             }
-            Body::Opaque { call, types } => {
-                self.opaque(call, number, &mut namer).and_then(|(op, attrs, operands)| {
-                    let added = self.graph.add_custom(&name, op, attrs, &operands, types.iter().cloned(), origin);
-                    added.map_err(|e| self.report(graph_error(&e, call.span)))
-                })
-            }
+            Body::Opaque { call, types } => self.opaque(call, number, &mut namer).and_then(|(op, attrs, operands)| {
+                let added = self.graph.add_custom(&name, op, attrs, &operands, types.iter().cloned(), origin);
+                added.map_err(|e| self.report(graph_error(&e, call.span)))
+            }),
             Body::Call(call) => self.call(call, &name, origin, number, &mut namer),
         };
         self.name_results(&statement.results, node.ok());
@@ -174,7 +177,7 @@ impl<'f, 's> Builder<'f, 's> {
                 && stated != found
             {
                 let name = result.binding.local.text.to_string();
-                let (stated, found) = (stated.clone(), found.clone());
+                let (stated, found) = (stated.to_string(), found.to_string());
                 self.errors.push(MirError::StatedType { name, stated, found, span: *span });
             }
             let value = ty.is_some().then_some(node).flatten().map(|n| Value::new(n, slot as u32));
@@ -260,12 +263,7 @@ impl<'f, 's> Builder<'f, 's> {
         added.map_err(|e| self.report(graph_error(&e, call.span)))
     }
 
-    fn opaque(
-        &mut self,
-        call: &CallExpr,
-        number: usize,
-        namer: &mut Namer,
-    ) -> Result<(Op, Attrs, Operands), Reported> {
+    fn opaque(&mut self, call: &CallExpr, number: usize, namer: &mut Namer) -> Result<(Op, Attrs, Operands), Reported> {
         let operands = self.operands(call, number, namer)?;
         let mut op = CustomOp { name: call.op.text.to_string(), attrs: Vec::new() };
         let mut attrs = Attrs::new();
@@ -313,10 +311,7 @@ impl<'f, 's> Builder<'f, 's> {
         }
         let dtypes = values.iter().filter_map(|v| v.as_ref().ok()).map(|&v| self.graph.ty(v).dtype);
         let anchor = scalar_dtype(dtypes);
-        values
-            .into_iter()
-            .map(|v| v.or_else(|(number, span)| self.scalar(number, span, anchor, namer)))
-            .collect()
+        values.into_iter().map(|v| v.or_else(|(number, span)| self.scalar(number, span, anchor, namer))).collect()
     }
 
     fn nested(&mut self, call: &CallExpr, number: usize, namer: &mut Namer) -> Result<Value, Reported> {
@@ -424,11 +419,8 @@ pub fn natural_dtype(number: Number) -> DType {
 fn add_scalar(graph: &mut Graph, name: &str, value: f64, dtype: DType) -> Result<NodeId, GraphError> {
     let typed = |source| GraphError::Type { node: name.to_owned(), source };
     let full = ops::find("full").ok_or_else(|| typed(ops::TypeError::new("full", "is not in the op table")))?;
-    let given = [
-        ("shape", AttrValue::shape(&[])),
-        ("value", AttrValue::float(value)),
-        ("dtype", AttrValue::DType(dtype)),
-    ];
+    let given =
+        [("shape", AttrValue::shape(&[])), ("value", AttrValue::float(value)), ("dtype", AttrValue::DType(dtype))];
     let attrs = full.attrs(&given).map_err(typed)?;
     graph.add_op(name, full, attrs, &[], Origin::implicit())
 }

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
-use crate::ir::TensorType;
-
 /// Everything that is wrong with one file.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{} does not parse: {}", source_code.name(), count(errors.len()))]
@@ -174,8 +172,8 @@ pub enum MirError {
     #[diagnostic(code(mir::stated_type), help("the type may be left out"))]
     StatedType {
         name: String,
-        stated: TensorType,
-        found: TensorType,
+        stated: String,
+        found: String,
         #[label("stated here")]
         span: SourceSpan,
     },

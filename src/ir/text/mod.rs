@@ -14,6 +14,7 @@ mod build;
 mod error;
 mod order;
 mod print;
+mod read;
 #[cfg(test)]
 mod tests;
 
@@ -34,7 +35,7 @@ pub fn parse(name: &str, source: &str) -> Result<Graph, MirErrors> {
         let error = MirError::TooLarge { size: source.len(), limit: LARGEST_FILE };
         return Err(MirErrors::new(name, "", vec![error]));
     }
-    let graph = check_nesting(source).map_err(|e| vec![e]).and_then(|()| build::build(&ast::parse(source)?));
+    let graph = check_nesting(source).map_err(|e| vec![e]).and_then(|()| build::build(&read::read(source)?));
     graph.map_err(|errors| MirErrors::new(name, source, errors))
 }
 
@@ -66,8 +67,8 @@ fn check_nesting(source: &str) -> Result<(), MirError> {
 /// Whether a name can stand in the text without quotes.
 fn is_identifier(name: &str) -> bool {
     const RESERVED: &[&str] = &[
-        "config", "graph", "return", "literal", "opaque", "param", "buffer", "as", "in", "from", "fn", "code", "implicit",
-        "true", "false", "none", "inf", "nan",
+        "config", "graph", "return", "literal", "opaque", "param", "buffer", "as", "in", "from", "fn", "code",
+        "implicit", "true", "false", "none", "inf", "nan",
     ];
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

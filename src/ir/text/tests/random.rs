@@ -2,9 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{
-    AttrValue, Attrs, DType, Frame, Graph, Ints, MathConfig, Origin, Role, Shape, TensorType, Value,
-};
+use crate::ir::{AttrValue, Attrs, DType, Frame, Graph, Ints, MathConfig, Origin, Role, Shape, TensorType, Value};
 use crate::ops::{self, AttrDef, AttrKind, CustomOp, Default, Op};
 
 /// SplitMix64: enough for test data.
