@@ -2,6 +2,9 @@
 
 pub mod energy;
 pub mod eval;
+pub mod extract;
 pub mod ir;
 pub mod ops;
+pub mod progress;
+pub mod prove;
 pub mod rules;

@@ -90,11 +90,21 @@ pub struct Rule {
 }
 
 /// What the variables of a rule stand for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bindings<Id> {
     pub tensors: SmallVec<[Option<Id>; 4]>,
     pub lists: SmallVec<[Option<Vec<Id>>; 1]>,
     pub attrs: SmallVec<[Option<AttrValue>; 4]>,
+}
+
+impl Rule {
+    /// The name of the operator at the root of the left side: the only terms worth searching.
+    pub fn root_op(&self) -> Option<&str> {
+        match &self.lhs {
+            Pattern::Apply { op, .. } => Some(op.name()),
+            _ => None,
+        }
+    }
 }
 
 impl<Id: Copy> Bindings<Id> {

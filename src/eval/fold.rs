@@ -1,0 +1,521 @@
+//! Folding of input-independent operators into compact [`Constant`]s.
+//!
+//! Position ids and masks of real models have millions of elements and yet are simple formulas over their index.
+//! Each rule here keeps the formula; what has none is computed element by element if it is small.
+
+use smallvec::SmallVec;
+
+use super::constant::{Affine, Constant};
+use crate::ir::{Shape, TensorType, unflatten};
+use crate::ops::shapes::inverse_permutation;
+use crate::ops::{Call, EvalError, Kernel};
+
+/// The most elements of a constant that is kept element by element.
+pub const DENSE_LIMIT: usize = 1 << 12;
+
+/// The value of output `slot`, whose type is `ty`, if all operands are constants and the result has a compact form.
+pub fn fold(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
+    let folded = by_formula(call, slot, operands, ty).or_else(|| by_element(call, slot, operands, ty))?;
+    Some(canonical(folded, ty))
+}
+
+fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
+    use Constant::{Affine as A, Polyhedron as P, Uniform as U};
+    let name = call.op.name;
+    let x_type = call.operands.first();
+    match (name, operands) {
+        ("full", _) => Some(U(call.float("value").into())),
+        ("arange", _) => arange(call, ty),
+        // A function of single elements, applied to uniform operands, is uniform.
+        _ if is_pointwise(call) && operands.iter().all(|c| c.uniform().is_some()) => {
+            let at: Shape = SmallVec::from_elem(0, ty.rank());
+            Some(U(ty.dtype.round(element(call, slot, operands, &at)?).into()))
+        }
+        ("add" | "sub", [x, y]) => {
+            let (x, y) = (affine(x, x_type?, ty)?, affine(y, call.operands[1], ty)?);
+            combine(&x, &y, if name == "add" { 1 } else { -1 }).and_then(|a| exact(a, ty))
+        }
+        ("mul", [x, y]) => {
+            let (a, factor) = match (x.uniform(), y.uniform()) {
+                (_, Some(f)) => (affine(x, x_type?, ty)?, f),
+                (Some(f), _) => (affine(y, call.operands[1], ty)?, f),
+                _ => return None,
+            };
+            exact(scale(&a, integer(factor)?)?, ty)
+        }
+        ("neg", [A(a)]) => exact(scale(a, -1)?, ty),
+        ("cast", [A(a)]) => exact(a.clone(), ty),
+        ("cast", [P(p)]) if ty.dtype == crate::ir::DType::Bool => Some(P(p.clone())),
+        ("le" | "lt" | "ge" | "gt" | "eq" | "ne", [x, y]) => {
+            compare(name, &affine(x, x_type?, ty)?, &affine(y, call.operands[1], ty)?, ty)
+        }
+        ("logical_and", [x, y]) => conjunction(x, y, call, ty),
+        ("logical_not", [P(p)]) => match p.as_slice() {
+            [a] => Some(P(vec![negation(a)?])),
+            _ => None,
+        },
+        ("expand", [x]) => {
+            let from = &x_type?.shape;
+            let skip = ty.rank() - from.len();
+            map_formula(x, |a| Affine {
+                offset: a.offset,
+                coefficients: (0..ty.rank())
+                    .map(|d| d.checked_sub(skip).map_or(0, |s| if from[s] == 1 { 0 } else { a.coefficients[s] }))
+                    .collect(),
+            })
+        }
+        ("permute", [x]) => {
+            let dims = call.ints("dims");
+            inverse_permutation(dims)?;
+            map_formula(x, |a| Affine {
+                offset: a.offset,
+                coefficients: dims.iter().map(|&d| a.coefficients[d as usize]).collect(),
+            })
+        }
+        ("slice", [x]) => {
+            let (dim, start, step) = (call.size("dim"), call.int("start"), call.int("step"));
+            map_formula(x, |a| {
+                let mut out = a.clone();
+                out.offset += a.coefficients[dim] * start;
+                out.coefficients[dim] *= step;
+                out
+            })
+        }
+        ("split", [x]) => {
+            let (dim, before) = (call.size("dim"), call.ints("sizes")[..slot].iter().sum::<i64>());
+            map_formula(x, |a| {
+                let mut out = a.clone();
+                out.offset += a.coefficients[dim] * before;
+                out
+            })
+        }
+        ("unsqueeze" | "squeeze" | "reshape", [x]) => {
+            let kept = size_one_reshape(&x_type?.shape, &ty.shape)?;
+            map_formula(x, |a| Affine {
+                offset: a.offset,
+                coefficients: kept.iter().map(|k| k.map_or(0, |d| a.coefficients[d])).collect(),
+            })
+        }
+        ("alias" | "contiguous" | "clone", [x]) => Some((*x).clone()),
+        ("concat", _) => concat(call, operands, ty),
+        ("cumsum", [U(v)]) => {
+            let step = integer(v.0)?;
+            let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, ty.rank());
+            *coefficients.get_mut(call.size("dim"))? = step;
+            exact(Affine { offset: step, coefficients }, ty)
+        }
+        ("diff", _) => diff(call, operands, ty),
+        ("index", [x, indices @ ..]) => index(call, x, indices, ty),
+        ("tril" | "triu", [U(v)]) if ty.dtype == crate::ir::DType::Bool && v.0 != 0.0 && ty.rank() >= 2 => {
+            // tril keeps column - row <= diagonal, triu keeps row - column <= -diagonal.
+            let sign = if name == "tril" { 1 } else { -1 };
+            let mut a = Affine { offset: 0, coefficients: SmallVec::from_elem(0, ty.rank()) };
+            a.offset = call.int("diagonal").checked_mul(-sign)?;
+            a.coefficients[ty.rank() - 1] = sign;
+            a.coefficients[ty.rank() - 2] = -sign;
+            Some(P(vec![a]))
+        }
+        _ => None,
+    }
+}
+
+/// Whether each output element is a function of the operands' elements alone, wherever they stand.
+fn is_pointwise(call: &Call) -> bool {
+    use crate::ops::Family;
+    let moves_only = matches!(
+        call.op.name,
+        "reshape"
+            | "permute"
+            | "expand"
+            | "slice"
+            | "split"
+            | "unsqueeze"
+            | "squeeze"
+            | "alias"
+            | "contiguous"
+            | "clone"
+            | "repeat_heads"
+    );
+    call.op.family == Family::Elementwise || moves_only
+}
+
+fn element(call: &Call, slot: usize, operands: &[&Constant], index: &[usize]) -> Option<f64> {
+    let mut fetch = |i: usize, at: &[usize]| -> Result<f64, EvalError> { Ok(operands[i].at(call.operands[i], at)) };
+    match call.op.kernel {
+        Kernel::Element(f) => f(call, slot, index, &mut fetch).ok(),
+        Kernel::Lane { .. } | Kernel::Opaque => None,
+    }
+}
+
+/// The general way: compute every element, if there are few.
+fn by_element(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
+    let numel = ty.numel();
+    if numel > DENSE_LIMIT || !(ty.dtype.is_float() || ty.dtype.is_int() || ty.dtype == crate::ir::DType::Bool) {
+        return None;
+    }
+    // Reductions over huge constants are not worth it.
+    if call.operands.iter().any(|t| t.numel() > DENSE_LIMIT) {
+        return None;
+    }
+    let mut fetch = |i: usize, at: &[usize]| -> Result<f64, EvalError> { Ok(operands[i].at(call.operands[i], at)) };
+    let mut data = vec![f64::NAN; numel];
+    match call.op.kernel {
+        Kernel::Element(f) => {
+            for (flat, out) in data.iter_mut().enumerate() {
+                *out = f(call, slot, &unflatten(&ty.shape, flat), &mut fetch).ok()?;
+            }
+        }
+        Kernel::Lane { axes, lane } => {
+            let axes = axes(call);
+            let lane_shape: Shape = axes.iter().map(|&d| ty.shape.get(d).copied()).collect::<Option<_>>()?;
+            for flat in 0..numel {
+                let mut index = unflatten(&ty.shape, flat);
+                if axes.iter().any(|&d| index[d] != 0) {
+                    continue;
+                }
+                for (i, value) in lane(call, slot, &index, &mut fetch).ok()?.into_iter().enumerate() {
+                    for (&d, &at) in axes.iter().zip(&unflatten(&lane_shape, i)) {
+                        index[d] = at;
+                    }
+                    *data.get_mut(crate::ir::flat_index(&ty.shape, &index))? = value;
+                }
+            }
+        }
+        Kernel::Opaque => return None,
+    }
+    // The element type's rounding is part of a constant's value.
+    Some(Constant::Dense(data.into_iter().map(|v| ty.dtype.round(v).into()).collect()))
+}
+
+fn arange(call: &Call, ty: &TensorType) -> Option<Constant> {
+    let (start, step) = (integer(call.float("start"))?, integer(call.float("step"))?);
+    exact(Affine { offset: start, coefficients: SmallVec::from_elem(step, 1) }, ty)
+}
+
+/// A whole number of moderate size: sums and products of a few stay far from overflow.
+fn integer(value: f64) -> Option<i64> {
+    (value.fract() == 0.0 && value.abs() < 1e9).then_some(value as i64)
+}
+
+/// The constant as a formula over the index of `ty`, to which it is broadcast.
+fn affine(constant: &Constant, from: &TensorType, ty: &TensorType) -> Option<Affine> {
+    let skip = ty.rank() - from.rank();
+    match constant {
+        Constant::Uniform(v) => Some(Affine { offset: integer(v.0)?, coefficients: SmallVec::from_elem(0, ty.rank()) }),
+        Constant::Affine(a) => {
+            let coefficient = |d: usize| d.checked_sub(skip).map_or(0, |s| a.coefficients[s]);
+            Some(Affine { offset: a.offset, coefficients: (0..ty.rank()).map(coefficient).collect() })
+        }
+        _ => None,
+    }
+}
+
+fn combine(x: &Affine, y: &Affine, sign: i64) -> Option<Affine> {
+    let term = |a: i64, b: i64| a.checked_add(b.checked_mul(sign)?);
+    Some(Affine {
+        offset: term(x.offset, y.offset)?,
+        coefficients: x.coefficients.iter().zip(&y.coefficients).map(|(&a, &b)| term(a, b)).collect::<Option<_>>()?,
+    })
+}
+
+fn scale(a: &Affine, factor: i64) -> Option<Affine> {
+    Some(Affine {
+        offset: a.offset.checked_mul(factor)?,
+        coefficients: a.coefficients.iter().map(|c| c.checked_mul(factor)).collect::<Option<_>>()?,
+    })
+}
+
+/// Smallest and largest value over the index range of `shape`, which has no size 0.
+fn range(a: &Affine, shape: &[usize]) -> Option<(i64, i64)> {
+    let (mut low, mut high) = (a.offset, a.offset);
+    for (&c, &size) in a.coefficients.iter().zip(shape) {
+        let last = c.checked_mul(i64::try_from(size).ok()?.checked_sub(1)?)?;
+        low = low.checked_add(last.min(0))?;
+        high = high.checked_add(last.max(0))?;
+    }
+    Some((low, high))
+}
+
+/// The formula as a constant of type `ty`, if that type holds all of its values exactly.
+fn exact(a: Affine, ty: &TensorType) -> Option<Constant> {
+    let (low, high) = range(&a, &ty.shape)?;
+    let holds = |v: i64| v.abs() < (1 << 53) && ty.dtype.round(v as f64) == v as f64;
+    // Within the range that holds both ends, an integer type holds everything; a float type holds all
+    // integers up to 2 / epsilon.
+    let fits = match ty.dtype.epsilon() {
+        Some(eps) => low.abs().max(high.abs()) as f64 <= 2.0 / eps,
+        None => ty.dtype.is_int(),
+    };
+    (fits && holds(low) && holds(high)).then_some(Constant::Affine(a))
+}
+
+/// `x OP y` as constraints on the index.
+fn compare(name: &str, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Constant> {
+    let difference = combine(x, y, -1)?;
+    let (low, high) = range(&difference, &ty.shape)?;
+    let uniform = |value: bool| Some(Constant::Uniform(f64::from(u8::from(value)).into()));
+    let always = match name {
+        "le" => (high <= 0, low > 0),
+        "lt" => (high < 0, low >= 0),
+        "ge" => (low >= 0, high < 0),
+        "gt" => (low > 0, high <= 0),
+        "eq" => (low == 0 && high == 0, low > 0 || high < 0),
+        _ => (low > 0 || high < 0, low == 0 && high == 0),
+    };
+    match always {
+        (true, _) => return uniform(true),
+        (_, true) => return uniform(false),
+        _ => {}
+    }
+    let minus = scale(&difference, -1)?;
+    let plus_one = |mut a: Affine| {
+        a.offset = a.offset.checked_add(1)?;
+        Some(a)
+    };
+    let constraints = match name {
+        "le" => vec![difference],
+        "lt" => vec![plus_one(difference)?],
+        "ge" => vec![minus],
+        "gt" => vec![plus_one(minus)?],
+        "eq" => vec![difference, minus],
+        _ => return None,
+    };
+    Some(Constant::Polyhedron(constraints))
+}
+
+/// `a <= 0` turned round: `a >= 1`.
+fn negation(a: &Affine) -> Option<Affine> {
+    let mut out = scale(a, -1)?;
+    out.offset = out.offset.checked_add(1)?;
+    Some(out)
+}
+
+fn conjunction(x: &Constant, y: &Constant, call: &Call, ty: &TensorType) -> Option<Constant> {
+    let constraints = |c: &Constant, from: &TensorType| -> Option<Vec<Affine>> {
+        let Constant::Polyhedron(all) = c else { return None };
+        all.iter().map(|a| affine(&Constant::Affine(a.clone()), from, ty)).collect()
+    };
+    match (x.uniform(), y.uniform()) {
+        (Some(0.0), _) | (_, Some(0.0)) => Some(Constant::Uniform(0.0.into())),
+        (Some(_), _) => constraints(y, call.operands[1]).map(Constant::Polyhedron),
+        (_, Some(_)) => constraints(x, call.operands[0]).map(Constant::Polyhedron),
+        _ => {
+            let mut all = constraints(x, call.operands[0])?;
+            all.extend(constraints(y, call.operands[1])?);
+            Some(Constant::Polyhedron(all))
+        }
+    }
+}
+
+fn map_formula(constant: &Constant, f: impl Fn(&Affine) -> Affine) -> Option<Constant> {
+    match constant {
+        Constant::Affine(a) => Some(Constant::Affine(f(a))),
+        Constant::Polyhedron(all) => Some(Constant::Polyhedron(all.iter().map(f).collect())),
+        _ => None,
+    }
+}
+
+/// For a reshape that only adds and drops dimensions of size 1: which source dimension each target dimension is.
+fn size_one_reshape(from: &[usize], to: &[usize]) -> Option<SmallVec<[Option<usize>; 4]>> {
+    let mut source = (0..from.len()).filter(|&d| from[d] != 1);
+    let kept = to
+        .iter()
+        .map(|&size| if size == 1 { Some(None) } else { source.next().filter(|&d| from[d] == size).map(Some) })
+        .collect::<Option<_>>()?;
+    source.next().is_none().then_some(kept)
+}
+
+/// Pieces that continue one formula along `dim`. A piece of size 1 there fits any slope.
+fn concat(call: &Call, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
+    let dim = call.size("dim");
+    let pieces: Vec<(Affine, &TensorType)> =
+        operands.iter().zip(call.operands).map(|(c, &t)| Some((affine(c, t, t)?, t))).collect::<Option<_>>()?;
+    let (widest, widest_type) = pieces.iter().max_by_key(|(_, t)| t.shape[dim])?;
+    let mut slope = widest.coefficients[dim];
+    if widest_type.shape[dim] == 1 && pieces.len() > 1 {
+        slope = pieces[1].0.offset - pieces[0].0.offset;
+    }
+    let mut whole = pieces[0].0.clone();
+    whole.coefficients[dim] = slope;
+    let mut start = 0_i64;
+    for (piece, t) in &pieces {
+        let mut expected = whole.clone();
+        expected.offset = whole.offset.checked_add(slope.checked_mul(start)?)?;
+        let mut found = piece.clone();
+        if t.shape[dim] == 1 {
+            found.coefficients[dim] = slope;
+        }
+        if found != expected {
+            return None;
+        }
+        start += t.shape[dim] as i64;
+    }
+    exact(whole, ty)
+}
+
+/// First differences of a formula are its slope; a prepended element must continue it.
+fn diff(call: &Call, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
+    let dim = call.size("dim");
+    if call.int("n") != 1 || operands.len() > 2 {
+        return None;
+    }
+    let x = affine(operands[0], call.operands[0], call.operands[0])?;
+    let slope = *x.coefficients.get(dim)?;
+    if let Some(prepend) = operands.get(1) {
+        let t = call.operands[1];
+        let p = affine(prepend, t, t)?;
+        // The last prepended element comes one step before the first element of x.
+        let same_elsewhere = (0..ty.rank()).all(|d| d == dim || p.coefficients[d] == x.coefficients[d]);
+        if t.shape[dim] != 1 || !same_elsewhere || p.offset != x.offset - slope {
+            return None;
+        }
+    }
+    Some(Constant::Uniform((slope as f64).into()))
+}
+
+/// Advanced indexing of a formula by formulas is composition, where every dimension is indexed.
+fn index(call: &Call, x: &Constant, indices: &[&Constant], ty: &TensorType) -> Option<Constant> {
+    let x_type = call.operands[0];
+    let dims = call.ints("dims");
+    if dims.len() != x_type.rank() || dims.iter().enumerate().any(|(i, &d)| i as i64 != d) {
+        return None;
+    }
+    if let Constant::Uniform(v) = x {
+        return Some(Constant::Uniform(*v));
+    }
+    let formulas: Vec<Affine> =
+        indices.iter().zip(&call.operands[1..]).map(|(c, t)| affine(c, t, ty)).collect::<Option<_>>()?;
+    for (a, &size) in formulas.iter().zip(&x_type.shape) {
+        let (low, high) = range(a, &ty.shape)?;
+        if low < 0 || high >= size as i64 {
+            return None;
+        }
+    }
+    let compose = |a: &Affine| -> Option<Affine> {
+        let start = Affine { offset: a.offset, coefficients: SmallVec::from_elem(0, ty.rank()) };
+        a.coefficients.iter().zip(&formulas).try_fold(start, |sum, (&c, f)| combine(&sum, &scale(f, c)?, 1))
+    };
+    match x {
+        Constant::Affine(a) => Some(Constant::Affine(compose(a)?)),
+        Constant::Polyhedron(all) => all.iter().map(compose).collect::<Option<_>>().map(Constant::Polyhedron),
+        _ => None,
+    }
+}
+
+/// One form per value, so that equal constants compare equal: no slope along dimensions of size 1, no
+/// formula where a single value does, constraints sorted, reduced and without those that always hold.
+pub fn canonical(constant: Constant, ty: &TensorType) -> Constant {
+    if ty.shape.contains(&0) {
+        return Constant::Dense(Vec::new().into());
+    }
+    let flat = |mut a: Affine| {
+        for (c, &size) in a.coefficients.iter_mut().zip(&ty.shape) {
+            if size == 1 {
+                *c = 0;
+            }
+        }
+        a
+    };
+    match constant {
+        Constant::Affine(a) => {
+            let a = flat(a);
+            if a.coefficients.iter().all(|&c| c == 0) {
+                Constant::Uniform((a.offset as f64).into())
+            } else {
+                Constant::Affine(a)
+            }
+        }
+        Constant::Polyhedron(all) => canonical_polyhedron(all.into_iter().map(flat).map(tighten), ty),
+        Constant::Dense(data) => canonical_dense(&data, ty),
+        Constant::Uniform(v) => Constant::Uniform(v),
+    }
+}
+
+/// Divides by the common divisor of the slopes and rounds the offset to the same integer solutions.
+fn tighten(a: Affine) -> Affine {
+    let divisor = a.coefficients.iter().fold(0_u64, |g, c| gcd(g, c.unsigned_abs())) as i64;
+    if divisor <= 1 {
+        return a;
+    }
+    // offset + divisor * s <= 0 for integer s means ceil(offset / divisor) + s <= 0.
+    Affine {
+        offset: -(-a.offset).div_euclid(divisor),
+        coefficients: a.coefficients.iter().map(|c| c / divisor).collect(),
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn canonical_polyhedron(all: impl Iterator<Item = Affine>, ty: &TensorType) -> Constant {
+    let mut kept: Vec<Affine> = Vec::new();
+    for a in all {
+        match range(&a, &ty.shape) {
+            Some((_, high)) if high <= 0 => {}
+            Some((low, _)) if low > 0 => return Constant::Uniform(0.0.into()),
+            _ => kept.push(a),
+        }
+    }
+    kept.sort_by(|a, b| (&a.coefficients, a.offset).cmp(&(&b.coefficients, b.offset)));
+    // Of two parallel constraints the one with the larger offset implies the other.
+    kept.dedup_by(|next, first| {
+        let parallel = next.coefficients == first.coefficients;
+        if parallel {
+            first.offset = first.offset.max(next.offset);
+        }
+        parallel
+    });
+    if kept.is_empty() { Constant::Uniform(1.0.into()) } else { Constant::Polyhedron(kept) }
+}
+
+fn canonical_dense(data: &std::sync::Arc<[ordered_float::OrderedFloat<f64>]>, ty: &TensorType) -> Constant {
+    let dense = || Constant::Dense(data.clone());
+    let Some(&first) = data.first() else { return dense() };
+    if data.iter().all(|&v| v == first) {
+        return Constant::Uniform(first);
+    }
+    if let Some(a) = fit(data, ty) {
+        return Constant::Affine(a);
+    }
+    if ty.dtype == crate::ir::DType::Bool && ty.rank() >= 2 {
+        for sign in [1, -1] {
+            if let Some(p) = fit_band(data, ty, sign) {
+                return Constant::Polyhedron(vec![p]);
+            }
+        }
+    }
+    dense()
+}
+
+/// The formula that gives all elements, if there is one.
+fn fit(data: &[ordered_float::OrderedFloat<f64>], ty: &TensorType) -> Option<Affine> {
+    if ty.dtype == crate::ir::DType::Bool {
+        return None;
+    }
+    let offset = integer(data[0].0)?;
+    let mut stride = data.len();
+    let mut coefficients: SmallVec<[i64; 4]> = SmallVec::new();
+    for &size in &ty.shape {
+        stride /= size;
+        coefficients.push(if size > 1 { integer(data[stride].0)? - offset } else { 0 });
+    }
+    let a = Affine { offset, coefficients };
+    let fits = data.iter().enumerate().all(|(i, v)| v.0 == a.at(&unflatten(&ty.shape, i)) as f64);
+    fits.then_some(a)
+}
+
+/// The band `sign * (column - row) + offset <= 0` that gives all elements, if there is one.
+fn fit_band(data: &[ordered_float::OrderedFloat<f64>], ty: &TensorType, sign: i64) -> Option<Affine> {
+    let rank = ty.rank();
+    let distance = |flat: usize| {
+        let index = unflatten(&ty.shape, flat);
+        sign * (index[rank - 1] as i64 - index[rank - 2] as i64)
+    };
+    let limit = (0..data.len()).filter(|&i| data[i].0 != 0.0).map(distance).max()?;
+    let fits = (0..data.len()).all(|i| (data[i].0 != 0.0) == (distance(i) <= limit));
+    let mut a = Affine { offset: -limit, coefficients: SmallVec::from_elem(0, rank) };
+    a.coefficients[rank - 1] = sign;
+    a.coefficients[rank - 2] = -sign;
+    fits.then_some(a)
+}

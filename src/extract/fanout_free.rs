@@ -1,0 +1,58 @@
+//! Fanout-free parts: operators that nothing needs any more once a value is computed in another way.
+
+use rustc_hash::FxHashSet;
+
+use crate::ir::{Graph, NodeId, NodeKind};
+
+/// Users of every node, and which nodes are outputs.
+pub struct Users {
+    users: Vec<Vec<NodeId>>,
+    is_output: Vec<bool>,
+}
+
+impl Users {
+    pub fn of(graph: &Graph) -> Users {
+        let mut is_output = vec![false; graph.len()];
+        for output in graph.outputs() {
+            is_output[output.value.node.index()] = true;
+        }
+        Users { users: graph.nodes().map(|(id, _)| graph.users(id).collect()).collect(), is_output }
+    }
+}
+
+/// The maximal fanout-free cone of `root`, nearest operators first up to `limit` of the file's operators; in
+/// topological order. Operators in `taken` stay outside.
+pub fn cone(graph: &Graph, users: &Users, root: NodeId, taken: &[bool], limit: usize) -> Vec<NodeId> {
+    let mut inside: FxHashSet<NodeId> = FxHashSet::default();
+    inside.insert(root);
+    let mut count = 1;
+    let mut ring = vec![root];
+    while !ring.is_empty() {
+        let mut next = Vec::new();
+        for node in ring {
+            for operand in graph.operands(node) {
+                let n = operand.node;
+                let node = graph.node(n);
+                let free = matches!(node.kind, NodeKind::Op { .. })
+                    && !inside.contains(&n)
+                    && !taken[n.index()]
+                    && !users.is_output[n.index()]
+                    && users.users[n.index()].iter().all(|u| inside.contains(u));
+                if !free {
+                    continue;
+                }
+                let counts = usize::from(!node.origin.implicit);
+                if count + counts > limit {
+                    continue;
+                }
+                count += counts;
+                inside.insert(n);
+                next.push(n);
+            }
+        }
+        ring = next;
+    }
+    let mut part: Vec<NodeId> = inside.into_iter().collect();
+    part.sort_unstable();
+    part
+}

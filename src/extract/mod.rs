@@ -1,0 +1,193 @@
+//! Cheaper equivalents: forms that the rules prove equal to a part of a graph and that cost less energy.
+
+mod fanout_free;
+mod plan;
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::energy::{Cost, CostModel, graph_costs};
+use crate::ir::{Graph, Layout, NodeId, NodeKind, layouts};
+use crate::ops::TypeError;
+use crate::progress::Progress;
+use crate::prove::{Boundary, Limits, Side, TermId, Values, Window, cone, raw_terms, show};
+use crate::rules::{RuleSet, Tier};
+
+use fanout_free::Users;
+
+/// Operators that one rewrite may replace.
+const MAX_OPERATORS: usize = 24;
+
+/// A part of a graph and a cheaper form of it.
+#[derive(Clone, Debug)]
+pub struct Rewrite {
+    /// Operators that the cheaper form replaces, in topological order.
+    pub replaced: Vec<NodeId>,
+    /// The cheaper form, over the names of the values it reads.
+    pub form: String,
+    pub before: Cost,
+    pub after: Cost,
+    /// Rules of the proof, in order, each once.
+    pub rules: Vec<Arc<str>>,
+    pub tier: Tier,
+    pub assumed: Vec<String>,
+}
+
+/// What is known of one cone, whatever its leaves are.
+#[derive(Clone)]
+struct Found {
+    form: Arc<dyn Fn(&[String]) -> String + Send + Sync>,
+    after: Cost,
+    rules: Vec<Arc<str>>,
+    tier: Tier,
+    assumed: Vec<String>,
+}
+
+/// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
+const LIMITS: Limits = Limits { rounds: 4, nodes: 800, search: 100_000 };
+
+/// Parts of `graph` that have a form whose energy is lower beyond doubt. They do not overlap.
+pub fn cheaper_forms(
+    graph: &Graph,
+    rules: &RuleSet,
+    model: &CostModel,
+    progress: &dyn Progress,
+) -> Result<Vec<Rewrite>, TypeError> {
+    progress.stage("looking for cheaper forms");
+    let costs = graph_costs(graph, model);
+    let layouts = layouts(graph);
+    let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
+    let mut arena = crate::prove::Arena::default();
+    let mut values = Values::with_capacity(graph.len());
+    for (id, _) in graph.nodes() {
+        let terms = raw_terms(&mut arena, graph, id, Side::A, &numbers, &values)?;
+        values.push(terms);
+    }
+    let mut node_of: FxHashMap<TermId, (NodeId, usize)> = FxHashMap::default();
+    for (id, _) in graph.nodes() {
+        for (slot, &t) in values[id.index()].iter().enumerate() {
+            node_of.entry(t).or_insert((id, slot));
+        }
+    }
+    let users = Users::of(graph);
+    let mut memo: FxHashMap<(crate::prove::ConeKey, Vec<Layout>), Option<Found>> = FxHashMap::default();
+    let mut replaced = vec![false; graph.len()];
+    let mut rewrites = Vec::new();
+    let mut done = 0;
+    // From the outputs back, so that the largest part is tried before the parts inside it.
+    for (root, node) in graph.nodes().rev() {
+        done += 1;
+        progress.tick(done, graph.len() as u64);
+        if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 || replaced[root.index()] {
+            continue;
+        }
+        let part = fanout_free::cone(graph, &users, root, &replaced, MAX_OPERATORS);
+        let before: Cost = part.iter().map(|n| costs[n.index()]).sum();
+        if before.launches == 0 || !before.energy_mj.is_known() {
+            continue;
+        }
+        let inside: FxHashSet<TermId> = part.iter().flat_map(|n| values[n.index()].iter().copied()).collect();
+        let top = values[root.index()][0];
+        let Some(shape) = cone(&arena, &Part { inside }, &[top], 0, 2 * MAX_OPERATORS) else { continue };
+        let place = |t: &TermId| node_of.get(t).map(|&(n, slot)| (n, slot));
+        let leaf_layouts: Option<Vec<Layout>> =
+            shape.leaves.iter().map(|t| place(t).map(|(n, s)| layouts[n.index()][s].clone())).collect();
+        let Some(leaf_layouts) = leaf_layouts else { continue };
+        let key = (shape.key.clone(), leaf_layouts.clone());
+        let found = match memo.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let (local, copies) = shape.localise(&arena, &Nothing, &[top]);
+                let found = search(local, copies[0], &leaf_layouts, graph, &before, rules, model);
+                memo.insert(key, found.clone());
+                found
+            }
+        };
+        let Some(found) = found else { continue };
+        let names: Vec<String> = shape
+            .leaves
+            .iter()
+            .map(|t| place(t).map_or_else(|| "?".to_owned(), |(n, _)| graph.node(n).name.to_string()))
+            .collect();
+        for n in &part {
+            replaced[n.index()] = true;
+        }
+        rewrites.push(Rewrite {
+            replaced: part,
+            form: (found.form)(&names),
+            before,
+            after: found.after,
+            rules: found.rules,
+            tier: found.tier,
+            assumed: found.assumed,
+        });
+    }
+    rewrites.reverse();
+    Ok(rewrites)
+}
+
+/// Saturates a window over one part and extracts the form of least energy.
+fn search(
+    local: crate::prove::Arena,
+    root: TermId,
+    leaves: &[Layout],
+    graph: &Graph,
+    before: &Cost,
+    rules: &RuleSet,
+    model: &CostModel,
+) -> Option<Found> {
+    let (mut window, classes) = Window::new(local, &[root]);
+    window.saturate(rules, None, LIMITS);
+    let best = plan::cheapest(&mut window, classes[0], &graph.config, model)?;
+    let after = plan::cost(&window.arena, best, leaves, &graph.config, model);
+    if !after.energy_mj.is_below(&before.energy_mj) {
+        return None;
+    }
+    let assumed = std::mem::take(&mut window.assumed);
+    let proof = window.proof(root, best)?;
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for lemma in &proof {
+        if !names.iter().any(|n| &**n == lemma.name()) {
+            names.push(lemma.name().into());
+        }
+    }
+    let tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
+    let arena = window.arena;
+    let form = move |leaves: &[String]| {
+        show(&arena, best, &|n| leaves.get(n as usize).cloned().unwrap_or_else(|| "?".to_owned()))
+    };
+    Some(Found { form: Arc::new(form), after, rules: names, tier, assumed })
+}
+
+/// A part of a graph as a boundary: everything outside is a leaf.
+struct Part {
+    inside: FxHashSet<TermId>,
+}
+
+impl Boundary for Part {
+    fn representative(&self, t: TermId) -> TermId {
+        t
+    }
+
+    fn is_shared(&self, t: TermId) -> bool {
+        !self.inside.contains(&t)
+    }
+
+    fn passes(&self, _: &crate::ops::Op) -> bool {
+        false
+    }
+}
+
+/// No classes: every term stands for itself.
+struct Nothing;
+
+impl Boundary for Nothing {
+    fn representative(&self, t: TermId) -> TermId {
+        t
+    }
+
+    fn is_shared(&self, _: TermId) -> bool {
+        false
+    }
+}

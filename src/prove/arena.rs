@@ -1,0 +1,215 @@
+//! Hash-consed terms: both graphs live here as one DAG over bound inputs, and so does every form that
+//! a rule builds. Two terms with the same id are the same expression.
+
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+
+use crate::eval::{Constant, fold};
+use crate::ir::{Attrs, TensorType};
+use crate::ops::{Call, Op, TypeError};
+
+/// An expression in an [`Arena`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TermId(u32);
+
+impl TermId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An interned [`Head`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HeadId(u32);
+
+/// An interned [`TensorType`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(u32);
+
+/// An interned [`Constant`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConstantId(u32);
+
+/// What stands at the root of a term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Head {
+    /// Bound input number `n` of the two graphs.
+    Input(u32),
+    /// Elements written in a file, too many to fold.
+    Literal(Arc<[ordered_float::OrderedFloat<f64>]>),
+    /// Output `slot` of an operator.
+    Apply { op: Op, attrs: Attrs, slot: u32 },
+    /// An operator whose result is drawn anew at every call: equal to nothing but this very node.
+    Random(u32),
+}
+
+/// Operands of a term.
+pub type Operands = SmallVec<[TermId; 4]>;
+
+/// One expression.
+#[derive(Clone, Debug)]
+pub struct Term {
+    pub head: HeadId,
+    pub ty: TypeId,
+    pub operands: Operands,
+    /// The value, where it depends on no input.
+    pub constant: Option<ConstantId>,
+}
+
+/// The store of all terms. Ids are given in order of creation, so operands have smaller ids than their users.
+#[derive(Default)]
+pub struct Arena {
+    heads: IndexSet<Head, FxBuildHasher>,
+    types: IndexSet<TensorType, FxBuildHasher>,
+    constants: IndexSet<Constant, FxBuildHasher>,
+    terms: Vec<Term>,
+    ids: FxHashMap<(HeadId, TypeId, Operands), TermId>,
+    /// Output types that files state for operators outside the table, by operator and operand types.
+    stated: FxHashMap<(HeadId, SmallVec<[TypeId; 4]>), TypeId>,
+}
+
+impl Arena {
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// The term that was added as number `n`.
+    pub fn nth(&self, n: usize) -> TermId {
+        TermId(n as u32)
+    }
+
+    pub fn term(&self, id: TermId) -> &Term {
+        &self.terms[id.index()]
+    }
+
+    pub fn head(&self, id: TermId) -> &Head {
+        &self.heads[self.term(id).head.0 as usize]
+    }
+
+    pub fn ty(&self, id: TermId) -> &TensorType {
+        &self.types[self.term(id).ty.0 as usize]
+    }
+
+    pub fn constant(&self, id: TermId) -> Option<&Constant> {
+        self.term(id).constant.map(|c| &self.constants[c.0 as usize])
+    }
+
+    /// The operator at the root, if the root is one.
+    pub fn op(&self, id: TermId) -> Option<(&Op, &Attrs, u32)> {
+        match self.head(id) {
+            Head::Apply { op, attrs, slot } => Some((op, attrs, *slot)),
+            _ => None,
+        }
+    }
+
+    /// A term without operands.
+    pub fn leaf(&mut self, head: Head, ty: &TensorType, constant: Option<Constant>) -> TermId {
+        let ty = self.type_id(ty);
+        let constant = constant.map(|c| self.constant_id(c));
+        self.intern(head, ty, Operands::new(), constant)
+    }
+
+    /// Output `slot` of `op`. Types of table operators are inferred; `stated` gives the type of others, and
+    /// may be left out where the same operator was seen before on operands of these types.
+    pub fn call(
+        &mut self,
+        op: &Op,
+        attrs: &Attrs,
+        slot: u32,
+        operands: &[TermId],
+        stated: Option<&TensorType>,
+    ) -> Result<TermId, TypeError> {
+        let head = Head::Apply { op: op.clone(), attrs: attrs.clone(), slot };
+        let Op::Table(def) = op else {
+            let ty = self.custom_type(&head, operands, stated)?;
+            return Ok(self.intern(head, ty, operands.into(), None));
+        };
+        let (ty, constant) = {
+            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&t| self.ty(t)).collect();
+            let call = Call { op: def, attrs, operands: &types };
+            let mut inferred = call.infer()?;
+            if slot as usize >= inferred.len() {
+                return Err(call.error(format!("has no output {slot}")));
+            }
+            let ty = inferred.swap_remove(slot as usize);
+            let constants: Option<SmallVec<[&Constant; 4]>> = operands.iter().map(|&t| self.constant(t)).collect();
+            let constant = constants.and_then(|c| fold(&call, slot as usize, &c, &ty));
+            (ty, constant)
+        };
+        let ty = self.type_id(&ty);
+        let constant = constant.map(|c| self.constant_id(c));
+        Ok(self.intern(head, ty, operands.into(), constant))
+    }
+
+    fn custom_type(
+        &mut self,
+        head: &Head,
+        operands: &[TermId],
+        stated: Option<&TensorType>,
+    ) -> Result<TypeId, TypeError> {
+        let head = HeadId(self.heads.insert_full(head.clone()).0 as u32);
+        let key = (head, operands.iter().map(|&o| self.term(o).ty).collect());
+        let stated = stated.map(|ty| self.type_id(ty));
+        match stated.or_else(|| self.stated.get(&key).copied()) {
+            Some(ty) => {
+                self.stated.entry(key).or_insert(ty);
+                Ok(ty)
+            }
+            None => Err(TypeError::new("an operator", "outside the op table has no known output type here")),
+        }
+    }
+
+    fn intern(&mut self, head: Head, ty: TypeId, operands: Operands, constant: Option<ConstantId>) -> TermId {
+        let head = HeadId(self.heads.insert_full(head).0 as u32);
+        let key = (head, ty, operands);
+        if let Some(&id) = self.ids.get(&key) {
+            return id;
+        }
+        let id = TermId(self.terms.len() as u32);
+        self.terms.push(Term { head, ty, operands: key.2.clone(), constant });
+        self.ids.insert(key, id);
+        id
+    }
+
+    fn type_id(&mut self, ty: &TensorType) -> TypeId {
+        match self.types.get_index_of(ty) {
+            Some(i) => TypeId(i as u32),
+            None => TypeId(self.types.insert_full(ty.clone()).0 as u32),
+        }
+    }
+
+    fn constant_id(&mut self, constant: Constant) -> ConstantId {
+        ConstantId(self.constants.insert_full(constant).0 as u32)
+    }
+
+    /// A term with the root of `id` in another arena, over operands of this one.
+    pub fn copy_head(&mut self, from: &Arena, id: TermId, operands: Operands) -> TermId {
+        let ty = self.type_id(from.ty(id));
+        let constant = from.constant(id).cloned().map(|c| self.constant_id(c));
+        self.intern(from.head(id).clone(), ty, operands, constant)
+    }
+
+    /// Copies `id` and everything below it from another arena, except what `done` already maps.
+    pub fn import(&mut self, from: &Arena, id: TermId, done: &mut FxHashMap<TermId, TermId>) -> TermId {
+        let mut stack = vec![id];
+        while let Some(&top) = stack.last() {
+            if done.contains_key(&top) {
+                stack.pop();
+                continue;
+            }
+            let operands = &from.term(top).operands;
+            let before = stack.len();
+            stack.extend(operands.iter().copied().filter(|o| !done.contains_key(o)));
+            if stack.len() == before {
+                let operands: Operands = operands.iter().map(|o| done[o]).collect();
+                let copy = self.copy_head(from, top, operands);
+                done.insert(top, copy);
+                stack.pop();
+            }
+        }
+        done[&id]
+    }
+}

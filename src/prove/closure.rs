@@ -1,0 +1,207 @@
+//! Congruence closure over terms, with explanations.
+//!
+//! This is what proofs are checked with, and it is not egg: a union-find over [`TermId`]s, a signature table, and a
+//! proof forest from which the assumptions behind an equality are read back. The method is that of Nieuwenhuis and
+//! Oliveras, "Proof-producing congruence closure" (RTA 2005).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::arena::{Arena, ConstantId, Head, HeadId, Operands, TermId, TypeId};
+
+/// Why two terms were joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// Assumption number `n` said so.
+    Assumed(u32),
+    /// The same operator on operands that are pairwise equal.
+    Congruent,
+    /// Both are input-independent and have the same value.
+    Constant,
+}
+
+/// The equalities that follow from assumed ones by congruence.
+#[derive(Default)]
+pub struct Closure {
+    /// Per term: its class representative.
+    parent: Vec<u32>,
+    /// Per representative: its members.
+    members: Vec<Vec<TermId>>,
+    /// Per term: the terms that have it as an operand.
+    users: Vec<Vec<TermId>>,
+    /// The proof forest: per term, an edge towards the root of its tree.
+    proof: Vec<Option<(TermId, Reason)>>,
+    signatures: FxHashMap<(HeadId, TypeId, Operands), TermId>,
+    /// The first term of each known value.
+    constants: FxHashMap<(TypeId, ConstantId), TermId>,
+    known: usize,
+}
+
+impl Closure {
+    /// The representative of the class of `t`, which has to be known.
+    pub fn find(&self, t: TermId) -> TermId {
+        self.members[self.parent[t.index()] as usize][0]
+    }
+
+    pub fn equal(&self, a: TermId, b: TermId) -> bool {
+        self.parent[a.index()] == self.parent[b.index()]
+    }
+
+    /// Takes in all terms that were added to `arena` since the last call.
+    pub fn extend(&mut self, arena: &Arena) {
+        while self.known < arena.len() {
+            let id = arena.nth(self.known);
+            self.parent.push(self.known as u32);
+            self.members.push(vec![id]);
+            self.users.push(Vec::new());
+            self.proof.push(None);
+            self.known += 1;
+            for &operand in &arena.term(id).operands {
+                self.users[operand.index()].push(id);
+            }
+            if let Some(twin) = self.signature_twin(arena, id) {
+                self.join(arena, id, twin, Reason::Congruent);
+            }
+            let term = arena.term(id);
+            if let Some(constant) = term.constant {
+                let twin = *self.constants.entry((term.ty, constant)).or_insert(id);
+                self.join(arena, id, twin, Reason::Constant);
+            }
+        }
+    }
+
+    /// Records assumption number `n`: `a` equals `b`.
+    pub fn assume(&mut self, arena: &Arena, a: TermId, b: TermId, n: u32) {
+        self.extend(arena);
+        self.join(arena, a, b, Reason::Assumed(n));
+    }
+
+    /// The operands' classes, in the order in which they matter.
+    fn signature(&self, arena: &Arena, id: TermId) -> (HeadId, TypeId, Operands) {
+        let term = arena.term(id);
+        let mut operands: Operands = term.operands.iter().map(|&o| self.find(o)).collect();
+        if let Head::Apply { op, .. } = arena.head(id)
+            && op.commutative()
+            && operands.len() >= 2
+        {
+            operands[..2].sort_unstable();
+        }
+        (term.head, term.ty, operands)
+    }
+
+    /// Enters the signature of `id`; an earlier term with the same one is its twin.
+    fn signature_twin(&mut self, arena: &Arena, id: TermId) -> Option<TermId> {
+        if arena.term(id).operands.is_empty() {
+            return None;
+        }
+        let signature = self.signature(arena, id);
+        let twin = *self.signatures.entry(signature).or_insert(id);
+        (twin != id && !self.equal(twin, id)).then_some(twin)
+    }
+
+    fn join(&mut self, arena: &Arena, a: TermId, b: TermId, reason: Reason) {
+        let mut pending = vec![(a, b, reason)];
+        while let Some((a, b, reason)) = pending.pop() {
+            let (mut from, mut into) = (self.parent[a.index()], self.parent[b.index()]);
+            if from == into {
+                continue;
+            }
+            let (mut tail, mut head) = (a, b);
+            if self.members[from as usize].len() > self.members[into as usize].len() {
+                (from, into) = (into, from);
+                (tail, head) = (b, a);
+            }
+            self.reroot(tail);
+            self.proof[tail.index()] = Some((head, reason));
+            let moved = std::mem::take(&mut self.members[from as usize]);
+            for &t in &moved {
+                self.parent[t.index()] = into;
+            }
+            self.members[into as usize].extend(&moved);
+            // Whoever uses a moved term has a new signature and may have met a twin.
+            for &t in &moved {
+                for i in 0..self.users[t.index()].len() {
+                    let user = self.users[t.index()][i];
+                    if let Some(twin) = self.signature_twin(arena, user) {
+                        pending.push((user, twin, Reason::Congruent));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Turns the edges from `t` to the root of its tree round, so that `t` becomes the root.
+    fn reroot(&mut self, t: TermId) {
+        let mut previous = None;
+        let mut at = t;
+        loop {
+            let next = std::mem::replace(&mut self.proof[at.index()], previous);
+            match next {
+                Some((up, reason)) => {
+                    previous = Some((at, reason));
+                    at = up;
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// The assumptions from which `a = b` follows, in ascending order; `None` if they are not equal.
+    pub fn explain(&self, arena: &Arena, a: TermId, b: TermId) -> Option<Vec<u32>> {
+        if !self.equal(a, b) {
+            return None;
+        }
+        let mut used = FxHashSet::default();
+        let mut explained = FxHashSet::default();
+        let mut pending = vec![(a, b)];
+        while let Some((a, b)) = pending.pop() {
+            if a == b || !explained.insert((a.min(b), a.max(b))) {
+                continue;
+            }
+            for (from, to, reason) in self.path(a, b) {
+                match reason {
+                    Reason::Assumed(n) => {
+                        used.insert(n);
+                    }
+                    Reason::Constant => {}
+                    Reason::Congruent => pending.extend(self.operand_pairs(arena, from, to)),
+                }
+            }
+        }
+        let mut used: Vec<u32> = used.into_iter().collect();
+        used.sort_unstable();
+        Some(used)
+    }
+
+    /// Pairs of operands whose equality makes two congruent terms equal.
+    fn operand_pairs(&self, arena: &Arena, x: TermId, y: TermId) -> Vec<(TermId, TermId)> {
+        let (xs, ys) = (&arena.term(x).operands, &arena.term(y).operands);
+        let straight = xs.iter().zip(ys).all(|(&a, &b)| self.equal(a, b));
+        let mut ys = ys.clone();
+        if !straight && ys.len() >= 2 {
+            ys.swap(0, 1);
+        }
+        xs.iter().copied().zip(ys).collect()
+    }
+
+    /// The edges of the proof forest between `a` and `b`.
+    fn path(&self, a: TermId, b: TermId) -> Vec<(TermId, TermId, Reason)> {
+        let climb = |mut t: TermId| {
+            let mut edges = Vec::new();
+            while let Some((up, reason)) = self.proof[t.index()] {
+                edges.push((t, up, reason));
+                t = up;
+            }
+            edges
+        };
+        let (mut left, mut right) = (climb(a), climb(b));
+        while let (Some(l), Some(r)) = (left.last(), right.last()) {
+            if l.0 != r.0 {
+                break;
+            }
+            left.pop();
+            right.pop();
+        }
+        left.append(&mut right);
+        left
+    }
+}

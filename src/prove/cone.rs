@@ -1,0 +1,135 @@
+//! The part of the graphs that one proof looks at: two terms and what lies between them and the leaves.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::arena::{Arena, ConstantId, Head, HeadId, Operands, TermId, TypeId};
+use crate::ops::{Family, Op};
+
+/// Two terms down to leaves, written so that pairs which differ only in what their leaves are read the same.
+/// Two cones with equal keys have the same proofs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ConeKey(Vec<Entry>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Entry {
+    /// A leaf: its type, and its value if it is a constant. Leaves are numbered in order of appearance.
+    Leaf(TypeId, Option<ConstantId>),
+    /// An operator over earlier entries.
+    Node(HeadId, TypeId, SmallVec<[u32; 4]>),
+}
+
+/// The cone of a pair.
+pub struct Cone {
+    pub key: ConeKey,
+    /// Leaf terms in order of appearance, those with a known value left in.
+    pub leaves: Vec<TermId>,
+    /// Position in the key of both roots.
+    entries: FxHashMap<TermId, u32>,
+    pub size: usize,
+}
+
+/// Where cones end.
+pub trait Boundary {
+    /// The term that stands for the class of `t`.
+    fn representative(&self, t: TermId) -> TermId;
+
+    /// Whether both graphs have a value of this class, so that a proof may take it as given.
+    fn is_shared(&self, t: TermId) -> bool;
+
+    /// Whether a cone goes on below a shared term of this operator. By default it does below views: rules
+    /// mostly look at what a view is of, and a view costs a proof next to nothing.
+    fn passes(&self, op: &Op) -> bool {
+        op.def().is_some_and(|d| (d.family == Family::View && d.name != "concat") || d.name == "cast")
+    }
+}
+
+/// Walks from both roots down to shared terms, passing `depth` shared terms on the way. `None` if the
+/// cone has more than `limit` operators.
+pub fn cone(arena: &Arena, boundary: &impl Boundary, roots: &[TermId], depth: usize, limit: usize) -> Option<Cone> {
+    let mut walk =
+        Walk { arena, boundary, limit, entries: FxHashMap::default(), key: Vec::new(), leaves: Vec::new(), nodes: 0 };
+    for &root in roots {
+        walk.visit(root, depth, true)?;
+    }
+    // Which entries the roots are is part of the question.
+    let ends: SmallVec<[u32; 4]> = roots.iter().map(|r| walk.entries[r]).collect();
+    let first = arena.term(roots[0]);
+    walk.key.push(Entry::Node(first.head, first.ty, ends));
+    Some(Cone { key: ConeKey(walk.key), leaves: walk.leaves, entries: walk.entries, size: walk.nodes })
+}
+
+struct Walk<'a, B> {
+    arena: &'a Arena,
+    boundary: &'a B,
+    limit: usize,
+    entries: FxHashMap<TermId, u32>,
+    key: Vec<Entry>,
+    leaves: Vec<TermId>,
+    nodes: usize,
+}
+
+impl<B: Boundary> Walk<'_, B> {
+    /// Depth of recursion is bounded by `limit`: every level adds a node or ends in a leaf.
+    fn visit(&mut self, t: TermId, depth: usize, root: bool) -> Option<u32> {
+        if let Some(&entry) = self.entries.get(&t) {
+            return Some(entry);
+        }
+        let term = self.arena.term(t);
+        let mut below = depth;
+        let leaf = match self.arena.head(t) {
+            Head::Input(_) | Head::Literal(_) | Head::Random(_) => true,
+            Head::Apply { .. } if term.constant.is_some() && !root => true,
+            Head::Apply { op, .. } => {
+                if !root && self.boundary.is_shared(t) && !self.boundary.passes(op) {
+                    below = depth.saturating_sub(1);
+                    depth == 0
+                } else {
+                    false
+                }
+            }
+        };
+        let entry = if leaf {
+            self.leaves.push(t);
+            Entry::Leaf(term.ty, term.constant)
+        } else {
+            self.nodes += 1;
+            if self.nodes > self.limit {
+                return None;
+            }
+            let operands = term
+                .operands
+                .iter()
+                .map(|&o| self.visit(self.boundary.representative(o), below, false))
+                .collect::<Option<_>>()?;
+            Entry::Node(term.head, term.ty, operands)
+        };
+        let number = self.key.len() as u32;
+        self.key.push(entry);
+        self.entries.insert(t, number);
+        Some(number)
+    }
+}
+
+impl Cone {
+    /// Copies the cone into an arena of its own, in which leaf `n` is input `n`. Gives the copies of `roots`.
+    pub fn localise(&self, arena: &Arena, boundary: &impl Boundary, roots: &[TermId]) -> (Arena, Vec<TermId>) {
+        let mut local = Arena::default();
+        let mut copies: FxHashMap<TermId, TermId> = FxHashMap::default();
+        for (n, &leaf) in self.leaves.iter().enumerate() {
+            let copy = local.leaf(Head::Input(n as u32), arena.ty(leaf), arena.constant(leaf).cloned());
+            copies.insert(leaf, copy);
+        }
+        let mut order: Vec<(u32, TermId)> = self.entries.iter().map(|(&t, &n)| (n, t)).collect();
+        order.sort_unstable();
+        for (_, t) in order {
+            if copies.contains_key(&t) {
+                continue;
+            }
+            let operands: Operands =
+                arena.term(t).operands.iter().map(|&o| copies[&boundary.representative(o)]).collect();
+            copies.insert(t, local.copy_head(arena, t, operands));
+        }
+        (local, roots.iter().map(|r| copies[r]).collect())
+    }
+}

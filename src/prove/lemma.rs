@@ -1,0 +1,50 @@
+//! Steps of a proof: each claims that two terms are equal, and says why.
+
+use std::sync::Arc;
+
+use super::arena::TermId;
+use crate::rules::{Bindings, Rule, Tier};
+
+/// Why the two terms of a [`Lemma`] are equal.
+#[derive(Clone, Debug)]
+pub enum Reason {
+    /// An instance of a rule: the left side with `bindings` put in equals the right side.
+    Rule { rule: Arc<Rule>, bindings: Bindings<TermId> },
+    /// One part of a `split` is a `slice`.
+    SplitSlice,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct Lemma {
+    pub before: TermId,
+    pub after: TermId,
+    pub reason: Reason,
+}
+
+impl Lemma {
+    /// How equal the two terms are.
+    pub fn tier(&self) -> Tier {
+        match &self.reason {
+            Reason::Rule { rule, .. } => rule.tier,
+            Reason::SplitSlice => Tier::Exact,
+        }
+    }
+
+    /// What reports call the step.
+    pub fn name(&self) -> &str {
+        match &self.reason {
+            Reason::Rule { rule, .. } => &rule.name,
+            Reason::SplitSlice => "split_is_slices",
+        }
+    }
+
+    /// The same step about other terms.
+    pub fn map(&self, mut f: impl FnMut(TermId) -> TermId) -> Lemma {
+        let reason = match &self.reason {
+            Reason::Rule { rule, bindings } => Reason::Rule { rule: rule.clone(), bindings: bindings.map(&mut f) },
+            other => other.clone(),
+        };
+        Lemma { before: f(self.before), after: f(self.after), reason }
+    }
+}

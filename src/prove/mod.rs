@@ -1,0 +1,29 @@
+//! Proving: binds inputs, sweeps both graphs, checks the proof, cuts the graphs into regions.
+
+mod arena;
+mod bind;
+mod checker;
+mod closure;
+mod cone;
+mod fingerprint;
+mod language;
+mod lemma;
+mod normalise;
+mod refute;
+mod regions;
+mod show;
+mod sweep;
+mod verdict;
+mod window;
+
+pub use arena::{Arena, Head, TermId};
+pub use bind::{Binding, BoundInput, bind};
+pub use checker::{CheckError, Replay};
+pub use cone::{Boundary, Cone, ConeKey, cone};
+pub use language::Node;
+pub use lemma::{Lemma, Reason};
+pub use regions::{Partition, Region, RegionKind};
+pub use show::show;
+pub use sweep::{PairProof, Side, Values, raw_terms};
+pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove};
+pub use window::{Limits, Stop, Window};

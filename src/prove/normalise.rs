@@ -1,0 +1,114 @@
+//! Normal forms: the directed rules of `rules/normalise.rules`, applied from the leaves up as terms are made.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::arena::{Arena, ConstantId, Head, Operands, TermId, TypeId};
+use super::lemma::{Lemma, Reason};
+use super::window::Instances;
+use crate::ir::AttrValue;
+use crate::ops;
+use crate::rules::{Outcome, Rule, RuleSet};
+
+/// Name of the rule file that the normaliser applies.
+const FAMILY: &str = "normalise";
+
+/// Steps after which a term counts as normal, whatever the rules say: they are meant to terminate, and a rule file
+/// that does not must not hang the tool.
+const MAX_STEPS: usize = 64;
+
+/// The normaliser with what it has done so far.
+pub struct Normaliser {
+    rules: FxHashMap<String, Vec<Arc<Rule>>>,
+    normal: FxHashMap<TermId, TermId>,
+    /// The first term of each known value.
+    constants: FxHashMap<(TypeId, ConstantId), TermId>,
+    pub lemmas: Vec<Lemma>,
+}
+
+impl Normaliser {
+    pub fn new(rules: &RuleSet) -> Self {
+        let mut by_op: FxHashMap<String, Vec<Arc<Rule>>> = FxHashMap::default();
+        for rule in rules.rules() {
+            if &*rule.family == FAMILY
+                && !rule.reversed
+                && let Some(op) = rule.root_op()
+            {
+                by_op.entry(op.to_owned()).or_default().push(rule.clone());
+            }
+        }
+        Normaliser { rules: by_op, normal: FxHashMap::default(), constants: FxHashMap::default(), lemmas: Vec::new() }
+    }
+
+    /// The normal form of a term whose operands are normal.
+    pub fn normal(&mut self, arena: &mut Arena, term: TermId) -> TermId {
+        if let Some(&known) = self.normal.get(&term) {
+            return known;
+        }
+        let mut at = term;
+        let mut fuel = MAX_STEPS;
+        while let Some(next) = self.step(arena, at)
+            && fuel > 0
+        {
+            fuel -= 1;
+            at = next;
+        }
+        self.normal.insert(term, at);
+        self.normal.insert(at, at);
+        at
+    }
+
+    /// One step at the root, with its lemma in the log.
+    fn step(&mut self, arena: &mut Arena, term: TermId) -> Option<TermId> {
+        let t = arena.term(term);
+        if let Some(constant) = t.constant {
+            let twin = *self.constants.entry((t.ty, constant)).or_insert(term);
+            return (twin != term).then_some(twin);
+        }
+        if let Some(slice) = split_slice(arena, term) {
+            return Some(self.log(term, slice, Reason::SplitSlice));
+        }
+        let Head::Apply { op, .. } = arena.head(term) else { return None };
+        let rules = self.rules.get(op.name())?.clone();
+        for rule in rules {
+            let mut found = Vec::new();
+            let mut budget = 1_000;
+            let mut terms = Instances { arena };
+            rule.search(&terms, term, &mut budget, &mut found);
+            for mut bindings in found {
+                let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings) else { continue };
+                if !assumed.is_empty() {
+                    continue;
+                }
+                let Ok(built) = rule.build_rhs(&bindings, &mut terms) else { continue };
+                if built == term || terms.arena.term(built).ty != terms.arena.term(term).ty {
+                    continue;
+                }
+                let reason = Reason::Rule { rule: rule.clone(), bindings };
+                return Some(self.log(term, built, reason));
+            }
+        }
+        None
+    }
+
+    fn log(&mut self, before: TermId, after: TermId, reason: Reason) -> TermId {
+        self.lemmas.push(Lemma { before, after, reason });
+        after
+    }
+}
+
+/// Output `i` of a `split` as the slice that it is.
+pub fn split_slice(arena: &mut Arena, term: TermId) -> Option<TermId> {
+    let (op, attrs, slot) = arena.op(term)?;
+    let def = op.def().filter(|d| d.name == "split")?;
+    let sizes = attrs[def.attr_index("sizes")?].as_ints()?;
+    let dim = attrs[def.attr_index("dim")?].clone();
+    let start: i64 = sizes.get(..slot as usize)?.iter().sum();
+    let end = start + sizes.get(slot as usize)?;
+    let slice = ops::find("slice")?;
+    let given = [("dim", dim), ("start", AttrValue::Int(start)), ("end", AttrValue::Int(end))];
+    let attrs = slice.attrs(&given).ok()?;
+    let operands: Operands = arena.term(term).operands.clone();
+    arena.call(&ops::Op::Table(slice), &attrs, 0, &operands, None).ok()
+}

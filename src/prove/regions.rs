@@ -1,0 +1,186 @@
+//! Regions: both graphs cut at proven values, and what lies between consecutive cuts.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::arena::TermId;
+use super::sweep::Values;
+use crate::ir::{Graph, NodeId, NodeKind};
+
+/// Operators of both sides that compute the same from the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Region {
+    pub kind: RegionKind,
+    /// Operators of A, in topological order; implicit nodes included.
+    pub a: Vec<NodeId>,
+    pub b: Vec<NodeId>,
+    /// The values that both sides share where the region ends.
+    pub ends: Vec<TermId>,
+}
+
+/// What makes a region proven.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RegionKind {
+    /// Its ends were proven equal, over equal operands.
+    #[default]
+    Proven,
+    /// It depends on no input: its values are known.
+    Constant,
+    /// No output depends on it.
+    Dead,
+}
+
+/// The partition of both graphs.
+#[derive(Clone, Debug, Default)]
+pub struct Partition {
+    pub regions: Vec<Region>,
+    /// Operators in no proven region.
+    pub unmatched_a: Vec<NodeId>,
+    pub unmatched_b: Vec<NodeId>,
+}
+
+/// What the partition needs to know of a value's class.
+pub trait Classes {
+    fn is_shared(&self, term: TermId) -> bool;
+    fn is_random(&self, term: TermId) -> bool;
+}
+
+/// Where an operator belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Place {
+    Constant,
+    Dead,
+    /// The region that ends in this class.
+    Class(TermId),
+    Unmatched,
+}
+
+/// Cuts both graphs at shared values. `a` and `b` are graphs with the class of each value.
+pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Classes) -> Partition {
+    let mut union = Union::default();
+    let places = [places(a.0, a.1, classes, &mut union), places(b.0, b.1, classes, &mut union)];
+    let mut regions: BTreeMap<Place, Region> = BTreeMap::new();
+    let mut result = Partition::default();
+    for (side, (graph, places)) in [a.0, b.0].into_iter().zip(&places).enumerate() {
+        for (id, node) in graph.nodes() {
+            if !matches!(node.kind, NodeKind::Op { .. }) {
+                continue;
+            }
+            let place = match places[id.index()] {
+                Place::Class(t) => Place::Class(union.find(t)),
+                other => other,
+            };
+            let kind = match place {
+                Place::Unmatched => {
+                    let rest = if side == 0 { &mut result.unmatched_a } else { &mut result.unmatched_b };
+                    rest.push(id);
+                    continue;
+                }
+                Place::Constant => RegionKind::Constant,
+                Place::Dead => RegionKind::Dead,
+                Place::Class(_) => RegionKind::Proven,
+            };
+            let region = regions.entry(place).or_insert_with(|| Region { kind, ..Region::default() });
+            if side == 0 { &mut region.a } else { &mut region.b }.push(id);
+            if let Place::Class(own) = places[id.index()]
+                && !region.ends.contains(&own)
+            {
+                region.ends.push(own);
+            }
+        }
+    }
+    result.regions = regions.into_values().collect();
+    // In the order of the graphs, so that a reader meets the layers from the first to the last.
+    result.regions.sort_by_key(|r| (r.a.first().copied(), r.b.first().copied()));
+    result
+}
+
+fn places(graph: &Graph, values: &Values, classes: &impl Classes, union: &mut Union) -> Vec<Place> {
+    let mut live = vec![false; graph.len()];
+    let mut is_output = vec![false; graph.len()];
+    for output in graph.outputs() {
+        live[output.value.node.index()] = true;
+        is_output[output.value.node.index()] = true;
+    }
+    let independent = input_independent(graph, values, classes);
+    let mut places = vec![Place::Unmatched; graph.len()];
+    for (id, node) in graph.nodes().rev() {
+        let i = id.index();
+        if live[i] {
+            for operand in graph.operands(id) {
+                live[operand.node.index()] = true;
+            }
+        }
+        if !matches!(node.kind, NodeKind::Op { .. }) {
+            continue;
+        }
+        let shared: Vec<TermId> = values[i].iter().copied().filter(|&t| classes.is_shared(t)).collect();
+        places[i] = if independent[i] {
+            Place::Constant
+        } else if let Some(&first) = shared.first() {
+            // Several outputs of one operator end one region.
+            shared.iter().for_each(|&t| union.join(first, t));
+            Place::Class(first)
+        } else if !live[i] {
+            Place::Dead
+        } else {
+            inside(graph, id, is_output[i], &places, union)
+        };
+    }
+    places
+}
+
+/// Operators that compute the same at every call, whatever the inputs are.
+fn input_independent(graph: &Graph, values: &Values, classes: &impl Classes) -> Vec<bool> {
+    let mut independent = vec![false; graph.len()];
+    for (id, node) in graph.nodes() {
+        let i = id.index();
+        independent[i] = match &node.kind {
+            NodeKind::Input { .. } => false,
+            NodeKind::Literal(_) => true,
+            NodeKind::Op { op, .. } => {
+                op.def().is_some()
+                    && !values[i].iter().any(|&t| classes.is_random(t))
+                    && graph.operands(id).iter().all(|v| independent[v.node.index()])
+            }
+        };
+    }
+    independent
+}
+
+/// The region of an operator that ends none: the one that its users are in. Users in several regions
+/// make those regions one.
+fn inside(graph: &Graph, id: NodeId, is_output: bool, places: &[Place], union: &mut Union) -> Place {
+    let mut place = Place::Unmatched;
+    for user in graph.users(id) {
+        match (places[user.index()], place) {
+            (Place::Class(t), Place::Class(own)) => union.join(own, t),
+            (Place::Class(t), _) if !is_output => place = Place::Class(t),
+            _ => {}
+        }
+    }
+    place
+}
+
+#[derive(Default)]
+struct Union {
+    parent: FxHashMap<TermId, TermId>,
+}
+
+impl Union {
+    fn find(&self, mut t: TermId) -> TermId {
+        while let Some(&up) = self.parent.get(&t) {
+            t = up;
+        }
+        t
+    }
+
+    fn join(&mut self, a: TermId, b: TermId) {
+        let (a, b) = (self.find(a), self.find(b));
+        // The smaller id is the root, which keeps chains short and the result independent of order.
+        if a != b {
+            self.parent.insert(a.max(b), a.min(b));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Terms as text, in the spelling of `.mir` and of rules.
+
+use std::fmt::Write;
+
+use super::arena::{Arena, Head, TermId};
+use crate::ir::{AttrValue, DType};
+use crate::ops::Op;
+
+/// Operators below which a term is cut off with an ellipsis.
+const MAX_DEPTH: usize = 12;
+
+/// The term as a nested call. `leaf` names input `n`.
+pub fn show(arena: &Arena, term: TermId, leaf: &dyn Fn(u32) -> String) -> String {
+    let mut out = String::new();
+    write_term(arena, term, leaf, MAX_DEPTH, &mut out);
+    out
+}
+
+fn write_term(arena: &Arena, term: TermId, leaf: &dyn Fn(u32) -> String, depth: usize, out: &mut String) {
+    match arena.head(term) {
+        Head::Input(n) => out.push_str(&leaf(*n)),
+        Head::Literal(_) => {
+            let _ = write!(out, "literal {}", arena.ty(term));
+        }
+        Head::Random(_) => out.push_str("random"),
+        Head::Apply { .. } if depth == 0 => out.push('…'),
+        Head::Apply { op, attrs, slot } => {
+            if let Some(value) = scalar(arena, term, op) {
+                out.push_str(&value);
+                return;
+            }
+            out.push_str(op.name());
+            out.push('(');
+            for (i, &operand) in arena.term(term).operands.iter().enumerate() {
+                if i > 0 {
+                    out.push_str(", ");
+                }
+                write_term(arena, operand, leaf, depth - 1, out);
+            }
+            let mut separator = "; ";
+            for (i, value) in attrs.iter().enumerate() {
+                let default = op.def().and_then(|d| d.attrs.get(i)?.default.value());
+                if default.as_ref() != Some(value) {
+                    let _ = write!(out, "{separator}{}={value}", op.attr_name(i).unwrap_or("?"));
+                    separator = ", ";
+                }
+            }
+            out.push(')');
+            if *slot > 0 {
+                let _ = write!(out, ".{slot}");
+            }
+        }
+    }
+}
+
+/// A rank-0 `full` is written as its value.
+fn scalar(arena: &Arena, term: TermId, op: &Op) -> Option<String> {
+    let ty = arena.ty(term);
+    if op.name() != "full" || ty.rank() > 0 {
+        return None;
+    }
+    let value = arena.constant(term)?.uniform()?;
+    Some(match ty.dtype {
+        DType::Bool => (value != 0.0).to_string(),
+        d if d.is_int() => AttrValue::Int(value as i64).to_string(),
+        _ => AttrValue::float(value).to_string(),
+    })
+}

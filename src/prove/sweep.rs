@@ -1,0 +1,326 @@
+//! The sweep: both graphs as terms in one arena, B's values met with A's in topological order.
+//!
+//! A value of B whose normal form over already met values is one of A's is equal by construction. For the
+//! rest, fingerprints propose a partner and a window proves it.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::arena::{Arena, Head, Operands, TermId, TypeId};
+use super::cone::{Boundary, Cone, ConeKey, cone};
+use super::fingerprint;
+use super::lemma::Lemma;
+use super::normalise::Normaliser;
+use super::window::{Limits, Stop, Window};
+use crate::eval::{Constant, DENSE_LIMIT, canonical};
+use crate::ir::{AttrValue, Graph, NodeId, NodeKind};
+use crate::ops::{Op, TypeError};
+use crate::progress::Progress;
+use crate::rules::RuleSet;
+
+/// Operators in the cone of a candidate pair.
+const CONE_LIMIT: usize = 96;
+
+/// Shared values that a cone may pass before its proof is given up.
+const MAX_DEPTH: usize = 3;
+
+/// Partners tried for one value.
+const MAX_CANDIDATES: usize = 12;
+
+/// One of the two graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    A,
+    B,
+}
+
+/// Terms of each value of a graph, by node index and slot.
+pub type Values = Vec<SmallVec<[TermId; 1]>>;
+
+/// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
+#[derive(Clone, Debug, Default)]
+pub struct PairProof {
+    pub lemmas: Vec<Lemma>,
+    pub assumed: Vec<String>,
+}
+
+/// What is known of a cone key.
+#[derive(Clone)]
+enum Answer {
+    Proven(Arc<Proved>),
+    /// The two sides differ numerically over free leaves.
+    Differs,
+    /// They agree, or cannot be evaluated, and no proof was found.
+    Unproven,
+}
+
+struct Proved {
+    arena: Arena,
+    proof: PairProof,
+}
+
+/// The state of a sweep.
+pub struct Sweep<'r> {
+    pub arena: Arena,
+    rules: &'r RuleSet,
+    normaliser: Normaliser,
+    /// Terms of B that were proven equal to a term of A.
+    merged: FxHashMap<TermId, TermId>,
+    in_a: FxHashSet<TermId>,
+    in_b: FxHashSet<TermId>,
+    /// Values of A by type, in topological order.
+    of_type: FxHashMap<TypeId, Vec<TermId>>,
+    /// Values of A inside a proven window: no longer candidates.
+    passed: FxHashSet<TermId>,
+    memo: FxHashMap<ConeKey, Answer>,
+    /// All steps of all proofs so far.
+    pub lemmas: Vec<Lemma>,
+    /// Proofs of pairs that needed a window, by B's term.
+    pub proofs: FxHashMap<TermId, PairProof>,
+    /// Rules that were caught joining terms of different types.
+    pub ill_typed: Vec<Arc<str>>,
+    /// Rules that used up a window's budget.
+    pub busiest: Vec<Arc<str>>,
+}
+
+impl Boundary for Sweep<'_> {
+    fn representative(&self, t: TermId) -> TermId {
+        self.merged.get(&t).copied().unwrap_or(t)
+    }
+
+    fn is_shared(&self, t: TermId) -> bool {
+        self.in_a.contains(&t) && self.in_b.contains(&t)
+    }
+}
+
+impl<'r> Sweep<'r> {
+    pub fn new(rules: &'r RuleSet) -> Self {
+        Sweep {
+            arena: Arena::default(),
+            rules,
+            normaliser: Normaliser::new(rules),
+            merged: FxHashMap::default(),
+            in_a: FxHashSet::default(),
+            in_b: FxHashSet::default(),
+            of_type: FxHashMap::default(),
+            passed: FxHashSet::default(),
+            memo: FxHashMap::default(),
+            lemmas: Vec::new(),
+            proofs: FxHashMap::default(),
+            ill_typed: Vec::new(),
+            busiest: Vec::new(),
+        }
+    }
+
+    /// Takes in graph A. `inputs` are the numbers of its inputs.
+    pub fn take_a(&mut self, graph: &Graph, inputs: &[u32]) -> Result<Values, TypeError> {
+        let mut values = Values::with_capacity(graph.len());
+        for (id, _) in graph.nodes() {
+            let terms = self.lower(graph, id, Side::A, inputs, &values)?;
+            for &t in &terms {
+                if self.in_a.insert(t) {
+                    self.of_type.entry(self.arena.term(t).ty).or_default().push(t);
+                }
+            }
+            values.push(terms);
+        }
+        Ok(values)
+    }
+
+    /// Takes in graph B and proves its values equal to A's where it can.
+    pub fn take_b(&mut self, graph: &Graph, inputs: &[u32], progress: &dyn Progress) -> Result<Values, TypeError> {
+        let mut values = Values::with_capacity(graph.len());
+        for (id, _) in graph.nodes() {
+            progress.tick(id.index() as u64 + 1, graph.len() as u64);
+            let mut terms = self.lower(graph, id, Side::B, inputs, &values)?;
+            for t in &mut terms {
+                if !self.in_a.contains(t) && self.arena.constant(*t).is_none() {
+                    self.meet(*t);
+                    *t = self.representative(*t);
+                }
+                self.in_b.insert(*t);
+            }
+            values.push(terms);
+        }
+        Ok(values)
+    }
+
+    fn lower(
+        &mut self,
+        graph: &Graph,
+        id: NodeId,
+        side: Side,
+        inputs: &[u32],
+        values: &Values,
+    ) -> Result<SmallVec<[TermId; 1]>, TypeError> {
+        raw_terms(&mut self.arena, graph, id, side, inputs, values)?
+            .into_iter()
+            .map(|raw| {
+                let normal = self.normaliser.normal(&mut self.arena, raw);
+                self.lemmas.append(&mut self.normaliser.lemmas);
+                Ok(self.representative(normal))
+            })
+            .collect()
+    }
+
+    /// Looks for a value of A that B's value `t` equals.
+    fn meet(&mut self, t: TermId) {
+        let ty = self.arena.term(t).ty;
+        let Some(candidates) = self.of_type.get(&ty) else { return };
+        let candidates: Vec<TermId> =
+            candidates.iter().copied().filter(|c| !self.in_b.contains(c) && !self.passed.contains(c)).collect();
+        let mut tried = 0;
+        for candidate in candidates {
+            // A cone that does not close belongs to a later part of the graph.
+            let Some(cone) = cone(&self.arena, self, &[candidate, t], 0, CONE_LIMIT) else { continue };
+            tried += 1;
+            if tried > MAX_CANDIDATES {
+                return;
+            }
+            if self.try_pair(candidate, t, cone) {
+                self.pass_inside(candidate);
+                return;
+            }
+        }
+    }
+
+    /// Tries to prove `candidate` (of A) and `t` (of B) equal, with wider and wider windows.
+    pub fn try_pair(&mut self, candidate: TermId, t: TermId, first: Cone) -> bool {
+        let mut current = first;
+        for depth in 0..=MAX_DEPTH {
+            match self.answer(candidate, t, &current) {
+                Answer::Proven(proved) => {
+                    self.adopt(candidate, t, &current, &proved);
+                    return true;
+                }
+                Answer::Differs | Answer::Unproven if depth == MAX_DEPTH => {}
+                // Values that part over free leaves may still be equal over what those leaves are, but a
+                // proposal needs agreement: only the first widening is tried for those.
+                Answer::Differs if depth >= 1 => return false,
+                _ => {
+                    let Some(wider) = cone(&self.arena, self, &[candidate, t], depth + 1, CONE_LIMIT) else {
+                        return false;
+                    };
+                    if wider.key == current.key {
+                        return false;
+                    }
+                    current = wider;
+                }
+            }
+        }
+        false
+    }
+
+    /// The answer for a cone: remembered, or found by evaluation and search.
+    fn answer(&mut self, a: TermId, b: TermId, cone: &Cone) -> Answer {
+        if let Some(known) = self.memo.get(&cone.key) {
+            return known.clone();
+        }
+        let (local, roots) = cone.localise(&self.arena, self, &[a, b]);
+        let answer = match fingerprint::agree(&local, roots[0], roots[1], 0) {
+            Some(false) => Answer::Differs,
+            Some(true) | None => self.search(local, roots[0], roots[1]),
+        };
+        self.memo.insert(cone.key.clone(), answer.clone());
+        answer
+    }
+
+    fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
+        let (mut window, classes) = Window::new(local, &[a, b]);
+        let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
+        match stop {
+            Stop::Proven => {
+                if let Some(lemmas) = window.proof(a, b) {
+                    let assumed = std::mem::take(&mut window.assumed);
+                    return Answer::Proven(Arc::new(Proved {
+                        arena: window.arena,
+                        proof: PairProof { lemmas, assumed },
+                    }));
+                }
+            }
+            Stop::IllTyped { rule } => self.ill_typed.push(rule),
+            Stop::Limit { busiest } => self.busiest.extend(busiest),
+            Stop::Saturated => {}
+        }
+        Answer::Unproven
+    }
+
+    /// Puts the leaves of this pair into a remembered proof, logs it, and joins the two terms.
+    fn adopt(&mut self, a: TermId, b: TermId, cone: &Cone, proved: &Proved) {
+        let mut map: FxHashMap<TermId, TermId> = FxHashMap::default();
+        for (n, &leaf) in cone.leaves.iter().enumerate() {
+            map.insert(proved.arena.nth(n), leaf);
+        }
+        let arena = &mut self.arena;
+        let lemmas: Vec<Lemma> =
+            proved.proof.lemmas.iter().map(|lemma| lemma.map(|t| arena.import(&proved.arena, t, &mut map))).collect();
+        self.lemmas.extend(lemmas.iter().cloned());
+        self.proofs.insert(b, PairProof { lemmas, assumed: proved.proof.assumed.clone() });
+        self.merged.insert(b, a);
+    }
+
+    /// Values of A between a proven one and the last shared ones have no counterpart to look for.
+    fn pass_inside(&mut self, proven: TermId) {
+        let mut stack: Vec<TermId> = self.arena.term(proven).operands.to_vec();
+        while let Some(t) = stack.pop() {
+            if self.in_a.contains(&t) && !self.in_b.contains(&t) && self.passed.insert(t) {
+                stack.extend(self.arena.term(t).operands.iter().copied());
+            }
+        }
+    }
+}
+
+/// The terms of a node's outputs as the graph writes them: its operator over the terms of its operands.
+pub fn raw_terms(
+    arena: &mut Arena,
+    graph: &Graph,
+    id: NodeId,
+    side: Side,
+    inputs: &[u32],
+    values: &Values,
+) -> Result<SmallVec<[TermId; 1]>, TypeError> {
+    let node = graph.node(id);
+    match &node.kind {
+        NodeKind::Input { .. } => {
+            let position = graph.inputs().iter().position(|&i| i == id).unwrap_or_default();
+            Ok(SmallVec::from_elem(arena.leaf(Head::Input(inputs[position]), &node.types[0], None), 1))
+        }
+        NodeKind::Literal(literal) => {
+            let ty = &node.types[0];
+            let data: Arc<[ordered_float::OrderedFloat<f64>]> = literal.data.iter().map(|&v| v.into()).collect();
+            let constant = (data.len() <= DENSE_LIMIT).then(|| canonical(Constant::Dense(data.clone()), ty));
+            Ok(SmallVec::from_elem(arena.leaf(Head::Literal(data), ty, constant), 1))
+        }
+        NodeKind::Op { op, attrs } => {
+            let operands: Operands =
+                graph.operands(id).iter().map(|v| values[v.node.index()][v.slot as usize]).collect();
+            (0..node.types.len())
+                .map(|slot| {
+                    if is_random(op, attrs) {
+                        let draw = (side as u32) | (id.index() as u32) << 1 | (slot as u32) << 28;
+                        return Ok(arena.leaf(Head::Random(draw), &node.types[slot], None));
+                    }
+                    arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot]))
+                })
+                .collect()
+        }
+    }
+}
+
+/// Whether two calls of the operator give different results. Matched generously: taking a deterministic
+/// operator for a random one only costs a proof.
+fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
+    match op {
+        Op::Table(def) if def.name == "dropout" => {
+            def.attr_index("train").is_some_and(|i| attrs[i] != AttrValue::Bool(false))
+        }
+        Op::Table(_) => false,
+        Op::Custom(op) => {
+            ["rand", "bernoulli", "multinomial", "normal_", "uniform", "exponential", "dropout", "normal."]
+                .iter()
+                .any(|word| op.name.contains(word))
+        }
+    }
+}

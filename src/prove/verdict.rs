@@ -1,0 +1,269 @@
+//! The verdict on two graphs, with the proof behind it.
+
+use std::sync::Arc;
+
+use miette::Diagnostic;
+use rustc_hash::{FxHashMap, FxHashSet};
+use thiserror::Error;
+
+use super::arena::{Arena, Head, TermId};
+use super::bind::{Binding, bind};
+use super::checker::{CheckError, Replay};
+use super::cone::Boundary;
+use super::lemma::Lemma;
+use super::regions::{Classes, Partition, Region, partition};
+use super::sweep::{PairProof, Sweep, Values};
+use crate::ir::{Graph, NodeId, NodeKind, Value};
+use crate::ops::{Op, TypeError};
+use crate::progress::Progress;
+use crate::rules::{RuleSet, Tier};
+
+/// Whether two graphs compute the same.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Proven; holds as far as `tier` says.
+    Equivalent { tier: Tier },
+    /// An input on which the outputs part.
+    Different(Witness),
+    /// Neither proven nor refuted.
+    Unknown,
+}
+
+/// Where two graphs part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// Seed of the random inputs.
+    pub seed: u64,
+    /// Name of the output.
+    pub output: String,
+    /// Index of the element.
+    pub index: Vec<usize>,
+    pub a: f64,
+    pub b: f64,
+    /// Largest difference among the elements that were looked at.
+    pub max_abs_error: f64,
+}
+
+/// A pair of values that could not be proven equal, although everything before it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unproven {
+    pub a: Vec<NodeId>,
+    pub b: Vec<NodeId>,
+    /// Whether sampled elements agree over the same random operands; `None` if they cannot be evaluated.
+    pub agrees_numerically: Option<bool>,
+}
+
+/// What is known of two graphs.
+pub struct Proof {
+    pub verdict: Verdict,
+    pub binding: Binding,
+    pub partition: Partition,
+    /// What the rules that were used assumed.
+    pub assumed: Vec<String>,
+    pub unproven: Vec<Unproven>,
+    /// All steps, over the terms of `arena`.
+    pub lemmas: Vec<Lemma>,
+    pub arena: Arena,
+    /// Class of each value of A and of B.
+    pub values_a: Values,
+    pub values_b: Values,
+    /// Proofs of single values, by the class that they end in.
+    pub proofs: FxHashMap<TermId, Vec<PairProof>>,
+    /// Rules that joined terms of different types: wrong rules.
+    pub ill_typed: Vec<Arc<str>>,
+    /// Rules that used up the budget of a window.
+    pub busiest: Vec<Arc<str>>,
+}
+
+/// Why two graphs cannot be compared.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ProveError {
+    #[error("A has {a} outputs and B has {b}")]
+    #[diagnostic(code(prove::outputs), help("compare graphs that return the same values"))]
+    OutputCount { a: usize, b: usize },
+    #[error("output {position} is {a} in A and {b} in B")]
+    #[diagnostic(code(prove::output_type), help("compare graphs that return values of the same types"))]
+    OutputType { position: usize, a: String, b: String },
+    #[error(transparent)]
+    #[diagnostic(code(prove::graph))]
+    Graph(#[from] TypeError),
+    #[error("the proof does not hold: {0}")]
+    #[diagnostic(code(prove::checker), help("this is a bug in magneton-ir; no verdict is given"))]
+    Checker(#[from] CheckError),
+}
+
+impl Classes for Sweep<'_> {
+    fn is_shared(&self, term: TermId) -> bool {
+        Boundary::is_shared(self, term)
+    }
+
+    fn is_random(&self, term: TermId) -> bool {
+        matches!(self.arena.head(term), Head::Random(_))
+    }
+}
+
+/// Compares two graphs under `rules`.
+pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
+    if a.outputs().len() != b.outputs().len() {
+        return Err(ProveError::OutputCount { a: a.outputs().len(), b: b.outputs().len() });
+    }
+    for (position, (x, y)) in a.outputs().iter().zip(b.outputs()).enumerate() {
+        let (x, y) = (a.ty(x.value), b.ty(y.value));
+        if x != y {
+            return Err(ProveError::OutputType { position, a: x.to_string(), b: y.to_string() });
+        }
+    }
+    let mut binding = bind(a, b);
+    let mut sweep = Sweep::new(rules);
+    let values_a = sweep.take_a(a, &binding.a)?;
+    progress.stage("proving");
+    let values_b = sweep.take_b(b, &binding.b, progress)?;
+    let partition = partition((a, &values_a), (b, &values_b), &sweep);
+
+    progress.stage("checking the proof");
+    let replay = Replay::new((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
+    let mut tier = Some(Tier::Exact);
+    for (x, y) in a.outputs().iter().zip(b.outputs()) {
+        let met = class(&values_a, x.value) == class(&values_b, y.value);
+        match replay.explain(x.value, y.value) {
+            Some(steps) => {
+                let weakest = steps.iter().map(|&n| sweep.lemmas[n as usize].tier()).max().unwrap_or(Tier::Exact);
+                tier = tier.map(|t| t.max(weakest));
+            }
+            None if met => return Err(CheckError::Incomplete { what: format!("output `{}`", x.name) }.into()),
+            None => tier = None,
+        }
+    }
+    check_cuts(&replay, &partition, &values_a, &values_b)?;
+
+    let verdict = match tier {
+        Some(tier) => Verdict::Equivalent { tier },
+        None => super::refute::refute(a, b, &binding).map_or(Verdict::Unknown, Verdict::Different),
+    };
+    let unproven = match verdict {
+        Verdict::Equivalent { .. } => Vec::new(),
+        _ => smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep),
+    };
+    let mut assumed: Vec<String> = sweep.proofs.values().flat_map(|p| p.assumed.iter().cloned()).collect();
+    assumed.sort();
+    assumed.dedup();
+    note_opaque(a, b, &mut binding.assumptions);
+    let mut proofs: FxHashMap<TermId, Vec<PairProof>> = FxHashMap::default();
+    let mut by_term: Vec<(TermId, PairProof)> = std::mem::take(&mut sweep.proofs).into_iter().collect();
+    by_term.sort_by_key(|&(t, _)| t);
+    for (t, proof) in by_term {
+        proofs.entry(sweep.representative(t)).or_default().push(proof);
+    }
+    Ok(Proof {
+        verdict,
+        binding,
+        partition,
+        assumed,
+        unproven,
+        lemmas: sweep.lemmas,
+        arena: sweep.arena,
+        values_a,
+        values_b,
+        proofs,
+        ill_typed: sweep.ill_typed,
+        busiest: sweep.busiest,
+    })
+}
+
+fn class(values: &Values, value: Value) -> TermId {
+    values[value.node.index()][value.slot as usize]
+}
+
+/// Every cut that a region ends in is checked, not just the outputs.
+fn check_cuts(replay: &Replay, partition: &Partition, a: &Values, b: &Values) -> Result<(), CheckError> {
+    for region in &partition.regions {
+        let values = |nodes: &[NodeId], all: &Values| -> Vec<(TermId, Value)> {
+            let slots = nodes.iter().flat_map(|&n| {
+                all[n.index()].iter().enumerate().map(move |(slot, &t)| (t, Value::new(n, slot as u32)))
+            });
+            slots.collect()
+        };
+        let right: FxHashMap<TermId, Value> = values(&region.b, b).into_iter().collect();
+        for (t, x) in values(&region.a, a) {
+            if let Some(&y) = right.get(&t)
+                && region.ends.contains(&t)
+                && !replay.equal(x, y)
+            {
+                return Err(CheckError::Incomplete { what: "the ends of a region".into() });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Operators that no rule and no evaluation can look into.
+fn note_opaque(a: &Graph, b: &Graph, assumptions: &mut Vec<String>) {
+    for (side, graph) in [("A", a), ("B", b)] {
+        let names: FxHashSet<&str> = graph
+            .operators()
+            .filter_map(|(_, n)| match &n.kind {
+                NodeKind::Op { op: Op::Custom(op), .. } => Some(op.name.as_str()),
+                _ => None,
+            })
+            .collect();
+        let mut names: Vec<&str> = names.into_iter().collect();
+        names.sort_unstable();
+        assumptions
+            .extend(names.iter().map(|n| format!("`{n}` of {side} is opaque: equal only to itself on equal operands")));
+    }
+}
+
+/// The first values whose operands are all proven and that are not.
+fn smallest_unproven(
+    a: &Graph,
+    b: &Graph,
+    partition: &Partition,
+    values_a: &Values,
+    values_b: &Values,
+    sweep: &Sweep,
+) -> Vec<Unproven> {
+    let first = |graph: &Graph, nodes: &[NodeId]| -> Option<NodeId> {
+        nodes.iter().copied().find(|&n| !graph.node(n).origin.implicit)
+    };
+    let (Some(x), Some(y)) = (first(a, &partition.unmatched_a), first(b, &partition.unmatched_b)) else {
+        return Vec::new();
+    };
+    // The closest pair of one type from there on: what the two sides should have met in.
+    let pairs = partition.unmatched_a.iter().flat_map(|&m| partition.unmatched_b.iter().map(move |&n| (m, n)));
+    let best = pairs
+        .filter(|&(m, n)| a.node(m).types[0] == b.node(n).types[0])
+        .take(2_000)
+        .filter_map(|(m, n)| {
+            let roots = [values_a[m.index()][0], values_b[n.index()][0]];
+            let cone = super::cone::cone(&sweep.arena, sweep, &roots, 0, 96)?;
+            let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
+            let agrees = super::fingerprint::agree(&local, copies[0], copies[1], 0);
+            Some((agrees != Some(true), cone.size, m, n, agrees))
+        })
+        .min_by_key(|&(differs, size, m, n, _)| (differs, size, m, n));
+    let (m, n, agrees_numerically) = best.map_or((x, y, None), |(_, _, m, n, agrees)| (m, n, agrees));
+    vec![Unproven { a: vec![m], b: vec![n], agrees_numerically }]
+}
+
+impl Proof {
+    /// How equal the two sides of a region are: the weakest step of the proofs that end in it.
+    pub fn region_tier(&self, region: &Region) -> Tier {
+        self.region_lemmas(region).map(Lemma::tier).max().unwrap_or(Tier::Exact)
+    }
+
+    /// The steps that prove a region, beyond normal forms.
+    pub fn region_lemmas<'p>(&'p self, region: &'p Region) -> impl Iterator<Item = &'p Lemma> {
+        let proofs = region.ends.iter().filter_map(|t| self.proofs.get(t)).flatten();
+        proofs.flat_map(|p| p.lemmas.iter())
+    }
+
+    /// Operators of the file in proven regions: of A, of B.
+    pub fn covered(&self, a: &Graph, b: &Graph) -> (usize, usize) {
+        let explicit =
+            |graph: &Graph, nodes: &[NodeId]| nodes.iter().filter(|&&n| !graph.node(n).origin.implicit).count();
+        let sum = |side: fn(&Region) -> &[NodeId], graph: &Graph| {
+            self.partition.regions.iter().map(|r| explicit(graph, side(r))).sum()
+        };
+        (sum(|r| &r.a, a), sum(|r| &r.b, b))
+    }
+}

@@ -1,0 +1,282 @@
+//! One proof attempt: a small e-graph over a cone, rules applied until both roots meet.
+
+use std::collections::hash_map::Entry;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use egg::{EGraph, Id};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::arena::{Arena, ConstantId, Head, TermId, TypeId};
+use super::closure::Closure;
+use super::language::{Node, Types};
+use super::lemma::{Lemma, Reason};
+use crate::eval::Constant;
+use crate::ir::{Attrs, TensorType};
+use crate::ops::{Op, TypeError};
+use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Terms, Visitor};
+
+/// How far a search may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub rounds: usize,
+    /// Nodes in the e-graph.
+    pub nodes: usize,
+    /// Pattern nodes tried in one round, over all rules.
+    pub search: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { rounds: 8, nodes: 4_000, search: 1_000_000 }
+    }
+}
+
+/// Why a search ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The two roots are in one class.
+    Proven,
+    /// No rule has anything to add.
+    Saturated,
+    /// A limit was reached; names the rule that added most.
+    Limit { busiest: Option<Arc<str>> },
+    /// A rule joined two terms of different types: the rule is wrong.
+    IllTyped { rule: Arc<str> },
+}
+
+/// An e-graph over a cone, with the log of what was done to it.
+pub struct Window {
+    pub arena: Arena,
+    pub egraph: EGraph<Node, Types>,
+    pub lemmas: Vec<Lemma>,
+    /// What rules assumed that could not be decided.
+    pub assumed: Vec<String>,
+    constants: FxHashMap<(TypeId, ConstantId), Id>,
+}
+
+impl Terms for Window {
+    type Id = Id;
+
+    fn visit(&self, id: Id, f: &mut Visitor<'_, Id>) -> ControlFlow<()> {
+        for node in &self.egraph[id].nodes {
+            if node.head.is_some()
+                && let Some((op, attrs, slot)) = self.arena.op(node.term)
+            {
+                f(op, attrs, slot as usize, &node.children)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn ty(&self, id: Id) -> &TensorType {
+        self.arena.ty(self.egraph[id].data.term)
+    }
+
+    fn constant(&self, id: Id) -> Option<&Constant> {
+        self.arena.constant(self.egraph[id].data.term)
+    }
+}
+
+impl Build for Window {
+    fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[Id]) -> Result<Id, TypeError> {
+        let terms: SmallVec<[TermId; 4]> = operands.iter().map(|&o| self.egraph[o].data.term).collect();
+        let term = self.arena.call(op, attrs, slot as u32, &terms, None)?;
+        Ok(self.add(term, operands))
+    }
+}
+
+impl Window {
+    /// The e-graph of the terms below `roots` in `arena`, whose inputs are leaves. Gives their classes.
+    pub fn new(arena: Arena, roots: &[TermId]) -> (Window, Vec<Id>) {
+        let mut window = Window {
+            arena,
+            egraph: EGraph::default(),
+            lemmas: Vec::new(),
+            assumed: Vec::new(),
+            constants: FxHashMap::default(),
+        };
+        let mut classes: Vec<Id> = Vec::new();
+        for n in 0..window.arena.len() {
+            let term = window.arena.nth(n);
+            let operands: SmallVec<[Id; 4]> =
+                window.arena.term(term).operands.iter().map(|o| classes[o.index()]).collect();
+            classes.push(window.add(term, &operands));
+        }
+        window.egraph.rebuild();
+        let roots = roots.iter().map(|r| classes[r.index()]).collect();
+        (window, roots)
+    }
+
+    fn add(&mut self, term: TermId, operands: &[Id]) -> Id {
+        let t = self.arena.term(term);
+        let (head, commutative) = match self.arena.head(term) {
+            Head::Apply { op, .. } => (Some(t.head), op.commutative()),
+            _ => (None, false),
+        };
+        let node =
+            Node { head, ty: t.ty, commutative, term, constant: t.constant.is_some(), children: operands.into() };
+        let (ty, constant) = (t.ty, t.constant);
+        let id = self.egraph.add(node);
+        if let Some(constant) = constant {
+            // All forms of one value are one class.
+            match self.constants.entry((ty, constant)) {
+                Entry::Vacant(slot) => {
+                    slot.insert(id);
+                }
+                Entry::Occupied(slot) => {
+                    self.egraph.union(*slot.get(), id);
+                }
+            }
+        }
+        id
+    }
+
+    /// Applies rules until the goal's classes meet, nothing changes, or a limit is reached.
+    pub fn saturate(&mut self, rules: &RuleSet, goal: Option<(Id, Id)>, limits: Limits) -> Stop {
+        let mut seen: FxHashSet<(usize, Id, Bindings<Id>)> = FxHashSet::default();
+        let mut added: FxHashMap<usize, usize> = FxHashMap::default();
+        let busiest = |added: &FxHashMap<usize, usize>| {
+            let most = added.iter().max_by_key(|&(&rule, &n)| (n, std::cmp::Reverse(rule)));
+            most.map(|(&rule, _)| rules.rules()[rule].name.clone())
+        };
+        let met = |w: &Window| goal.is_some_and(|(a, b)| w.egraph.find(a) == w.egraph.find(b));
+        if met(self) {
+            return Stop::Proven;
+        }
+        for _ in 0..limits.rounds {
+            let (matches, complete) = self.matches(rules, limits.search);
+            let mut changed = false;
+            for (index, root, bindings) in matches {
+                if !seen.insert((index, root, bindings.clone())) {
+                    continue;
+                }
+                let nodes = self.egraph.total_number_of_nodes();
+                match self.rewrite(&rules.rules()[index], root, bindings) {
+                    Ok(joined) => changed |= joined,
+                    Err(rule) => return Stop::IllTyped { rule },
+                }
+                *added.entry(index).or_default() += self.egraph.total_number_of_nodes().saturating_sub(nodes);
+                if self.egraph.total_number_of_nodes() > limits.nodes {
+                    self.egraph.rebuild();
+                    return if met(self) { Stop::Proven } else { Stop::Limit { busiest: busiest(&added) } };
+                }
+            }
+            self.egraph.rebuild();
+            if self.egraph.analysis.mismatch.is_some() {
+                return Stop::IllTyped { rule: busiest(&added).unwrap_or_else(|| "congruence".into()) };
+            }
+            if met(self) {
+                return Stop::Proven;
+            }
+            if !changed {
+                return if complete { Stop::Saturated } else { Stop::Limit { busiest: busiest(&added) } };
+            }
+        }
+        Stop::Limit { busiest: busiest(&added) }
+    }
+
+    /// Every place where a rule's left side stands, and whether the search got through.
+    fn matches(&self, rules: &RuleSet, budget: usize) -> (Vec<(usize, Id, Bindings<Id>)>, bool) {
+        let mut by_op: FxHashMap<&str, Vec<Id>> = FxHashMap::default();
+        for class in self.egraph.classes() {
+            for node in &class.nodes {
+                if node.head.is_some()
+                    && let Some((op, ..)) = self.arena.op(node.term)
+                {
+                    let classes = by_op.entry(op.name()).or_default();
+                    if classes.last() != Some(&class.id) {
+                        classes.push(class.id);
+                    }
+                }
+            }
+        }
+        let mut budget = budget;
+        let mut all = Vec::new();
+        let mut found = Vec::new();
+        for (index, rule) in rules.rules().iter().enumerate() {
+            let Some(op) = rule.root_op() else { continue };
+            for &root in by_op.get(op).into_iter().flatten() {
+                rule.search(self, root, &mut budget, &mut found);
+                all.extend(found.drain(..).map(|bindings| (index, root, bindings)));
+            }
+        }
+        (all, budget > 0)
+    }
+
+    /// Applies one match. Gives whether anything was joined, or the name of the rule if it is ill-typed.
+    fn rewrite(&mut self, rule: &Arc<Rule>, root: Id, mut bindings: Bindings<Id>) -> Result<bool, Arc<str>> {
+        let Outcome::Holds { assumed } = rule.check_conditions(self, &mut bindings) else { return Ok(false) };
+        // A right side that cannot be built (a shape that does not fit) is a match that does not apply.
+        let Ok(built) = rule.build_rhs(&bindings, self) else { return Ok(false) };
+        if self.egraph.find(built) == self.egraph.find(root) {
+            return Ok(false);
+        }
+        if self.egraph[built].data.ty != self.egraph[root].data.ty {
+            return Err(rule.name.clone());
+        }
+        let terms = bindings.map(|id| self.egraph[id].data.term);
+        let (before, after) = (self.egraph[root].data.term, self.egraph[built].data.term);
+        self.lemmas.push(Lemma { before, after, reason: Reason::Rule { rule: rule.clone(), bindings: terms } });
+        for text in assumed {
+            if !self.assumed.contains(&text) {
+                self.assumed.push(text);
+            }
+        }
+        self.egraph.union(root, built);
+        Ok(true)
+    }
+
+    /// The lemmas that the equality of `a` and `b` needs, in order. `None` if replaying the log does not
+    /// give that equality, which would be a bug of the search.
+    pub fn proof(&mut self, a: TermId, b: TermId) -> Option<Vec<Lemma>> {
+        let mut closure = Closure::default();
+        closure.extend(&self.arena);
+        let mut lemmas = std::mem::take(&mut self.lemmas);
+        for (n, lemma) in lemmas.iter_mut().enumerate() {
+            if let Reason::Rule { rule, bindings } = &lemma.reason {
+                // The log has class representatives; the proof has the very instance of the rule.
+                let mut builder = Instances { arena: &mut self.arena };
+                lemma.before = rule.build_lhs(bindings, &mut builder).ok()?;
+                lemma.after = rule.build_rhs(bindings, &mut builder).ok()?;
+            }
+            closure.extend(&self.arena);
+            closure.assume(&self.arena, lemma.before, lemma.after, n as u32);
+        }
+        let used = closure.explain(&self.arena, a, b)?;
+        let proof = used.iter().map(|&n| lemmas[n as usize].clone()).collect();
+        self.lemmas = lemmas;
+        Some(proof)
+    }
+}
+
+/// Builds instances of rules as plain terms.
+pub struct Instances<'a> {
+    pub arena: &'a mut Arena,
+}
+
+impl Terms for Instances<'_> {
+    type Id = TermId;
+
+    fn visit(&self, id: TermId, f: &mut Visitor<'_, TermId>) -> ControlFlow<()> {
+        match self.arena.op(id) {
+            Some((op, attrs, slot)) => f(op, attrs, slot as usize, &self.arena.term(id).operands),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn ty(&self, id: TermId) -> &TensorType {
+        self.arena.ty(id)
+    }
+
+    fn constant(&self, id: TermId) -> Option<&Constant> {
+        self.arena.constant(id)
+    }
+}
+
+impl Build for Instances<'_> {
+    fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
+        self.arena.call(op, attrs, slot as u32, operands, None)
+    }
+}
