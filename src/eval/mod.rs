@@ -1,7 +1,19 @@
 //! The reference interpreter: what every operator computes, in f64, on demand.
 
 mod constant;
+mod demand;
 mod fold;
+mod graph;
+mod program;
+pub mod random;
 
 pub use constant::{Affine, Constant};
+pub use demand::{Demand, Options};
 pub use fold::{DENSE_LIMIT, canonical, fold};
+pub use graph::{GraphProgram, InputSize};
+pub use program::{Program, Source};
+
+pub use crate::ops::EvalError;
+
+#[cfg(test)]
+mod tests;

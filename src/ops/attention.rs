@@ -146,7 +146,7 @@ fn sdpa_lane(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<V
     let mut q = broadcast_index(&c.operands[0].shape[..c.operands[0].rank() - 2], batch);
     q.extend([row, 0]);
     let last = q.len() - 1;
-    let mut query = Vec::with_capacity(sizes.query_size);
+    let mut query = Vec::new();
     for e in 0..sizes.query_size {
         q[last] = e;
         query.push(fetch(0, &q)?);
@@ -156,7 +156,7 @@ fn sdpa_lane(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<V
     let scale = c.float("scale");
     let visible = if c.bool("causal") { sizes.keys.min(row + 1) } else { sizes.keys };
     let mut at = Shape::from_slice(index);
-    let mut weights = Vec::with_capacity(visible);
+    let mut weights = Vec::new();
     for key in 0..visible {
         at[rank - 1] = key;
         let mask = match c.operands.get(3) {

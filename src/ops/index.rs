@@ -282,9 +282,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| {
             let (x, index) = (c.operands[0], c.operands[1]);
             let dim = c.dim("dim", 0)?;
-            if index.dtype != DType::I64 {
-                return Err(c.error(format!("takes i64 positions, not {index}")));
-            }
+            check_positions(c, index)?;
             let fits = x.rank() == index.rank() && (0..x.rank()).all(|d| d == dim || index.shape[d] <= x.shape[d]);
             if !fits {
                 return Err(c.error(format!("cannot pick from {x} by {index}")));

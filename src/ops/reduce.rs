@@ -215,7 +215,7 @@ fn loss(c: &Call, place: &[usize], fetch: &mut Fetch) -> Result<Option<f64>, Eva
     }
     let mut at = Shape::from_slice(place);
     at.insert(dim, 0);
-    let mut scores = Vec::with_capacity(classes);
+    let mut scores = Vec::new();
     for i in 0..classes {
         at[dim] = i;
         scores.push(fetch(0, &at)?);

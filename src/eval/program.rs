@@ -1,0 +1,40 @@
+//! What the evaluator needs to know of a graph, an arena or a pattern to compute elements of its values.
+
+use std::hash::Hash;
+
+use smallvec::SmallVec;
+
+use super::Constant;
+use crate::ir::{AttrValue, TensorType};
+use crate::ops::OpDef;
+
+/// A set of values that depend on each other without cycles.
+pub trait Program {
+    type Id: Copy + Eq + Hash;
+
+    /// Where the elements of a value come from.
+    fn source(&self, id: Self::Id) -> Source<'_, Self::Id>;
+
+    fn ty(&self, id: Self::Id) -> &TensorType;
+}
+
+/// Where the elements of a value come from.
+#[derive(Clone, Debug)]
+pub enum Source<'a, Id> {
+    /// A leaf with random elements; see [`super::random::element`].
+    Random { seed: u64 },
+    /// A leaf known as a formula.
+    Constant(&'a Constant),
+    /// A leaf with given elements in row-major order.
+    Data(&'a [f64]),
+    /// Output `slot` of a well-typed application of an operator of the table. `types` are the operands' types.
+    Call {
+        op: &'static OpDef,
+        attrs: &'a [AttrValue],
+        types: SmallVec<[&'a TensorType; 4]>,
+        slot: usize,
+        operands: SmallVec<[Id; 4]>,
+    },
+    /// Cannot be computed.
+    Opaque,
+}
