@@ -7,4 +7,5 @@ pub mod ir;
 pub mod ops;
 pub mod progress;
 pub mod prove;
+pub mod report;
 pub mod rules;

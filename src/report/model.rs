@@ -1,0 +1,225 @@
+//! What `check` found, as plain data: the JSON object that scripts read, and all that the other forms show.
+//!
+//! Keys are a promise (`schema`): add freely, rename nothing. Energies are in millijoules, times in microseconds, both per
+//! execution. A figure that is not known is null, never 0.
+
+use serde::Serialize;
+
+use crate::energy;
+pub use crate::energy::Source;
+
+/// The version of the JSON form.
+pub const SCHEMA: &str = "magneton-ir/check/1";
+
+/// Everything that is known of two workloads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Always [`SCHEMA`].
+    pub schema: &'static str,
+    pub verdict: Verdict,
+    /// The weakest tier that the proof uses: `exact`, `real`, `rounding`, `approx(e)`. None unless equivalent.
+    pub tier: Option<String>,
+    pub a: Side,
+    pub b: Side,
+    /// The cheapest equivalent that is known for the whole.
+    pub best: Best,
+    /// What lies between consecutive proven cuts. Every operator of a file is in at most one.
+    pub regions: Vec<Region>,
+    /// Cheaper forms that span several regions, or parts of one.
+    pub rewrites: Vec<Rewrite>,
+    /// An input on which the sides part. Given exactly when they are different.
+    pub witness: Option<Witness>,
+    pub unproven: Vec<Unproven>,
+    /// What rules assumed, input bindings that were guessed, opaque operators.
+    pub assumptions: Vec<String>,
+    /// Where measured figures come from: device and software. None where the profile is empty.
+    pub profile: Option<String>,
+    pub timing_ms: Timing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Equivalent,
+    Different,
+    Unknown,
+}
+
+/// One workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    pub file: String,
+    /// Operators of the file; inputs, constants and asserts left out.
+    pub ops: usize,
+    /// Those in a proven region.
+    pub covered_ops: usize,
+    pub energy_mj: Figure,
+    pub time_us: Option<f64>,
+    /// Math flags that differ from PyTorch's defaults, such as `allow_tf32=true`.
+    pub flags: Vec<String>,
+}
+
+/// A value with its interval and where it comes from. All null where it is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    pub value: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub source: Source,
+}
+
+impl From<energy::Figure> for Figure {
+    fn from(f: energy::Figure) -> Self {
+        let known = |v: f64| f.is_known().then_some(v);
+        Figure { value: known(f.value), low: known(f.low), high: known(f.high), source: f.source }
+    }
+}
+
+/// The cheapest known equivalent of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Best {
+    pub energy_mj: Option<f64>,
+    pub time_us: Option<f64>,
+    /// What it saves as a fraction of A's energy. None where a figure is unknown or the intervals meet.
+    pub saves_vs_a: Option<f64>,
+    /// The same, of B's.
+    pub saves_vs_b: Option<f64>,
+}
+
+/// Operators of both sides that compute the same from the same.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Region {
+    /// Counts from 1 in the order of A.
+    pub id: usize,
+    /// Names from the input file.
+    pub a_ops: Vec<String>,
+    pub b_ops: Vec<String>,
+    /// Operators of the IR, in the same order: `matmul`, `add`.
+    pub a_kinds: Vec<String>,
+    pub b_kinds: Vec<String>,
+    /// How equal the sides of this region are.
+    pub tier: String,
+    /// Names of the rules that its proof uses.
+    pub rules: Vec<String>,
+    pub a: Cost,
+    pub b: Cost,
+    pub best: BestForm,
+    pub cause: Cause,
+    /// The first region that this one repeats (same operators, types, layouts, costs); none for a first one.
+    pub same_as: Option<usize>,
+    /// How many regions are the same, this one included. The first of them speaks for all.
+    pub repeats: usize,
+}
+
+/// What one side of a region costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    pub energy_mj: Option<f64>,
+    /// The interval of `energy_mj`.
+    pub energy_range_mj: Option<[f64; 2]>,
+    pub energy_source: Source,
+    pub time_us: Option<f64>,
+    pub launches: u32,
+    pub flops: f64,
+    pub bytes: f64,
+}
+
+impl From<&energy::Cost> for Cost {
+    fn from(c: &energy::Cost) -> Self {
+        let e = Figure::from(c.energy_mj);
+        Cost {
+            energy_mj: e.value,
+            energy_range_mj: e.low.zip(e.high).map(|(low, high)| [low, high]),
+            energy_source: e.source,
+            time_us: Figure::from(c.time_us).value,
+            launches: c.launches,
+            flops: c.flops,
+            bytes: c.bytes,
+        }
+    }
+}
+
+/// The cheapest known form of a region.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BestForm {
+    pub form: Form,
+    pub energy_mj: Option<f64>,
+    pub time_us: Option<f64>,
+    /// The form in words of the IR, such as `addmm(b, x, w)`.
+    pub text: String,
+    /// What it saves as a fraction of A's energy in this region. None where a figure is unknown or the intervals meet.
+    pub saves_vs_a: Option<f64>,
+    pub saves_vs_b: Option<f64>,
+    /// It is cheaper and more than 1 % slower.
+    pub trade_off: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    A,
+    B,
+    /// A form that neither side has.
+    Other,
+}
+
+/// Why one side of a region costs more.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// A word for the kind of cause, such as `redundant`, `misuse`, `flag`, `layout`, `same`.
+    pub kind: String,
+    pub text: String,
+    /// The configuration flag that makes the difference, if one does.
+    pub flag: Option<String>,
+    /// The source line that the costlier operators of A come from, as `file:line code`.
+    pub a_source: Option<String>,
+    pub b_source: Option<String>,
+}
+
+/// A cheaper form of operators that several regions hold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rewrite {
+    pub a_ops: Vec<String>,
+    pub b_ops: Vec<String>,
+    /// The present form in words of the IR.
+    pub from: String,
+    pub to: String,
+    pub saves_mj: f64,
+    pub saves_us: f64,
+    pub rules: Vec<String>,
+    pub tier: String,
+}
+
+/// An input on which the sides part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Witness {
+    /// Seed of the random inputs.
+    pub seed: u64,
+    /// The first region whose outputs part, if the difference could be placed.
+    pub region: Option<usize>,
+    /// Name of the output, as A calls it.
+    pub output: String,
+    pub index: Vec<usize>,
+    pub a: f64,
+    pub b: f64,
+    /// The largest difference among the elements that were looked at.
+    pub max_abs_error: f64,
+}
+
+/// Operators that should be equal and could not be proven so, although everything before them is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unproven {
+    pub a_ops: Vec<String>,
+    pub b_ops: Vec<String>,
+    /// Whether sampled elements agree; null where they cannot be evaluated.
+    pub agrees_numerically: Option<bool>,
+}
+
+/// Where the time of the comparison went, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Timing {
+    pub read: f64,
+    pub prove: f64,
+    pub cost: f64,
+    pub total: f64,
+}
