@@ -1,36 +1,159 @@
 //! The rule language: rules say which operator expressions are equal, and how equal.
 
+pub mod arena;
+mod ast;
+mod definition;
+mod error;
 pub mod expr;
 mod functions;
 mod instantiate;
+mod load;
 mod masks;
 mod matcher;
+mod parser;
+mod resolve;
 mod rule;
+mod scope;
 mod terms;
 mod tier;
 
+pub use definition::Definition;
+pub use error::{Problem, RuleError, RuleFile};
 pub use instantiate::BuildError;
+pub use load::RuleTest;
 pub use rule::{AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule, Vars};
 pub use terms::{Build, Terms, Visitor};
 pub use tier::Tier;
 
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A checked set of rules.
+use crate::ir::{Attrs, TensorType};
+use crate::ops::{Op, TypeError};
+use error::Reporter;
+use load::Place;
+
+/// The rule files that are part of the program.
+const LIBRARY: &[(&str, &str)] = &[("normalise.rules", include_str!("../../rules/normalise.rules"))];
+
+/// Rules, the operators that they define, and tests of them.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSet {
     rules: Vec<Arc<Rule>>,
+    /// Where the rule of the same number stands.
+    places: Vec<Place>,
+    definitions: Vec<Arc<Definition>>,
+    tests: Vec<(Reporter, RuleTest)>,
     fingerprint: u64,
 }
 
+/// One line of `rules list`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleInfo {
+    pub name: Arc<str>,
+    pub tier: Tier,
+    pub family: Arc<str>,
+    pub doc: Arc<str>,
+    pub both_ways: bool,
+}
+
 impl RuleSet {
+    /// The rules that are part of the program.
+    pub fn library() -> Result<Arc<RuleSet>, RuleError> {
+        let files: Vec<_> = LIBRARY.iter().map(|(name, text)| RuleFile::new(name, text)).collect();
+        load::load(&RuleSet::default(), &files).map(Arc::new)
+    }
+
+    /// These rules and those in `files`, parsed but not validated.
+    pub fn with_sources(&self, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleError> {
+        load::load(self, files)
+    }
+
+    /// These rules and those in the files at `paths`.
+    pub fn with_files(&self, paths: &[PathBuf]) -> Result<RuleSet, RuleError> {
+        let files = read_files(paths)?;
+        self.with_sources(&files)
+    }
+
     /// All rules, one direction each, in the order of their files.
     pub fn rules(&self) -> &[Arc<Rule>] {
         &self.rules
     }
 
+    /// The operators that rules define.
+    pub fn definitions(&self) -> &[Arc<Definition>] {
+        &self.definitions
+    }
+
+    /// The type of a defined operator's result.
+    pub fn infer_custom(&self, op: &Op, attrs: &Attrs, operands: &[&TensorType]) -> Result<TensorType, TypeError> {
+        match self.definitions.iter().find(|d| d.op.name == op.name()) {
+            Some(definition) => definition.infer(&self.definitions, attrs, operands),
+            None => Err(TypeError::new("custom operator", format!("`{}` has no definition", op.name()))),
+        }
+    }
+
     /// A number that changes whenever a rule changes.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
+    }
+
+    /// Name, tier, family and documentation of every rule, both directions as one.
+    pub fn describe(&self) -> Vec<RuleInfo> {
+        let mut all: Vec<RuleInfo> = Vec::new();
+        for rule in &self.rules {
+            match all.iter_mut().find(|i| i.name == rule.name) {
+                Some(info) => info.both_ways = true,
+                None => all.push(RuleInfo {
+                    name: rule.name.clone(),
+                    tier: rule.tier,
+                    family: rule.family.clone(),
+                    doc: rule.doc.clone(),
+                    both_ways: false,
+                }),
+            }
+        }
+        all
+    }
+}
+
+/// Reads rule files, refusing what is unreadable, too large or no text.
+pub fn read_files(paths: &[PathBuf]) -> Result<Vec<Arc<RuleFile>>, RuleError> {
+    let mut files = Vec::new();
+    let mut problems = Vec::new();
+    for path in paths {
+        match read_file(path) {
+            Ok(file) => files.push(file),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() { Ok(files) } else { Err(RuleError { problems }) }
+}
+
+fn read_file(path: &Path) -> Result<Arc<RuleFile>, Problem> {
+    let name = path.display().to_string();
+    let report = Reporter { file: RuleFile::new(&name, "") };
+    let unreadable = |e: std::io::Error| report.problem("rules::unreadable", None, format!("cannot read {name}: {e}"), "");
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(parser::MAX_FILE as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(RuleFile::new(&name, &text)),
+        Err(e) => {
+            let at = e.utf8_error().valid_up_to();
+            Err(report.problem("rules::not_text", None, format!("{name} is no UTF-8 text: byte {at} is invalid"), ""))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_loads() {
+        let set = RuleSet::library().map_err(|e| format!("{:?}", miette::Report::new(e))).unwrap_or_else(|e| panic!("{e}"));
+        assert!(set.rules().len() > 30);
     }
 }

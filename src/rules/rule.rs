@@ -107,6 +107,12 @@ impl Rule {
     }
 }
 
+impl<Id> Default for Bindings<Id> {
+    fn default() -> Self {
+        Bindings { tensors: SmallVec::new(), lists: SmallVec::new(), attrs: SmallVec::new() }
+    }
+}
+
 impl<Id: Copy> Bindings<Id> {
     /// No variable of `rule` is bound.
     pub fn empty(rule: &Rule) -> Self {

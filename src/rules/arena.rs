@@ -1,0 +1,143 @@
+//! A small store of terms for rules on their own: to infer the types of defined operators and to try rules out.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, LazyLock};
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::definition::Definition;
+use super::terms::{Build, Terms, Visitor};
+use crate::eval::Constant;
+use crate::ir::{Attrs, DType, TensorType};
+use crate::ops::{Call, Op, TypeError};
+
+/// A term of an [`Arena`].
+pub type TermId = u32;
+
+/// What a term is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Term {
+    /// A tensor of random elements.
+    Leaf { seed: u64 },
+    /// A tensor of known elements.
+    Constant(Constant),
+    Apply { op: Op, attrs: Attrs, slot: usize, operands: SmallVec<[TermId; 4]> },
+}
+
+/// Hash-consed terms. Operators that rules define are replaced by their definitions.
+#[derive(Debug, Default)]
+pub struct Arena {
+    terms: Vec<(Term, TensorType)>,
+    /// The value of the term of the same number, if it is known.
+    constants: Vec<Option<Constant>>,
+    known: FxHashMap<(Op, Attrs, usize, SmallVec<[TermId; 4]>), TermId>,
+    definitions: Vec<Arc<Definition>>,
+    /// Definitions that are being expanded: a definition that uses itself has no end.
+    depth: usize,
+}
+
+/// How deeply definitions may use each other.
+const MAX_DEPTH: usize = 16;
+
+impl Arena {
+    pub fn new(definitions: &[Arc<Definition>]) -> Self {
+        Arena { definitions: definitions.to_vec(), ..Arena::default() }
+    }
+
+    /// A leaf with random elements.
+    pub fn leaf(&mut self, ty: TensorType, seed: u64) -> TermId {
+        self.push(Term::Leaf { seed }, ty, None)
+    }
+
+    /// A leaf with known elements.
+    pub fn constant_leaf(&mut self, ty: TensorType, value: Constant) -> TermId {
+        self.push(Term::Constant(value.clone()), ty, Some(value))
+    }
+
+    fn push(&mut self, term: Term, ty: TensorType, constant: Option<Constant>) -> TermId {
+        self.terms.push((term, ty));
+        self.constants.push(constant);
+        (self.terms.len() - 1) as TermId
+    }
+
+    pub fn term(&self, id: TermId) -> &Term {
+        &self.terms[id as usize].0
+    }
+
+    fn expand(&mut self, op: &Op, attrs: &Attrs, operands: &[TermId]) -> Result<TermId, TypeError> {
+        let definition = self.definitions.iter().find(|d| d.op.name == op.name()).cloned();
+        let definition = definition.filter(|_| self.depth < MAX_DEPTH);
+        let definition = definition.ok_or_else(|| TypeError::new("custom operator", "has no definition"))?;
+        self.depth += 1;
+        let body = definition.apply(attrs, operands, self);
+        self.depth -= 1;
+        body
+    }
+}
+
+impl Terms for Arena {
+    type Id = TermId;
+
+    fn visit(&self, id: TermId, f: &mut Visitor<'_, TermId>) -> ControlFlow<()> {
+        match self.term(id) {
+            Term::Apply { op, attrs, slot, operands } => f(op, attrs, *slot, operands),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn ty(&self, id: TermId) -> &TensorType {
+        &self.terms[id as usize].1
+    }
+
+    fn constant(&self, id: TermId) -> Option<&Constant> {
+        self.constants[id as usize].as_ref()
+    }
+}
+
+impl Build for Arena {
+    fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
+        let Op::Table(def) = op else { return self.expand(op, attrs, operands) };
+        let key = (op.clone(), attrs.clone(), slot, SmallVec::from_slice(operands));
+        if let Some(&id) = self.known.get(&key) {
+            return Ok(id);
+        }
+        let ty = {
+            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&id| self.ty(id)).collect();
+            let mut types = Call { op: def, attrs, operands: &types }.infer()?;
+            if slot >= types.len() {
+                return Err(TypeError::new(def.name, format!("has no output {slot}")));
+            }
+            types.swap_remove(slot)
+        };
+        let constant = (def.name == "full" && ty.rank() == 0)
+            .then(|| def.attr_index("value").and_then(|i| attrs.get(i)).and_then(|v| v.as_float()))
+            .flatten()
+            .map(|v| Constant::Uniform(v.into()));
+        let (op, attrs, slot, operands) = key.clone();
+        let id = self.push(Term::Apply { op, attrs, slot, operands }, ty, constant);
+        self.known.insert(key, id);
+        Ok(id)
+    }
+}
+
+/// No terms at all: what expressions without tensors are evaluated in.
+pub struct NoTerms;
+
+static NO_TYPE: LazyLock<TensorType> = LazyLock::new(|| TensorType::scalar(DType::Bool));
+
+impl Terms for NoTerms {
+    type Id = TermId;
+
+    fn visit(&self, _: TermId, _: &mut Visitor<'_, TermId>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn ty(&self, _: TermId) -> &TensorType {
+        &NO_TYPE
+    }
+
+    fn constant(&self, _: TermId) -> Option<&Constant> {
+        None
+    }
+}

@@ -1,0 +1,111 @@
+//! What a rule file says, as written.
+
+use miette::SourceSpan;
+
+use super::Tier;
+use super::expr::{Arithmetic, Comparison};
+use crate::ir::TensorType;
+
+/// A name and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    pub text: String,
+    pub span: SourceSpan,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    Rule(RuleItem),
+    Op(OpItem),
+    Test(TestItem),
+}
+
+/// `rule NAME [TIER]: LEFT => RIGHT …`
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleItem {
+    pub doc: String,
+    pub name: Name,
+    pub tier: Tier,
+    pub lhs: Expr,
+    pub both_ways: bool,
+    pub rhs: Expr,
+    pub clauses: Clauses,
+}
+
+/// `op NAME(OPERANDS; ATTRIBUTES) = BODY …`
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpItem {
+    pub doc: String,
+    pub name: Name,
+    pub operands: Vec<Name>,
+    pub attrs: Vec<Name>,
+    pub body: Expr,
+    pub clauses: Clauses,
+}
+
+/// `test RULE { x: f32[2, 3], d=0 }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestItem {
+    pub name: Name,
+    pub given: Vec<(Name, Given)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    Tensor(TensorType),
+    List(Vec<TensorType>),
+    Attr(Expr),
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Clauses {
+    pub conditions: Vec<Expr>,
+    pub assumptions: Vec<Expr>,
+    pub lets: Vec<(Name, Expr)>,
+}
+
+/// Operands and attribute expressions share one form; the resolver tells them apart by where they stand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    pub span: SourceSpan,
+    pub kind: ExprKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    Name(String),
+    Int(i64),
+    Float(f64),
+    Str(String),
+    Call(Call),
+    List(Vec<Element>),
+    Index(Box<Expr>, Box<Expr>),
+    Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
+    Neg(Box<Expr>),
+    Not(Box<Expr>),
+    Binary(Infix, Box<Expr>, Box<Expr>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Infix {
+    And,
+    Or,
+    Compare(Comparison),
+    Arithmetic(Arithmetic),
+}
+
+/// `name(operands; attributes).slot`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub name: Name,
+    pub operands: Vec<Element>,
+    pub attrs: Vec<(Name, Expr)>,
+    pub slot: usize,
+}
+
+/// An operand or list entry; `each` where three dots follow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    pub expr: Expr,
+    pub each: bool,
+}

@@ -1,0 +1,143 @@
+//! What can be wrong with a rule file.
+
+use std::fmt;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, Severity, SourceCode, SourceSpan};
+use thiserror::Error;
+
+/// One thing that is wrong with a rule file, with the place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Such as `rules::unknown_op`.
+    pub code: &'static str,
+    pub message: String,
+    pub label: String,
+    pub span: Option<SourceSpan>,
+    pub help: Option<String>,
+    pub file: Arc<RuleFile>,
+    pub warning: bool,
+}
+
+/// The name and the text of a rule file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RuleFile {
+    pub name: String,
+    pub source: NamedSource<String>,
+}
+
+impl RuleFile {
+    pub fn new(name: &str, text: &str) -> Arc<Self> {
+        Arc::new(RuleFile { name: name.to_owned(), source: NamedSource::new(name, text.to_owned()) })
+    }
+
+    pub fn text(&self) -> &str {
+        self.source.inner()
+    }
+
+    /// File name without directories and ending.
+    pub fn family(&self) -> &str {
+        let name = self.name.rsplit(['/', '\\']).next().unwrap_or(&self.name);
+        name.strip_suffix(".rules").unwrap_or(name)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Diagnostic for Problem {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.code))
+    }
+
+    fn severity(&self) -> Option<Severity> {
+        self.warning.then_some(Severity::Warning)
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.file.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let span = self.span?;
+        let label = (!self.label.is_empty()).then(|| self.label.clone());
+        Some(Box::new(std::iter::once(LabeledSpan::new_with_span(label, span))))
+    }
+}
+
+/// Why rules cannot be used: everything that was found wrong.
+#[derive(Debug, Clone, Error, Diagnostic)]
+#[error("{}", headline(.problems))]
+#[diagnostic(code(rules::refused))]
+pub struct RuleError {
+    #[related]
+    pub problems: Vec<Problem>,
+}
+
+fn headline(problems: &[Problem]) -> String {
+    let files: std::collections::BTreeSet<&str> = problems.iter().map(|p| p.file.name.as_str()).collect();
+    let files: Vec<&str> = files.into_iter().collect();
+    format!("{} cannot be used", files.join(", "))
+}
+
+impl From<Problem> for RuleError {
+    fn from(problem: Problem) -> Self {
+        RuleError { problems: vec![problem] }
+    }
+}
+
+/// Makes problems of one file.
+#[derive(Clone, Debug)]
+pub struct Reporter {
+    pub file: Arc<RuleFile>,
+}
+
+impl Reporter {
+    pub fn problem(
+        &self,
+        code: &'static str,
+        span: impl Into<Option<SourceSpan>>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) -> Problem {
+        Problem {
+            code,
+            message: message.into(),
+            label: label.into(),
+            span: span.into(),
+            help: None,
+            file: self.file.clone(),
+            warning: false,
+        }
+    }
+}
+
+impl Problem {
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the nearest of `names` to the help, if one is near.
+    pub fn nearest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        match nearest(wrong, names) {
+            Some(name) => self.with_help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+}
+
+/// The name most like `wrong`, if any is like it at all.
+pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = names.into_iter().map(|n| (strsim::jaro_winkler(wrong, n), n));
+    scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, n)| n)
+}

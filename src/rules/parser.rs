@@ -1,0 +1,458 @@
+//! From the text of a rule file to its syntax tree.
+
+use miette::SourceSpan;
+use pest::Parser;
+use pest::error::{ErrorVariant, InputLocation};
+use pest::iterators::{Pair, Pairs};
+
+use super::Tier;
+use super::ast::{Call, Clauses, Element, Expr, ExprKind, Given, Infix, Item, Name, OpItem, RuleItem, TestItem};
+use super::error::{Problem, Reporter, nearest};
+use super::expr::{Arithmetic, Comparison};
+use crate::ir::{Shape, TensorType};
+
+mod grammar {
+    #[derive(pest_derive::Parser)]
+    #[grammar = "../grammar/rules.pest"]
+    pub struct RuleGrammar;
+}
+
+use grammar::{Rule as R, RuleGrammar};
+
+/// The largest rule file that is read, in bytes.
+pub const MAX_FILE: usize = 1 << 20;
+/// The most brackets that may be open at once: the parser recurses once for each.
+const MAX_DEPTH: usize = 48;
+/// The most operators and operands in one flat expression: the tree leans to the left.
+const MAX_CHAIN: usize = 64;
+/// The most rules, ops and tests in a file.
+const MAX_ITEMS: usize = 4096;
+
+type Parsed<T> = Result<T, Problem>;
+
+/// The items of a rule file.
+pub fn parse(report: &Reporter) -> Parsed<Vec<Item>> {
+    let file = report.file.clone();
+    let text = file.text();
+    if text.len() > MAX_FILE {
+        return Err(report.problem("rules::too_large", None, "the file is larger than 1 MiB", ""));
+    }
+    check_depth(report, text)?;
+    let mut pairs = RuleGrammar::parse(R::file, text).map_err(|e| syntax_error(report, &e))?;
+    let reader = Reader { report };
+    let mut items = Vec::new();
+    for pair in pairs.next().into_iter().flat_map(Pair::into_inner) {
+        if items.len() == MAX_ITEMS {
+            return Err(report.problem(
+                "rules::too_large",
+                span(&pair),
+                format!("the file has more than {MAX_ITEMS} items"),
+                "",
+            ));
+        }
+        match pair.as_rule() {
+            R::rule_def => items.push(Item::Rule(reader.rule(pair)?)),
+            R::op_def => items.push(Item::Op(reader.op(pair)?)),
+            R::test_def => items.push(Item::Test(reader.test(pair)?)),
+            _ => {}
+        }
+    }
+    Ok(items)
+}
+
+/// Refuses deep nesting before a recursive parser sees it.
+fn check_depth(report: &Reporter, text: &str) -> Parsed<()> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth) = (0, 0_usize);
+    let skip = |from: usize, stop: &[u8]| {
+        bytes[from..].iter().position(|b| stop.contains(b)).map_or(bytes.len(), |n| from + n)
+    };
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'/' if bytes.get(at + 1) == Some(&b'/') => at = skip(at, b"\n"),
+            b'"' => at = skip(at + 1, b"\"\n"),
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            let message = format!("more than {MAX_DEPTH} brackets are open here");
+            return Err(report.problem("rules::too_deep", SourceSpan::from((at, 1)), message, "nested too deeply"));
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+fn syntax_error(report: &Reporter, error: &pest::error::Error<R>) -> Problem {
+    let (start, end) = match error.location {
+        InputLocation::Pos(at) => (at, at),
+        InputLocation::Span(span) => span,
+    };
+    let text = report.file.text();
+    let next = text.get(start..).and_then(|t| t.chars().next());
+    let length = (end - start).max(next.map_or(0, char::len_utf8));
+    let expected = match &error.variant {
+        ErrorVariant::ParsingError { positives, .. } => {
+            let mut names: Vec<&str> = positives.iter().filter_map(|r| describe(*r)).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.join(", ")
+        }
+        ErrorVariant::CustomError { message } => message.clone(),
+    };
+    let label = if expected.is_empty() { "not expected here".to_owned() } else { format!("expected {expected}") };
+    let message = match next {
+        Some(c) => format!("`{c}` does not fit here"),
+        None => "the file ends too early".to_owned(),
+    };
+    report.problem("rules::syntax", SourceSpan::from((start, length)), message, label)
+}
+
+/// What the grammar's rules are called in messages; `None` for those that would only confuse.
+fn describe(rule: R) -> Option<&'static str> {
+    Some(match rule {
+        R::kw_rule => "`rule`",
+        R::kw_op => "`op`",
+        R::kw_test => "`test`",
+        R::kw_where | R::clause => "`where`, `let` or `assume`",
+        R::arrow => "`=>` or `<=>`",
+        R::tier => "a tier",
+        R::name | R::path | R::names => "a name",
+        R::expr | R::call | R::side | R::element | R::elements => "an expression",
+        R::infix => "an operator",
+        R::arguments => "`(`",
+        R::binding => "`name=value`",
+        R::given => "`name: type` or `name=value`",
+        R::r#type | R::types => "a type such as f32[2, 3]",
+        R::size => "a size",
+        R::number => "a number",
+        R::ellipsis => "`...`",
+        R::EOI => "the end of the file",
+        _ => return None,
+    })
+}
+
+fn span(pair: &Pair<'_, R>) -> SourceSpan {
+    let text = pair.as_str().trim_end();
+    SourceSpan::from((pair.as_span().start(), text.len()))
+}
+
+fn name(pair: &Pair<'_, R>) -> Name {
+    Name { text: pair.as_str().to_owned(), span: span(pair) }
+}
+
+fn doc_line(pair: &Pair<'_, R>) -> String {
+    pair.as_str().trim_start_matches('/').trim().to_owned()
+}
+
+struct Reader<'a> {
+    report: &'a Reporter,
+}
+
+impl Reader<'_> {
+    fn rule(&self, pair: Pair<'_, R>) -> Parsed<RuleItem> {
+        let whole = span(&pair);
+        let (mut doc, mut rule_name, mut tier, mut both_ways) = (Vec::new(), None, None, false);
+        let (mut sides, mut clauses) = (Vec::new(), Clauses::default());
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                R::doc => doc.push(doc_line(&part)),
+                R::name => rule_name = Some(name(&part)),
+                R::tier => tier = Some(self.tier(part)?),
+                R::arrow => both_ways = part.as_str() == "<=>",
+                R::side => sides.push(self.side(part)?),
+                R::clause => self.clause(part, &mut clauses)?,
+                _ => {}
+            }
+        }
+        let (Some(rule_name), Some(tier), Some(rhs), Some(lhs)) = (rule_name, tier, sides.pop(), sides.pop()) else {
+            return Err(self.broken(whole));
+        };
+        Ok(RuleItem { doc: doc.join(" "), name: rule_name, tier, lhs, both_ways, rhs, clauses })
+    }
+
+    /// The grammar makes this impossible; still no reason to panic.
+    fn broken(&self, span: SourceSpan) -> Problem {
+        self.report.problem("rules::syntax", span, "this item is incomplete", "")
+    }
+
+    fn tier(&self, pair: Pair<'_, R>) -> Parsed<Tier> {
+        let at = span(&pair);
+        let mut parts = pair.into_inner();
+        let word = parts.next().map_or("", |p| p.as_str());
+        let number = parts.next().and_then(|p| p.as_str().parse::<f64>().ok());
+        match (word, number) {
+            ("exact", None) => Ok(Tier::Exact),
+            ("real", None) => Ok(Tier::Real),
+            ("rounding", None) => Ok(Tier::Rounding),
+            ("approx", Some(e)) if e > 0.0 && e < 1.0 => Ok(Tier::Approx(e.into())),
+            _ => {
+                let problem = self.report.problem("rules::unknown_tier", at, format!("`{word}` is no tier"), "");
+                Err(match nearest(word, ["exact", "real", "rounding", "approx"]) {
+                    Some("approx") => problem.with_help("write the relative error: `approx(1e-3)`"),
+                    Some(tier) if tier != word => problem.with_help(format!("did you mean `{tier}`?")),
+                    _ => problem.with_help("tiers are exact, real, rounding and approx(ERROR)"),
+                })
+            }
+        }
+    }
+
+    fn side(&self, pair: Pair<'_, R>) -> Parsed<Expr> {
+        let at = span(&pair);
+        match pair.into_inner().next() {
+            Some(p) if p.as_rule() == R::roots => Err(self
+                .report
+                .problem("rules::several_roots", at, "rules with several roots are not supported yet", "")
+                .with_help("write one rule for each root")),
+            Some(p) => self.expr(p),
+            None => Err(self.broken(at)),
+        }
+    }
+
+    fn clause(&self, pair: Pair<'_, R>, clauses: &mut Clauses) -> Parsed<()> {
+        let mut assume = false;
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                R::kw_assume => assume = true,
+                R::expr if assume => clauses.assumptions.push(self.expr(part)?),
+                R::expr => clauses.conditions.push(self.expr(part)?),
+                R::binding => clauses.lets.push(self.binding(part)?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn binding(&self, pair: Pair<'_, R>) -> Parsed<(Name, Expr)> {
+        let at = span(&pair);
+        let mut parts = pair.into_inner();
+        match (parts.next(), parts.next()) {
+            (Some(n), Some(e)) => Ok((name(&n), self.expr(e)?)),
+            _ => Err(self.broken(at)),
+        }
+    }
+
+    fn op(&self, pair: Pair<'_, R>) -> Parsed<OpItem> {
+        let whole = span(&pair);
+        let (mut doc, mut op_name, mut body, mut clauses) = (Vec::new(), None, None, Clauses::default());
+        let (mut operands, mut attrs) = (Vec::new(), Vec::new());
+        // `op f(; a)` has no operands: what stands in front of the names tells.
+        let head = pair.as_str();
+        let start = pair.as_span().start();
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                R::doc => doc.push(doc_line(&part)),
+                R::path => op_name = Some(name(&part)),
+                R::names => {
+                    let before = head.get(..part.as_span().start() - start).unwrap_or("").trim_end();
+                    let list = if before.ends_with(';') { &mut attrs } else { &mut operands };
+                    list.extend(part.into_inner().map(|p| name(&p)));
+                }
+                R::expr => body = Some(self.expr(part)?),
+                R::clause => self.clause(part, &mut clauses)?,
+                _ => {}
+            }
+        }
+        match (op_name, body) {
+            (Some(op_name), Some(body)) => {
+                Ok(OpItem { doc: doc.join(" "), name: op_name, operands, attrs, body, clauses })
+            }
+            _ => Err(self.broken(whole)),
+        }
+    }
+
+    fn test(&self, pair: Pair<'_, R>) -> Parsed<TestItem> {
+        let whole = span(&pair);
+        let (mut test_name, mut given) = (None, Vec::new());
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                R::path => test_name = Some(name(&part)),
+                R::given => {
+                    let mut parts = part.into_inner();
+                    let (Some(n), Some(value)) = (parts.next(), parts.next()) else { continue };
+                    let value = match value.as_rule() {
+                        R::r#type => Given::Tensor(self.tensor_type(value)?),
+                        R::types => {
+                            Given::List(value.into_inner().map(|t| self.tensor_type(t)).collect::<Parsed<_>>()?)
+                        }
+                        _ => Given::Attr(self.expr(value)?),
+                    };
+                    given.push((name(&n), value));
+                }
+                _ => {}
+            }
+        }
+        test_name.map(|name| TestItem { name, given }).ok_or_else(|| self.broken(whole))
+    }
+
+    fn tensor_type(&self, pair: Pair<'_, R>) -> Parsed<TensorType> {
+        let at = span(&pair);
+        let mut parts = pair.into_inner();
+        let word = parts.next().map_or("", |p| p.as_str());
+        let wrong = |message: String| self.report.problem("rules::bad_type", at, message, "");
+        let dtype = word.parse().map_err(|e: crate::ir::UnknownDType| {
+            wrong(e.to_string()).nearest(word, crate::ir::DType::ALL.iter().map(|d| d.name()))
+        })?;
+        let sizes: Option<Shape> = parts.map(|p| p.as_str().parse::<usize>().ok()).collect();
+        let sizes = sizes.filter(|s| s.iter().try_fold(1_usize, |n, &d| n.checked_mul(d)).is_some_and(|n| n <= 4096));
+        let sizes = sizes.ok_or_else(|| wrong("tensors in tests have at most 4096 elements".into()))?;
+        TensorType::new(dtype, sizes).map_err(|e| wrong(e.to_string()))
+    }
+
+    fn expr(&self, pair: Pair<'_, R>) -> Parsed<Expr> {
+        let at = span(&pair);
+        let parts: Vec<Pair<'_, R>> = pair.into_inner().collect();
+        if parts.len() > MAX_CHAIN {
+            let message = format!("this expression has more than {MAX_CHAIN} parts");
+            return Err(self.report.problem("rules::too_deep", at, message, "too long"));
+        }
+        let mut parts = parts.into_iter().peekable();
+        let first = self.operand(&mut parts, at)?;
+        self.infixes(first, 0, &mut parts, at)
+    }
+
+    /// Precedence climbing; the chain is short, so the recursion is shallow.
+    fn infixes<'i>(
+        &self,
+        mut left: Expr,
+        least: u8,
+        parts: &mut std::iter::Peekable<impl Iterator<Item = Pair<'i, R>>>,
+        at: SourceSpan,
+    ) -> Parsed<Expr> {
+        while let Some((infix, level)) = parts.peek().and_then(|p| infix(p.as_str().trim())) {
+            if level < least {
+                break;
+            }
+            parts.next();
+            let mut right = self.operand(parts, at)?;
+            while parts.peek().and_then(|p| self::infix(p.as_str().trim())).is_some_and(|(_, next)| next > level) {
+                right = self.infixes(right, level + 1, parts, at)?;
+            }
+            let whole = join(left.span, right.span);
+            left = Expr { span: whole, kind: ExprKind::Binary(infix, Box::new(left), Box::new(right)) };
+        }
+        Ok(left)
+    }
+
+    fn operand<'i>(
+        &self,
+        parts: &mut std::iter::Peekable<impl Iterator<Item = Pair<'i, R>>>,
+        at: SourceSpan,
+    ) -> Parsed<Expr> {
+        let mut signs = Vec::new();
+        while let Some(p) = parts.next_if(|p| p.as_rule() == R::unary) {
+            signs.push((p.as_str() == "-", span(&p)));
+        }
+        let mut expr = match parts.next() {
+            Some(p) => self.primary(p)?,
+            None => return Err(self.broken(at)),
+        };
+        while let Some(p) = parts.next_if(|p| p.as_rule() == R::bracket) {
+            expr = self.bracket(expr, p)?;
+        }
+        for (minus, at) in signs.into_iter().rev() {
+            let whole = join(at, expr.span);
+            let kind = match (minus, expr.kind) {
+                (true, ExprKind::Int(v)) => ExprKind::Int(-v),
+                (true, ExprKind::Float(v)) => ExprKind::Float(-v),
+                (true, kind) => ExprKind::Neg(Box::new(Expr { kind, ..expr })),
+                (false, kind) => ExprKind::Not(Box::new(Expr { kind, ..expr })),
+            };
+            expr = Expr { span: whole, kind };
+        }
+        Ok(expr)
+    }
+
+    fn primary(&self, pair: Pair<'_, R>) -> Parsed<Expr> {
+        let at = span(&pair);
+        let text = pair.as_str();
+        let kind = match pair.as_rule() {
+            R::number => match (text.parse::<i64>(), text.parse::<f64>()) {
+                (Ok(v), _) => ExprKind::Int(v),
+                (_, Ok(v)) if v.is_finite() => ExprKind::Float(v),
+                _ => return Err(self.report.problem("rules::bad_number", at, "this number is too large", "")),
+            },
+            R::string => ExprKind::Str(text.trim_matches('"').to_owned()),
+            R::list => ExprKind::List(self.elements(pair)?),
+            R::call => return self.call(pair),
+            _ => return self.expr(pair),
+        };
+        Ok(Expr { span: at, kind })
+    }
+
+    fn elements(&self, pair: Pair<'_, R>) -> Parsed<Vec<Element>> {
+        let inner = pair.into_inner().filter(|p| p.as_rule() == R::elements).flat_map(Pair::into_inner);
+        inner.map(|p| self.element(p.into_inner())).collect()
+    }
+
+    fn element(&self, mut parts: Pairs<'_, R>) -> Parsed<Element> {
+        match parts.next() {
+            Some(p) => Ok(Element { expr: self.expr(p)?, each: parts.next().is_some() }),
+            None => Err(self.broken(SourceSpan::from(0))),
+        }
+    }
+
+    fn call(&self, pair: Pair<'_, R>) -> Parsed<Expr> {
+        let at = span(&pair);
+        let mut parts = pair.into_inner();
+        let path = parts.next().map(|p| name(&p)).ok_or_else(|| self.broken(at))?;
+        let Some(arguments) = parts.next() else {
+            return Ok(Expr { span: at, kind: ExprKind::Name(path.text) });
+        };
+        let slot = parts.next().map_or(Ok(0), |p| p.as_str().trim_start_matches('.').parse::<usize>());
+        let slot = slot.ok().filter(|&s| s < 64);
+        let slot = slot.ok_or_else(|| self.report.problem("rules::bad_slot", at, "there is no such output", ""))?;
+        let attrs = arguments.clone().into_inner().filter(|p| p.as_rule() == R::binding);
+        let attrs = attrs.map(|p| self.binding(p)).collect::<Parsed<_>>()?;
+        let operands = self.elements(arguments)?;
+        Ok(Expr { span: at, kind: ExprKind::Call(Call { name: path, operands, attrs, slot }) })
+    }
+
+    fn bracket(&self, list: Expr, pair: Pair<'_, R>) -> Parsed<Expr> {
+        let at = span(&pair);
+        let (mut from, mut to, mut colon) = (None, None, false);
+        for part in pair.into_inner() {
+            match part.as_rule() {
+                R::colon => colon = true,
+                _ if colon => to = Some(Box::new(self.expr(part)?)),
+                _ => from = Some(Box::new(self.expr(part)?)),
+            }
+        }
+        let whole = join(list.span, at);
+        let kind = match (colon, from) {
+            (true, from) => ExprKind::Slice(Box::new(list), from, to),
+            (false, Some(index)) => ExprKind::Index(Box::new(list), index),
+            (false, None) => {
+                return Err(self.report.problem("rules::syntax", at, "an index is missing", "write `list[0]` or `list[1:]`"));
+            }
+        };
+        Ok(Expr { span: whole, kind })
+    }
+}
+
+/// The span from the start of `a` to the end of `b`.
+fn join(a: SourceSpan, b: SourceSpan) -> SourceSpan {
+    let end = (b.offset() + b.len()).max(a.offset() + a.len());
+    SourceSpan::from((a.offset(), end - a.offset()))
+}
+
+/// An infix operator and how tightly it binds.
+fn infix(text: &str) -> Option<(Infix, u8)> {
+    use Infix::{Arithmetic as A, Compare as C};
+    Some(match text {
+        "or" => (Infix::Or, 1),
+        "and" => (Infix::And, 2),
+        "==" => (C(Comparison::Eq), 4),
+        "!=" => (C(Comparison::Ne), 4),
+        "<" => (C(Comparison::Lt), 4),
+        "<=" => (C(Comparison::Le), 4),
+        ">" => (C(Comparison::Gt), 4),
+        ">=" => (C(Comparison::Ge), 4),
+        "+" => (A(Arithmetic::Add), 5),
+        "-" => (A(Arithmetic::Sub), 5),
+        "*" => (A(Arithmetic::Mul), 6),
+        "/" => (A(Arithmetic::Div), 6),
+        _ => return None,
+    })
+}
