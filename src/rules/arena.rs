@@ -19,10 +19,17 @@ pub type TermId = u32;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
     /// A tensor of random elements.
-    Leaf { seed: u64 },
+    Leaf {
+        seed: u64,
+    },
     /// A tensor of known elements.
     Constant(Constant),
-    Apply { op: Op, attrs: Attrs, slot: usize, operands: SmallVec<[TermId; 4]> },
+    Apply {
+        op: Op,
+        attrs: Attrs,
+        slot: usize,
+        operands: SmallVec<[TermId; 4]>,
+    },
 }
 
 /// Hash-consed terms. Operators that rules define are replaced by their definitions.

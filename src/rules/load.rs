@@ -135,10 +135,8 @@ fn add(set: &mut RuleSet, report: &Reporter, customs: &Customs, source: &Source<
 fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem) -> Result<(), Problem> {
     let Some(op) = customs.get(&item.name.text) else { return Ok(()) };
     want_doc(report, &item.doc, &item.name)?;
-    let name = |n: &super::ast::Name| super::ast::Expr {
-        span: n.span,
-        kind: super::ast::ExprKind::Name(n.text.clone()),
-    };
+    let name =
+        |n: &super::ast::Name| super::ast::Expr { span: n.span, kind: super::ast::ExprKind::Name(n.text.clone()) };
     let call = super::ast::Call {
         name: item.name.clone(),
         operands: item.operands.iter().map(|n| super::ast::Element { expr: name(n), each: false }).collect(),

@@ -134,7 +134,8 @@ pub fn read_files(paths: &[PathBuf]) -> Result<Vec<Arc<RuleFile>>, RuleError> {
 fn read_file(path: &Path) -> Result<Arc<RuleFile>, Problem> {
     let name = path.display().to_string();
     let report = Reporter { file: RuleFile::new(&name, "") };
-    let unreadable = |e: std::io::Error| report.problem("rules::unreadable", None, format!("cannot read {name}: {e}"), "");
+    let unreadable =
+        |e: std::io::Error| report.problem("rules::unreadable", None, format!("cannot read {name}: {e}"), "");
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(unreadable)?;
     file.take(parser::MAX_FILE as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -153,7 +154,8 @@ mod tests {
 
     #[test]
     fn the_library_loads() {
-        let set = RuleSet::library().map_err(|e| format!("{:?}", miette::Report::new(e))).unwrap_or_else(|e| panic!("{e}"));
+        let set =
+            RuleSet::library().map_err(|e| format!("{:?}", miette::Report::new(e))).unwrap_or_else(|e| panic!("{e}"));
         assert!(set.rules().len() > 30);
     }
 }

@@ -424,7 +424,12 @@ impl Reader<'_> {
             (true, from) => ExprKind::Slice(Box::new(list), from, to),
             (false, Some(index)) => ExprKind::Index(Box::new(list), index),
             (false, None) => {
-                return Err(self.report.problem("rules::syntax", at, "an index is missing", "write `list[0]` or `list[1:]`"));
+                return Err(self.report.problem(
+                    "rules::syntax",
+                    at,
+                    "an index is missing",
+                    "write `list[0]` or `list[1:]`",
+                ));
             }
         };
         Ok(Expr { span: whole, kind })

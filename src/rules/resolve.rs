@@ -67,9 +67,8 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
                 (Expr::Compare(super::expr::Comparison::Eq, Box::new(Expr::Attr(var)), Box::new(e)), text)
             }
             Hidden::Near(value) => {
-                let near = functions::function("near").map(|near| {
-                    Expr::Call(near, vec![Expr::Attr(var), Expr::Value(AttrValue::float(value))])
-                });
+                let near = functions::function("near")
+                    .map(|near| Expr::Call(near, vec![Expr::Attr(var), Expr::Value(AttrValue::float(value))]));
                 (near.unwrap_or(Expr::Value(AttrValue::Bool(false))), format!("the constant is {value}"))
             }
         };
@@ -208,9 +207,9 @@ impl<'a> Resolver<'a> {
                 Ok(Pattern::Tensor(var))
             }
             ExprKind::Call(call) => self.apply(e, call),
-            ExprKind::List(_) => Err(self
-                .report
-                .problem("rules::list", e.span, "a list stands where one tensor is wanted", "")),
+            ExprKind::List(_) => {
+                Err(self.report.problem("rules::list", e.span, "a list stands where one tensor is wanted", ""))
+            }
             ExprKind::Str(_) | ExprKind::Not(_) => {
                 Err(self.report.problem("rules::not_an_operand", e.span, "this is neither a tensor nor a number", ""))
             }
@@ -259,9 +258,9 @@ impl<'a> Resolver<'a> {
             }
             _ if !mentions_names(e) => {
                 let value = constant(&self.expr(e)?);
-                value.map(AttrPattern::Value).ok_or_else(|| {
-                    self.report.problem("rules::no_value", e.span, "this expression has no value", "")
-                })
+                value
+                    .map(AttrPattern::Value)
+                    .ok_or_else(|| self.report.problem("rules::no_value", e.span, "this expression has no value", ""))
             }
             _ if self.left => Ok(AttrPattern::Var(self.hide(Hidden::Equal(e.clone())))),
             _ => Ok(AttrPattern::Expr(self.expr(e)?)),
@@ -486,7 +485,8 @@ impl<'a> Resolver<'a> {
             let message = "functions have no attributes";
             return Err(self.report.problem("rules::unknown_attribute", attr.span, message, ""));
         }
-        if let ("len", [Element { expr: ast::Expr { kind: ExprKind::Name(list), .. }, .. }]) = (name, &call.operands[..])
+        if let ("len", [Element { expr: ast::Expr { kind: ExprKind::Name(list), .. }, .. }]) =
+            (name, &call.operands[..])
             && self.names.lists.contains(list)
         {
             let var = self.vars.lists.iter().position(|n| n.as_ref() == list);
@@ -553,7 +553,12 @@ pub fn closed(report: &Reporter, e: &ast::Expr) -> Resolved<AttrValue> {
 }
 
 fn constant(e: &Expr) -> Option<AttrValue> {
-    e.eval(&super::expr::Scope { terms: &super::arena::NoTerms, bindings: &super::rule::Bindings::default(), element: None }).ok()
+    e.eval(&super::expr::Scope {
+        terms: &super::arena::NoTerms,
+        bindings: &super::rule::Bindings::default(),
+        element: None,
+    })
+    .ok()
 }
 
 fn value_word(name: &str) -> Option<AttrValue> {
