@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{Constant, Program, Source, random};
 use crate::ir::{AttrValue, DType, TensorType, flat_index, unflatten};
 use crate::ops::shapes::visit_axes;
-use crate::ops::{Call, EvalError, Kernel, OpDef};
+use crate::ops::{Call, EvalError, Family, Kernel, OpDef};
 
 /// Nested operators that are computed on the machine's stack before the evaluator starts over from the innermost one.
 const MAX_DEPTH: usize = 128;
@@ -23,7 +23,8 @@ pub struct Options {
     /// Round every operator's result to its element type. Otherwise floats are real numbers (f64), as they are
     /// between the operators of a fused kernel. Integers and bools are always kept in range.
     pub rounding: bool,
-    /// Elements that may be computed, over the whole life of a [`Demand`]; 16 reads of a leaf count as one.
+    /// Elements that may be computed, over the whole life of a [`Demand`]; 16 elements that are only read or moved
+    /// count as one.
     pub budget: usize,
 }
 
@@ -204,12 +205,17 @@ impl<'p, P: Program> Demand<'p, P> {
         let dtype = node.ty.dtype;
         match application.op.kernel {
             Kernel::Element(kernel) => {
-                self.spend(COMPUTED)?;
+                // An operator that only moves elements costs a read, and is not worth remembering, except for the
+                // element on which a restart waits.
+                let moves = application.op.family == Family::View;
+                self.spend(if moves { 1 } else { COMPUTED })?;
                 let mut value = kernel(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?;
                 if !application.literal_scalar {
                     value = self.stored(dtype, value);
                 }
-                self.memo.insert((node.number, flat), value);
+                if !moves || self.depth == 1 {
+                    self.memo.insert((node.number, flat), value);
+                }
                 Ok(value)
             }
             Kernel::Lane { axes, lane } => {

@@ -266,6 +266,11 @@ fn deep_graphs_do_not_overflow_the_stack() {
         out = apply(&mut g, "flip", &[("dims", ints(&[0]))], &[shifted]);
     }
     assert_close(&tensor(&g, out, REAL).unwrap(), &[10_001.0, 10_002.0, 10_003.0]);
+    // Moves are not remembered; a restart has to make progress all the same.
+    for _ in 0..1000 {
+        out = apply(&mut g, "alias", &[], &[out]);
+    }
+    assert_close(&tensor(&g, out, REAL).unwrap(), &[10_001.0, 10_002.0, 10_003.0]);
 }
 
 #[test]
@@ -294,4 +299,21 @@ proptest! {
         let one = Demand::new(&program, REAL).element(out, &unflatten(&shape, flat)).unwrap();
         prop_assert_eq!(whole[flat], one);
     }
+}
+
+#[test]
+fn an_element_of_attention_at_full_size_needs_one_row_of_scores() {
+    let mut g = Graph::new("test");
+    let q = input(&mut g, DType::F32, &[12, 1024, 64]);
+    let k = input(&mut g, DType::F32, &[12, 1024, 64]);
+    let v = input(&mut g, DType::F32, &[12, 1024, 64]);
+    let mask = input(&mut g, DType::F32, &[1024, 1024]);
+    let transposed = apply(&mut g, "permute", &[("dims", ints(&[0, 2, 1]))], &[k]);
+    let scores = apply(&mut g, "matmul", &[], &[q, transposed]);
+    let scores = apply(&mut g, "add", &[], &[scores, mask]);
+    let weights = apply(&mut g, "softmax", &[("dim", AttrValue::Int(2))], &[scores]);
+    let out = apply(&mut g, "matmul", &[], &[weights, v]);
+    let program = GraphProgram::new(&g, 1);
+    let mut demand = Demand::new(&program, Options { rounding: false, budget: 20_000 });
+    assert!(demand.element(out, &[11, 1023, 63]).is_ok_and(f64::is_finite));
 }
