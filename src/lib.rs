@@ -1,5 +1,7 @@
 //! Proves which parts of two operator graphs are equal, and which of them spends less GPU energy.
 
+pub mod check;
+pub mod diagnose;
 pub mod energy;
 pub mod eval;
 pub mod extract;

@@ -32,6 +32,15 @@ impl<'g> GraphProgram<'g> {
         GraphProgram { graph, seed, positions, given: FxHashMap::default() }
     }
 
+    /// Takes the elements of input `i` from random stream `numbers[i]`, so that inputs of two graphs can be
+    /// the same tensors.
+    pub fn numbered(mut self, numbers: &[u32]) -> Self {
+        for (&node, &number) in self.graph.inputs().iter().zip(numbers) {
+            self.positions.insert(Value::from(node), u64::from(number));
+        }
+        self
+    }
+
     /// Sets the elements, in row-major order, of input number `position`.
     pub fn with_input(mut self, position: usize, data: Vec<f64>) -> Result<Self, InputSize> {
         let input = self.graph.inputs().get(position).map(|&node| Value::from(node));

@@ -17,3 +17,6 @@ pub use crate::ops::EvalError;
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod fold_tests;

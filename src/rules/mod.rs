@@ -5,6 +5,7 @@ mod ast;
 mod definition;
 mod error;
 pub mod expr;
+mod filter;
 mod functions;
 mod instantiate;
 mod load;

@@ -1,0 +1,394 @@
+//! The comparison of two workloads, put together: prove, price, look for cheaper forms, name causes.
+
+use std::time::Instant;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::diagnose::{self, CauseKind, Part};
+use crate::energy::{self, CostModel, graph_costs};
+use crate::extract::{self, Rewrite};
+use crate::ir::{Graph, NodeId, NodeKind};
+use crate::progress::Progress;
+use crate::prove::{Proof, ProveError, Region, RegionKind, Verdict, prove};
+use crate::report as model;
+use crate::rules::{RuleSet, Tier};
+
+/// A time beyond which a cheaper form counts as slower, relative to the other one.
+const SLOWER: f64 = 1.01;
+
+/// A comparison with the proof behind it, which `explain` shows in full.
+pub struct Checked {
+    pub comparison: model::Comparison,
+    pub proof: Proof,
+}
+
+/// Compares two workloads. `tier` is the weakest tier that the proof may use.
+pub fn compare(
+    a: &Graph,
+    b: &Graph,
+    rules: &RuleSet,
+    tier: Tier,
+    costs: &CostModel,
+    progress: &dyn Progress,
+) -> Result<Checked, ProveError> {
+    let start = Instant::now();
+    let rules = rules.up_to(tier);
+    let proof = prove(a, b, &rules, progress)?;
+    let proved = start.elapsed();
+
+    let sides = [Priced::new(a, costs), Priced::new(b, costs)];
+    let mut regions: Vec<model::Region> =
+        proof.partition.regions.iter().enumerate().map(|(i, region)| describe(i + 1, region, &proof, &sides)).collect();
+    let rewrites = cheaper(&sides, &rules, costs, &proof.partition.regions, &mut regions, progress)?;
+    group_repeats(&mut regions);
+    let equivalent = matches!(proof.verdict, Verdict::Equivalent { .. });
+    let best = if equivalent { best(&sides, &regions, &rewrites) } else { UNKNOWN_BEST };
+    let (covered_a, covered_b) = proof.covered(a, b);
+    let total = start.elapsed();
+    let milliseconds = |d: std::time::Duration| d.as_secs_f64() * 1e3;
+
+    let comparison = model::Comparison {
+        schema: model::SCHEMA,
+        verdict: match proof.verdict {
+            Verdict::Equivalent { .. } => model::Verdict::Equivalent,
+            Verdict::Different(_) => model::Verdict::Different,
+            Verdict::Unknown => model::Verdict::Unknown,
+        },
+        tier: match &proof.verdict {
+            Verdict::Equivalent { tier } => Some(tier.to_string()),
+            _ => None,
+        },
+        a: sides[0].describe(covered_a),
+        b: sides[1].describe(covered_b),
+        best,
+        regions,
+        rewrites,
+        witness: match &proof.verdict {
+            Verdict::Different(w) => Some(model::Witness {
+                seed: w.seed,
+                region: None,
+                output: w.output.clone(),
+                index: w.index.clone(),
+                a: w.a,
+                b: w.b,
+                max_abs_error: w.max_abs_error,
+            }),
+            _ => None,
+        },
+        unproven: proof
+            .unproven
+            .iter()
+            .map(|u| model::Unproven {
+                a_ops: names(a, &u.a),
+                b_ops: names(b, &u.b),
+                agrees_numerically: u.agrees_numerically,
+            })
+            .collect(),
+        assumptions: assumptions(&proof),
+        profile: described(costs),
+        timing_ms: model::Timing {
+            read: 0.0,
+            prove: milliseconds(proved),
+            cost: milliseconds(total - proved),
+            total: milliseconds(total),
+        },
+    };
+    Ok(Checked { comparison, proof })
+}
+
+/// Device and software of the measured figures, if there are any.
+fn described(costs: &CostModel) -> Option<String> {
+    let profile = costs.profile();
+    let device = &profile.device;
+    (!profile.entries.is_empty())
+        .then(|| format!("{}, driver {}, libtorch {}", device.name, device.driver, device.libtorch))
+}
+
+const UNKNOWN_BEST: model::Best = model::Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None };
+
+/// A graph with what each of its nodes costs.
+struct Priced<'g> {
+    graph: &'g Graph,
+    costs: Vec<energy::Cost>,
+    total: energy::Cost,
+}
+
+impl<'g> Priced<'g> {
+    fn new(graph: &'g Graph, model: &CostModel) -> Self {
+        let costs = graph_costs(graph, model);
+        let total = costs.iter().copied().sum();
+        Priced { graph, costs, total }
+    }
+
+    fn cost(&self, nodes: &[NodeId]) -> energy::Cost {
+        nodes.iter().map(|n| self.costs[n.index()]).sum()
+    }
+
+    fn describe(&self, covered_ops: usize) -> model::Side {
+        let mut flags = Vec::new();
+        if self.graph.config.allow_tf32 {
+            flags.push("allow_tf32=true".to_owned());
+        }
+        if self.graph.config.cudnn_tf32_off {
+            flags.push("cudnn_tf32_off=true".to_owned());
+        }
+        model::Side {
+            file: self.graph.name.clone(),
+            ops: self.graph.operators().count(),
+            covered_ops,
+            energy_mj: self.total.energy_mj.into(),
+            time_us: model::Figure::from(self.total.time_us).value,
+            flags,
+        }
+    }
+}
+
+/// Names of the operators that the file has.
+fn names(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
+    explicit(graph, nodes).map(|n| graph.node(n).name.to_string()).collect()
+}
+
+fn kinds(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
+    let kind = |n: NodeId| match &graph.node(n).kind {
+        NodeKind::Op { op, .. } => Some(op.name().to_owned()),
+        _ => None,
+    };
+    explicit(graph, nodes).filter_map(kind).collect()
+}
+
+fn explicit<'a>(graph: &'a Graph, nodes: &'a [NodeId]) -> impl Iterator<Item = NodeId> + 'a {
+    nodes.iter().copied().filter(|&n| !graph.node(n).origin.implicit)
+}
+
+fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> model::Region {
+    let (cost_a, cost_b) = (a.cost(&region.a), b.cost(&region.b));
+    let mut rules: Vec<String> = Vec::new();
+    for lemma in proof.region_lemmas(region) {
+        if !rules.iter().any(|r| r == lemma.name()) {
+            rules.push(lemma.name().to_owned());
+        }
+    }
+    let cause = diagnose::cause(
+        Part { graph: a.graph, nodes: &region.a, costs: &a.costs },
+        Part { graph: b.graph, nodes: &region.b, costs: &b.costs },
+    );
+    let kind = match region.kind {
+        RegionKind::Constant => "constant",
+        RegionKind::Dead => "dead",
+        RegionKind::Proven => kind_name(cause.kind),
+    };
+    let (a_kinds, b_kinds) = (kinds(a.graph, &region.a), kinds(b.graph, &region.b));
+    model::Region {
+        id,
+        a_ops: names(a.graph, &region.a),
+        b_ops: names(b.graph, &region.b),
+        best: best_side(&cost_a, &cost_b, &a_kinds, &b_kinds),
+        a_kinds,
+        b_kinds,
+        tier: proof.region_tier(region).to_string(),
+        rules,
+        a: (&cost_a).into(),
+        b: (&cost_b).into(),
+        cause: model::Cause {
+            kind: kind.to_owned(),
+            text: match region.kind {
+                RegionKind::Constant => "depends on no input: can be computed once".to_owned(),
+                RegionKind::Dead => "no output depends on it".to_owned(),
+                RegionKind::Proven => cause.text,
+            },
+            flag: cause.flag,
+            a_source: cause.a_source,
+            b_source: cause.b_source,
+        },
+        same_as: None,
+        repeats: 1,
+    }
+}
+
+fn kind_name(kind: CauseKind) -> &'static str {
+    match kind {
+        CauseKind::None => "same",
+        CauseKind::FewerKernels => "fewer_kernels",
+        CauseKind::LessTraffic => "less_traffic",
+        CauseKind::LessArithmetic => "less_arithmetic",
+        CauseKind::MathMode => "flag",
+        CauseKind::OtherImplementation => "other_implementation",
+    }
+}
+
+/// The side of a region with the lower energy. A side whose energy is not known loses.
+fn best_side(a: &energy::Cost, b: &energy::Cost, a_kinds: &[String], b_kinds: &[String]) -> model::BestForm {
+    let takes_b = match (a.energy_mj.is_known(), b.energy_mj.is_known()) {
+        (true, true) => b.energy_mj.value < a.energy_mj.value,
+        (known, _) => !known,
+    };
+    let (best, form, kinds, other) =
+        if takes_b { (b, model::Form::B, b_kinds, a) } else { (a, model::Form::A, a_kinds, b) };
+    let cost = model::Cost::from(best);
+    model::BestForm {
+        form,
+        energy_mj: cost.energy_mj,
+        time_us: cost.time_us,
+        text: kinds.join(", "),
+        saves_vs_a: saving(&a.energy_mj, &best.energy_mj),
+        saves_vs_b: saving(&b.energy_mj, &best.energy_mj),
+        trade_off: other.time_us.is_known() && best.time_us.value > other.time_us.value * SLOWER,
+    }
+}
+
+/// What `best` saves as a fraction of `of`; none where the intervals meet.
+fn saving(of: &energy::Figure, best: &energy::Figure) -> Option<f64> {
+    let sure = of.is_known() && best.is_known() && best.is_below(of) && of.value > 0.0;
+    sure.then(|| 1.0 - best.value / of.value)
+}
+
+/// Forms that neither side has, found on the side that costs less. Those inside one region become its best
+/// form; the rest are given back.
+fn cheaper(
+    sides: &[Priced; 2],
+    rules: &RuleSet,
+    costs: &CostModel,
+    cut: &[Region],
+    regions: &mut [model::Region],
+    progress: &dyn Progress,
+) -> Result<Vec<model::Rewrite>, ProveError> {
+    let b_leads = sides[1].total.energy_mj.value <= sides[0].total.energy_mj.value;
+    let side = &sides[usize::from(b_leads)];
+    let found = extract::cheaper_forms(side.graph, rules, costs, progress)?;
+    let mut region_of: FxHashMap<NodeId, usize> = FxHashMap::default();
+    for (i, region) in cut.iter().enumerate() {
+        for &n in if b_leads { &region.b } else { &region.a } {
+            region_of.insert(n, i);
+        }
+    }
+    let mut spanning = Vec::new();
+    for rewrite in found {
+        let touched: FxHashSet<Option<usize>> = rewrite.replaced.iter().map(|n| region_of.get(n).copied()).collect();
+        let mut touched: Vec<usize> = touched.into_iter().flatten().collect();
+        touched.sort_unstable();
+        // The other side may already do better there.
+        let own = if b_leads { model::Form::B } else { model::Form::A };
+        let free =
+            touched.iter().all(|&i| regions[i].best.form == own || regions[i].a.energy_mj == regions[i].b.energy_mj);
+        if !free {
+            continue;
+        }
+        match touched.as_slice() {
+            [one] => improve(&mut regions[*one], &rewrite),
+            _ => spanning.push(describe_rewrite(&rewrite, &touched, sides, cut)),
+        }
+    }
+    Ok(spanning)
+}
+
+/// Makes a form that neither side has the best one of its region.
+fn improve(region: &mut model::Region, rewrite: &Rewrite) {
+    let less = |now: Option<f64>, before: f64, after: f64| now.map(|v| (v - before + after).max(0.0));
+    let (before, after) = (&rewrite.before, &rewrite.after);
+    let energy = less(region.best.energy_mj, before.energy_mj.value, after.energy_mj.value);
+    let time = less(region.best.time_us, before.time_us.value, after.time_us.value);
+    let fraction = |of: Option<f64>| of.zip(energy).filter(|&(of, _)| of > 0.0).map(|(of, e)| 1.0 - e / of);
+    region.best = model::BestForm {
+        form: model::Form::Other,
+        energy_mj: energy,
+        time_us: time,
+        text: rewrite.form.clone(),
+        saves_vs_a: fraction(region.a.energy_mj),
+        saves_vs_b: fraction(region.b.energy_mj),
+        trade_off: after.time_us.value > before.time_us.value * SLOWER,
+    };
+    for rule in &rewrite.rules {
+        if !region.rules.iter().any(|r| **r == **rule) {
+            region.rules.push(rule.to_string());
+        }
+    }
+}
+
+fn describe_rewrite(rewrite: &Rewrite, touched: &[usize], [a, b]: &[Priced; 2], cut: &[Region]) -> model::Rewrite {
+    let ops = |graph: &Graph, nodes: &dyn Fn(&Region) -> Vec<NodeId>| {
+        let mut all: Vec<NodeId> = touched.iter().flat_map(|&i| nodes(&cut[i])).collect();
+        all.sort_unstable();
+        names(graph, &all)
+    };
+    let side = if cut.iter().any(|r| r.a.contains(&rewrite.replaced[0])) { a } else { b };
+    model::Rewrite {
+        a_ops: ops(a.graph, &|r| r.a.clone()),
+        b_ops: ops(b.graph, &|r| r.b.clone()),
+        from: kinds(side.graph, &rewrite.replaced).join(", "),
+        to: rewrite.form.clone(),
+        saves_mj: rewrite.before.energy_mj.value - rewrite.after.energy_mj.value,
+        saves_us: rewrite.before.time_us.value - rewrite.after.time_us.value,
+        rules: rewrite.rules.iter().map(|r| r.to_string()).collect(),
+        tier: rewrite.tier.to_string(),
+    }
+}
+
+/// The cheapest known whole: the best form of each region, and the rewrites that span several.
+fn best([a, b]: &[Priced; 2], regions: &[model::Region], rewrites: &[model::Rewrite]) -> model::Best {
+    let known = a.total.energy_mj.is_known() && b.total.energy_mj.is_known();
+    if !known {
+        return UNKNOWN_BEST;
+    }
+    let sum = |f: &dyn Fn(&model::Region) -> Option<f64>| regions.iter().map(f).sum::<Option<f64>>();
+    let saved: f64 = rewrites.iter().map(|r| r.saves_mj).sum();
+    let energy = sum(&|r| r.best.energy_mj).map(|e| e - saved);
+    let time = sum(&|r| r.best.time_us).map(|t| t - rewrites.iter().map(|r| r.saves_us).sum::<f64>());
+    // Only what is beyond doubt counts as saved.
+    let sure = |of: &dyn Fn(&model::Region) -> (Option<f64>, Option<f64>)| -> f64 {
+        let of_region = |r: &model::Region| match of(r) {
+            (Some(energy), Some(fraction)) => energy * fraction,
+            _ => 0.0,
+        };
+        regions.iter().map(of_region).sum::<f64>() + saved
+    };
+    let fraction = |saved: f64, total: f64| (saved > 0.0 && total > 0.0).then(|| saved / total);
+    model::Best {
+        energy_mj: energy,
+        time_us: time,
+        saves_vs_a: fraction(sure(&|r| (r.a.energy_mj, r.best.saves_vs_a)), a.total.energy_mj.value),
+        saves_vs_b: fraction(sure(&|r| (r.b.energy_mj, r.best.saves_vs_b)), b.total.energy_mj.value),
+    }
+}
+
+/// Finds regions that are the same but for the names of their operators: the layers of a model.
+fn group_repeats(regions: &mut [model::Region]) {
+    type Key = (Vec<String>, Vec<String>, [Option<u64>; 3], String, Vec<String>);
+    let bits = |v: Option<f64>| v.map(f64::to_bits);
+    let mut first: FxHashMap<Key, usize> = FxHashMap::default();
+    for i in 0..regions.len() {
+        let r = &regions[i];
+        let energies = [bits(r.a.energy_mj), bits(r.b.energy_mj), bits(r.best.energy_mj)];
+        let key = (r.a_kinds.clone(), r.b_kinds.clone(), energies, r.tier.clone(), r.rules.clone());
+        let id = regions[i].id;
+        match first.get(&key) {
+            Some(&f) => {
+                regions[i].same_as = Some(regions[f].id);
+                regions[f].repeats += 1;
+            }
+            None => {
+                first.insert(key, id - 1);
+            }
+        }
+    }
+    for i in 0..regions.len() {
+        if let Some(f) = regions[i].same_as {
+            regions[i].repeats = regions[f - 1].repeats;
+        }
+    }
+}
+
+fn assumptions(proof: &Proof) -> Vec<String> {
+    let mut all = proof.binding.assumptions.clone();
+    all.extend(proof.assumed.iter().cloned());
+    let mut wrong: Vec<&str> = proof.ill_typed.iter().map(|r| &**r).collect();
+    wrong.sort_unstable();
+    wrong.dedup();
+    all.extend(
+        wrong.iter().map(|r| format!("rule `{r}` joined values of different types and was stopped: it is wrong")),
+    );
+    let mut busy: Vec<&str> = proof.busiest.iter().map(|r| &**r).collect();
+    busy.sort_unstable();
+    busy.dedup();
+    all.extend(busy.iter().map(|r| format!("a search ended at its limit; rule `{r}` added most to it")));
+    all
+}

@@ -1,0 +1,149 @@
+//! Causes: why one side of a region costs more than the other, and which line or flag is responsible.
+
+use serde::Serialize;
+
+use crate::energy::Cost;
+use crate::ir::{Graph, NodeId, NodeKind};
+
+/// What sets the two sides of a region apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CauseKind {
+    /// The sides do the same.
+    None,
+    /// The same arithmetic in fewer kernels.
+    FewerKernels,
+    /// Fewer bytes read and written.
+    LessTraffic,
+    /// Fewer floating-point operations.
+    LessArithmetic,
+    /// The same operators under other math flags.
+    MathMode,
+    /// The same work counts: another implementation of the same.
+    OtherImplementation,
+}
+
+/// Why one side of a region costs more.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    pub kind: CauseKind,
+    /// One sentence.
+    pub text: String,
+    /// The configuration flag that selects the other form, where it is known.
+    pub flag: Option<String>,
+    /// Source line of the most expensive operator of each side.
+    pub a_source: Option<String>,
+    pub b_source: Option<String>,
+}
+
+/// One side of a region.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    pub graph: &'a Graph,
+    pub nodes: &'a [NodeId],
+    /// Cost of every node of the graph.
+    pub costs: &'a [Cost],
+}
+
+impl Part<'_> {
+    fn total(&self) -> Cost {
+        self.nodes.iter().map(|n| self.costs[n.index()]).sum()
+    }
+
+    fn has(&self, op: &str) -> bool {
+        self.ops().any(|name| name == op)
+    }
+
+    fn ops(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().filter_map(|&n| match &self.graph.node(n).kind {
+            NodeKind::Op { op, .. } if !self.graph.node(n).origin.implicit => Some(op.name()),
+            _ => None,
+        })
+    }
+
+    /// `file:line` of the operator that costs most, or failing figures of the last one.
+    fn source(&self) -> Option<String> {
+        let energy = |n: &NodeId| self.costs[n.index()].energy_mj.value;
+        let dearest = self.nodes.iter().copied().max_by(|x, y| energy(x).total_cmp(&energy(y)).then(x.cmp(y)))?;
+        self.graph.node(dearest).origin.line().map(ToString::to_string)
+    }
+
+    fn from_transformers(&self) -> bool {
+        let frames = self.nodes.iter().flat_map(|&n| self.graph.node(n).origin.frames.iter());
+        frames.into_iter().any(|f| f.file.contains("transformers/"))
+    }
+}
+
+/// Difference below which two counts are the same, relative to the larger one.
+const SAME: f64 = 0.02;
+
+fn less(x: f64, y: f64) -> bool {
+    x < y * (1.0 - SAME)
+}
+
+/// Why the sides of a region cost what they cost.
+pub fn cause(a: Part, b: Part) -> Cause {
+    let (ca, cb) = (a.total(), b.total());
+    let mut cause =
+        Cause { kind: CauseKind::None, text: String::new(), flag: None, a_source: a.source(), b_source: b.source() };
+    let same_ops = a.ops().eq(b.ops());
+    if same_ops && a.graph.config == b.graph.config {
+        return cause;
+    }
+    if same_ops {
+        if ca.flops > 0.0 && a.graph.config.allow_tf32 != b.graph.config.allow_tf32 {
+            let on = if a.graph.config.allow_tf32 { "A" } else { "B" };
+            cause.kind = CauseKind::MathMode;
+            cause.text = format!("{on} may use TF32 tensor cores for f32 matrix products");
+            cause.flag = Some("torch.backends.cuda.matmul.allow_tf32".to_owned());
+        }
+        return cause;
+    }
+    // The leaner side is named by the figure that decides, or by the counts where energy is not known.
+    let b_leaner = if ca.energy_mj.is_known() && cb.energy_mj.is_known() {
+        cb.energy_mj.value <= ca.energy_mj.value
+    } else {
+        cb.bytes <= ca.bytes
+    };
+    let (lean, fat, name, other) = if b_leaner { (cb, ca, "B", "A") } else { (ca, cb, "A", "B") };
+    let mut parts = Vec::new();
+    if lean.launches < fat.launches {
+        parts.push(format!("{} instead of {} kernels", lean.launches, fat.launches));
+    }
+    if less(lean.bytes, fat.bytes) {
+        parts.push(format!("{} less memory traffic", bytes(fat.bytes - lean.bytes)));
+    }
+    if less(lean.flops, fat.flops) {
+        parts.push(format!("{:.0} % less arithmetic", 100.0 * (1.0 - lean.flops / fat.flops)));
+    }
+    cause.kind = if less(lean.bytes, fat.bytes) {
+        CauseKind::LessTraffic
+    } else if less(lean.flops, fat.flops) {
+        CauseKind::LessArithmetic
+    } else if lean.launches < fat.launches {
+        CauseKind::FewerKernels
+    } else {
+        CauseKind::OtherImplementation
+    };
+    cause.text = match parts.is_empty() {
+        true => format!("{name} and {other} do the same work in other operators"),
+        false => format!("{name} needs {}", parts.join(", ")),
+    };
+    let fused = a.has("sdpa") != b.has("sdpa") && (a.has("softmax") || b.has("softmax"));
+    if fused && (a.from_transformers() || b.from_transformers()) {
+        let sdpa_side = if a.has("sdpa") { "A" } else { "B" };
+        cause.flag = Some(format!("attn_implementation=\"sdpa\" (set in {sdpa_side})"));
+    }
+    cause
+}
+
+/// Bytes with a decimal unit.
+pub fn bytes(n: f64) -> String {
+    let (value, unit) = match n {
+        n if n >= 1e9 => (n / 1e9, "GB"),
+        n if n >= 1e6 => (n / 1e6, "MB"),
+        n if n >= 1e3 => (n / 1e3, "kB"),
+        n => (n, "B"),
+    };
+    format!("{value:.3} {unit}").replace(".000 ", " ")
+}

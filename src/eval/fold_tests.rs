@@ -1,0 +1,123 @@
+//! Folded constants against the operators' own semantics, element by element.
+
+use proptest::prelude::*;
+use smallvec::SmallVec;
+
+use super::{Affine, Constant, canonical, fold};
+use crate::ir::{AttrValue, Attrs, DType, Shape, TensorType, unflatten};
+use crate::ops::{Call, EvalError, Kernel, find};
+
+fn ty(dtype: DType, shape: &[usize]) -> TensorType {
+    TensorType::new(dtype, Shape::from_slice(shape)).unwrap()
+}
+
+/// Folds the call and compares every element with the kernel. Gives the folded constant, if there is one.
+fn folded(op: &str, given: &[(&str, AttrValue)], operands: &[(TensorType, Constant)]) -> Option<Constant> {
+    let def = find(op).unwrap();
+    let attrs: Attrs = def.attrs(given).unwrap();
+    let types: Vec<&TensorType> = operands.iter().map(|(t, _)| t).collect();
+    let call = Call { op: def, attrs: &attrs, operands: &types };
+    let outputs = call.infer().unwrap();
+    let constants: Vec<Constant> = operands.iter().map(|(t, c)| canonical(c.clone(), t)).collect();
+    let refs: Vec<&Constant> = constants.iter().collect();
+    let result = fold(&call, 0, &refs, &outputs[0])?;
+    let mut fetch = |i: usize, at: &[usize]| -> Result<f64, EvalError> { Ok(operands[i].1.at(types[i], at)) };
+    for flat in 0..outputs[0].numel() {
+        let index = unflatten(&outputs[0].shape, flat);
+        let expected = match def.kernel {
+            Kernel::Element(f) => f(&call, 0, &index, &mut fetch).unwrap(),
+            Kernel::Lane { axes, lane } => {
+                let axes = axes(&call);
+                let (mut base, mut at) = (index.clone(), 0);
+                for &d in &axes {
+                    at = at * outputs[0].shape[d] + index[d];
+                    base[d] = 0;
+                }
+                lane(&call, 0, &base, &mut fetch).unwrap()[at]
+            }
+            Kernel::Opaque => panic!("{op} has no semantics"),
+        };
+        assert_eq!(result.at(&outputs[0], &index), outputs[0].dtype.round(expected), "{op} at {index:?}");
+    }
+    Some(result)
+}
+
+fn affine(offset: i64, coefficients: &[i64]) -> Constant {
+    Constant::Affine(Affine { offset, coefficients: SmallVec::from_slice(coefficients) })
+}
+
+proptest! {
+    #[test]
+    fn arithmetic_on_formulas(a in -5_i64..6, p in -3_i64..4, q in -3_i64..4, b in -5_i64..6, r in -3_i64..4, op in 0_usize..9) {
+        let op = ["add", "sub", "le", "lt", "ge", "gt", "eq", "ne", "mul"][op];
+        let t = ty(DType::I64, &[3, 4]);
+        let x = (t.clone(), affine(a, &[p, q]));
+        let y = (t.clone(), affine(b, &[0, r]));
+        folded(op, &[], &[x.clone(), y]);
+        let scalar = (TensorType::scalar(DType::I64), Constant::Uniform((b as f64).into()));
+        prop_assert!(folded(op, &[], &[x, scalar]).is_some());
+    }
+
+    #[test]
+    fn conjunctions_of_comparisons(a in -4_i64..5, p in -2_i64..3, q in -2_i64..3, b in -4_i64..5, r in -2_i64..3, s in -2_i64..3) {
+        let t = ty(DType::Bool, &[4, 5]);
+        let mask = |offset, c: &[i64]| Constant::Polyhedron(vec![Affine { offset, coefficients: SmallVec::from_slice(c) }]);
+        let (x, y) = ((t.clone(), mask(a, &[p, q])), (t, mask(b, &[r, s])));
+        prop_assert!(folded("logical_and", &[], &[x.clone(), y]).is_some());
+        prop_assert!(folded("logical_not", &[], &[x]).is_some());
+    }
+
+    #[test]
+    fn views_of_formulas(a in -5_i64..6, p in -3_i64..4, q in -3_i64..4, start in 0_i64..3, step in 1_i64..3) {
+        let x = (ty(DType::I64, &[3, 5]), affine(a, &[p, q]));
+        let dims = AttrValue::Ints(SmallVec::from_slice(&[1, 0]));
+        prop_assert!(folded("permute", &[("dims", dims)], std::slice::from_ref(&x)).is_some());
+        let slice = [("dim", AttrValue::Int(1)), ("start", AttrValue::Int(start)), ("end", AttrValue::Int(5)), ("step", AttrValue::Int(step))];
+        prop_assert!(folded("slice", &slice, std::slice::from_ref(&x)).is_some());
+        let shape = [("shape", AttrValue::shape(&[3, 1, 5]))];
+        prop_assert!(folded("reshape", &shape, std::slice::from_ref(&x)).is_some());
+        let wide = [("shape", AttrValue::shape(&[2, 3, 5]))];
+        prop_assert!(folded("expand", &wide, &[x]).is_some());
+    }
+}
+
+#[test]
+fn a_causal_mask_of_a_million_elements_is_one_inequality() {
+    let column = (ty(DType::I64, &[1, 1, 1, 1024]), affine(0, &[0, 0, 0, 1]));
+    let row = (ty(DType::I64, &[1, 1, 1024, 1]), affine(0, &[0, 0, 1, 0]));
+    let def = find("le").unwrap();
+    let call = Call { op: def, attrs: &[], operands: &[&column.0, &row.0] };
+    let mask_type = ty(DType::Bool, &[1, 1, 1024, 1024]);
+    let mask = fold(&call, 0, &[&column.1, &row.1], &mask_type).unwrap();
+    assert!(mask.is_causal_mask(&mask_type));
+    assert_eq!(mask.at(&mask_type, &[0, 0, 700, 701]), 0.0);
+    assert_eq!(mask.at(&mask_type, &[0, 0, 700, 700]), 1.0);
+}
+
+#[test]
+fn tril_and_comparison_give_the_same_constant() {
+    let ones = (ty(DType::Bool, &[6, 6]), Constant::Uniform(1.0.into()));
+    let tril = folded("tril", &[], &[ones]).unwrap();
+    assert!(tril.is_causal_mask(&ty(DType::Bool, &[6, 6])));
+    let off = (ty(DType::Bool, &[6, 6]), Constant::Uniform(1.0.into()));
+    let shifted = folded("tril", &[("diagonal", AttrValue::Int(1))], &[off]).unwrap();
+    assert!(!shifted.is_causal_mask(&ty(DType::Bool, &[6, 6])));
+}
+
+#[test]
+fn differences_of_positions_are_one() {
+    let x = (ty(DType::I64, &[2, 7]), affine(0, &[0, 1]));
+    let before = (ty(DType::I64, &[2, 1]), affine(-1, &[0, 0]));
+    let attrs = [("dim", AttrValue::Int(1)), ("n", AttrValue::Int(1))];
+    assert_eq!(folded("diff", &attrs, &[x.clone(), before]), Some(Constant::Uniform(1.0.into())));
+    let gap = (ty(DType::I64, &[2, 1]), affine(-9, &[0, 0]));
+    assert!(matches!(folded("diff", &attrs, &[x, gap]), Some(Constant::Dense(_))));
+}
+
+#[test]
+fn a_wide_formula_in_a_narrow_type_is_not_folded() {
+    // 300 does not fit into 8 bits: the formula would be wrong.
+    let x = (ty(DType::U8, &[2, 5000]), affine(0, &[0, 0]));
+    let y = (ty(DType::U8, &[2, 5000]), Constant::Uniform(300.0.into()));
+    assert!(!matches!(folded("add", &[], &[x, y]), Some(Constant::Affine(_))));
+}
