@@ -5,6 +5,7 @@ pub mod diagnose;
 pub mod energy;
 pub mod eval;
 pub mod extract;
+pub mod frontend;
 pub mod ir;
 pub mod ops;
 pub mod progress;

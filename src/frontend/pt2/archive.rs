@@ -1,0 +1,122 @@
+//! The zip archive: finds the model and reads members with limits on size.
+
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use crate::frontend::LoadError;
+
+/// The most members an archive may have.
+const MAX_MEMBERS: usize = 1 << 16;
+
+/// The most bytes a member that is read may have. The graph of a 405B model takes 15 MB.
+const MAX_MEMBER_BYTES: u64 = 256 << 20;
+
+/// Members above this size may not be packed more tightly than [`MAX_RATIO`].
+const RATIO_FREE_BYTES: u64 = 16 << 20;
+
+/// Real graphs pack at up to 60 : 1; a zip bomb packs at about 1000 : 1.
+const MAX_RATIO: u64 = 250;
+
+/// What older versions of PyTorch call the graph.
+const OLD_MODEL: &str = "serialized_exported_program.json";
+
+const EXPORT_HELP: &str =
+    "export the model with `torch.export.save(torch.export.export(model, inputs), \"model.pt2\")`";
+
+/// An open archive.
+pub(super) struct Archive<'p, R> {
+    path: &'p Path,
+    zip: ZipArchive<R>,
+}
+
+impl<'p, R: Read + Seek> Archive<'p, R> {
+    pub fn open(path: &'p Path, source: R) -> Result<Self, LoadError> {
+        let zip = ZipArchive::new(source).map_err(|e| match e {
+            ZipError::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
+                LoadError::Io { file: path.to_owned(), source }
+            }
+            e => refusal(path, format!("is not a whole zip archive: {e}"), "the file may be cut off or damaged"),
+        })?;
+        if zip.len() > MAX_MEMBERS {
+            return Err(refusal(
+                path,
+                format!("has {} members, at most {MAX_MEMBERS} are read", zip.len()),
+                EXPORT_HELP,
+            ));
+        }
+        Ok(Archive { path, zip })
+    }
+
+    /// The name of the member that holds the graph.
+    pub fn model(&self) -> Result<String, LoadError> {
+        let in_models = |name: &str| under_one_root(name).and_then(|n| n.strip_prefix("models/").map(str::to_owned));
+        let is_graph = |name: &str| {
+            in_models(name).is_some_and(|file| !file.contains('/') && file.ends_with(".json"))
+                || under_one_root(name) == Some(OLD_MODEL)
+        };
+        // A name that is no text cannot be the one that is looked for.
+        let names = self.zip.file_names().flatten().filter(|name| is_graph(name));
+        let graphs: Vec<String> = names.map(|name| name.into_owned()).collect();
+        let named_model = graphs.iter().filter(|name| in_models(name).as_deref() == Some("model.json"));
+        match (named_model.collect::<Vec<_>>().as_slice(), graphs.as_slice()) {
+            ([one], _) => Ok((*one).clone()),
+            ([], [one]) => Ok(one.clone()),
+            (_, []) => Err(refusal(self.path, "holds no `models/model.json`", EXPORT_HELP)),
+            (_, several) => {
+                let mut names = several.to_vec();
+                names.sort_unstable();
+                names.truncate(8);
+                let reason = format!("holds more than one model: `{}`", names.join("`, `"));
+                Err(refusal(self.path, reason, "save one model per file"))
+            }
+        }
+    }
+
+    /// Whether a member of that name exists.
+    pub fn has(&self, name: &str) -> bool {
+        self.zip.index_for_name(name).is_some()
+    }
+
+    /// The bytes of member `name`.
+    pub fn read(&mut self, name: &str) -> Result<Vec<u8>, LoadError> {
+        let path = self.path;
+        let damaged = |e: &dyn std::fmt::Display| {
+            refusal(path, format!("cannot read `{name}`: {e}"), "the file may be cut off or damaged")
+        };
+        let member = self.zip.by_name(name).map_err(|e| damaged(&e))?;
+        let declared = member.size();
+        let too_large = |bytes: u64| {
+            let reason = format!("`{name}` takes {bytes} bytes unpacked, at most {MAX_MEMBER_BYTES} are read");
+            refusal(path, reason, "no graph needs that much; weights are not read")
+        };
+        if declared > MAX_MEMBER_BYTES {
+            return Err(too_large(declared));
+        }
+        if declared > RATIO_FREE_BYTES && declared / member.compressed_size().max(1) > MAX_RATIO {
+            let reason = format!("`{name}` unpacks {} bytes to {declared}", member.compressed_size());
+            return Err(refusal(path, reason, "no graph packs that tightly; the archive looks made to exhaust memory"));
+        }
+        let mut bytes = Vec::new();
+        // The declared size is the archive's word only: stop reading just above it.
+        member.take(declared + 1).read_to_end(&mut bytes).map_err(|e| damaged(&e))?;
+        if bytes.len() as u64 != declared {
+            return Err(damaged(&format!("it declares {declared} bytes and holds another number")));
+        }
+        Ok(bytes)
+    }
+}
+
+/// `name` without the folder that the whole archive may stand in.
+fn under_one_root(name: &str) -> Option<&str> {
+    if name == OLD_MODEL || name.starts_with("models/") {
+        return Some(name);
+    }
+    name.split_once('/').map(|(_, rest)| rest)
+}
+
+fn refusal(path: &Path, reason: impl Into<String>, help: &str) -> LoadError {
+    LoadError::Archive { file: path.to_owned(), reason: reason.into(), help: help.to_owned() }
+}

@@ -1,0 +1,121 @@
+//! Data of small lifted constants.
+
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use half::{bf16, f16};
+use rustc_hash::FxHashMap;
+
+use super::archive::Archive;
+use super::schema::{ExportedProgram, InputSpec, Payload, PayloadConfig};
+use super::{dtype, json_error};
+use crate::frontend::LoadError;
+use crate::ir::{DType, Layout};
+
+/// Constants with more elements than this stay inputs.
+const MAX_ELEMENTS: usize = 1 << 16;
+
+/// Elements of the constants whose data the archive holds, by name, in row-major order.
+#[derive(Default)]
+pub(super) struct Constants {
+    data: FxHashMap<String, Vec<f64>>,
+}
+
+impl Constants {
+    /// Reads the constants that `program` names, where they are small, dense and stored as plain bytes.
+    pub fn read<R: Read + Seek>(
+        path: &Path,
+        archive: &mut Archive<R>,
+        model: &str,
+        program: &ExportedProgram,
+    ) -> Result<Self, LoadError> {
+        let mut constants = Constants::default();
+        let wanted: Vec<&str> = program.graph_module.signature.input_specs.iter().filter_map(constant_name).collect();
+        let Some((root, _)) = model.split_once("models/").filter(|_| !wanted.is_empty()) else {
+            return Ok(constants);
+        };
+        let byteorder = format!("{root}byteorder");
+        if archive.has(&byteorder) && archive.read(&byteorder)? != b"little" {
+            return Ok(constants);
+        }
+        let member = format!("{root}data/constants/model_constants_config.json");
+        if !archive.has(&member) {
+            return Ok(constants);
+        }
+        let json = archive.read(&member)?;
+        let config: PayloadConfig = serde_json::from_slice(&json).map_err(|error| json_error(path, &member, &error))?;
+        for name in wanted {
+            let Some(payload) = config.config.get(name) else { continue };
+            if let Some(data) = read_payload(archive, root, payload)? {
+                constants.data.insert(name.to_owned(), data);
+            }
+        }
+        Ok(constants)
+    }
+
+    /// The elements of constant `name`.
+    pub fn get(&self, name: &str) -> Option<&[f64]> {
+        self.data.get(name).map(Vec::as_slice)
+    }
+}
+
+fn constant_name(spec: &InputSpec) -> Option<&str> {
+    match spec {
+        InputSpec::TensorConstant { tensor_constant_name, .. } => Some(tensor_constant_name),
+        _ => None,
+    }
+}
+
+fn read_payload<R: Read + Seek>(
+    archive: &mut Archive<R>,
+    root: &str,
+    payload: &Payload,
+) -> Result<Option<Vec<f64>>, LoadError> {
+    let Some(meta) = payload.tensor_meta.as_ref().filter(|_| !payload.use_pickle) else { return Ok(None) };
+    // A constant that cannot be described stays an input; its use in the graph says why if that matters.
+    let Ok(ty) = dtype::tensor_type(meta) else { return Ok(None) };
+    let strides = dtype::strides(meta).unwrap_or_default();
+    let dense = strides.len() == ty.rank() && Layout { strides: strides.into(), offset: 0 }.is_contiguous(&ty.shape);
+    let member = format!("{root}data/constants/{}", payload.path_name);
+    if !dense || ty.numel() > MAX_ELEMENTS || !archive.has(&member) {
+        return Ok(None);
+    }
+    let bytes = archive.read(&member)?;
+    // Exports from the meta device hold no data.
+    Ok((bytes.len() == ty.bytes()).then(|| elements(ty.dtype, &bytes)).flatten())
+}
+
+/// Little-endian elements.
+fn elements(dtype: DType, bytes: &[u8]) -> Option<Vec<f64>> {
+    fn each<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> f64) -> Option<Vec<f64>> {
+        bytes.chunks_exact(N).map(|chunk| chunk.try_into().ok().map(&read)).collect()
+    }
+    match dtype {
+        DType::F64 => each(bytes, f64::from_le_bytes),
+        DType::F32 => each(bytes, |b| f64::from(f32::from_le_bytes(b))),
+        DType::F16 => each(bytes, |b| f64::from(f16::from_le_bytes(b))),
+        DType::BF16 => each(bytes, |b| f64::from(bf16::from_le_bytes(b))),
+        // An f64 holds integers only up to 2^53.
+        DType::I64 => {
+            let exact = |v: &f64| v.abs() <= (1_i64 << 53) as f64;
+            each(bytes, |b| i64::from_le_bytes(b) as f64).filter(|all| all.iter().all(exact))
+        }
+        DType::I32 => each(bytes, |b| f64::from(i32::from_le_bytes(b))),
+        DType::I16 => each(bytes, |b| f64::from(i16::from_le_bytes(b))),
+        DType::I8 => each(bytes, |b: [u8; 1]| f64::from(b[0] as i8)),
+        DType::U8 | DType::Bool => each(bytes, |b: [u8; 1]| f64::from(b[0])),
+        DType::F8E4M3 | DType::F8E5M2 => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_little_endian() {
+        assert_eq!(elements(DType::I16, &[1, 0, 0xff, 0xff]), Some(vec![1.0, -1.0]));
+        assert_eq!(elements(DType::BF16, &[0x80, 0x3f]), Some(vec![1.0]));
+        assert_eq!(elements(DType::I64, &i64::MAX.to_le_bytes()), None);
+    }
+}

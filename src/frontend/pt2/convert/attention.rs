@@ -1,0 +1,44 @@
+//! Softmax and fused attention.
+
+use super::super::site::{Converted, Site, int};
+use super::Target;
+use crate::ir::{AttrValue, DType};
+
+pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+    match target.name {
+        "softmax" | "log_softmax" if target.overload == "int" => {
+            let dtype = site.maybe_dtype("dtype")?;
+            softmax(site, target.name, dtype)
+        }
+        "_softmax" | "_log_softmax" if target.overload.is_empty() => {
+            let dtype = site.bool_or("half_to_float", false)?.then_some(DType::F32);
+            softmax(site, &target.name[1..], dtype)
+        }
+        "scaled_dot_product_attention" => sdpa(site),
+        _ => Ok(None),
+    }
+}
+
+fn softmax(site: &mut Site, op: &str, dtype: Option<DType>) -> Converted {
+    let x = site.tensor("self")?;
+    let dim = site.dim_of(x, site.int("dim")?)?;
+    // Naming the type that the operand has anyway says nothing.
+    let dtype = dtype.filter(|&d| d != site.dtype(x)).map_or(AttrValue::None, AttrValue::DType);
+    site.explicit(op, &[("dim", int(dim)), ("dtype", dtype)], &[x])
+}
+
+fn sdpa(site: &mut Site) -> Converted {
+    if site.float_or("dropout_p", 0.0)? != 0.0 {
+        return Ok(None);
+    }
+    let query = site.tensor("query")?;
+    let mut operands = vec![query, site.tensor("key")?, site.tensor("value")?];
+    operands.extend(site.maybe_tensor("attn_mask")?);
+    let head = site.ty(query).shape.last().copied().unwrap_or(1) as f64;
+    let attrs = [
+        ("causal", AttrValue::Bool(site.bool_or("is_causal", false)?)),
+        ("scale", AttrValue::float(site.float_or("scale", 1.0 / head.sqrt())?)),
+        ("grouped", AttrValue::Bool(site.bool_or("enable_gqa", false)?)),
+    ];
+    site.explicit("sdpa", &attrs, &operands)
+}

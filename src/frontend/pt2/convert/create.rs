@@ -1,0 +1,52 @@
+//! Tensors made from nothing, and tensors overwritten as a whole.
+
+use super::super::site::{Converted, Operand, Scalar, Site};
+use super::Target;
+use crate::ir::AttrValue;
+
+pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+    match target.name {
+        "zeros" | "zeros_like" | "new_zeros" | "zero" => full(site, 0.0),
+        "ones" | "ones_like" | "new_ones" => full(site, 1.0),
+        "full" | "full_like" | "new_full" => full(site, site.scalar("fill_value")?.value()),
+        "scalar_tensor" => full(site, site.scalar("s")?.value()),
+        "fill" => match site.operand("value")? {
+            Operand::Scalar(value) => full(site, value.value()),
+            Operand::Tensor(_) => overwrite(site, "value"),
+        },
+        "copy" => overwrite(site, "src"),
+        "arange" => arange(site),
+        _ => Ok(None),
+    }
+}
+
+/// The file states shape and element type of the result, whatever they depend on.
+fn full(site: &mut Site, value: f64) -> Converted {
+    let (_, shape) = site.stated_shape()?;
+    let dtype = AttrValue::DType(site.stated(0)?.dtype);
+    site.explicit("full", &[("shape", shape), ("value", AttrValue::float(value)), ("dtype", dtype)], &[])
+}
+
+/// The elements of argument `source` in the place of those of `self`.
+fn overwrite(site: &mut Site, source: &str) -> Converted {
+    let (target, source) = (site.tensor("self")?, site.tensor(source)?);
+    let ty = site.ty(target);
+    let dtype = AttrValue::DType(ty.dtype);
+    if site.ty(source).shape == ty.shape {
+        return site.explicit("cast", &[("dtype", dtype)], &[source]);
+    }
+    let source = site.cast("cast", source, ty.dtype)?;
+    site.explicit("expand", &[("shape", AttrValue::shape(&ty.shape))], &[source])
+}
+
+fn arange(site: &mut Site) -> Converted {
+    let start = site.maybe_scalar("start")?.map_or(0.0, Scalar::value);
+    let step = site.maybe_scalar("step")?.map_or(1.0, Scalar::value);
+    let attrs = [
+        ("start", AttrValue::float(start)),
+        ("end", AttrValue::float(site.scalar("end")?.value())),
+        ("step", AttrValue::float(step)),
+        ("dtype", AttrValue::DType(site.stated(0)?.dtype)),
+    ];
+    site.explicit("arange", &attrs, &[])
+}

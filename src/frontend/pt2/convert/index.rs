@@ -1,0 +1,116 @@
+//! Lookups, sorting, masks, padding.
+
+use super::super::site::{Converted, Site, Values, int, ints};
+use super::Target;
+use crate::ir::{AttrValue, DType, Ints, Value};
+
+pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+    match (target.name, target.overload) {
+        ("embedding", "") => {
+            let operands = [site.tensor("weight")?, site.tensor("indices")?];
+            site.explicit("embedding", &[], &operands)
+        }
+        ("gather" | "index_select", "") => {
+            let (x, index) = (site.tensor("self")?, site.tensor("index")?);
+            let dim = site.dim_of(x, site.int("dim")?)?;
+            site.explicit(target.name, &[("dim", int(dim))], &[x, index])
+        }
+        ("index" | "_unsafe_index", "Tensor" | "") => index(site),
+        ("topk", "") if site.bool_or("sorted", true)? => {
+            let x = site.tensor("self")?;
+            let attrs = [
+                ("k", int(site.int("k")?)),
+                ("dim", int(site.dim_of(x, site.int_or("dim", -1)?)?)),
+                ("largest", AttrValue::Bool(site.bool_or("largest", true)?)),
+            ];
+            site.explicit("topk", &attrs, &[x])
+        }
+        ("sort", "" | "stable") => sort(site),
+        // The places are the second output of a sort.
+        ("argsort", "" | "stable") => Ok(sort(site)?.map(|values| Values::from_elem(values[1], 1))),
+        ("one_hot", "") if site.int_or("num_classes", -1)? >= 0 => {
+            let x = site.tensor("self")?;
+            site.explicit("one_hot", &[("num_classes", int(site.int("num_classes")?))], &[x])
+        }
+        ("tril" | "triu", "") => {
+            let x = site.tensor("self")?;
+            site.explicit(target.name, &[("diagonal", int(site.int_or("diagonal", 0)?))], &[x])
+        }
+        ("flip", "") => {
+            let x = site.tensor("self")?;
+            let dims = site.dims_of(x, &site.ints("dims")?)?;
+            site.explicit("flip", &[("dims", dims)], &[x])
+        }
+        ("roll", "") => {
+            let x = site.tensor("self")?;
+            let (shifts, dims) = (site.ints("shifts")?, site.maybe_ints("dims")?.unwrap_or_default());
+            // Without dims, the flattened tensor is rolled.
+            if dims.is_empty() {
+                return Ok(None);
+            }
+            let attrs = [("shifts", ints(&shifts)), ("dims", site.dims_of(x, &dims)?)];
+            site.explicit("roll", &attrs, &[x])
+        }
+        ("repeat_interleave", "self_int") if site.given("dim") && !site.given("output_size") => {
+            let x = site.tensor("self")?;
+            let attrs = [("repeats", int(site.int("repeats")?)), ("dim", int(site.dim_of(x, site.int("dim")?)?))];
+            site.explicit("repeat_interleave", &attrs, &[x])
+        }
+        ("constant_pad_nd", "") => pad(site),
+        ("pad", "") if site.str("mode").unwrap_or("constant") == "constant" => pad(site),
+        ("diff", "") if !site.given("append") => {
+            let x = site.tensor("self")?;
+            let dim = site.dim_of(x, site.int_or("dim", -1)?)?;
+            let mut operands = vec![x];
+            operands.extend(site.maybe_tensor("prepend")?);
+            site.explicit("diff", &[("dim", int(dim)), ("n", int(site.int_or("n", 1)?))], &operands)
+        }
+        ("masked_fill", "Scalar" | "Tensor") => {
+            let (x, mask, value) = (site.tensor("self")?, site.tensor("mask")?, site.operand("value")?);
+            let dtype = site.dtype(x);
+            let value = site.as_tensor("value", value, dtype)?;
+            site.explicit("masked_fill", &[], &[x, mask, value])
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Advanced indexing. Bool masks give shapes that depend on data, and stay opaque.
+fn index(site: &mut Site) -> Converted {
+    let x = site.tensor("self")?;
+    let indices = site.optional_tensors("indices")?;
+    let dims: Ints = (0_i64..).zip(&indices).filter(|(_, t)| t.is_some()).map(|(d, _)| d).collect();
+    let positions: Vec<Value> = indices.into_iter().flatten().collect();
+    if positions.iter().any(|&p| !matches!(site.dtype(p), DType::I64 | DType::I32)) {
+        return Ok(None);
+    }
+    let operands: Vec<Value> = std::iter::once(x).chain(positions).collect();
+    site.explicit("index", &[("dims", AttrValue::Ints(dims))], &operands)
+}
+
+fn sort(site: &mut Site) -> Converted {
+    let x = site.tensor("self")?;
+    let attrs = [
+        ("dim", int(site.dim_of(x, site.int_or("dim", -1)?)?)),
+        ("descending", AttrValue::Bool(site.bool_or("descending", false)?)),
+    ];
+    site.explicit("sort", &attrs, &[x])
+}
+
+/// PyTorch lists pairs from the innermost dimension outwards and leaves out the rest.
+fn pad(site: &mut Site) -> Converted {
+    let x = site.tensor("self")?;
+    let rank = site.rank(x);
+    let pairs = site.ints("pad")?;
+    if pairs.len() % 2 != 0 || pairs.len() / 2 > rank {
+        return Ok(None);
+    }
+    let mut pad = Ints::from_elem(0, 2 * rank);
+    for (i, pair) in pairs.chunks_exact(2).enumerate() {
+        let dim = rank - 1 - i;
+        pad[2 * dim] = pair[0];
+        pad[2 * dim + 1] = pair[1];
+    }
+    let value = AttrValue::float(site.float_or("value", 0.0)?);
+    site.explicit("pad", &[("pad", AttrValue::Ints(pad)), ("value", value)], &[x])
+}

@@ -1,0 +1,107 @@
+//! Turns operators of the file into operators of the op table, one file per family.
+//!
+//! Every family function gets the operator's name without its overload, and gives `None` for what it does not cover.
+//! An operator that no family covers becomes an opaque node.
+
+mod attention;
+mod conv;
+mod create;
+mod custom;
+mod elementwise;
+mod index;
+mod linear;
+mod norm;
+mod promote;
+mod reduce;
+mod view;
+
+use super::mutation::functional_name;
+use super::site::{Converted, Refusal, Site, Values};
+
+/// The parts of an operator's full name, `torch.ops.aten.add.Tensor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Target<'a> {
+    pub namespace: &'a str,
+    pub name: &'a str,
+    /// Empty for the default overload.
+    pub overload: &'a str,
+}
+
+impl<'a> Target<'a> {
+    pub fn of(target: &'a str) -> Self {
+        let path = target.strip_prefix("torch.ops.").unwrap_or(target);
+        let (namespace, rest) = path.split_once('.').unwrap_or(("", path));
+        let (name, overload) = rest.split_once('.').unwrap_or((rest, ""));
+        Target { namespace, name, overload: if overload == "default" { "" } else { overload } }
+    }
+}
+
+/// Whether the operator only checks something that the export already knew.
+pub(super) fn is_check(target: &str) -> bool {
+    let Target { namespace, name, .. } = Target::of(target);
+    namespace == "aten" && (name.starts_with("_assert") || name.starts_with("sym_constrain_range"))
+}
+
+/// Converts one operator. `draws` counts the random operators so far.
+///
+/// In-place operators are converted as what they compute; the caller puts the result where it belongs.
+pub(super) fn convert(site: &mut Site, draws: &mut i64) -> Result<Values, Refusal> {
+    let target = Target::of(&site.node.target);
+    if target.namespace != "aten" {
+        return custom::opaque(site, target, draws);
+    }
+    let Some(functional) = functional_name(target.name) else {
+        return match families(site, target)? {
+            Some(values) => Ok(values),
+            None => custom::opaque(site, target, draws),
+        };
+    };
+    let target = Target { name: &functional, ..target };
+    let values = match families(site, target)? {
+        Some(values) => values,
+        None => custom::opaque(site, target, draws)?,
+    };
+    // The result is stored in the element type of what it replaces.
+    let dtype = site.stated(0)?.dtype;
+    match values[..] {
+        [value] => Ok(Values::from_elem(site.cast("stored", value, dtype)?, 1)),
+        _ => Ok(values),
+    }
+}
+
+fn families(site: &mut Site, target: Target) -> Converted {
+    const FAMILIES: [fn(&mut Site, Target) -> Converted; 9] = [
+        elementwise::convert,
+        view::convert,
+        linear::convert,
+        norm::convert,
+        attention::convert,
+        reduce::convert,
+        index::convert,
+        conv::convert,
+        create::convert,
+    ];
+    for family in FAMILIES {
+        if let Some(values) = family(site, target)? {
+            return Ok(Some(values));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_split_into_their_parts() {
+        let parts = |t| {
+            let Target { namespace, name, overload } = Target::of(t);
+            [namespace, name, overload]
+        };
+        assert_eq!(parts("torch.ops.aten.add.Tensor"), ["aten", "add", "Tensor"]);
+        assert_eq!(parts("torch.ops.vllm.silu_and_mul.default"), ["vllm", "silu_and_mul", ""]);
+        assert_eq!(parts("torch.ops.higher_order.cond"), ["higher_order", "cond", ""]);
+        assert_eq!(parts("nonsense"), ["", "nonsense", ""]);
+    }
+}

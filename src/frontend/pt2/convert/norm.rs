@@ -1,0 +1,70 @@
+//! Normalisations.
+
+use super::super::site::{Converted, Refusal, Site, int, ints};
+use super::Target;
+use crate::ir::{AttrValue, DType, Value};
+
+pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+    match target.name {
+        "layer_norm" => trailing(site, "layer_norm", 1e-5),
+        // The statistics are extra outputs.
+        "native_layer_norm" if !site.is_used(1) && !site.is_used(2) => trailing(site, "layer_norm", 1e-5),
+        "rms_norm" => {
+            let x = site.tensor("input")?;
+            // Without `eps`, PyTorch's kernels disagree about half precision: some take the epsilon of the
+            // operand's type, some that of the type they compute in.
+            let eps = match site.dtype(x) {
+                dtype @ (DType::F32 | DType::F64) => dtype.epsilon().unwrap_or_default(),
+                _ if site.given("eps") => 0.0,
+                _ => return Ok(None),
+            };
+            trailing(site, "rms_norm", eps)
+        }
+        "group_norm" => group_norm(site, "num_groups"),
+        "native_group_norm" if !site.is_used(1) && !site.is_used(2) => group_norm(site, "group"),
+        "batch_norm" | "cudnn_batch_norm" | "native_batch_norm" | "_native_batch_norm_legit" => {
+            if site.bool_or("training", false)? || site.is_used(1) || site.is_used(2) {
+                return Ok(None);
+            }
+            batch_norm(site)
+        }
+        "_native_batch_norm_legit_no_training" if !site.is_used(1) && !site.is_used(2) => batch_norm(site),
+        _ => Ok(None),
+    }
+}
+
+/// Operands with the optional ones `weight` and `bias`; `None` if there is a bias but no weight.
+fn with_parameters(site: &Site, mut operands: Vec<Value>) -> Result<Option<Vec<Value>>, Refusal> {
+    let (weight, bias) = (site.maybe_tensor("weight")?, site.maybe_tensor("bias")?);
+    if weight.is_none() && bias.is_some() {
+        return Ok(None);
+    }
+    operands.extend(weight.into_iter().chain(bias));
+    Ok(Some(operands))
+}
+
+fn eps(site: &Site, default: f64) -> Result<AttrValue, Refusal> {
+    Ok(AttrValue::float(site.float_or("eps", default)?))
+}
+
+/// A normalisation over the last dimensions.
+fn trailing(site: &mut Site, op: &str, default_eps: f64) -> Converted {
+    let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
+    let attrs = [("normalized_shape", ints(&site.ints("normalized_shape")?)), ("eps", eps(site, default_eps)?)];
+    site.explicit(op, &attrs, &operands)
+}
+
+fn group_norm(site: &mut Site, groups: &str) -> Converted {
+    let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
+    let attrs = [("groups", int(site.int(groups)?)), ("eps", eps(site, 1e-5)?)];
+    site.explicit("group_norm", &attrs, &operands)
+}
+
+fn batch_norm(site: &mut Site) -> Converted {
+    let (Some(mean), Some(var)) = (site.maybe_tensor("running_mean")?, site.maybe_tensor("running_var")?) else {
+        return Ok(None);
+    };
+    let Some(operands) = with_parameters(site, vec![site.tensor("input")?, mean, var])? else { return Ok(None) };
+    let attrs = [("eps", eps(site, 1e-5)?)];
+    site.explicit("batch_norm", &attrs, &operands)
+}

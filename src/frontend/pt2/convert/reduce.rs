@@ -1,0 +1,121 @@
+//! Reductions, running reductions, losses.
+
+use super::super::site::{Converted, Refusal, Scalar, Site, Values, int};
+use super::Target;
+use crate::ir::{AttrValue, DType, Value};
+
+pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+    match target.name {
+        "sum" | "prod" | "mean" if !matches!(target.overload, "dim_DimnameList" | "dim_Dimname") => {
+            let x = site.tensor("self")?;
+            let x = match site.maybe_dtype("dtype")? {
+                Some(dtype) => site.cast("self", x, dtype)?,
+                None => x,
+            };
+            reduce(site, target.name, x)
+        }
+        "amax" | "amin" | "any" | "all" => {
+            let x = site.tensor("self")?;
+            reduce(site, target.name, x)
+        }
+        // With `dim`, the places are a second output.
+        "max" | "min" if matches!(target.overload, "" | "dim") && !site.is_used(1) => {
+            let x = site.tensor("self")?;
+            reduce(site, if target.name == "max" { "amax" } else { "amin" }, x)
+        }
+        "logsumexp" => {
+            let x = site.float_argument("self")?;
+            reduce(site, "logsumexp", x)
+        }
+        "argmax" | "argmin" => arg(site, target.name),
+        "cumsum" | "cumprod" => {
+            let x = site.tensor("self")?;
+            let x = match site.maybe_dtype("dtype")? {
+                Some(dtype) => site.cast("self", x, dtype)?,
+                None => x,
+            };
+            let dim = site.dim_of(x, site.int("dim")?)?;
+            site.explicit(target.name, &[("dim", int(dim))], &[x])
+        }
+        "var" => variance(site),
+        "cross_entropy_loss" => cross_entropy(site),
+        _ => Ok(None),
+    }
+}
+
+/// The dimensions that `dim` names; none and an empty list stand for all of them.
+fn reduced_dims(site: &Site, x: Value) -> Result<AttrValue, Refusal> {
+    match site.maybe_ints("dim")? {
+        Some(dims) if !dims.is_empty() && site.rank(x) > 0 => site.dims_of(x, &dims),
+        _ => Ok(AttrValue::Ints((0..site.rank(x) as i64).collect())),
+    }
+}
+
+fn reduce(site: &mut Site, op: &str, x: Value) -> Converted {
+    let dims = reduced_dims(site, x)?;
+    let keepdim = AttrValue::Bool(site.bool_or("keepdim", false)?);
+    // A mean over integers has the element type that the file asks for; PyTorch refuses without one.
+    if op == "mean" && !site.dtype(x).is_float() {
+        return Ok(None);
+    }
+    let values = site.explicit(op, &[("dim", dims), ("keepdim", keepdim)], &[x])?;
+    stored(site, values)
+}
+
+/// A reduction with a narrow integer result is stored in the type that the file states.
+fn stored(site: &mut Site, values: Option<Values>) -> Converted {
+    let Some(values) = values else { return Ok(None) };
+    let stated = site.stated(0)?.dtype;
+    let integers = |d: DType| d.is_int() || d == DType::Bool;
+    match values[..] {
+        [value] if integers(stated) && integers(site.dtype(value)) && stated != site.dtype(value) => {
+            Ok(Some(Values::from_elem(site.cast("stored", value, stated)?, 1)))
+        }
+        _ => Ok(Some(values)),
+    }
+}
+
+fn arg(site: &mut Site, op: &str) -> Converted {
+    let x = site.tensor("self")?;
+    let (x, dim) = match site.maybe_int("dim")? {
+        Some(dim) => (x, site.dim_of(x, dim)?),
+        None if site.bool_or("keepdim", false)? => return Ok(None),
+        None => {
+            let flat = AttrValue::shape(&[site.ty(x).numel()]);
+            (site.implicit("flat", "reshape", &[("shape", flat)], &[x])?, 0)
+        }
+    };
+    let keepdim = AttrValue::Bool(site.bool_or("keepdim", false)?);
+    site.explicit(op, &[("dim", int(dim)), ("keepdim", keepdim)], &[x])
+}
+
+fn variance(site: &mut Site) -> Converted {
+    let x = site.tensor("self")?;
+    let correction = match site.maybe_scalar("correction")? {
+        Some(c) => c.value(),
+        None => f64::from(u8::from(site.bool_or("unbiased", true)?)),
+    };
+    let attrs = [
+        ("dim", reduced_dims(site, x)?),
+        ("correction", AttrValue::float(correction)),
+        ("keepdim", AttrValue::Bool(site.bool_or("keepdim", false)?)),
+    ];
+    site.explicit("var", &attrs, &[x])
+}
+
+/// The loss over class indices, without weights, smoothing, or an unusual index to ignore.
+fn cross_entropy(site: &mut Site) -> Converted {
+    let (x, target) = (site.tensor("self")?, site.tensor("target")?);
+    let smoothing = site.maybe_scalar("label_smoothing")?.map_or(0.0, Scalar::value);
+    let usual = site.int_or("ignore_index", -100)? == -100 && smoothing == 0.0 && !site.given("weight");
+    let reduction = match site.int_or("reduction", 1)? {
+        0 => "none",
+        1 => "mean",
+        2 => "sum",
+        _ => return Ok(None),
+    };
+    if !usual || site.dtype(target) != DType::I64 {
+        return Ok(None);
+    }
+    site.explicit("cross_entropy", &[("reduction", AttrValue::str(reduction))], &[x, target])
+}

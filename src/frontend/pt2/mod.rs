@@ -1,0 +1,91 @@
+//! Programs written by `torch.export.save`.
+//!
+//! Phases, one file each: `archive` finds the members, `schema` and `argument` parse the JSON, `import` walks the
+//! nodes in order, `inline` dissolves nested graphs, `convert` turns each ATen operator into operators of the table,
+//! `mutation` gives in-place operators a value of their own.
+
+mod archive;
+mod argument;
+mod constants;
+mod convert;
+mod dtype;
+mod import;
+mod inline;
+mod mutation;
+mod names;
+mod origin;
+#[cfg(test)]
+mod recorded_strides;
+mod schema;
+mod site;
+
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use archive::Archive;
+use constants::Constants;
+use schema::{ExportedProgram, MAJOR_VERSIONS, SchemaVersion, VersionOnly};
+
+use super::LoadError;
+use crate::ir::Graph;
+
+/// Reads an archive; `path` is what diagnostics call it.
+///
+/// # Errors
+/// Damaged or hostile archives, JSON that is no exported program, and graphs that do not type-check.
+pub fn read_archive(path: &Path, source: impl Read + Seek) -> Result<Graph, LoadError> {
+    let mut archive = Archive::open(path, source)?;
+    let member = archive.model()?;
+    let json = archive.read(&member)?;
+    let program = parse(path, &member, &json)?;
+    drop(json);
+    let constants = Constants::read(path, &mut archive, &member, &program)?;
+    import::import(path, &program, &constants)
+}
+
+/// Reads the JSON of an exported program without an archive around it. Constants become inputs.
+///
+/// # Errors
+/// As [`read_archive`].
+pub fn read_json(path: &Path, json: &[u8]) -> Result<Graph, LoadError> {
+    let program = parse(path, "model.json", json)?;
+    import::import(path, &program, &Constants::default())
+}
+
+fn parse(path: &Path, member: &str, json: &[u8]) -> Result<ExportedProgram, LoadError> {
+    let foreign = |version: &SchemaVersion| !MAJOR_VERSIONS.contains(&version.major);
+    match serde_json::from_slice::<ExportedProgram>(json) {
+        Ok(p) if foreign(&p.schema_version) => Err(foreign_version(path, &p.schema_version, p.torch_version)),
+        Ok(program) => Ok(program),
+        // A file of another version fails in odd places; say so rather than where.
+        Err(error) => match serde_json::from_slice::<VersionOnly>(json) {
+            Ok(v) if foreign(&v.schema_version) => Err(foreign_version(path, &v.schema_version, v.torch_version)),
+            _ => Err(json_error(path, member, &error)),
+        },
+    }
+}
+
+fn foreign_version(path: &Path, version: &SchemaVersion, torch: Option<String>) -> LoadError {
+    LoadError::Archive {
+        file: path.to_owned(),
+        reason: format!("has schema version {} (PyTorch {})", version.major, torch.as_deref().unwrap_or("unknown")),
+        help: format!(
+            "schema versions {} to {} are read; PyTorch 2.5 to 2.11 write them",
+            MAJOR_VERSIONS.start(),
+            MAJOR_VERSIONS.end()
+        ),
+    }
+}
+
+fn json_error(path: &Path, member: &str, error: &serde_json::Error) -> LoadError {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    LoadError::Json {
+        file: path.to_owned(),
+        member: member.to_owned(),
+        line: error.line(),
+        column: error.column(),
+        reason: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
+        help: "the member is not what `torch.export.save` writes; the file may be damaged".to_owned(),
+    }
+}

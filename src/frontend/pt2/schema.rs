@@ -1,0 +1,140 @@
+//! The JSON form of an exported program, as `torch/_export/serde/schema.py` describes it. Only what the importer
+//! uses is read; everything else in the file is skipped.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use super::argument::{Argument, Size, TensorName};
+
+/// Versions of the schema with this major number are read; PyTorch raises it for breaking changes.
+pub(super) const MAJOR_VERSIONS: std::ops::RangeInclusive<u64> = 5..=8;
+
+#[derive(Deserialize)]
+pub(super) struct ExportedProgram {
+    pub graph_module: GraphModule,
+    pub schema_version: SchemaVersion,
+    #[serde(default)]
+    pub torch_version: Option<String>,
+}
+
+/// Which version of the schema a file has; readable when the rest is not.
+#[derive(Deserialize)]
+pub(super) struct VersionOnly {
+    pub schema_version: SchemaVersion,
+    #[serde(default)]
+    pub torch_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct SchemaVersion {
+    pub major: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct GraphModule {
+    pub graph: Graph,
+    pub signature: Signature,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Graph {
+    pub inputs: Vec<Argument>,
+    pub outputs: Vec<Argument>,
+    pub nodes: Vec<Node>,
+    pub tensor_values: FxHashMap<String, TensorMeta>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Node {
+    pub target: String,
+    pub inputs: Vec<NamedArgument>,
+    pub outputs: Vec<Argument>,
+    #[serde(default)]
+    pub metadata: Metadata,
+    #[serde(default)]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct NamedArgument {
+    pub name: String,
+    pub arg: Argument,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Metadata {
+    #[serde(default)]
+    pub stack_trace: Option<String>,
+    #[serde(default)]
+    pub nn_module_stack: Option<String>,
+}
+
+/// Metadata says nothing about what a graph computes; leaving it out lets two nested graphs be compared by text.
+impl std::fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("_")
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct TensorMeta {
+    pub dtype: i64,
+    pub sizes: Vec<Size>,
+    #[serde(default)]
+    pub strides: Vec<Size>,
+    #[serde(default = "strided")]
+    pub layout: i64,
+}
+
+/// The code of PyTorch's ordinary memory layout.
+pub(super) const STRIDED: i64 = 7;
+
+fn strided() -> i64 {
+    STRIDED
+}
+
+#[derive(Deserialize)]
+pub(super) struct Signature {
+    pub input_specs: Vec<InputSpec>,
+    pub output_specs: Vec<OutputSpec>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum InputSpec {
+    UserInput { arg: Argument },
+    Parameter { arg: TensorName, parameter_name: String },
+    Buffer { arg: TensorName, buffer_name: String },
+    TensorConstant { arg: TensorName, tensor_constant_name: String },
+    CustomObj {},
+    Token {},
+    ConstantInput {},
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OutputSpec {
+    UserOutput { arg: Argument },
+    LossOutput { arg: TensorName },
+    BufferMutation { arg: TensorName },
+    ParameterMutation { arg: TensorName },
+    UserInputMutation { arg: TensorName },
+    GradientToParameter { arg: TensorName },
+    GradientToUserInput { arg: TensorName },
+    Token {},
+}
+
+/// `data/constants/model_constants_config.json`: where the data of constants lies.
+#[derive(Deserialize)]
+pub(super) struct PayloadConfig {
+    pub config: FxHashMap<String, Payload>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Payload {
+    pub path_name: String,
+    #[serde(default)]
+    pub use_pickle: bool,
+    #[serde(default)]
+    pub tensor_meta: Option<TensorMeta>,
+}

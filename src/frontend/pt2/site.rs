@@ -1,0 +1,347 @@
+//! One operator of the file while it is converted: its arguments, and the nodes it becomes.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::argument::{Argument, Number};
+use super::dtype::dtype;
+use super::import::Scope;
+use super::names::Names;
+use super::schema;
+use crate::ir::{AttrValue, DType, Graph, GraphError, Origin, Shape, TensorType, Value};
+use crate::ops::shapes::normalize_dim;
+use crate::ops::{self, OpDef};
+
+/// Why an operator cannot be taken over. The importer adds the file and the node.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub reason: String,
+    pub help: Option<String>,
+}
+
+impl Refusal {
+    pub fn new(reason: impl Into<String>) -> Self {
+        Refusal { reason: reason.into(), help: None }
+    }
+
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Refusal { help: Some(help.into()), ..self }
+    }
+
+    /// A size or number that is known only when the model runs.
+    pub fn symbolic(expression: &str) -> Self {
+        Refusal::new(format!("has the symbolic size or number `{expression}`"))
+            .help("export with static shapes: no `dynamic_shapes`, and no operator whose output shape depends on data")
+    }
+}
+
+impl From<GraphError> for Refusal {
+    fn from(error: GraphError) -> Self {
+        match error {
+            GraphError::Type { source, .. } => Refusal::new(source.to_string()),
+            other => Refusal::new(other.to_string()),
+        }
+    }
+}
+
+/// A number as an argument. PyTorch's promotion depends on what kind it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Scalar {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+}
+
+impl Scalar {
+    pub fn value(self) -> f64 {
+        match self {
+            Scalar::Bool(b) => f64::from(u8::from(b)),
+            Scalar::Int(n) => n as f64,
+            Scalar::Float(f) => f,
+        }
+    }
+}
+
+/// A tensor or a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Operand {
+    Tensor(Value),
+    Scalar(Scalar),
+}
+
+/// The values that an operator's outputs become, in order.
+pub(super) type Values = SmallVec<[Value; 1]>;
+
+/// What a conversion gives: the output values, or `None` where the op table does not cover the call.
+pub(super) type Converted = Result<Option<Values>, Refusal>;
+
+/// One operator of the file.
+pub(super) struct Site<'s, 'a> {
+    pub graph: &'s mut Graph,
+    pub names: &'s mut Names,
+    pub scope: &'s Scope<'a>,
+    pub node: &'a schema::Node,
+    /// The unique name of the node.
+    pub name: &'s str,
+    pub origin: Origin,
+}
+
+impl<'a> Site<'_, 'a> {
+    /// The argument of that name, unless it is missing or none.
+    pub fn argument(&self, name: &str) -> Option<&'a Argument> {
+        let given = self.node.inputs.iter().find(|i| i.name == name)?;
+        (!matches!(given.arg, Argument::None)).then_some(&given.arg)
+    }
+
+    pub fn given(&self, name: &str) -> bool {
+        self.argument(name).is_some()
+    }
+
+    fn wrong(&self, name: &str, wanted: &str) -> Refusal {
+        match self.argument(name) {
+            None => Refusal::new(format!("needs the argument `{name}`")),
+            Some(argument) => match argument.symbol() {
+                Some(symbol) => Refusal::symbolic(symbol),
+                None => Refusal::new(format!("takes {wanted} as `{name}`")),
+            },
+        }
+    }
+
+    pub fn maybe_tensor(&self, name: &str) -> Result<Option<Value>, Refusal> {
+        match self.argument(name) {
+            None => Ok(None),
+            Some(Argument::Tensor(tensor)) => self.scope.value(tensor).map(Some),
+            Some(_) => Err(self.wrong(name, "a tensor")),
+        }
+    }
+
+    pub fn tensor(&self, name: &str) -> Result<Value, Refusal> {
+        self.maybe_tensor(name)?.ok_or_else(|| self.wrong(name, "a tensor"))
+    }
+
+    pub fn tensors(&self, name: &str) -> Result<Vec<Value>, Refusal> {
+        match self.argument(name) {
+            Some(Argument::Tensors(tensors)) => tensors.iter().map(|t| self.scope.value(t)).collect(),
+            _ => Err(self.wrong(name, "a list of tensors")),
+        }
+    }
+
+    /// A list whose entries may be none.
+    pub fn optional_tensors(&self, name: &str) -> Result<Vec<Option<Value>>, Refusal> {
+        match self.argument(name) {
+            Some(Argument::OptionalTensors(tensors)) => {
+                tensors.iter().map(|t| t.as_ref().map(|t| self.scope.value(t)).transpose()).collect()
+            }
+            _ => self.tensors(name).map(|all| all.into_iter().map(Some).collect()),
+        }
+    }
+
+    pub fn maybe_scalar(&self, name: &str) -> Result<Option<Scalar>, Refusal> {
+        match self.argument(name) {
+            None => Ok(None),
+            Some(Argument::Bool(Number::Known(b))) => Ok(Some(Scalar::Bool(*b))),
+            Some(Argument::Int(Number::Known(n))) => Ok(Some(Scalar::Int(*n))),
+            Some(Argument::Float(Number::Known(f))) => Ok(Some(Scalar::Float(*f))),
+            Some(_) => Err(self.wrong(name, "a number")),
+        }
+    }
+
+    pub fn scalar(&self, name: &str) -> Result<Scalar, Refusal> {
+        self.maybe_scalar(name)?.ok_or_else(|| self.wrong(name, "a number"))
+    }
+
+    /// A tensor or a number.
+    pub fn operand(&self, name: &str) -> Result<Operand, Refusal> {
+        match self.argument(name) {
+            Some(Argument::Tensor(_)) => self.tensor(name).map(Operand::Tensor),
+            _ => self.scalar(name).map(Operand::Scalar),
+        }
+    }
+
+    pub fn maybe_int(&self, name: &str) -> Result<Option<i64>, Refusal> {
+        match self.argument(name) {
+            None => Ok(None),
+            Some(Argument::Int(Number::Known(n))) => Ok(Some(*n)),
+            Some(_) => Err(self.wrong(name, "an integer")),
+        }
+    }
+
+    pub fn int(&self, name: &str) -> Result<i64, Refusal> {
+        self.maybe_int(name)?.ok_or_else(|| self.wrong(name, "an integer"))
+    }
+
+    pub fn int_or(&self, name: &str, default: i64) -> Result<i64, Refusal> {
+        Ok(self.maybe_int(name)?.unwrap_or(default))
+    }
+
+    pub fn float_or(&self, name: &str, default: f64) -> Result<f64, Refusal> {
+        Ok(self.maybe_scalar(name)?.map_or(default, Scalar::value))
+    }
+
+    pub fn bool_or(&self, name: &str, default: bool) -> Result<bool, Refusal> {
+        match self.argument(name) {
+            None => Ok(default),
+            Some(Argument::Bool(Number::Known(b))) => Ok(*b),
+            Some(Argument::Int(Number::Known(n))) => Ok(*n != 0),
+            Some(_) => Err(self.wrong(name, "a bool")),
+        }
+    }
+
+    pub fn str(&self, name: &str) -> Option<&'a str> {
+        match self.argument(name) {
+            Some(Argument::Str(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn maybe_ints(&self, name: &str) -> Result<Option<Vec<i64>>, Refusal> {
+        match self.argument(name) {
+            None => Ok(None),
+            Some(Argument::Int(Number::Known(n))) => Ok(Some(vec![*n])),
+            Some(Argument::Ints(all)) => all
+                .iter()
+                .map(|n| match n {
+                    Number::Known(n) => Ok(*n),
+                    Number::Symbolic(name) => Err(Refusal::symbolic(name)),
+                })
+                .collect::<Result<_, _>>()
+                .map(Some),
+            // An empty list carries no element type.
+            Some(Argument::Tensors(all)) if all.is_empty() => Ok(Some(Vec::new())),
+            Some(_) => Err(self.wrong(name, "a list of integers")),
+        }
+    }
+
+    pub fn ints(&self, name: &str) -> Result<Vec<i64>, Refusal> {
+        self.maybe_ints(name)?.ok_or_else(|| self.wrong(name, "a list of integers"))
+    }
+
+    pub fn maybe_dtype(&self, name: &str) -> Result<Option<DType>, Refusal> {
+        match self.argument(name) {
+            None => Ok(None),
+            Some(Argument::ScalarType(code)) => dtype(*code).map(Some),
+            Some(_) => Err(self.wrong(name, "an element type")),
+        }
+    }
+
+    /// The memory format code; `None` where the operator's default applies.
+    pub fn memory_format(&self) -> Option<i64> {
+        match self.argument("memory_format") {
+            Some(Argument::MemoryFormat(code)) => Some(*code),
+            _ => None,
+        }
+    }
+
+    pub fn ty(&self, value: Value) -> TensorType {
+        self.graph.ty(value).clone()
+    }
+
+    pub fn dtype(&self, value: Value) -> DType {
+        self.graph.ty(value).dtype
+    }
+
+    pub fn rank(&self, value: Value) -> usize {
+        self.graph.ty(value).rank()
+    }
+
+    /// Dimension `dim` of `value`, counted from the front.
+    pub fn dim_of(&self, value: Value, dim: i64) -> Result<i64, Refusal> {
+        normalize_dim(dim, self.rank(value))
+            .map(|d| d as i64)
+            .ok_or_else(|| Refusal::new(format!("has no dimension {dim} in {}", self.ty(value))))
+    }
+
+    pub fn dims_of(&self, value: Value, dims: &[i64]) -> Result<AttrValue, Refusal> {
+        Ok(AttrValue::Ints(dims.iter().map(|&d| self.dim_of(value, d)).collect::<Result<_, _>>()?))
+    }
+
+    /// The type that the file states for output `slot`.
+    pub fn stated(&self, slot: usize) -> Result<TensorType, Refusal> {
+        let names: Vec<&str> = self.node.outputs.iter().flat_map(Argument::tensors).collect();
+        let name = names.get(slot).ok_or_else(|| Refusal::new(format!("has no output {slot}")))?;
+        self.scope.stated(name)
+    }
+
+    /// Whether some node of the graph, or its result, uses output `slot`.
+    pub fn is_used(&self, slot: usize) -> bool {
+        let names: Vec<&str> = self.node.outputs.iter().flat_map(Argument::tensors).collect();
+        names.get(slot).is_some_and(|name| self.scope.used.contains(name))
+    }
+
+    /// The node that stands for the operator in reports: `op` of the table. `None` if the table lacks it.
+    pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+        let Some(def) = ops::find(op) else { return Ok(None) };
+        let (name, origin) = (self.name, self.origin.clone());
+        let slots = self.add(def, name, attrs, operands, origin)?;
+        Ok(Some(slots))
+    }
+
+    /// A node that the operator's kernel does on the fly; `part` says for which argument.
+    pub fn implicit(
+        &mut self,
+        part: &str,
+        op: &str,
+        attrs: &[(&str, AttrValue)],
+        operands: &[Value],
+    ) -> Result<Value, Refusal> {
+        let def = ops::find(op).ok_or_else(|| Refusal::new(format!("needs the operator `{op}`")))?;
+        let name = self.names.fresh(&format!("{}.{part}", self.name));
+        let origin = Origin { implicit: true, ..self.origin.clone() };
+        Ok(self.add(def, &name, attrs, operands, origin)?[0])
+    }
+
+    fn add(
+        &mut self,
+        def: &'static OpDef,
+        name: &str,
+        attrs: &[(&str, AttrValue)],
+        operands: &[Value],
+        origin: Origin,
+    ) -> Result<Values, Refusal> {
+        let attrs = def.attrs(attrs).map_err(|e| Refusal::new(e.to_string()))?;
+        let id = self.graph.add_op(name, def, attrs, operands, origin)?;
+        Ok((0..self.graph.node(id).types.len() as u32).map(|slot| Value::new(id, slot)).collect())
+    }
+
+    /// `value` in element type `dtype`, cast on the fly if need be.
+    pub fn cast(&mut self, part: &str, value: Value, dtype: DType) -> Result<Value, Refusal> {
+        if self.dtype(value) == dtype {
+            return Ok(value);
+        }
+        self.implicit(part, "cast", &[("dtype", AttrValue::DType(dtype))], &[value])
+    }
+
+    /// A literal number as a tensor without dimensions.
+    pub fn literal(&mut self, part: &str, value: f64, dtype: DType) -> Result<Value, Refusal> {
+        let attrs = [
+            ("shape", AttrValue::Ints(smallvec![])),
+            ("value", AttrValue::float(value)),
+            ("dtype", AttrValue::DType(dtype)),
+        ];
+        self.implicit(part, "full", &attrs, &[])
+    }
+
+    /// The strides that the file records for argument `name`.
+    pub fn stated_strides(&self, name: &str) -> Option<Vec<usize>> {
+        match self.argument(name) {
+            Some(Argument::Tensor(tensor)) => self.scope.strides(tensor),
+            _ => None,
+        }
+    }
+
+    /// Shape attribute from the sizes that the file states for the first output.
+    pub fn stated_shape(&self) -> Result<(Shape, AttrValue), Refusal> {
+        let shape = self.stated(0)?.shape;
+        let attr = AttrValue::shape(&shape);
+        Ok((shape, attr))
+    }
+}
+
+/// A dimension, size or other integer as an attribute.
+pub(super) fn int(value: i64) -> AttrValue {
+    AttrValue::Int(value)
+}
+
+/// A list of integers as an attribute.
+pub(super) fn ints(values: &[i64]) -> AttrValue {
+    AttrValue::Ints(SmallVec::from_slice(values))
+}
