@@ -8,6 +8,8 @@ mod index;
 mod linear;
 mod norm;
 mod reduce;
+#[cfg(feature = "torch")]
+pub mod replay;
 pub mod shapes;
 mod view;
 

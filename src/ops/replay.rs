@@ -1,0 +1,362 @@
+//! The same operators on libtorch: the second opinion for the reference evaluator, and what energy is measured on.
+
+use smallvec::SmallVec;
+use tch::{Device, Kind, Reduction, Scalar, TchError, Tensor};
+
+use super::Call;
+use crate::ir::{DType, Shape, TensorType};
+
+/// Why an operator did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    #[error("libtorch: {0}")]
+    Torch(#[from] TchError),
+    #[error("`{0}` has no counterpart in libtorch")]
+    Unknown(&'static str),
+    #[error("`{0}` lacks an operand or has one of a type that libtorch does not know")]
+    Operand(&'static str),
+}
+
+type Result<T> = std::result::Result<T, ReplayError>;
+
+/// libtorch's name of an element type.
+pub fn kind(dtype: DType) -> Kind {
+    match dtype {
+        DType::F64 => Kind::Double,
+        DType::F32 => Kind::Float,
+        DType::F16 => Kind::Half,
+        DType::BF16 => Kind::BFloat16,
+        DType::F8E4M3 => Kind::Float8e4m3fn,
+        DType::F8E5M2 => Kind::Float8e5m2,
+        DType::I64 => Kind::Int64,
+        DType::I32 => Kind::Int,
+        DType::I16 => Kind::Int16,
+        DType::I8 => Kind::Int8,
+        DType::U8 => Kind::Uint8,
+        DType::Bool => Kind::Bool,
+    }
+}
+
+/// A tensor of type `ty` on `device` with the given elements in row-major order.
+pub fn upload(ty: &TensorType, elements: &[f64], device: Device) -> Result<Tensor> {
+    let sizes: Vec<i64> = ty.shape.iter().map(|&d| d as i64).collect();
+    // Through i64 for integers: libtorch may refuse a float that is out of range.
+    let flat = if ty.dtype.is_float() {
+        Tensor::f_from_slice(elements)?
+    } else {
+        let whole: Vec<i64> = elements.iter().map(|&v| v as i64).collect();
+        Tensor::f_from_slice(&whole)?
+    };
+    Ok(flat.f_reshape(&sizes[..])?.f_to_kind(kind(ty.dtype))?.f_to_device(device)?)
+}
+
+/// The elements of a tensor in row-major order.
+pub fn elements(tensor: &Tensor) -> Result<Vec<f64>> {
+    let flat = tensor.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double)?.f_contiguous()?;
+    let mut elements = vec![0.0; flat.numel()];
+    let count = elements.len();
+    flat.f_copy_data(&mut elements, count)?;
+    Ok(elements)
+}
+
+/// The type of a tensor; `None` for element types that this tool does not know.
+pub fn type_of(tensor: &Tensor) -> Option<TensorType> {
+    let dtype = DType::ALL.into_iter().find(|&d| tensor.f_kind().is_ok_and(|k| k == kind(d)))?;
+    let shape: Option<Shape> = tensor.size().into_iter().map(|d| usize::try_from(d).ok()).collect();
+    TensorType::new(dtype, shape?).ok()
+}
+
+/// Runs a well-typed call on libtorch, one result per output slot. `device` is where tensors without operands are made.
+pub fn replay(call: &Call, operands: &[Tensor], device: Device) -> Result<Vec<Tensor>> {
+    let replay = Replay { c: call, operands, device };
+    for family in [Replay::elementwise, Replay::linear, Replay::norm, Replay::view, Replay::reduce, Replay::index] {
+        if let Some(result) = family(&replay)? {
+            return Ok(vec![result]);
+        }
+    }
+    replay.several()?.ok_or(ReplayError::Unknown(call.op.name))
+}
+
+struct Replay<'a> {
+    c: &'a Call<'a>,
+    operands: &'a [Tensor],
+    device: Device,
+}
+
+/// `None` if the operator is of another family.
+type Found<T = Tensor> = Result<Option<T>>;
+
+impl Replay<'_> {
+    fn operand(&self, i: usize) -> Result<&Tensor> {
+        self.operands.get(i).ok_or(ReplayError::Operand(self.c.op.name))
+    }
+
+    /// An attribute as libtorch wants it for `x`: whole for integers, which a float would promote.
+    fn scalar(&self, name: &str, dtype: DType) -> Scalar {
+        let value = self.c.float(name);
+        if dtype.is_float() { Scalar::float(value) } else { Scalar::int(value as i64) }
+    }
+
+    fn dtype(&self, i: usize) -> Result<DType> {
+        self.c.operands.get(i).map(|t| t.dtype).ok_or(ReplayError::Operand(self.c.op.name))
+    }
+
+    fn elementwise(&self) -> Found {
+        let x = || self.operand(0);
+        let y = || self.operand(1);
+        Ok(Some(match self.c.op.name {
+            "neg" => x()?.f_neg()?,
+            "abs" => x()?.f_abs()?,
+            "exp" => x()?.f_exp()?,
+            "expm1" => x()?.f_expm1()?,
+            "log" => x()?.f_log()?,
+            "log1p" => x()?.f_log1p()?,
+            "sqrt" => x()?.f_sqrt()?,
+            "rsqrt" => x()?.f_rsqrt()?,
+            "reciprocal" => x()?.f_reciprocal()?,
+            "sin" => x()?.f_sin()?,
+            "cos" => x()?.f_cos()?,
+            "tanh" => x()?.f_tanh()?,
+            "erf" => x()?.f_erf()?,
+            "sigmoid" => x()?.f_sigmoid()?,
+            "relu" => x()?.f_relu()?,
+            "silu" => x()?.f_silu()?,
+            "floor" => x()?.f_floor()?,
+            "logical_not" => x()?.f_logical_not()?,
+            "gelu" => x()?.f_gelu(self.c.str("approximate"))?,
+            "pow" => x()?.f_pow_tensor_scalar(self.scalar("exponent", self.dtype(0)?))?,
+            "clamp" => self.clamp()?,
+            "cast" => x()?.f_to_dtype(self.wanted_kind()?, false, false)?,
+            "dropout" => x()?.f_dropout(self.c.float("p"), self.c.bool("train"))?,
+            "add" => x()?.f_add(y()?)?,
+            "sub" => x()?.f_sub(y()?)?,
+            "mul" => x()?.f_mul(y()?)?,
+            "div" => x()?.f_div(y()?)?,
+            "maximum" => x()?.f_maximum(y()?)?,
+            "minimum" => x()?.f_minimum(y()?)?,
+            "eq" => x()?.f_eq_tensor(y()?)?,
+            "ne" => x()?.f_ne_tensor(y()?)?,
+            "lt" => x()?.f_lt_tensor(y()?)?,
+            "le" => x()?.f_le_tensor(y()?)?,
+            "gt" => x()?.f_gt_tensor(y()?)?,
+            "ge" => x()?.f_ge_tensor(y()?)?,
+            "logical_and" => x()?.f_logical_and(y()?)?,
+            "logical_or" => x()?.f_logical_or(y()?)?,
+            "where" => y()?.f_where_self(x()?, self.operand(2)?)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn clamp(&self) -> Result<Tensor> {
+        let dtype = self.dtype(0)?;
+        let x = self.operand(0)?;
+        let (min, max) = (|| self.scalar("min", dtype), || self.scalar("max", dtype));
+        Ok(match (self.c.given("min"), self.c.given("max")) {
+            (true, true) => x.f_clamp(min(), max())?,
+            (true, false) => x.f_clamp_min(min())?,
+            _ => x.f_clamp_max(max())?,
+        })
+    }
+
+    fn wanted_kind(&self) -> Result<Kind> {
+        self.c.dtype("dtype").map(kind).ok_or(ReplayError::Operand(self.c.op.name))
+    }
+
+    fn linear(&self) -> Found {
+        let c = self.c;
+        Ok(Some(match c.op.name {
+            "matmul" => self.operand(0)?.f_matmul(self.operand(1)?)?,
+            "linear" => self.operand(0)?.f_linear(self.operand(1)?, self.operands.get(2))?,
+            "addmm" if c.float("beta") == 1.0 && c.float("alpha") == 1.0 => {
+                self.operand(0)?.f_addmm(self.operand(1)?, self.operand(2)?)?
+            }
+            // The bindings give addmm no factors; a batch of one has them.
+            "addmm" => {
+                let (x, w) = (self.operand(1)?.f_unsqueeze(0)?, self.operand(2)?.f_unsqueeze(0)?);
+                self.baddbmm(&x, &w)?.f_squeeze_dim(0)?
+            }
+            "baddbmm" => self.baddbmm(self.operand(1)?, self.operand(2)?)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn baddbmm(&self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let dtype = self.dtype(0)?;
+        Ok(self.operand(0)?.f_baddbmm(x, y, self.scalar("beta", dtype), self.scalar("alpha", dtype))?)
+    }
+
+    /// Normalisations and attention.
+    fn norm(&self) -> Found {
+        let (c, more) = (self.c, |i: usize| self.operands.get(i));
+        let x = self.operands.first();
+        let x = || x.ok_or(ReplayError::Operand(c.op.name));
+        let eps = c.float("eps");
+        let dtype = c.dtype("dtype").map(kind);
+        Ok(Some(match c.op.name {
+            "layer_norm" => x()?.f_layer_norm(c.ints("normalized_shape"), more(1), more(2), eps, true)?,
+            "rms_norm" => x()?.f_rms_norm(c.ints("normalized_shape"), more(1), eps)?,
+            "group_norm" => x()?.f_group_norm(c.int("groups"), more(1), more(2), eps, true)?,
+            "batch_norm" => x()?.f_batch_norm(more(3), more(4), more(1), more(2), false, 0.0, eps, true)?,
+            "softmax" => x()?.f_softmax(c.int("dim"), dtype)?,
+            "log_softmax" => x()?.f_log_softmax(c.int("dim"), dtype)?,
+            "sdpa" => Tensor::f_scaled_dot_product_attention(
+                x()?,
+                self.operand(1)?,
+                self.operand(2)?,
+                more(3),
+                0.0,
+                c.bool("causal"),
+                c.float("scale"),
+                c.bool("grouped"),
+            )?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn view(&self) -> Found {
+        let c = self.c;
+        let x = || self.operand(0);
+        Ok(Some(match c.op.name {
+            "reshape" => x()?.f_reshape(c.ints("shape"))?,
+            "permute" => x()?.f_permute(c.ints("dims"))?,
+            "expand" => x()?.f_expand(c.ints("shape"), false)?,
+            "slice" => x()?.f_slice(c.int("dim"), c.int("start"), c.int("end"), c.int("step"))?,
+            "unsqueeze" => x()?.f_unsqueeze(c.int("dim"))?,
+            "squeeze" => x()?.f_squeeze_dim(c.int("dim"))?,
+            "alias" => x()?.f_alias()?,
+            "contiguous" => x()?.f_contiguous()?,
+            "clone" => x()?.f_to_dtype(x()?.f_kind()?, false, true)?,
+            "concat" => Tensor::f_cat(self.operands, c.int("dim"))?,
+            "repeat_heads" => {
+                // As models write it: a copy of an expanded view.
+                let x = x()?;
+                let mut sizes = x.size();
+                let at = sizes.get_mut(1).ok_or(ReplayError::Operand(c.op.name))?;
+                let heads = *at * c.int("times");
+                let mut expanded = x.size();
+                expanded.insert(2, c.int("times"));
+                *at = heads;
+                x.f_unsqueeze(2)?.f_expand(&expanded[..], false)?.f_reshape(&sizes[..])?
+            }
+            "full" => Tensor::f_full(c.ints("shape"), self.created("value"), (self.wanted_kind()?, self.device))?,
+            "arange" => {
+                let (start, end, step) = (self.created("start"), self.created("end"), self.created("step"));
+                Tensor::f_arange_start_step(start, end, step, (self.wanted_kind()?, self.device))?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn created(&self, name: &str) -> Scalar {
+        self.scalar(name, self.c.dtype("dtype").unwrap_or(DType::F64))
+    }
+
+    fn reduce(&self) -> Found {
+        let c = self.c;
+        let x = || self.operand(0);
+        let (dims, keep) = (c.ints("dim"), c.bool("keepdim"));
+        Ok(Some(match c.op.name {
+            "sum" => x()?.f_sum_dim_intlist(dims, keep, None::<Kind>)?,
+            "mean" => x()?.f_mean_dim(dims, keep, None::<Kind>)?,
+            "amax" => x()?.f_amax(dims, keep)?,
+            "amin" => x()?.f_amin(dims, keep)?,
+            "prod" => {
+                // libtorch takes one dimension at a time: from the last on, so that the others keep their place.
+                let mut dims: SmallVec<[i64; 4]> = dims.into();
+                dims.sort_unstable_by(|a, b| b.cmp(a));
+                let first = dims.first().copied().unwrap_or(0);
+                let mut out = x()?.f_prod_dim_int(first, keep, None::<Kind>)?;
+                for &dim in dims.iter().skip(1) {
+                    out = out.f_prod_dim_int(dim, keep, None::<Kind>)?;
+                }
+                out
+            }
+            "argmax" => x()?.f_argmax(c.int("dim"), keep)?,
+            "argmin" => x()?.f_argmin(c.int("dim"), keep)?,
+            "any" => x()?.f_any_dims(dims, keep)?,
+            "all" => x()?.f_all_dims(dims, keep)?,
+            "logsumexp" => x()?.f_logsumexp(dims, keep)?,
+            "var" => x()?.f_var_correction(dims, c.float("correction"), keep)?,
+            "cumsum" => x()?.f_cumsum(c.int("dim"), None::<Kind>)?,
+            "cumprod" => x()?.f_cumprod(c.int("dim"), None::<Kind>)?,
+            "cross_entropy" => {
+                let reduction = match c.str("reduction") {
+                    "mean" => Reduction::Mean,
+                    "sum" => Reduction::Sum,
+                    _ => Reduction::None,
+                };
+                x()?.f_cross_entropy_loss(self.operand(1)?, None::<&Tensor>, reduction, -100, 0.0)?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Indexing, convolution and pooling.
+    fn index(&self) -> Found {
+        let c = self.c;
+        let x = || self.operand(0);
+        let y = || self.operand(1);
+        let window = || (c.ints("stride"), c.ints("padding"), c.ints("dilation"));
+        Ok(Some(match c.op.name {
+            "embedding" => Tensor::f_embedding(x()?, y()?, -1, false, false)?,
+            "gather" => x()?.f_gather(c.int("dim"), y()?, false)?,
+            "index_select" => x()?.f_index_select(c.int("dim"), y()?)?,
+            "index" => {
+                let mut indices: Vec<Option<&Tensor>> = vec![None; x()?.dim()];
+                for (&dim, index) in c.ints("dims").iter().zip(self.operands.iter().skip(1)) {
+                    let place = usize::try_from(dim).ok().and_then(|d| indices.get_mut(d));
+                    *place.ok_or(ReplayError::Operand(c.op.name))? = Some(index);
+                }
+                x()?.f_index(&indices)?
+            }
+            "one_hot" => x()?.f_one_hot(c.int("num_classes"))?,
+            "tril" => x()?.f_tril(c.int("diagonal"))?,
+            "triu" => x()?.f_triu(c.int("diagonal"))?,
+            "flip" => x()?.f_flip(c.ints("dims"))?,
+            "roll" => x()?.f_roll(c.ints("shifts"), c.ints("dims"))?,
+            "repeat_interleave" => x()?.f_repeat_interleave_self_int(c.int("repeats"), c.int("dim"), None::<i64>)?,
+            "pad" => {
+                // libtorch starts at the last dimension.
+                let pad: Vec<i64> = c.ints("pad").chunks_exact(2).rev().flatten().copied().collect();
+                x()?.f_pad(&pad[..], "constant", c.float("value"))?
+            }
+            "diff" => x()?.f_diff(c.int("n"), c.int("dim"), self.operands.get(1), None)?,
+            "masked_fill" => x()?.f_masked_fill_tensor(y()?, self.operand(2)?)?,
+            "conv1d" | "conv2d" => {
+                let (stride, padding, dilation) = window();
+                let bias = self.operands.get(2);
+                match c.op.name {
+                    "conv1d" => x()?.f_conv1d(y()?, bias, stride, padding, dilation, c.int("groups"))?,
+                    _ => x()?.f_conv2d(y()?, bias, stride, padding, dilation, c.int("groups"))?,
+                }
+            }
+            "max_pool2d" => {
+                let (stride, padding, dilation) = window();
+                x()?.f_max_pool2d(c.ints("kernel_size"), stride, padding, dilation, c.bool("ceil_mode"))?
+            }
+            "avg_pool2d" => {
+                let (stride, padding, _) = window();
+                x()?.f_avg_pool2d(c.ints("kernel_size"), stride, padding, false, true, None::<i64>)?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Operators with several results.
+    fn several(&self) -> Found<Vec<Tensor>> {
+        let c = self.c;
+        let x = || self.operand(0);
+        Ok(Some(match c.op.name {
+            "split" => x()?.f_split_with_sizes(c.ints("sizes"), c.int("dim"))?,
+            "topk" => {
+                let (values, places) = x()?.f_topk(c.int("k"), c.int("dim"), c.bool("largest"), true)?;
+                vec![values, places]
+            }
+            "sort" => {
+                let (values, places) = x()?.f_sort_stable(true, c.int("dim"), c.bool("descending"))?;
+                vec![values, places]
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
