@@ -20,12 +20,14 @@ pub enum Item {
     Test(TestItem),
 }
 
-/// `rule NAME [TIER]: LEFT => RIGHT …`
+/// `rule NAME [TIER] for F in OPS: LEFT => RIGHT …`
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleItem {
     pub doc: String,
     pub name: Name,
     pub tier: Tier,
+    /// A name that stands for each of these operators in turn.
+    pub template: Option<(Name, Vec<Name>)>,
     pub lhs: Expr,
     pub both_ways: bool,
     pub rhs: Expr,
@@ -108,4 +110,33 @@ pub struct Call {
 pub struct Element {
     pub expr: Expr,
     pub each: bool,
+}
+
+impl Expr {
+    /// The same expression with calls of `from` calling `to`.
+    pub fn renamed(&self, from: &str, to: &Name) -> Expr {
+        let one = |e: &Expr| Box::new(e.renamed(from, to));
+        let all =
+            |es: &[Element]| es.iter().map(|e| Element { expr: e.expr.renamed(from, to), each: e.each }).collect();
+        let kind = match &self.kind {
+            ExprKind::Call(call) => ExprKind::Call(Call {
+                name: if call.name.text == from {
+                    Name { text: to.text.clone(), span: call.name.span }
+                } else {
+                    call.name.clone()
+                },
+                operands: all(&call.operands),
+                attrs: call.attrs.iter().map(|(n, e)| (n.clone(), e.renamed(from, to))).collect(),
+                slot: call.slot,
+            }),
+            ExprKind::List(items) => ExprKind::List(all(items)),
+            ExprKind::Index(a, b) => ExprKind::Index(one(a), one(b)),
+            ExprKind::Slice(a, x, y) => ExprKind::Slice(one(a), x.as_ref().map(|e| one(e)), y.as_ref().map(|e| one(e))),
+            ExprKind::Neg(a) => ExprKind::Neg(one(a)),
+            ExprKind::Not(a) => ExprKind::Not(one(a)),
+            ExprKind::Binary(infix, a, b) => ExprKind::Binary(*infix, one(a), one(b)),
+            kind => kind.clone(),
+        };
+        Expr { span: self.span, kind }
+    }
 }

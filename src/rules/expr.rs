@@ -4,7 +4,8 @@
 //! `Invalid` (no such dimension, an inexact division). Facts about a term are only ever added, so a
 //! condition that holds once holds for ever.
 
-use super::functions::{Function, TensorFunction};
+use super::functions::{Function, KEEPS_A_FINITE_KEY, TensorFunction};
+use super::masks;
 use super::rule::{AttrVar, Bindings, ListVar, TensorVar};
 use super::terms::Terms;
 use crate::ir::{AttrValue, Ints};
@@ -87,6 +88,9 @@ impl Expr {
             }
             Expr::Tensor(function, tensor, rest) => {
                 let id = scope.tensor(*tensor).ok_or(Undecided::Invalid)?;
+                if *function == KEEPS_A_FINITE_KEY {
+                    return masks::keeps_a_finite_key(scope.terms, id).map(AttrValue::Bool);
+                }
                 let rest = rest.iter().map(|e| e.eval(scope)).collect::<Result<Vec<_>, _>>()?;
                 function.eval(scope.terms.ty(id), scope.terms.constant(id), &rest)
             }

@@ -148,6 +148,12 @@ pub const FUNCTIONS: &[Function] = &[
         run: |a| bool(a[0].as_ints()?.iter().enumerate().all(|(i, &d)| d == i as i64)),
     },
     Function {
+        name: "iota",
+        arity: 1,
+        doc: "The list 0, 1, … of `n` numbers: all dims of a tensor of rank `n`.",
+        run: |a| ints(0..a[0].as_int().filter(|&n| (0..=crate::ir::MAX_RANK as i64).contains(&n))?),
+    },
+    Function {
         name: "keeps_order",
         arity: 2,
         doc: "Whether the permutation `p` only moves dims of size 1 of `shape`.",
@@ -348,6 +354,15 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
     },
 ];
 
+/// The function that looks at how a mask is made and not only at its type and value; see
+/// [`masks::keeps_a_finite_key`].
+pub const KEEPS_A_FINITE_KEY: TensorFunction = TensorFunction {
+    name: "keeps_a_finite_key",
+    arity: 0,
+    doc: "Whether the additive mask is above -inf somewhere in every row of the last dim.",
+    run: |_, _, _| Err(Undecided::Unknown),
+};
+
 /// The function of that name.
 pub fn function(name: &str) -> Option<Function> {
     FUNCTIONS.iter().find(|f| f.name == name).copied()
@@ -355,10 +370,10 @@ pub fn function(name: &str) -> Option<Function> {
 
 /// The tensor function of that name.
 pub fn tensor_function(name: &str) -> Option<TensorFunction> {
-    TENSOR_FUNCTIONS.iter().find(|f| f.name == name).copied()
+    TENSOR_FUNCTIONS.iter().chain(&[KEEPS_A_FINITE_KEY]).find(|f| f.name == name).copied()
 }
 
 /// The names of all functions.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|f| f.name).chain(TENSOR_FUNCTIONS.iter().map(|f| f.name))
+    FUNCTIONS.iter().map(|f| f.name).chain(TENSOR_FUNCTIONS.iter().map(|f| f.name)).chain([KEEPS_A_FINITE_KEY.name])
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHasher;
 
-use super::ast::{Given, Item, OpItem, RuleItem, TestItem};
+use super::ast::{Expr, Given, Item, OpItem, RuleItem, TestItem};
 use super::definition::Definition;
 use super::error::{Problem, Reporter, RuleError, RuleFile};
 use super::parser;
@@ -107,19 +107,34 @@ fn add_rule(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &Rule
         return Err(report.problem("rules::defined_twice", item.name.span, message, "defined again here"));
     }
     want_doc(report, &item.doc, &item.name)?;
+    let Some((from, ops)) = &item.template else { return add_sides(set, report, customs, item, &item.lhs, &item.rhs) };
+    for op in ops {
+        add_sides(set, report, customs, item, &item.lhs.renamed(&from.text, op), &item.rhs.renamed(&from.text, op))?;
+    }
+    Ok(())
+}
+
+fn add_sides(
+    set: &mut RuleSet,
+    report: &Reporter,
+    customs: &Customs,
+    item: &RuleItem,
+    lhs: &Expr,
+    rhs: &Expr,
+) -> Result<(), Problem> {
     let source = Source {
         name: &item.name,
         doc: &item.doc,
         tier: item.tier,
-        lhs: &item.lhs,
-        rhs: &item.rhs,
+        lhs,
+        rhs,
         clauses: &item.clauses,
         reversed: false,
         attrs: &[],
     };
     add(set, report, customs, &source)?;
     if item.both_ways {
-        add(set, report, customs, &Source { lhs: &item.rhs, rhs: &item.lhs, reversed: true, ..source })?;
+        add(set, report, customs, &Source { lhs: rhs, rhs: lhs, reversed: true, ..source })?;
     }
     Ok(())
 }

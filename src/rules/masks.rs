@@ -1,6 +1,9 @@
 //! Questions about constant attention masks.
 
+use std::ops::ControlFlow;
+
 use super::expr::Undecided;
+use super::terms::Terms;
 use crate::eval::{Affine, Constant};
 use crate::ir::{DType, TensorType, unflatten};
 
@@ -45,6 +48,39 @@ pub fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, Undecid
         Constant::Polyhedron(all) => rows_keep_a_key(all, ty, columns),
         _ => Err(Undecided::Unknown),
     }
+}
+
+/// Whether an additive mask is above -inf somewhere in every row of its last dim: read from its value, or from the
+/// choice between two numbers that it is.
+pub fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<bool, Undecided> {
+    let ty = terms.ty(mask);
+    let Some(&columns) = ty.shape.last().filter(|&&columns| columns > 0) else { return Err(Undecided::Invalid) };
+    match terms.constant(mask) {
+        Some(Constant::Uniform(v)) => return Ok(v.0 > f64::NEG_INFINITY),
+        Some(Constant::Affine(_)) => return Ok(true),
+        Some(Constant::Dense(data)) if data.len() <= MAX_ELEMENTS => {
+            return Ok(data.chunks(columns).all(|row| row.iter().any(|v| v.0 > f64::NEG_INFINITY)));
+        }
+        _ => {}
+    }
+    let mut found = Err(Undecided::Unknown);
+    let number = |id: T::Id| terms.constant(id).and_then(Constant::uniform);
+    // The visitor's verdict says only that it stopped early.
+    let _ = terms.visit(mask, &mut |op, _, _, operands| {
+        let (true, &[condition, yes, no]) = (op.name() == "where", operands) else { return ControlFlow::Continue(()) };
+        let (Some(yes), Some(no)) = (number(yes), number(no)) else { return ControlFlow::Continue(()) };
+        if yes.is_finite() && no.is_finite() {
+            found = Ok(true);
+        } else if yes.is_finite()
+            && no == f64::NEG_INFINITY
+            && terms.ty(condition).shape == ty.shape
+            && let Some(constant) = terms.constant(condition)
+        {
+            found = keeps_a_key(constant, terms.ty(condition));
+        }
+        if found.is_ok() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    found
 }
 
 /// Each formula bounds the last index from one side; a row keeps a key where the bounds leave room.

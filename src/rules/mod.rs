@@ -36,7 +36,17 @@ use error::Reporter;
 use load::Place;
 
 /// The rule files that are part of the program.
-const LIBRARY: &[(&str, &str)] = &[("normalise.rules", include_str!("../../rules/normalise.rules"))];
+const LIBRARY: &[(&str, &str)] = &[
+    ("normalise.rules", include_str!("../../rules/normalise.rules")),
+    ("elementwise.rules", include_str!("../../rules/elementwise.rules")),
+    ("activation.rules", include_str!("../../rules/activation.rules")),
+    ("linear.rules", include_str!("../../rules/linear.rules")),
+    ("norm.rules", include_str!("../../rules/norm.rules")),
+    ("reduce.rules", include_str!("../../rules/reduce.rules")),
+    ("attention.rules", include_str!("../../rules/attention.rules")),
+    ("view.rules", include_str!("../../rules/view.rules")),
+    ("serving.rules", include_str!("../../rules/serving.rules")),
+];
 
 /// Rules, the operators that they define, and tests of them.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +115,7 @@ impl RuleSet {
         let mut all: Vec<RuleInfo> = Vec::new();
         for rule in &self.rules {
             match all.iter_mut().find(|i| i.name == rule.name) {
-                Some(info) => info.both_ways = true,
+                Some(info) => info.both_ways |= rule.reversed,
                 None => all.push(RuleInfo {
                     name: rule.name.clone(),
                     tier: rule.tier,

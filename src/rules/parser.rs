@@ -154,12 +154,20 @@ impl Reader<'_> {
     fn rule(&self, pair: Pair<'_, R>) -> Parsed<RuleItem> {
         let whole = span(&pair);
         let (mut doc, mut rule_name, mut tier, mut both_ways) = (Vec::new(), None, None, false);
-        let (mut sides, mut clauses) = (Vec::new(), Clauses::default());
+        let (mut sides, mut clauses, mut template) = (Vec::new(), Clauses::default(), None);
         for part in pair.into_inner() {
             match part.as_rule() {
                 R::doc => doc.push(doc_line(&part)),
                 R::name => rule_name = Some(name(&part)),
                 R::tier => tier = Some(self.tier(part)?),
+                R::template => {
+                    let mut parts = part.into_inner().filter(|p| matches!(p.as_rule(), R::name | R::names));
+                    template = parts
+                        .next()
+                        .map(|p| name(&p))
+                        .zip(parts.next())
+                        .map(|(from, ops)| (from, ops.into_inner().map(|p| name(&p)).collect()));
+                }
                 R::arrow => both_ways = part.as_str() == "<=>",
                 R::side => sides.push(self.side(part)?),
                 R::clause => self.clause(part, &mut clauses)?,
@@ -169,7 +177,7 @@ impl Reader<'_> {
         let (Some(rule_name), Some(tier), Some(rhs), Some(lhs)) = (rule_name, tier, sides.pop(), sides.pop()) else {
             return Err(self.broken(whole));
         };
-        Ok(RuleItem { doc: doc.join(" "), name: rule_name, tier, lhs, both_ways, rhs, clauses })
+        Ok(RuleItem { doc: doc.join(" "), name: rule_name, tier, template, lhs, both_ways, rhs, clauses })
     }
 
     /// The grammar makes this impossible; still no reason to panic.

@@ -48,6 +48,7 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
     }
     let lhs = r.pattern(source.lhs)?;
     let mut lets: Vec<(usize, Expr)> = Vec::new();
+    r.take_lists_apart(&mut lets);
     for (name, value) in &source.clauses.lets {
         if r.names.lists.contains(&name.text) || lets.iter().any(|(v, _)| r.vars.attrs[*v].as_ref() == name.text) {
             let message = format!("`{}` is bound twice", name.text);
@@ -231,6 +232,31 @@ impl<'a> Resolver<'a> {
             return Ok(Pattern::Scalar(AttrPattern::Var(var)));
         }
         Ok(Pattern::Scalar(AttrPattern::Value(AttrValue::float(number))))
+    }
+
+    /// `[d]` on the left side binds `d`, unless something else does.
+    fn take_lists_apart(&mut self, lets: &mut Vec<(usize, Expr)>) {
+        let mut parts = Vec::new();
+        for (var, hidden) in &self.hidden {
+            if let Hidden::Equal(ast::Expr { kind: ExprKind::List(items), .. }) = hidden {
+                for (i, item) in items.iter().enumerate() {
+                    if let ExprKind::Name(name) = &item.expr.kind
+                        && self.names.attrs.contains(name)
+                        && !self.names.lets.contains(name)
+                    {
+                        parts.push((name.clone(), *var, i));
+                    }
+                }
+            }
+        }
+        for (name, list, i) in parts {
+            let var = self.attr_var(&name);
+            if !self.bound.attrs.contains(&var) {
+                self.bound.attrs.push(var);
+                let index = Box::new(Expr::Value(AttrValue::Int(i as i64)));
+                lets.push((var, Expr::Index(Box::new(Expr::Attr(list)), index)));
+            }
+        }
     }
 
     fn hide(&mut self, hidden: Hidden) -> usize {
