@@ -1,47 +1,59 @@
-//! The pairs under `corpus/pairs` are what they claim to be: all parse, and every wrong variant has the types of the right one.
+//! The pairs under `corpus/pairs`: `NAME.a.mir` and `NAME.b.mir` are proven equal, and no `NAME.b-wrong-*.mir` is.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use magneton_ir::ir::{Graph, text};
+use magneton_ir::progress::Silent;
+use magneton_ir::prove::{Verdict, prove};
+use magneton_ir::rules::RuleSet;
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus/pairs")
+fn load(path: &Path) -> Graph {
+    let source = fs::read_to_string(path).unwrap();
+    text::parse(&path.display().to_string(), &source).unwrap_or_else(|e| panic!("{e:?}"))
 }
 
-fn read(file: &str) -> Graph {
-    let source = std::fs::read_to_string(folder().join(file)).unwrap();
-    text::parse(file, &source).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
+fn files(ending: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/pairs");
+    let mut all: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    all.retain(|p| p.to_string_lossy().contains(ending));
+    all.sort();
+    all
 }
 
-/// Name, and the names of the wrong variants' files.
-fn pairs() -> Vec<(String, Vec<String>)> {
-    let mut files: Vec<String> =
-        folder().read_dir().unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
-    files.sort();
-    let names = files.iter().filter_map(|f| f.strip_suffix(".a.mir"));
-    let wrong = |name: &str| files.iter().filter(|f| f.starts_with(&format!("{name}.b-wrong-"))).cloned().collect();
-    names.map(|n| (n.to_owned(), wrong(n))).collect()
-}
-
-/// What both sides of a pair have to share: the inputs, and the types of the outputs.
-fn interface(graph: &Graph) -> (Vec<String>, Vec<String>) {
-    let input = |&id| format!("{} {:?} {}", graph.node(id).name, graph.node(id).kind, graph.ty(id.into()));
-    let outputs = graph.outputs().iter().map(|o| graph.ty(o.value).to_string());
-    (graph.inputs().iter().map(input).collect(), outputs.collect())
+fn side_a(b: &Path) -> PathBuf {
+    let name = b.file_name().unwrap().to_string_lossy().into_owned();
+    let stem = name.split(".b").next().unwrap().to_owned();
+    b.with_file_name(format!("{stem}.a.mir"))
 }
 
 #[test]
-fn sides_share_their_interface() {
-    let pairs = pairs();
-    assert!(pairs.len() >= 9);
-    for (name, wrong) in pairs {
-        let a = read(&format!("{name}.a.mir"));
-        for other in std::iter::once(format!("{name}.b.mir")).chain(wrong.iter().cloned()) {
-            let b = read(&other);
-            assert_eq!(interface(&a), interface(&b), "{other}");
-        }
-        for kind in ["constant", "axis", "sign", "operand"] {
-            assert!(wrong.contains(&format!("{name}.b-wrong-{kind}.mir")), "{name} has no variant with a wrong {kind}");
+fn right_pairs_are_proven() {
+    let rules = RuleSet::library().unwrap();
+    let mut missed = Vec::new();
+    let pairs = files(".b.mir");
+    assert!(!pairs.is_empty());
+    for b in pairs {
+        let proof = prove(&load(&side_a(&b)), &load(&b), &rules, &Silent).unwrap();
+        if !matches!(proof.verdict, Verdict::Equivalent { .. }) {
+            missed.push(format!("{}: {:?} {:?}", b.display(), proof.verdict, proof.unproven));
         }
     }
+    assert!(missed.is_empty(), "not proven:\n{}", missed.join("\n"));
+}
+
+#[test]
+fn wrong_pairs_are_refuted() {
+    let rules = RuleSet::library().unwrap();
+    let mut missed = Vec::new();
+    let pairs = files(".b-wrong-");
+    assert!(!pairs.is_empty());
+    for b in pairs {
+        let proof = prove(&load(&side_a(&b)), &load(&b), &rules, &Silent).unwrap();
+        match proof.verdict {
+            Verdict::Different(w) => assert!(w.a != w.b),
+            other => missed.push(format!("{}: {other:?}", b.display())),
+        }
+    }
+    assert!(missed.is_empty(), "no witness for:\n{}", missed.join("\n"));
 }

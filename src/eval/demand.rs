@@ -84,6 +84,11 @@ impl<'p, P: Program> Demand<'p, P> {
         }
     }
 
+    /// Elements that may still be computed.
+    pub fn left(&self) -> usize {
+        (self.left / COMPUTED) as usize
+    }
+
     /// Element `index` of value `id`.
     pub fn element(&mut self, id: P::Id, index: &[usize]) -> Result<f64, EvalError> {
         let ty = self.program.ty(id);

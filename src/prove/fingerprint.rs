@@ -11,8 +11,8 @@ use crate::ops::Op;
 /// Sampled elements per term.
 const SAMPLES: usize = 3;
 
-/// Elements that may be computed for one term.
-const BUDGET: usize = 3_000_000;
+/// Elements that may be computed for one pair.
+const PER_PAIR: usize = 300_000;
 
 /// Relative difference up to which values in f64 count as the same real number.
 pub const TOLERANCE: f64 = 1e-6;
@@ -46,14 +46,26 @@ impl Program for Cone<'_> {
     }
 }
 
-/// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated.
-pub fn agree(arena: &Arena, a: TermId, b: TermId, seed: u64) -> Option<bool> {
+/// Elements that may be computed for all pairs of one comparison. Counted, not timed, so that every run
+/// comes to the same verdict.
+pub const TOTAL: usize = 12_000_000;
+
+/// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated. Takes what it
+/// computes from `budget`.
+pub fn agree(arena: &Arena, a: TermId, b: TermId, seed: u64, budget: &mut usize) -> Option<bool> {
     let ty = arena.ty(a);
     if ty != arena.ty(b) {
         return Some(false);
     }
     let program = Cone { arena, seed };
-    let mut demand = Demand::new(&program, Options { rounding: false, budget: BUDGET });
+    let allowance = PER_PAIR.min(*budget);
+    let mut demand = Demand::new(&program, Options { rounding: false, budget: allowance });
+    let agreed = compare(&mut demand, a, b, ty, seed);
+    *budget -= allowance - demand.left().min(allowance);
+    agreed
+}
+
+fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, seed: u64) -> Option<bool> {
     let mut any = false;
     for flat in sample(ty, seed) {
         let index = unflatten(&ty.shape, flat);

@@ -75,6 +75,8 @@ pub struct Sweep<'r> {
     /// Values of A inside a proven window: no longer candidates.
     passed: FxHashSet<TermId>,
     memo: FxHashMap<ConeKey, Answer>,
+    /// What is left of the budget for fingerprints.
+    pub evaluations: usize,
     /// All steps of all proofs so far.
     pub lemmas: Vec<Lemma>,
     /// Proofs of pairs that needed a window, by B's term.
@@ -107,6 +109,7 @@ impl<'r> Sweep<'r> {
             of_type: FxHashMap::default(),
             passed: FxHashSet::default(),
             memo: FxHashMap::default(),
+            evaluations: fingerprint::TOTAL,
             lemmas: Vec::new(),
             proofs: FxHashMap::default(),
             ill_typed: Vec::new(),
@@ -219,7 +222,7 @@ impl<'r> Sweep<'r> {
             return known.clone();
         }
         let (local, roots) = cone.localise(&self.arena, self, &[a, b]);
-        let answer = match fingerprint::agree(&local, roots[0], roots[1], 0) {
+        let answer = match fingerprint::agree(&local, roots[0], roots[1], 0, &mut self.evaluations) {
             Some(false) => Answer::Differs,
             Some(true) | None => self.search(local, roots[0], roots[1]),
         };

@@ -196,6 +196,9 @@ fn check_cuts(replay: &Replay, partition: &Partition, a: &Values, b: &Values) ->
     Ok(())
 }
 
+/// Pairs that are looked at for the smallest unproven one.
+const MAX_PAIRS: usize = 40;
+
 /// Operators that no rule and no evaluation can look into.
 fn note_opaque(a: &Graph, b: &Graph, assumptions: &mut Vec<String>) {
     for (side, graph) in [("A", a), ("B", b)] {
@@ -230,14 +233,15 @@ fn smallest_unproven(
     };
     // The closest pair of one type from there on: what the two sides should have met in.
     let pairs = partition.unmatched_a.iter().flat_map(|&m| partition.unmatched_b.iter().map(move |&n| (m, n)));
+    let mut budget = super::fingerprint::TOTAL / 4;
     let best = pairs
         .filter(|&(m, n)| a.node(m).types[0] == b.node(n).types[0])
-        .take(2_000)
+        .take(MAX_PAIRS)
         .filter_map(|(m, n)| {
             let roots = [values_a[m.index()][0], values_b[n.index()][0]];
             let cone = super::cone::cone(&sweep.arena, sweep, &roots, 0, 96)?;
             let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
-            let agrees = super::fingerprint::agree(&local, copies[0], copies[1], 0);
+            let agrees = super::fingerprint::agree(&local, copies[0], copies[1], 0, &mut budget);
             Some((agrees != Some(true), cone.size, m, n, agrees))
         })
         .min_by_key(|&(differs, size, m, n, _)| (differs, size, m, n));
