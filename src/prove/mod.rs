@@ -27,3 +27,6 @@ pub use show::show;
 pub use sweep::{PairProof, Side, Values, raw_terms};
 pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove};
 pub use window::{Limits, Stop, Window};
+
+#[cfg(test)]
+mod tests;
