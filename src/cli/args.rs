@@ -91,9 +91,7 @@ pub enum FailOn {
 #[derive(Debug, Subcommand)]
 pub enum Rules {
     /// List the rules of the library and of the given files.
-    List {
-        files: Vec<PathBuf>,
-    },
+    List { files: Vec<PathBuf> },
 }
 
 fn tier(text: &str) -> Result<Tier, String> {

@@ -58,7 +58,9 @@ impl Human<'_> {
         if let Some(witness) = &self.c.witness {
             self.witness(witness, out)?;
         }
-        for unproven in self.c.unproven.iter().take(MOST_NOTES) {
+        // A witness says more than a pair that was not proven.
+        let open = if self.c.witness.is_some() { 0 } else { MOST_NOTES };
+        for unproven in self.c.unproven.iter().take(open) {
             self.unproven(unproven, out)?;
         }
         self.sides(out)?;
@@ -176,7 +178,7 @@ impl Human<'_> {
 
     /// Characters for the operators of A and of B: what one side does not need, the other one gets.
     fn operator_columns(&self) -> (usize, usize) {
-        let room = self.options.width.saturating_sub(58).max(20);
+        let room = self.options.width.saturating_sub(70).max(20);
         let needed = |kinds: fn(&Line) -> String| self.shown().iter().map(|l| kinds(l).chars().count()).max();
         let a = needed(|l| wording::operators(&l.region.a_kinds, usize::MAX)).unwrap_or(0);
         let b = needed(|l| wording::operators(&l.region.b_kinds, usize::MAX)).unwrap_or(0);

@@ -1,10 +1,12 @@
 //! What the user sees: the comparison as text for a terminal, as JSON, as Markdown.
 
+mod explanation;
 mod human;
 mod markdown;
 mod model;
 mod wording;
 
+pub use explanation::{Explanation, Operator, Step, explanation};
 pub use human::{HumanOptions, human};
 pub use markdown::markdown;
 pub use model::{

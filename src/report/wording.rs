@@ -1,5 +1,6 @@
 //! Numbers and lists as a person reads them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::{Comparison, Figure, Region, Verdict};
@@ -55,6 +56,18 @@ pub fn time(us: Option<f64>) -> String {
         Some(us) if us >= 1e3 => format!("{} ms", digits(us / 1e3)),
         Some(us) => format!("{} µs", digits(us)),
     }
+}
+
+/// A count with a decimal prefix: `1.61 GB`.
+pub fn amount(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value {
+        v if v >= 1e12 => (1e12, "T"),
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e3 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    format!("{} {prefix}{unit}", digits(value / scale))
 }
 
 pub fn percent(fraction: f64) -> String {
@@ -159,6 +172,8 @@ pub struct Line<'c> {
     pub saving: Option<(f64, SideName)>,
     /// Distance of the sides' energies over all repeats, in mJ.
     gap: f64,
+    /// The same of their bytes read and written: ranks what has no known energy.
+    traffic_gap: f64,
 }
 
 impl Line<'_> {
@@ -184,10 +199,10 @@ impl Line<'_> {
 pub fn lines(c: &Comparison) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = c.regions.iter().filter(|r| r.same_as.is_none()).map(line).collect();
     lines.retain(|l| l.saving.is_some() || l.gap > 0.0 || l.region.a_kinds != l.region.b_kinds);
-    let weight = |l: &Line| (l.saving.map_or(0.0, |(mj, _)| mj), l.gap);
+    let weight = |l: &Line| [l.saving.map_or(0.0, |(mj, _)| mj), l.gap, l.traffic_gap];
     lines.sort_by(|x, y| {
-        let (x, y) = (weight(x), weight(y));
-        y.0.total_cmp(&x.0).then(y.1.total_cmp(&x.1))
+        let pairs = weight(y).into_iter().zip(weight(x));
+        pairs.fold(Ordering::Equal, |order, (y, x)| order.then(y.total_cmp(&x)))
     });
     lines
 }
@@ -202,11 +217,15 @@ fn line(region: &Region) -> Line<'_> {
     let from_b = saved(best.saves_vs_b, b.energy_mj, SideName::B);
     let saving = from_a.into_iter().chain(from_b).max_by(|x, y| x.0.total_cmp(&y.0));
     let gap = a.energy_mj.zip(b.energy_mj).map_or(0.0, |(a, b)| (a - b).abs() * times);
-    Line { region, saving, gap }
+    let traffic_gap = (a.bytes - b.bytes).abs() * times;
+    Line { region, saving, gap, traffic_gap }
 }
 
 /// The cheapest form in a few words.
 pub fn cheapest(region: &Region, width: usize) -> String {
+    if region.best.energy_mj.is_none() {
+        return "–".to_owned();
+    }
     match region.best.form {
         super::Form::A => "A".to_owned(),
         super::Form::B => "B".to_owned(),
