@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use magneton_ir::frontend;
+use magneton_ir::frontend::{self, LoadError};
 use magneton_ir::ir::{Graph, NodeKind, Role};
+use miette::{GraphicalReportHandler, GraphicalTheme};
 
 fn export(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/exports").join(name)
@@ -40,4 +41,56 @@ fn inputs_carry_the_names_of_the_model() {
     let qwen = load("qwen2-4l-eager.pt2");
     let buffer = qwen.nodes().find(|(_, n)| &*n.name == "model.rotary_emb.inv_freq").map(|(_, n)| n.kind.clone());
     assert_eq!(buffer, Some(NodeKind::Input { role: Role::Buffer }));
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// The opaque operators of the export, or the diagnostic.
+fn outcome(name: &str) -> String {
+    match frontend::load(data(name)) {
+        Ok(graph) => {
+            let mut custom: Vec<&str> = frontend::custom_operators(&graph)
+                .filter_map(|(_, n)| match &n.kind {
+                    NodeKind::Op { op, .. } => Some(op.name()),
+                    _ => None,
+                })
+                .collect();
+            custom.sort_unstable();
+            custom.dedup();
+            format!("{} operators, opaque: {}", graph.operators().count(), custom.join(" "))
+        }
+        Err(error) => render(&error),
+    }
+}
+
+#[test]
+fn the_op_table_covers_common_operators() {
+    insta::assert_snapshot!(outcome("operators.pt2"));
+    insta::assert_snapshot!(outcome("operators-decomposed.pt2"));
+}
+
+#[test]
+fn special_programs() {
+    let names = [
+        "in-place-on-view",
+        "in-place-seen-through-view",
+        "in-place-on-input",
+        "in-place-on-buffer",
+        "random",
+        "no-grad",
+        "autocast",
+        "complex-numbers",
+        "dynamic",
+    ];
+    let all: Vec<String> = names.iter().map(|n| format!("{n}:\n{}", outcome(&format!("{n}.pt2")))).collect();
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+fn render(error: &LoadError) -> String {
+    let mut text = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_width(100);
+    handler.render_report(&mut text, error).unwrap();
+    text.replace(env!("CARGO_MANIFEST_DIR"), "")
 }

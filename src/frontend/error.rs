@@ -11,7 +11,7 @@ use crate::ir::text::MirErrors;
 /// Why a file could not be loaded. Every variant names the file, and the place in it as closely as it is known.
 #[derive(Debug, Error, Diagnostic)]
 pub enum LoadError {
-    #[error("{}: cannot be read: {source}", file.display())]
+    #[error("{}: cannot be read", file.display())]
     #[diagnostic(code(load::io))]
     Io {
         file: PathBuf,

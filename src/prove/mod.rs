@@ -23,10 +23,7 @@ pub use cone::{Boundary, Cone, ConeKey, cone};
 pub use language::Node;
 pub use lemma::{Lemma, Reason};
 pub use regions::{Partition, Region, RegionKind};
-pub use show::{show, show_above};
+pub use show::show;
 pub use sweep::{PairProof, Side, Values, raw_terms};
 pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove};
 pub use window::{Limits, Stop, Window};
-
-#[cfg(test)]
-mod tests;

@@ -41,7 +41,7 @@ pub(super) fn tensor_type(meta: &TensorMeta) -> Result<TensorType, Refusal> {
     }
     let dtype = dtype(meta.dtype)?;
     let shape = meta.sizes.iter().map(size).collect::<Result<Shape, _>>()?;
-    TensorType::new(dtype, shape).map_err(|e| Refusal::new(e.to_string()))
+    TensorType::new(dtype, shape).map_err(|e| Refusal::new(format!("is too large: {e}")))
 }
 
 fn size(size: &Size) -> Result<usize, Refusal> {

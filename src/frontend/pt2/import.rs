@@ -33,13 +33,15 @@ pub(super) struct Scope<'a> {
     by_name: FxHashMap<&'a str, usize>,
     /// Names that some node or output of the graph uses.
     pub used: FxHashSet<&'a str>,
+    /// Whether the graph runs under autocast.
+    pub autocast: bool,
 }
 
 impl<'a> Scope<'a> {
     pub fn new(graph: &'a schema::Graph) -> Self {
         let arguments = graph.nodes.iter().flat_map(|n| n.inputs.iter().map(|i| &i.arg));
         let used = arguments.chain(&graph.outputs).flat_map(Argument::tensors).collect();
-        Scope { graph, cells: Vec::new(), by_name: FxHashMap::default(), used }
+        Scope { graph, cells: Vec::new(), by_name: FxHashMap::default(), used, autocast: false }
     }
 
     /// The cell that `name` stands for.
@@ -114,7 +116,8 @@ pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constan
     let module = &program.graph_module;
     let mut scope = Scope::new(&module.graph);
     for node in &module.graph.nodes {
-        if !importer.names.take(node_name(node)) {
+        // The name of a dissolved graph is free for the node that computes its result.
+        if !inline::is_transparent(&node.target) && !importer.names.take(node_name(node)) {
             let reason = "has the same name as another node".to_owned();
             return Err(importer.refused(node_name(node), &node.target, Refusal { reason, help: None }));
         }
@@ -209,12 +212,12 @@ impl<'a> Importer<'a> {
         if convert::is_check(&node.target) {
             return Ok(());
         }
-        let values = self.convert(scope, node, name).map_err(|refusal| refused(self, refusal))?;
         let names: Vec<&'a str> = node.outputs.iter().flat_map(Argument::tensors).collect();
         if names.is_empty() {
             let refusal = Refusal::new("has no output, so it can only have a side effect");
             return Err(refused(self, refusal.help("a graph here computes values and does nothing else")));
         }
+        let values = self.convert(scope, node, name).map_err(|refusal| refused(self, refusal))?;
         for (&output, &value) in names.iter().zip(&values) {
             let stated = scope.stated(output).map_err(|refusal| refused(self, refusal))?;
             let inferred = self.graph.ty(value);

@@ -1,14 +1,12 @@
 //! Nested graphs that only carry a flag: they are dissolved into the graph around them.
 
-use super::argument::Argument;
+use super::argument::{Argument, Number};
 use super::import::{Importer, Scope, VIEW, node_name};
 use super::schema;
 use super::site::Refusal;
 use crate::frontend::LoadError;
 
-/// Whether the operator computes what the graph in its arguments computes, and nothing else. A region under
-/// `wrap_with_autocast` is among them: its casts are in the nested graph, and the type check of every node would
-/// notice if one were not.
+/// Whether the operator computes what the graph in its arguments computes, and nothing else.
 pub(super) fn is_transparent(target: &str) -> bool {
     matches!(
         target.strip_prefix("torch.ops.higher_order."),
@@ -34,6 +32,7 @@ impl<'a> Importer<'a> {
         let refused = |importer: &Self, refusal| importer.refused(name, &node.target, refusal);
         let graph = nested_graph(node).map_err(|refusal| refused(self, refusal))?;
         let mut inner = Scope::new(graph);
+        inner.autocast = runs_under_autocast(node).unwrap_or(outer.autocast);
         bind_inputs(outer, &mut inner, node, graph).map_err(|refusal| refused(self, refusal))?;
         for nested in &graph.nodes {
             let short = node_name(nested);
@@ -43,6 +42,14 @@ impl<'a> Importer<'a> {
         }
         bind_outputs(outer, &inner, node, graph).map_err(|refusal| refused(self, refusal))
     }
+}
+
+/// Whether `wrap_with_autocast` turns autocast on; `None` for other operators.
+fn runs_under_autocast(node: &schema::Node) -> Option<bool> {
+    // Its arguments have no names: device, element type, whether it is on, whether casts are cached.
+    let on = node.inputs.get(2).map(|i| &i.arg);
+    (node.target == "torch.ops.higher_order.wrap_with_autocast")
+        .then_some(!matches!(on, Some(Argument::Bool(Number::Known(false)))))
 }
 
 fn nested_graph(node: &schema::Node) -> Result<&schema::Graph, Refusal> {

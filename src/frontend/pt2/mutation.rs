@@ -10,6 +10,10 @@ const HELP: &str = "use the operator's functional form in the model, or export w
 
 /// The name of the operator that computes what the in-place operator `name` stores; `None` if it is not in-place.
 pub(super) fn functional_name(name: &str) -> Option<String> {
+    // Cuts a tensor off from gradients and changes nothing.
+    if name == "detach_" {
+        return None;
+    }
     match name.strip_prefix("__i") {
         // `__iand__` and its like.
         Some(rest) if matches!(rest, "and__" | "or__" | "xor__" | "lshift__" | "rshift__") => Some(format!("__{rest}")),

@@ -29,7 +29,9 @@ impl Refusal {
 
     /// A size or number that is known only when the model runs.
     pub fn symbolic(expression: &str) -> Self {
-        Refusal::new(format!("has the symbolic size or number `{expression}`"))
+        // SymPy writes `Symbol('s0', positive=True)` for `s0`.
+        let name = expression.strip_prefix("Symbol('").and_then(|rest| rest.split('\'').next()).unwrap_or(expression);
+        Refusal::new(format!("has the symbolic size or number `{name}`"))
             .help("export with static shapes: no `dynamic_shapes`, and no operator whose output shape depends on data")
     }
 }
@@ -270,9 +272,24 @@ impl<'a> Site<'_, 'a> {
     /// The node that stands for the operator in reports: `op` of the table. `None` if the table lacks it.
     pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
         let Some(def) = ops::find(op) else { return Ok(None) };
+        let operands = self.autocast(def, operands)?;
         let (name, origin) = (self.name, self.origin.clone());
-        let slots = self.add(def, name, attrs, operands, origin)?;
+        let slots = self.add(def, name, attrs, &operands, origin)?;
         Ok(Some(slots))
+    }
+
+    /// Operands as autocast hands them to the kernel. The export does not record its casts, but it does record
+    /// the type of the result, and what autocast casts computes in the type of its result.
+    fn autocast(&mut self, def: &OpDef, operands: &[Value]) -> Result<SmallVec<[Value; 4]>, Refusal> {
+        let dtype = self.stated(0)?.dtype;
+        // Batch norm keeps its statistics in f32 whatever its operand is.
+        let applies = self.scope.autocast && dtype.is_float() && def.name != "batch_norm";
+        let lower = |d: DType| matches!(d, DType::F32 | DType::F16 | DType::BF16);
+        let cast = |&value: &Value| match applies && lower(self.dtype(value)) {
+            true => self.cast("autocast", value, dtype),
+            false => Ok(value),
+        };
+        operands.iter().map(cast).collect()
     }
 
     /// A node that the operator's kernel does on the fly; `part` says for which argument.

@@ -9,8 +9,8 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         ("conv1d", "") => conv(site, 1),
         ("conv2d", "") => conv(site, 2),
         // `padding` as a word: "valid" is none, "same" may pad one side more than the other.
-        ("conv1d", "padding") if site.str("padding") == Some("valid") => conv(site, 1),
-        ("conv2d", "padding") if site.str("padding") == Some("valid") => conv(site, 2),
+        ("conv1d", "padding") if site.str("padding").unwrap_or("valid") == "valid" => conv(site, 1),
+        ("conv2d", "padding") if site.str("padding").unwrap_or("valid") == "valid" => conv(site, 2),
         ("convolution", "") if !site.bool_or("transposed", false)? => {
             let x = site.tensor("input")?;
             match site.rank(x) {

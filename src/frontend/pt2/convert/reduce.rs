@@ -18,11 +18,11 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             let x = site.tensor("self")?;
             reduce(site, target.name, x)
         }
-        // With `dim`, the places are a second output.
-        "max" | "min" if matches!(target.overload, "" | "dim") && !site.is_used(1) => {
+        "max" | "min" if target.overload.is_empty() => {
             let x = site.tensor("self")?;
             reduce(site, if target.name == "max" { "amax" } else { "amin" }, x)
         }
+        "max" | "min" if target.overload == "dim" => extreme(site, target.name),
         "logsumexp" => {
             let x = site.float_argument("self")?;
             reduce(site, "logsumexp", x)
@@ -73,6 +73,19 @@ fn stored(site: &mut Site, values: Option<Values>) -> Converted {
         }
         _ => Ok(Some(values)),
     }
+}
+
+/// The extreme values along a dimension and their places, as far as the program uses them.
+fn extreme(site: &mut Site, name: &str) -> Converted {
+    let x = site.tensor("self")?;
+    let (value, place) = if name == "max" { ("amax", "argmax") } else { ("amin", "argmin") };
+    let Some(mut values) = reduce(site, value, x)? else { return Ok(None) };
+    if site.is_used(1) {
+        let dim = int(site.dim_of(x, site.int("dim")?)?);
+        let keepdim = AttrValue::Bool(site.bool_or("keepdim", false)?);
+        values.push(site.implicit("indices", place, &[("dim", dim), ("keepdim", keepdim)], &[x])?);
+    }
+    Ok(Some(values))
 }
 
 fn arg(site: &mut Site, op: &str) -> Converted {

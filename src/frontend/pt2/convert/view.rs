@@ -25,6 +25,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             permute(site, |site, x| swapped(site, x, site.int(a)?, site.int(b)?))
         }
         ("t" | "numpy_T" | "t_copy", "") => permute(site, |site, x| Ok((0..site.rank(x) as i64).rev().collect())),
+        ("movedim" | "moveaxis", _) => permute(site, moved),
         ("mT" | "adjoint", "") => permute(site, |site, x| swapped(site, x, -2, -1)),
         ("expand" | "expand_copy", "") => expand(site),
         ("expand_as", "") => {
@@ -55,10 +56,25 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             split_evenly(site, size / chunks + i64::from(size % chunks != 0))
         }
         ("unbind" | "unbind_copy", "int") => unbind(site),
-        ("cat" | "concat" | "concatenate", "") => concat(site),
+        ("cat" | "concat" | "concatenate", "") => {
+            let dim = site.int_or("dim", 0)?;
+            concat(site, dim)
+        }
+        ("hstack", "") => {
+            let tensors = site.tensors("tensors")?;
+            // Scalars would get a dimension first.
+            match tensors.iter().map(|&t| site.rank(t)).min() {
+                Some(0) | None => Ok(None),
+                Some(rank) => concat(site, i64::from(rank > 1)),
+            }
+        }
         ("stack", "") => stack(site),
         ("repeat", "") => repeat(site),
-        ("alias" | "detach" | "lift_fresh" | "lift_fresh_copy" | "positive" | "alias_copy" | "detach_copy", "") => {
+        (
+            "alias" | "detach" | "detach_" | "lift_fresh" | "lift_fresh_copy" | "positive" | "alias_copy"
+            | "detach_copy",
+            "",
+        ) => {
             let x = site.tensor("self")?;
             site.explicit("alias", &[], &[x])
         }
@@ -98,10 +114,26 @@ fn swapped(site: &Site, x: Value, a: i64, b: i64) -> Result<Vec<i64>, Refusal> {
     Ok(dims)
 }
 
+/// The dims `source` go to the places `destination`, the others keep their order.
+fn moved(site: &Site, x: Value) -> Result<Vec<i64>, Refusal> {
+    let read = |name| site.ints(name)?.iter().map(|&d| site.dim_of(x, d)).collect::<Result<Vec<i64>, Refusal>>();
+    let (source, destination) = (read("source")?, read("destination")?);
+    if source.len() != destination.len() {
+        return Err(Refusal::new("moves another number of dimensions than it names places"));
+    }
+    let mut rest = (0..site.rank(x) as i64).filter(|d| !source.contains(d));
+    let from = |place: i64| destination.iter().position(|&p| p == place).map(|i| source[i]).or_else(|| rest.next());
+    let dims: Option<Vec<i64>> = (0..site.rank(x) as i64).map(from).collect();
+    dims.ok_or_else(|| Refusal::new("moves a dimension twice"))
+}
+
 fn expand(site: &mut Site) -> Converted {
     let x = site.tensor("self")?;
     let sizes = site.ints("size")?;
     let from = site.ty(x).shape;
+    if sizes.iter().any(|&size| size < -1) {
+        return Err(Refusal::new(format!("cannot repeat {} to {sizes:?}", site.ty(x))));
+    }
     let shape = sizes.iter().enumerate().map(|(i, &size)| match size {
         // -1 keeps the size.
         -1 => (i + from.len()).checked_sub(sizes.len()).map_or(-1, |j| from[j] as i64),
@@ -214,14 +246,14 @@ fn unbind(site: &mut Site) -> Converted {
     squeezed.collect::<Result<Values, _>>().map(Some)
 }
 
-fn concat(site: &mut Site) -> Converted {
+fn concat(site: &mut Site, dim: i64) -> Converted {
     let mut tensors = site.tensors("tensors")?;
     // A one-dimensional tensor without elements joins with anything.
     if tensors.iter().any(|&t| site.rank(t) != 1) {
         tensors.retain(|&t| site.ty(t).shape[..] != [0]);
     }
     let first = *tensors.first().ok_or_else(|| Refusal::new("joins no tensors"))?;
-    let dim = site.dim_of(first, site.int_or("dim", 0)?)?;
+    let dim = site.dim_of(first, dim)?;
     let dtype = site.stated(0)?.dtype;
     let tensors = tensors.into_iter().map(|t| site.cast("tensors", t, dtype)).collect::<Result<Vec<_>, _>>()?;
     site.explicit("concat", &[("dim", int(dim))], &tensors)
@@ -255,7 +287,9 @@ fn repeat(site: &mut Site) -> Converted {
     let apart = site.implicit("apart", "reshape", &[("shape", AttrValue::Ints(apart))], &[x])?;
     let repeated = site.implicit("repeated", "expand", &[("shape", AttrValue::Ints(repeated))], &[apart])?;
     let (_, shape) = site.stated_shape()?;
-    site.explicit("reshape", &[("shape", shape)], &[repeated])
+    let joined = site.implicit("joined", "reshape", &[("shape", shape)], &[repeated])?;
+    // The operator is one copy, also where the reshape alone would be none.
+    site.explicit("clone", &[], &[joined])
 }
 
 /// A copy. Where it asks for the dense order and the file says that its operand has another one, it is what

@@ -1,0 +1,81 @@
+//! What the importer and the op table make of many ATen operators, against the values that PyTorch computed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options};
+use magneton_ir::frontend;
+use magneton_ir::ir::{DType, Graph};
+use serde_json::Value;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn numbers(list: &Value) -> Vec<f64> {
+    let number = |v: &Value| v.as_f64().unwrap_or_else(|| v.as_str().unwrap().parse().unwrap());
+    list.as_array().unwrap().iter().map(number).collect()
+}
+
+/// How far a value may be from PyTorch's: results of chains of a few operators.
+fn tolerance(dtype: DType) -> f64 {
+    match dtype {
+        DType::F32 | DType::F64 => 1e-4,
+        DType::BF16 | DType::F16 => 2e-2,
+        _ => 0.0,
+    }
+}
+
+fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * b.abs().max(1.0)
+}
+
+/// Places where the graph computes something else than PyTorch, and the number of outputs compared.
+fn differences(graph: &Graph) -> (Vec<String>, usize) {
+    let recorded: Value = serde_json::from_str(&fs::read_to_string(data("operators.json")).unwrap()).unwrap();
+    let mut program = GraphProgram::new(graph, 0);
+    for (position, &input) in graph.inputs().iter().enumerate() {
+        let name = &*graph.node(input).name;
+        let given = recorded["inputs"].get(name).unwrap_or_else(|| panic!("no values for the input {name}"));
+        program = program.with_input(position, numbers(given)).unwrap();
+    }
+    let outputs = recorded["outputs"].as_array().unwrap();
+    assert_eq!(outputs.len(), graph.outputs().len());
+    let mut demand = Demand::new(&program, Options { rounding: true, budget: 1 << 24 });
+    let (mut found, mut compared) = (Vec::new(), 0);
+    for (output, expected) in graph.outputs().iter().zip(outputs) {
+        let computed = match demand.tensor(output.value) {
+            Ok(values) => values,
+            Err(EvalError::NoSemantics(_)) => continue,
+            Err(error) => {
+                found.push(format!("{}: {error}", output.name));
+                continue;
+            }
+        };
+        compared += 1;
+        let tolerance = tolerance(graph.ty(output.value).dtype);
+        let expected = numbers(expected);
+        assert_eq!(computed.len(), expected.len(), "{}", output.name);
+        let first = computed.iter().zip(&expected).position(|(&a, &b)| !close(a, b, tolerance));
+        if let Some(i) = first {
+            found.push(format!("{}: element {i} is {}, PyTorch has {}", output.name, computed[i], expected[i]));
+        }
+    }
+    (found, compared)
+}
+
+#[test]
+fn exported_operators_compute_what_pytorch_computes() {
+    let graph = frontend::load(data("operators.pt2")).unwrap();
+    let (found, compared) = differences(&graph);
+    assert!(found.is_empty(), "{} of {compared}:\n{}", found.len(), found.join("\n"));
+    assert!(compared > 230, "only {compared}");
+}
+
+#[test]
+fn decomposed_operators_compute_what_pytorch_computes() {
+    let graph = frontend::load(data("operators-decomposed.pt2")).unwrap();
+    let (found, compared) = differences(&graph);
+    assert!(found.is_empty(), "{} of {compared}:\n{}", found.len(), found.join("\n"));
+    assert!(compared > 230, "only {compared}");
+}
