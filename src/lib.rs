@@ -1,9 +1,11 @@
 //! Proves which parts of two operator graphs are equal, and which of them spends less GPU energy.
 
 pub mod check;
+pub mod cli;
 pub mod diagnose;
 pub mod energy;
 pub mod eval;
+pub mod explain;
 pub mod extract;
 pub mod frontend;
 pub mod ir;

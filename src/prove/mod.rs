@@ -23,7 +23,10 @@ pub use cone::{Boundary, Cone, ConeKey, cone};
 pub use language::Node;
 pub use lemma::{Lemma, Reason};
 pub use regions::{Partition, Region, RegionKind};
-pub use show::show;
+pub use show::{show, show_above};
 pub use sweep::{PairProof, Side, Values, raw_terms};
 pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove};
 pub use window::{Limits, Stop, Window};
+
+#[cfg(test)]
+mod tests;

@@ -11,12 +11,33 @@ const MAX_DEPTH: usize = 12;
 
 /// The term as a nested call. `leaf` names input `n`.
 pub fn show(arena: &Arena, term: TermId, leaf: &dyn Fn(u32) -> String) -> String {
+    show_above(arena, term, leaf, &|_| None)
+}
+
+/// As [`show`], with the terms that `known` names written as that name. `term` itself is always written out.
+pub fn show_above(
+    arena: &Arena,
+    term: TermId,
+    leaf: &dyn Fn(u32) -> String,
+    known: &dyn Fn(TermId) -> Option<String>,
+) -> String {
     let mut out = String::new();
-    write_term(arena, term, leaf, MAX_DEPTH, &mut out);
+    write_term(arena, term, leaf, &|t| if t == term { None } else { known(t) }, MAX_DEPTH, &mut out);
     out
 }
 
-fn write_term(arena: &Arena, term: TermId, leaf: &dyn Fn(u32) -> String, depth: usize, out: &mut String) {
+fn write_term(
+    arena: &Arena,
+    term: TermId,
+    leaf: &dyn Fn(u32) -> String,
+    known: &dyn Fn(TermId) -> Option<String>,
+    depth: usize,
+    out: &mut String,
+) {
+    if let Some(name) = known(term) {
+        out.push_str(&name);
+        return;
+    }
     match arena.head(term) {
         Head::Input(n) => out.push_str(&leaf(*n)),
         Head::Literal(_) => {
@@ -35,7 +56,7 @@ fn write_term(arena: &Arena, term: TermId, leaf: &dyn Fn(u32) -> String, depth: 
                 if i > 0 {
                     out.push_str(", ");
                 }
-                write_term(arena, operand, leaf, depth - 1, out);
+                write_term(arena, operand, leaf, known, depth - 1, out);
             }
             let mut separator = "; ";
             for (i, value) in attrs.iter().enumerate() {

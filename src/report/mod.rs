@@ -1,8 +1,20 @@
 //! What the user sees: the comparison as text for a terminal, as JSON, as Markdown.
 
+mod explanation;
+mod human;
+mod markdown;
 mod model;
+mod wording;
 
+pub use explanation::{Explanation, Operator, Step, explanation};
+pub use human::{HumanOptions, human};
+pub use markdown::markdown;
 pub use model::{
     Best, BestForm, Cause, Comparison, Cost, Figure, Form, Region, Rewrite, SCHEMA, Side, Source, Timing, Unproven,
     Verdict, Witness,
 };
+
+/// The comparison as one JSON object. Numbers that are not finite become null.
+pub fn json(c: &Comparison) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(c)
+}

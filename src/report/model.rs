@@ -37,6 +37,22 @@ pub struct Comparison {
     pub timing_ms: Timing,
 }
 
+/// A cheaper form that takes longer than this many times the present one is a trade-off, not waste.
+const SLOWER: f64 = 1.01;
+
+impl Comparison {
+    /// The larger of the two sides' savings as a fraction of that side; 0 where none is certain, and where
+    /// the cheaper form is slower.
+    pub fn waste(&self) -> f64 {
+        let best = &self.best;
+        let of_side = |saves: Option<f64>, side: &Side| {
+            let slower = best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
+            saves.filter(|_| !slower).unwrap_or(0.0)
+        };
+        of_side(best.saves_vs_a, &self.a).max(of_side(best.saves_vs_b, &self.b))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

@@ -1,0 +1,145 @@
+//! Commands and options.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use ordered_float::OrderedFloat;
+
+use crate::rules::Tier;
+
+/// Proves which parts of two ML operator graphs are equal, and which of them spends less GPU energy.
+#[derive(Debug, Parser)]
+#[command(name = "magneton-ir", version, arg_required_else_help = true)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Are A and B equal, where does the energy go, what is the cheapest equivalent, and why.
+    ///
+    /// Exit status: 0 proven equivalent, 1 not proven, 2 bad input or bad usage.
+    Check(Check),
+    /// One region of the comparison in full: operators, types, costs, and the proof step by step.
+    Explain {
+        #[command(flatten)]
+        compare: Compare,
+        /// The region's number in the report of `check`.
+        region: usize,
+    },
+    /// Print the operator graph of a file as `.mir` text.
+    Lower {
+        /// A `.pt2` archive or a `.mir` file.
+        file: PathBuf,
+    },
+    /// The rules that proofs are made of.
+    #[command(subcommand)]
+    Rules(Rules),
+}
+
+/// What is compared, and under which rules and prices.
+#[derive(Debug, clap::Args)]
+pub struct Compare {
+    /// The first workload: a `.pt2` archive or a `.mir` file.
+    pub a: PathBuf,
+    /// The second workload.
+    pub b: PathBuf,
+    /// Use the rules of this file too. May be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub rules: Vec<PathBuf>,
+    /// The weakest tier that a proof may use: exact, real, rounding, approx or approx(ERROR).
+    #[arg(long, value_parser = tier, default_value = "rounding")]
+    pub tier: Tier,
+    /// Take measured energies from this file in place of those that the program carries.
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+    /// Set a math flag of A, such as allow_tf32=true. May be given several times.
+    #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
+    pub config_a: Vec<(String, serde_json::Value)>,
+    /// Set a math flag of B.
+    #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
+    pub config_b: Vec<(String, serde_json::Value)>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Check {
+    #[command(flatten)]
+    pub compare: Compare,
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Also answer 1 if a proven equivalent saves more than the threshold and is not slower.
+    #[arg(long, value_enum)]
+    pub fail_on: Option<FailOn>,
+    /// The saving from which on it counts as waste, of the side that spends it.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%", requires = "fail_on")]
+    pub threshold: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Human,
+    Json,
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    Waste,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Rules {
+    /// List the rules of the library and of the given files.
+    List { files: Vec<PathBuf> },
+}
+
+fn tier(text: &str) -> Result<Tier, String> {
+    let error = || text.strip_prefix("approx(")?.strip_suffix(')')?.parse::<f64>().ok().filter(|e| *e > 0.0);
+    match text {
+        "exact" => Ok(Tier::Exact),
+        "real" => Ok(Tier::Real),
+        "rounding" => Ok(Tier::Rounding),
+        "approx" => Ok(Tier::Approx(OrderedFloat(f64::INFINITY))),
+        _ => error().map(|e| Tier::Approx(OrderedFloat(e))).ok_or_else(|| {
+            "tiers are exact, real, rounding, approx and approx(ERROR), with a relative error such as 0.01".to_owned()
+        }),
+    }
+}
+
+/// `5%`, or a fraction such as `0.05`.
+fn percent(text: &str) -> Result<f64, String> {
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |n| (n.trim_end(), 0.01));
+    let value = number.parse::<f64>().ok().map(|v| v * scale).filter(|v| (0.0..=1.0).contains(v));
+    value.ok_or_else(|| "a percentage such as 5% or a fraction such as 0.05 is wanted".to_owned())
+}
+
+fn flag(text: &str) -> Result<(String, serde_json::Value), String> {
+    let (name, value) = text.split_once('=').ok_or("a flag and its value are wanted: allow_tf32=true")?;
+    // What is no JSON is a word.
+    let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn values_are_read_or_refused() {
+        assert_eq!(tier("approx(0.01)"), Ok(Tier::Approx(OrderedFloat(0.01))));
+        assert!(tier("approx(-1)").is_err() && tier("approx(nan)").is_err() && tier("close").is_err());
+        assert_eq!(percent("5%"), Ok(0.05));
+        assert_eq!(percent("0.2"), Ok(0.2));
+        assert!(percent("120%").is_err() && percent("nan").is_err() && percent("").is_err());
+        assert_eq!(flag("allow_tf32=true"), Ok(("allow_tf32".to_owned(), true.into())));
+        assert!(flag("allow_tf32").is_err());
+    }
+}

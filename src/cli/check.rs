@@ -1,0 +1,103 @@
+//! `check`, `explain` and `lower`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use miette::{Diagnostic, IntoDiagnostic};
+use thiserror::Error;
+
+use super::args::{Check, Compare, FailOn, Format};
+use super::{Answer, output, progress};
+use crate::check::{Checked, compare};
+use crate::energy::{CostModel, Profile};
+use crate::explain::explain as explain_region;
+use crate::frontend;
+use crate::ir::{ConfigError, Graph, text};
+use crate::report::{self, Comparison, HumanOptions, Verdict};
+use crate::rules::RuleSet;
+
+#[derive(Debug, Error, Diagnostic)]
+enum UsageError {
+    #[error("{side}: {source}")]
+    #[diagnostic(code(cli::config))]
+    Config {
+        side: &'static str,
+        #[source]
+        source: ConfigError,
+        #[help]
+        help: Option<String>,
+    },
+    #[error("there is no region {asked}")]
+    #[diagnostic(code(cli::region), help("`check` found {count}, numbered from 1"))]
+    Region { asked: usize, count: usize },
+}
+
+/// Compares two files and prints the report.
+pub fn check(args: &Check) -> miette::Result<Answer> {
+    let Compared { checked: Checked { comparison, .. }, .. } = compared(&args.compare)?;
+    let text = match args.format {
+        Format::Human => {
+            report::human(&comparison, &HumanOptions { width: output::width(), ..HumanOptions::default() })
+        }
+        Format::Json => report::json(&comparison).into_diagnostic()? + "\n",
+        Format::Markdown => report::markdown(&comparison),
+    };
+    output::report(&text)?;
+    let wasteful = args.fail_on == Some(FailOn::Waste) && comparison.waste() > args.threshold;
+    Ok(if comparison.verdict == Verdict::Equivalent && !wasteful { Answer::Yes } else { Answer::No })
+}
+
+/// Prints one region in full.
+pub fn explain(args: &Compare, region: usize) -> miette::Result<Answer> {
+    let Compared { a, b, costs, checked } = compared(args)?;
+    let count = checked.comparison.regions.len();
+    let found = explain_region(&checked, &a, &b, &costs, region);
+    let explanation = found.ok_or(UsageError::Region { asked: region, count })?;
+    output::report(&report::explanation(&explanation, output::width()))?;
+    Ok(if checked.comparison.verdict == Verdict::Equivalent { Answer::Yes } else { Answer::No })
+}
+
+/// Prints a file's graph.
+pub fn lower(file: &Path) -> miette::Result<Answer> {
+    output::report(&text::print(&frontend::load(file)?))?;
+    Ok(Answer::Yes)
+}
+
+struct Compared {
+    a: Graph,
+    b: Graph,
+    costs: CostModel,
+    checked: Checked,
+}
+
+fn compared(args: &Compare) -> miette::Result<Compared> {
+    let start = Instant::now();
+    let load = |path: &Path, side, flags: &[(String, serde_json::Value)]| -> miette::Result<Graph> {
+        let mut graph = frontend::load(path)?;
+        graph.name = path.display().to_string();
+        for (name, value) in flags {
+            graph.config.set(name, value.clone()).map_err(|source| {
+                let help = (!source.known.is_empty()).then(|| format!("flags are {}", source.known.join(", ")));
+                UsageError::Config { side, source, help }
+            })?;
+        }
+        Ok(graph)
+    };
+    let a = load(&args.a, "A", &args.config_a)?;
+    let b = load(&args.b, "B", &args.config_b)?;
+    let rules = RuleSet::library()?.with_files(&args.rules)?;
+    let costs = match &args.profile {
+        Some(path) => CostModel::new(Profile::load(path)?),
+        None => CostModel::shipped()?,
+    };
+    let read = start.elapsed();
+    let bar = progress::progress();
+    let mut checked = compare(&a, &b, &rules, args.tier, &costs, &*bar)?;
+    add_reading(&mut checked.comparison, read);
+    Ok(Compared { a, b, costs, checked })
+}
+
+fn add_reading(comparison: &mut Comparison, read: Duration) {
+    comparison.timing_ms.read = read.as_secs_f64() * 1e3;
+    comparison.timing_ms.total += comparison.timing_ms.read;
+}

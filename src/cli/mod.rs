@@ -1,0 +1,46 @@
+//! The command line: reads arguments, calls the library, prints its report. Computes nothing itself.
+
+mod args;
+mod check;
+mod output;
+mod progress;
+mod rules;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+/// What a run answers, as its exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Proven equivalent, or done.
+    Yes,
+    /// Not proven, or more waste than allowed.
+    No,
+}
+
+/// Exit status of bad input and bad usage; clap uses the same.
+const TROUBLE: u8 = 2;
+
+/// Runs the command that the process's arguments name.
+pub fn main() -> ExitCode {
+    match run(&Args::parse().command) {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(report) => {
+            output::diagnostic(&report);
+            ExitCode::from(TROUBLE)
+        }
+    }
+}
+
+fn run(command: &Command) -> miette::Result<Answer> {
+    match command {
+        Command::Check(args) => check::check(args),
+        Command::Explain { compare, region } => check::explain(compare, *region),
+        Command::Lower { file } => check::lower(file),
+        Command::Rules(command) => rules::run(command),
+    }
+}

@@ -1,0 +1,150 @@
+//! The prover on small graphs, and the checker on proofs that were tampered with.
+
+use super::{CheckError, Proof, Reason, Replay, Verdict, prove};
+use crate::ir::{Graph, text};
+use crate::progress::Silent;
+use crate::rules::{RuleSet, Tier};
+
+fn graph(source: &str) -> Graph {
+    text::parse("test.mir", source).unwrap_or_else(|e| panic!("{e:?}"))
+}
+
+fn compare(a: &Graph, b: &Graph) -> Proof {
+    prove(a, b, &RuleSet::library().unwrap(), &Silent).unwrap()
+}
+
+fn proven(a: &str, b: &str) -> Option<Tier> {
+    match compare(&graph(a), &graph(b)).verdict {
+        Verdict::Equivalent { tier } => Some(tier),
+        _ => None,
+    }
+}
+
+const ADDMM: &str = "graph g(b: f32[5], x: f32[3, 4], w: f32[4, 5]) { y = addmm(b, x, w)\n return y }";
+const SPLIT: &str = "graph g(b: f32[5], x: f32[3, 4], w: f32[4, 5]) { p = matmul(x, w)\n y = add(b, p)\n return y }";
+
+#[test]
+fn a_graph_equals_itself_bit_for_bit() {
+    assert_eq!(proven(ADDMM, ADDMM), Some(Tier::Exact));
+}
+
+#[test]
+fn addmm_is_a_product_and_an_add() {
+    assert_eq!(proven(ADDMM, SPLIT), Some(Tier::Real));
+    assert_eq!(proven(SPLIT, ADDMM), Some(Tier::Real));
+}
+
+#[test]
+fn views_that_cancel_are_exact() {
+    let a = "graph g(x: f32[2, 3, 4]) { y = permute(permute(x; dims=[2, 0, 1]); dims=[1, 2, 0])\n return y }";
+    let b =
+        "graph g(x: f32[2, 3, 4]) { y = reshape(contiguous(reshape(x; shape=[6, 4])); shape=[2, 3, 4])\n return y }";
+    assert_eq!(proven(a, b), Some(Tier::Exact));
+}
+
+#[test]
+fn operands_of_a_commutative_operator_may_be_swapped() {
+    let a = "graph g(x: f32[3], y: f32[3]) { z = mul(x, y)\n return z }";
+    let b = "graph g(x: f32[3], y: f32[3]) { z = mul(y, x)\n return z }";
+    assert_eq!(proven(a, b), Some(Tier::Exact));
+    let a = "graph g(x: f32[3], y: f32[3]) { z = sub(x, y)\n return z }";
+    let b = "graph g(x: f32[3], y: f32[3]) { z = sub(y, x)\n return z }";
+    assert_eq!(proven(a, b), None);
+}
+
+#[test]
+fn masks_are_recognised_whatever_arithmetic_built_them() {
+    let a = "graph g(q: f32[1, 2, 6, 4], k: f32[1, 2, 6, 4], v: f32[1, 2, 6, 4]) {
+        i = unsqueeze(arange(; end=6, dtype=i64); dim=1)
+        j = arange(; end=6, dtype=i64)
+        y = sdpa(q, k, v, le(j, i); scale=0.5)
+        return y }";
+    let b = "graph g(q: f32[1, 2, 6, 4], k: f32[1, 2, 6, 4], v: f32[1, 2, 6, 4]) {
+        y = sdpa(q, k, v; causal=true, scale=0.5)
+        return y }";
+    assert!(proven(a, b).is_some());
+    let shifted = a.replace("le(j, i)", "lt(j, i)");
+    assert_eq!(proven(&shifted, b), None);
+}
+
+#[test]
+fn random_draws_are_never_equal() {
+    let a = "graph g(x: f32[3]) { y = dropout(x; p=0.5, train=true)\n return y }";
+    assert_eq!(proven(a, a), None);
+}
+
+#[test]
+fn opaque_operators_equal_themselves_on_equal_operands() {
+    let a = "graph g(x: f32[3], y: f32[3]) { z = opaque \"lib.f\"(add(x, y); alpha=1.0) -> f32[3]\n return z }";
+    let b = "graph g(x: f32[3], y: f32[3]) { z = opaque \"lib.f\"(add(y, x); alpha=1.0) -> f32[3]\n return z }";
+    let c = "graph g(x: f32[3], y: f32[3]) { z = opaque \"lib.f\"(add(x, y); alpha=2.0) -> f32[3]\n return z }";
+    assert_eq!(proven(a, b), Some(Tier::Exact));
+    assert_eq!(proven(a, c), None);
+}
+
+#[test]
+fn outputs_must_have_the_same_types() {
+    let a = graph("graph g(x: f32[3]) { y = neg(x)\n return y }");
+    let b = graph("graph g(x: f32[3]) { y = cast(x; dtype=f64)\n return y }");
+    assert!(prove(&a, &b, &RuleSet::library().unwrap(), &Silent).is_err());
+}
+
+#[test]
+fn a_difference_comes_with_both_values() {
+    let a = graph("graph g(x: f32[3]) { y = mul(x, 2.0)\n return y }");
+    let b = graph("graph g(x: f32[3]) { y = mul(x, 2.5)\n return y }");
+    let Verdict::Different(w) = compare(&a, &b).verdict else { panic!("no witness") };
+    assert!((w.a * 1.25 - w.b).abs() < 1e-12, "{w:?}");
+}
+
+#[test]
+fn a_pruned_branch_is_dead_and_covered() {
+    let a = graph("graph g(x: f32[3]) { unused = exp(x)\n y = neg(x)\n return y }");
+    let b = graph("graph g(x: f32[3]) { y = neg(x)\n return y }");
+    let proof = compare(&a, &b);
+    assert!(matches!(proof.verdict, Verdict::Equivalent { .. }));
+    assert_eq!(proof.covered(&a, &b), (2, 1));
+}
+
+/// Replays the proof of [`ADDMM`] and [`SPLIT`] after `tamper` has changed it.
+fn replay(tamper: impl FnOnce(&mut Proof)) -> Result<Replay, CheckError> {
+    let (a, b) = (graph(ADDMM), graph(SPLIT));
+    let mut proof = compare(&a, &b);
+    tamper(&mut proof);
+    Replay::new((&a, &proof.binding.a), (&b, &proof.binding.b), &proof.arena, &proof.lemmas)
+}
+
+#[test]
+fn the_checker_accepts_the_proof_as_found() {
+    let a = graph(ADDMM);
+    let b = graph(SPLIT);
+    let replay = replay(|_| {}).unwrap();
+    assert!(replay.equal(a.outputs()[0].value, b.outputs()[0].value));
+}
+
+#[test]
+fn the_checker_refuses_a_step_that_is_no_instance() {
+    let result = replay(|proof| {
+        let lemma = proof.lemmas.iter_mut().find(|l| l.name() == "addmm_split").unwrap();
+        lemma.after = lemma.before;
+    });
+    assert!(matches!(result, Err(CheckError::NotAnInstance { .. })));
+}
+
+#[test]
+fn the_checker_refuses_other_bindings() {
+    let result = replay(|proof| {
+        let lemma = proof.lemmas.iter_mut().find(|l| l.name() == "addmm_split").unwrap();
+        if let Reason::Rule { bindings, .. } = &mut lemma.reason {
+            bindings.tensors.reverse();
+        }
+    });
+    assert!(result.is_err());
+}
+
+#[test]
+fn without_the_step_the_outputs_are_not_equal() {
+    let (a, b) = (graph(ADDMM), graph(SPLIT));
+    let replay = replay(|proof| proof.lemmas.retain(|l| l.name() != "addmm_split")).unwrap();
+    assert!(!replay.equal(a.outputs()[0].value, b.outputs()[0].value));
+}

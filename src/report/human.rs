@@ -1,0 +1,281 @@
+//! The report for a terminal: the verdict, where the energy goes, why, and what to do next, on about one screen.
+
+use std::fmt::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
+use super::wording::{self, Line, SideName};
+use super::{Comparison, Side, Unproven, Verdict, Witness};
+
+/// How much of the report is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct HumanOptions {
+    /// Characters in a line.
+    pub width: usize,
+    /// Groups of regions in the table.
+    pub regions: usize,
+}
+
+impl Default for HumanOptions {
+    fn default() -> Self {
+        HumanOptions { width: 100, regions: 5 }
+    }
+}
+
+const BOLD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const OPEN: Style = AnsiColor::Yellow.on_default().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// Longest lists below the table.
+const MOST_NOTES: usize = 4;
+
+/// The report as text with terminal styles; whoever prints it strips them where they are not wanted.
+pub fn human(c: &Comparison, options: &HumanOptions) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = Human { c, options, lines: wording::lines(c) }.write(&mut out);
+    out
+}
+
+struct Human<'c> {
+    c: &'c Comparison,
+    options: &'c HumanOptions,
+    lines: Vec<Line<'c>>,
+}
+
+impl Human<'_> {
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let style = match self.c.verdict {
+            Verdict::Equivalent => GOOD,
+            Verdict::Different => BAD,
+            Verdict::Unknown => OPEN,
+        };
+        writeln!(out, "{style}{}{style:#}\n", wording::verdict(self.c))?;
+        if let Some(witness) = &self.c.witness {
+            self.witness(witness, out)?;
+        }
+        // A witness says more than a pair that was not proven.
+        let open = if self.c.witness.is_some() { 0 } else { MOST_NOTES };
+        for unproven in self.c.unproven.iter().take(open) {
+            self.unproven(unproven, out)?;
+        }
+        self.sides(out)?;
+        self.table(out)?;
+        self.causes(out)?;
+        self.rewrites(out)?;
+        self.assumptions(out)?;
+        self.next(out)
+    }
+
+    fn witness(&self, w: &Witness, out: &mut String) -> fmt::Result {
+        let place = w.region.map_or(String::new(), |r| format!(", first in region {r}"));
+        let (output, index) = (&w.output, &w.index);
+        writeln!(out, "  seed {}: {output}{index:?} is {:?} in A and {:?} in B{place}", w.seed, w.a, w.b)?;
+        writeln!(out, "  largest difference among the sampled elements: {}\n", wording::digits(w.max_abs_error))
+    }
+
+    fn unproven(&self, u: &Unproven, out: &mut String) -> fmt::Result {
+        let room = self.options.width.saturating_sub(60) / 2;
+        let list = |ops: &[String]| wording::shorten(&ops.join(", "), room.max(12));
+        let agrees = match u.agrees_numerically {
+            Some(true) => "samples agree",
+            Some(false) => "samples differ",
+            None => "cannot be evaluated",
+        };
+        writeln!(out, "  not proven equal: {} of A and {} of B ({agrees})\n", list(&u.a_ops), list(&u.b_ops))
+    }
+
+    fn sides(&self, out: &mut String) -> fmt::Result {
+        let mut table = plain(self.options.width);
+        for (name, side) in [("A", &self.c.a), ("B", &self.c.b)] {
+            let Side { file, ops, covered_ops, .. } = side;
+            table.add_row([
+                name.to_owned(),
+                wording::shorten_start(file, self.options.width.saturating_sub(68).max(16)),
+                format!("{covered_ops} of {ops} ops proven"),
+                wording::figure(&side.energy_mj),
+                wording::time(side.time_us),
+            ]);
+        }
+        writeln!(out, "{}", trimmed(&table))?;
+        for (name, side) in [("A", &self.c.a), ("B", &self.c.b)].into_iter().filter(|(_, s)| !s.flags.is_empty()) {
+            writeln!(out, "  flags of {name}: {}", side.flags.join(", "))?;
+        }
+        let best = &self.c.best;
+        let savings: Vec<String> = [(best.saves_vs_a, "A"), (best.saves_vs_b, "B")]
+            .into_iter()
+            .filter_map(|(saves, name)| {
+                saves.filter(|&s| s > 0.0).map(|s| format!("{} of {name}", wording::percent(s)))
+            })
+            .collect();
+        if !savings.is_empty() {
+            let energy = wording::energy(best.energy_mj);
+            let time = wording::time(best.time_us);
+            writeln!(out, "  cheapest known equivalent: {energy}, {time}; {BOLD}saves {}{BOLD:#}", savings.join(", "))?;
+        }
+        if let Some(profile) = &self.c.profile {
+            writeln!(
+                out,
+                "  {FAINT}per execution; figures for {}{FAINT:#}",
+                wording::shorten(profile, self.options.width - 28)
+            )?;
+        }
+        out.push('\n');
+        Ok(())
+    }
+
+    fn shown(&self) -> &[Line<'_>] {
+        &self.lines[..self.lines.len().min(self.options.regions)]
+    }
+
+    fn table(&self, out: &mut String) -> fmt::Result {
+        let regions = self.c.regions.len();
+        if regions == 0 {
+            return Ok(());
+        }
+        if !self.lines.is_empty() {
+            let (room_a, room_b) = self.operator_columns();
+            let mut table = plain(self.options.width);
+            table.set_header(["region", "×", "A", "B", "A costs", "B costs", "cheapest", "saves"]);
+            for line in self.shown() {
+                let r = line.region;
+                table.add_row([
+                    r.id.to_string(),
+                    r.repeats.to_string(),
+                    wording::operators(&r.a_kinds, room_a),
+                    wording::operators(&r.b_kinds, room_b),
+                    line.energy(r.a.energy_mj),
+                    line.energy(r.b.energy_mj),
+                    wording::cheapest(r, 16),
+                    line.saving_text(self.c),
+                ]);
+            }
+            for column in [1, 4, 5] {
+                if let Some(column) = table.column_mut(column) {
+                    column.set_cell_alignment(CellAlignment::Right);
+                }
+            }
+            writeln!(out, "{}", trimmed(&table))?;
+        }
+        let told: usize = self.shown().iter().map(|l| l.region.repeats).sum();
+        let rest = regions.saturating_sub(told);
+        if rest > 0 {
+            let plural = if rest == 1 { "region" } else { "regions" };
+            let text = if self.lines.is_empty() {
+                format!("{rest} {plural}, alike on both sides")
+            } else {
+                format!("{rest} other {plural}")
+            };
+            writeln!(out, "  {FAINT}{text}{FAINT:#}")?;
+        }
+        out.push('\n');
+        Ok(())
+    }
+
+    /// Characters for the operators of A and of B: what one side does not need, the other one gets.
+    fn operator_columns(&self) -> (usize, usize) {
+        let room = self.options.width.saturating_sub(70).max(20);
+        let needed = |kinds: fn(&Line) -> String| self.shown().iter().map(|l| kinds(l).chars().count()).max();
+        let a = needed(|l| wording::operators(&l.region.a_kinds, usize::MAX)).unwrap_or(0);
+        let b = needed(|l| wording::operators(&l.region.b_kinds, usize::MAX)).unwrap_or(0);
+        (room - b.min(room / 2), room - a.min(room / 2))
+    }
+
+    fn causes(&self, out: &mut String) -> fmt::Result {
+        let mut any = false;
+        for line in self.shown() {
+            let (r, cause) = (line.region, &line.region.cause);
+            let flag = cause.flag.as_ref().map(|f| format!("flag {f}"));
+            let sources = [("A", &cause.a_source), ("B", &cause.b_source)];
+            let room = (self.options.width / 2).saturating_sub(7);
+            let place = |(name, source): (_, &Option<String>)| {
+                source.as_ref().map(|s| format!("{name} {}", wording::shorten_start(s, room)))
+            };
+            let places = sources.into_iter().filter_map(place).collect::<Vec<_>>().join("   ");
+            let facts = (!cause.text.is_empty()).then(|| cause.text.clone()).into_iter().chain(flag);
+            for (i, fact) in facts.enumerate() {
+                let head = if i == 0 { format!("  region {}: ", r.id) } else { "    ".to_owned() };
+                let room = self.options.width.saturating_sub(head.chars().count());
+                writeln!(out, "{head}{}", wording::shorten(&fact, room))?;
+                any = true;
+            }
+            let told = !cause.text.is_empty() || cause.flag.is_some();
+            if told && !places.is_empty() {
+                writeln!(out, "    {FAINT}{places}{FAINT:#}")?;
+            }
+        }
+        if any {
+            out.push('\n');
+        }
+        Ok(())
+    }
+
+    fn rewrites(&self, out: &mut String) -> fmt::Result {
+        let room = (self.options.width.saturating_sub(44) / 2).max(12);
+        for rewrite in self.c.rewrites.iter().take(MOST_NOTES) {
+            let (from, to) = (wording::shorten(&rewrite.from, room), wording::shorten(&rewrite.to, room));
+            let side = if rewrite.a_ops.is_empty() { SideName::B } else { SideName::A };
+            writeln!(out, "  in {side:?}: {from} could be {to}: saves {}", wording::energy(Some(rewrite.saves_mj)))?;
+        }
+        self.more(self.c.rewrites.len(), "cheaper forms", out)
+    }
+
+    fn assumptions(&self, out: &mut String) -> fmt::Result {
+        let groups = wording::grouped(&self.c.assumptions);
+        for &(text, count) in groups.iter().take(MOST_NOTES) {
+            let times = if count > 1 { format!(" (×{count})") } else { String::new() };
+            let room = self.options.width.saturating_sub(11 + times.chars().count());
+            writeln!(out, "  assumed: {}{times}", wording::shorten(text, room))?;
+        }
+        self.more(groups.len(), "assumptions", out)
+    }
+
+    /// Ends a list that shows the first few of `count`.
+    fn more(&self, count: usize, what: &str, out: &mut String) -> fmt::Result {
+        if count > MOST_NOTES {
+            writeln!(out, "  {FAINT}and {} more {what}: --format json lists all{FAINT:#}", count - MOST_NOTES)?;
+        }
+        if count > 0 {
+            out.push('\n');
+        }
+        Ok(())
+    }
+
+    fn next(&self, out: &mut String) -> fmt::Result {
+        let (a, b) = (&self.c.a.file, &self.c.b.file);
+        let region = self.c.witness.as_ref().and_then(|w| w.region).or(self.lines.first().map(|l| l.region.id));
+        match region {
+            Some(id) => writeln!(out, "next: magneton-ir explain {} {} {id}", quoted(a), quoted(b)),
+            None if self.c.verdict == Verdict::Unknown => {
+                writeln!(out, "next: if they should be equal, state the missing rule in a file and pass --rules FILE")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A file name as a shell takes it.
+fn quoted(file: &str) -> String {
+    let plain = file.chars().all(|c| c.is_alphanumeric() || "-_./+=:@%,".contains(c));
+    if plain && !file.is_empty() { file.to_owned() } else { format!("'{}'", file.replace('\'', r"'\''")) }
+}
+
+fn plain(width: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table
+}
+
+/// The table's text without blanks at the ends of lines.
+fn trimmed(table: &Table) -> String {
+    table.lines().map(|l| format!(" {}", l.trim_end())).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,94 @@
+//! The report as Markdown, for issues and pull requests: everything that the terminal shows, without limits on length.
+
+use std::fmt::{self, Write};
+
+use comfy_table::Table;
+use comfy_table::presets::ASCII_MARKDOWN;
+
+use super::{Comparison, wording};
+
+/// The report as Markdown.
+pub fn markdown(c: &Comparison) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(c, &mut out);
+    out
+}
+
+fn write(c: &Comparison, out: &mut String) -> fmt::Result {
+    writeln!(out, "**{}**\n", wording::verdict(c))?;
+    let mut sides = table(&["side", "file", "operators proven", "energy per execution", "time"]);
+    for (name, side) in [("A", &c.a), ("B", &c.b)] {
+        sides.add_row([
+            name.to_owned(),
+            code(&side.file),
+            format!("{} of {}", side.covered_ops, side.ops),
+            wording::figure(&side.energy_mj),
+            wording::time(side.time_us),
+        ]);
+    }
+    writeln!(out, "{sides}\n")?;
+    for (saves, name) in [(c.best.saves_vs_a, "A"), (c.best.saves_vs_b, "B")] {
+        if let Some(saves) = saves.filter(|&s| s > 0.0) {
+            let energy = wording::energy(c.best.energy_mj);
+            writeln!(out, "- the cheapest known equivalent ({energy}) saves {} of {name}", wording::percent(saves))?;
+        }
+    }
+    if let Some(profile) = &c.profile {
+        writeln!(out, "- figures for {profile}")?;
+    }
+    if let Some(w) = &c.witness {
+        let place = w.region.map_or(String::new(), |r| format!(", first in region {r}"));
+        let (output, index) = (&w.output, &w.index);
+        writeln!(out, "- seed {}: {output}{index:?} is {:?} in A and {:?} in B{place}", w.seed, w.a, w.b)?;
+    }
+    for u in &c.unproven {
+        writeln!(out, "- not proven equal: {} of A and {} of B", code(&u.a_ops.join(", ")), code(&u.b_ops.join(", ")))?;
+    }
+    let lines = wording::lines(c);
+    if !lines.is_empty() {
+        let mut regions = table(&["region", "×", "A", "B", "A costs", "B costs", "cheapest", "saves", "why"]);
+        for line in &lines {
+            let (r, cause) = (line.region, &line.region.cause);
+            let flag = cause.flag.as_ref().map_or(String::new(), |f| format!("; flag {}", code(f)));
+            regions.add_row([
+                r.id.to_string(),
+                r.repeats.to_string(),
+                code(&wording::operators(&r.a_kinds, 60)),
+                code(&wording::operators(&r.b_kinds, 60)),
+                line.energy(r.a.energy_mj),
+                line.energy(r.b.energy_mj),
+                wording::cheapest(r, 60),
+                line.saving_text(c),
+                format!("{}{flag}", cause.text),
+            ]);
+        }
+        writeln!(out, "\n{regions}")?;
+    }
+    if !c.rewrites.is_empty() {
+        writeln!(out, "\nCheaper forms across regions:\n")?;
+        for r in &c.rewrites {
+            let saves = wording::energy(Some(r.saves_mj));
+            writeln!(out, "- {} could be {}: saves {saves}", code(&r.from), code(&r.to))?;
+        }
+    }
+    if !c.assumptions.is_empty() {
+        writeln!(out, "\nAssumed:\n")?;
+        for (text, count) in wording::grouped(&c.assumptions) {
+            let times = if count > 1 { format!(" (×{count})") } else { String::new() };
+            writeln!(out, "- {text}{times}")?;
+        }
+    }
+    Ok(())
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN).set_header(header).force_no_tty();
+    table
+}
+
+/// Text in code quotes that survives in a table cell.
+fn code(text: &str) -> String {
+    format!("`{}`", text.replace('`', "'").replace('|', "\\|").replace('\n', " "))
+}

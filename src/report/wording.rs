@@ -1,0 +1,262 @@
+//! Numbers and lists as a person reads them.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use super::{Comparison, Figure, Region, Verdict};
+
+/// Three significant digits.
+pub fn digits(value: f64) -> String {
+    let magnitude = value.abs();
+    match magnitude {
+        m if m == 0.0 || !m.is_finite() => format!("{value}"),
+        m if m >= 99.95 => format!("{value:.0}"),
+        m if m >= 9.995 => format!("{value:.1}"),
+        m if m >= 0.9995 => format!("{value:.2}"),
+        m if m >= 0.0009995 => format!("{value:.4}").trim_end_matches('0').to_owned(),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// Divisor and unit in which an energy of this size is written.
+fn energy_unit(mj: f64) -> (f64, &'static str) {
+    match mj.abs() {
+        m if m >= 10_000.0 => (1e3, "J"),
+        m if m > 0.0 && m < 0.1 => (1e-3, "µJ"),
+        _ => (1.0, "mJ"),
+    }
+}
+
+/// An energy with its unit.
+pub fn energy(mj: Option<f64>) -> String {
+    mj.map_or("unknown".to_owned(), |mj| {
+        let (divisor, unit) = energy_unit(mj);
+        format!("{} {unit}", digits(mj / divisor))
+    })
+}
+
+/// An energy with its interval and its source: `812 mJ (798 to 827, measured)`.
+pub fn figure(f: &Figure) -> String {
+    let source = format!("{:?}", f.source).to_lowercase();
+    match (f.value, f.low, f.high) {
+        (Some(value), Some(low), Some(high)) => {
+            let (divisor, unit) = energy_unit(value);
+            let scaled = |v: f64| digits(v / divisor);
+            format!("{} {unit} ({} to {}, {source})", scaled(value), scaled(low), scaled(high))
+        }
+        _ => "energy unknown".to_owned(),
+    }
+}
+
+/// A time with its unit.
+pub fn time(us: Option<f64>) -> String {
+    match us {
+        None => "time unknown".to_owned(),
+        Some(us) if us >= 1e6 => format!("{} s", digits(us / 1e6)),
+        Some(us) if us >= 1e3 => format!("{} ms", digits(us / 1e3)),
+        Some(us) => format!("{} µs", digits(us)),
+    }
+}
+
+/// A count with a decimal prefix: `1.61 GB`.
+pub fn amount(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value {
+        v if v >= 1e12 => (1e12, "T"),
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e3 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    format!("{} {prefix}{unit}", digits(value / scale))
+}
+
+pub fn percent(fraction: f64) -> String {
+    format!("{} %", digits(100.0 * fraction))
+}
+
+/// What a tier promises.
+pub fn tier_meaning(tier: &str) -> &'static str {
+    match tier {
+        "exact" => "equal bit for bit",
+        "real" => "equal over the real numbers; floating-point order may differ",
+        "rounding" => "equal when intermediate rounding is ignored",
+        _ => "equal within the stated relative error",
+    }
+}
+
+/// The verdict as a sentence.
+pub fn verdict(c: &Comparison) -> String {
+    match (c.verdict, &c.tier) {
+        (Verdict::Equivalent, Some(tier)) => format!("equivalent, tier {tier}: {}", tier_meaning(tier)),
+        (Verdict::Equivalent, None) => "equivalent".to_owned(),
+        (Verdict::Different, _) => "different: an input was found on which the outputs part".to_owned(),
+        (Verdict::Unknown, _) => "unknown: neither proven equal nor found different".to_owned(),
+    }
+}
+
+/// Operators in a few words: repeats are counted, what does not fit is counted too.
+pub fn operators(kinds: &[String], width: usize) -> String {
+    let mut runs: Vec<(&str, usize)> = Vec::new();
+    for kind in kinds {
+        match runs.last_mut() {
+            Some((last, count)) if *last == kind => *count += 1,
+            _ => runs.push((kind, 1)),
+        }
+    }
+    if runs.is_empty() {
+        return "–".to_owned();
+    }
+    let mut text = String::new();
+    let mut shown = 0;
+    for (i, (kind, count)) in runs.iter().enumerate() {
+        let repeat = if *count > 1 { format!(" ×{count}") } else { String::new() };
+        let part = format!("{}{kind}{repeat}", if i == 0 { "" } else { ", " });
+        let rest = kinds.len() - shown - count;
+        let room = if rest == 0 { 0 } else { format!(", +{rest}").len() };
+        if i > 0 && text.chars().count() + part.chars().count() + room > width {
+            break;
+        }
+        text += &part;
+        shown += count;
+    }
+    if shown < kinds.len() {
+        text += &format!(", +{}", kinds.len() - shown);
+    }
+    text
+}
+
+/// The text in at most `width` characters.
+pub fn shorten(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// The end of the text in at most `width` characters: of a path, the part that tells most.
+pub fn shorten_start(text: &str, width: usize) -> String {
+    let count = text.chars().count();
+    if count <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().skip(count - width.saturating_sub(1)).collect();
+    format!("…{}", kept.trim_start())
+}
+
+/// The same texts, each once with how often it stands there, in order of first appearance.
+pub fn grouped(texts: &[String]) -> Vec<(&str, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut order = Vec::new();
+    for text in texts {
+        let count = counts.entry(text).or_default();
+        if *count == 0 {
+            order.push(text.as_str());
+        }
+        *count += 1;
+    }
+    order.into_iter().map(|text| (text, counts[text])).collect()
+}
+
+/// Which side a saving is a saving of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SideName {
+    A,
+    B,
+}
+
+/// A group of equal regions that says something about cost.
+pub struct Line<'c> {
+    pub region: &'c Region,
+    /// The larger saving over all repeats, in mJ, and the side it is a saving of.
+    pub saving: Option<(f64, SideName)>,
+    /// Distance of the sides' energies over all repeats, in mJ.
+    gap: f64,
+    /// The same of their bytes read and written: ranks what has no known energy.
+    traffic_gap: f64,
+}
+
+impl Line<'_> {
+    /// The saving in words: `12.3 mJ, 1.5 % of A`; percentages are of the whole side.
+    pub fn saving_text(&self, c: &Comparison) -> String {
+        let Some((mj, side)) = self.saving else { return "–".to_owned() };
+        let (whole, name) = match side {
+            SideName::A => (c.a.energy_mj.value, "A"),
+            SideName::B => (c.b.energy_mj.value, "B"),
+        };
+        let share = whole.filter(|&w| w > 0.0).map_or(String::new(), |w| format!(", {} of {name}", percent(mj / w)));
+        let slower = if self.region.best.trade_off { ", slower" } else { "" };
+        format!("{}{share}{slower}", energy(Some(mj)))
+    }
+
+    /// Energy of one side over all repeats.
+    pub fn energy(&self, of_one: Option<f64>) -> String {
+        energy(of_one.map(|mj| mj * self.region.repeats as f64))
+    }
+}
+
+/// The groups in which the sides differ in cost or something can be saved, with most to save first.
+pub fn lines(c: &Comparison) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line> = c.regions.iter().filter(|r| r.same_as.is_none()).map(line).collect();
+    lines.retain(|l| l.saving.is_some() || l.gap > 0.0 || l.region.a_kinds != l.region.b_kinds);
+    let weight = |l: &Line| [l.saving.map_or(0.0, |(mj, _)| mj), l.gap, l.traffic_gap];
+    lines.sort_by(|x, y| {
+        let pairs = weight(y).into_iter().zip(weight(x));
+        pairs.fold(Ordering::Equal, |order, (y, x)| order.then(y.total_cmp(&x)))
+    });
+    lines
+}
+
+fn line(region: &Region) -> Line<'_> {
+    let Region { a, b, best, repeats, .. } = region;
+    let times = *repeats as f64;
+    let saved = |fraction: Option<f64>, whole: Option<f64>, side| {
+        fraction.zip(whole).map(|(f, w)| (f * w * times, side)).filter(|&(mj, _)| mj > 0.0)
+    };
+    let from_a = saved(best.saves_vs_a, a.energy_mj, SideName::A);
+    let from_b = saved(best.saves_vs_b, b.energy_mj, SideName::B);
+    let saving = from_a.into_iter().chain(from_b).max_by(|x, y| x.0.total_cmp(&y.0));
+    let gap = a.energy_mj.zip(b.energy_mj).map_or(0.0, |(a, b)| (a - b).abs() * times);
+    let traffic_gap = (a.bytes - b.bytes).abs() * times;
+    Line { region, saving, gap, traffic_gap }
+}
+
+/// The cheapest form in a few words.
+pub fn cheapest(region: &Region, width: usize) -> String {
+    if region.best.energy_mj.is_none() {
+        return "–".to_owned();
+    }
+    match region.best.form {
+        super::Form::A => "A".to_owned(),
+        super::Form::B => "B".to_owned(),
+        super::Form::Other => shorten(&region.best.text, width),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let shown = [0.0, 0.00012, 0.0345, 0.5, 3.14159, 42.42, 812.4, 12_345.0, 0.9999].map(digits);
+        assert_eq!(shown, ["0", "1.2e-4", "0.0345", "0.5", "3.14", "42.4", "812", "12345", "1.00"]);
+        assert_eq!(energy(Some(0.0042)), "4.20 µJ");
+        assert_eq!(energy(Some(12_345.0)), "12.3 J");
+        assert_eq!(time(Some(1234.0)), "1.23 ms");
+    }
+
+    #[test]
+    fn operators_are_counted_when_they_do_not_fit() {
+        let kinds: Vec<String> = ["mul", "mul", "permute", "matmul", "softmax", "matmul"].map(str::to_owned).into();
+        assert_eq!(operators(&kinds, 80), "mul ×2, permute, matmul, softmax, matmul");
+        assert_eq!(operators(&kinds, 20), "mul ×2, permute, +3");
+        assert_eq!(operators(&[], 20), "–");
+    }
+
+    #[test]
+    fn equal_texts_are_grouped() {
+        let texts: Vec<String> = ["x", "y", "x"].map(str::to_owned).into();
+        assert_eq!(grouped(&texts), [("x", 2), ("y", 1)]);
+    }
+}
