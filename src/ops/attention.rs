@@ -98,7 +98,7 @@ fn sizes(c: &Call) -> Result<Sizes, TypeError> {
     if let Some(mask) = c.operands.get(3) {
         let mut shape = scores.clone();
         shape.extend([queries, keys]);
-        if broadcast(&mask.shape, &shape).as_ref() != Some(&shape) {
+        if mask.rank() < 2 || broadcast(&mask.shape, &shape).as_ref() != Some(&shape) {
             return Err(c.error(format!("cannot repeat the mask {mask} to {shape:?}")));
         }
     }
@@ -109,6 +109,9 @@ fn sdpa_types(c: &Call) -> Result<Types, TypeError> {
     let dtype = c.same_dtype(0..3)?;
     if !dtype.is_float() {
         return Err(c.error(format!("takes floating-point operands, not {}", c.operands[0])));
+    }
+    if !c.float("scale").is_finite() {
+        return Err(c.error(format!("takes a finite scale, not {}", c.float("scale"))));
     }
     if let Some(mask) = c.operands.get(3) {
         if c.bool("causal") {

@@ -45,7 +45,11 @@ pub const OPS: &[OpDef] = &[
         commutative: false,
         infer: |c| {
             let shape: Option<Shape> = c.ints("shape").iter().map(|&d| usize::try_from(d).ok()).collect();
-            c.output(wanted_dtype(c)?, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
+            let dtype = wanted_dtype(c)?;
+            if !dtype.is_float() && !c.float("value").is_finite() {
+                return Err(c.error(format!("cannot fill {dtype} with {}", c.float("value"))));
+            }
+            c.output(dtype, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
         },
         kernel: Kernel::Element(|c, _, _, _| {
             let value = c.float("value");

@@ -2,7 +2,7 @@
 //!
 //! Operands of one call share an element type: front ends make promotion explicit with `cast`.
 
-use super::shapes::broadcast_index;
+use super::shapes::{broadcast_index, holds};
 use super::{
     AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit,
     Work, attr, one,
@@ -29,15 +29,6 @@ fn same_float(call: &Call) -> Result<Types, TypeError> {
 fn same_number(call: &Call) -> Result<Types, TypeError> {
     call.refuse_bool()?;
     same(call)
-}
-
-/// PyTorch would promote integers that meet a fraction; in the IR a `cast` says so.
-fn check_whole(call: &Call, name: &str) -> Result<(), TypeError> {
-    let x = call.operands[0];
-    if !x.dtype.is_float() && call.given(name) && call.float(name).fract() != 0.0 {
-        return Err(call.error(format!("takes a whole number as `{name}` for {x}")));
-    }
-    Ok(())
 }
 
 fn comparison(call: &Call) -> Result<Types, TypeError> {
@@ -118,6 +109,17 @@ fn gelu(x: f64, tanh: bool) -> f64 {
     }
 }
 
+/// PyTorch takes square roots for exponents of 1/2 and -1/2, which differ from powers at minus infinity.
+fn power(x: f64, exponent: f64) -> f64 {
+    if exponent == 0.5 {
+        x.sqrt()
+    } else if exponent == -0.5 {
+        1.0 / x.sqrt()
+    } else {
+        x.powf(exponent)
+    }
+}
+
 /// NaN wins, as in PyTorch.
 fn maximum(x: f64, y: f64) -> f64 {
     if x.is_nan() || x > y { x } else { y }
@@ -176,13 +178,14 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("exponent", AttrKind::Float, Default::Required)],
         commutative: false,
         infer: |c| {
-            check_whole(c, "exponent")?;
-            if !c.operands[0].dtype.is_float() && c.float("exponent") < 0.0 {
-                return Err(c.error(format!("takes no negative exponent for {}", c.operands[0])));
+            // PyTorch would promote integers that meet a fraction; in the IR a `cast` says so.
+            let exponent = c.float("exponent");
+            if !c.operands[0].dtype.is_float() && (exponent < 0.0 || exponent.fract() != 0.0) {
+                return Err(c.error(format!("takes a whole exponent of 0 or more for {}", c.operands[0])));
             }
             same_number(c)
         },
-        kernel: Kernel::Element(|c, _, index, fetch| Ok(fetch(0, index)?.powf(c.float("exponent")))),
+        kernel: Kernel::Element(|c, _, index, fetch| Ok(power(fetch(0, index)?, c.float("exponent")))),
         layout: LayoutRule::Elementwise,
         work: one_per_element,
     },
@@ -197,8 +200,10 @@ pub const OPS: &[OpDef] = &[
             if !c.given("min") && !c.given("max") {
                 return Err(c.error("needs `min` or `max`"));
             }
-            check_whole(c, "min")?;
-            check_whole(c, "max")?;
+            let x = c.operands[0];
+            if ["min", "max"].iter().any(|n| c.given(n) && !holds(x.dtype, c.float(n))) {
+                return Err(c.error(format!("takes bounds that are values of {}, for {x}", x.dtype)));
+            }
             same_number(c)
         },
         kernel: Kernel::Element(|c, _, index, fetch| {
@@ -244,7 +249,10 @@ pub const OPS: &[OpDef] = &[
         operands: X,
         attrs: &[attr("p", AttrKind::Float, Default::Required), attr("train", AttrKind::Bool, Default::Bool(false))],
         commutative: false,
-        infer: same,
+        infer: |c| match c.float("p") {
+            0.0..=1.0 => same(c),
+            p => Err(c.error(format!("takes a probability, not {p}"))),
+        },
         kernel: Kernel::Element(|c, _, index, fetch| {
             if c.bool("train") { Err(EvalError::NoSemantics("dropout in training".into())) } else { fetch(0, index) }
         }),

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::shapes::{broadcast, broadcast_index, visit_axes};
+use super::shapes::{broadcast, broadcast_index, holds, visit_axes};
 use super::{
     AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
     Types, Unit, Work, attr, many, one, optional,
@@ -181,7 +181,7 @@ fn pad_types(c: &Call) -> Result<Types, TypeError> {
     if c.ints("pad").len() != 2 * x.rank() {
         return Err(c.error(format!("needs two sizes for each dimension of {x}")));
     }
-    if !x.dtype.is_float() && c.float("value").fract() != 0.0 {
+    if !holds(x.dtype, c.float("value")) {
         return Err(c.error(format!("cannot fill {x} with {}", c.float("value"))));
     }
     let padded = |(&size, (low, high)): (&usize, (i64, i64))| {
@@ -203,8 +203,7 @@ fn pad_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result
         .collect();
     match from {
         Some(from) => fetch(0, &from),
-        None if x.dtype.is_float() => Ok(c.float("value")),
-        None => Ok(x.dtype.round(c.float("value"))),
+        None => Ok(c.float("value")),
     }
 }
 

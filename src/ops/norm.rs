@@ -14,6 +14,15 @@ fn eight_per_element(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, 8.0 * c.operands[0].numel() as f64, Unit::Vector)
 }
 
+/// PyTorch takes any `eps`, but what a negative one gives depends on the order of operations.
+fn float_operands(c: &Call) -> Result<(), TypeError> {
+    let eps = c.float("eps");
+    if !(eps.is_finite() && eps >= 0.0) {
+        return Err(c.error(format!("takes an `eps` of 0 or more, not {eps}")));
+    }
+    c.want_float()
+}
+
 /// The trailing dimensions of `x` that `normalized_shape` names.
 fn normalized_axes(c: &Call) -> SmallVec<[usize; 4]> {
     let rank = c.operands[0].rank();
@@ -22,7 +31,7 @@ fn normalized_axes(c: &Call) -> SmallVec<[usize; 4]> {
 
 /// Type rule of `layer_norm` and `rms_norm`.
 fn trailing_types(c: &Call) -> Result<Types, TypeError> {
-    c.want_float()?;
+    float_operands(c)?;
     let x = c.operands[0];
     let dtype = c.same_dtype(0..c.operands.len())?;
     let sizes = c.ints("normalized_shape");
@@ -175,7 +184,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("groups", AttrKind::Int, Default::Required), attr("eps", AttrKind::Float, Default::Float(1e-5))],
         commutative: false,
         infer: |c| {
-            c.want_float()?;
+            float_operands(c)?;
             let dtype = c.same_dtype(0..c.operands.len())?;
             let count = channels(c, 1)?;
             match usize::try_from(c.int("groups")) {
@@ -196,7 +205,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("eps", AttrKind::Float, Default::Float(1e-5))],
         commutative: false,
         infer: |c| {
-            c.want_float()?;
+            float_operands(c)?;
             let x = c.operands[0];
             // Statistics and parameters may be kept in f32 for a narrower input.
             let parameters = c.same_dtype(1..c.operands.len())?;
@@ -206,7 +215,9 @@ pub const OPS: &[OpDef] = &[
             if parameters != x.dtype && !matches!(x.dtype, DType::F16 | DType::BF16) {
                 return Err(c.error(format!("takes no {parameters} parameters for {x}")));
             }
-            channels(c, 1)?;
+            if channels(c, 1)? == 0 {
+                return Err(c.error(format!("needs a channel, which {x} lacks")));
+            }
             c.output(x.dtype, x.shape.clone())
         },
         kernel: Kernel::Element(|c, _, index, fetch| {

@@ -359,6 +359,9 @@ pub const OPS: &[OpDef] = &[
         eight_per_element,
         |c, index, fetch| {
             let values = values(c, index, fetch)?;
+            if values.is_empty() {
+                return Ok(f64::NAN);
+            }
             let n = values.len() as f64;
             let mean = values.iter().sum::<f64>() / n;
             let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
