@@ -62,13 +62,16 @@ fn write(e: &Explanation, width: usize, out: &mut String) -> fmt::Result {
     for (name, cost, operators) in [("A", &r.a, &e.a), ("B", &r.b, &e.b)] {
         side(name, cost, operators, width, out)?;
     }
-    writeln!(out, "\n{BOLD}cheapest known form{BOLD:#}: {}", wording::cheapest(r, width))?;
-    let (energy, time) = (wording::energy(r.best.energy_mj), wording::time(r.best.time_us));
-    let savings = [(r.best.saves_vs_a, "A"), (r.best.saves_vs_b, "B")];
-    let savings = savings.into_iter().filter_map(|(s, n)| s.filter(|&s| s > 0.0).map(|s| (s, n)));
-    let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", wording::percent(s))).collect();
-    let slower = if r.best.trade_off { "; slower: a trade-off" } else { "" };
-    writeln!(out, "  {energy}, {time}{savings}{slower}")?;
+    out.push('\n');
+    if r.best.energy_mj.is_some() {
+        writeln!(out, "{BOLD}cheapest known form{BOLD:#}: {}", wording::cheapest(r, width))?;
+        let (energy, time) = (wording::energy(r.best.energy_mj), wording::time(r.best.time_us));
+        let savings = [(r.best.saves_vs_a, "A"), (r.best.saves_vs_b, "B")];
+        let savings = savings.into_iter().filter_map(|(s, n)| s.filter(|&s| s > 0.0).map(|s| (s, n)));
+        let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", wording::percent(s))).collect();
+        let slower = if r.best.trade_off { "; slower: a trade-off" } else { "" };
+        writeln!(out, "  {energy}, {time}{savings}{slower}")?;
+    }
     if !r.cause.text.is_empty() {
         writeln!(out, "  {}", r.cause.text)?;
     }
@@ -80,7 +83,8 @@ fn write(e: &Explanation, width: usize, out: &mut String) -> fmt::Result {
         writeln!(out, "  both sides have the same normal form")?;
     }
     for (i, step) in e.steps.iter().enumerate() {
-        writeln!(out, "  {}. {} [{}]  {FAINT}{}{FAINT:#}", i + 1, step.rule, step.tier, step.doc.replace('\n', " "))?;
+        writeln!(out, "  {}. {} [{}]", i + 1, step.rule, step.tier)?;
+        writeln!(out, "     {FAINT}{}{FAINT:#}", step.doc.replace('\n', " "))?;
         writeln!(out, "     {}", step.before)?;
         writeln!(out, "     = {}", step.after)?;
     }

@@ -247,7 +247,8 @@ impl Human<'_> {
 
     fn next(&self, out: &mut String) -> fmt::Result {
         let (a, b) = (&self.c.a.file, &self.c.b.file);
-        let region = self.c.witness.as_ref().and_then(|w| w.region).or(self.lines.first().map(|l| l.region.id));
+        let dearest = || self.lines.first().map(|l| l.region.id).filter(|_| self.c.verdict == Verdict::Equivalent);
+        let region = self.c.witness.as_ref().and_then(|w| w.region).or_else(dearest);
         match region {
             Some(id) => writeln!(out, "next: magneton-ir explain {} {} {id}", quoted(a), quoted(b)),
             None if self.c.verdict == Verdict::Unknown => {

@@ -1,0 +1,249 @@
+//! The binary as users and scripts call it: exit status, what goes to which stream, the JSON contract.
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use assert_cmd::cargo::CommandCargoExt;
+use predicates::prelude::*;
+use serde_json::Value;
+
+fn binary() -> Command {
+    let mut command = Command::cargo_bin("magneton-ir").unwrap();
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("NO_COLOR");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    binary().args(args).output().unwrap()
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().expect("the program was killed by a signal")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Trouble: exit status 2, nothing on standard output, and a diagnostic with `parts` on standard error.
+fn refused(args: &[&str], parts: &[&str]) -> String {
+    let output = run(args);
+    let message = text(&output.stderr);
+    assert_eq!(status(&output), 2, "{args:?}: {message}");
+    assert_eq!(text(&output.stdout), "", "{args:?}");
+    assert!(!message.contains("panicked"), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "{args:?}: {part} in\n{message}");
+    }
+    message
+}
+
+fn pair(name: &str) -> (String, String) {
+    (format!("corpus/pairs/{name}.a.mir"), format!("corpus/pairs/{name}.b.mir"))
+}
+
+#[test]
+fn the_exit_status_tells_the_verdict() {
+    let (a, b) = pair("addmm");
+    assert_eq!(status(&run(&["check", &a, &b])), 0);
+    assert_eq!(status(&run(&["check", &a, "corpus/pairs/addmm.b-wrong-sign.mir"])), 1);
+    assert_eq!(status(&run(&["check", &a, &b, "--tier", "exact"])), 1, "addmm is not bit for bit");
+    refused(&["check", &a, "no/such/file.mir"], &["no/such/file.mir"]);
+    refused(&["check", &a], &["Usage"]);
+    refused(&["check", &a, &b, "--tier", "nearly"], &["exact, real, rounding"]);
+    refused(&["check", &a, &b, "--config-a", "allow_tf23=true"], &["allow_tf23", "allow_tf32"]);
+    refused(&["check", &a, &b, "--threshold", "3%"], &["--fail-on"]);
+    refused(&["explain", &a, &b, "99"], &["no region 99"]);
+}
+
+#[test]
+fn help_is_on_standard_output() {
+    let output = run(&["--help"]);
+    assert_eq!(status(&output), 0);
+    assert!(predicate::str::contains("explain").eval(&text(&output.stdout)));
+    assert_eq!(status(&run(&[])), 2);
+}
+
+#[test]
+fn hostile_files_get_a_diagnostic() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| -> String {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    };
+    let (good, _) = pair("addmm");
+    let archive = std::fs::read("corpus/exports/qwen2-4l-sdpa.pt2").unwrap();
+    let deep = format!("graph g(x: f32[2]) {{ a = {}", "neg(".repeat(200_000));
+    let hostile = [
+        write("empty.mir", b""),
+        write("binary.pt2", &[0xff; 4096]),
+        write("half.pt2", &archive[..archive.len() / 2]),
+        write("head.pt2", &archive[..4]),
+        write("deep.mir", deep.as_bytes()),
+        write("huge.mir", b"graph g(x: f32[99999999999, 99999999999]) { return x }"),
+        write("words.mir", "größe 🙂 \u{0}".as_bytes()),
+        folder.path().display().to_string(),
+    ];
+    for file in &hostile {
+        refused(&["check", &good, file], &[]);
+        refused(&["lower", file], &[]);
+    }
+    refused(&["check", &good, &good, "--rules", &hostile[1]], &[]);
+    refused(&["check", &good, &good, "--profile", &hostile[6]], &["words.mir"]);
+}
+
+#[test]
+fn errors_in_mir_files_are_shown_in_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wrong.mir");
+    let source = "graph g(x: f32[4, 3], weight: param f32[3, 5]) {\n  y = matmul(x, weigth)\n  \
+                  z = gelu(x; aproximate=\"tanh\")\n  s = add(x, weight)\n  return y, z, s\n}\n";
+    std::fs::write(&path, source).unwrap();
+    let message = refused(&["lower", path.to_str().unwrap()], &["mir::unknown_name", "mir::type_error"]);
+    let message = message.replace(&format!("{}/", folder.path().display()), "");
+    insta::assert_snapshot!(message);
+}
+
+#[test]
+fn graphs_survive_lowering() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["corpus/exports/qwen2-4l-eager.pt2", "corpus/pairs/attention.b.mir"] {
+        let output = run(&["lower", file]);
+        assert_eq!((status(&output), text(&output.stderr)), (0, String::new()));
+        let lowered = folder.path().join("lowered.mir");
+        std::fs::write(&lowered, &output.stdout).unwrap();
+        let again = run(&["lower", lowered.to_str().unwrap()]);
+        assert_eq!(text(&again.stdout), text(&output.stdout));
+        let report = json(file, lowered.to_str().unwrap());
+        assert_eq!((&report["verdict"], &report["tier"]), (&"equivalent".into(), &"exact".into()), "{file}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = binary()
+        .args(["lower", "corpus/exports/gpt2-eager.pt2"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 16];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((status(&output), text(&output.stderr)), (0, String::new()));
+}
+
+#[test]
+fn reports_for_pipes_are_plain() {
+    let (a, b) = pair("attention");
+    let output = run(&["check", &a, &b]);
+    let report = text(&output.stdout);
+    assert!(report.starts_with("equivalent, tier rounding"), "{report}");
+    assert!(!report.contains('\u{1b}'), "{report:?}");
+    assert!(report.lines().all(|l| l.chars().count() <= 100), "{report}");
+    assert_eq!(text(&output.stderr), "", "no progress without a terminal");
+    let markdown = text(&run(&["check", &a, &b, "--format", "markdown"]).stdout);
+    assert!(markdown.starts_with("**equivalent") && markdown.contains("| A "), "{markdown}");
+}
+
+#[test]
+fn a_region_is_explained_step_by_step() {
+    let (a, b) = pair("addmm");
+    let output = run(&["explain", &a, &b, "1"]);
+    let report = text(&output.stdout);
+    assert_eq!(status(&output), 0, "{report}");
+    for part in ["region 1 of 1, tier real", "addmm", "proof", "1. ", "[real]"] {
+        assert!(report.contains(part), "{part} in\n{report}");
+    }
+}
+
+#[test]
+fn math_flags_are_shown() {
+    let (a, b) = pair("addmm");
+    let report = text(&run(&["check", &a, &b, "--config-b", "allow_tf32=true"]).stdout);
+    assert!(report.contains("flags of B: allow_tf32=true"), "{report}");
+}
+
+fn json(a: &str, b: &str) -> Value {
+    let output = run(&["check", a, b, "--format", "json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"));
+    let expected = if report["verdict"] == "equivalent" { 0 } else { 1 };
+    assert_eq!(status(&output), expected, "{a} {b}");
+    report
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+}
+
+/// What scripts may rely on; see `ARCHITECTURE.md`.
+fn keeps_the_contract(a: &str, b: &str) {
+    let report = json(a, b);
+    let has = |value: &Value, keys: &[&str]| {
+        for key in keys {
+            assert!(value.get(key).is_some(), "no key {key} for {a} {b}");
+        }
+    };
+    has(
+        &report,
+        &["schema", "verdict", "tier", "a", "b", "best", "regions", "witness", "unproven", "assumptions", "timing_ms"],
+    );
+    assert_eq!(report["schema"], "magneton-ir/check/1");
+    assert_eq!(report["witness"].is_null(), report["verdict"] != "different");
+    assert_eq!(report["tier"].is_null(), report["verdict"] != "equivalent");
+    let regions = report["regions"].as_array().unwrap();
+    for (side, file) in [("a", a), ("b", b)] {
+        has(&report[side], &["file", "ops", "covered_ops", "energy_mj", "time_us"]);
+        assert_eq!(report[side]["file"], file);
+        let energy = &report[side]["energy_mj"];
+        assert_eq!(energy["source"] == "unknown", energy["value"].is_null());
+        let names: Vec<String> = regions.iter().flat_map(|r| strings(&r[&format!("{side}_ops")])).collect();
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "regions overlap in {file}");
+        assert_eq!(names.len() as u64, report[side]["covered_ops"].as_u64().unwrap());
+        assert!(report[side]["covered_ops"].as_u64() <= report[side]["ops"].as_u64());
+    }
+    for region in regions {
+        has(region, &["id", "tier", "rules", "a", "b", "best", "cause"]);
+        assert!(["a", "b", "other"].contains(&region["best"]["form"].as_str().unwrap()));
+        for side in ["a", "b"] {
+            has(&region[side], &["energy_mj", "time_us", "launches", "flops", "bytes"]);
+            let (best, own) = (region["best"]["energy_mj"].as_f64(), region[side]["energy_mj"].as_f64());
+            assert!(best.zip(own).is_none_or(|(best, own)| best <= own * (1.0 + 1e-9)));
+        }
+    }
+}
+
+fn pairs(ending: &str) -> Vec<PathBuf> {
+    let folder = Path::new("corpus/pairs");
+    let mut all: Vec<PathBuf> = folder.read_dir().unwrap().map(|e| e.unwrap().path()).collect();
+    all.retain(|p| p.display().to_string().contains(ending));
+    all.sort();
+    all
+}
+
+#[test]
+fn pairs_keep_the_json_contract() {
+    let all = pairs(".b");
+    assert!(all.len() > 40);
+    for b in all {
+        let b = b.display().to_string();
+        let stem = b.split(".b").next().unwrap();
+        keeps_the_contract(&format!("{stem}.a.mir"), &b);
+    }
+}
+
+#[test]
+fn an_export_keeps_the_json_contract() {
+    keeps_the_contract("corpus/exports/qwen2-4l-eager.pt2", "corpus/exports/qwen2-4l-sdpa.pt2");
+}
+
+#[test]
+fn rules_are_listed() {
+    let output = run(&["rules", "list"]);
+    let list = text(&output.stdout);
+    assert_eq!(status(&output), 0);
+    assert!(list.lines().count() > 50 && list.contains("addmm"), "{list}");
+}
