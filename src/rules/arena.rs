@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::definition::Definition;
 use super::terms::{Build, Terms, Visitor};
-use crate::eval::Constant;
+use crate::eval::{Constant, Program, Source};
 use crate::ir::{Attrs, DType, TensorType};
 use crate::ops::{Call, Op, TypeError};
 
@@ -18,10 +18,8 @@ pub type TermId = u32;
 /// What a term is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
-    /// A tensor of random elements.
-    Leaf {
-        seed: u64,
-    },
+    /// A tensor of given elements, of which rules know nothing.
+    Leaf(Arc<[f64]>),
     /// A tensor of known elements.
     Constant(Constant),
     Apply {
@@ -52,9 +50,9 @@ impl Arena {
         Arena { definitions: definitions.to_vec(), ..Arena::default() }
     }
 
-    /// A leaf with random elements.
-    pub fn leaf(&mut self, ty: TensorType, seed: u64) -> TermId {
-        self.push(Term::Leaf { seed }, ty, None)
+    /// A leaf of which rules know nothing but the type. Without data it cannot be evaluated.
+    pub fn leaf(&mut self, ty: TensorType, data: Arc<[f64]>) -> TermId {
+        self.push(Term::Leaf(data), ty, None)
     }
 
     /// A leaf with known elements.
@@ -110,7 +108,7 @@ impl Build for Arena {
             return Ok(id);
         }
         let ty = {
-            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&id| self.ty(id)).collect();
+            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&id| Terms::ty(self, id)).collect();
             let mut types = Call { op: def, attrs, operands: &types }.infer()?;
             if slot >= types.len() {
                 return Err(TypeError::new(def.name, format!("has no output {slot}")));
@@ -125,6 +123,30 @@ impl Build for Arena {
         let id = self.push(Term::Apply { op, attrs, slot, operands }, ty, constant);
         self.known.insert(key, id);
         Ok(id)
+    }
+}
+
+impl Program for Arena {
+    type Id = TermId;
+
+    fn source(&self, id: TermId) -> Source<'_, TermId> {
+        match self.term(id) {
+            Term::Leaf(data) if data.len() == Terms::ty(self, id).numel() => Source::Data(data),
+            Term::Leaf(_) => Source::Opaque,
+            Term::Constant(constant) => Source::Constant(constant),
+            Term::Apply { op: Op::Table(op), attrs, slot, operands } => Source::Call {
+                op,
+                attrs,
+                types: operands.iter().map(|&o| Terms::ty(self, o)).collect(),
+                slot: *slot,
+                operands: operands.clone(),
+            },
+            Term::Apply { .. } => Source::Opaque,
+        }
+    }
+
+    fn ty(&self, id: TermId) -> &TensorType {
+        Terms::ty(self, id)
     }
 }
 

@@ -56,7 +56,7 @@ impl Definition {
         operands: &[&TensorType],
     ) -> Result<TensorType, TypeError> {
         let mut arena = Arena::new(all);
-        let leaves: Vec<_> = operands.iter().enumerate().map(|(i, &t)| arena.leaf(t.clone(), i as u64)).collect();
+        let leaves: Vec<_> = operands.iter().map(|&t| arena.leaf(t.clone(), Arc::from([]))).collect();
         let body = arena.apply(&Op::Custom(self.op.clone()), attrs, 0, &leaves)?;
         Ok(super::Terms::ty(&arena, body).clone())
     }

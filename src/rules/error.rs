@@ -35,6 +35,11 @@ impl RuleFile {
         self.source.inner()
     }
 
+    /// Whether this is the file name, directories left aside.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name.rsplit(['/', '\\']).next() == Some(name)
+    }
+
     /// File name without directories and ending.
     pub fn family(&self) -> &str {
         let name = self.name.rsplit(['/', '\\']).next().unwrap_or(&self.name);

@@ -2,6 +2,7 @@
 
 pub mod arena;
 mod ast;
+pub mod check;
 mod definition;
 mod error;
 pub mod expr;
@@ -76,15 +77,28 @@ impl RuleSet {
         load::load(&RuleSet::default(), &files).map(Arc::new)
     }
 
-    /// These rules and those in `files`, parsed but not validated.
+    /// These rules and those in `files`, parsed but not tried out.
     pub fn with_sources(&self, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleError> {
         load::load(self, files)
     }
 
-    /// These rules and those in the files at `paths`.
+    /// These rules and those in the files at `paths`, which have to pass [`check`].
     pub fn with_files(&self, paths: &[PathBuf]) -> Result<RuleSet, RuleError> {
+        let set = self.with_sources(&read_files(paths)?)?;
+        check::check_from(&set, self.rules.len(), check::Effort::default())?;
+        Ok(set)
+    }
+
+    /// Checks the rules in the files at `paths`, which may use operators that the library defines, and gives them.
+    /// A file of the library itself takes the place of its built-in form.
+    pub fn check_files(paths: &[PathBuf]) -> Result<Vec<RuleInfo>, RuleError> {
         let files = read_files(paths)?;
-        self.with_sources(&files)
+        let others = LIBRARY.iter().filter(|(name, _)| !files.iter().any(|f| f.is_called(name)));
+        let others: Vec<_> = others.map(|(name, text)| RuleFile::new(name, text)).collect();
+        let base = load::load(&RuleSet::default(), &others)?;
+        let set = base.with_sources(&files)?;
+        check::check_from(&set, base.rules.len(), check::Effort::default())?;
+        Ok(describe(&set.rules[base.rules.len()..]))
     }
 
     /// All rules, one direction each, in the order of their files.
@@ -112,21 +126,25 @@ impl RuleSet {
 
     /// Name, tier, family and documentation of every rule, both directions as one.
     pub fn describe(&self) -> Vec<RuleInfo> {
-        let mut all: Vec<RuleInfo> = Vec::new();
-        for rule in &self.rules {
-            match all.iter_mut().find(|i| i.name == rule.name) {
-                Some(info) => info.both_ways |= rule.reversed,
-                None => all.push(RuleInfo {
-                    name: rule.name.clone(),
-                    tier: rule.tier,
-                    family: rule.family.clone(),
-                    doc: rule.doc.clone(),
-                    both_ways: false,
-                }),
-            }
-        }
-        all
+        describe(&self.rules)
     }
+}
+
+fn describe(rules: &[Arc<Rule>]) -> Vec<RuleInfo> {
+    let mut all: Vec<RuleInfo> = Vec::new();
+    for rule in rules {
+        match all.iter_mut().find(|i| i.name == rule.name) {
+            Some(info) => info.both_ways |= rule.reversed,
+            None => all.push(RuleInfo {
+                name: rule.name.clone(),
+                tier: rule.tier,
+                family: rule.family.clone(),
+                doc: rule.doc.clone(),
+                both_ways: false,
+            }),
+        }
+    }
+    all
 }
 
 /// Reads rule files, refusing what is unreadable, too large or no text.

@@ -1,0 +1,402 @@
+//! Which operand types could give a wanted result: for every operator one way to choose.
+
+use smallvec::SmallVec;
+
+use super::generate::Generator;
+use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
+use crate::ops::shapes::broadcast;
+use crate::ops::{Arity, AttrDef, AttrKind, Op, OpDef};
+use crate::rules::rule::AttrPattern;
+
+/// An operator whose result is to have type `ty`.
+pub struct Wanted<'w, 'a> {
+    pub generator: &'w mut Generator<'a>,
+    pub op: &'static OpDef,
+    pub attrs: &'w [AttrPattern],
+    pub ty: TensorType,
+    pub slot: usize,
+    /// Operand types that are fixed already.
+    pub known: &'w [Option<TensorType>],
+    /// Which operands are numbers.
+    pub scalars: &'w [bool],
+}
+
+fn tensor(dtype: DType, shape: impl Into<Shape>) -> TensorType {
+    TensorType { dtype, shape: shape.into() }
+}
+
+impl Wanted<'_, '_> {
+    /// One choice of operand types, with the attributes fixed to go with it.
+    pub fn operand_types(&mut self) -> Option<Vec<TensorType>> {
+        let types = match self.op.name {
+            "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "logical_and" | "logical_or" => {
+                self.want_bool()?;
+                let dtype = self.operand_dtype();
+                self.elementwise(dtype)?
+            }
+            "logical_not" => {
+                self.want_bool()?;
+                let dtype = if self.generator.random.chance(70) { DType::Bool } else { self.operand_dtype() };
+                vec![tensor(dtype, self.ty.shape.clone())]
+            }
+            "where" => {
+                let mut types = self.elementwise(self.ty.dtype)?;
+                types[0].dtype = DType::Bool;
+                types
+            }
+            "masked_fill" => {
+                let mask = self.narrower();
+                vec![self.ty.clone(), tensor(DType::Bool, mask), tensor(self.ty.dtype, Shape::new())]
+            }
+            "cast" => {
+                let dtype = self.cast_from()?;
+                vec![tensor(dtype, self.ty.shape.clone())]
+            }
+            "softmax" | "log_softmax" => self.softmax()?,
+            "matmul" => self.matmul(),
+            "linear" => self.linear()?,
+            "addmm" | "baddbmm" => self.addmm()?,
+            "sdpa" => self.sdpa()?,
+            "layer_norm" | "rms_norm" => self.norm()?,
+            "sum" | "mean" | "amax" | "amin" | "prod" | "var" | "logsumexp" | "any" | "all" => self.reduction()?,
+            "argmax" | "argmin" | "reshape" | "permute" | "expand" | "slice" | "unsqueeze" | "squeeze" | "concat"
+            | "split" | "repeat_heads" | "repeat_interleave" => super::views::operand_types(self)?,
+            "gather" => self.gather()?,
+            "embedding" => {
+                let rows = self.generator.size().max(4);
+                let (&last, rest) = self.ty.shape.split_last()?;
+                vec![
+                    tensor(self.ty.dtype, Shape::from_slice(&[rows, last])),
+                    tensor(DType::I64, Shape::from_slice(rest)),
+                ]
+            }
+            "cross_entropy" => self.cross_entropy()?,
+            "topk" | "sort" => self.ordered()?,
+            "full" | "arange" => Vec::new(),
+            _ if self.op.operands.iter().all(|o| o.arity == Arity::One) => self.elementwise(self.ty.dtype)?,
+            _ => return None,
+        };
+        let rank = types.first().map_or(0, TensorType::rank);
+        self.open_attrs(rank)?;
+        Some(types)
+    }
+
+    fn want_bool(&self) -> Option<()> {
+        (self.ty.dtype == DType::Bool).then_some(())
+    }
+
+    fn dtype_of_known(&self) -> Option<DType> {
+        self.known.iter().flatten().map(|t| t.dtype).next()
+    }
+
+    fn operand_dtype(&mut self) -> DType {
+        self.dtype_of_known().unwrap_or_else(|| self.generator.any_dtype())
+    }
+
+    fn index_of(&self, name: &str) -> Option<usize> {
+        self.op.attr_index(name)
+    }
+
+    /// The attribute, if it is fixed already.
+    pub fn fixed(&self, name: &str, rank: Option<usize>) -> Option<AttrValue> {
+        let at = self.index_of(name)?;
+        self.generator.attr(&Op::Table(self.op), at, &self.attrs[at], rank)
+    }
+
+    pub fn set(&mut self, name: &str, rank: usize, value: AttrValue) -> Option<()> {
+        let at = self.index_of(name)?;
+        self.generator.set_attr(&Op::Table(self.op), at, &self.attrs[at], rank, value)
+    }
+
+    /// Gives random values to the attributes that nothing has fixed.
+    fn open_attrs(&mut self, rank: usize) -> Option<()> {
+        for (at, def) in self.op.attrs.iter().enumerate() {
+            let op = Op::Table(self.op);
+            if self.generator.attr(&op, at, &self.attrs[at], Some(rank)).is_none() {
+                let value = self.any_value(def, rank);
+                self.generator.set_attr(&op, at, &self.attrs[at], rank, value)?;
+            } else if let AttrPattern::Var(_) = self.attrs[at] {
+                let value = self.generator.attr(&op, at, &self.attrs[at], Some(rank))?;
+                self.generator.set_attr(&op, at, &self.attrs[at], rank, value)?;
+            }
+        }
+        Some(())
+    }
+
+    fn any_value(&mut self, def: &AttrDef, rank: usize) -> AttrValue {
+        let random = &mut self.generator.random;
+        match def.kind {
+            AttrKind::Bool => AttrValue::Bool(random.chance(50)),
+            AttrKind::Int => AttrValue::Int(random.below(4) as i64),
+            AttrKind::Dim => AttrValue::Int(random.below(rank) as i64),
+            AttrKind::Float => AttrValue::float(self.generator.number()),
+            AttrKind::DType => {
+                if self.op.name == "cast" {
+                    AttrValue::DType(self.ty.dtype)
+                } else {
+                    AttrValue::None
+                }
+            }
+            AttrKind::Str => match self.op.name {
+                "gelu" if random.chance(50) => AttrValue::str("tanh"),
+                _ => def.default.value().unwrap_or(AttrValue::str("none")),
+            },
+            AttrKind::Ints | AttrKind::Dims => AttrValue::Ints(Ints::new()),
+        }
+    }
+
+    /// A shape that broadcasts to the wanted one.
+    pub fn narrower(&mut self) -> Shape {
+        let full = self.ty.shape.clone();
+        let random = &mut self.generator.random;
+        match random.below(10) {
+            0..=4 => full,
+            5 => Shape::from_slice(&full[random.below(full.len() + 1)..]),
+            6 | 7 => {
+                let mut shape = full;
+                if let Some(last) = shape.last_mut() {
+                    *last = 1;
+                }
+                shape
+            }
+            8 => full.last().map(|&d| Shape::from_slice(&[d])).unwrap_or_default(),
+            _ => full.iter().map(|&d| if random.chance(50) { 1 } else { d }).collect(),
+        }
+    }
+
+    /// Operands that broadcast to the wanted shape.
+    fn elementwise(&mut self, dtype: DType) -> Option<Vec<TensorType>> {
+        let mut shape = Shape::new();
+        let mut types = Vec::new();
+        for i in 0..self.known.len() {
+            let operand = match (&self.known[i], self.scalars[i]) {
+                (Some(known), _) => known.clone(),
+                (None, true) => tensor(dtype, Shape::new()),
+                (None, false) => tensor(dtype, self.narrower()),
+            };
+            shape = broadcast(&shape, &operand.shape)?;
+            types.push(operand);
+        }
+        // Someone has to have the full shape: the first operand that is open.
+        if shape != self.ty.shape
+            && let Some(i) = (0..types.len()).find(|&i| self.known[i].is_none() && !self.scalars[i])
+        {
+            types[i].shape = self.ty.shape.clone();
+        }
+        Some(types)
+    }
+
+    fn cast_from(&mut self) -> Option<DType> {
+        self.set("dtype", 0, AttrValue::DType(self.ty.dtype))?;
+        Some(self.operand_dtype())
+    }
+
+    fn softmax(&mut self) -> Option<Vec<TensorType>> {
+        let dtype = match self.fixed("dtype", None) {
+            Some(AttrValue::None) => self.ty.dtype,
+            _ if self.generator.random.chance(40) => {
+                self.set("dtype", 0, AttrValue::None)?;
+                self.ty.dtype
+            }
+            _ => {
+                self.set("dtype", 0, AttrValue::DType(self.ty.dtype))?;
+                self.operand_dtype()
+            }
+        };
+        Some(vec![tensor(dtype, self.ty.shape.clone())])
+    }
+
+    fn matmul(&mut self) -> Vec<TensorType> {
+        let dtype = self.ty.dtype;
+        let inner = self.known.iter().flatten().next().and_then(|t| t.shape.last().copied());
+        let fresh = self.generator.size();
+        let k = match (&self.known[0], inner) {
+            (Some(_), Some(k)) if self.generator.random.chance(80) => k,
+            _ => fresh,
+        };
+        let shape = self.ty.shape.clone();
+        let rank = shape.len();
+        let vector = self.generator.random.below(12);
+        if rank < 2 || vector == 0 {
+            let mut x = shape;
+            x.push(k);
+            return vec![tensor(dtype, x), tensor(dtype, Shape::from_slice(&[k]))];
+        }
+        let (batch, m, n) = (&shape[..rank - 2], shape[rank - 2], shape[rank - 1]);
+        let mut x = Shape::from_slice(batch);
+        let mut y = Shape::from_slice(batch);
+        match self.generator.random.below(6) {
+            0 | 1 => y.clear(),
+            2 => x.clear(),
+            3 => y.iter_mut().for_each(|d| *d = 1),
+            _ => {}
+        }
+        x.extend([m, k]);
+        y.extend([k, n]);
+        vec![tensor(dtype, x), tensor(dtype, y)]
+    }
+
+    fn linear(&mut self) -> Option<Vec<TensorType>> {
+        let (&out, rows) = self.ty.shape.split_last()?;
+        let known = |i: usize| self.known[i].as_ref().and_then(|t| t.shape.last().copied());
+        let k = known(0).or(known(1)).unwrap_or_else(|| self.generator.size());
+        let mut x = Shape::from_slice(rows);
+        x.push(k);
+        let mut types = vec![tensor(self.ty.dtype, x), tensor(self.ty.dtype, Shape::from_slice(&[out, k]))];
+        if self.known.len() > 2 {
+            types.push(tensor(self.ty.dtype, Shape::from_slice(&[out])));
+        }
+        Some(types)
+    }
+
+    fn addmm(&mut self) -> Option<Vec<TensorType>> {
+        let rank = if self.op.name == "addmm" { 2 } else { 3 };
+        if self.ty.rank() != rank {
+            return None;
+        }
+        let k = self.generator.size();
+        let (mut x, mut w) = (self.ty.shape.clone(), self.ty.shape.clone());
+        x[rank - 1] = k;
+        w[rank - 2] = k;
+        let dtype = self.ty.dtype;
+        Some(vec![tensor(dtype, self.narrower()), tensor(dtype, x), tensor(dtype, w)])
+    }
+
+    fn sdpa(&mut self) -> Option<Vec<TensorType>> {
+        let rank = self.ty.rank();
+        let heads = rank.checked_sub(2)?;
+        let (batch, queries, values) = (&self.ty.shape[..heads], self.ty.shape[rank - 2], self.ty.shape[rank - 1]);
+        let (keys, inner) = match &self.known[1] {
+            Some(k) if k.rank() >= 2 => (k.shape[k.rank() - 2], k.shape[k.rank() - 1]),
+            _ => (self.generator.size(), self.generator.size()),
+        };
+        let make = |batch: &[usize], a: usize, b: usize| {
+            let mut shape = Shape::from_slice(batch);
+            shape.extend([a, b]);
+            tensor(self.ty.dtype, shape)
+        };
+        let mut shared = Shape::from_slice(batch);
+        if self.fixed("grouped", None) != Some(AttrValue::Bool(false))
+            && let Some(h) = shared.last_mut()
+            && self.generator.random.chance(70)
+        {
+            let divisors: Vec<usize> = (1..=*h).filter(|d| h.is_multiple_of(*d)).collect();
+            *h = self.generator.random.pick(&divisors)?;
+        }
+        let mut types = vec![make(batch, queries, inner), make(&shared, keys, inner), make(&shared, keys, values)];
+        if self.known.len() > 3 {
+            let scores = make(batch, queries, keys).shape;
+            let dtype = if self.generator.random.chance(50) { DType::Bool } else { self.ty.dtype };
+            let shape = match self.generator.random.below(4) {
+                0 => Shape::from_slice(&scores[heads..]),
+                1 => scores.iter().enumerate().map(|(i, &d)| if i < heads { 1 } else { d }).collect(),
+                _ => scores,
+            };
+            types.push(self.known[3].clone().unwrap_or(tensor(dtype, shape)));
+        }
+        Some(types)
+    }
+
+    fn norm(&mut self) -> Option<Vec<TensorType>> {
+        let rank = self.ty.rank();
+        let last = match self.fixed("normalized_shape", None) {
+            Some(AttrValue::Ints(shape)) => shape.len(),
+            _ if self.generator.random.chance(70) => 1,
+            _ => 1 + self.generator.random.below(rank),
+        };
+        let normal = Shape::from_slice(self.ty.shape.get(rank.checked_sub(last)?..)?);
+        self.set("normalized_shape", rank, AttrValue::shape(&normal))?;
+        let mut types = vec![self.ty.clone()];
+        types.extend((1..self.known.len()).map(|_| tensor(self.ty.dtype, normal.clone())));
+        Some(types)
+    }
+
+    fn reduction(&mut self) -> Option<Vec<TensorType>> {
+        let keep = match self.fixed("keepdim", None).and_then(|k| k.as_bool()) {
+            Some(keep) => keep,
+            None => self.generator.random.chance(50),
+        };
+        let known = self.known[0].clone();
+        let rank = self.ty.rank();
+        let total = match (&known, self.fixed("dim", None)) {
+            (Some(t), _) => t.rank(),
+            (None, Some(AttrValue::Ints(d))) if !keep => rank + d.len(),
+            (None, _) if keep => rank,
+            _ => rank + 1 + self.generator.random.below(2),
+        };
+        let dims: SmallVec<[usize; 4]> = match self.fixed("dim", Some(total)) {
+            Some(AttrValue::Ints(d)) => d.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<_>>()?,
+            _ if keep => (0..rank).filter(|&d| self.ty.shape[d] == 1).collect(),
+            _ => {
+                let mut dims = self.generator.random.shuffled(total);
+                dims.truncate(total - rank);
+                dims.sort_unstable();
+                dims.into()
+            }
+        };
+        self.set("keepdim", total, AttrValue::Bool(keep))?;
+        self.set("dim", total, AttrValue::Ints(dims.iter().map(|&d| d as i64).collect()))?;
+        let dtype = self.dtype_of_known().unwrap_or(self.ty.dtype);
+        if let Some(known) = known {
+            return Some(vec![known]);
+        }
+        let mut sizes = self.ty.shape.iter();
+        let mut shape = Shape::new();
+        for d in 0..total {
+            let size = self.generator.size();
+            let kept = if keep || !dims.contains(&d) { Some(*sizes.next()?) } else { None };
+            shape.push(match kept {
+                Some(kept) if !dims.contains(&d) => kept,
+                Some(1) | None => size,
+                Some(_) => return None,
+            });
+        }
+        Some(vec![tensor(dtype, shape)])
+    }
+
+    fn gather(&mut self) -> Option<Vec<TensorType>> {
+        let rank = self.ty.rank();
+        let dim = match self.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
+            Some(d) => usize::try_from(d).ok().filter(|&d| d < rank)?,
+            None => self.generator.random.below(rank),
+        };
+        self.set("dim", rank, AttrValue::Int(dim as i64))?;
+        let mut shape = self.ty.shape.clone();
+        // Random indices lie in 0..=3.
+        *shape.get_mut(dim)? = 4 + self.generator.random.below(2);
+        Some(vec![tensor(self.ty.dtype, shape), tensor(DType::I64, self.ty.shape.clone())])
+    }
+
+    fn cross_entropy(&mut self) -> Option<Vec<TensorType>> {
+        let reduction = self.fixed("reduction", None).unwrap_or(AttrValue::str("mean"));
+        self.set("reduction", 0, reduction.clone())?;
+        let target =
+            if reduction == AttrValue::str("none") { self.ty.shape.clone() } else { self.generator.any_shape() };
+        let mut shape = target.clone();
+        shape.insert(1.min(target.len()), 4 + self.generator.random.below(2));
+        Some(vec![tensor(self.ty.dtype, shape), tensor(DType::I64, target)])
+    }
+
+    fn ordered(&mut self) -> Option<Vec<TensorType>> {
+        let rank = self.ty.rank();
+        let dim = match self.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
+            Some(d) => usize::try_from(d).ok().filter(|&d| d < rank)?,
+            None => self.generator.random.below(rank),
+        };
+        self.set("dim", rank, AttrValue::Int(dim as i64))?;
+        let mut shape = self.ty.shape.clone();
+        let size = shape.get_mut(dim)?;
+        if self.op.name == "topk" {
+            self.generator.set_attr(
+                &Op::Table(self.op),
+                self.op.attr_index("k")?,
+                &self.attrs[self.op.attr_index("k")?],
+                rank,
+                AttrValue::Int(*size as i64),
+            )?;
+            *size += self.generator.random.below(3);
+        }
+        let dtype = if self.slot == 1 { DType::F32 } else { self.ty.dtype };
+        Some(vec![tensor(dtype, shape)])
+    }
+}

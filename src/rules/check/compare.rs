@@ -1,0 +1,87 @@
+//! Comparing the two sides of an instance.
+
+use super::instance::Instance;
+use crate::eval::{Demand, EvalError, Options};
+use crate::ir::DType;
+use crate::rules::Tier;
+use crate::rules::arena::Term;
+use crate::rules::terms::Terms;
+
+/// Elements that may be computed for one instance.
+const BUDGET: usize = 400_000;
+/// How far two ways to compute the same real number may lie apart in double precision, relatively.
+const REAL: f64 = 1e-8;
+/// How many roundings' worth two orders of floating-point operations may differ by on small operands.
+const ROUNDINGS: f64 = 4096.0;
+
+/// What comparing found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    Agree,
+    /// One of the sides cannot be evaluated here.
+    Undefined,
+    /// The values differ over the real numbers.
+    Values {
+        left: Vec<f64>,
+        right: Vec<f64>,
+    },
+    /// The values agree over the real numbers but not as the tier claims.
+    Tier {
+        left: Vec<f64>,
+        right: Vec<f64>,
+    },
+}
+
+/// Compares the values of both sides as far as `tier` claims.
+pub fn compare(instance: &Instance, tier: Tier) -> Finding {
+    let (Ok(left), Ok(right)) = (values(instance, true, false), values(instance, false, false)) else {
+        return Finding::Undefined;
+    };
+    let tolerance = if let Tier::Approx(e) = tier { e.0 } else { REAL };
+    if !close(&left, &right, tolerance) {
+        return Finding::Values { left, right };
+    }
+    if tier > Tier::Real {
+        return Finding::Agree;
+    }
+    let (Ok(left), Ok(right)) = (values(instance, true, true), values(instance, false, true)) else {
+        return Finding::Undefined;
+    };
+    let holds = match tier {
+        Tier::Exact => left.iter().zip(&right).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()),
+        // A cast that rounds shows as an error far above that of the operands' and the result's type.
+        _ => close(&left, &right, ROUNDINGS * coarsest(instance)),
+    };
+    if holds { Finding::Agree } else { Finding::Tier { left, right } }
+}
+
+fn values(instance: &Instance, left: bool, rounding: bool) -> Result<Vec<f64>, EvalError> {
+    let mut demand = Demand::new(&instance.arena, Options { rounding, budget: BUDGET });
+    demand.tensor(if left { instance.lhs } else { instance.rhs })
+}
+
+/// Whether all elements agree, relative to the largest finite one.
+fn close(left: &[f64], right: &[f64], tolerance: f64) -> bool {
+    let finite = left.iter().chain(right).filter(|v| v.is_finite());
+    let scale = finite.fold(1e-3_f64, |m, v| m.max(v.abs()));
+    left.len() == right.len()
+        && left
+            .iter()
+            .zip(right)
+            .all(|(&a, &b)| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= tolerance * scale)
+}
+
+/// The largest rounding step among the float types of the operands and the result.
+fn coarsest(instance: &Instance) -> f64 {
+    let step = |dtype: DType| dtype.epsilon().unwrap_or(0.0);
+    let tensors = instance.bindings.tensors.iter().flatten().chain(instance.bindings.lists.iter().flatten().flatten());
+    tensors.fold(step(instance.arena.ty(instance.lhs).dtype), |e, &id| e.max(step(instance.arena.ty(id).dtype)))
+}
+
+/// The elements of a leaf.
+pub fn leaf_values(instance: &Instance, id: u32) -> Vec<f64> {
+    match instance.arena.term(id) {
+        Term::Leaf(data) => data.to_vec(),
+        _ => Demand::new(&instance.arena, Options { rounding: false, budget: BUDGET }).tensor(id).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,270 @@
+//! Instances of a rule: types and attribute values for its variables, chosen from the result backwards.
+//!
+//! Starting with a random type for the whole left side, every operator is asked which operand types could
+//! give it. Choices that do not fit together are thrown away; type inference has the last word.
+
+use super::backwards;
+use super::random::Random;
+use crate::ir::{AttrValue, DType, Shape, TensorType};
+use crate::ops::Op;
+use crate::rules::expr::{Comparison, Expr, same_value};
+use crate::rules::matcher::from_start;
+use crate::rules::rule::{AttrPattern, Operand, Pattern, Rule};
+
+/// Sizes of dims: unequal and small, 1 among them.
+const SIZES: [usize; 8] = [1, 2, 3, 4, 5, 2, 3, 4];
+/// Elements of the largest tensor that is tried.
+const MAX_ELEMENTS: usize = 160;
+
+/// What the variables of a rule could be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choice {
+    pub tensors: Vec<Option<TensorType>>,
+    pub lists: Vec<Option<Vec<TensorType>>>,
+    pub attrs: Vec<Option<AttrValue>>,
+}
+
+/// Makes choices for one rule.
+pub struct Generator<'a> {
+    rule: &'a Rule,
+    pub random: Random,
+    pub choice: Choice,
+    element: Option<usize>,
+}
+
+impl<'a> Generator<'a> {
+    pub fn new(rule: &'a Rule, seed: u64) -> Self {
+        let choice = Choice {
+            tensors: vec![None; rule.vars.tensors.len()],
+            lists: vec![None; rule.vars.lists.len()],
+            attrs: vec![None; rule.vars.attrs.len()],
+        };
+        Generator { rule, random: Random::new(seed), choice, element: None }
+    }
+
+    /// One attempt at an instance.
+    pub fn attempt(mut self) -> Option<Choice> {
+        let ty = self.any_type();
+        self.want(&self.rule.lhs, &ty)?;
+        // A variable that only a defined operator's head mentions, or only conditions, is still open.
+        for v in 0..self.choice.attrs.len() {
+            if self.choice.attrs[v].is_none() && !self.rule.lets.iter().any(|(l, _)| *l == v) {
+                self.choice.attrs[v] = Some(AttrValue::float(self.number()));
+            }
+        }
+        Some(self.choice)
+    }
+
+    pub fn any_dtype(&mut self) -> DType {
+        match self.random.below(20) {
+            0..=8 => DType::F32,
+            9..=12 => DType::BF16,
+            13 => DType::F16,
+            14 => DType::F64,
+            15..=17 => DType::I64,
+            _ => DType::Bool,
+        }
+    }
+
+    pub fn size(&mut self) -> usize {
+        SIZES[self.random.below(SIZES.len())]
+    }
+
+    pub fn any_shape(&mut self) -> Shape {
+        let rank = [2, 3, 1, 4, 2, 3, 0, 4][self.random.below(8)];
+        (0..rank).map(|_| self.size()).collect()
+    }
+
+    pub fn any_type(&mut self) -> TensorType {
+        TensorType { dtype: self.any_dtype(), shape: self.any_shape() }
+    }
+
+    /// A number as programs write them.
+    pub fn number(&mut self) -> f64 {
+        [0.5, 2.0, 0.125, 3.0, -1.5, 1e-5, 0.25, 1.0][self.random.below(8)]
+    }
+
+    /// Makes `pattern` give `ty`; `None` if that attempt fails.
+    pub fn want(&mut self, pattern: &Pattern, ty: &TensorType) -> Option<()> {
+        if ty.numel() > MAX_ELEMENTS {
+            return None;
+        }
+        match pattern {
+            Pattern::Tensor(v) => agree(&mut self.choice.tensors[*v], ty),
+            Pattern::Element(l) => {
+                let list = self.choice.lists[*l].get_or_insert_default();
+                match (list.get(self.element?), self.element? == list.len()) {
+                    (Some(known), _) => (known == ty).then_some(()),
+                    (None, true) => {
+                        list.push(ty.clone());
+                        Some(())
+                    }
+                    (None, false) => None,
+                }
+            }
+            Pattern::Scalar(value) => {
+                if ty.rank() != 0 {
+                    return None;
+                }
+                if let AttrPattern::Var(v) = value
+                    && self.choice.attrs[*v].is_none()
+                {
+                    let number = self.number();
+                    self.choice.attrs[*v] = Some(self.solved(*v).unwrap_or(AttrValue::float(number)));
+                }
+                Some(())
+            }
+            Pattern::Apply { op: Op::Table(def), slot, attrs, operands } => {
+                let count = operands.iter().filter(|o| matches!(o, Operand::Each(_))).count();
+                let repeats = if count > 0 { self.repeats(operands) } else { 0 };
+                let mut plan: Vec<(&Pattern, Option<usize>)> = Vec::new();
+                for operand in operands {
+                    match operand {
+                        Operand::One(p) => plan.push((p, self.element)),
+                        Operand::Each(p) => plan.extend((0..repeats).map(|i| (p, Some(i)))),
+                    }
+                }
+                let known: Vec<Option<TensorType>> = plan.iter().map(|(p, e)| self.known(p, *e)).collect();
+                let scalars: Vec<bool> = plan.iter().map(|(p, _)| p.takes_any_dtype()).collect();
+                let mut call = backwards::Wanted {
+                    generator: self,
+                    op: def,
+                    attrs,
+                    ty: ty.clone(),
+                    slot: *slot,
+                    known: &known,
+                    scalars: &scalars,
+                };
+                let types = call.operand_types()?;
+                self.all(&plan, &types)
+            }
+            // What a defined operator takes is not known from what it gives.
+            Pattern::Apply { operands, .. } => {
+                for operand in operands {
+                    let (Operand::One(p) | Operand::Each(p)) = operand;
+                    let other = self.any_type();
+                    let dtype = if self.random.chance(80) { ty.dtype } else { other.dtype };
+                    let shape = if self.random.chance(60) { self.vector_or(ty) } else { other.shape };
+                    self.want(p, &TensorType { dtype, shape })?;
+                }
+                Some(())
+            }
+        }
+    }
+
+    /// The shape of `ty`, or of a vector that fits its last dim.
+    fn vector_or(&mut self, ty: &TensorType) -> Shape {
+        match ty.shape.last() {
+            Some(&last) if self.random.chance(40) => Shape::from_slice(&[last]),
+            _ => ty.shape.clone(),
+        }
+    }
+
+    fn all(&mut self, plan: &[(&Pattern, Option<usize>)], types: &[TensorType]) -> Option<()> {
+        if plan.len() != types.len() {
+            return None;
+        }
+        for (&(pattern, element), ty) in plan.iter().zip(types) {
+            let outer = std::mem::replace(&mut self.element, element);
+            let done = self.want(pattern, ty);
+            self.element = outer;
+            done?;
+        }
+        Some(())
+    }
+
+    /// How many elements the lists inside have; all lists of a rule that are open get the same.
+    fn repeats(&mut self, operands: &[Operand]) -> usize {
+        let mut lists = Vec::new();
+        for operand in operands {
+            if let Operand::Each(p) = operand {
+                p.elements(&mut lists);
+            }
+        }
+        let known = lists.iter().find_map(|&l| self.choice.lists[l].as_ref().map(Vec::len));
+        known.unwrap_or_else(|| 1 + self.random.below(3))
+    }
+
+    /// The type of an operand that was chosen before.
+    fn known(&self, pattern: &Pattern, element: Option<usize>) -> Option<TensorType> {
+        match pattern {
+            Pattern::Tensor(v) => self.choice.tensors[*v].clone(),
+            Pattern::Element(l) => self.choice.lists[*l].as_ref()?.get(element?).cloned(),
+            _ => None,
+        }
+    }
+
+    /// The value of an attribute, if it is fixed already. `rank` is that of the first operand.
+    pub fn attr(&self, op: &Op, at: usize, pattern: &AttrPattern, rank: Option<usize>) -> Option<AttrValue> {
+        match pattern {
+            AttrPattern::Value(v) => match rank {
+                Some(rank) => Some(from_start(op, at, v, rank)),
+                None => Some(v.clone()),
+            },
+            AttrPattern::Var(v) => self.choice.attrs[*v].clone().or_else(|| self.solved(*v)),
+            AttrPattern::Expr(_) => None,
+        }
+    }
+
+    /// Fixes the value of an attribute; `None` if it is fixed to something else.
+    pub fn set_attr(&mut self, op: &Op, at: usize, pattern: &AttrPattern, rank: usize, value: AttrValue) -> Option<()> {
+        match pattern {
+            AttrPattern::Value(v) => same_value(&from_start(op, at, v, rank), &value).then_some(()),
+            AttrPattern::Var(v) => match &self.choice.attrs[*v] {
+                Some(known) => same_value(known, &value).then_some(()),
+                None => {
+                    self.choice.attrs[*v] = Some(value);
+                    Some(())
+                }
+            },
+            AttrPattern::Expr(_) => None,
+        }
+    }
+
+    /// The value that a condition `v == expression` gives a variable, if the expression is closed, is built of
+    /// variables that are chosen, or lists the alternatives `v == a or v == b`.
+    fn solved(&self, var: usize) -> Option<AttrValue> {
+        let mut found = Vec::new();
+        for condition in &self.rule.conditions {
+            self.alternatives(&condition.expr, var, &mut found);
+        }
+        let at = self.random.clone().below(found.len());
+        found.into_iter().nth(at)
+    }
+
+    fn alternatives(&self, expr: &Expr, var: usize, found: &mut Vec<AttrValue>) {
+        match expr {
+            Expr::Or(a, b) => {
+                self.alternatives(a, var, found);
+                self.alternatives(b, var, found);
+            }
+            Expr::Compare(Comparison::Eq, a, b) => match (a.as_ref(), b.as_ref()) {
+                (Expr::Attr(v), e) | (e, Expr::Attr(v)) if *v == var => found.extend(self.value(e)),
+                _ => {}
+            },
+            Expr::Call(f, arguments) if f.name == "near" => {
+                if let [Expr::Attr(v), Expr::Value(value)] = &arguments[..]
+                    && *v == var
+                {
+                    found.push(value.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The value of an expression over what is chosen so far.
+    fn value(&self, expr: &Expr) -> Option<AttrValue> {
+        super::instance::types_only(self.rule, &self.choice, expr)
+    }
+}
+
+fn agree(slot: &mut Option<TensorType>, ty: &TensorType) -> Option<()> {
+    match slot {
+        Some(known) => (known == ty).then_some(()),
+        None => {
+            *slot = Some(ty.clone());
+            Some(())
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Which operands could give a wanted result, for operators that move elements.
+
+use super::backwards::Wanted;
+use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
+
+/// One choice of operand types, with the attributes fixed to go with it.
+pub fn operand_types(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let shape = w.ty.shape.clone();
+    let rank = shape.len();
+    let known = w.known.first().cloned().flatten();
+    let operand = match w.op.name {
+        "reshape" => {
+            w.set("shape", rank, AttrValue::shape(&shape))?;
+            known.map_or_else(|| rearranged(w, &shape), |t| t.shape)
+        }
+        "expand" => {
+            w.set("shape", rank, AttrValue::shape(&shape))?;
+            known.map_or_else(|| w.narrower(), |t| t.shape)
+        }
+        "permute" => {
+            let dims: Ints = match w.fixed("dims", Some(rank)) {
+                Some(AttrValue::Ints(dims)) => dims,
+                _ => w.generator.random.shuffled(rank).into_iter().map(|d| d as i64).collect(),
+            };
+            w.set("dims", rank, AttrValue::Ints(dims.clone()))?;
+            let inverse = crate::ops::shapes::inverse_permutation(&dims).filter(|p| p.len() == rank)?;
+            inverse.iter().map(|&d| shape[d as usize]).collect()
+        }
+        "unsqueeze" => {
+            let ones: Vec<usize> = (0..rank).filter(|&d| shape[d] == 1).collect();
+            let dim = chosen_dim(w, &ones)?;
+            let mut from = shape;
+            from.remove(dim);
+            from
+        }
+        "squeeze" => {
+            let dims: Vec<usize> = (0..=rank).collect();
+            let dim = chosen_dim(w, &dims)?;
+            let mut from = shape;
+            from.insert(dim, 1);
+            from
+        }
+        "slice" => slice(w, known)?,
+        "split" => split(w)?,
+        "concat" => return concat(w),
+        "repeat_heads" => {
+            let heads = *shape.get(1)?;
+            let times = divisor(w, "times", heads)?;
+            let mut from = shape;
+            from[1] = heads / times;
+            from
+        }
+        "repeat_interleave" => {
+            let dims: Vec<usize> = (0..rank).collect();
+            let dim = chosen_dim(w, &dims)?;
+            let times = divisor(w, "repeats", shape[dim])?;
+            let mut from = shape;
+            from[dim] /= times;
+            from
+        }
+        _ => {
+            // argmax and argmin drop a dim.
+            let dims: Vec<usize> = (0..=rank).collect();
+            let dim = chosen_dim(w, &dims)?;
+            w.set("keepdim", rank, AttrValue::Bool(false))?;
+            let mut from = shape;
+            from.insert(dim, w.generator.size());
+            return (w.ty.dtype == DType::I64).then(|| vec![TensorType { dtype: DType::F32, shape: from }]);
+        }
+    };
+    Some(vec![TensorType { dtype: w.ty.dtype, shape: operand }])
+}
+
+/// The attribute `dim`: as it is fixed, or one of `dims`.
+fn chosen_dim(w: &mut Wanted<'_, '_>, dims: &[usize]) -> Option<usize> {
+    let rank = w.known.first().cloned().flatten().map_or(w.ty.rank(), |t| t.rank());
+    let dim = match w.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
+        Some(d) => usize::try_from(d).ok()?,
+        None => w.generator.random.pick(dims)?,
+    };
+    w.set("dim", rank, AttrValue::Int(dim as i64))?;
+    dims.contains(&dim).then_some(dim)
+}
+
+fn divisor(w: &mut Wanted<'_, '_>, name: &str, size: usize) -> Option<usize> {
+    let times = match w.fixed(name, None).and_then(|t| t.as_int()) {
+        Some(t) => usize::try_from(t).ok()?,
+        None => {
+            let divisors: Vec<usize> = (1..=size).filter(|d| size.is_multiple_of(*d)).collect();
+            w.generator.random.pick(&divisors)?
+        }
+    };
+    w.set(name, 0, AttrValue::Int(times as i64))?;
+    (times > 0 && size.is_multiple_of(times)).then_some(times)
+}
+
+/// Another shape with as many elements: dims joined, split, inserted, dropped or exchanged.
+fn rearranged(w: &mut Wanted<'_, '_>, shape: &Shape) -> Shape {
+    let mut from = shape.clone();
+    let random = &mut w.generator.random;
+    for _ in 0..1 + random.below(3) {
+        match random.below(5) {
+            0 | 1 if from.len() >= 2 => {
+                let d = random.below(from.len() - 1);
+                from[d] *= from[d + 1];
+                from.remove(d + 1);
+            }
+            2 if !from.is_empty() => {
+                let d = random.below(from.len());
+                let divisors: Vec<usize> = (1..=from[d]).filter(|n| from[d].is_multiple_of(*n)).collect();
+                let part = random.pick(&divisors).unwrap_or(1);
+                from[d] /= part;
+                from.insert(d, part);
+            }
+            3 => from.insert(random.below(from.len() + 1), 1),
+            _ => {
+                if let Some(d) = from.iter().position(|&d| d == 1) {
+                    from.remove(d);
+                }
+            }
+        }
+    }
+    from
+}
+
+fn slice(w: &mut Wanted<'_, '_>, known: Option<TensorType>) -> Option<Shape> {
+    let shape = w.ty.shape.clone();
+    let rank = shape.len();
+    let int = |w: &Wanted<'_, '_>, name: &str| w.fixed(name, None).and_then(|v| v.as_int());
+    // With the operand known, the dim whose size differs is the one to cut.
+    let dim = match (w.fixed("dim", Some(rank)).and_then(|d| d.as_int()), &known) {
+        (Some(d), _) => usize::try_from(d).ok()?,
+        (None, Some(t)) if t.rank() == rank => {
+            let cut = (0..rank).find(|&d| t.shape[d] != shape[d]);
+            cut.unwrap_or_else(|| w.generator.random.below(rank))
+        }
+        _ => w.generator.random.below(rank),
+    };
+    let out = *shape.get(dim)?;
+    let step = int(w, "step").unwrap_or_else(|| 1 + w.generator.random.below(2) as i64);
+    let size_known = known.as_ref().and_then(|t| t.shape.get(dim).copied());
+    let covered = (out.max(1) - 1) as i64 * step + 1;
+    let end_known = int(w, "end");
+    let start = match (int(w, "start"), size_known, end_known) {
+        (Some(start), _, _) => start,
+        (None, _, Some(end)) => end - covered,
+        (None, Some(size), None) => w.generator.random.below((size as i64 - covered + 1).max(1) as usize) as i64,
+        (None, None, None) => w.generator.random.below(3) as i64,
+    };
+    let end = end_known.unwrap_or(start + covered);
+    w.set("dim", rank, AttrValue::Int(dim as i64))?;
+    w.set("start", rank, AttrValue::Int(start))?;
+    w.set("end", rank, AttrValue::Int(end))?;
+    w.set("step", rank, AttrValue::Int(step))?;
+    let size = match size_known {
+        Some(size) => size,
+        None => usize::try_from(end).ok()? + w.generator.random.below(3),
+    };
+    let mut from = shape;
+    from[dim] = size;
+    Some(from)
+}
+
+fn split(w: &mut Wanted<'_, '_>) -> Option<Shape> {
+    let rank = w.ty.rank();
+    let dims: Vec<usize> = (0..rank).collect();
+    let dim = chosen_dim(w, &dims)?;
+    let mut sizes: Vec<usize> = (0..=w.slot + w.generator.random.below(2)).map(|_| w.generator.size()).collect();
+    sizes[w.slot] = w.ty.shape[dim];
+    w.set("sizes", rank, AttrValue::shape(&sizes))?;
+    let mut from = w.ty.shape.clone();
+    from[dim] = sizes.iter().sum();
+    Some(from)
+}
+
+fn concat(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let rank = w.ty.rank();
+    let dims: Vec<usize> = (0..rank).collect();
+    let dim = chosen_dim(w, &dims)?;
+    let mut left = w.ty.shape[dim];
+    let mut types = Vec::new();
+    for i in 0..w.known.len() {
+        let size = match &w.known[i] {
+            Some(t) => *t.shape.get(dim)?,
+            None if i + 1 == w.known.len() => left,
+            None => w.generator.random.below(left + 1),
+        };
+        left = left.checked_sub(size)?;
+        let mut ty = w.ty.clone();
+        ty.shape[dim] = size;
+        types.push(ty);
+    }
+    (left == 0).then_some(types)
+}
