@@ -30,6 +30,8 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const OPEN: Style = AnsiColor::Yellow.on_default().bold();
 const FAINT: Style = Style::new().dimmed();
 
+const HEADER: [&str; 8] = ["region", "×", "A", "B", "A costs", "B costs", "cheapest", "saves"];
+
 /// Longest lists below the table.
 const MOST_NOTES: usize = 4;
 
@@ -38,6 +40,8 @@ pub fn human(c: &Comparison, options: &HumanOptions) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = Human { c, options, lines: wording::lines(c) }.write(&mut out);
+    out.truncate(out.trim_end().len());
+    out.push('\n');
     out
 }
 
@@ -138,21 +142,10 @@ impl Human<'_> {
             return Ok(());
         }
         if !self.lines.is_empty() {
-            let (room_a, room_b) = self.operator_columns();
             let mut table = plain(self.options.width);
-            table.set_header(["region", "×", "A", "B", "A costs", "B costs", "cheapest", "saves"]);
-            for line in self.shown() {
-                let r = line.region;
-                table.add_row([
-                    r.id.to_string(),
-                    r.repeats.to_string(),
-                    wording::operators(&r.a_kinds, room_a),
-                    wording::operators(&r.b_kinds, room_b),
-                    line.energy(r.a.energy_mj),
-                    line.energy(r.b.energy_mj),
-                    wording::cheapest(r, 16),
-                    line.saving_text(self.c),
-                ]);
+            table.set_header(HEADER);
+            for row in self.rows() {
+                table.add_row(row);
             }
             for column in [1, 4, 5] {
                 if let Some(column) = table.column_mut(column) {
@@ -176,13 +169,33 @@ impl Human<'_> {
         Ok(())
     }
 
-    /// Characters for the operators of A and of B: what one side does not need, the other one gets.
-    fn operator_columns(&self) -> (usize, usize) {
-        let room = self.options.width.saturating_sub(70).max(20);
-        let needed = |kinds: fn(&Line) -> String| self.shown().iter().map(|l| kinds(l).chars().count()).max();
-        let a = needed(|l| wording::operators(&l.region.a_kinds, usize::MAX)).unwrap_or(0);
-        let b = needed(|l| wording::operators(&l.region.b_kinds, usize::MAX)).unwrap_or(0);
-        (room - b.min(room / 2), room - a.min(room / 2))
+    /// The cells of the table. The operators get the room that the other columns leave; what one side does
+    /// not need, the other one gets.
+    fn rows(&self) -> Vec<[String; HEADER.len()]> {
+        let cells = |l: &Line, room_a, room_b| {
+            let r = l.region;
+            [
+                r.id.to_string(),
+                r.repeats.to_string(),
+                wording::operators(&r.a_kinds, room_a),
+                wording::operators(&r.b_kinds, room_b),
+                l.energy(r.a.energy_mj),
+                l.energy(r.b.energy_mj),
+                wording::cheapest(r, 16),
+                l.saving_text(self.c),
+            ]
+        };
+        let full: Vec<_> = self.shown().iter().map(|l| cells(l, usize::MAX, usize::MAX)).collect();
+        let width = |column: usize| {
+            let all = full.iter().map(|row| row[column].chars().count());
+            all.chain([HEADER[column].chars().count()]).max().unwrap_or(0)
+        };
+        // Two blanks around every cell, one before the line.
+        let others: usize = [0, 1, 4, 5, 6, 7].map(width).iter().sum::<usize>() + 2 * HEADER.len() + 1;
+        let room = self.options.width.saturating_sub(others).max(20);
+        let (a, b) = (width(2), width(3));
+        let (room_a, room_b) = (room - b.min(room / 2), room - a.min(room / 2));
+        self.shown().iter().map(|l| cells(l, room_a, room_b)).collect()
     }
 
     fn causes(&self, out: &mut String) -> fmt::Result {
@@ -195,7 +208,10 @@ impl Human<'_> {
             let place = |(name, source): (_, &Option<String>)| {
                 source.as_ref().map(|s| format!("{name} {}", wording::shorten_start(s, room)))
             };
-            let places = sources.into_iter().filter_map(place).collect::<Vec<_>>().join("   ");
+            let places = match sources {
+                [(_, Some(a)), (_, Some(b))] if a == b => format!("both {}", wording::shorten_start(a, 2 * room)),
+                _ => sources.into_iter().filter_map(place).collect::<Vec<_>>().join("   "),
+            };
             let facts = (!cause.text.is_empty()).then(|| cause.text.clone()).into_iter().chain(flag);
             for (i, fact) in facts.enumerate() {
                 let head = if i == 0 { format!("  region {}: ", r.id) } else { "    ".to_owned() };
