@@ -275,7 +275,7 @@ fn cheaper(
         }
         match touched.as_slice() {
             [one] => improve(&mut regions[*one], &rewrite),
-            _ => spanning.push(describe_rewrite(&rewrite, &touched, sides, cut)),
+            _ => spanning.push(describe_rewrite(&rewrite, b_leads, &touched, sides, cut)),
         }
     }
     Ok(spanning)
@@ -304,13 +304,19 @@ fn improve(region: &mut model::Region, rewrite: &Rewrite) {
     }
 }
 
-fn describe_rewrite(rewrite: &Rewrite, touched: &[usize], [a, b]: &[Priced; 2], cut: &[Region]) -> model::Rewrite {
+fn describe_rewrite(
+    rewrite: &Rewrite,
+    in_b: bool,
+    touched: &[usize],
+    [a, b]: &[Priced; 2],
+    cut: &[Region],
+) -> model::Rewrite {
     let ops = |graph: &Graph, nodes: &dyn Fn(&Region) -> Vec<NodeId>| {
         let mut all: Vec<NodeId> = touched.iter().flat_map(|&i| nodes(&cut[i])).collect();
         all.sort_unstable();
         names(graph, &all)
     };
-    let side = if cut.iter().any(|r| r.a.contains(&rewrite.replaced[0])) { a } else { b };
+    let side = if in_b { b } else { a };
     model::Rewrite {
         a_ops: ops(a.graph, &|r| r.a.clone()),
         b_ops: ops(b.graph, &|r| r.b.clone()),

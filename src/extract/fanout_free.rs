@@ -21,8 +21,8 @@ impl Users {
 }
 
 /// The maximal fanout-free cone of `root`, nearest operators first up to `limit` of the file's operators; in
-/// topological order. Operators in `taken` stay outside.
-pub fn cone(graph: &Graph, users: &Users, root: NodeId, taken: &[bool], limit: usize) -> Vec<NodeId> {
+/// topological order.
+pub fn cone(graph: &Graph, users: &Users, root: NodeId, limit: usize) -> Vec<NodeId> {
     let mut inside: FxHashSet<NodeId> = FxHashSet::default();
     inside.insert(root);
     let mut count = 1;
@@ -35,7 +35,6 @@ pub fn cone(graph: &Graph, users: &Users, root: NodeId, taken: &[bool], limit: u
                 let node = graph.node(n);
                 let free = matches!(node.kind, NodeKind::Op { .. })
                     && !inside.contains(&n)
-                    && !taken[n.index()]
                     && !users.is_output[n.index()]
                     && users.users[n.index()].iter().all(|u| inside.contains(u));
                 if !free {

@@ -16,8 +16,8 @@ use crate::rules::{RuleSet, Tier};
 
 use fanout_free::Users;
 
-/// Operators that one rewrite may replace.
-const MAX_OPERATORS: usize = 24;
+/// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
+const MAX_OPERATORS: usize = 12;
 
 /// A part of a graph and a cheaper form of it.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ struct Found {
 }
 
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
-const LIMITS: Limits = Limits { rounds: 4, nodes: 800, search: 100_000 };
+const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
 /// Parts of `graph` that have a form whose energy is lower beyond doubt. They do not overlap.
 pub fn cheaper_forms(
@@ -72,17 +72,13 @@ pub fn cheaper_forms(
     }
     let users = Users::of(graph);
     let mut memo: FxHashMap<(crate::prove::ConeKey, Vec<Layout>), Option<Found>> = FxHashMap::default();
-    let mut replaced = vec![false; graph.len()];
-    let mut rewrites = Vec::new();
-    let mut done = 0;
-    // From the outputs back, so that the largest part is tried before the parts inside it.
-    for (root, node) in graph.nodes().rev() {
-        done += 1;
-        progress.tick(done, graph.len() as u64);
-        if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 || replaced[root.index()] {
+    let mut candidates = Vec::new();
+    for (root, node) in graph.nodes() {
+        progress.tick(root.index() as u64 + 1, graph.len() as u64);
+        if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 {
             continue;
         }
-        let part = fanout_free::cone(graph, &users, root, &replaced, MAX_OPERATORS);
+        let part = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
         let before: Cost = part.iter().map(|n| costs[n.index()]).sum();
         if before.launches == 0 || !before.energy_mj.is_known() {
             continue;
@@ -90,6 +86,10 @@ pub fn cheaper_forms(
         let inside: FxHashSet<TermId> = part.iter().flat_map(|n| values[n.index()].iter().copied()).collect();
         let top = values[root.index()][0];
         let Some(shape) = cone(&arena, &Part { inside }, &[top], 0, 2 * MAX_OPERATORS) else { continue };
+        // What depends on no input is computed once, whatever form it has.
+        if shape.leaves.iter().all(|&t| arena.constant(t).is_some()) {
+            continue;
+        }
         let place = |t: &TermId| node_of.get(t).map(|&(n, slot)| (n, slot));
         let leaf_layouts: Option<Vec<Layout>> =
             shape.leaves.iter().map(|t| place(t).map(|(n, s)| layouts[n.index()][s].clone())).collect();
@@ -110,10 +110,7 @@ pub fn cheaper_forms(
             .iter()
             .map(|t| place(t).map_or_else(|| "?".to_owned(), |(n, _)| graph.node(n).name.to_string()))
             .collect();
-        for n in &part {
-            replaced[n.index()] = true;
-        }
-        rewrites.push(Rewrite {
+        candidates.push(Rewrite {
             replaced: part,
             form: (found.form)(&names),
             before,
@@ -123,8 +120,23 @@ pub fn cheaper_forms(
             assumed: found.assumed,
         });
     }
-    rewrites.reverse();
-    Ok(rewrites)
+    Ok(without_overlaps(candidates, graph.len()))
+}
+
+/// The rewrites that save most, none of which replaces what another one does; in the order of the graph.
+fn without_overlaps(mut candidates: Vec<Rewrite>, nodes: usize) -> Vec<Rewrite> {
+    let saves = |r: &Rewrite| r.before.energy_mj.value - r.after.energy_mj.value;
+    candidates.sort_by(|x, y| saves(y).total_cmp(&saves(x)).then_with(|| x.replaced.cmp(&y.replaced)));
+    let mut taken = vec![false; nodes];
+    candidates.retain(|rewrite| {
+        let free = rewrite.replaced.iter().all(|n| !taken[n.index()]);
+        if free {
+            rewrite.replaced.iter().for_each(|n| taken[n.index()] = true);
+        }
+        free
+    });
+    candidates.sort_by(|x, y| x.replaced.cmp(&y.replaced));
+    candidates
 }
 
 /// Saturates a window over one part and extracts the form of least energy.

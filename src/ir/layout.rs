@@ -7,7 +7,7 @@ use crate::ops::shapes::dense_strides;
 use crate::ops::{Call, LayoutRule, Op};
 
 /// Strides and offset of a tensor, in elements.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Layout {
     pub strides: SmallVec<[usize; 4]>,
     pub offset: usize,
@@ -17,6 +17,16 @@ impl Layout {
     /// Dense row-major.
     pub fn contiguous(shape: &[usize]) -> Self {
         Layout { strides: dense_strides(shape), offset: 0 }
+    }
+
+    /// Clears what does not matter: the offset, and the strides of dimensions of size 1.
+    pub fn forget_ones(&mut self, shape: &[usize]) {
+        self.offset = 0;
+        for (stride, &size) in self.strides.iter_mut().zip(shape) {
+            if size == 1 {
+                *stride = 0;
+            }
+        }
     }
 
     /// Whether the elements are dense in row-major order. Strides of dimensions of size 1 do not matter.

@@ -1,12 +1,12 @@
 //! Regions: both graphs cut at proven values, and what lies between consecutive cuts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
 use super::arena::TermId;
 use super::sweep::Values;
-use crate::ir::{Graph, NodeId, NodeKind};
+use crate::ir::{Graph, Layout, NodeId, NodeKind, layouts};
 
 /// Operators of both sides that compute the same from the same.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,6 +60,7 @@ enum Place {
 pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Classes) -> Partition {
     let mut union = Union::default();
     let places = [places(a.0, a.1, classes, &mut union), places(b.0, b.1, classes, &mut union)];
+    join_over_layouts([a, b], &places, &mut union);
     let mut regions: BTreeMap<Place, Region> = BTreeMap::new();
     let mut result = Partition::default();
     for (side, (graph, places)) in [a.0, b.0].into_iter().zip(&places).enumerate() {
@@ -94,6 +95,52 @@ pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Clas
     // In the order of the graphs, so that a reader meets the layers from the first to the last.
     result.regions.sort_by_key(|r| (r.a.first().copied(), r.b.first().copied()));
     result
+}
+
+/// Joins the regions on both sides of a cut whose value lies in memory differently in A and in B. What the users
+/// of such a value cost depends on how it was made, so the two have to be priced together.
+fn join_over_layouts(sides: [(&Graph, &Values); 2], places: &[Vec<Place>; 2], union: &mut Union) {
+    let seen = [seen_layouts(sides[0], &places[0]), seen_layouts(sides[1], &places[1])];
+    for (class, left) in &seen[0] {
+        let Some(right) = seen[1].get(class) else { continue };
+        if left.layouts == right.layouts {
+            continue;
+        }
+        for user in left.users.iter().chain(&right.users) {
+            union.join(*class, *user);
+        }
+    }
+}
+
+/// How the users of a class see its value.
+#[derive(Default)]
+struct Seen {
+    layouts: BTreeSet<Layout>,
+    /// The regions of the users.
+    users: BTreeSet<TermId>,
+}
+
+fn seen_layouts((graph, values): (&Graph, &Values), places: &[Place]) -> BTreeMap<TermId, Seen> {
+    let layouts = layouts(graph);
+    let mut seen: BTreeMap<TermId, Seen> = BTreeMap::new();
+    for (id, node) in graph.nodes() {
+        let Place::Class(user) = places[id.index()] else { continue };
+        for operand in graph.operands(id) {
+            let i = operand.node.index();
+            let class = values[i][operand.slot as usize];
+            if !matches!(places[i], Place::Class(_)) || values[id.index()].contains(&class) {
+                continue;
+            }
+            let mut layout = layouts[i][operand.slot as usize].clone();
+            layout.forget_ones(&graph.ty(operand).shape);
+            let entry = seen.entry(class).or_default();
+            entry.layouts.insert(layout);
+            if !node.origin.implicit {
+                entry.users.insert(user);
+            }
+        }
+    }
+    seen
 }
 
 fn places(graph: &Graph, values: &Values, classes: &impl Classes, union: &mut Union) -> Vec<Place> {

@@ -148,3 +148,15 @@ fn without_the_step_the_outputs_are_not_equal() {
     let replay = replay(|proof| proof.lemmas.retain(|l| l.name() != "addmm_split")).unwrap();
     assert!(!replay.equal(a.outputs()[0].value, b.outputs()[0].value));
 }
+
+#[test]
+fn a_copy_is_priced_with_those_who_need_it() {
+    // A copies when it reshapes, B copies before: one region, so that nobody mixes B's free reshape with A's missing copy.
+    let a = graph("graph g(x: f32[4, 6]) { p = permute(x; dims=[1, 0])\n y = reshape(p; shape=[24])\n return y }");
+    let b = graph(
+        "graph g(x: f32[4, 6]) { p = permute(x; dims=[1, 0])\n c = contiguous(p)\n y = reshape(c; shape=[24])\n return y }",
+    );
+    let proof = compare(&a, &b);
+    assert_eq!(proof.partition.regions.len(), 1);
+    assert_eq!((proof.partition.regions[0].a.len(), proof.partition.regions[0].b.len()), (2, 3));
+}

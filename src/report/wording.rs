@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::{Comparison, Figure, Region, Verdict};
+use crate::ops::{self, Family};
 
 /// Three significant digits.
 pub fn digits(value: f64) -> String {
@@ -94,10 +95,13 @@ pub fn verdict(c: &Comparison) -> String {
     }
 }
 
-/// Operators in a few words: repeats are counted, what does not fit is counted too.
+/// Operators in a few words: those that compute before those that only move elements; repeats are counted,
+/// what does not fit is counted too.
 pub fn operators(kinds: &[String], width: usize) -> String {
+    let moves = |kind: &&String| ops::find(kind).is_some_and(|def| def.family == Family::View);
+    let (moving, computing): (Vec<&String>, Vec<&String>) = kinds.iter().partition(moves);
     let mut runs: Vec<(&str, usize)> = Vec::new();
-    for kind in kinds {
+    for kind in computing.into_iter().chain(moving) {
         match runs.last_mut() {
             Some((last, count)) if *last == kind => *count += 1,
             _ => runs.push((kind, 1)),
