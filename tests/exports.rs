@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use magneton_ir::frontend::{self, LoadError};
-use magneton_ir::ir::{Graph, NodeKind, Role};
+use magneton_ir::ir::{Graph, NodeKind, Role, text};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 fn export(name: &str) -> PathBuf {
@@ -29,6 +29,17 @@ fn every_operator_of_the_exports_is_known() {
         let graph = load(name);
         let custom: Vec<&str> = frontend::custom_operators(&graph).map(|(_, n)| &*n.name).collect();
         assert!(custom.is_empty(), "{name}: {custom:?}");
+    }
+}
+
+#[test]
+fn exports_print_and_parse_again() {
+    for path in EXPORTS.map(export).into_iter().chain([data("operators.pt2"), data("operators-decomposed.pt2")]) {
+        let graph = frontend::load(&path).unwrap();
+        let printed = text::print(&graph);
+        let again = text::parse("printed", &printed).unwrap_or_else(|e| panic!("{path:?}: {e:?}"));
+        assert_eq!(text::print(&again), printed, "{path:?}");
+        assert_eq!(again.operators().count(), graph.operators().count(), "{path:?}");
     }
 }
 

@@ -80,6 +80,11 @@ impl<'p, R: Read + Seek> Archive<'p, R> {
         self.zip.index_for_name(name).is_some()
     }
 
+    /// The number of bytes that member `name` declares; `None` if there is no such member.
+    pub fn declared_size(&mut self, name: &str) -> Option<u64> {
+        self.zip.by_name(name).ok().map(|member| member.size())
+    }
+
     /// The bytes of member `name`.
     pub fn read(&mut self, name: &str) -> Result<Vec<u8>, LoadError> {
         let path = self.path;

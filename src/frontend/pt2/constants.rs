@@ -77,12 +77,12 @@ fn read_payload<R: Read + Seek>(
     let strides = dtype::strides(meta).unwrap_or_default();
     let dense = strides.len() == ty.rank() && Layout { strides: strides.into(), offset: 0 }.is_contiguous(&ty.shape);
     let member = format!("{root}data/constants/{}", payload.path_name);
-    if !dense || ty.numel() > MAX_ELEMENTS || !archive.has(&member) {
+    // Exports from the meta device hold no data.
+    let whole = archive.declared_size(&member) == Some(ty.bytes() as u64);
+    if !dense || !whole || ty.numel() > MAX_ELEMENTS {
         return Ok(None);
     }
-    let bytes = archive.read(&member)?;
-    // Exports from the meta device hold no data.
-    Ok((bytes.len() == ty.bytes()).then(|| elements(ty.dtype, &bytes)).flatten())
+    Ok(elements(ty.dtype, &archive.read(&member)?))
 }
 
 /// Little-endian elements.

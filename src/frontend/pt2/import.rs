@@ -166,9 +166,10 @@ impl<'a> Importer<'a> {
         let shown = if self.names.take(shown) { shown.clone() } else { self.names.fresh(name) };
         let added = scope.stated(name).and_then(|ty| {
             let literal = match spec {
-                InputSpec::TensorConstant { .. } => constants.get(shown.as_str()).filter(|d| d.len() == ty.numel()),
+                InputSpec::TensorConstant { tensor_constant_name, .. } => constants.get(tensor_constant_name),
                 _ => None,
             };
+            let literal = literal.filter(|data| data.len() == ty.numel());
             let id = match literal {
                 Some(data) => self.graph.add_literal(&shown, ty, data, Origin::default())?,
                 None => self.graph.add_input(&shown, role, ty, Origin::default()),
@@ -250,11 +251,11 @@ impl<'a> Importer<'a> {
         values: &[Value],
     ) -> Result<(), Refusal> {
         if let Some(cell) = mutation::mutated_cell(scope, node)? {
-            if let [name] = names {
-                scope.at(cell).value = values[0];
-                return scope.bind_cell(name, cell);
-            }
-            return Err(Refusal::new("changes its operand in place and has more than one output"));
+            let ([name], [value]) = (names, values) else {
+                return Err(Refusal::new("changes its operand in place and has more than one output"));
+            };
+            scope.at(cell).value = *value;
+            return scope.bind_cell(name, cell);
         }
         let shared = values.iter().any(|&v| self.may_alias(v)).then_some(VIEW);
         if shared.is_some() {

@@ -256,17 +256,20 @@ impl<'a> Site<'_, 'a> {
         Ok(AttrValue::Ints(dims.iter().map(|&d| self.dim_of(value, d)).collect::<Result<_, _>>()?))
     }
 
+    /// The names of all outputs.
+    pub fn output_names(&self) -> impl Iterator<Item = &'a str> {
+        self.node.outputs.iter().flat_map(Argument::tensors)
+    }
+
     /// The type that the file states for output `slot`.
     pub fn stated(&self, slot: usize) -> Result<TensorType, Refusal> {
-        let names: Vec<&str> = self.node.outputs.iter().flat_map(Argument::tensors).collect();
-        let name = names.get(slot).ok_or_else(|| Refusal::new(format!("has no output {slot}")))?;
+        let name = self.output_names().nth(slot).ok_or_else(|| Refusal::new(format!("has no output {slot}")))?;
         self.scope.stated(name)
     }
 
     /// Whether some node of the graph, or its result, uses output `slot`.
     pub fn is_used(&self, slot: usize) -> bool {
-        let names: Vec<&str> = self.node.outputs.iter().flat_map(Argument::tensors).collect();
-        names.get(slot).is_some_and(|name| self.scope.used.contains(name))
+        self.output_names().nth(slot).is_some_and(|name| self.scope.used.contains(name))
     }
 
     /// The node that stands for the operator in reports: `op` of the table. `None` if the table lacks it.
@@ -303,7 +306,8 @@ impl<'a> Site<'_, 'a> {
         let def = ops::find(op).ok_or_else(|| Refusal::new(format!("needs the operator `{op}`")))?;
         let name = self.names.fresh(&format!("{}.{part}", self.name));
         let origin = Origin { implicit: true, ..self.origin.clone() };
-        Ok(self.add(def, &name, attrs, operands, origin)?[0])
+        let values = self.add(def, &name, attrs, operands, origin)?;
+        values.first().copied().ok_or_else(|| Refusal::new(format!("makes `{op}` give nothing")))
     }
 
     fn add(

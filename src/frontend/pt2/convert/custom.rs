@@ -80,7 +80,7 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64) -> Result
         attr("draw", AttrValue::Int(*draws));
         *draws += 1;
     }
-    let types = (0..output_count(site)).map(|slot| site.stated(slot)).collect::<Result<Vec<_>, _>>()?;
+    let types = site.output_names().map(|name| site.scope.stated(name)).collect::<Result<Vec<_>, _>>()?;
     let name = match target {
         Target { namespace: "", name, .. } => name.to_owned(),
         Target { namespace, name, overload: "" } => format!("{namespace}.{name}"),
@@ -89,10 +89,6 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64) -> Result
     let op = Op::Custom(Arc::new(CustomOp { name, attrs: names }));
     let id = site.graph.add_custom(site.name, op, attrs, &operands, types, site.origin.clone())?;
     Ok((0..site.graph.node(id).types.len() as u32).map(|slot| Value::new(id, slot)).collect())
-}
-
-fn output_count(site: &Site) -> usize {
-    site.node.outputs.iter().map(|o| o.tensors().len()).sum()
 }
 
 fn site_values(site: &Site, arg: &Argument) -> Result<Vec<Value>, Refusal> {

@@ -218,8 +218,8 @@ fn split_evenly(site: &mut Site, part: i64) -> Converted {
         return Err(Refusal::new(format!("splits into parts of {part}")));
     }
     // The file names one output per part; more parts than that are a damaged file, not a long list.
-    let count = (size + part - 1) / part;
-    let named: usize = site.node.outputs.iter().map(|o| o.tensors().len()).sum();
+    let count = size / part + i64::from(size % part != 0);
+    let named = site.output_names().count();
     if count.max(1) != named as i64 {
         return Err(Refusal::new(format!("has {count} parts and {named} outputs")));
     }
@@ -235,7 +235,7 @@ fn split(site: &mut Site, sizes: &[i64]) -> Converted {
 fn unbind(site: &mut Site) -> Converted {
     let (x, dim) = split_dim(site)?;
     let size = site.ty(x).shape[dim];
-    let named: usize = site.node.outputs.iter().map(|o| o.tensors().len()).sum();
+    let named = site.output_names().count();
     if size != named || size == 0 {
         return Err(Refusal::new(format!("has {size} entries and {named} outputs")));
     }
