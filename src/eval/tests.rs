@@ -257,6 +257,16 @@ fn the_budget_ends_long_computations() {
 }
 
 #[test]
+fn padding_is_not_stepped_over() {
+    let mut g = Graph::new("test");
+    let x = literal(&mut g, F, &[1, 1, 1, 2], &[1.0, 2.0]);
+    let half = 1 << 40;
+    let pool = [("kernel_size", ints(&[1, 2 * half])), ("stride", ints(&[1, 1])), ("padding", ints(&[0, half]))];
+    let out = apply(&mut g, "avg_pool2d", &pool, &[x]);
+    assert_close(&tensor(&g, out, REAL).unwrap(), &[3.0 / (2 * half) as f64; 3]);
+}
+
+#[test]
 fn deep_graphs_do_not_overflow_the_stack() {
     let mut g = Graph::new("test");
     let x = literal(&mut g, F, &[3], &[1.0, 2.0, 3.0]);

@@ -1,7 +1,5 @@
 //! Softmax and fused attention.
 
-use smallvec::SmallVec;
-
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
     AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
@@ -23,14 +21,9 @@ fn softmax_types(c: &Call) -> Result<Types, TypeError> {
     c.output(dtype, x.shape.clone())
 }
 
-/// The dimension `dim`, or none for a scalar, which is its own lane.
-fn dim_axis(c: &Call) -> SmallVec<[usize; 4]> {
-    (c.operands[0].rank() > 0).then(|| c.size("dim")).into_iter().collect()
-}
-
 fn read_lane(c: &Call, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
     let mut lane = Vec::new();
-    visit_axes(&c.operands[0].shape, &dim_axis(c), index, |at| {
+    visit_axes(&c.operands[0].shape, &c.dim_axis(), index, |at| {
         lane.push(fetch(0, at)?);
         Ok(())
     })?;
@@ -217,7 +210,7 @@ pub const OPS: &[OpDef] = &[
         commutative: false,
         infer: softmax_types,
         kernel: Kernel::Lane {
-            axes: dim_axis,
+            axes: |c| c.dim_axis(),
             lane: |c, _, index, fetch| {
                 let mut lane = read_lane(c, index, fetch)?;
                 softmax(&mut lane);
@@ -236,7 +229,7 @@ pub const OPS: &[OpDef] = &[
         commutative: false,
         infer: softmax_types,
         kernel: Kernel::Lane {
-            axes: dim_axis,
+            axes: |c| c.dim_axis(),
             lane: |c, _, index, fetch| {
                 let mut lane = read_lane(c, index, fetch)?;
                 let max = largest(&lane);

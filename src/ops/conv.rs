@@ -1,5 +1,10 @@
 //! Convolutions and pooling.
 
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::shapes::visit_axes;
 use super::{
     AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
     Types, Unit, Work, attr, one, optional,
@@ -46,11 +51,25 @@ impl Axis {
         usize::try_from(count).ok()
     }
 
-    /// The input cell under `tap` of window `window`; `None` in the padding.
-    fn cell(self, window: usize, tap: usize) -> Option<usize> {
-        let at = window as i128 * i128::from(self.stride) + tap as i128 * i128::from(self.dilation)
-            - i128::from(self.padding);
-        usize::try_from(at).ok().filter(|&i| i < self.input)
+    /// The taps of window `window` that lie on the input. The others lie in the padding, and there may be too many
+    /// of them to step over.
+    fn taps(self, window: usize) -> Range<usize> {
+        let (first, dilation) = (self.first(window), i128::from(self.dilation));
+        let steps_to = |cell: i128| (cell - first + dilation - 1) / dilation;
+        let low = if first < 0 { steps_to(0) } else { 0 };
+        let high = if first < self.input as i128 { steps_to(self.input as i128) } else { 0 };
+        let clamp = |tap: i128| usize::try_from(tap.min(i128::from(self.kernel))).unwrap_or(0);
+        clamp(low).min(clamp(high))..clamp(high)
+    }
+
+    /// The cell under tap 0 of window `window`: negative in the padding.
+    fn first(self, window: usize) -> i128 {
+        window as i128 * i128::from(self.stride) - i128::from(self.padding)
+    }
+
+    /// The input cell under one of the [`Axis::taps`].
+    fn cell(self, window: usize, tap: usize) -> usize {
+        usize::try_from(self.first(window) + tap as i128 * i128::from(self.dilation)).unwrap_or(0)
     }
 }
 
@@ -111,20 +130,21 @@ fn conv_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resul
         Some(_) => fetch(2, &index[1..2])?,
         None => 0.0,
     };
+    let axes: SmallVec<[Axis; 2]> = (0..spatial).map(|d| axis(c, d, w.shape[2 + d] as i64)).collect();
+    let taps: SmallVec<[Range<usize>; 2]> = axes.iter().zip(&index[2..]).map(|(a, &window)| a.taps(window)).collect();
+    // Channels of the group, then taps of each spatial dimension.
+    let steps: Shape = std::iter::once(per_group).chain(taps.iter().map(Range::len)).collect();
+    let all: SmallVec<[usize; 4]> = (0..steps.len()).collect();
     let mut cell = Shape::from_slice(index);
-    let mut tap: Shape = Shape::from_elem(0, w.rank());
+    let mut tap = Shape::from_elem(0, w.rank());
     tap[0] = index[1];
-    let axes: smallvec::SmallVec<[usize; 4]> = (1..w.rank()).collect();
-    let start = tap.clone();
-    super::shapes::visit_axes(&w.shape, &axes, &start, |tap| {
-        cell[1] = first + tap[1];
+    visit_axes(&steps, &all, &Shape::from_elem(0, steps.len()), |step| {
+        (cell[1], tap[1]) = (first + step[0], step[0]);
         for d in 0..spatial {
-            match axis(c, d, w.shape[2 + d] as i64).cell(index[2 + d], tap[2 + d]) {
-                Some(i) => cell[2 + d] = i,
-                None => return Ok(()),
-            }
+            tap[2 + d] = taps[d].start + step[1 + d];
+            cell[2 + d] = axes[d].cell(index[2 + d], tap[2 + d]);
         }
-        sum += fetch(0, &cell)? * fetch(1, tap)?;
+        sum += fetch(0, &cell)? * fetch(1, &tap)?;
         Ok(())
     })?;
     Ok(sum)
@@ -160,12 +180,9 @@ fn pool_types(c: &Call) -> Result<Types, TypeError> {
 fn visit_window(c: &Call, index: &[usize], fetch: &mut Fetch, mut visit: impl FnMut(f64)) -> Result<(), EvalError> {
     let kernel = c.ints("kernel_size");
     let axes = [axis(c, 0, kernel[0]), axis(c, 1, kernel[1])];
-    for row in 0..kernel[0] as usize {
-        let Some(y) = axes[0].cell(index[2], row) else { continue };
-        for column in 0..kernel[1] as usize {
-            if let Some(x) = axes[1].cell(index[3], column) {
-                visit(fetch(0, &[index[0], index[1], y, x])?);
-            }
+    for row in axes[0].taps(index[2]) {
+        for column in axes[1].taps(index[3]) {
+            visit(fetch(0, &[index[0], index[1], axes[0].cell(index[2], row), axes[1].cell(index[3], column)])?);
         }
     }
     Ok(())

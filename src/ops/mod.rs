@@ -4,9 +4,12 @@ mod attention;
 mod conv;
 mod create;
 mod elementwise;
+#[cfg(test)]
+mod hostile_tests;
 mod index;
 mod linear;
 mod norm;
+mod rearrange;
 mod reduce;
 #[cfg(feature = "torch")]
 pub mod replay;
@@ -461,6 +464,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         view::OPS,
         reduce::OPS,
         index::OPS,
+        rearrange::OPS,
         conv::OPS,
         create::OPS,
     ]

@@ -146,11 +146,6 @@ fn truth_types(c: &Call) -> Result<Types, TypeError> {
     reduced(c, dtype)
 }
 
-/// The dimension of a running reduction, or none for a scalar, which is its own lane.
-fn dim_axis(c: &Call) -> SmallVec<[usize; 4]> {
-    (c.operands[0].rank() > 0).then(|| c.size("dim")).into_iter().collect()
-}
-
 fn running_types(c: &Call) -> Result<Types, TypeError> {
     c.dim("dim", 0)?;
     c.output(accumulator(c), c.operands[0].shape.clone())
@@ -165,7 +160,7 @@ fn running(
 ) -> Result<Vec<f64>, EvalError> {
     let mut total = start;
     let mut lane = Vec::new();
-    visit_axes(&c.operands[0].shape, &dim_axis(c), index, |at| {
+    visit_axes(&c.operands[0].shape, &c.dim_axis(), index, |at| {
         total = step(total, fetch(0, at)?);
         lane.push(total);
         Ok(())
@@ -267,7 +262,10 @@ macro_rules! scan {
             attrs: DIM,
             commutative: false,
             infer: running_types,
-            kernel: Kernel::Lane { axes: dim_axis, lane: |c, _, index, fetch| running(c, index, fetch, $start, $step) },
+            kernel: Kernel::Lane {
+                axes: |c| c.dim_axis(),
+                lane: |c, _, index, fetch| running(c, index, fetch, $start, $step),
+            },
             layout: LayoutRule::Contiguous,
             work: one_per_element,
         }

@@ -141,6 +141,20 @@ impl Call<'_> {
             .ok_or_else(|| self.error(format!("has no dimension {dim} in {}", self.operands[operand])))
     }
 
+    /// The dimension `dim` of operand 0, which must not be a scalar, and its size.
+    pub fn sized_dim(&self) -> Result<(usize, usize), TypeError> {
+        let dim = self.dim("dim", 0)?;
+        match self.operands[0].shape.get(dim) {
+            Some(&size) => Ok((dim, size)),
+            None => Err(self.error("takes no scalar")),
+        }
+    }
+
+    /// The attribute `dim` of a well-typed call as the axes of a lane: none for a scalar, which is its own lane.
+    pub fn dim_axis(&self) -> SmallVec<[usize; 4]> {
+        (self.operands[0].rank() > 0).then(|| self.size("dim")).into_iter().collect()
+    }
+
     /// The dimension list `name`, checked against the rank of operand 0 and for repeats.
     pub fn dims(&self, name: &str) -> Result<SmallVec<[usize; 4]>, TypeError> {
         let rank = self.operands[0].rank();

@@ -152,7 +152,8 @@ pub const OPS: &[OpDef] = &[
             let (dim, start, step) = (c.size("dim"), c.size("start"), c.size("step"));
             let mut out = l.clone();
             out.offset += start * l.strides[dim];
-            out.strides[dim] *= step;
+            // A step beyond the dimension leaves one element, whose stride does not matter.
+            out.strides[dim] *= step.min(c.operands[0].shape[dim].max(1));
             Some(out)
         }),
         work: free,

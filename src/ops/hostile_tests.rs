@@ -1,0 +1,148 @@
+//! Type rules, work counts, layouts and kernels under sizes and attributes that no model has. Debug builds check
+//! arithmetic, so that an overflow fails here.
+
+use smallvec::SmallVec;
+
+use super::{AttrDef, AttrKind, Call, Default, Family, OpDef, all};
+use crate::eval::{Demand, EvalError, GraphProgram, Options, random};
+use crate::ir::{AttrValue, Attrs, DType, Graph, Layout, Origin, Role, Shape, TensorType, Value, layouts, unflatten};
+
+const CALLS: u64 = 3000;
+
+struct Draw {
+    seed: u64,
+    count: u64,
+}
+
+impl Draw {
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        self.count += 1;
+        from[(random::mix(self.seed, self.count) % from.len() as u64) as usize].clone()
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.count += 1;
+        (random::mix(self.seed, self.count) % n as u64) as usize
+    }
+
+    fn shape(&mut self) -> Shape {
+        let rank = self.pick(&[0, 1, 2, 2, 3, 3, 4, 4, 5, 16]);
+        (0..rank).map(|_| self.pick(&[0, 1, 1, 1, 2, 2, 4, 7, 1 << 20, 1 << 43])).collect()
+    }
+
+    fn int(&mut self) -> i64 {
+        self.pick(&[i64::MIN, i64::MIN + 1, -(1 << 40), -2, -1, 0, 1, 1, 2, 2, 3, 4, 1 << 43, i64::MAX - 1, i64::MAX])
+    }
+
+    fn attr(&mut self, op: &OpDef, def: &AttrDef, like: &[usize]) -> AttrValue {
+        if self.below(3) == 0
+            && let Some(default) = def.default.value()
+        {
+            return default;
+        }
+        match def.kind {
+            _ if def.default == Default::None && self.below(3) == 0 => AttrValue::None,
+            AttrKind::Bool => AttrValue::Bool(self.below(2) == 0),
+            AttrKind::Int => AttrValue::Int(self.int()),
+            AttrKind::Float => AttrValue::float(self.pick(&[
+                0.0,
+                1.0,
+                0.5,
+                -3.0,
+                1e300,
+                f64::MIN_POSITIVE,
+                f64::NAN,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+            ])),
+            AttrKind::Str => AttrValue::str(self.pick(&["none", "tanh", "mean", "sum", ""])),
+            AttrKind::DType => AttrValue::DType(self.pick(&DType::ALL)),
+            AttrKind::Dim => AttrValue::Int(self.pick(&[0, 0, 1, 2, 3, i64::MAX])),
+            AttrKind::Dims => {
+                let count = self.pick(&[0, 1, 1, 2, like.len()]);
+                AttrValue::Ints((0..count).map(|i| self.pick(&[i as i64, 0, 1, 2, i64::MAX])).collect())
+            }
+            // Windows have one size for each dimension but batch and channel.
+            AttrKind::Ints if op.family == Family::Conv => {
+                let count = like.len().saturating_sub(2);
+                AttrValue::Ints(
+                    (0..count)
+                        .map(|_| {
+                            self.pick(if def.name == "padding" {
+                                &[0, 0, 0, 1, i64::MAX]
+                            } else {
+                                &[0, 1, 1, 1, 2, i64::MAX]
+                            })
+                        })
+                        .collect(),
+                )
+            }
+            AttrKind::Ints if self.below(2) == 0 => AttrValue::shape(like),
+            AttrKind::Ints => {
+                let count = self.pick(&[0, 1, 2, 2, like.len(), 2 * like.len()]);
+                AttrValue::Ints((0..count).map(|_| self.int()).collect())
+            }
+        }
+    }
+}
+
+/// Whether the call is well-typed; everything that follows from that must not panic.
+fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
+    let common = draw.shape();
+    let dtype = draw.pick(&DType::ALL);
+    let (least, most) = op.operand_count();
+    let count = least + draw.below(most.min(least + 3) - least + 1);
+    let mut graph = Graph::new("hostile");
+    let mut operands: Vec<Value> = Vec::new();
+    for i in 0..count {
+        let without = |d: usize| common.iter().enumerate().filter(|&(i, _)| i != d).map(|(_, &size)| size).collect();
+        let shape = match draw.below(10) {
+            0..2 => draw.shape(),
+            2 => common.iter().skip(1).take(1).copied().collect(),
+            3 => without(1),
+            _ => common.clone(),
+        };
+        let dtype = if draw.below(5) == 0 { draw.pick(&[DType::Bool, DType::I64, DType::F32]) } else { dtype };
+        let Ok(ty) = TensorType::new(dtype, shape) else { return false };
+        operands.push(graph.add_input(&format!("x{i}"), Role::User, ty, Origin::default()).into());
+    }
+    let attrs: Attrs = op.attrs.iter().map(|a| draw.attr(op, a, &common)).collect();
+    let Ok(node) = graph.add_op("y", op, attrs.clone(), &operands, Origin::default()) else { return false };
+
+    let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();
+    let call = Call { op, attrs: &attrs, operands: &types };
+    let outputs = graph.node(node).types.clone();
+    let work = call.work(&outputs);
+    assert!(work.flops >= 0.0 && work.bytes_read >= 0.0 && work.bytes_written >= 0.0, "{op:?}: {work:?}");
+    let layouts: Vec<SmallVec<[Layout; 1]>> = layouts(&graph);
+    assert!(layouts[node.index()].iter().zip(&outputs).all(|(l, t)| l.strides.len() == t.rank()), "{op:?}");
+
+    let program = GraphProgram::new(&graph, draw.seed);
+    for (slot, ty) in outputs.iter().enumerate() {
+        if ty.numel() == 0 {
+            continue;
+        }
+        let mut demand = Demand::new(&program, Options { rounding: true, budget: 500 });
+        for flat in [0, ty.numel() - 1, draw.below(ty.numel())] {
+            let result = demand.element(Value::new(node, slot as u32), &unflatten(&ty.shape, flat));
+            // A random position may lie outside of its dimension; then the evaluator says so.
+            assert!(matches!(
+                result,
+                Ok(_) | Err(EvalError::Budget | EvalError::NoSemantics(_) | EvalError::IndexOutOfRange)
+            ));
+        }
+    }
+    true
+}
+
+#[test]
+fn nothing_panics_on_hostile_sizes_and_attributes() {
+    let mut never = Vec::new();
+    for op in all() {
+        let accepted = (0..CALLS).filter(|&seed| survives(op, &mut Draw { seed, count: 0 })).count();
+        if accepted == 0 {
+            never.push(op.name);
+        }
+    }
+    assert!(never.is_empty(), "only ill-typed calls were drawn of {never:?}");
+}

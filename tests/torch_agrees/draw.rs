@@ -1,0 +1,123 @@
+//! Random choices of types, shapes, elements and attributes.
+
+use magneton_ir::eval::random;
+use magneton_ir::ir::{AttrValue, DType, Ints, Shape, TensorType};
+
+/// A stream of small random choices.
+pub struct Draw {
+    pub seed: u64,
+    pub count: u64,
+}
+
+/// What the elements of an operand look like.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Fill {
+    /// Normally distributed, or small integers.
+    Any,
+    /// Multiples of 1/2 close to 0, so that ties happen; now and then NaN or infinite.
+    Special,
+    /// Whole numbers of `low..high`.
+    Range(i64, i64),
+}
+
+pub struct Operand {
+    pub ty: TensorType,
+    pub data: Vec<f64>,
+}
+
+pub struct Case {
+    pub attrs: Vec<(&'static str, AttrValue)>,
+    pub operands: Vec<Operand>,
+}
+
+impl Draw {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.count += 1;
+        (random::mix(self.seed, self.count) % n as u64) as usize
+    }
+
+    pub fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 0
+    }
+
+    pub fn range(&mut self, low: i64, high: i64) -> i64 {
+        low + self.below((high - low) as usize) as i64
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    pub fn size(&mut self) -> usize {
+        self.pick(&[1, 1, 2, 3, 4, 5])
+    }
+
+    pub fn shape(&mut self, least: usize, most: usize) -> Shape {
+        let rank = least + self.below(most - least + 1);
+        let mut shape: Shape = (0..rank).map(|_| self.size()).collect();
+        if rank > 0 && self.chance(25) {
+            let at = self.below(rank);
+            shape[at] = 0;
+        }
+        shape
+    }
+
+    /// A shape that broadcasts to `full`.
+    pub fn weakened(&mut self, full: &[usize]) -> Shape {
+        let skip = if self.chance(3) { self.below(full.len() + 1) } else { 0 };
+        full[skip..].iter().map(|&d| if self.chance(4) { 1 } else { d }).collect()
+    }
+
+    pub fn float(&mut self) -> DType {
+        self.pick(&[DType::F64, DType::F64, DType::F32])
+    }
+
+    pub fn dtype(&mut self) -> DType {
+        self.pick(&[DType::F64, DType::F64, DType::F32, DType::I64, DType::I32, DType::U8, DType::I8, DType::Bool])
+    }
+
+    pub fn operand(&mut self, dtype: DType, shape: &[usize], fill: Fill) -> Operand {
+        let ty = TensorType::new(dtype, Shape::from_slice(shape)).expect("a small shape");
+        let seed = random::mix(self.seed, self.below(1 << 30) as u64);
+        let element = |flat: usize| match fill {
+            Fill::Range(low, high) => {
+                (low + (random::mix(seed, flat as u64) % (high - low).max(1) as u64) as i64) as f64
+            }
+            _ if dtype == DType::Bool || !dtype.is_float() => random::element(seed, &ty, flat),
+            Fill::Any => random::element(seed, &ty, flat),
+            Fill::Special => match random::mix(seed, flat as u64) % 24 {
+                0 => f64::NAN,
+                1 => f64::INFINITY,
+                2 => f64::NEG_INFINITY,
+                _ => (random::element(seed, &ty, flat) * 2.0).round() / 2.0,
+            },
+        };
+        let data = (0..ty.numel()).map(|flat| dtype.round(element(flat))).collect();
+        Operand { ty, data }
+    }
+
+    pub fn ints(&mut self, count: usize, low: i64, high: i64) -> AttrValue {
+        AttrValue::Ints((0..count).map(|_| self.range(low, high)).collect())
+    }
+
+    pub fn dim(&mut self, rank: usize) -> AttrValue {
+        AttrValue::Int(self.below(rank.max(1)) as i64)
+    }
+
+    /// Some dimensions of a tensor, at least one unless it is a scalar, in ascending order.
+    pub fn dims(&mut self, rank: usize) -> Ints {
+        let mut dims: Ints = (0..rank as i64).filter(|_| self.chance(2)).collect();
+        if dims.is_empty() && rank > 0 {
+            dims.push(self.below(rank) as i64);
+        }
+        dims
+    }
+
+    pub fn flag(&mut self) -> AttrValue {
+        AttrValue::Bool(self.chance(2))
+    }
+}
+
+pub fn int(value: usize) -> AttrValue {
+    AttrValue::Int(value as i64)
+}
