@@ -256,7 +256,7 @@ fn cheaper(
     let side = &sides[usize::from(b_leads)];
     let found = extract::cheaper_forms(side.graph, rules, costs, progress)?;
     let mut region_of: FxHashMap<NodeId, usize> = FxHashMap::default();
-    for (i, region) in cut.iter().enumerate() {
+    for (i, region) in cut.iter().enumerate().filter(|(_, r)| r.kind == RegionKind::Proven) {
         for &n in if b_leads { &region.b } else { &region.a } {
             region_of.insert(n, i);
         }
@@ -318,10 +318,12 @@ fn describe_rewrite(
     };
     let side = if in_b { b } else { a };
     model::Rewrite {
+        side: if in_b { model::Form::B } else { model::Form::A },
         a_ops: ops(a.graph, &|r| r.a.clone()),
         b_ops: ops(b.graph, &|r| r.b.clone()),
         from: kinds(side.graph, &rewrite.replaced).join(", "),
         to: rewrite.form.clone(),
+        pattern: rewrite.pattern.clone(),
         saves_mj: rewrite.before.energy_mj.value - rewrite.after.energy_mj.value,
         saves_us: rewrite.before.time_us.value - rewrite.after.time_us.value,
         rules: rewrite.rules.iter().map(|r| r.to_string()).collect(),

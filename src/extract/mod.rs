@@ -26,6 +26,8 @@ pub struct Rewrite {
     pub replaced: Vec<NodeId>,
     /// The cheaper form, over the names of the values it reads.
     pub form: String,
+    /// The same over letters, alike for parts that are alike.
+    pub pattern: String,
     pub before: Cost,
     pub after: Cost,
     /// Rules of the proof, in order, each once.
@@ -113,6 +115,7 @@ pub fn cheaper_forms(
         candidates.push(Rewrite {
             replaced: part,
             form: (found.form)(&names),
+            pattern: (found.form)(&letters(names.len())),
             before,
             after: found.after,
             rules: found.rules,
@@ -121,6 +124,13 @@ pub fn cheaper_forms(
         });
     }
     Ok(without_overlaps(candidates, graph.len()))
+}
+
+/// `a`, `b`, `c` and so on; `v26` and so on after `z`.
+fn letters(count: usize) -> Vec<String> {
+    (0..count)
+        .map(|i| u8::try_from(i).ok().filter(|&i| i < 26).map_or(format!("v{i}"), |i| char::from(b'a' + i).to_string()))
+        .collect()
 }
 
 /// The rewrites that save most, none of which replaces what another one does; in the order of the graph.

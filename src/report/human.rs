@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use super::wording::{self, Line, SideName};
+use super::wording::{self, Line};
 use super::{Comparison, Side, Unproven, Verdict, Witness};
 
 /// How much of the report is shown.
@@ -99,7 +99,7 @@ impl Human<'_> {
             let Side { file, ops, covered_ops, .. } = side;
             table.add_row([
                 name.to_owned(),
-                wording::shorten_start(file, self.options.width.saturating_sub(68).max(16)),
+                wording::shorten_start(file, self.options.width.saturating_sub(74).max(16)),
                 format!("{covered_ops} of {ops} ops proven"),
                 wording::figure(&side.energy_mj),
                 wording::time(side.time_us),
@@ -231,13 +231,25 @@ impl Human<'_> {
     }
 
     fn rewrites(&self, out: &mut String) -> fmt::Result {
-        let room = (self.options.width.saturating_sub(44) / 2).max(12);
-        for rewrite in self.c.rewrites.iter().take(MOST_NOTES) {
-            let (from, to) = (wording::shorten(&rewrite.from, room), wording::shorten(&rewrite.to, room));
-            let side = if rewrite.a_ops.is_empty() { SideName::B } else { SideName::A };
-            writeln!(out, "  in {side:?}: {from} could be {to}: saves {}", wording::energy(Some(rewrite.saves_mj)))?;
+        let groups = wording::alike(&self.c.rewrites);
+        let room = self.options.width.saturating_sub(8);
+        for group in groups.iter().take(MOST_NOTES) {
+            let Some(first) = group.first() else { continue };
+            let from: Vec<String> = first.from.split(", ").map(str::to_owned).collect();
+            let times = if group.len() > 1 { format!(" (×{})", group.len()) } else { String::new() };
+            let total: f64 = group.iter().map(|r| r.saves_mj).sum();
+            let each = wording::energy(Some(first.saves_mj));
+            let saves =
+                if group.len() > 1 { format!("{each} each, {} in all", wording::energy(Some(total))) } else { each };
+            writeln!(
+                out,
+                "  cheaper than {} of {:?}{times}: saves {saves}",
+                wording::operators(&from, room / 2),
+                first.side
+            )?;
+            writeln!(out, "    {}", wording::shorten(&first.pattern, room))?;
         }
-        self.more(self.c.rewrites.len(), "cheaper forms", out)
+        self.more(groups.len(), "cheaper forms", out)
     }
 
     fn assumptions(&self, out: &mut String) -> fmt::Result {

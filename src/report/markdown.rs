@@ -67,9 +67,11 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
     }
     if !c.rewrites.is_empty() {
         writeln!(out, "\nCheaper forms across regions:\n")?;
-        for r in &c.rewrites {
+        for group in wording::alike(&c.rewrites) {
+            let Some(r) = group.first() else { continue };
+            let times = if group.len() > 1 { format!(" ({} times)", group.len()) } else { String::new() };
             let saves = wording::energy(Some(r.saves_mj));
-            writeln!(out, "- {} could be {}: saves {saves}", code(&r.from), code(&r.to))?;
+            writeln!(out, "- {} could be {}{times}: saves {saves} each", code(&r.from), code(&r.pattern))?;
         }
     }
     if !c.assumptions.is_empty() {

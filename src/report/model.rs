@@ -195,11 +195,16 @@ pub struct Cause {
 /// A cheaper form of operators that several regions hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rewrite {
+    /// The side whose operators it replaces; the other side's may be replaced alike.
+    pub side: Form,
     pub a_ops: Vec<String>,
     pub b_ops: Vec<String>,
     /// The present form in words of the IR.
     pub from: String,
+    /// The cheaper form over the names of the values that it reads.
     pub to: String,
+    /// The same form over letters: alike for parts that are alike.
+    pub pattern: String,
     pub saves_mj: f64,
     pub saves_us: f64,
     pub rules: Vec<String>,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::{Comparison, Figure, Region, Verdict};
+use super::{Comparison, Figure, Region, Rewrite, Verdict};
 use crate::ops::{self, Family};
 
 /// Three significant digits.
@@ -146,6 +146,25 @@ pub fn shorten_start(text: &str, width: usize) -> String {
     }
     let kept: String = text.chars().skip(count - width.saturating_sub(1)).collect();
     format!("…{}", kept.trim_start())
+}
+
+/// Cheaper forms that are the same in every layer, together; those that save most first.
+pub fn alike(rewrites: &[Rewrite]) -> Vec<Vec<&Rewrite>> {
+    let mut groups: Vec<Vec<&Rewrite>> = Vec::new();
+    for rewrite in rewrites {
+        let same = |g: &&mut Vec<&Rewrite>| {
+            g.first().is_some_and(|f| {
+                f.pattern == rewrite.pattern && f.from == rewrite.from && f.saves_mj == rewrite.saves_mj
+            })
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(rewrite),
+            None => groups.push(vec![rewrite]),
+        }
+    }
+    let total = |g: &Vec<&Rewrite>| g.iter().map(|r| r.saves_mj).sum::<f64>();
+    groups.sort_by(|x, y| total(y).total_cmp(&total(x)));
+    groups
 }
 
 /// The same texts, each once with how often it stands there, in order of first appearance.
