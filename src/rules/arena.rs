@@ -30,13 +30,16 @@ pub enum Term {
     },
 }
 
+/// Operator, attributes, output slot, operands.
+type Application = (Op, Attrs, usize, SmallVec<[TermId; 4]>);
+
 /// Hash-consed terms. Operators that rules define are replaced by their definitions.
 #[derive(Debug, Default)]
 pub struct Arena {
     terms: Vec<(Term, TensorType)>,
     /// The value of the term of the same number, if it is known.
     constants: Vec<Option<Constant>>,
-    known: FxHashMap<(Op, Attrs, usize, SmallVec<[TermId; 4]>), TermId>,
+    known: FxHashMap<Application, TermId>,
     definitions: Vec<Arc<Definition>>,
     /// Definitions that are being expanded: a definition that uses itself has no end.
     depth: usize,
@@ -102,11 +105,15 @@ impl Terms for Arena {
 
 impl Build for Arena {
     fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
-        let Op::Table(def) = op else { return self.expand(op, attrs, operands) };
         let key = (op.clone(), attrs.clone(), slot, SmallVec::from_slice(operands));
         if let Some(&id) = self.known.get(&key) {
             return Ok(id);
         }
+        let Op::Table(def) = op else {
+            let body = self.expand(op, attrs, operands)?;
+            self.known.insert(key, body);
+            return Ok(body);
+        };
         let ty = {
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&id| Terms::ty(self, id)).collect();
             let mut types = Call { op: def, attrs, operands: &types }.infer()?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, Severity, SourceCode, SourceSpan};
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
 use thiserror::Error;
 
 /// One thing that is wrong with a rule file, with the place.
@@ -12,11 +12,10 @@ pub struct Problem {
     /// Such as `rules::unknown_op`.
     pub code: &'static str,
     pub message: String,
-    pub label: String,
+    pub label: Box<str>,
     pub span: Option<SourceSpan>,
-    pub help: Option<String>,
+    pub help: Option<Box<str>>,
     pub file: Arc<RuleFile>,
-    pub warning: bool,
 }
 
 /// The name and the text of a rule file.
@@ -60,10 +59,6 @@ impl Diagnostic for Problem {
         Some(Box::new(self.code))
     }
 
-    fn severity(&self) -> Option<Severity> {
-        self.warning.then_some(Severity::Warning)
-    }
-
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
     }
@@ -74,7 +69,7 @@ impl Diagnostic for Problem {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let span = self.span?;
-        let label = (!self.label.is_empty()).then(|| self.label.clone());
+        let label = (!self.label.is_empty()).then(|| self.label.to_string());
         Some(Box::new(std::iter::once(LabeledSpan::new_with_span(label, span))))
     }
 }
@@ -112,7 +107,7 @@ impl Reporter {
         code: &'static str,
         span: impl Into<Option<SourceSpan>>,
         message: impl Into<String>,
-        label: impl Into<String>,
+        label: impl Into<Box<str>>,
     ) -> Problem {
         Problem {
             code,
@@ -121,13 +116,12 @@ impl Reporter {
             span: span.into(),
             help: None,
             file: self.file.clone(),
-            warning: false,
         }
     }
 }
 
 impl Problem {
-    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub fn with_help(mut self, help: impl Into<Box<str>>) -> Self {
         self.help = Some(help.into());
         self
     }

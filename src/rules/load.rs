@@ -33,6 +33,9 @@ pub struct Place {
     pub span: miette::SourceSpan,
 }
 
+/// The most rules of a set, every direction and every instance of a template counted.
+const MAX_RULES: usize = 10_000;
+
 /// Adds the rules of `files` to `base`.
 pub fn load(base: &RuleSet, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleError> {
     let mut problems = Vec::new();
@@ -140,6 +143,10 @@ fn add_sides(
 }
 
 fn add(set: &mut RuleSet, report: &Reporter, customs: &Customs, source: &Source<'_>) -> Result<Arc<Rule>, Problem> {
+    if set.rules.len() >= MAX_RULES {
+        let message = format!("there are more than {MAX_RULES} rules");
+        return Err(report.problem("rules::too_large", source.name.span, message, ""));
+    }
     let rule = Arc::new(resolve(report, customs, source)?);
     set.rules.push(rule.clone());
     set.places.push(Place { report: report.clone(), span: source.name.span });

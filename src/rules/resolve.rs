@@ -549,7 +549,10 @@ impl<'a> Resolver<'a> {
         };
         if self.names.attrs.contains(name) {
             let message = format!("`{name}` is an attribute, not a tensor");
-            return Err(self.report.problem("rules::not_a_tensor", e.span, message, ""));
+            let problem = self.report.problem("rules::not_a_tensor", e.span, message, "a tensor is wanted here");
+            return Err(
+                problem.with_help("a name that stands for a value anywhere in a rule is an attribute everywhere")
+            );
         }
         let list = self.vars.lists.iter().position(|n| n.as_ref() == name).map(TensorRef::Element);
         let tensor = self.vars.tensors.iter().position(|n| n.as_ref() == name).map(TensorRef::Var);

@@ -287,8 +287,9 @@ impl Wanted<'_, '_> {
         if self.known.len() > 3 {
             let scores = make(batch, queries, keys).shape;
             let dtype = if self.generator.random.chance(50) { DType::Bool } else { self.ty.dtype };
-            let shape = match self.generator.random.below(4) {
+            let shape = match self.generator.random.below(5) {
                 0 => Shape::from_slice(&scores[heads..]),
+                4 => scores.iter().map(|&d| if self.generator.random.chance(40) { 1 } else { d }).collect(),
                 1 => scores.iter().enumerate().map(|(i, &d)| if i < heads { 1 } else { d }).collect(),
                 _ => scores,
             };
