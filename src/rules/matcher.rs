@@ -359,10 +359,10 @@ mod tests {
 
     #[test]
     fn typed_constants_match_as_people_type_them_and_are_built_as_they_were() {
-        let set = rule("mul(x, 0.7071067811865476) => neg(x)");
+        let set = rule("mul(x, 0.7978845608028654) => neg(x)");
         let mut arena = Arena::default();
         let a = leaf(&mut arena, &[2]);
-        for (value, fits) in [(0.70710678, true), (0.7071, false), (0.5, false)] {
+        for (value, fits) in [(0.79788456, true), (0.7978, false), (0.5, false)] {
             let c = number(&mut arena, value);
             let product = call(&mut arena, "mul", &[], &[a, c]);
             let found = matches(&set, &arena, product);
