@@ -247,3 +247,44 @@ fn rules_are_listed() {
     assert_eq!(status(&output), 0);
     assert!(list.lines().count() > 50 && list.contains("addmm"), "{list}");
 }
+
+const RIGHT: &str = "/// Negation, twice.
+rule my_double_negation [exact]:
+    neg(neg(x)) => x
+
+/// What my library calls a scaled addition.
+op mine.axpy(x, y; alpha) = add(mul(x, alpha), y)
+";
+
+const WRONG: &str = "/// Subtraction does not commute.
+rule my_mistake [real]:
+    sub(x, y) => sub(y, x)
+";
+
+#[test]
+fn own_rules_are_tried_out_before_they_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name).display().to_string();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let (right, wrong) = (write("right.rules", RIGHT), write("wrong.rules", WRONG));
+    let output = run(&["rules", "check", &right]);
+    assert_eq!((status(&output), text(&output.stderr)), (0, String::new()));
+    assert!(text(&output.stdout).contains("pass"));
+    let output = run(&["rules", "check", &wrong]);
+    assert_eq!((status(&output), text(&output.stdout)), (1, String::new()));
+    assert!(text(&output.stderr).contains("my_mistake"), "{}", text(&output.stderr));
+    let (good, _) = pair("addmm");
+    refused(&["check", &good, &good, "--rules", &wrong], &["my_mistake"]);
+
+    let a = write(
+        "a.mir",
+        "graph g(x: f32[3, 5], y: f32[3, 5]) { z = opaque \"mine.axpy\"(x, y; alpha=2.0) -> f32[3, 5] return z }",
+    );
+    let b = write("b.mir", "graph g(x: f32[3, 5], y: f32[3, 5]) { z = add(y, mul(x, 2.0)) return z }");
+    assert_eq!(status(&run(&["check", &a, &b])), 1, "opaque without its rule");
+    let output = run(&["check", &a, &b, "--rules", &right]);
+    assert_eq!(status(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
+}

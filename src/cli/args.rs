@@ -92,6 +92,10 @@ pub enum FailOn {
 pub enum Rules {
     /// List the rules of the library and of the given files.
     List { files: Vec<PathBuf> },
+    /// Try the rules of the files out on many instances; without files, those of the library.
+    ///
+    /// Exit status: 0 all pass, 1 some are refused, 2 a file cannot be read.
+    Check { files: Vec<PathBuf> },
 }
 
 fn tier(text: &str) -> Result<Tier, String> {

@@ -188,8 +188,14 @@ impl Arena {
     /// A term with the root of `id` in another arena, over operands of this one.
     pub fn copy_head(&mut self, from: &Arena, id: TermId, operands: Operands) -> TermId {
         let ty = self.type_id(from.ty(id));
+        let head = from.head(id).clone();
+        if let Head::Apply { op: Op::Custom(_), .. } = head {
+            // What this arena builds later may be the same call: rules that define the operator do so.
+            let known = HeadId(self.heads.insert_full(head.clone()).0 as u32);
+            self.stated.entry((known, operands.iter().map(|&o| self.terms[o.0 as usize].ty).collect())).or_insert(ty);
+        }
         let constant = from.constant(id).cloned().map(|c| self.constant_id(c));
-        self.intern(from.head(id).clone(), ty, operands, constant)
+        self.intern(head, ty, operands, constant)
     }
 
     /// Copies `id` and everything below it from another arena, except what `done` already maps.
