@@ -154,10 +154,7 @@ impl CostModel {
         if work.launches == 0 {
             return Cost::FREE;
         }
-        let (energy_mj, time_us) = match self.profile.entries.get(key) {
-            Some(entry) => (entry.energy_mj.figure(), entry.time_us.figure()),
-            None => self.estimator.estimate(key, work),
-        };
+        let (energy_mj, time_us) = self.profile.figures(key).unwrap_or_else(|| self.estimator.estimate(key, work));
         Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes }
     }
 }

@@ -226,6 +226,7 @@ mod tests {
     fn entry(time_us: f64, energy_mj: f64) -> Entry {
         let around = |mean: f64| Measured { mean, low: mean * 0.99, high: mean * 1.01 };
         Entry {
+            run: 1,
             energy_mj: around(energy_mj),
             time_us: around(time_us),
             watts: energy_mj / time_us * 1e3,

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::key::Key;
-use super::profile::{Device, Entry, Profile, ProfileError};
+use super::profile::{Device, Entry, Profile, ProfileError, Ratio, Run, Spread};
+
+/// Fewest device-bound keys that a run has to share with the runs before it.
+pub const LEAST_COMMON: usize = 3;
 
 /// One key in the comparison of two profiles.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,25 +35,65 @@ impl Difference<'_> {
 }
 
 impl Profile {
-    /// Takes over the entries of `other`; where both have a key, the one with more executions stays.
-    /// Refuses a profile of another device or other libraries. The estimator has to be fitted anew.
+    /// Takes over the runs of `other` and those of its entries that are missing here. The estimator has to be fitted anew.
+    ///
+    /// # Errors
+    /// Another device or other libraries; too few keys that both measured, so that nothing says how the cards differ.
     pub fn merge(&mut self, other: Profile) -> Result<(), ProfileError> {
-        if self.entries.is_empty() && self.device == Device::default() {
-            *self = other;
+        if self.entries.is_empty() {
+            *self = Profile { estimator: None, ..other };
             return Ok(());
         }
         same_device(&self.device, &other.device)?;
-        for (key, entry) in other.entries {
-            match self.entries.get(&key) {
-                Some(own) if own.executions >= entry.executions => {}
-                _ => {
-                    self.entries.insert(key, entry);
-                }
+        let mut runs = Vec::new();
+        let mut next = self.runs.iter().map(|r| r.id).max().unwrap_or(0);
+        for run in &other.runs {
+            next += 1;
+            let own = other.entries.iter().filter(|(_, e)| e.run == run.id);
+            runs.push((run.id, Run { id: next, against_first: Some(self.spread(own)?), ..run.clone() }));
+        }
+        for (key, mut entry) in other.entries {
+            if let Some((_, run)) = runs.iter().find(|(id, _)| *id == entry.run) {
+                entry.run = run.id;
+                self.entries.entry(key).or_insert(entry);
             }
         }
-        self.date = self.date.clone().min(other.date);
+        self.runs.extend(runs.into_iter().map(|(_, run)| run));
         self.estimator = None;
         Ok(())
+    }
+
+    /// How entries of another run stand to those of the first run here, from the keys that both hold.
+    pub(super) fn spread<'a>(&self, others: impl Iterator<Item = (&'a Key, &'a Entry)>) -> Result<Spread, ProfileError> {
+        let mut device: (Vec<Ratio>, Vec<Ratio>) = Default::default();
+        let mut host: (Vec<Ratio>, Vec<Ratio>) = Default::default();
+        for (key, other) in others {
+            let Some(own) = self.entries.get(key) else { continue };
+            // An entry of a later run stands for the first one as far as that run does.
+            let spread = self.runs.iter().find(|r| r.id == own.run).and_then(|r| r.against_first);
+            let (energy, time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(own));
+            let chain = |link: Ratio, ratio: f64| Ratio { low: link.low * ratio, high: link.high * ratio };
+            let (energies, times) = if own.launch_bound || other.launch_bound { &mut host } else { &mut device };
+            energies.push(chain(energy, other.energy_mj.mean / own.energy_mj.mean));
+            times.push(chain(time, other.time_us.mean / own.time_us.mean));
+        }
+        let keys = device.0.len();
+        if keys < LEAST_COMMON {
+            return Err(ProfileError::NothingInCommon(keys));
+        }
+        let range = |all: &[Ratio]| Ratio {
+            low: all.iter().map(|r| r.low).fold(1.0, f64::min),
+            high: all.iter().map(|r| r.high).fold(1.0, f64::max),
+        };
+        // Without launch-bound keys in common, those differ at least as much as the others.
+        let host_range = |own: &[Ratio], all: &[Ratio]| range(if own.is_empty() { all } else { own });
+        Ok(Spread {
+            keys,
+            energy: range(&device.0),
+            time: range(&device.1),
+            launch_bound_energy: host_range(&host.0, &device.0),
+            launch_bound_time: host_range(&host.1, &device.1),
+        })
     }
 
     /// Every key of either profile, with what each holds for it. The devices may differ: that is what it is for.
@@ -85,50 +128,75 @@ mod tests {
     use super::*;
     use crate::energy::profile::Measured;
 
-    fn profile(libtorch: &str, driver: &str, mean: f64, executions: u64) -> Profile {
+    fn entry(mean: f64) -> Entry {
         let around = |mean: f64| Measured { mean, low: mean * 0.99, high: mean * 1.01 };
-        let entry = Entry {
+        Entry {
+            run: 1,
             energy_mj: around(mean),
             time_us: around(mean),
             watts: 500.0,
-            executions,
+            executions: 100,
             windows: 5,
             temperature_c: 40,
             sm_clock_mhz: 1980,
             launch_bound: false,
             throttled: String::new(),
-        };
+        }
+    }
+
+    fn profile(libtorch: &str, driver: &str, entries: &[(&str, f64)]) -> Profile {
         let device = Device {
             name: "NVIDIA H200".into(),
             driver: driver.into(),
             libtorch: libtorch.into(),
             cuda: "13.0".into(),
         };
-        let entries = [("neg(f32[4])".parse().unwrap(), entry)].into_iter().collect();
-        Profile { device, entries, ..Profile::default() }
+        let entries = entries.iter().map(|(key, mean)| (key.parse().unwrap(), entry(*mean))).collect();
+        let runs = vec![Run { id: 1, date: "2026-11-21".into(), idle_w: 120.0, against_first: None }];
+        Profile { device, runs, entries, ..Profile::default() }
     }
+
+    const FOUR: [(&str, f64); 4] =
+        [("neg(f32[4])", 1.0), ("neg(f32[8])", 2.0), ("neg(f32[16])", 3.0), ("neg(f32[32])", 4.0)];
 
     #[test]
     fn other_libraries_are_never_joined() {
-        let mut own = profile("2.11.0", "580.159.03", 1.0, 10);
-        let error = own.merge(profile("2.12.0", "580.159.03", 2.0, 20)).unwrap_err();
+        let mut own = profile("2.11.0", "580.159.03", &FOUR);
+        let error = own.merge(profile("2.12.0", "580.159.03", &FOUR)).unwrap_err();
         assert!(matches!(error, ProfileError::Mixed { what: "libtorch", .. }), "{error}");
-        assert!(own.merge(profile("2.11.0", "581.10.03", 2.0, 20)).is_err());
+        assert!(own.merge(profile("2.11.0", "581.10.03", &FOUR)).is_err());
+        assert!(own.merge(profile("2.11.0", "580.159.04", &FOUR)).is_ok());
     }
 
     #[test]
-    fn the_entry_that_rests_on_more_executions_stays() {
-        let mut own = profile("2.11.0", "580.159.03", 1.0, 10);
-        own.merge(profile("2.11.0", "580.159.04", 2.0, 5)).unwrap();
-        assert_eq!(own.entries.values().next().unwrap().energy_mj.mean, 1.0);
-        own.merge(profile("2.11.0", "580.159.04", 3.0, 50)).unwrap();
-        assert_eq!(own.entries.values().next().unwrap().energy_mj.mean, 3.0);
+    fn runs_without_common_keys_are_not_joined() {
+        let mut own = profile("2.11.0", "580", &FOUR);
+        let error = own.merge(profile("2.11.0", "580", &[("neg(f32[4])", 1.0), ("abs(f32[4])", 1.0)])).unwrap_err();
+        assert!(matches!(error, ProfileError::NothingInCommon(1)), "{error}");
+    }
+
+    #[test]
+    fn intervals_of_another_run_hold_the_difference_of_the_cards() {
+        let mut own = profile("2.11.0", "580", &FOUR);
+        let mut other = profile("2.11.0", "580", &FOUR);
+        for (i, e) in other.entries.values_mut().enumerate() {
+            e.energy_mj.mean *= 1.02 + 0.02 * i as f64;
+        }
+        other.entries.insert("abs(f32[4])".parse().unwrap(), entry(10.0));
+        own.merge(other).unwrap();
+        // What the first run measured stays as it was.
+        assert_eq!(own.figures(&"neg(f32[4])".parse().unwrap()).unwrap().0.value, 1.0);
+        let (energy, _) = own.figures(&"abs(f32[4])".parse().unwrap()).unwrap();
+        assert_eq!(energy.value, 10.0);
+        assert!(energy.low < 10.0 / 1.079 && energy.high > 10.0, "{energy:?}");
+        assert_eq!(own.runs.iter().map(|r| r.id).collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]
     fn a_difference_inside_the_intervals_is_none() {
-        let own = profile("2.11.0", "580", 1.0, 10);
-        let (same, other) = (profile("2.12.0", "580", 1.015, 10), profile("2.12.0", "580", 1.1, 10));
+        let own = profile("2.11.0", "580", &[("neg(f32[4])", 1.0)]);
+        let same = profile("2.12.0", "580", &[("neg(f32[4])", 1.015)]);
+        let other = profile("2.12.0", "580", &[("neg(f32[4])", 1.1)]);
         assert!(!own.diff(&same)[0].changed());
         assert!(own.diff(&other)[0].changed());
         assert!((own.diff(&other)[0].ratio().unwrap() - 1.1).abs() < 1e-12);

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use miette::Diagnostic;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::profile::Measured;
@@ -177,57 +178,75 @@ pub struct Mark {
     pub executions: f64,
 }
 
-/// What the changes and marks of one run say, per execution.
+/// A counter change with the executions done by then: `(seconds, joules, executions)`, each from the same start. What
+/// a figure rests on, and all that needs keeping to reckon it again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point(pub f64, pub f64, pub f64);
+
+/// What the points of one run say, per execution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reckoning {
     pub energy_mj: Measured,
     pub time_us: Measured,
     pub watts: f64,
-    /// Executions between the first and the last change that were used.
+    /// Executions between the first and the last change.
     pub executions: f64,
     pub windows: usize,
 }
 
-/// Counter steps of one window: long enough that the uncertainty of a change's moment (one read) stays near 1 %.
-const STEPS_PER_WINDOW: usize = 3;
+/// Fewest changes that a figure rests on: a start, and five steps of 100 ms or so.
+const LEAST_CHANGES: usize = 6;
 
-/// Reckons energy and time per execution from the changes that lie inside the marks.
+/// The changes that lie between two marks, with executions interpolated between the marks around them.
+pub fn points(changes: &[Change], marks: &[Mark]) -> Vec<Point> {
+    let all = changes.iter().filter_map(|c| Some(Point(c.time_s, c.joules, executions_at(marks, c.time_s)?)));
+    let mut all: Vec<Point> = all.collect();
+    if let Some(&Point(time, joules, executions)) = all.first() {
+        // Microseconds and tenths of a millijoule are finer than the meter; what is kept is what is reckoned with.
+        let round = |x: f64, digits: f64| (x * digits).round() / digits;
+        for p in &mut all {
+            *p = Point(round(p.0 - time, 1e6), round(p.1 - joules, 1e4), round(p.2 - executions, 1e3));
+        }
+    }
+    all
+}
+
+/// Reckons energy and time per execution.
 ///
-/// The mean is the slope between the first and the last change. The interval comes from consecutive windows of
-/// three counter steps each: Student's 99 % interval of their mean, and never less than `least_half_width` of
+/// The mean is the slope between the first and the last change. The interval comes from windows of half the run,
+/// one starting at every change: it reaches as far as the farthest of them, and never less than `least_half_width` of
 /// the figure, which stands for what differs from run to run and no single run can see.
 ///
 /// # Errors
-/// [`MeterError::TooShort`] when fewer than two windows fit.
-pub fn reckon(changes: &[Change], marks: &[Mark], least_half_width: f64) -> Result<Reckoning, MeterError> {
-    let points: Vec<(Change, f64)> =
-        changes.iter().filter_map(|c| Some((*c, executions_at(marks, c.time_s)?))).collect();
-    let ends: Vec<&(Change, f64)> = points.iter().step_by(STEPS_PER_WINDOW).collect();
-    let (Some(first), Some(last)) = (ends.first(), ends.last()) else { return Err(MeterError::TooShort(points.len())) };
-    let executions = last.1 - first.1;
-    if ends.len() < 3 || executions <= 0.0 {
-        return Err(MeterError::TooShort(points.len()));
+/// [`MeterError::TooShort`] when there are fewer than six changes or nothing ran between them.
+pub fn reckon(points: &[Point], least_half_width: f64) -> Result<Reckoning, MeterError> {
+    let too_short = MeterError::TooShort(points.len());
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return Err(too_short) };
+    if points.len() < LEAST_CHANGES {
+        return Err(too_short);
     }
-    let windows: Vec<(f64, f64)> = ends
-        .windows(2)
-        .filter_map(|pair| {
-            let ((from, n0), (to, n1)) = (pair[0], pair[1]);
-            let n = n1 - n0;
-            (n > 0.0).then(|| ((to.joules - from.joules) * 1e3 / n, (to.time_s - from.time_s) * 1e6 / n))
-        })
-        .collect();
-    let (joules, seconds) = (last.0.joules - first.0.joules, last.0.time_s - first.0.time_s);
-    let around = |mean: f64, each: Vec<f64>| {
-        let half = half_width(&each).max(mean * least_half_width);
-        Measured { mean, low: (mean - half).max(0.0), high: mean + half }
+    let (energy, time) = per_execution(first, last).ok_or(too_short)?;
+    let half = points.len() / 2;
+    let windows: Vec<(f64, f64)> =
+        points.iter().zip(&points[half..]).filter_map(|(from, to)| per_execution(from, to)).collect();
+    let around = |mean: f64, each: &dyn Fn(&(f64, f64)) -> f64| {
+        let farthest = windows.iter().map(|w| (each(w) - mean).abs()).fold(0.0, f64::max);
+        let reach = farthest.max(mean * least_half_width);
+        Measured { mean, low: (mean - reach).max(0.0), high: mean + reach }
     };
     Ok(Reckoning {
-        energy_mj: around(joules * 1e3 / executions, windows.iter().map(|w| w.0).collect()),
-        time_us: around(seconds * 1e6 / executions, windows.iter().map(|w| w.1).collect()),
-        watts: joules / seconds,
-        executions,
+        energy_mj: around(energy, &|w| w.0),
+        time_us: around(time, &|w| w.1),
+        watts: (last.1 - first.1) / (last.0 - first.0),
+        executions: last.2 - first.2,
         windows: windows.len(),
     })
+}
+
+/// Millijoules and microseconds per execution between two points.
+fn per_execution(from: &Point, to: &Point) -> Option<(f64, f64)> {
+    let executions = to.2 - from.2;
+    (executions > 0.0).then(|| ((to.1 - from.1) * 1e3 / executions, (to.0 - from.0) * 1e6 / executions))
 }
 
 /// Executions done at `time_s`, interpolated between the marks around it; `None` outside of them.
@@ -236,20 +255,6 @@ fn executions_at(marks: &[Mark], time_s: f64) -> Option<f64> {
     let (from, to) = (marks.get(after.checked_sub(1)?)?, marks.get(after)?);
     let share = (time_s - from.time_s) / (to.time_s - from.time_s);
     Some(from.executions + share * (to.executions - from.executions))
-}
-
-/// Half of Student's 99 % interval of the mean of `each`.
-fn half_width(each: &[f64]) -> f64 {
-    /// Two-sided 99 % quantiles for 1, 2, … degrees of freedom.
-    const T99: [f64; 15] =
-        [63.66, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947];
-    let n = each.len();
-    if n < 2 {
-        return f64::INFINITY;
-    }
-    let mean = each.iter().sum::<f64>() / n as f64;
-    let variance = each.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-    T99[(n - 2).min(T99.len() - 1)] * (variance / n as f64).sqrt()
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ fn marks(time_us: f64, seconds: f64) -> Vec<Mark> {
 }
 
 fn measure(watts: f64, time_us: f64, seed: u64) -> Reckoning {
-    reckon(&changes(Simulated::new(watts, seed), 2.5).unwrap(), &marks(time_us, 3.0), 0.005).unwrap()
+    reckon(&points(&changes(Simulated::new(watts, seed), 1.6).unwrap(), &marks(time_us, 3.0)), 0.005).unwrap()
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_wrap_is_undone() {
     let mut counter = Simulated::new(600.0, 3);
     counter.start_mj = (1 << 32) - 600_000;
     counter.wraps = true;
-    let e = reckon(&changes(counter, 2.5).unwrap(), &marks(50.0, 3.0), 0.005).unwrap().energy_mj;
+    let e = reckon(&points(&changes(counter, 2.5).unwrap(), &marks(50.0, 3.0)), 0.005).unwrap().energy_mj;
     assert!((e.mean / 30.0 - 1.0).abs() < 0.02, "{e:?}");
 }
 
@@ -145,8 +145,8 @@ fn a_reset_is_noticed() {
 #[test]
 fn too_short_a_run_has_no_figure() {
     let few = changes(Simulated::new(600.0, 5), 0.4).unwrap();
-    assert!(matches!(reckon(&few, &marks(50.0, 3.0), 0.005), Err(MeterError::TooShort(_))));
-    assert!(matches!(reckon(&few, &[], 0.005), Err(MeterError::TooShort(0))));
+    assert!(matches!(reckon(&points(&few, &marks(50.0, 3.0)), 0.005), Err(MeterError::TooShort(_))));
+    assert!(matches!(reckon(&points(&few, &[]), 0.005), Err(MeterError::TooShort(0))));
 }
 
 #[test]

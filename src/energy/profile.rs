@@ -65,10 +65,76 @@ impl Measured {
     }
 }
 
+/// One measuring run: one process on one card. Cards of one model differ, by up to a tenth in the energy of
+/// memory traffic, so every run says how its figures stand to those of the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// From 1; what entries refer to.
+    pub id: u32,
+    /// The day, as `2026-11-21`.
+    pub date: String,
+    /// Power with a context open and nothing running.
+    pub idle_w: f64,
+    /// Figures of this run over those of the first, for what both measured; `None` for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_first: Option<Spread>,
+}
+
+/// How the figures of one run stand to those of the first, by what limits the operator: device or host.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// Keys that the comparison rests on.
+    pub keys: usize,
+    pub energy: Ratio,
+    pub time: Ratio,
+    pub launch_bound_energy: Ratio,
+    pub launch_bound_time: Ratio,
+}
+
+/// The range of a ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ratio {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Ratio {
+    pub const ONE: Ratio = Ratio { low: 1.0, high: 1.0 };
+
+    /// A figure of a run in terms of the first run: the value stays, the interval reaches as far as the runs differ.
+    fn widen(&self, m: &Measured) -> Figure {
+        Figure::new(m.mean, m.low / self.high, m.high / self.low, Source::Measured)
+    }
+
+    fn is_sane(&self) -> bool {
+        0.0 < self.low && self.low <= self.high && self.high.is_finite()
+    }
+}
+
+impl Spread {
+    /// The ratios of energy and time that apply to an entry.
+    pub fn of(&self, entry: &Entry) -> (Ratio, Ratio) {
+        if entry.launch_bound {
+            (self.launch_bound_energy, self.launch_bound_time)
+        } else {
+            (self.energy, self.time)
+        }
+    }
+
+    fn is_sane(&self) -> bool {
+        [self.energy, self.time, self.launch_bound_energy, self.launch_bound_time].iter().all(Ratio::is_sane)
+    }
+}
+
 /// What was measured for one key, per execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
+    /// The run that measured it.
+    pub run: u32,
     pub energy_mj: Measured,
     pub time_us: Measured,
     /// Mean power while it ran.
@@ -96,10 +162,7 @@ impl Entry {
 pub struct Profile {
     pub device: Device,
     pub protocol: Protocol,
-    /// The day of the first measurement, as `2026-11-21`.
-    pub date: String,
-    /// Power with a context open and nothing running.
-    pub idle_w: f64,
+    pub runs: Vec<Run>,
     pub entries: BTreeMap<Key, Entry>,
     /// The estimator fitted on these entries; `None` until `profile fit` has run since they last changed.
     pub estimator: Option<Estimator>,
@@ -112,8 +175,7 @@ struct File {
     schema: String,
     device: Device,
     protocol: Protocol,
-    date: String,
-    idle_w: f64,
+    runs: Vec<Run>,
     entries: BTreeMap<String, Entry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     estimator: Option<Estimator>,
@@ -149,6 +211,12 @@ pub enum ProfileError {
     #[error("{name}: the figures of `{key}` make no sense")]
     #[diagnostic(code(profile::figures), help("energy and time have to be above 0, inside their intervals and finite"))]
     Figures { name: String, key: String },
+    #[error("the runs have only {0} measured keys in common, too few to tell how their cards differ")]
+    #[diagnostic(
+        code(profile::nothing_in_common),
+        help("measure at least {} of the first run's keys in the other run too", super::merge::LEAST_COMMON)
+    )]
+    NothingInCommon(usize),
     #[error("the profiles differ in {what}: {left:?} and {right:?}")]
     #[diagnostic(
         code(profile::mixed),
@@ -178,17 +246,20 @@ impl Profile {
             return Err(ProfileError::Version { name: name.to_owned(), found: schema.chars().take(80).collect() });
         }
         let file: File = serde_json::from_str(text).map_err(malformed)?;
+        if let Some(run) = file.runs.iter().find(|r| r.against_first.is_some_and(|s| !s.is_sane())) {
+            return Err(ProfileError::Figures { name: name.to_owned(), key: format!("run {}", run.id) });
+        }
         let mut entries = BTreeMap::new();
         for (text, entry) in file.entries {
-            if !entry.is_sane() {
+            if !entry.is_sane() || !file.runs.iter().any(|r| r.id == entry.run) {
                 return Err(ProfileError::Figures { name: name.to_owned(), key: text.chars().take(200).collect() });
             }
             let key = text.parse().map_err(|source| ProfileError::Key { name: name.to_owned(), source })?;
             entries.insert(key, entry);
         }
-        let File { device, protocol, date, idle_w, estimator, .. } = file;
+        let File { device, protocol, runs, estimator, .. } = file;
         let estimator = estimator.filter(Estimator::is_sane);
-        Ok(Profile { device, protocol, date, idle_w, entries, estimator })
+        Ok(Profile { device, protocol, runs, entries, estimator })
     }
 
     pub fn load(path: &Path) -> Result<Profile, ProfileError> {
@@ -203,8 +274,7 @@ impl Profile {
             schema: SCHEMA.to_owned(),
             device: self.device.clone(),
             protocol: self.protocol.clone(),
-            date: self.date.clone(),
-            idle_w: self.idle_w,
+            runs: self.runs.clone(),
             entries: self.entries.iter().map(|(k, e)| (k.to_string(), e.clone())).collect(),
             estimator: self.estimator.clone(),
         };
@@ -227,6 +297,14 @@ impl Profile {
         write().map_err(io)
     }
 
+    /// Energy in mJ and time in µs of a key, if it was measured. The intervals hold the difference between runs.
+    pub fn figures(&self, key: &Key) -> Option<(Figure, Figure)> {
+        let entry = self.entries.get(key)?;
+        let spread = self.runs.iter().find(|r| r.id == entry.run).and_then(|r| r.against_first);
+        let (energy, time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(entry));
+        Some((energy.widen(&entry.energy_mj), time.widen(&entry.time_us)))
+    }
+
     /// Fits the estimator anew on the entries.
     pub fn fit(&mut self) {
         self.estimator = Some(Estimator::fit(self));
@@ -237,14 +315,14 @@ impl Profile {
 mod tests {
     use super::*;
 
-    const ENTRY: &str = r#"{ "energy_mj": {"mean": 2.0, "low": 1.9, "high": 2.1}, "time_us": {"mean": 5.0, "low": 4.9,
+    const ENTRY: &str = r#"{ "run": 1, "energy_mj": {"mean": 2.0, "low": 1.9, "high": 2.1}, "time_us": {"mean": 5.0, "low": 4.9,
         "high": 5.1}, "watts": 400.0, "executions": 100, "windows": 5, "temperature_c": 40, "sm_clock_mhz": 1980 }"#;
 
     fn text(schema: &str, entries: &str) -> String {
         format!(
             r#"{{ "schema": "{schema}", "device": {{"name": "d", "driver": "1", "libtorch": "2", "cuda": "3"}}, "protocol":
             {{"version": 1, "least_changes": 10, "warm_up_s": 0.3, "queue_ms": 20, "rotate_mib": 256, "least_half_width": 0.005}},
-            "date": "2026-11-21", "idle_w": 120, "entries": {{ {entries} }} }}"#
+            "runs": [{{"id": 1, "date": "2026-11-21", "idle_w": 120}}], "entries": {{ {entries} }} }}"#
         )
     }
 
@@ -275,6 +353,7 @@ mod tests {
             format!(r#""neg(f32[4])": {bad_number}"#),
             format!(r#""neg(f32[4])": {outside}"#),
             format!(r#""neg(f32[4])": {huge}"#),
+            format!(r#""neg(f32[4])": {}"#, ENTRY.replace("\"run\": 1", "\"run\": 2")),
             r#""neg(f32[4])": {}"#.to_owned(),
             r#""neg(f32[4])": null"#.to_owned(),
         ] {

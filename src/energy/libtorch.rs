@@ -1,0 +1,54 @@
+//! The parts of libtorch that `tch` does not expose: loading its CUDA half, its version, the TF32 switches.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use super::measure::MeasureError;
+
+unsafe extern "C" {
+    fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
+
+    // C++ functions of libtorch under their mangled names. `Context` is only ever handled by its address.
+    #[link_name = "_ZN2at13globalContextEv"]
+    fn at_global_context() -> *mut c_void;
+    #[link_name = "_ZN2at7Context18setAllowTF32CuBLASEb"]
+    fn at_context_set_allow_tf32_cublas(context: *mut c_void, allow: bool);
+    #[link_name = "_ZN2at7Context17setAllowTF32CuDNNEb"]
+    fn at_context_set_allow_tf32_cudnn(context: *mut c_void, allow: bool);
+}
+
+const RTLD_LAZY: c_int = 1;
+const RTLD_GLOBAL: c_int = 0x100;
+
+/// The libtorch version that this program is built against.
+pub const VERSION: &str = "2.11.0";
+
+/// Loads libtorch's CUDA half, which nothing links by name, and sees that a GPU answers.
+///
+/// Has to run before anything else asks libtorch for a GPU: the first answer, "none", would stay.
+pub fn load_cuda() -> Result<(), MeasureError> {
+    const FILE: &CStr = c"libtorch_cuda.so";
+    // SAFETY: the name is a C string; libtorch's own static initialisers are all that runs.
+    let handle = unsafe { dlopen(FILE.as_ptr(), RTLD_LAZY | RTLD_GLOBAL) };
+    match () {
+        () if handle.is_null() => Err(MeasureError::NoCudaLibrary),
+        () if tch::Cuda::is_available() => Ok(()),
+        () => Err(MeasureError::NoCuda),
+    }
+}
+
+/// Sets whether f32 products may use TF32, in cuBLAS and in cuDNN.
+pub fn allow_tf32(allow: bool) {
+    // SAFETY: `globalContext` returns a reference to a static, and both setters are members of its class that take a
+    // bool, as they have been since libtorch 1.7; the linker refuses a libtorch without them.
+    unsafe {
+        let context = at_global_context();
+        at_context_set_allow_tf32_cublas(context, allow);
+        at_context_set_allow_tf32_cudnn(context, allow);
+    }
+}
+
+/// The CUDA runtime version of libtorch, such as `13.0`.
+pub fn cuda_version() -> String {
+    let version = tch::utils::version_cudart();
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}

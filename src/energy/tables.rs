@@ -1,0 +1,107 @@
+//! Profiles as text: what `profile show`, `profile diff` and `profile fit` print.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::estimate::Estimator;
+use super::merge::Difference;
+use super::profile::{Measured, Profile};
+
+fn table(header: &[&str], left_columns: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.iter().copied());
+    for column in table.column_iter_mut().skip(left_columns) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// `12.3 ± 0.4 %`.
+fn with_error(m: &Measured) -> String {
+    let half = ((m.high - m.mean).max(m.mean - m.low)) / m.mean * 100.0;
+    format!("{} ±{half:.1} %", significant(m.mean))
+}
+
+/// Four significant digits.
+fn significant(x: f64) -> String {
+    let digits = if x > 0.0 { (3 - x.log10().floor() as i32).clamp(0, 9) as usize } else { 0 };
+    format!("{x:.digits$}")
+}
+
+/// The header and every entry.
+pub fn show(profile: &Profile) -> String {
+    let d = &profile.device;
+    let mut table = table(&["energy mJ", "time µs", "W", "°C", "MHz", "", "key"], 0);
+    for (key, e) in &profile.entries {
+        let mut notes = Vec::new();
+        notes.extend(e.launch_bound.then(|| "launch-bound".to_owned()));
+        notes.extend((!e.throttled.is_empty()).then(|| e.throttled.to_lowercase()));
+        table.add_row([
+            with_error(&e.energy_mj),
+            with_error(&e.time_us),
+            format!("{:.0}", e.watts),
+            e.temperature_c.to_string(),
+            e.sm_clock_mhz.to_string(),
+            notes.join(", "),
+            key.to_string(),
+        ]);
+    }
+    if let Some(column) = table.column_mut(6) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    format!(
+        "{}, driver {}, libtorch {}, CUDA {}, {} entries of {} runs\n{table}\n",
+        d.name,
+        d.driver,
+        d.libtorch,
+        d.cuda,
+        profile.entries.len(),
+        profile.runs.len()
+    )
+}
+
+/// What differs beyond the intervals, largest change first, and a count of what does not.
+pub fn diff(differences: &[Difference]) -> String {
+    let mut changed: Vec<&Difference> = differences.iter().filter(|d| d.ratio().is_some() && d.changed()).collect();
+    let size = |d: &Difference| d.ratio().map_or(0.0, |r| r.ln().abs());
+    changed.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let mut table = table(&["right/left", "left mJ", "right mJ", "key"], 3);
+    for d in &changed {
+        let energy = |e: Option<&super::profile::Entry>| e.map_or(String::new(), |e| with_error(&e.energy_mj));
+        let ratio = d.ratio().map_or(String::new(), |r| format!("{r:.3}"));
+        table.add_row([ratio, energy(d.left), energy(d.right), d.key.to_string()]);
+    }
+    let both = differences.iter().filter(|d| d.ratio().is_some()).count();
+    let (left, right) = (
+        differences.iter().filter(|d| d.right.is_none()).count(),
+        differences.iter().filter(|d| d.left.is_none()).count(),
+    );
+    format!(
+        "{table}\n{} of {both} differ; {left} stand only in the left one, {right} only in the right one\n",
+        changed.len()
+    )
+}
+
+/// Coefficients and leave-one-out errors by operator group.
+pub fn fit(estimator: &Estimator) -> String {
+    let header = ["group", "entries", "energy error", "covers", "time error", "GB/s", "launch µs", "W", "pJ/B"];
+    let mut groups = table(&header, 1);
+    let mut modes = table(&["group", "mode", "entries", "TFLOP/s", "pJ/FLOP"], 2);
+    for (name, g) in &estimator.groups {
+        groups.add_row([
+            name.clone(),
+            g.entries.to_string(),
+            format!("{:.1} %", g.energy_error.median * 100.0),
+            format!("{:.2} to {:.2}", g.energy_error.low_ratio, g.energy_error.high_ratio),
+            format!("{:.1} %", g.time_error.median * 100.0),
+            format!("{:.0}", g.bandwidth_gb_s),
+            significant(g.launch_us),
+            format!("{:.0}", g.static_w),
+            significant(g.pj_per_byte),
+        ]);
+        for (mode, m) in &g.modes {
+            let entries = m.entries.to_string();
+            modes.add_row([name.clone(), mode.clone(), entries, significant(m.tflop_s), significant(m.pj_per_flop)]);
+        }
+    }
+    format!("Errors are medians over entries left out of the fit.\n{groups}\n\n{modes}\n")
+}
