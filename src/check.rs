@@ -331,6 +331,9 @@ fn describe_rewrite(
     }
 }
 
+/// The energy of one side of a region, and the fraction of it that is saved.
+type EnergyAndShare = (Option<f64>, Option<f64>);
+
 /// The cheapest known whole: the best form of each region, and the rewrites that span several.
 fn best([a, b]: &[Priced; 2], regions: &[model::Region], rewrites: &[model::Rewrite]) -> model::Best {
     let known = a.total.energy_mj.is_known() && b.total.energy_mj.is_known();
@@ -342,7 +345,7 @@ fn best([a, b]: &[Priced; 2], regions: &[model::Region], rewrites: &[model::Rewr
     let energy = sum(&|r| r.best.energy_mj).map(|e| e - saved);
     let time = sum(&|r| r.best.time_us).map(|t| t - rewrites.iter().map(|r| r.saves_us).sum::<f64>());
     // Only what is beyond doubt counts as saved.
-    let sure = |of: &dyn Fn(&model::Region) -> (Option<f64>, Option<f64>)| -> f64 {
+    let sure = |of: fn(&model::Region) -> EnergyAndShare| -> f64 {
         let of_region = |r: &model::Region| match of(r) {
             (Some(energy), Some(fraction)) => energy * fraction,
             _ => 0.0,
@@ -353,8 +356,8 @@ fn best([a, b]: &[Priced; 2], regions: &[model::Region], rewrites: &[model::Rewr
     model::Best {
         energy_mj: energy,
         time_us: time,
-        saves_vs_a: fraction(sure(&|r| (r.a.energy_mj, r.best.saves_vs_a)), a.total.energy_mj.value),
-        saves_vs_b: fraction(sure(&|r| (r.b.energy_mj, r.best.saves_vs_b)), b.total.energy_mj.value),
+        saves_vs_a: fraction(sure(|r| (r.a.energy_mj, r.best.saves_vs_a)), a.total.energy_mj.value),
+        saves_vs_b: fraction(sure(|r| (r.b.energy_mj, r.best.saves_vs_b)), b.total.energy_mj.value),
     }
 }
 

@@ -68,7 +68,7 @@ impl Part<'_> {
         self.graph.node(dearest).origin.line().map(ToString::to_string)
     }
 
-    fn from_transformers(&self) -> bool {
+    fn is_of_transformers(&self) -> bool {
         let frames = self.nodes.iter().flat_map(|&n| self.graph.node(n).origin.frames.iter());
         frames.into_iter().any(|f| f.file.contains("transformers/"))
     }
@@ -130,7 +130,7 @@ pub fn cause(a: Part, b: Part) -> Cause {
         false => format!("{name} needs {}", parts.join(", ")),
     };
     let fused = a.has("sdpa") != b.has("sdpa") && (a.has("softmax") || b.has("softmax"));
-    if fused && (a.from_transformers() || b.from_transformers()) {
+    if fused && (a.is_of_transformers() || b.is_of_transformers()) {
         let sdpa_side = if a.has("sdpa") { "A" } else { "B" };
         cause.flag = Some(format!("attn_implementation=\"sdpa\" (set in {sdpa_side})"));
     }

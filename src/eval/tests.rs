@@ -100,12 +100,12 @@ fn reductions() {
     let x: (DType, &[usize], &[f64]) = (F, &[2, 2], &[1.0, 2.0, 3.0, 4.0]);
     let all = ("dim", ints(&[0, 1]));
     let first = ("dim", ints(&[0]));
-    assert_close(&result("sum", &[first.clone()], &[x]), &[4.0, 6.0]);
-    assert_close(&result("mean", &[all.clone()], &[x]), &[2.5]);
-    assert_close(&result("prod", &[all.clone()], &[x]), &[24.0]);
+    assert_close(&result("sum", std::slice::from_ref(&first), &[x]), &[4.0, 6.0]);
+    assert_close(&result("mean", std::slice::from_ref(&all), &[x]), &[2.5]);
+    assert_close(&result("prod", std::slice::from_ref(&all), &[x]), &[24.0]);
     assert_close(&result("amax", &[first.clone(), ("keepdim", AttrValue::Bool(true))], &[x]), &[3.0, 4.0]);
-    assert_close(&result("amin", &[all.clone()], &[x]), &[1.0]);
-    assert_close(&result("var", &[all.clone()], &[x]), &[5.0 / 3.0]);
+    assert_close(&result("amin", std::slice::from_ref(&all), &[x]), &[1.0]);
+    assert_close(&result("var", std::slice::from_ref(&all), &[x]), &[5.0 / 3.0]);
     assert_close(&result("var", &[all], &[(F, &[1, 1], &[1.0])]), &[f64::NAN]);
     assert_close(&result("cumsum", &[("dim", AttrValue::Int(1))], &[x]), &[1.0, 3.0, 3.0, 7.0]);
     assert_close(&result("cumprod", &[("dim", AttrValue::Int(0))], &[x]), &[1.0, 2.0, 3.0, 8.0]);
@@ -121,8 +121,11 @@ fn positions() {
     let x: (DType, &[usize], &[f64]) = (F, &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let dim = ("dim", AttrValue::Int(1));
     assert_close(&result("embedding", &[], &[x, (I, &[1], &[1.0])]), &[4.0, 5.0, 6.0]);
-    assert_close(&result("gather", &[dim.clone()], &[x, (I, &[2, 1], &[2.0, 0.0])]), &[3.0, 4.0]);
-    assert_close(&result("index_select", &[dim.clone()], &[x, (I, &[2], &[2.0, 0.0])]), &[3.0, 1.0, 6.0, 4.0]);
+    assert_close(&result("gather", std::slice::from_ref(&dim), &[x, (I, &[2, 1], &[2.0, 0.0])]), &[3.0, 4.0]);
+    assert_close(
+        &result("index_select", std::slice::from_ref(&dim), &[x, (I, &[2], &[2.0, 0.0])]),
+        &[3.0, 1.0, 6.0, 4.0],
+    );
     let both: [(DType, &[usize], &[f64]); 3] = [x, (I, &[2], &[0.0, -1.0]), (I, &[1], &[1.0])];
     assert_close(&result("index", &[("dims", ints(&[0, 1]))], &both), &[2.0, 5.0]);
     let top = result("topk", &[("k", AttrValue::Int(2)), dim.clone()], &[x]);

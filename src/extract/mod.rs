@@ -36,10 +36,13 @@ pub struct Rewrite {
     pub assumed: Vec<String>,
 }
 
+/// Writes a form down, given what its leaves are called.
+type Form = Arc<dyn Fn(&[String]) -> String + Send + Sync>;
+
 /// What is known of one cone, whatever its leaves are.
 #[derive(Clone)]
 struct Found {
-    form: Arc<dyn Fn(&[String]) -> String + Send + Sync>,
+    form: Form,
     after: Cost,
     rules: Vec<Arc<str>>,
     tier: Tier,

@@ -109,14 +109,19 @@ impl DType {
     pub fn widens_to(self, wider: DType) -> bool {
         use DType::*;
         self == wider
-            || match (self, wider) {
-                (F32 | F16 | BF16 | F8E4M3 | F8E5M2, F64) | (F16 | BF16 | F8E4M3 | F8E5M2, F32) => true,
-                (F8E4M3 | F8E5M2, F16 | BF16) => true,
-                (Bool, _) => true,
-                (U8, I16 | I32 | I64) | (I8, I16 | I32 | I64) | (I16, I32 | I64) | (I32, I64) => true,
-                (U8 | I8, F16 | BF16 | F32 | F64) | (I16, F32 | F64) | (I32, F64) => true,
-                _ => false,
-            }
+            || self == Bool
+            || matches!(
+                (self, wider),
+                (F32 | F16 | BF16 | F8E4M3 | F8E5M2, F64)
+                    | (F16 | BF16 | F8E4M3 | F8E5M2, F32)
+                    | (F8E4M3 | F8E5M2, F16 | BF16)
+                    | (U8 | I8, I16 | I32 | I64)
+                    | (I16, I32 | I64)
+                    | (I32, I64)
+                    | (U8 | I8, F16 | BF16 | F32 | F64)
+                    | (I16, F32 | F64)
+                    | (I32, F64)
+            )
     }
 
     /// What storing `value` in this type gives back: round to nearest even for floats,

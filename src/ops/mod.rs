@@ -127,6 +127,9 @@ pub type Types = SmallVec<[TensorType; 1]>;
 /// Reads element `index` of operand number `operand`.
 pub type Fetch<'a> = dyn FnMut(usize, &[usize]) -> Result<f64, EvalError> + 'a;
 
+/// Computes a lane of an output: see [`Kernel::Lane`].
+pub type Lane = fn(&Call, usize, &[usize], &mut Fetch) -> Result<Vec<f64>, EvalError>;
+
 /// The reference semantics of an operator over the real numbers, element by element, so that single
 /// elements can be computed at full size without materialising a tensor.
 #[derive(Clone, Copy)]
@@ -135,10 +138,7 @@ pub enum Kernel {
     Element(fn(&Call, usize, &[usize], &mut Fetch) -> Result<f64, EvalError>),
     /// Computes a whole lane: all elements of output `slot` whose indices agree with the given one
     /// outside of `axes`, in row-major order over `axes`. For operators whose elements share work.
-    Lane {
-        axes: fn(&Call) -> SmallVec<[usize; 4]>,
-        lane: fn(&Call, usize, &[usize], &mut Fetch) -> Result<Vec<f64>, EvalError>,
-    },
+    Lane { axes: fn(&Call) -> SmallVec<[usize; 4]>, lane: Lane },
     /// No reference semantics, for example because the data type cannot be evaluated.
     Opaque,
 }

@@ -76,6 +76,10 @@ impl Arena {
         self.terms.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
     /// The term that was added as number `n`.
     pub fn nth(&self, n: usize) -> TermId {
         TermId(n as u32)

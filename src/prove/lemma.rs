@@ -9,7 +9,7 @@ use crate::rules::{Bindings, Rule, Tier};
 #[derive(Clone, Debug)]
 pub enum Reason {
     /// An instance of a rule: the left side with `bindings` put in equals the right side.
-    Rule { rule: Arc<Rule>, bindings: Bindings<TermId> },
+    Rule { rule: Arc<Rule>, bindings: Box<Bindings<TermId>> },
     /// One part of a `split` is a `slice`.
     SplitSlice,
 }
@@ -42,7 +42,9 @@ impl Lemma {
     /// The same step about other terms.
     pub fn map(&self, mut f: impl FnMut(TermId) -> TermId) -> Lemma {
         let reason = match &self.reason {
-            Reason::Rule { rule, bindings } => Reason::Rule { rule: rule.clone(), bindings: bindings.map(&mut f) },
+            Reason::Rule { rule, bindings } => {
+                Reason::Rule { rule: rule.clone(), bindings: bindings.map(&mut f).into() }
+            }
             other => other.clone(),
         };
         Lemma { before: f(self.before), after: f(self.after), reason }

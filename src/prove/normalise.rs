@@ -85,7 +85,7 @@ impl Normaliser {
                 if built == term || terms.arena.term(built).ty != terms.arena.term(term).ty {
                     continue;
                 }
-                let reason = Reason::Rule { rule: rule.clone(), bindings };
+                let reason = Reason::Rule { rule: rule.clone(), bindings: bindings.into() };
                 return Some(self.log(term, built, reason));
             }
         }

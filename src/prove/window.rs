@@ -218,7 +218,7 @@ impl Window {
         }
         let terms = bindings.map(|id| self.egraph[id].data.term);
         let (before, after) = (self.egraph[root].data.term, self.egraph[built].data.term);
-        self.lemmas.push(Lemma { before, after, reason: Reason::Rule { rule: rule.clone(), bindings: terms } });
+        self.lemmas.push(Lemma { before, after, reason: Reason::Rule { rule: rule.clone(), bindings: terms.into() } });
         for text in assumed {
             if !self.assumed.contains(&text) {
                 self.assumed.push(text);

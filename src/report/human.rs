@@ -94,16 +94,23 @@ impl Human<'_> {
     }
 
     fn sides(&self, out: &mut String) -> fmt::Result {
-        let mut table = plain(self.options.width);
-        for (name, side) in [("A", &self.c.a), ("B", &self.c.b)] {
+        let cells = |(name, side): (&str, &Side), room: usize| {
             let Side { file, ops, covered_ops, .. } = side;
-            table.add_row([
+            [
                 name.to_owned(),
-                wording::shorten_start(file, self.options.width.saturating_sub(74).max(16)),
+                wording::shorten_start(file, room),
                 format!("{covered_ops} of {ops} ops proven"),
                 wording::figure(&side.energy_mj),
                 wording::time(side.time_us),
-            ]);
+            ]
+        };
+        let sides = [("A", &self.c.a), ("B", &self.c.b)];
+        let full = sides.map(|side| cells(side, usize::MAX));
+        let others = widths(&full).iter().enumerate().filter(|&(column, _)| column != 1).map(|(_, w)| w + 2).sum();
+        let room = self.options.width.saturating_sub(others).saturating_sub(3).max(16);
+        let mut table = plain(self.options.width);
+        for side in sides {
+            table.add_row(cells(side, room));
         }
         writeln!(out, "{}", trimmed(&table))?;
         for (name, side) in [("A", &self.c.a), ("B", &self.c.b)].into_iter().filter(|(_, s)| !s.flags.is_empty()) {
@@ -186,14 +193,11 @@ impl Human<'_> {
             ]
         };
         let full: Vec<_> = self.shown().iter().map(|l| cells(l, usize::MAX, usize::MAX)).collect();
-        let width = |column: usize| {
-            let all = full.iter().map(|row| row[column].chars().count());
-            all.chain([HEADER[column].chars().count()]).max().unwrap_or(0)
-        };
+        let rows = [HEADER.map(str::to_owned)].into_iter().chain(full).collect::<Vec<_>>();
+        let [region, times, a, b, cost_a, cost_b, cheapest, saves] = widths(&rows);
         // Two blanks around every cell, one before the line.
-        let others: usize = [0, 1, 4, 5, 6, 7].map(width).iter().sum::<usize>() + 2 * HEADER.len() + 1;
+        let others = region + times + cost_a + cost_b + cheapest + saves + 2 * HEADER.len() + 1;
         let room = self.options.width.saturating_sub(others).max(20);
-        let (a, b) = (width(2), width(3));
         let (room_a, room_b) = (room - b.min(room / 2), room - a.min(room / 2));
         self.shown().iter().map(|l| cells(l, room_a, room_b)).collect()
     }
@@ -285,6 +289,17 @@ impl Human<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Characters in the widest cell of every column.
+fn widths<const N: usize>(rows: &[[String; N]]) -> [usize; N] {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    widths
 }
 
 /// A file name as a shell takes it.
