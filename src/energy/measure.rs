@@ -286,7 +286,13 @@ impl Bench {
             return Err(format!("needs {} MiB of device memory, {} MiB are free", need >> 20, free >> 20));
         }
         let sets: Result<Vec<_>, TchError> = (0..sets).map(|_| build(key, self.torch)).collect();
-        Ok(Load { parts, sets: sets.map_err(|e| first_line(&e))?, device: self.torch, outputs: VecDeque::new(), next: 0 })
+        Ok(Load {
+            parts,
+            sets: sets.map_err(|e| first_line(&e))?,
+            device: self.torch,
+            outputs: VecDeque::new(),
+            next: 0,
+        })
     }
 
     /// Runs the load until enough counter changes fell into it; gives the points and whether the host was the slower

@@ -64,7 +64,10 @@ impl Profile {
     }
 
     /// How entries of another run stand to those of the first run here, from the keys that both hold.
-    pub(super) fn spread<'a>(&self, others: impl Iterator<Item = (&'a Key, &'a Entry)>) -> Result<Spread, ProfileError> {
+    pub(super) fn spread<'a>(
+        &self,
+        others: impl Iterator<Item = (&'a Key, &'a Entry)>,
+    ) -> Result<Spread, ProfileError> {
         let mut device: (Vec<Ratio>, Vec<Ratio>) = Default::default();
         let mut host: (Vec<Ratio>, Vec<Ratio>) = Default::default();
         for (key, other) in others {

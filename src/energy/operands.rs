@@ -21,7 +21,10 @@ pub fn build(key: &Key, device: Device) -> Result<Vec<Tensor>, TchError> {
 
 fn build_one(key: &Key, index: usize, operand: &KeyOperand, device: Device) -> Result<Tensor, TchError> {
     // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
-    let number = operand.ty.rank() == 0 && key.operands.iter().any(|o| o.ty.rank() > 0);
+    // The logical operators take none; what a graph gives them is a tensor on the device.
+    let number = operand.ty.rank() == 0
+        && key.operands.iter().any(|o| o.ty.rank() > 0)
+        && !matches!(key.op.as_str(), "logical_and" | "logical_or");
     let device = if number { Device::Cpu } else { device };
     let kind = kind(operand.ty.dtype);
     let layout = operand.layout.layout(&operand.ty.shape);

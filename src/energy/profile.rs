@@ -117,11 +117,7 @@ impl Ratio {
 impl Spread {
     /// The ratios of energy and time that apply to an entry.
     pub fn of(&self, entry: &Entry) -> (Ratio, Ratio) {
-        if entry.launch_bound {
-            (self.launch_bound_energy, self.launch_bound_time)
-        } else {
-            (self.energy, self.time)
-        }
+        if entry.launch_bound { (self.launch_bound_energy, self.launch_bound_time) } else { (self.energy, self.time) }
     }
 
     fn is_sane(&self) -> bool {

@@ -154,6 +154,25 @@ pub const FUNCTIONS: &[Function] = &[
         run: |a| ints(0..a[0].as_int().filter(|&n| (0..=crate::ir::MAX_RANK as i64).contains(&n))?),
     },
     Function {
+        name: "ones",
+        arity: 1,
+        doc: "A list of `n` ones.",
+        run: |a| {
+            let n = usize::try_from(a[0].as_int()?).ok().filter(|&n| n <= crate::ir::MAX_RANK)?;
+            ints(std::iter::repeat_n(1, n))
+        },
+    },
+    Function {
+        name: "sorted",
+        arity: 1,
+        doc: "The list in ascending order.",
+        run: |a| {
+            let mut l = list(&a[0])?;
+            l.sort_unstable();
+            Some(AttrValue::Ints(l))
+        },
+    },
+    Function {
         name: "keeps_order",
         arity: 2,
         doc: "Whether the permutation `p` only moves dims of size 1 of `shape`.",

@@ -45,6 +45,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("norm.rules", include_str!("../../rules/norm.rules")),
     ("reduce.rules", include_str!("../../rules/reduce.rules")),
     ("attention.rules", include_str!("../../rules/attention.rules")),
+    ("sampling.rules", include_str!("../../rules/sampling.rules")),
     ("view.rules", include_str!("../../rules/view.rules")),
     ("serving.rules", include_str!("../../rules/serving.rules")),
 ];

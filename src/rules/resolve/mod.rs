@@ -1,0 +1,298 @@
+//! From the syntax tree of a rule to patterns over numbered variables.
+
+mod attrs;
+mod expr;
+mod pattern;
+
+use std::sync::Arc;
+
+use miette::SourceSpan;
+
+use super::Tier;
+use super::ast::{self, Clauses, ExprKind};
+use super::error::{Problem, Reporter};
+use super::expr::{Expr, TensorRef};
+use super::functions;
+use super::rule::{AttrPattern, Condition, Pattern, Rule, Vars};
+use super::scope::{Names, is_value_word};
+use crate::ir::AttrValue;
+use crate::ops::CustomOp;
+
+/// The operators that rule files define, by name.
+pub type Customs = std::collections::BTreeMap<String, Arc<CustomOp>>;
+
+type Resolved<T> = Result<T, Problem>;
+
+/// A rule item, or one direction of it, before its names are numbered.
+pub struct Source<'a> {
+    pub name: &'a ast::Name,
+    pub doc: &'a str,
+    pub tier: Tier,
+    pub lhs: &'a ast::Expr,
+    pub rhs: &'a ast::Expr,
+    pub clauses: &'a Clauses,
+    pub reversed: bool,
+    /// Names that an op definition says are attributes.
+    pub attrs: &'a [ast::Name],
+}
+
+/// Resolves one direction of a rule.
+pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Resolved<Rule> {
+    let mut names = Names::of(&[source.lhs, source.rhs], source.clauses);
+    names.attrs.extend(source.attrs.iter().map(|n| n.text.clone()));
+    let mut r = Resolver::new(report, customs, names, source.tier);
+    if !matches!(source.lhs.kind, ExprKind::Call(_)) {
+        let message = if source.reversed {
+            "the right side of `<=>` is no operator, so it would match anything"
+        } else {
+            "the left side is no operator, so it would match anything"
+        };
+        let problem = report.problem("rules::matches_anything", source.lhs.span, message, "");
+        return Err(if source.reversed { problem.with_help("write `=>`") } else { problem });
+    }
+    let lhs = r.pattern(source.lhs)?;
+    let mut lets: Vec<(usize, Expr)> = Vec::new();
+    r.take_lists_apart(&mut lets);
+    for (name, value) in &source.clauses.lets {
+        if r.names.lists.contains(&name.text) || lets.iter().any(|(v, _)| r.vars.attrs[*v].as_ref() == name.text) {
+            let message = format!("`{}` is bound twice", name.text);
+            return Err(report.problem("rules::bound_twice", name.span, message, "bound again here"));
+        }
+        let value = r.expr(value).map_err(|p| r.explain_direction(p, source))?;
+        let var = r.attr_var(&name.text);
+        r.bound.attrs.push(var);
+        lets.push((var, value));
+    }
+    let mut conditions = Vec::new();
+    for (var, expr) in std::mem::take(&mut r.hidden) {
+        let (expr, text) = match expr {
+            Hidden::Equal(e) => {
+                let text = text(report, e.span);
+                let e = r.expr(&e).map_err(|p| r.explain_direction(p, source))?;
+                (Expr::Compare(crate::rules::expr::Comparison::Eq, Box::new(Expr::Attr(var)), Box::new(e)), text)
+            }
+            Hidden::Near(value) => {
+                let near = functions::function("near")
+                    .map(|near| Expr::Call(near, vec![Expr::Attr(var), Expr::Value(AttrValue::float(value))]));
+                (near.unwrap_or(Expr::Value(AttrValue::Bool(false))), format!("the constant is {value}"))
+            }
+        };
+        conditions.push(Condition { expr, assumed: false, text: text.into() });
+    }
+    for (assumed, e) in (source.clauses.conditions.iter().map(|e| (false, e)))
+        .chain(source.clauses.assumptions.iter().map(|e| (true, e)))
+    {
+        let expr = r.expr(e).map_err(|p| r.explain_direction(p, source))?;
+        r.check_condition(&expr, e.span)?;
+        conditions.push(Condition { expr, assumed, text: text(report, e.span).into() });
+    }
+    r.left = false;
+    let rhs = r.pattern(source.rhs).map_err(|p| r.explain_direction(p, source))?;
+    if matches!(&rhs, Pattern::Scalar(_)) || rhs.takes_any_dtype() {
+        let message = "the element type of the result is not known";
+        let problem = report.problem("rules::no_dtype", source.rhs.span, message, "only scalars stand here");
+        return Err(problem.with_help("write `full(; shape=[], value=V, dtype=D)`"));
+    }
+    Ok(Rule {
+        name: source.name.text.as_str().into(),
+        doc: source.doc.into(),
+        tier: source.tier,
+        family: report.file.family().into(),
+        reversed: source.reversed,
+        lhs,
+        rhs,
+        vars: r.vars,
+        lets,
+        conditions,
+    })
+}
+
+/// The source text at `span` on one line.
+fn text(report: &Reporter, span: SourceSpan) -> String {
+    let text = report.file.text().get(span.offset()..span.offset() + span.len()).unwrap_or("");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[derive(Default)]
+struct Bound {
+    tensors: Vec<usize>,
+    lists: Vec<usize>,
+    attrs: Vec<usize>,
+}
+
+/// What a hidden attribute variable has to be.
+enum Hidden {
+    Equal(ast::Expr),
+    Near(f64),
+}
+
+struct Resolver<'a> {
+    report: &'a Reporter,
+    customs: &'a Customs,
+    names: Names,
+    vars: Vars,
+    bound: Bound,
+    hidden: Vec<(usize, Hidden)>,
+    /// Whether the side that is matched is being resolved: there, names are bound.
+    left: bool,
+    tier: Tier,
+    /// Whether a form that is repeated for list elements is being resolved.
+    each: bool,
+}
+
+fn number(names: &mut Vec<Arc<str>>, name: &str) -> usize {
+    names.iter().position(|n| n.as_ref() == name).unwrap_or_else(|| {
+        names.push(name.into());
+        names.len() - 1
+    })
+}
+
+impl<'a> Resolver<'a> {
+    fn new(report: &'a Reporter, customs: &'a Customs, names: Names, tier: Tier) -> Self {
+        Resolver {
+            report,
+            customs,
+            names,
+            vars: Vars::default(),
+            bound: Bound::default(),
+            hidden: Vec::new(),
+            left: true,
+            tier,
+            each: false,
+        }
+    }
+
+    fn attr_var(&mut self, name: &str) -> usize {
+        number(&mut self.vars.attrs, name)
+    }
+
+    fn unbound(&self, name: &str, span: SourceSpan) -> Problem {
+        let known = self.vars.tensors.iter().chain(&self.vars.lists).chain(&self.vars.attrs);
+        let known: Vec<&str> = known.map(|n| n.as_ref()).filter(|&n| n != name).collect();
+        let message = format!("`{name}` is not bound by the left side");
+        self.report.problem("rules::unbound", span, message, "unknown here").nearest(name, known)
+    }
+
+    /// Says that it is the right-to-left direction that fails.
+    fn explain_direction(&self, mut problem: Problem, source: &Source<'_>) -> Problem {
+        if source.reversed && problem.code == "rules::unbound" {
+            problem.message = problem.message.replace("the left side", "the right side, which `<=>` matches too");
+            problem.help = Some("write `=>` if the rule goes one way only".into());
+        }
+        problem
+    }
+
+    /// `[d]` on the left side binds `d`, unless something else does.
+    fn take_lists_apart(&mut self, lets: &mut Vec<(usize, Expr)>) {
+        let mut parts = Vec::new();
+        for (var, hidden) in &self.hidden {
+            if let Hidden::Equal(ast::Expr { kind: ExprKind::List(items), .. }) = hidden {
+                for (i, item) in items.iter().enumerate() {
+                    if let ExprKind::Name(name) = &item.expr.kind
+                        && self.names.attrs.contains(name)
+                        && !self.names.lets.contains(name)
+                    {
+                        parts.push((name.clone(), *var, i));
+                    }
+                }
+            }
+        }
+        for (name, list, i) in parts {
+            let var = self.attr_var(&name);
+            if !self.bound.attrs.contains(&var) {
+                self.bound.attrs.push(var);
+                let index = Box::new(Expr::Value(AttrValue::Int(i as i64)));
+                lets.push((var, Expr::Index(Box::new(Expr::Attr(list)), index)));
+            }
+        }
+    }
+
+    fn hide(&mut self, hidden: Hidden) -> usize {
+        let var = self.vars.attrs.len();
+        self.vars.attrs.push(format!("${}", self.hidden.len()).into());
+        self.bound.attrs.push(var);
+        self.hidden.push((var, hidden));
+        var
+    }
+
+    /// A constant, a variable, or (hidden behind a variable on the left) an expression.
+    fn attr_pattern(&mut self, e: &ast::Expr) -> Resolved<AttrPattern> {
+        match &e.kind {
+            ExprKind::Name(name) if self.names.attrs.contains(name) => {
+                if self.left && self.names.lets.contains(name) {
+                    return Ok(AttrPattern::Var(self.hide(Hidden::Equal(e.clone()))));
+                }
+                let var = self.attr_var(name);
+                if self.left {
+                    self.bound.attrs.push(var);
+                } else if !self.bound.attrs.contains(&var) {
+                    return Err(self.unbound(name, e.span));
+                }
+                Ok(AttrPattern::Var(var))
+            }
+            _ if !mentions_names(e) => {
+                let value = constant(&self.expr(e)?);
+                value
+                    .map(AttrPattern::Value)
+                    .ok_or_else(|| self.report.problem("rules::no_value", e.span, "this expression has no value", ""))
+            }
+            _ if self.left => Ok(AttrPattern::Var(self.hide(Hidden::Equal(e.clone())))),
+            _ => Ok(AttrPattern::Expr(self.expr(e)?)),
+        }
+    }
+
+    /// A condition asks about at most one list, and asks `not` of nothing that can only become known.
+    fn check_condition(&self, expr: &Expr, span: SourceSpan) -> Resolved<()> {
+        let mut lists = Vec::new();
+        let mut negated = false;
+        expr.walk(&mut |e| match e {
+            Expr::Tensor(_, TensorRef::Element(l), _) if !lists.contains(l) => lists.push(*l),
+            Expr::Not(inner) => inner.walk(&mut |e| {
+                negated |= matches!(e, Expr::Tensor(f, ..) if f.name == "is_const");
+            }),
+            _ => {}
+        });
+        if negated {
+            let message = "a condition cannot ask that something is unknown";
+            return Err(self
+                .report
+                .problem("rules::not_monotone", span, message, "never holds")
+                .with_help("what holds once has to hold for ever, and constants may become known later"));
+        }
+        if lists.len() > 1 {
+            let message = "a condition can look at one list only";
+            return Err(self.report.problem("rules::list", span, message, ""));
+        }
+        Ok(())
+    }
+}
+
+/// Whether an expression depends on what a rule binds.
+fn mentions_names(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ExprKind::Name(name) => !is_value_word(name),
+        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Str(_) => false,
+        ExprKind::Call(call) => call.operands.iter().any(|o| mentions_names(&o.expr)),
+        ExprKind::List(items) => items.iter().any(|i| mentions_names(&i.expr)),
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => mentions_names(a) || mentions_names(b),
+        ExprKind::Slice(a, from, to) => mentions_names(a) || from.iter().chain(to).any(|e| mentions_names(e)),
+        ExprKind::Neg(a) | ExprKind::Not(a) => mentions_names(a),
+    }
+}
+
+/// The value of an expression that mentions no variables.
+pub fn closed(report: &Reporter, e: &ast::Expr) -> Resolved<AttrValue> {
+    let customs = Customs::default();
+    let mut resolver = Resolver::new(report, &customs, Names::default(), Tier::Exact);
+    let value = constant(&resolver.expr(e)?);
+    value.ok_or_else(|| report.problem("rules::no_value", e.span, "this expression has no value", ""))
+}
+
+fn constant(e: &Expr) -> Option<AttrValue> {
+    e.eval(&crate::rules::expr::Scope {
+        terms: &crate::rules::arena::NoTerms,
+        bindings: &crate::rules::rule::Bindings::default(),
+        element: None,
+    })
+    .ok()
+}

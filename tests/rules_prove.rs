@@ -1,0 +1,86 @@
+//! What the library proves, one pair of expressions a line: two graphs over the same inputs with one result each.
+
+use magneton_ir::ir::{Graph, text};
+use magneton_ir::progress::Silent;
+use magneton_ir::prove::{Verdict, prove};
+use magneton_ir::rules::{RuleSet, Tier};
+
+fn graph(inputs: &str, body: &str) -> Graph {
+    let mut lines: Vec<&str> = body.split(';').map(str::trim).collect();
+    // Attributes stand behind semicolons too: a piece without a name of its own belongs to the piece before.
+    let mut statements: Vec<String> = Vec::new();
+    for line in lines.drain(..) {
+        let starts =
+            line.split_once(" = ").is_some_and(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || c == '_'));
+        match statements.last_mut() {
+            Some(last) if !starts => *last = format!("{last}; {line}"),
+            _ => statements.push(line.to_owned()),
+        }
+    }
+    let last = statements.last().and_then(|s| s.split_once(" = ")).map_or("", |(name, _)| name).to_owned();
+    let source = format!("graph g({inputs}) {{\n{}\nreturn {last}\n}}\n", statements.join("\n"));
+    text::parse("pair.mir", &source).unwrap_or_else(|e| panic!("{source}\n{:?}", miette::Report::new(e)))
+}
+
+fn proven(inputs: &str, a: &str, b: &str) -> Tier {
+    let rules = RuleSet::library().unwrap();
+    let proof = prove(&graph(inputs, a), &graph(inputs, b), &rules, &Silent).unwrap();
+    match proof.verdict {
+        Verdict::Equivalent { tier, .. } => tier,
+        other => panic!("not proven: {other:?}\n{a}\n{b}"),
+    }
+}
+
+macro_rules! pairs {
+    ($($name:ident: $tier:ident, $inputs:literal, $a:literal, $b:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_eq!(proven($inputs, $a, $b), Tier::$tier);
+        }
+    )*};
+}
+
+pairs! {
+    new_gelu: Real, "x: f32[4, 96]",
+        "a = mul(x, 0.5); p = pow(x; exponent=3.0); q = mul(p, 0.044715); r = add(x, q); s = mul(r, 0.7978845608028654); t = tanh(s); u = add(t, 1.0); y = mul(a, u)",
+        "y = gelu(x; approximate=\"tanh\")";
+    erf_gelu: Real, "x: f32[4, 96]",
+        "a = mul(x, 0.5); d = div(x, 1.4142135623730951); e = erf(d); f = add(e, 1.0); y = mul(a, f)",
+        "y = gelu(x)";
+    silu: Real, "x: f32[4, 96]",
+        "s = sigmoid(x); y = mul(x, s)",
+        "y = silu(x)";
+    llama_rms_norm: Rounding, "x: bf16[2, 7, 64], w: param bf16[64]",
+        "a = cast(x; dtype=f32); p = pow(a; exponent=2.0); m = mean(p; dim=[-1], keepdim=true); e = add(m, 1e-6); r = rsqrt(e); n = mul(a, r); b = cast(n; dtype=bf16); y = mul(w, b)",
+        "y = rms_norm(x, w; normalized_shape=[64], eps=1e-6)";
+    layer_norm: Real, "x: f32[2, 7, 64], w: param f32[64], b: param f32[64]",
+        "m = mean(x; dim=[-1], keepdim=true); c = sub(x, m); p = pow(c; exponent=2.0); v = mean(p; dim=[-1], keepdim=true); e = add(v, 1e-5); s = sqrt(e); n = div(c, s); k = mul(n, w); y = add(k, b)",
+        "y = layer_norm(x, w, b; normalized_shape=[64], eps=1e-5)";
+    softmax: Real, "x: f32[4, 96]",
+        "m = amax(x; dim=[-1], keepdim=true); d = sub(x, m); e = exp(d); s = sum(e; dim=[-1], keepdim=true); y = div(e, s)",
+        "y = softmax(x; dim=-1)";
+    grouped_attention: Rounding, "q: bf16[1, 8, 16, 32], k: bf16[1, 2, 16, 32], v: bf16[1, 2, 16, 32], m: bool[1, 1, 16, 16]",
+        "a = unsqueeze(k; dim=2); b = expand(a; shape=[1, 2, 4, 16, 32]); kk = reshape(b; shape=[1, 8, 16, 32]); c = unsqueeze(v; dim=2); d = expand(c; shape=[1, 2, 4, 16, 32]); vv = reshape(d; shape=[1, 8, 16, 32]); t = permute(kk; dims=[0, 1, 3, 2]); s = matmul(q, t); sc = mul(s, 0.17677669529663687); w = where(m, 0.0, -3.3895313892515355e38); z = add(sc, w); f = softmax(z; dim=-1, dtype=f32); g = cast(f; dtype=bf16); y = matmul(g, vv)",
+        "y = sdpa(q, k, v, m; scale=0.17677669529663687, grouped=true)";
+    cross_entropy: Real, "x: f32[2, 16, 50], t: i64[2, 16]",
+        "p = permute(x; dims=[0, 2, 1]); y = cross_entropy(p, t)",
+        "l = log_softmax(x; dim=-1); i = unsqueeze(t; dim=-1); g = gather(l, i; dim=-1); s = squeeze(g; dim=-1); n = neg(s); y = mean(n; dim=[0, 1])";
+    head_over_the_last_token: Exact, "x: f32[2, 16, 32], w: param f32[50, 32]",
+        "a = linear(x, w); y = slice(a; dim=1, start=15, end=16)",
+        "b = slice(x; dim=1, start=15, end=16); y = linear(b, w)";
+    count_of_true: Exact, "b: bool[32, 100]",
+        "n = ne(b, false); c = cast(n; dtype=i64); y = sum(c; dim=[1])",
+        "c = cast(b; dtype=i64); y = sum(c; dim=[1])";
+    repeat_by_one: Exact, "x: f32[16, 2, 8, 32]",
+        "a = repeat_interleave(x; repeats=1, dim=2); y = neg(a)",
+        "y = neg(x)";
+    top_of_softmax: Real, "x: f32[4, 96]",
+        "s = softmax(x; dim=-1); o, i = sort(s; dim=-1, descending=true); k = slice(o; dim=-1, start=0, end=8); n = sum(k; dim=[-1], keepdim=true); y = div(k, n)",
+        "t, i = topk(x; k=8, dim=-1); y = softmax(t; dim=-1)";
+    concat_then_slice: Exact, "t: f32[1, 5, 32], i: f32[1, 9, 32]",
+        "c = concat([t, i]; dim=1); r = relu(c); y = slice(r; dim=1, start=5, end=14)",
+        "y = relu(i)";
+    conv1d_of_gpt2: Real, "x: f32[2, 16, 32], w: param f32[32, 96], b: param f32[96]",
+        "f = reshape(x; shape=[32, 32]); a = addmm(b, f, w); y = reshape(a; shape=[2, 16, 96])",
+        "m = matmul(x, w); y = add(m, b)";
+}
