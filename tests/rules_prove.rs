@@ -6,12 +6,12 @@ use magneton_ir::prove::{Verdict, prove};
 use magneton_ir::rules::{RuleSet, Tier};
 
 fn graph(inputs: &str, body: &str) -> Graph {
-    let mut lines: Vec<&str> = body.split(';').map(str::trim).collect();
     // Attributes stand behind semicolons too: a piece without a name of its own belongs to the piece before.
     let mut statements: Vec<String> = Vec::new();
-    for line in lines.drain(..) {
-        let starts =
-            line.split_once(" = ").is_some_and(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    for line in body.split(';').map(str::trim) {
+        let starts = line
+            .split_once(" = ")
+            .is_some_and(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || "_, ".contains(c)));
         match statements.last_mut() {
             Some(last) if !starts => *last = format!("{last}; {line}"),
             _ => statements.push(line.to_owned()),
@@ -60,7 +60,7 @@ pairs! {
         "m = amax(x; dim=[-1], keepdim=true); d = sub(x, m); e = exp(d); s = sum(e; dim=[-1], keepdim=true); y = div(e, s)",
         "y = softmax(x; dim=-1)";
     grouped_attention: Rounding, "q: bf16[1, 8, 16, 32], k: bf16[1, 2, 16, 32], v: bf16[1, 2, 16, 32], m: bool[1, 1, 16, 16]",
-        "a = unsqueeze(k; dim=2); b = expand(a; shape=[1, 2, 4, 16, 32]); kk = reshape(b; shape=[1, 8, 16, 32]); c = unsqueeze(v; dim=2); d = expand(c; shape=[1, 2, 4, 16, 32]); vv = reshape(d; shape=[1, 8, 16, 32]); t = permute(kk; dims=[0, 1, 3, 2]); s = matmul(q, t); sc = mul(s, 0.17677669529663687); w = where(m, 0.0, -3.3895313892515355e38); z = add(sc, w); f = softmax(z; dim=-1, dtype=f32); g = cast(f; dtype=bf16); y = matmul(g, vv)",
+        "a = unsqueeze(k; dim=2); b = expand(a; shape=[1, 2, 4, 16, 32]); kk = reshape(b; shape=[1, 8, 16, 32]); c = unsqueeze(v; dim=2); d = expand(c; shape=[1, 2, 4, 16, 32]); vv = reshape(d; shape=[1, 8, 16, 32]); t = permute(kk; dims=[0, 1, 3, 2]); s = matmul(q, t); sc = mul(s, 0.17677669529663687); zero = full(; shape=[], value=0.0, dtype=bf16); low = full(; shape=[], value=-3.3895313892515355e38, dtype=bf16); w = where(m, zero, low); z = add(sc, w); f = softmax(z; dim=-1, dtype=f32); g = cast(f; dtype=bf16); y = matmul(g, vv)",
         "y = sdpa(q, k, v, m; scale=0.17677669529663687, grouped=true)";
     cross_entropy: Real, "x: f32[2, 16, 50], t: i64[2, 16]",
         "p = permute(x; dims=[0, 2, 1]); y = cross_entropy(p, t)",
@@ -78,7 +78,7 @@ pairs! {
         "s = softmax(x; dim=-1); o, i = sort(s; dim=-1, descending=true); k = slice(o; dim=-1, start=0, end=8); n = sum(k; dim=[-1], keepdim=true); y = div(k, n)",
         "t, i = topk(x; k=8, dim=-1); y = softmax(t; dim=-1)";
     concat_then_slice: Exact, "t: f32[1, 5, 32], i: f32[1, 9, 32]",
-        "c = concat([t, i]; dim=1); r = relu(c); y = slice(r; dim=1, start=5, end=14)",
+        "c = concat(t, i; dim=1); r = relu(c); y = slice(r; dim=1, start=5, end=14)",
         "y = relu(i)";
     conv1d_of_gpt2: Real, "x: f32[2, 16, 32], w: param f32[32, 96], b: param f32[96]",
         "f = reshape(x; shape=[32, 32]); a = addmm(b, f, w); y = reshape(a; shape=[2, 16, 96])",
