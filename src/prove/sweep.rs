@@ -26,6 +26,10 @@ const CONE_LIMIT: usize = 96;
 /// Shared values that a cone may pass before its proof is given up.
 const MAX_DEPTH: usize = 3;
 
+/// Searches that may fail in one comparison. Where that many parts cannot be proven, more attempts would only
+/// make the user wait for the same verdict.
+const MAX_FAILURES: usize = 6;
+
 /// Partners tried for one value.
 const MAX_CANDIDATES: usize = 12;
 
@@ -76,7 +80,9 @@ pub struct Sweep<'r> {
     passed: FxHashSet<TermId>,
     memo: FxHashMap<ConeKey, Answer>,
     /// What is left of the budget for fingerprints.
-    pub evaluations: usize,
+    evaluations: usize,
+    /// Searches that found no proof.
+    failures: usize,
     /// All steps of all proofs so far.
     pub lemmas: Vec<Lemma>,
     /// Proofs of pairs that needed a window, by B's term.
@@ -110,6 +116,7 @@ impl<'r> Sweep<'r> {
             passed: FxHashSet::default(),
             memo: FxHashMap::default(),
             evaluations: fingerprint::TOTAL,
+            failures: 0,
             lemmas: Vec::new(),
             proofs: FxHashMap::default(),
             ill_typed: Vec::new(),
@@ -224,8 +231,10 @@ impl<'r> Sweep<'r> {
         let (local, roots) = cone.localise(&self.arena, self, &[a, b]);
         let answer = match fingerprint::agree(&local, roots[0], roots[1], 0, &mut self.evaluations) {
             Some(false) => Answer::Differs,
-            Some(true) | None => self.search(local, roots[0], roots[1]),
+            Some(true) | None if self.failures < MAX_FAILURES => self.search(local, roots[0], roots[1]),
+            _ => Answer::Unproven,
         };
+        self.failures += usize::from(matches!(answer, Answer::Unproven));
         self.memo.insert(cone.key.clone(), answer.clone());
         answer
     }

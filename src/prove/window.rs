@@ -29,7 +29,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { rounds: 8, nodes: 4_000, search: 1_000_000 }
+        Limits { rounds: 8, nodes: 1_500, search: 300_000 }
     }
 }
 
