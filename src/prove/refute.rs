@@ -7,7 +7,7 @@ use crate::eval::{Demand, EvalError, GraphProgram, Options};
 use crate::ir::{Graph, unflatten};
 
 /// Elements computed per side before giving up: whole models are out of reach, small graphs are not.
-const BUDGET: usize = 2_000_000;
+const BUDGET: usize = 600_000;
 
 /// Output elements looked at.
 const SAMPLES: usize = 24;
