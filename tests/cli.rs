@@ -288,3 +288,19 @@ fn own_rules_are_tried_out_before_they_are_used() {
     let output = run(&["check", &a, &b, "--rules", &right]);
     assert_eq!(status(&output), 0, "{}{}", text(&output.stdout), text(&output.stderr));
 }
+
+#[test]
+fn profiles_are_shown_fitted_and_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let joined = folder.path().join("joined.json").display().to_string();
+    let shipped = "corpus/energy/h200.json";
+    for args in [&["profile", "show"][..], &["profile", "show", shipped], &["profile", "fit"]] {
+        let output = run(args);
+        assert_eq!((status(&output), text(&output.stderr)), (0, String::new()), "{args:?}");
+        assert!(!output.stdout.is_empty(), "{args:?}");
+    }
+    assert_eq!(status(&run(&["profile", "merge", shipped, shipped, "-o", &joined])), 0);
+    let output = run(&["profile", "diff", shipped, &joined]);
+    assert!(text(&output.stdout).contains("0 only in the right one"), "{}", text(&output.stdout));
+    refused(&["profile", "show", "README.md"], &["README.md"]);
+}

@@ -36,6 +36,14 @@ pub enum Command {
     /// The rules that proofs are made of.
     #[command(subcommand)]
     Rules(Rules),
+    /// Measured energies.
+    #[command(subcommand)]
+    Profile(ProfileCommand),
+    /// Measure the operators of graphs on this machine's GPU, as far as the profile does not hold them yet.
+    ///
+    /// Every finished figure is on disk at once; a campaign that is stopped goes on where it was.
+    #[cfg(feature = "torch")]
+    Measure(Measure),
 }
 
 /// What is compared, and under which rules and prices.
@@ -96,6 +104,51 @@ pub enum Rules {
     ///
     /// Exit status: 0 all pass, 1 some are refused, 2 a file cannot be read.
     Check { files: Vec<PathBuf> },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ProfileCommand {
+    /// List the figures of a profile; without a file, of the one that the program carries.
+    Show { file: Option<PathBuf> },
+    /// Compare two profiles.
+    Diff { left: PathBuf, right: PathBuf },
+    /// Join profiles of one device and one set of libraries, and fit the estimator on all.
+    Merge {
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// The profile to write.
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+    /// Fit the estimator on the measured figures, and show how well it predicts those left out.
+    Fit {
+        file: Option<PathBuf>,
+        /// Keep the fitted estimator in the file.
+        #[arg(long, requires = "file")]
+        write: bool,
+    },
+}
+
+#[cfg(feature = "torch")]
+#[derive(Debug, clap::Args)]
+pub struct Measure {
+    /// Graphs whose operators are measured.
+    pub files: Vec<PathBuf>,
+    /// A file of operator keys, one a line.
+    #[arg(long, value_name = "FILE")]
+    pub keys: Vec<PathBuf>,
+    /// The profile that is read, if it exists, and written.
+    #[arg(long, value_name = "FILE")]
+    pub profile: PathBuf,
+    /// Which GPU.
+    #[arg(long, default_value_t = 0)]
+    pub device: u32,
+    /// The most seconds for one operator, warm-up left out.
+    #[arg(long, default_value_t = 4.0)]
+    pub key_seconds: f64,
+    /// The most seconds in all.
+    #[arg(long, default_value_t = 3600.0)]
+    pub seconds: f64,
 }
 
 fn tier(text: &str) -> Result<Tier, String> {

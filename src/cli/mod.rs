@@ -2,7 +2,10 @@
 
 mod args;
 mod check;
+#[cfg(feature = "torch")]
+mod measure;
 mod output;
+mod profile;
 mod progress;
 mod rules;
 
@@ -42,5 +45,8 @@ fn run(command: &Command) -> miette::Result<Answer> {
         Command::Explain { compare, region } => check::explain(compare, *region),
         Command::Lower { file } => check::lower(file),
         Command::Rules(command) => rules::run(command),
+        Command::Profile(command) => profile::run(command),
+        #[cfg(feature = "torch")]
+        Command::Measure(args) => measure::run(args),
     }
 }

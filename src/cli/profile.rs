@@ -1,0 +1,44 @@
+//! `profile`: look at measured energies, join and compare them.
+
+use std::path::PathBuf;
+
+use super::args::ProfileCommand;
+use super::{Answer, output};
+use crate::energy::{Estimator, Profile, tables};
+
+pub fn run(command: &ProfileCommand) -> miette::Result<Answer> {
+    let text = match command {
+        ProfileCommand::Show { file } => tables::show(&load(file.as_ref())?),
+        ProfileCommand::Fit { file, write } => {
+            let mut profile = load(file.as_ref())?;
+            match file {
+                Some(path) if *write => {
+                    profile.fit();
+                    profile.save(path)?;
+                }
+                _ => {}
+            }
+            tables::fit(&Estimator::fit(&profile))
+        }
+        ProfileCommand::Diff { left, right } => tables::diff(&Profile::load(left)?.diff(&Profile::load(right)?)),
+        ProfileCommand::Merge { files, output } => {
+            let mut joined = Profile::default();
+            for file in files {
+                joined.merge(Profile::load(file)?)?;
+            }
+            joined.fit();
+            joined.save(output)?;
+            format!("{} entries in {}\n", joined.entries.len(), output.display())
+        }
+    };
+    output::report(&text)?;
+    Ok(Answer::Yes)
+}
+
+/// The file's profile, or the one that the program carries.
+fn load(file: Option<&PathBuf>) -> miette::Result<Profile> {
+    Ok(match file {
+        Some(path) => Profile::load(path)?,
+        None => Profile::shipped()?,
+    })
+}
