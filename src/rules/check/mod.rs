@@ -8,11 +8,14 @@ mod instance;
 mod random;
 mod views;
 
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use compare::{Finding, compare, leaf_values};
 use generate::{Choice, Generator};
 use instance::{Instance, Unfit, build};
+
+use rustc_hash::FxHasher;
 
 use super::load::RuleTest;
 use super::rule::Rule;
@@ -77,8 +80,13 @@ pub fn check_rule(set: &RuleSet, i: usize, effort: Effort) -> Option<Problem> {
     }
     let mut limit = effort.attempts;
     let mut attempt = 0;
-    while attempt < limit && trial.compared < effort.instances {
-        let seed = effort.seed.wrapping_mul(1 << 32).wrapping_add((i as u64) << 20).wrapping_add(attempt as u64);
+    // A rule is tried in the same way wherever it stands among others.
+    let twins = set.rules[..i].iter().filter(|r| r.name == rule.name).count();
+    let mut hasher = FxHasher::default();
+    (effort.seed, &rule.name, twins).hash(&mut hasher);
+    let first = hasher.finish();
+    while attempt < limit && (trial.worst.is_some() || trial.compared < effort.instances) {
+        let seed = first.wrapping_add(attempt as u64);
         if let Some(choice) = Generator::new(rule, seed).attempt() {
             let before = trial.worst.is_some();
             trial.instance(&choice, seed);
