@@ -22,7 +22,7 @@ pub fn digits(value: f64) -> String {
 /// Divisor and unit in which an energy of this size is written.
 fn energy_unit(mj: f64) -> (f64, &'static str) {
     match mj.abs() {
-        m if m >= 10_000.0 => (1e3, "J"),
+        m if m >= 1_000.0 => (1e3, "J"),
         m if m > 0.0 && m < 0.1 => (1e-3, "µJ"),
         _ => (1.0, "mJ"),
     }
