@@ -1,5 +1,7 @@
 //! What a campaign measures: the operators of graphs, and keys listed in a file.
 
+use std::sync::Arc;
+
 use indexmap::IndexSet;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
@@ -17,7 +19,7 @@ pub struct KeyFileError {
     #[source]
     pub source: KeyError,
     #[source_code]
-    pub text: NamedSource<String>,
+    pub text: Arc<NamedSource<String>>,
     #[label("this line")]
     pub line: SourceSpan,
 }
@@ -39,7 +41,7 @@ pub fn read_keys(name: &str, text: &str) -> Result<Vec<Key>, KeyFileError> {
         if !content.is_empty() && !content.starts_with('#') {
             let error = |source| KeyFileError {
                 source,
-                text: NamedSource::new(name, text.to_owned()),
+                text: Arc::new(NamedSource::new(name, text.to_owned())),
                 line: (offset, line.trim_end().len()).into(),
             };
             keys.insert(content.parse::<Key>().map_err(error)?);

@@ -46,11 +46,10 @@ impl Profile {
         }
         same_device(&self.device, &other.device)?;
         let mut runs = Vec::new();
-        let mut next = self.runs.iter().map(|r| r.id).max().unwrap_or(0);
-        for run in &other.runs {
-            next += 1;
+        let first = self.runs.iter().map(|r| r.id).max().unwrap_or(0) + 1;
+        for (id, run) in (first..).zip(&other.runs) {
             let own = other.entries.iter().filter(|(_, e)| e.run == run.id);
-            runs.push((run.id, Run { id: next, against_first: Some(self.spread(own)?), ..run.clone() }));
+            runs.push((run.id, Run { id, against_first: Some(self.spread(own)?), ..run.clone() }));
         }
         for (key, mut entry) in other.entries {
             if let Some((_, run)) = runs.iter().find(|(id, _)| *id == entry.run) {
