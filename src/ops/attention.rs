@@ -79,6 +79,10 @@ fn sizes(c: &Call) -> Result<Sizes, TypeError> {
     if let Some(t) = [q, k, v].into_iter().find(|t| t.rank() < 2) {
         return Err(c.error(format!("needs at least matrices, not {t}")));
     }
+    // libtorch divides by the number of heads.
+    if let Some(t) = [q, k, v].into_iter().find(|t| t.rank() > 2 && t.shape[t.rank() - 3] == 0) {
+        return Err(c.error(format!("needs a head, which {t} lacks")));
+    }
     let last_two = |t: &TensorType| (t.shape[t.rank() - 2], t.shape[t.rank() - 1]);
     let ((queries, query_size), (keys, key_size), (values, value_size)) = (last_two(q), last_two(k), last_two(v));
     let clash = || c.error(format!("cannot attend from {q} to {k} and {v}"));
