@@ -101,7 +101,8 @@ fn special_programs() {
 
 fn render(error: &LoadError) -> String {
     let mut text = String::new();
-    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_width(100);
+    // Wide, because where a line breaks would depend on the length of the checkout's path.
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_width(1000);
     handler.render_report(&mut text, error).unwrap();
     text.replace(env!("CARGO_MANIFEST_DIR"), "")
 }

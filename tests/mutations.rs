@@ -46,15 +46,7 @@ const MUTATIONS: &[Mutation] = &[
         },
     },
     Mutation { name: "cube for square", op: "pow", which: 1, change: |a, _| scale(a, 0, 1.5) },
-    Mutation {
-        name: "mean of another dim, kept",
-        op: "mean",
-        which: 1,
-        change: |a, _| a[0] = AttrValue::Ints([1].into_iter().collect()),
-    },
     Mutation { name: "other epsilon", op: "full", which: 9, change: |a, _| scale(a, 1, 2.0) },
-    Mutation { name: "gate for up projection", op: "mul", which: 14, change: |_, o| o[0] = o[1] },
-    Mutation { name: "dropped residual", op: "add", which: 9, change: |_, o| o[0] = o[1] },
     Mutation { name: "comparison turned round", op: "le", which: 0, change: |_, o| o.swap(0, 1) },
     Mutation {
         name: "position shifted",
