@@ -15,7 +15,7 @@ use super::libtorch;
 use super::meter::{Mark, MeterError, Point, Poller, Reckoning, points, reckon};
 use super::nvml::Gpu;
 use super::operands::{build, span};
-use super::profile::{Device, Entry, Profile, ProfileError, Protocol};
+use super::profile::{Device, Entry, Profile, ProfileError, Protocol, Run};
 use super::work::CallParts;
 use crate::ir::TensorType;
 use crate::ops::Call;
@@ -137,8 +137,9 @@ pub fn measure(keys: &[Key], options: &Options, progress: &mut dyn FnMut(&Progre
     let mut bench =
         Bench { poller: Poller::start(gpu.counter()), torch: TorchDevice::Cuda(options.device as usize), gpu };
     let mut profile = open_profile(options, device)?;
-    if profile.idle_w == 0.0 {
-        profile.idle_w = bench.idle_watts()?;
+    if profile.runs.is_empty() {
+        let idle_w = bench.idle_watts()?;
+        profile.runs.push(Run { id: 1, date: options.date.clone(), idle_w, against_first: None });
     }
     bench.warm_up(2.0);
     let mut summary = Summary::default();
@@ -169,7 +170,7 @@ fn open_profile(options: &Options, device: Device) -> Result<Profile, MeasureErr
         super::merge::same_device(&profile.device, &device)?;
         return Ok(Profile { estimator: None, ..profile });
     }
-    Ok(Profile { device, protocol: PROTOCOL, date: options.date.clone(), ..Profile::default() })
+    Ok(Profile { device, protocol: PROTOCOL, ..Profile::default() })
 }
 
 struct Bench {
@@ -261,6 +262,7 @@ impl Bench {
             sm_clock_mhz: state.sm_clock_mhz,
             launch_bound,
             throttled: state.throttled,
+            run: profile.runs.last().map_or(1, |r| r.id),
         };
         keep_points(&options.profile, key, points)?;
         profile.entries.insert(key.clone(), entry);
