@@ -86,8 +86,11 @@ fn check(op: &'static OpDef, case: &Case) -> Result<Verdict, String> {
     for (slot, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         let theirs = elements(theirs).map_err(|e| e.to_string())?;
         let scale = ours.iter().filter(|v| v.is_finite()).fold(1.0_f64, |m, v| m.max(v.abs()));
-        let differs =
-            |(a, b): (&f64, &f64)| a != b && !(a.is_nan() && b.is_nan()) && !((a - b).abs() <= tolerance * scale);
+        let differs = |(a, b): (&f64, &f64)| {
+            a != b
+                && !(a.is_nan() && b.is_nan())
+                && (a - b).abs().partial_cmp(&(tolerance * scale)).is_none_or(std::cmp::Ordering::is_gt)
+        };
         if ours.len() != theirs.len() || ours.iter().zip(&theirs).any(differs) {
             let data: Vec<&Vec<f64>> = case.operands.iter().map(|o| &o.data).collect();
             return Err(format!("{what} slot {slot} on {data:?}:\n evaluator {ours:?}\n libtorch  {theirs:?}"));
