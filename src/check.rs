@@ -82,6 +82,9 @@ pub fn compare(
                 a_ops: names(a, &u.a),
                 b_ops: names(b, &u.b),
                 agrees_numerically: u.agrees_numerically,
+                a_mir: u.a_mir.clone(),
+                b_mir: u.b_mir.clone(),
+                rule: u.rule.clone(),
             })
             .collect(),
         assumptions: assumptions(&proof),

@@ -12,6 +12,7 @@ use super::checker::{CheckError, Replay};
 use super::cone::Boundary;
 use super::lemma::Lemma;
 use super::regions::{Classes, Partition, Region, partition};
+use super::snippet;
 use super::sweep::{PairProof, Sweep, Values};
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 use crate::ops::{Op, TypeError};
@@ -51,6 +52,11 @@ pub struct Unproven {
     pub b: Vec<NodeId>,
     /// Whether sampled elements agree over the same random operands; `None` if they cannot be evaluated.
     pub agrees_numerically: Option<bool>,
+    /// Either side over values that are proven, as a graph in `.mir` text. `None` where no pair of one type was found.
+    pub a_mir: Option<String>,
+    pub b_mir: Option<String>,
+    /// The rule that would prove the pair, for a person to judge. `None` where one side uses what the other lacks.
+    pub rule: Option<String>,
 }
 
 /// What is known of two graphs.
@@ -196,6 +202,9 @@ fn check_cuts(replay: &Replay, partition: &Partition, a: &Values, b: &Values) ->
     Ok(())
 }
 
+/// Operators in an unproven pair.
+const PAIR_LIMIT: usize = 96;
+
 /// Pairs that are looked at for the smallest unproven one.
 const MAX_PAIRS: usize = 40;
 
@@ -239,14 +248,41 @@ fn smallest_unproven(
         .take(MAX_PAIRS)
         .filter_map(|(m, n)| {
             let roots = [values_a[m.index()][0], values_b[n.index()][0]];
-            let cone = super::cone::cone(&sweep.arena, sweep, &roots, 0, 96)?;
+            let cone = super::cone::cone(&sweep.arena, sweep, &roots, 0, PAIR_LIMIT)?;
             let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
             let agrees = super::fingerprint::agree(&local, copies[0], copies[1], 0, &mut budget);
             Some((agrees != Some(true), cone.size, m, n, agrees))
         })
         .min_by_key(|&(differs, size, m, n, _)| (differs, size, m, n));
     let (m, n, agrees_numerically) = best.map_or((x, y, None), |(_, _, m, n, agrees)| (m, n, agrees));
-    vec![Unproven { a: vec![m], b: vec![n], agrees_numerically }]
+    let mut unproven = Unproven { a: vec![m], b: vec![n], agrees_numerically, a_mir: None, b_mir: None, rule: None };
+    if best.is_some() {
+        let roots = [values_a[m.index()][0], values_b[n.index()][0]];
+        write_out(&mut unproven, roots, (a, values_a), (b, values_b), sweep);
+    }
+    vec![unproven]
+}
+
+/// The pair as text, down to the values that are proven.
+fn write_out(
+    unproven: &mut Unproven,
+    roots: [TermId; 2],
+    a: (&Graph, &Values),
+    b: (&Graph, &Values),
+    sweep: &Sweep,
+) -> Option<()> {
+    let cone = super::cone::cone(&sweep.arena, sweep, &roots, 0, PAIR_LIMIT)?;
+    let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
+    let known = snippet::names([a, b]);
+    let mut names: FxHashMap<TermId, String> = FxHashMap::default();
+    for (n, leaf) in cone.leaves.iter().enumerate() {
+        names.extend(known.get(leaf).map(|name| (local.nth(n), name.clone())));
+    }
+    let name = |t: TermId| names.get(&t).cloned();
+    unproven.a_mir = snippet::as_mir(&local, copies[0], "a", &name).ok();
+    unproven.b_mir = snippet::as_mir(&local, copies[1], "b", &name).ok();
+    unproven.rule = snippet::rule_stub("missing", &local, copies[0], copies[1]);
+    Some(())
 }
 
 impl Proof {

@@ -90,7 +90,15 @@ impl Human<'_> {
             Some(false) => "samples differ",
             None => "cannot be evaluated",
         };
-        writeln!(out, "  not proven equal: {} of A and {} of B ({agrees})\n", list(&u.a_ops), list(&u.b_ops))
+        writeln!(out, "  not proven equal: {} of A and {} of B ({agrees})\n", list(&u.a_ops), list(&u.b_ops))?;
+        for text in [&u.a_mir, &u.b_mir].into_iter().flatten() {
+            indented(text, out)?;
+        }
+        if let Some(rule) = &u.rule {
+            writeln!(out, "  proven by this rule, if it holds:\n")?;
+            indented(rule, out)?;
+        }
+        Ok(())
     }
 
     fn sides(&self, out: &mut String) -> fmt::Result {
@@ -289,6 +297,12 @@ impl Human<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// A block of text, set off from what surrounds it.
+fn indented(text: &str, out: &mut String) -> fmt::Result {
+    text.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    writeln!(out)
 }
 
 /// Characters in the widest cell of every column.

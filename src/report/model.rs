@@ -234,6 +234,11 @@ pub struct Unproven {
     pub b_ops: Vec<String>,
     /// Whether sampled elements agree; null where they cannot be evaluated.
     pub agrees_numerically: Option<bool>,
+    /// Either side over proven values, as a graph in `.mir` text; null where no two values of one type were found.
+    pub a_mir: Option<String>,
+    pub b_mir: Option<String>,
+    /// The rule that would close the gap, to be judged before it is used.
+    pub rule: Option<String>,
 }
 
 /// Where the time of the comparison went, in milliseconds.

@@ -132,6 +132,9 @@ fn unknown() -> Comparison {
         a_ops: strings(&["softmax_3"]),
         b_ops: strings(&["scaled_dot_product_attention_2"]),
         agrees_numerically: Some(true),
+        a_mir: Some("graph a(\n  x: f32[4]\n) {\n  y: f32[4] = neg(x)\n  return y\n}\n".into()),
+        b_mir: Some("graph b(\n  x: f32[4]\n) {\n  y: f32[4] = sub(0.0, x)\n  return y\n}\n".into()),
+        rule: Some("/// Why.\nrule missing [real]:\n    neg(x)\n      => sub(0.0, x)\n".into()),
     }];
     c.assumptions = (0..7).map(|i| format!("assumption number {i}")).collect();
     c.profile = None;
