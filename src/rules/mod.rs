@@ -47,6 +47,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("attention.rules", include_str!("../../rules/attention.rules")),
     ("sampling.rules", include_str!("../../rules/sampling.rules")),
     ("view.rules", include_str!("../../rules/view.rules")),
+    ("convolution.rules", include_str!("../../rules/convolution.rules")),
     ("serving.rules", include_str!("../../rules/serving.rules")),
 ];
 
