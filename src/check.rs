@@ -1,5 +1,6 @@
 //! The comparison of two workloads, put together: prove, price, look for cheaper forms, name causes.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -9,17 +10,19 @@ use crate::energy::{self, CostModel, graph_costs};
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, NodeId, NodeKind};
 use crate::progress::Progress;
-use crate::prove::{Proof, ProveError, Region, RegionKind, Verdict, prove};
+use crate::prove::{Proof, ProveError, Region, RegionKind, Verdict, math_tier, prove};
 use crate::report as model;
 use crate::rules::{RuleSet, Tier};
 
 /// A time beyond which a cheaper form counts as slower, relative to the other one.
-const SLOWER: f64 = 1.01;
+pub(crate) const SLOWER: f64 = 1.01;
 
 /// A comparison with the proof behind it, which `explain` shows in full.
 pub struct Checked {
     pub comparison: model::Comparison,
     pub proof: Proof,
+    /// Forms that neither side has, by the position of the region that each is in.
+    pub cheaper: BTreeMap<usize, Vec<Rewrite>>,
 }
 
 /// Compares two workloads. `tier` is the weakest tier that the proof may use.
@@ -33,16 +36,26 @@ pub fn compare(
 ) -> Result<Checked, ProveError> {
     let start = Instant::now();
     let rules = rules.up_to(tier);
-    let proof = prove(a, b, &rules, progress)?;
+    let mut proof = prove(a, b, &rules, progress)?;
     let proved = start.elapsed();
+    // Rules beyond the tier were left out; that flags differ is only known at the end.
+    if let Verdict::Equivalent { tier: found } = proof.verdict
+        && found > tier
+    {
+        proof.verdict = Verdict::Unknown;
+        proof.assumed.push(format!("math flags differ: equal only at tier {found}; --tier approx accepts that"));
+    }
 
     let sides = [Priced::new(a, costs), Priced::new(b, costs)];
     let mut regions: Vec<model::Region> =
         proof.partition.regions.iter().enumerate().map(|(i, region)| describe(i + 1, region, &proof, &sides)).collect();
-    let rewrites = cheaper(&sides, &rules, costs, &proof.partition.regions, &mut regions, progress)?;
+    let (within, spanning) = cheaper(&sides, &rules, costs, &proof.partition.regions, &regions, progress)?;
+    for (&i, rewrites) in &within {
+        improve(&mut regions[i], &proof.partition.regions[i], &sides, rewrites);
+    }
     group_repeats(&mut regions);
     let equivalent = matches!(proof.verdict, Verdict::Equivalent { .. });
-    let best = if equivalent { best(&sides, &regions, &rewrites) } else { UNKNOWN_BEST };
+    let best = if equivalent { best(&sides, &regions, &spanning) } else { UNKNOWN_BEST };
     let (covered_a, covered_b) = proof.covered(a, b);
     let total = start.elapsed();
     let milliseconds = |d: std::time::Duration| d.as_secs_f64() * 1e3;
@@ -62,7 +75,7 @@ pub fn compare(
         b: sides[1].describe(covered_b),
         best,
         regions,
-        rewrites,
+        rewrites: spanning,
         witness: match &proof.verdict {
             Verdict::Different(w) => Some(model::Witness {
                 seed: w.seed,
@@ -96,11 +109,11 @@ pub fn compare(
             total: milliseconds(total),
         },
     };
-    Ok(Checked { comparison, proof })
+    Ok(Checked { comparison, proof, cheaper: within })
 }
 
 /// Device and software of the measured figures, if there are any.
-fn described(costs: &CostModel) -> Option<String> {
+pub(crate) fn described(costs: &CostModel) -> Option<String> {
     let profile = costs.profile();
     let device = &profile.device;
     (!profile.entries.is_empty())
@@ -125,6 +138,13 @@ impl<'g> Priced<'g> {
 
     fn cost(&self, nodes: &[NodeId]) -> energy::Cost {
         nodes.iter().map(|n| self.costs[n.index()]).sum()
+    }
+
+    /// What `nodes` cost with cheaper forms in place of some of them.
+    fn with(&self, nodes: &[NodeId], rewrites: &[Rewrite]) -> energy::Cost {
+        let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
+        let kept: Vec<NodeId> = nodes.iter().copied().filter(|n| !replaced.contains(n)).collect();
+        self.cost(&kept) + rewrites.iter().map(|r| r.after).sum()
     }
 
     fn describe(&self, covered_ops: usize) -> model::Side {
@@ -188,7 +208,9 @@ fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> 
         best: best_side(&cost_a, &cost_b, &a_kinds, &b_kinds),
         a_kinds,
         b_kinds,
-        tier: proof.region_tier(region).to_string(),
+        tier: math_tier((a.graph, &region.a), (b.graph, &region.b))
+            .map_or(proof.region_tier(region), |math| math.max(proof.region_tier(region)))
+            .to_string(),
         rules,
         a: (&cost_a).into(),
         b: (&cost_b).into(),
@@ -245,17 +267,19 @@ fn saving(of: &energy::Figure, best: &energy::Figure) -> Option<f64> {
     sure.then(|| 1.0 - best.value / of.value)
 }
 
-/// Forms that neither side has, found on the side that costs less. Those inside one region become its best
-/// form; the rest are given back.
+/// Cheaper forms by the position of the region that they are in.
+type Within = BTreeMap<usize, Vec<Rewrite>>;
+
+/// Forms that neither side has, found on the side that costs less: those inside one region, and those that span several.
 fn cheaper(
     sides: &[Priced; 2],
     rules: &RuleSet,
     costs: &CostModel,
     cut: &[Region],
-    regions: &mut [model::Region],
+    regions: &[model::Region],
     progress: &dyn Progress,
-) -> Result<Vec<model::Rewrite>, ProveError> {
-    let b_leads = sides[1].total.energy_mj.value <= sides[0].total.energy_mj.value;
+) -> Result<(Within, Vec<model::Rewrite>), ProveError> {
+    let b_leads = b_leads(sides);
     let side = &sides[usize::from(b_leads)];
     let found = extract::cheaper_forms(side.graph, rules, costs, progress)?;
     let mut region_of: FxHashMap<NodeId, usize> = FxHashMap::default();
@@ -265,6 +289,7 @@ fn cheaper(
         }
     }
     let mut spanning = Vec::new();
+    let mut within = Within::new();
     for rewrite in found {
         let touched: FxHashSet<Option<usize>> = rewrite.replaced.iter().map(|n| region_of.get(n).copied()).collect();
         let mut touched: Vec<usize> = touched.into_iter().flatten().collect();
@@ -277,30 +302,34 @@ fn cheaper(
             continue;
         }
         match touched.as_slice() {
-            [one] => improve(&mut regions[*one], &rewrite),
+            [one] => within.entry(*one).or_default().push(rewrite),
             _ => spanning.push(describe_rewrite(&rewrite, b_leads, &touched, sides, cut)),
         }
     }
-    Ok(spanning)
+    Ok((within, spanning))
 }
 
-/// Makes a form that neither side has the best one of its region.
-fn improve(region: &mut model::Region, rewrite: &Rewrite) {
-    let less = |now: Option<f64>, before: f64, after: f64| now.map(|v| (v - before + after).max(0.0));
-    let (before, after) = (&rewrite.before, &rewrite.after);
-    let energy = less(region.best.energy_mj, before.energy_mj.value, after.energy_mj.value);
-    let time = less(region.best.time_us, before.time_us.value, after.time_us.value);
-    let fraction = |of: Option<f64>| of.zip(energy).filter(|&(of, _)| of > 0.0).map(|(of, e)| 1.0 - e / of);
+/// Whether B costs less than A, or as much. Cheaper forms are looked for on that side.
+fn b_leads([a, b]: &[Priced; 2]) -> bool {
+    b.total.energy_mj.value <= a.total.energy_mj.value
+}
+
+/// Makes forms that neither side has the best ones of their region.
+fn improve(region: &mut model::Region, cut: &Region, sides: &[Priced; 2], rewrites: &[Rewrite]) {
+    let [a, b] = [sides[0].cost(&cut.a), sides[1].cost(&cut.b)];
+    let best = if b_leads(sides) { sides[1].with(&cut.b, rewrites) } else { sides[0].with(&cut.a, rewrites) };
+    let cost = model::Cost::from(&best);
+    let forms: Vec<&str> = rewrites.iter().map(|r| r.form.as_str()).collect();
     region.best = model::BestForm {
         form: model::Form::Other,
-        energy_mj: energy,
-        time_us: time,
-        text: rewrite.form.clone(),
-        saves_vs_a: fraction(region.a.energy_mj),
-        saves_vs_b: fraction(region.b.energy_mj),
-        trade_off: after.time_us.value > before.time_us.value * SLOWER,
+        energy_mj: cost.energy_mj,
+        time_us: cost.time_us,
+        text: forms.join("; "),
+        saves_vs_a: saving(&a.energy_mj, &best.energy_mj),
+        saves_vs_b: saving(&b.energy_mj, &best.energy_mj),
+        trade_off: rewrites.iter().any(|r| r.after.time_us.value > r.before.time_us.value * SLOWER),
     };
-    for rule in &rewrite.rules {
+    for rule in rewrites.iter().flat_map(|r| &r.rules) {
         if !region.rules.iter().any(|r| **r == **rule) {
             region.rules.push(rule.to_string());
         }

@@ -10,31 +10,35 @@ use crate::report::{Explanation, Operator, Step};
 
 /// Region number `id` of the comparison of `a` and `b`; none if there is no such region.
 pub fn explain(checked: &Checked, a: &Graph, b: &Graph, costs: &CostModel, id: usize) -> Option<Explanation> {
-    let found = checked.comparison.regions.iter().zip(&checked.proof.partition.regions).find(|(r, _)| r.id == id);
-    let (summary, region) = found?;
+    let mut regions = checked.comparison.regions.iter().zip(&checked.proof.partition.regions).enumerate();
+    let (position, (summary, region)) = regions.find(|(_, (r, _))| r.id == id)?;
+    let cheaper = checked.cheaper.get(&position).into_iter().flatten();
     let names = outside(checked, a, b, region);
-    let step = |lemma: &Lemma| {
-        let inputs = &checked.proof.binding.inputs;
-        let input = |n: u32| inputs.get(n as usize).map_or_else(|| "?".to_owned(), |i| i.name.clone());
-        let text = |t| show_above(&checked.proof.arena, t, &input, &|t| names.get(&t).cloned());
-        Step {
-            rule: lemma.name().to_owned(),
-            tier: lemma.tier().to_string(),
-            doc: match &lemma.reason {
-                Reason::Rule { rule, .. } => rule.doc.to_string(),
-                Reason::SplitSlice => "One part of a split is a slice.".to_owned(),
-            },
-            before: text(lemma.before),
-            after: text(lemma.after),
-        }
-    };
+    let inputs = &checked.proof.binding.inputs;
+    let input = |n: u32| inputs.get(n as usize).map_or_else(|| "?".to_owned(), |i| i.name.clone());
+    let text = |t| show_above(&checked.proof.arena, t, &input, &|t| names.get(&t).cloned());
     Some(Explanation {
         region: summary.clone(),
         regions: checked.comparison.regions.len(),
         a: operators(a, &region.a, &graph_costs(a, costs)),
         b: operators(b, &region.b, &graph_costs(b, costs)),
-        steps: checked.proof.region_lemmas(region).map(step).collect(),
+        steps: checked.proof.region_lemmas(region).map(|l| step(l, text(l.before), text(l.after))).collect(),
+        cheaper: cheaper.flat_map(|r| r.steps()).map(|(l, before, after)| step(l, before, after)).collect(),
     })
+}
+
+/// A step of a proof with its two sides as text.
+pub(crate) fn step(lemma: &Lemma, before: String, after: String) -> Step {
+    Step {
+        rule: lemma.name().to_owned(),
+        tier: lemma.tier().to_string(),
+        doc: match &lemma.reason {
+            Reason::Rule { rule, .. } => rule.doc.to_string(),
+            Reason::SplitSlice => "One part of a split is a slice.".to_owned(),
+        },
+        before,
+        after,
+    }
 }
 
 /// Names of the values that the region builds on, by their terms: what its proof takes as given.

@@ -10,6 +10,7 @@ pub mod extract;
 pub mod frontend;
 pub mod ir;
 pub mod ops;
+pub mod optimize;
 pub mod progress;
 pub mod prove;
 pub mod report;

@@ -163,10 +163,39 @@ fn a_region_is_explained_step_by_step() {
 }
 
 #[test]
-fn math_flags_are_shown() {
+fn tf32_is_equal_only_within_an_error() {
     let (a, b) = pair("addmm");
-    let report = text(&run(&["check", &a, &b, "--config-b", "allow_tf32=true"]).stdout);
-    assert!(report.contains("flags of B: allow_tf32=true"), "{report}");
+    let with = |tier: &[&str]| run(&[&["check", &a, &b, "--config-b", "allow_tf32=true"], tier].concat());
+    let strict = with(&[]);
+    assert_eq!(status(&strict), 1);
+    let report = text(&strict.stdout);
+    assert!(report.contains("flags of B: allow_tf32=true") && report.contains("--tier approx"), "{report}");
+    let loose = with(&["--tier", "approx"]);
+    assert_eq!(status(&loose), 0);
+    assert!(text(&loose.stdout).starts_with("equivalent, tier approx("), "{}", text(&loose.stdout));
+    assert_eq!(status(&with(&["--tier", "approx(0.0001)"])), 1, "TF32 is less precise than that");
+    let both = ["--config-b", "allow_tf32=true", "--config-a", "allow_tf32=true"];
+    assert_eq!(status(&run(&[&["check", &a, &b], &both[..]].concat())), 0, "both sides round alike");
+}
+
+#[test]
+fn an_optimized_graph_is_cheaper_and_proven_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let better = folder.path().join("better.mir").display().to_string();
+    let file = "corpus/exports/gpt2-eager.pt2";
+    let output = run(&["optimize", file, "--json", "--write", &better]);
+    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["schema"], "magneton-ir/optimize/1");
+    let (now, best) = (&found["energy_mj"], &found["best_energy_mj"]);
+    assert!(best["value"].as_f64().unwrap() < 0.95 * now["value"].as_f64().unwrap(), "{now} {best}");
+    let forms = found["cheaper"].as_array().unwrap();
+    assert!(forms.iter().all(|f| !f["steps"].as_array().unwrap().is_empty()), "every form has its proof");
+
+    let compared = json(file, &better);
+    assert_eq!(compared["verdict"], "equivalent");
+    let energy = compared["b"]["energy_mj"]["value"].as_f64().unwrap();
+    assert!((energy / best["value"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{energy} {best}");
 }
 
 fn json(a: &str, b: &str) -> Value {

@@ -28,6 +28,8 @@ pub enum Command {
         /// The region's number in the report of `check`.
         region: usize,
     },
+    /// Cheaper equivalents of one workload that the rules can prove.
+    Optimize(Optimize),
     /// Print the operator graph of a file as `.mir` text.
     Lower {
         /// A `.pt2` archive or a `.mir` file.
@@ -53,6 +55,19 @@ pub struct Compare {
     pub a: PathBuf,
     /// The second workload.
     pub b: PathBuf,
+    #[command(flatten)]
+    pub under: Under,
+    /// Set a math flag of A, such as allow_tf32=true. May be given several times.
+    #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
+    pub config_a: Vec<(String, serde_json::Value)>,
+    /// Set a math flag of B.
+    #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
+    pub config_b: Vec<(String, serde_json::Value)>,
+}
+
+/// Rules and prices.
+#[derive(Debug, clap::Args)]
+pub struct Under {
     /// Use the rules of this file too. May be given several times.
     #[arg(long, value_name = "FILE")]
     pub rules: Vec<PathBuf>,
@@ -62,12 +77,6 @@ pub struct Compare {
     /// Take measured energies from this file in place of those that the program carries.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
-    /// Set a math flag of A, such as allow_tf32=true. May be given several times.
-    #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
-    pub config_a: Vec<(String, serde_json::Value)>,
-    /// Set a math flag of B.
-    #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
-    pub config_b: Vec<(String, serde_json::Value)>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -82,6 +91,23 @@ pub struct Check {
     /// The saving from which on it counts as waste, of the side that spends it.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%", requires = "fail_on")]
     pub threshold: f64,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Optimize {
+    /// The workload: a `.pt2` archive or a `.mir` file.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub under: Under,
+    /// Set a math flag of the workload, such as allow_tf32=true. May be given several times.
+    #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
+    pub config: Vec<(String, serde_json::Value)>,
+    /// Print the report as one JSON object, with the proof of every form.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the graph with all cheaper forms in place, as `.mir` text.
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

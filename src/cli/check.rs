@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use miette::{Diagnostic, IntoDiagnostic};
 use thiserror::Error;
 
-use super::args::{Check, Compare, FailOn, Format};
+use super::args::{Check, Compare, FailOn, Format, Under};
 use super::{Answer, output, progress};
 use crate::check::{Checked, compare};
 use crate::energy::{CostModel, Profile};
@@ -72,29 +72,37 @@ struct Compared {
 
 fn compared(args: &Compare) -> miette::Result<Compared> {
     let start = Instant::now();
-    let load = |path: &Path, side, flags: &[(String, serde_json::Value)]| -> miette::Result<Graph> {
-        let mut graph = frontend::load(path)?;
-        graph.name = path.display().to_string();
-        for (name, value) in flags {
-            graph.config.set(name, value.clone()).map_err(|source| {
-                let help = (!source.known.is_empty()).then(|| format!("flags are {}", source.known.join(", ")));
-                UsageError::Config { side, source, help }
-            })?;
-        }
-        Ok(graph)
-    };
     let a = load(&args.a, "A", &args.config_a)?;
     let b = load(&args.b, "B", &args.config_b)?;
+    let (rules, costs) = conditions(&args.under)?;
+    let read = start.elapsed();
+    let bar = progress::progress();
+    let mut checked = compare(&a, &b, &rules, args.under.tier, &costs, &*bar)?;
+    add_reading(&mut checked.comparison, read);
+    Ok(Compared { a, b, costs, checked })
+}
+
+/// Reads a graph and sets the math flags that the command line states. `side` is what messages call it.
+pub(super) fn load(path: &Path, side: &'static str, flags: &[(String, serde_json::Value)]) -> miette::Result<Graph> {
+    let mut graph = frontend::load(path)?;
+    graph.name = path.display().to_string();
+    for (name, value) in flags {
+        graph.config.set(name, value.clone()).map_err(|source| {
+            let help = (!source.known.is_empty()).then(|| format!("flags are {}", source.known.join(", ")));
+            UsageError::Config { side, source, help }
+        })?;
+    }
+    Ok(graph)
+}
+
+/// The rules and the prices that the command line names.
+pub(super) fn conditions(args: &Under) -> miette::Result<(RuleSet, CostModel)> {
     let rules = RuleSet::library()?.with_files(&args.rules)?;
     let costs = match &args.profile {
         Some(path) => CostModel::new(Profile::load(path)?),
         None => CostModel::shipped()?,
     };
-    let read = start.elapsed();
-    let bar = progress::progress();
-    let mut checked = compare(&a, &b, &rules, args.tier, &costs, &*bar)?;
-    add_reading(&mut checked.comparison, read);
-    Ok(Compared { a, b, costs, checked })
+    Ok((rules, costs))
 }
 
 fn add_reading(comparison: &mut Comparison, read: Duration) {

@@ -4,6 +4,7 @@ mod args;
 mod check;
 #[cfg(feature = "torch")]
 mod measure;
+mod optimize;
 mod output;
 mod profile;
 mod progress;
@@ -43,6 +44,7 @@ fn run(command: &Command) -> miette::Result<Answer> {
     match command {
         Command::Check(args) => check::check(args),
         Command::Explain { compare, region } => check::explain(compare, *region),
+        Command::Optimize(args) => optimize::run(args),
         Command::Lower { file } => check::lower(file),
         Command::Rules(command) => rules::run(command),
         Command::Profile(command) => profile::run(command),

@@ -62,7 +62,7 @@ impl Part<'_> {
     }
 
     /// `file:line` of the operator that costs most, or failing figures of the last one.
-    fn source(&self) -> Option<String> {
+    pub fn source(&self) -> Option<String> {
         let energy = |n: &NodeId| self.costs[n.index()].energy_mj.value;
         let dearest = self.nodes.iter().copied().max_by(|x, y| energy(x).total_cmp(&energy(y)).then(x.cmp(y)))?;
         self.graph.node(dearest).origin.line().map(ToString::to_string)

@@ -5,7 +5,8 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use crate::ir::{AttrValue, DType, Graph, Layout, MathConfig, NodeId, NodeKind, TensorType, Value};
-use crate::ops::{Call, Default, Family, Op, OpDef};
+pub use crate::ops::MathMode;
+use crate::ops::{Call, Default, Op, OpDef};
 
 /// Attributes that change values and not which kernel runs or how long. They are left out of keys, so that
 /// a norm with another `eps` finds the same figure.
@@ -67,15 +68,6 @@ pub struct KeyOperand {
     pub layout: LayoutClass,
 }
 
-/// How f32 products are computed. Only operators that have the choice carry it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MathMode {
-    /// All 24 bits of an f32.
-    Ieee,
-    /// TF32 tensor cores: 11 bits.
-    Tf32,
-}
-
 /// The key of one operator execution. Its text form ([`fmt::Display`], [`std::str::FromStr`]) is what profiles hold:
 /// `matmul(f32[8, 4], f32[4, 6] @order[1, 0]) math=tf32`. Attributes that have their default are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,7 +91,7 @@ impl Key {
         let operands: Vec<KeyOperand> = operands
             .map(|(ty, layout)| KeyOperand { ty: (*ty).clone(), layout: LayoutClass::of(&ty.shape, layout) })
             .collect();
-        let math = op.def().and_then(|def| math_mode(def, types, config));
+        let math = op.def().and_then(|def| def.math_mode(types, config));
         Key { op: op.name().to_owned(), attrs: costly_attrs(op, attrs), operands, math }
     }
 
@@ -153,27 +145,6 @@ fn costly_attrs(op: &Op, attrs: &[AttrValue]) -> Vec<(String, AttrValue)> {
         .filter(|(i, name, value)| !NEUTRAL_ATTRS.contains(name) && default(*i).value().as_ref() != Some(*value))
         .map(|(_, name, value)| (name.to_owned(), value.clone()))
         .collect()
-}
-
-/// The math mode that the workload's flags give an operator, where they matter to it.
-fn math_mode(def: &OpDef, types: &[&TensorType], config: &MathConfig) -> Option<MathMode> {
-    let tf32 = match def.family {
-        Family::Linear => config.allow_tf32,
-        Family::Attention if def.name == "sdpa" => config.allow_tf32,
-        Family::Conv if def.name.starts_with("conv") => !config.cudnn_tf32_off,
-        _ => return None,
-    };
-    let f32 = types.iter().any(|t| t.dtype == DType::F32);
-    f32.then_some(if tf32 { MathMode::Tf32 } else { MathMode::Ieee })
-}
-
-impl MathMode {
-    pub const fn name(self) -> &'static str {
-        match self {
-            MathMode::Ieee => "ieee",
-            MathMode::Tf32 => "tf32",
-        }
-    }
 }
 
 impl fmt::Display for KeyOperand {

@@ -1,5 +1,6 @@
 //! Cheaper equivalents: forms that the rules prove equal to a part of a graph and that cost less energy.
 
+mod apply;
 mod fanout_free;
 mod plan;
 
@@ -8,12 +9,13 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::energy::{Cost, CostModel, graph_costs};
-use crate::ir::{Graph, Layout, NodeId, NodeKind, layouts};
+use crate::ir::{Graph, Layout, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::progress::Progress;
-use crate::prove::{Boundary, Limits, Side, TermId, Values, Window, cone, raw_terms, show};
+use crate::prove::{Arena, Boundary, Lemma, Limits, Side, TermId, Values, Window, cone, raw_terms, show};
 use crate::rules::{RuleSet, Tier};
 
+pub use apply::apply;
 use fanout_free::Users;
 
 /// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
@@ -34,15 +36,48 @@ pub struct Rewrite {
     pub rules: Vec<Arc<str>>,
     pub tier: Tier,
     pub assumed: Vec<String>,
+    /// The value that the cheaper form computes.
+    root: NodeId,
+    /// What stands for the inputs of `term`.
+    leaves: Vec<Value>,
+    term: Term,
 }
 
-/// Writes a form down, given what its leaves are called.
-type Form = Arc<dyn Fn(&[String]) -> String + Send + Sync>;
+/// A form as a term of an arena of its own, whose input `n` stands for leaf `n`, and the proof that it equals
+/// what it replaces.
+#[derive(Clone)]
+struct Term {
+    arena: Arc<Arena>,
+    root: TermId,
+    proof: Arc<[Lemma]>,
+}
+
+impl std::fmt::Debug for Term {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text(&|n| format!("%{n}")))
+    }
+}
+
+impl Term {
+    /// The form written down, given what its leaves are called.
+    fn text(&self, leaf: &dyn Fn(u32) -> String) -> String {
+        show(&self.arena, self.root, leaf)
+    }
+}
+
+impl Rewrite {
+    /// The steps of the proof that the cheaper form equals what it replaces: each with the expression before it
+    /// and after it, over letters for the values that are read.
+    pub fn steps(&self) -> impl Iterator<Item = (&Lemma, String, String)> {
+        let text = |t| show(&self.term.arena, t, &letter);
+        self.term.proof.iter().map(move |lemma| (lemma, text(lemma.before), text(lemma.after)))
+    }
+}
 
 /// What is known of one cone, whatever its leaves are.
 #[derive(Clone)]
 struct Found {
-    form: Form,
+    term: Term,
     after: Cost,
     rules: Vec<Arc<str>>,
     tier: Tier,
@@ -63,16 +98,16 @@ pub fn cheaper_forms(
     let costs = graph_costs(graph, model);
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
-    let mut arena = crate::prove::Arena::default();
+    let mut arena = Arena::default();
     let mut values = Values::with_capacity(graph.len());
     for (id, _) in graph.nodes() {
         let terms = raw_terms(&mut arena, graph, id, Side::A, &numbers, &values)?;
         values.push(terms);
     }
-    let mut node_of: FxHashMap<TermId, (NodeId, usize)> = FxHashMap::default();
+    let mut value_of: FxHashMap<TermId, Value> = FxHashMap::default();
     for (id, _) in graph.nodes() {
-        for (slot, &t) in values[id.index()].iter().enumerate() {
-            node_of.entry(t).or_insert((id, slot));
+        for (slot, &t) in (0..).zip(&values[id.index()]) {
+            value_of.entry(t).or_insert(Value::new(id, slot));
         }
     }
     let users = Users::of(graph);
@@ -95,10 +130,10 @@ pub fn cheaper_forms(
         if shape.leaves.iter().all(|&t| arena.constant(t).is_some()) {
             continue;
         }
-        let place = |t: &TermId| node_of.get(t).map(|&(n, slot)| (n, slot));
-        let leaf_layouts: Option<Vec<Layout>> =
-            shape.leaves.iter().map(|t| place(t).map(|(n, s)| layouts[n.index()][s].clone())).collect();
-        let Some(leaf_layouts) = leaf_layouts else { continue };
+        let leaves: Option<Vec<Value>> = shape.leaves.iter().map(|t| value_of.get(t).copied()).collect();
+        let Some(leaves) = leaves else { continue };
+        let leaf_layouts: Vec<Layout> =
+            leaves.iter().map(|v| layouts[v.node.index()][v.slot as usize].clone()).collect();
         let key = (shape.key.clone(), leaf_layouts.clone());
         let found = match memo.get(&key) {
             Some(known) => known.clone(),
@@ -110,30 +145,27 @@ pub fn cheaper_forms(
             }
         };
         let Some(found) = found else { continue };
-        let names: Vec<String> = shape
-            .leaves
-            .iter()
-            .map(|t| place(t).map_or_else(|| "?".to_owned(), |(n, _)| graph.node(n).name.to_string()))
-            .collect();
+        let name = |n: u32| leaves.get(n as usize).map_or("?".to_owned(), |v| graph.node(v.node).name.to_string());
         candidates.push(Rewrite {
             replaced: part,
-            form: (found.form)(&names),
-            pattern: (found.form)(&letters(names.len())),
+            form: found.term.text(&name),
+            pattern: found.term.text(&letter),
             before,
             after: found.after,
             rules: found.rules,
             tier: found.tier,
             assumed: found.assumed,
+            root,
+            leaves,
+            term: found.term,
         });
     }
     Ok(without_overlaps(candidates, graph.len()))
 }
 
 /// `a`, `b`, `c` and so on; `v26` and so on after `z`.
-fn letters(count: usize) -> Vec<String> {
-    (0..count)
-        .map(|i| u8::try_from(i).ok().filter(|&i| i < 26).map_or(format!("v{i}"), |i| char::from(b'a' + i).to_string()))
-        .collect()
+fn letter(n: u32) -> String {
+    u8::try_from(n).ok().filter(|&n| n < 26).map_or(format!("v{n}"), |n| char::from(b'a' + n).to_string())
 }
 
 /// The rewrites that save most, none of which replaces what another one does; in the order of the graph.
@@ -154,7 +186,7 @@ fn without_overlaps(mut candidates: Vec<Rewrite>, nodes: usize) -> Vec<Rewrite> 
 
 /// Saturates a window over one part and extracts the form of least energy.
 fn search(
-    local: crate::prove::Arena,
+    local: Arena,
     root: TermId,
     leaves: &[Layout],
     graph: &Graph,
@@ -178,11 +210,8 @@ fn search(
         }
     }
     let tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
-    let arena = window.arena;
-    let form = move |leaves: &[String]| {
-        show(&arena, best, &|n| leaves.get(n as usize).cloned().unwrap_or_else(|| "?".to_owned()))
-    };
-    Some(Found { form: Arc::new(form), after, rules: names, tier, assumed })
+    let term = Term { arena: Arc::new(window.arena), root: best, proof: proof.into() };
+    Some(Found { term, after, rules: names, tier, assumed })
 }
 
 /// A part of a graph as a boundary: everything outside is a leaf.

@@ -8,6 +8,7 @@ mod elementwise;
 mod hostile_tests;
 mod index;
 mod linear;
+mod math;
 mod norm;
 mod rearrange;
 mod reduce;
@@ -15,6 +16,8 @@ mod reduce;
 pub mod replay;
 pub mod shapes;
 mod view;
+
+pub use math::MathMode;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

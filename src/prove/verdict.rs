@@ -11,6 +11,7 @@ use super::bind::{Binding, bind};
 use super::checker::{CheckError, Replay};
 use super::cone::Boundary;
 use super::lemma::Lemma;
+use super::math::math_tier;
 use super::regions::{Classes, Partition, Region, partition};
 use super::snippet;
 use super::sweep::{PairProof, Sweep, Values};
@@ -141,6 +142,8 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
         }
     }
     check_cuts(&replay, &partition, &values_a, &values_b)?;
+    let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
+    let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
 
     let verdict = match tier {
         Some(tier) => Verdict::Equivalent { tier },

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use anstyle::Style;
 use comfy_table::{ContentArrangement, Table, presets::NOTHING};
+use serde::Serialize;
 
 use super::{Cost, Region, wording};
 
@@ -17,6 +18,8 @@ pub struct Explanation {
     pub b: Vec<Operator>,
     /// Steps of the proof beyond normal forms, in the order in which they are applied.
     pub steps: Vec<Step>,
+    /// Steps of the proofs of the cheaper forms that neither side has, over letters.
+    pub cheaper: Vec<Step>,
 }
 
 /// An operator of the input file.
@@ -32,7 +35,7 @@ pub struct Operator {
 }
 
 /// Two terms that a rule says are equal.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
     pub rule: String,
     pub tier: String,
@@ -82,7 +85,16 @@ fn write(e: &Explanation, width: usize, out: &mut String) -> fmt::Result {
     if e.steps.is_empty() {
         writeln!(out, "  both sides have the same normal form")?;
     }
-    for (i, step) in e.steps.iter().enumerate() {
+    steps(&e.steps, out)?;
+    if !e.cheaper.is_empty() {
+        writeln!(out, "\n{BOLD}proof of the cheapest form{BOLD:#}, over letters for what it reads")?;
+    }
+    steps(&e.cheaper, out)
+}
+
+/// The steps of a proof, numbered.
+fn steps(steps: &[Step], out: &mut String) -> fmt::Result {
+    for (i, step) in steps.iter().enumerate() {
         writeln!(out, "  {}. {} [{}]", i + 1, step.rule, step.tier)?;
         writeln!(out, "     {FAINT}{}{FAINT:#}", step.doc.replace('\n', " "))?;
         writeln!(out, "     {}", step.before)?;

@@ -4,6 +4,7 @@ mod explanation;
 mod human;
 mod markdown;
 mod model;
+mod optimization;
 mod wording;
 
 pub use explanation::{Explanation, Operator, Step, explanation};
@@ -13,8 +14,9 @@ pub use model::{
     Best, BestForm, Cause, Comparison, Cost, Figure, Form, Region, Rewrite, SCHEMA, Side, Source, Timing, Unproven,
     Verdict, Witness,
 };
+pub use optimization::{Cheaper, Optimization};
 
-/// The comparison as one JSON object. Numbers that are not finite become null.
-pub fn json(c: &Comparison) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(c)
+/// A report as one JSON object. Numbers that are not finite become null.
+pub fn json(report: &impl serde::Serialize) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(report)
 }

@@ -1,0 +1,134 @@
+//! Writing a graph down with its cheaper forms in place.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::Rewrite;
+use crate::ir::{Attrs, Graph, GraphError, NodeId, NodeKind, Origin, Value};
+use crate::ops::Op;
+use crate::prove::{Head, TermId};
+
+/// The graph with each of `rewrites` in place of the operators that it replaces. The rewrites must come from
+/// [`super::cheaper_forms`] of this graph. Inputs, outputs, math flags and the names of all that stays are kept.
+pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Graph, GraphError> {
+    let of_root: FxHashMap<NodeId, &Rewrite> = rewrites.iter().map(|r| (r.root, r)).collect();
+    let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
+    let mut target = Graph::new(graph.name.clone());
+    target.config = graph.config.clone();
+    let mut writer =
+        Writer { target, moved: FxHashMap::default(), names: graph.nodes().map(|(_, n)| n.name.clone()).collect() };
+    for (id, node) in graph.nodes() {
+        if let Some(rewrite) = of_root.get(&id) {
+            writer.write_form(graph, rewrite)?;
+        } else if !replaced.contains(&id) {
+            let copy = match &node.kind {
+                NodeKind::Input { role } => {
+                    writer.target.add_input(&node.name, *role, node.types[0].clone(), node.origin.clone())
+                }
+                NodeKind::Literal(literal) => writer.target.add_literal(
+                    &node.name,
+                    node.types[0].clone(),
+                    literal.data.clone(),
+                    node.origin.clone(),
+                )?,
+                NodeKind::Op { op, attrs } => {
+                    let operands: SmallVec<[Value; 4]> =
+                        graph.operands(id).into_iter().map(|v| writer.moved(v)).collect();
+                    let types = node.types.iter().cloned();
+                    writer.call(&node.name, op, attrs, &operands, types, node.origin.clone())?
+                }
+            };
+            for slot in 0..node.types.len() as u32 {
+                writer.moved.insert(Value::new(id, slot), Value::new(copy, slot));
+            }
+        }
+    }
+    for output in graph.outputs() {
+        let value = writer.moved(output.value);
+        writer.target.add_output(&output.name, value);
+    }
+    Ok(writer.target)
+}
+
+struct Writer {
+    target: Graph,
+    /// Where a value of the old graph stands in the new one.
+    moved: FxHashMap<Value, Value>,
+    names: FxHashSet<Arc<str>>,
+}
+
+impl Writer {
+    /// A value of the old graph, which was written before its users were.
+    fn moved(&self, value: Value) -> Value {
+        self.moved[&value]
+    }
+
+    fn call(
+        &mut self,
+        name: &str,
+        op: &Op,
+        attrs: &Attrs,
+        operands: &[Value],
+        types: impl IntoIterator<Item = crate::ir::TensorType>,
+        origin: Origin,
+    ) -> Result<NodeId, GraphError> {
+        match op {
+            Op::Table(def) => self.target.add_op(name, def, attrs.clone(), operands, origin),
+            Op::Custom(_) => self.target.add_custom(name, op.clone(), attrs.clone(), operands, types, origin),
+        }
+    }
+
+    /// Writes a cheaper form. Its last operator gets the name of the value that it computes.
+    fn write_form(&mut self, graph: &Graph, rewrite: &Rewrite) -> Result<(), GraphError> {
+        let root = graph.node(rewrite.root);
+        let (arena, top) = (&rewrite.term.arena, rewrite.term.root);
+        let mut done: FxHashMap<TermId, Value> = FxHashMap::default();
+        let mut stack = vec![top];
+        while let Some(&term) = stack.last() {
+            let operands = &arena.term(term).operands;
+            let before = stack.len();
+            stack.extend(operands.iter().filter(|o| !done.contains_key(o)));
+            if stack.len() > before {
+                continue;
+            }
+            stack.pop();
+            if done.contains_key(&term) {
+                continue;
+            }
+            let ty = arena.ty(term).clone();
+            let name = if term == top { root.name.clone() } else { self.fresh(&root.name) };
+            let value = match arena.head(term) {
+                Head::Input(n) => self.moved(rewrite.leaves[*n as usize]),
+                Head::Literal(data) => {
+                    let data: Arc<[f64]> = data.iter().map(|v| v.0).collect();
+                    self.target.add_literal(&name, ty, data, root.origin.clone())?.into()
+                }
+                Head::Apply { op, attrs, slot } => {
+                    let operands: SmallVec<[Value; 4]> = operands.iter().map(|o| done[o]).collect();
+                    // A scalar is a number in a call and no operator of its own.
+                    let implicit = op.name() == "full" && ty.rank() == 0;
+                    let origin = if implicit { Origin::implicit() } else { root.origin.clone() };
+                    let node = self.call(&name, op, attrs, &operands, [ty], origin)?;
+                    Value::new(node, *slot)
+                }
+                Head::Random(_) => unreachable!("what is drawn anew at every call is a leaf of every part"),
+            };
+            done.insert(term, value);
+        }
+        self.moved.insert(Value::from(rewrite.root), done[&top]);
+        Ok(())
+    }
+
+    fn fresh(&mut self, base: &str) -> Arc<str> {
+        let mut n = 1;
+        loop {
+            let name: Arc<str> = format!("{base}_{n}").into();
+            if self.names.insert(name.clone()) {
+                return name;
+            }
+            n += 1;
+        }
+    }
+}
