@@ -291,7 +291,7 @@ impl Human<'_> {
         let region = self.c.witness.as_ref().and_then(|w| w.region).or_else(dearest);
         match region {
             Some(id) => writeln!(out, "next: magneton-ir explain {} {} {id}", quoted(a), quoted(b)),
-            None if self.c.verdict == Verdict::Unknown => {
+            None if self.c.verdict == Verdict::Unknown && !self.c.unproven.is_empty() => {
                 writeln!(out, "next: if they should be equal, state the missing rule in a file and pass --rules FILE")
             }
             None => Ok(()),
