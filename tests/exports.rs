@@ -1,9 +1,12 @@
-//! Real exports: they load completely.
+//! Real exports: they load completely, and eager attention is proven equal to fused attention.
 
 use std::path::{Path, PathBuf};
 
 use magneton_ir::frontend::{self, LoadError};
 use magneton_ir::ir::{Graph, NodeKind, Role, text};
+use magneton_ir::progress::Silent;
+use magneton_ir::prove::{Proof, Verdict, prove};
+use magneton_ir::rules::{RuleSet, Tier};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 fn export(name: &str) -> PathBuf {
@@ -14,19 +17,84 @@ fn load(name: &str) -> Graph {
     frontend::load(export(name)).unwrap_or_else(|e| panic!("{name}: {:?}", miette::Report::new(e)))
 }
 
-const EXPORTS: [&str; 6] = [
-    "qwen2-4l-eager.pt2",
-    "qwen2-4l-sdpa.pt2",
-    "gpt2-eager.pt2",
-    "gpt2-sdpa.pt2",
-    "llama3-8b-eager.pt2",
-    "llama3-8b-sdpa.pt2",
-];
+/// The models under `corpus/exports`, each exported with eager and with fused attention.
+fn models() -> Vec<String> {
+    let files = std::fs::read_dir(export("")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let mut models: Vec<String> = files.filter_map(|f| f.strip_suffix("-eager.pt2").map(str::to_owned)).collect();
+    models.sort();
+    models
+}
+
+fn exports() -> impl Iterator<Item = String> {
+    models().into_iter().flat_map(|m| [format!("{m}-eager.pt2"), format!("{m}-sdpa.pt2")])
+}
+
+/// Explicit operators: what the file lists.
+fn operators(graph: &Graph) -> usize {
+    graph.operators().filter(|(_, n)| !n.origin.implicit).count()
+}
+
+fn proof(a: &Graph, b: &Graph) -> Proof {
+    prove(a, b, &RuleSet::library().unwrap(), &Silent).unwrap()
+}
+
+/// One line per model: sizes, what is proven of it, and what that rests on.
+#[test]
+fn eager_and_fused_attention_are_proven_equal() {
+    let mut table = Vec::new();
+    for model in models() {
+        let (a, b) = (load(&format!("{model}-eager.pt2")), load(&format!("{model}-sdpa.pt2")));
+        let proof = proof(&a, &b);
+        let Verdict::Equivalent { tier } = proof.verdict else {
+            panic!("{model}: {:?}, unproven: {:?}", proof.verdict, proof.unproven)
+        };
+        assert!(tier <= Tier::Rounding, "{model}: {tier}");
+        assert_eq!(proof.covered(&a, &b), (operators(&a), operators(&b)), "{model}");
+        table.push(format!(
+            "{model}: {} and {} operators, {tier}; {}",
+            operators(&a),
+            operators(&b),
+            proof.assumed.join("; ")
+        ));
+    }
+    insta::assert_snapshot!(table.join("\n"));
+}
+
+/// `text` with `edit` made to the last number behind `key` that it applies to.
+fn with_last_number(text: &str, key: &str, edit: impl Fn(f64) -> Option<f64>) -> Option<String> {
+    text.rmatch_indices(key).find_map(|(at, _)| {
+        let start = at + key.len();
+        let length = text[start..].find([',', ')'])?;
+        let edited = edit(text[start..start + length].trim().parse().ok()?)?;
+        Some(format!("{}{edited:?}{}", &text[..start], &text[start + length..]))
+    })
+}
+
+#[test]
+fn a_changed_scale_or_epsilon_is_not_proven() {
+    for model in models().into_iter().filter(|m| m != "llama3-8b") {
+        let (a, b) = (load(&format!("{model}-eager.pt2")), load(&format!("{model}-sdpa.pt2")));
+        let printed = text::print(&b);
+        let larger = |e: f64| (0.0 < e && e < 1e-3).then_some(e * 100.0);
+        let scale = with_last_number(&printed, "scale=", |s| Some(s * 1.01));
+        let epsilon = with_last_number(&printed, "eps=", larger)
+            .or_else(|| with_last_number(&printed, "value=", larger))
+            // The usual epsilon is not written.
+            .or_else(|| Some(printed.replacen("normalized_shape=[768])", "normalized_shape=[768], eps=1e-3)", 1)));
+        for (what, edited) in [("scale", scale), ("epsilon", epsilon)] {
+            let edited = edited.unwrap_or_else(|| panic!("{model} has no {what}"));
+            assert_ne!(edited, printed);
+            let edited = text::parse("edited", &edited).unwrap_or_else(|e| panic!("{model}: {e:?}"));
+            let verdict = proof(&a, &edited).verdict;
+            assert!(!matches!(verdict, Verdict::Equivalent { .. }), "{model} with another {what}");
+        }
+    }
+}
 
 #[test]
 fn every_operator_of_the_exports_is_known() {
-    for name in EXPORTS {
-        let graph = load(name);
+    for name in exports() {
+        let graph = load(&name);
         let custom: Vec<&str> = frontend::custom_operators(&graph).map(|(_, n)| &*n.name).collect();
         assert!(custom.is_empty(), "{name}: {custom:?}");
     }
@@ -34,7 +102,7 @@ fn every_operator_of_the_exports_is_known() {
 
 #[test]
 fn exports_print_and_parse_again() {
-    for path in EXPORTS.map(export).into_iter().chain([data("operators.pt2"), data("operators-decomposed.pt2")]) {
+    for path in exports().map(|name| export(&name)).chain([data("operators.pt2"), data("operators-decomposed.pt2")]) {
         let graph = frontend::load(&path).unwrap();
         let printed = text::print(&graph);
         let again = text::parse("printed", &printed).unwrap_or_else(|e| panic!("{path:?}: {e:?}"));

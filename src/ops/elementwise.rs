@@ -129,6 +129,47 @@ fn minimum(x: f64, y: f64) -> f64 {
     if x.is_nan() || x < y { x } else { y }
 }
 
+/// A quotient that is rounded by `round`. Integers cannot be divided by 0.
+fn quotient(c: &Call, x: f64, y: f64, round: fn(f64, f64) -> f64) -> Result<f64, EvalError> {
+    if y == 0.0 && !c.operands[0].dtype.is_float() { Err(EvalError::DivisionByZero) } else { Ok(round(x, y)) }
+}
+
+/// Python's remainder: it has the sign of the divisor.
+fn remainder(x: f64, y: f64) -> f64 {
+    let rest = x % y;
+    if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
+}
+
+/// Python's `//`: rounds down what the rest leaves, so that it is exact where a quotient would be rounded up first.
+fn floor_div(x: f64, y: f64) -> f64 {
+    if y == 0.0 {
+        return x / y;
+    }
+    let rest = x % y;
+    let borrowed = if rest != 0.0 && (rest < 0.0) != (y < 0.0) { 1.0 } else { 0.0 };
+    ((x - rest) / y - borrowed).round()
+}
+
+macro_rules! quotient {
+    ($name:literal, $doc:literal, $round:expr) => {
+        OpDef {
+            name: $name,
+            doc: $doc,
+            family: Family::Elementwise,
+            operands: XY,
+            attrs: &[],
+            commutative: false,
+            infer: same_number,
+            kernel: Kernel::Element(|c, _, index, fetch| {
+                let (x, y) = (read(c, 0, index, fetch)?, read(c, 1, index, fetch)?);
+                quotient(c, x, y, $round)
+            }),
+            layout: LayoutRule::Elementwise,
+            work: one_per_element,
+        }
+    };
+}
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     unary!("neg", "`-x`.", same_number, one_per_element, |x| -x),
@@ -263,6 +304,9 @@ pub const OPS: &[OpDef] = &[
     binary!("sub", "`x - y`.", false, same_number, |x, y| x - y),
     binary!("mul", "`x * y`.", true, same, |x, y| x * y),
     binary!("div", "`x / y`.", false, same_float, |x, y| x / y),
+    quotient!("floor_div", "`x / y` rounded down.", floor_div),
+    quotient!("trunc_div", "`x / y` rounded towards 0.", |x, y| (x / y).trunc()),
+    quotient!("remainder", "What `floor_div` leaves of `x`; it has the sign of `y`.", remainder),
     binary!("maximum", "The larger one; NaN if either is.", true, same, |x, y| maximum(x, y)),
     binary!("minimum", "The smaller one; NaN if either is.", true, same, |x, y| minimum(x, y)),
     binary!("eq", "`x == y`, as bool.", true, comparison, |x, y| truth(x == y)),

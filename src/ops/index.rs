@@ -26,7 +26,7 @@ fn sorts(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, x.numel() as f64 * lane.log2(), Unit::Vector)
 }
 
-fn check_positions(c: &Call, t: &TensorType) -> Result<(), TypeError> {
+pub(super) fn check_positions(c: &Call, t: &TensorType) -> Result<(), TypeError> {
     match t.dtype {
         DType::I64 | DType::I32 => Ok(()),
         _ => Err(c.error(format!("takes i64 or i32 positions, not {t}"))),
@@ -34,20 +34,29 @@ fn check_positions(c: &Call, t: &TensorType) -> Result<(), TypeError> {
 }
 
 /// A position as an index below `size`. Negative ones count from the end where `wraps` is set.
-fn position(value: f64, size: usize, wraps: bool) -> Result<usize, EvalError> {
+pub(super) fn position(value: f64, size: usize, wraps: bool) -> Result<usize, EvalError> {
     let value = if wraps && value < 0.0 { value + size as f64 } else { value };
     if (0.0..size as f64).contains(&value) { Ok(value as usize) } else { Err(EvalError::IndexOutOfRange) }
 }
 
 /// The shape to which all index tensors of `index` broadcast, and where it goes in the result.
-struct Placement {
-    dims: SmallVec<[usize; 4]>,
-    positions: Shape,
-    start: usize,
+pub(super) struct Placement {
+    pub dims: SmallVec<[usize; 4]>,
+    pub positions: Shape,
+    pub start: usize,
+}
+
+impl Placement {
+    /// The shape of what is indexed of `x`.
+    pub fn shape(&self, x: &TensorType) -> Shape {
+        let mut shape: Shape = (0..x.rank()).filter(|d| !self.dims.contains(d)).map(|d| x.shape[d]).collect();
+        shape.insert_many(self.start, self.positions.iter().copied());
+        shape
+    }
 }
 
 /// PyTorch's rule: in place of the indexed dimensions if they are next to each other, else in front.
-fn placement(c: &Call) -> Result<Placement, TypeError> {
+pub(super) fn placement(c: &Call) -> Result<Placement, TypeError> {
     let dims = c.dims("dims")?;
     if dims.len() + 1 != c.operands.len() || dims.is_empty() || c.operands[0].rank() == 0 {
         return Err(c.error(format!("has {} index tensors for dims {dims:?}", c.operands.len() - 1)));
@@ -64,11 +73,8 @@ fn index_types(c: &Call) -> Result<Types, TypeError> {
     for t in &c.operands[1..] {
         check_positions(c, t)?;
     }
-    let Placement { dims, positions, start } = placement(c)?;
     let x = c.operands[0];
-    let mut shape: Shape = (0..x.rank()).filter(|d| !dims.contains(d)).map(|d| x.shape[d]).collect();
-    shape.insert_many(start, positions);
-    c.output(x.dtype, shape)
+    c.output(x.dtype, placement(c)?.shape(x))
 }
 
 fn index_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {

@@ -5,7 +5,7 @@ use super::{
     AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit,
     Work, attr, one, optional,
 };
-use crate::ir::{Shape, TensorType};
+use crate::ir::{DType, Shape, TensorType};
 
 const BETA_ALPHA: &[AttrDef] =
     &[attr("beta", AttrKind::Float, Default::Float(1.0)), attr("alpha", AttrKind::Float, Default::Float(1.0))];
@@ -98,6 +98,31 @@ fn product_work(x: usize) -> impl Fn(&Call, &[TensorType]) -> Work {
         let elements: f64 = outputs.iter().map(|t| t.numel() as f64).sum();
         Work::streaming(c, outputs, 2.0 * elements * inner, Unit::Matrix)
     }
+}
+
+fn grouped_types(c: &Call) -> Result<Types, TypeError> {
+    let (x, w, ends) = (c.operands[0], c.operands[1], c.operands[2]);
+    let dtype = c.same_dtype(0..2)?;
+    if !matches!(dtype, DType::F32 | DType::F16 | DType::BF16) {
+        return Err(c.error(format!("takes f32, f16 or bf16, not {x}")));
+    }
+    let fits = x.rank() == 2 && w.rank() == 3 && x.shape[1] == w.shape[1] && w.shape[0] > 0;
+    if !fits || ends.dtype != DType::I32 || *ends.shape != [w.shape[0]] {
+        return Err(c.error(format!("cannot multiply rows of {x} by {w} in groups that end at {ends}")));
+    }
+    c.output(dtype, Shape::from_slice(&[x.shape[0], w.shape[2]]))
+}
+
+/// The matrix of a row is that of the first group that ends behind the row. Rows behind all groups have no value.
+fn grouped_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let (row, column) = (index[0], index[1]);
+    for group in 0..c.operands[1].shape[0] {
+        if fetch(2, &[group])? > row as f64 {
+            let (x, w) = (Shape::from_slice(&[row, 0]), Shape::from_slice(&[group, 0, column]));
+            return dot((0, x, 1), (1, w, 1), c.operands[0].shape[1], fetch);
+        }
+    }
+    Err(EvalError::IndexOutOfRange)
 }
 
 /// The table entries of this family.
@@ -203,5 +228,18 @@ pub const OPS: &[OpDef] = &[
         }),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(1)(c, outputs),
+    },
+    OpDef {
+        name: "grouped_mm",
+        doc: "Rows of `x` times one matrix of `w` for each group of rows; group `g` ends before row `ends[g]`. The experts of a \
+              mixture, with rows sorted by expert.",
+        family: Family::Linear,
+        operands: &[one("x"), one("w"), one("ends")],
+        attrs: &[],
+        commutative: false,
+        infer: grouped_types,
+        kernel: Kernel::Element(grouped_element),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| product_work(0)(c, outputs),
     },
 ];

@@ -14,6 +14,7 @@ mod rearrange;
 mod reduce;
 #[cfg(feature = "torch")]
 pub mod replay;
+mod scatter;
 pub mod shapes;
 mod view;
 
@@ -334,6 +335,8 @@ pub enum EvalError {
     NoSemantics(String),
     #[error("an index is outside of its dimension")]
     IndexOutOfRange,
+    #[error("an integer is divided by 0")]
+    DivisionByZero,
     #[error("the evaluation budget is used up")]
     Budget,
 }
@@ -467,6 +470,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         view::OPS,
         reduce::OPS,
         index::OPS,
+        scatter::OPS,
         rearrange::OPS,
         conv::OPS,
         create::OPS,

@@ -132,6 +132,9 @@ impl Replay<'_> {
             "sub" => x()?.f_sub(y()?)?,
             "mul" => x()?.f_mul(y()?)?,
             "div" => x()?.f_div(y()?)?,
+            "floor_div" => x()?.f_floor_divide(y()?)?,
+            "trunc_div" => x()?.f_div_tensor_mode(y()?, "trunc")?,
+            "remainder" => x()?.f_remainder_tensor(y()?)?,
             "maximum" => x()?.f_maximum(y()?)?,
             "minimum" => x()?.f_minimum(y()?)?,
             "eq" => x()?.f_eq_tensor(y()?)?,
@@ -176,6 +179,7 @@ impl Replay<'_> {
                 self.baddbmm(&x, &w)?.f_squeeze_dim(0)?
             }
             "baddbmm" => self.baddbmm(self.operand(1)?, self.operand(2)?)?,
+            "grouped_mm" => self.grouped_mm()?,
             _ => return Ok(None),
         }))
     }
@@ -183,6 +187,22 @@ impl Replay<'_> {
     fn baddbmm(&self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         let dtype = self.dtype(0)?;
         Ok(self.operand(0)?.f_baddbmm(x, y, self.scalar("beta", dtype), self.scalar("alpha", dtype))?)
+    }
+
+    /// Libtorch's kernel wants rows of 16 bytes at a time; on the CPU, where only values count, any size will do.
+    fn grouped_mm(&self) -> Result<Tensor> {
+        let (x, w, ends) = (self.operand(0)?, self.operand(1)?, self.operand(2)?);
+        if x.device() != Device::Cpu {
+            return Ok(x.f_internal_grouped_mm(w, Some(ends), None::<&Tensor>, None::<Kind>)?);
+        }
+        let (rows, groups) = (x.f_size()?.first().copied().unwrap_or(0), w.f_size()?.first().copied().unwrap_or(0));
+        let row = Tensor::f_arange(rows, (Kind::Int, Device::Cpu))?.f_unsqueeze(1)?;
+        let before_end = ends.f_unsqueeze(0)?.f_gt_tensor(&row)?;
+        let first = before_end.f_to_kind(Kind::Int)?.f_argmax(1, false)?;
+        // A row behind all groups gets a group that does not exist, which libtorch refuses.
+        let nowhere = before_end.f_any_dim(1, false)?.f_logical_not()?;
+        let group = first.f_masked_fill(&nowhere, groups)?;
+        Ok(x.f_unsqueeze(1)?.f_bmm(&w.f_index_select(0, &group)?)?.f_squeeze_dim(1)?)
     }
 
     /// Normalisations and attention.
@@ -302,12 +322,24 @@ impl Replay<'_> {
             "gather" => x()?.f_gather(c.int("dim"), y()?, false)?,
             "index_select" => x()?.f_index_select(c.int("dim"), y()?)?,
             "index" => {
-                let mut indices: Vec<Option<&Tensor>> = vec![None; x()?.dim()];
-                for (&dim, index) in c.ints("dims").iter().zip(self.operands.iter().skip(1)) {
-                    let place = usize::try_from(dim).ok().and_then(|d| indices.get_mut(d));
-                    *place.ok_or(ReplayError::Operand(c.op.name))? = Some(index);
-                }
+                let indices = self.indices(1)?;
                 x()?.f_index(&indices)?
+            }
+            "scatter" => x()?.f_scatter(c.int("dim"), y()?, self.operand(2)?)?,
+            "scatter_add" => x()?.f_scatter_add(c.int("dim"), y()?, self.operand(2)?)?,
+            "index_add" => x()?.f_index_add(c.int("dim"), y()?, self.operand(2)?)?,
+            "index_put" => {
+                let indices = self.indices(2)?;
+                x()?.f_index_put(&indices, y()?, c.bool("accumulate"))?
+            }
+            // The bindings cannot pass the range to libtorch's own histogram.
+            "histc" if x()?.device() == Device::Cpu => {
+                let (bins, min, max) = (c.int("bins"), c.float("min"), c.float("max"));
+                let all = x()?.f_to_kind(Kind::Double)?.f_flatten(0, -1)?;
+                let inside = all.f_ge(min)?.f_logical_and(&all.f_le(max)?)?;
+                let scaled = ((all.f_masked_select(&inside)? - min) * bins as f64) / (max - min);
+                let places = scaled.f_floor()?.f_clamp_max(bins - 1)?.f_to_kind(Kind::Int64)?;
+                places.f_bincount(None::<&Tensor>, bins)?.f_to_kind(x()?.f_kind()?)?
             }
             "one_hot" => x()?.f_one_hot(c.int("num_classes"))?,
             "tril" => x()?.f_tril(c.int("diagonal"))?,
@@ -340,6 +372,16 @@ impl Replay<'_> {
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// The index tensors, which start at operand `first`, by the dimension that they index.
+    fn indices(&self, first: usize) -> Result<Vec<Option<&Tensor>>> {
+        let mut indices: Vec<Option<&Tensor>> = vec![None; self.operand(0)?.dim()];
+        for (&dim, index) in self.c.ints("dims").iter().zip(self.operands.iter().skip(first)) {
+            let place = usize::try_from(dim).ok().and_then(|d| indices.get_mut(d));
+            *place.ok_or(ReplayError::Operand(self.c.op.name))? = Some(index);
+        }
+        Ok(indices)
     }
 
     /// Operators with several results.

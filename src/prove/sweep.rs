@@ -330,7 +330,7 @@ fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
         }
         Op::Table(_) => false,
         Op::Custom(op) => {
-            ["rand", "bernoulli", "multinomial", "normal_", "uniform", "exponential", "dropout", "normal."]
+            ["rand", "bernoulli", "multinomial", "normal_", "uniform", "exponential", "dropout", "normal.", "empty"]
                 .iter()
                 .any(|word| op.name.contains(word))
         }

@@ -371,6 +371,15 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         doc: "Whether the bool value has a true element in every row of the last dim.",
         run: |t, c, _| masks::keeps_a_key(constant_of(c)?, t).map(AttrValue::Bool),
     },
+    TensorFunction {
+        name: "is_additive_mask",
+        arity: 0,
+        doc: "Whether the float value is 0 or the lowest number (or -inf) everywhere, with a 0 in every row of the last dim.",
+        run: |t, c, _| {
+            let c = constant_of(c)?;
+            Ok(AttrValue::Bool(t.dtype.is_float() && masks::is_additive(c, t)?))
+        },
+    },
 ];
 
 /// The function that looks at how a mask is made and not only at its type and value; see

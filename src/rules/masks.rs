@@ -83,6 +83,27 @@ pub fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<bool, Unde
     found
 }
 
+/// Whether a constant float tensor is an additive mask: 0 or the lowest number (or -inf) everywhere, and 0 somewhere in
+/// every row of its last dim.
+pub fn is_additive(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+    let Some(&columns) = ty.shape.last().filter(|&&columns| columns > 0) else { return Err(Undecided::Invalid) };
+    match constant {
+        Constant::Dense(data) if data.len() <= MAX_ELEMENTS => {
+            let all_known = data.iter().all(|v| v.0 == 0.0 || is_lowest(v.0));
+            Ok(all_known && data.chunks(columns).all(|row| row.iter().any(|v| v.0 == 0.0)))
+        }
+        Constant::Dense(_) => Err(Undecided::Unknown),
+        Constant::Uniform(v) => Ok(v.0 == 0.0),
+        _ => Ok(false),
+    }
+}
+
+/// What programs add to scores that must not count: -inf, or the lowest number of a float type.
+fn is_lowest(value: f64) -> bool {
+    let lowest = |dtype: DType| dtype.max_finite().is_some_and(|max| value == -max);
+    value == f64::NEG_INFINITY || [DType::F32, DType::F16, DType::BF16].into_iter().any(lowest)
+}
+
 /// Each formula bounds the last index from one side; a row keeps a key where the bounds leave room.
 fn rows_keep_a_key(all: &[Affine], ty: &TensorType, columns: usize) -> Result<bool, Undecided> {
     let last = ty.rank() - 1;
@@ -154,5 +175,15 @@ mod tests {
         assert_eq!(is_causal(&mask(&[1.0, 0.0, 1.0, 1.0]), &bools(&[2, 2])), Ok(true));
         assert_eq!(is_causal(&mask(&[1.0, 1.0, 1.0, 1.0]), &bools(&[2, 2])), Ok(false));
         assert_eq!(keeps_a_key(&mask(&[1.0, 0.0, 0.0, 0.0]), &bools(&[2, 2])), Ok(false));
+    }
+
+    #[test]
+    fn additive_masks_keep_a_key_in_every_row() {
+        let ty = TensorType::new(DType::F32, Shape::from_slice(&[2, 2])).unwrap();
+        let mask = |v: &[f64]| Constant::Dense(v.iter().map(|&v| v.into()).collect());
+        let lowest = f64::from(f32::MIN);
+        assert_eq!(is_additive(&mask(&[0.0, lowest, 0.0, 0.0]), &ty), Ok(true));
+        assert_eq!(is_additive(&mask(&[0.0, -1e9, 0.0, 0.0]), &ty), Ok(false));
+        assert_eq!(is_additive(&mask(&[0.0, 0.0, lowest, f64::NEG_INFINITY]), &ty), Ok(false));
     }
 }

@@ -45,6 +45,23 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             let (dtype, shape) = (d.dtype(), d.shape(0, 3));
             vec![d.operand(dtype, &shape, Fill::Any)]
         }
+        "floor_div" | "trunc_div" | "remainder" => {
+            let dtype = d.pick(&[DType::F64, DType::F32, DType::I64, DType::I32, DType::U8, DType::I8]);
+            let full = d.shape(0, 3);
+            let (x, y) = (d.weakened(&full), d.weakened(&full));
+            let divisor = if dtype.is_float() { special } else { Fill::Range(1, 5) };
+            vec![d.operand(dtype, &x, special), d.operand(dtype, &y, divisor)]
+        }
+        "grouped_mm" => {
+            let (rows, inner, columns, groups) = (d.size(), d.size(), d.size(), d.size());
+            let mut ends = d.operand(DType::I32, &[groups], Fill::Range(0, rows as i64 + 1));
+            ends.data.sort_by(f64::total_cmp);
+            if let Some(last) = ends.data.last_mut() {
+                *last = rows as f64;
+            }
+            let (x, w) = ([rows, inner], [groups, inner, columns]);
+            vec![d.operand(DType::F32, &x, Fill::Any), d.operand(DType::F32, &w, Fill::Any), ends]
+        }
         "add" | "sub" | "mul" | "div" | "maximum" | "minimum" | "eq" | "ne" | "lt" | "le" | "gt" | "ge"
         | "logical_and" | "logical_or" => {
             let (dtype, full) = (d.dtype(), d.shape(0, 4));
@@ -302,6 +319,61 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             }
             attrs.push(("dims", AttrValue::Ints(dims)));
             all
+        }
+        "scatter" | "scatter_add" => {
+            let (dtype, x) = (d.pick(&[DType::F64, DType::F32, DType::I64, DType::U8]), d.shape(1, 3));
+            let dim = d.below(x.len());
+            let mut at: Shape = x.iter().map(|&s| if s > 0 { 1 + d.below(s) } else { 0 }).collect();
+            at[dim] = if x[dim] > 0 { d.size() } else { 0 };
+            let src: Shape = at.iter().map(|&s| s + d.below(2)).collect();
+            attrs.push(("dim", int(dim)));
+            let index = d.operand(DType::I64, &at, Fill::Range(0, x[dim] as i64));
+            vec![d.operand(dtype, &x, Fill::Any), index, d.operand(dtype, &src, Fill::Any)]
+        }
+        "index_add" => {
+            let (dtype, x) = (d.pick(&[DType::F64, DType::F32, DType::I64]), d.shape(1, 3));
+            let dim = d.below(x.len());
+            let mut source = x.clone();
+            source[dim] = if x[dim] > 0 { d.size() } else { 0 };
+            attrs.push(("dim", int(dim)));
+            let positions = d.pick(&[DType::I64, DType::I32]);
+            let index = d.operand(positions, &source[dim..=dim], Fill::Range(0, x[dim] as i64));
+            vec![d.operand(dtype, &x, Fill::Any), index, d.operand(dtype, &source, Fill::Any)]
+        }
+        "index_put" => {
+            let (dtype, x) = (d.pick(&[DType::F64, DType::F32, DType::I64]), d.shape(1, 4));
+            // Which of several values in one place counts is not defined: one dimension, every place once.
+            let once = d.chance(2);
+            let dims = if once { Ints::from_slice(&[d.below(x.len()) as i64]) } else { d.dims(x.len()) };
+            let first = dims[0] as usize;
+            let full = match x[first] {
+                _ if x.contains(&0) => Shape::from_slice(&[0]),
+                size if once => Shape::from_slice(&[1 + d.below(size)]),
+                _ => d.shape(0, 2),
+            };
+            let adjacent = dims.windows(2).all(|w| w[0] + 1 == w[1]);
+            let mut written: Shape = (0..x.len()).filter(|&i| !dims.contains(&(i as i64))).map(|i| x[i]).collect();
+            written.insert_many(if adjacent { first } else { 0 }, full.iter().copied());
+            let values = d.weakened(&written);
+            let mut all = vec![d.operand(dtype, &x, Fill::Any), d.operand(dtype, &values, Fill::Any)];
+            for &dim in &dims {
+                let size = x[dim as usize] as i64;
+                let mut at = d.operand(DType::I64, &full, Fill::Range(-size, size));
+                if once {
+                    let start = d.below(size.max(1) as usize) as i64;
+                    at.data.iter_mut().enumerate().for_each(|(i, p)| *p = ((start + i as i64) % size.max(1)) as f64);
+                }
+                all.push(at);
+            }
+            attrs.extend([("dims", AttrValue::Ints(dims)), ("accumulate", AttrValue::Bool(!once))]);
+            all
+        }
+        "histc" => {
+            let (dtype, x, min) =
+                (d.pick(&[DType::F64, DType::F32, DType::I64, DType::I32]), d.shape(0, 3), d.range(-2, 1));
+            attrs.extend([("bins", int(1 + d.below(5))), ("min", AttrValue::float(min as f64))]);
+            attrs.push(("max", AttrValue::float((min + d.range(1, 4)) as f64)));
+            vec![d.operand(dtype, &x, special)]
         }
         "topk" => {
             let (dtype, x) = (d.float(), d.shape(0, 3));

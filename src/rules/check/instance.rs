@@ -14,8 +14,8 @@ use crate::rules::rule::{Bindings, Outcome, Rule};
 use crate::rules::terms::{Terms, Visitor};
 
 /// Functions that ask for the value of a tensor.
-const ABOUT_VALUES: [&str; 6] =
-    ["is_const", "is_uniform", "value", "is_causal_mask", "mask_keeps_a_key", "keeps_a_finite_key"];
+const ABOUT_VALUES: [&str; 7] =
+    ["is_const", "is_uniform", "value", "is_causal_mask", "mask_keeps_a_key", "keeps_a_finite_key", "is_additive_mask"];
 
 /// Both sides of a rule on given operands.
 pub struct Instance {
@@ -101,10 +101,10 @@ fn data(ty: &TensorType, seed: u64, every_bit: bool) -> Vec<f64> {
         .collect()
 }
 
-/// A constant: uniform, causal, or anything.
+/// A constant: uniform, causal, an additive mask, or anything.
 fn known_value(ty: &TensorType, seed: u64) -> Constant {
     let mut random = Random::new(seed);
-    let kind = random.below(4);
+    let kind = random.below(5);
     if kind == 0 {
         let values = [1.0, 0.0, 1.0, 2.0];
         return Constant::Uniform(ty.dtype.round(values[random.below(4)]).into());
@@ -115,6 +115,7 @@ fn known_value(ty: &TensorType, seed: u64) -> Constant {
         (1, _) => f64::from(u8::from(i % columns <= (i / columns) % rows)),
         // Mostly true, so that rows keep a key.
         (_, DType::Bool) => f64::from(u8::from(random.chance(70))),
+        (2, d) if d.is_float() => random.pick(&[0.0, 0.0, 0.0, f64::NEG_INFINITY]).unwrap_or(0.0),
         _ => random::element(seed, ty, i),
     };
     Constant::Dense((0..ty.numel()).map(element).map(Into::into).collect())

@@ -10,7 +10,8 @@ use crate::frontend::pt2::site::{Refusal, Site, Values};
 use crate::ir::{AttrValue, Attrs, Value};
 use crate::ops::{CustomOp, Op};
 
-/// Operators that draw random numbers: two calls with the same arguments give different tensors.
+/// Operators that draw random numbers, or give memory as they find it: two calls with the same arguments give different
+/// tensors.
 fn is_random(name: &str) -> bool {
     const RANDOM: [&str; 18] = [
         "alpha_dropout",
@@ -33,7 +34,8 @@ fn is_random(name: &str) -> bool {
         "uniform",
     ];
     let attention = name.contains("scaled_dot_product");
-    RANDOM.contains(&name) || name.starts_with("rand") || name.starts_with("_philox") || attention
+    let starts = ["empty", "new_empty", "rand", "_philox"].into_iter().any(|start| name.starts_with(start));
+    RANDOM.contains(&name) || starts || attention
 }
 
 /// A node named after the operator, with the output types that the file states. Tensor arguments are its operands,

@@ -42,6 +42,9 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         "rsub" => difference_reversed(site),
         "mul" | "multiply" => binary(site, "mul", Promotion::Common),
         "div" | "divide" | "true_divide" if !site.given("rounding_mode") => binary(site, "div", Promotion::Float),
+        "div" | "divide" | "true_divide" => rounded_quotient(site),
+        "floor_divide" => quotient(site, "floor_div"),
+        "remainder" => quotient(site, "remainder"),
         "maximum" | "minimum" => binary(site, target.name, Promotion::Common),
         "max" | "min" if target.overload == "other" => {
             binary(site, if target.name == "max" { "maximum" } else { "minimum" }, Promotion::Common)
@@ -84,6 +87,24 @@ fn is_bool(site: &Site, names: &[&str]) -> Result<bool, Refusal> {
 fn binary(site: &mut Site, op: &str, promotion: Promotion) -> Converted {
     let (x, y) = (site.operand("self")?, site.operand("other")?);
     site.promoted(op, &[("self", x), ("other", y)], promotion)
+}
+
+/// A quotient that is rounded to a whole number.
+fn rounded_quotient(site: &mut Site) -> Converted {
+    match site.str("rounding_mode") {
+        Some("floor") => quotient(site, "floor_div"),
+        Some("trunc") => quotient(site, "trunc_div"),
+        _ => Ok(None),
+    }
+}
+
+/// A quotient or rest of numbers. PyTorch refuses bools.
+fn quotient(site: &mut Site, op: &str) -> Converted {
+    let operands = [site.operand("self")?, site.operand("other")?];
+    match result_dtype(site, &operands, Promotion::Common)? {
+        DType::Bool => Ok(None),
+        _ => binary(site, op, Promotion::Common),
+    }
 }
 
 /// `self ± alpha * other`.

@@ -1,6 +1,6 @@
 //! Lookups, sorting, masks, padding.
 
-use super::super::site::{Converted, Site, Values, int, ints};
+use super::super::site::{Converted, Refusal, Site, Values, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, DType, Ints, Value};
 
@@ -71,21 +71,76 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             let value = site.as_tensor("value", value, dtype)?;
             site.explicit("masked_fill", &[], &[x, mask, value])
         }
+        ("scatter" | "scatter_add", "" | "src" | "value") => scatter(site, target.name),
+        ("index_add", "") => index_add(site),
+        ("index_put" | "_unsafe_index_put", "") => index_put(site),
+        ("histc", "") => histogram(site),
         _ => Ok(None),
     }
 }
 
-/// Advanced indexing. Bool masks give shapes that depend on data, and stay opaque.
+fn scatter(site: &mut Site, op: &str) -> Converted {
+    let (x, index) = (site.tensor("self")?, site.tensor("index")?);
+    // A scalar is a vector of one element to PyTorch, but not to the op table.
+    if site.rank(x) == 0 || site.given("reduce") {
+        return Ok(None);
+    }
+    let dim = site.dim_of(x, site.int("dim")?)?;
+    let src = match site.maybe_tensor("src")? {
+        Some(src) => src,
+        None => {
+            let value = site.literal("value", site.scalar("value")?.value(), site.dtype(x))?;
+            let shape = AttrValue::shape(&site.ty(index).shape);
+            site.implicit("src", "expand", &[("shape", shape)], &[value])?
+        }
+    };
+    site.explicit(op, &[("dim", int(dim))], &[x, index, src])
+}
+
+fn index_add(site: &mut Site) -> Converted {
+    let (x, index, source) = (site.tensor("self")?, site.tensor("index")?, site.tensor("source")?);
+    if site.rank(x) == 0 || site.float_or("alpha", 1.0)? != 1.0 || site.dtype(x) == DType::Bool {
+        return Ok(None);
+    }
+    let dim = site.dim_of(x, site.int("dim")?)?;
+    site.explicit("index_add", &[("dim", int(dim))], &[x, index, source])
+}
+
+fn index_put(site: &mut Site) -> Converted {
+    let (x, values) = (site.tensor("self")?, site.tensor("values")?);
+    let (accumulate, bool) = (site.bool_or("accumulate", false)?, site.dtype(x) == DType::Bool);
+    let Some((dims, positions)) = positions(site)?.filter(|_| !(accumulate && bool)) else { return Ok(None) };
+    let operands: Vec<Value> = [x, values].into_iter().chain(positions).collect();
+    site.explicit("index_put", &[("dims", dims), ("accumulate", AttrValue::Bool(accumulate))], &operands)
+}
+
+/// A histogram over a range that is given. Without one, it depends on the data.
+fn histogram(site: &mut Site) -> Converted {
+    let x = site.tensor("self")?;
+    let (min, max) = (site.float_or("min", 0.0)?, site.float_or("max", 0.0)?);
+    if min >= max {
+        return Ok(None);
+    }
+    let attrs =
+        [("bins", int(site.int_or("bins", 100)?)), ("min", AttrValue::float(min)), ("max", AttrValue::float(max))];
+    site.explicit("histc", &attrs, &[x])
+}
+
+/// Advanced indexing.
 fn index(site: &mut Site) -> Converted {
     let x = site.tensor("self")?;
+    let Some((dims, positions)) = positions(site)? else { return Ok(None) };
+    let operands: Vec<Value> = std::iter::once(x).chain(positions).collect();
+    site.explicit("index", &[("dims", dims)], &operands)
+}
+
+/// The indexed dimensions and their positions. Bool masks give shapes that depend on data, and stay opaque.
+fn positions(site: &Site) -> Result<Option<(AttrValue, Vec<Value>)>, Refusal> {
     let indices = site.optional_tensors("indices")?;
     let dims: Ints = (0_i64..).zip(&indices).filter(|(_, t)| t.is_some()).map(|(d, _)| d).collect();
     let positions: Vec<Value> = indices.into_iter().flatten().collect();
-    if positions.iter().any(|&p| !matches!(site.dtype(p), DType::I64 | DType::I32)) {
-        return Ok(None);
-    }
-    let operands: Vec<Value> = std::iter::once(x).chain(positions).collect();
-    site.explicit("index", &[("dims", AttrValue::Ints(dims))], &operands)
+    let whole = positions.iter().all(|&p| matches!(site.dtype(p), DType::I64 | DType::I32));
+    Ok(whole.then_some((AttrValue::Ints(dims), positions)))
 }
 
 fn sort(site: &mut Site) -> Converted {

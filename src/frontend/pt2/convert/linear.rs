@@ -1,8 +1,8 @@
 //! Matrix products.
 
-use super::super::site::{Converted, Site};
+use super::super::site::{Converted, Refusal, Site, Values, ints};
 use super::Target;
-use crate::ir::AttrValue;
+use crate::ir::{AttrValue, Value};
 
 pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     let operands = match target.name {
@@ -14,6 +14,12 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             let mut operands = vec![site.tensor("input")?, site.tensor("weight")?];
             operands.extend(site.maybe_tensor("bias")?);
             return site.explicit("linear", &[], &operands);
+        }
+        "einsum" => return einsum(site),
+        "_grouped_mm" if !site.given("bias") && !site.given("out_dtype") && site.given("offs") => {
+            let operands = [site.tensor("self")?, site.tensor("mat2")?, site.tensor("offs")?];
+            let ranks = (site.rank(operands[0]), site.rank(operands[1]));
+            return if ranks == (2, 3) { site.explicit("grouped_mm", &[], &operands) } else { Ok(None) };
         }
         "addmm" if target.overload.is_empty() => return biased(site, "addmm", ["mat1", "mat2"]),
         "baddbmm" if target.overload.is_empty() => return biased(site, "baddbmm", ["batch1", "batch2"]),
@@ -30,4 +36,120 @@ fn biased(site: &mut Site, op: &str, [x, y]: [&str; 2]) -> Converted {
         ("alpha", AttrValue::float(site.float_or("alpha", 1.0)?)),
     ];
     site.explicit(op, &attrs, &operands)
+}
+
+/// The labels of a product of two tensors, by where they occur.
+struct Labels {
+    x: Vec<char>,
+    y: Vec<char>,
+    out: Vec<char>,
+}
+
+impl Labels {
+    /// Reads `ab,bc->ac`. `None` for what is not a product of two tensors: repeated labels, labels that only one
+    /// operand has and the result has not, dots, implicit results.
+    fn parse(equation: &str) -> Option<Labels> {
+        let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
+        let (operands, out) = equation.split_once("->")?;
+        let (x, y) = operands.split_once(',')?;
+        let labels = |text: &str| -> Option<Vec<char>> {
+            let all: Vec<char> = text.chars().collect();
+            let distinct = all.iter().enumerate().all(|(i, c)| c.is_ascii_alphabetic() && !all[..i].contains(c));
+            distinct.then_some(all)
+        };
+        let found = Labels { x: labels(x)?, y: labels(y)?, out: labels(out)? };
+        let known = found.out.iter().all(|c| found.x.contains(c) || found.y.contains(c));
+        let used = |c: &char, other: &[char]| other.contains(c) || found.out.contains(c);
+        let summed_alone = !found.x.iter().all(|c| used(c, &found.y)) || !found.y.iter().all(|c| used(c, &found.x));
+        (known && !summed_alone).then_some(found)
+    }
+}
+
+/// A product of two tensors along named dimensions as a matrix product between rearrangements.
+fn einsum(site: &mut Site) -> Converted {
+    let tensors = site.tensors("tensors")?;
+    let (Some(labels), [x, y]) = (site.str("equation").and_then(Labels::parse), tensors.as_slice()) else {
+        return Ok(None);
+    };
+    let (x, y) = (*x, *y);
+    let size = |c: char| -> Option<i64> {
+        let of = |value: Value, labels: &[char]| {
+            labels.iter().position(|&l| l == c).and_then(|d| site.ty(value).shape.get(d).copied())
+        };
+        match (of(x, &labels.x), of(y, &labels.y)) {
+            (Some(a), Some(b)) if a != b => None,
+            (a, b) => a.or(b).map(|n| n as i64),
+        }
+    };
+    let ranks = site.rank(x) == labels.x.len() && site.rank(y) == labels.y.len();
+    let all = labels.x.iter().chain(&labels.y);
+    if !ranks || all.into_iter().any(|&c| size(c).is_none()) || site.dtype(x) != site.dtype(y) {
+        return Ok(None);
+    }
+    let sizes = |labels: &[char]| -> Vec<i64> { labels.iter().filter_map(|&c| size(c)).collect() };
+    let which = |keep: &dyn Fn(&char) -> bool, from: &[char]| -> Vec<char> {
+        from.iter().copied().filter(|c| keep(c)).collect()
+    };
+    let (in_x, in_y) = (|c: &char| labels.x.contains(c), |c: &char| labels.y.contains(c));
+    let batch = which(&|c| in_x(c) && in_y(c), &labels.out);
+    let left = which(&|c| !in_y(c), &labels.out);
+    let right = which(&|c| !in_x(c), &labels.out);
+    let inner = which(&|c| in_y(c) && !labels.out.contains(c), &labels.x);
+    let count = |labels: &[char]| -> i64 { sizes(labels).iter().product() };
+    let (rows, columns, steps) = (count(&left), count(&right), count(&inner));
+    let batches = sizes(&batch);
+    let matrix = |a: i64, b: i64| [batches.as_slice(), &[a, b]].concat();
+    let (x_shape, y_shape) = (matrix(rows, steps), matrix(steps, columns));
+    let result: Vec<char> = [batch.as_slice(), &left, &right].concat();
+    let result_shape = sizes(&result);
+
+    let x = rearranged(site, "x", x, &labels.x, &[batch.as_slice(), &left, &inner].concat(), &x_shape)?;
+    let y = rearranged(site, "y", y, &labels.y, &[batch.as_slice(), &inner, &right].concat(), &y_shape)?;
+    let Some(product) = site.explicit("matmul", &[], &[x, y])?.and_then(|v| v.first().copied()) else {
+        return Ok(None);
+    };
+    let apart = reshaped(site, "apart", product, &result_shape)?;
+    Ok(Some(Values::from_elem(permuted(site, "out", apart, &result, &labels.out)?, 1)))
+}
+
+fn rearranged(
+    site: &mut Site,
+    part: &str,
+    value: Value,
+    from: &[char],
+    to: &[char],
+    shape: &[i64],
+) -> Result<Value, Refusal> {
+    let value = permuted(site, part, value, from, to)?;
+    reshaped(site, part, value, shape)
+}
+
+/// `value` with its dimensions, labelled `from`, in the order `to`.
+fn permuted(site: &mut Site, part: &str, value: Value, from: &[char], to: &[char]) -> Result<Value, Refusal> {
+    if from == to {
+        return Ok(value);
+    }
+    let dims: Vec<i64> = to.iter().filter_map(|c| from.iter().position(|f| f == c)).map(|d| d as i64).collect();
+    site.implicit(part, "permute", &[("dims", ints(&dims))], &[value])
+}
+
+fn reshaped(site: &mut Site, part: &str, value: Value, shape: &[i64]) -> Result<Value, Refusal> {
+    if site.ty(value).shape.iter().map(|&d| d as i64).eq(shape.iter().copied()) {
+        return Ok(value);
+    }
+    site.implicit(part, "reshape", &[("shape", ints(shape))], &[value])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Labels;
+
+    #[test]
+    fn equations_of_products_are_read() {
+        let labels = Labels::parse("b h q d, b h k d -> b h q k").unwrap();
+        assert_eq!((labels.x.len(), labels.y.len(), labels.out.iter().collect::<String>()), (4, 4, "bhqk".to_owned()));
+        for other in ["ii,ij->j", "ab->ba", "ab,cd->ad", "...a,ab->...b", "ab,bc", "ab,bc->ad"] {
+            assert!(Labels::parse(other).is_none(), "{other}");
+        }
+    }
 }

@@ -29,8 +29,23 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             batch_norm(site)
         }
         "_native_batch_norm_legit_no_training" if !site.is_used(1) && !site.is_used(2) => batch_norm(site),
+        "_weight_norm" => weight_norm(site),
         _ => Ok(None),
     }
+}
+
+/// `v * (g / |v|)`, with the length of `v` over all dimensions but `dim`; -1 stands for none.
+fn weight_norm(site: &mut Site) -> Converted {
+    let (v, g) = (site.tensor("v")?, site.tensor("g")?);
+    let dim = site.int_or("dim", 0)?;
+    let kept = if dim == -1 { -1 } else { site.dim_of(v, dim)? };
+    let others: Vec<i64> = (0..site.rank(v) as i64).filter(|&d| d != kept).collect();
+    let square = site.implicit("square", "mul", &[], &[v, v])?;
+    let attrs = [("dim", ints(&others)), ("keepdim", AttrValue::Bool(kept >= 0))];
+    let sum = site.implicit("sum", "sum", &attrs, &[square])?;
+    let length = site.implicit("length", "sqrt", &[], &[sum])?;
+    let factor = site.implicit("factor", "div", &[], &[g, length])?;
+    site.explicit("mul", &[], &[v, factor])
 }
 
 /// Operands with the optional ones `weight` and `bias`; `None` if there is a bias but no weight.

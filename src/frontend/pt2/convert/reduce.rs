@@ -35,9 +35,25 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
                 None => x,
             };
             let dim = site.dim_of(x, site.int("dim")?)?;
-            site.explicit(target.name, &[("dim", int(dim))], &[x])
+            let values = site.explicit(target.name, &[("dim", int(dim))], &[x])?;
+            stored(site, values)
         }
-        "var" => variance(site),
+        "var" => {
+            let (x, attrs) = (site.tensor("self")?, variance(site)?);
+            site.explicit("var", &attrs, &[x])
+        }
+        "std" => {
+            let (x, attrs) = (site.tensor("self")?, variance(site)?);
+            let variance = site.implicit("var", "var", &attrs, &[x])?;
+            site.explicit("sqrt", &[], &[variance])
+        }
+        "var_mean" => {
+            let (x, attrs) = (site.tensor("self")?, variance(site)?);
+            let Some(mut values) = site.explicit("var", &attrs, &[x])? else { return Ok(None) };
+            let [dims, _, keepdim] = attrs;
+            values.push(site.implicit("mean", "mean", &[dims, keepdim], &[x])?);
+            Ok(Some(values))
+        }
         "cross_entropy_loss" => cross_entropy(site),
         _ => Ok(None),
     }
@@ -102,18 +118,18 @@ fn arg(site: &mut Site, op: &str) -> Converted {
     site.explicit(op, &[("dim", int(dim)), ("keepdim", keepdim)], &[x])
 }
 
-fn variance(site: &mut Site) -> Converted {
+/// The attributes of `var`, from any of its overloads and those of its like.
+fn variance(site: &Site) -> Result<[(&'static str, AttrValue); 3], Refusal> {
     let x = site.tensor("self")?;
     let correction = match site.maybe_scalar("correction")? {
         Some(c) => c.value(),
         None => f64::from(u8::from(site.bool_or("unbiased", true)?)),
     };
-    let attrs = [
+    Ok([
         ("dim", reduced_dims(site, x)?),
         ("correction", AttrValue::float(correction)),
         ("keepdim", AttrValue::Bool(site.bool_or("keepdim", false)?)),
-    ];
-    site.explicit("var", &attrs, &[x])
+    ])
 }
 
 /// The loss over class indices, without weights, smoothing, or an unusual index to ignore.

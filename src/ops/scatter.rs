@@ -1,0 +1,243 @@
+//! Operators that write to positions that another tensor holds.
+
+use smallvec::SmallVec;
+
+use super::index::{check_positions, placement, position};
+use super::shapes::{broadcast, broadcast_index, visit_axes};
+use super::{
+    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, attr,
+    many, one,
+};
+use crate::ir::{DType, Shape, TensorType};
+
+/// A copy of `x`, and the places and values that are written over it.
+fn writes(c: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(c, outputs, 0.0, Unit::Vector)
+}
+
+/// As [`writes`], with one addition for each value.
+fn adds(values: usize) -> impl Fn(&Call, &[TensorType]) -> Work {
+    move |c, outputs| Work::streaming(c, outputs, c.operands[values].numel() as f64, Unit::Vector)
+}
+
+fn scatter_types(c: &Call) -> Result<Types, TypeError> {
+    let (x, index, src) = (c.operands[0], c.operands[1], c.operands[2]);
+    let (dim, _) = c.sized_dim()?;
+    check_positions(c, index)?;
+    let ranks = x.rank() == index.rank() && x.rank() == src.rank();
+    let fits =
+        ranks && (0..x.rank()).all(|d| index.shape[d] <= src.shape[d] && (d == dim || index.shape[d] <= x.shape[d]));
+    if !fits || x.dtype != src.dtype {
+        return Err(c.error(format!("cannot write {src} into {x} by {index}")));
+    }
+    c.output(x.dtype, x.shape.clone())
+}
+
+/// Element `index` of the result: `x`, then every value of the lane that is written there, in order.
+fn scattered(c: &Call, index: &[usize], fetch: &mut Fetch, join: fn(f64, f64) -> f64) -> Result<f64, EvalError> {
+    let (dim, places) = (c.size("dim"), &c.operands[1].shape);
+    let mut value = fetch(0, index)?;
+    if index.iter().zip(places).enumerate().any(|(d, (&i, &size))| d != dim && i >= size) {
+        return Ok(value);
+    }
+    let mut at = Shape::from_slice(index);
+    for i in 0..places[dim] {
+        at[dim] = i;
+        if position(fetch(1, &at)?, c.operands[0].shape[dim], false)? == index[dim] {
+            value = join(value, fetch(2, &at)?);
+        }
+    }
+    Ok(value)
+}
+
+fn index_add_types(c: &Call) -> Result<Types, TypeError> {
+    let (x, index, source) = (c.operands[0], c.operands[1], c.operands[2]);
+    let (dim, _) = c.sized_dim()?;
+    check_positions(c, index)?;
+    c.refuse_bool()?;
+    let mut expected = x.shape.clone();
+    expected[dim] = index.numel();
+    if index.rank() > 1 || source.shape != expected || source.dtype != x.dtype {
+        return Err(c.error(format!("cannot add {source} to {x} by {index}")));
+    }
+    c.output(x.dtype, x.shape.clone())
+}
+
+fn index_added(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let (dim, places) = (c.size("dim"), c.operands[1]);
+    let mut value = fetch(0, index)?;
+    let mut at = Shape::from_slice(index);
+    for i in 0..places.numel() {
+        let place: SmallVec<[usize; 4]> = (0..places.rank()).map(|_| i).collect();
+        if position(fetch(1, &place)?, c.operands[0].shape[dim], false)? == index[dim] {
+            at[dim] = i;
+            value += fetch(2, &at)?;
+        }
+    }
+    Ok(value)
+}
+
+/// The operands of `index_put` as [`placement`] wants those of `index`: without the values.
+fn indexing<'a>(c: &Call<'a>) -> SmallVec<[&'a TensorType; 4]> {
+    let (x, indices) = (c.operands[0], &c.operands[2..]);
+    std::iter::once(x).chain(indices.iter().copied()).collect()
+}
+
+fn index_put_types(c: &Call) -> Result<Types, TypeError> {
+    let (x, values) = (c.operands[0], c.operands[1]);
+    for t in &c.operands[2..] {
+        check_positions(c, t)?;
+    }
+    let operands = indexing(c);
+    let placement = placement(&Call { operands: &operands, ..*c })?;
+    let written = placement.shape(x);
+    let fits = broadcast(&written, &values.shape).is_some_and(|s| s == written);
+    if !fits || values.dtype != x.dtype || (c.bool("accumulate") && x.dtype == DType::Bool) {
+        return Err(c.error(format!("cannot write {values} into {x}, where {written:?} is indexed")));
+    }
+    c.output(x.dtype, x.shape.clone())
+}
+
+fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let operands = indexing(c);
+    let placement =
+        placement(&Call { operands: &operands, ..*c }).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
+    let x = c.operands[0];
+    let written = placement.shape(x);
+    // The written tensor's index: positions run over all places, the other dimensions are those of the element.
+    let mut at = Shape::from_elem(0, written.len());
+    let mut kept = (0..x.rank()).filter(|d| !placement.dims.contains(d)).map(|d| index[d]);
+    let axes: SmallVec<[usize; 4]> = (placement.start..placement.start + placement.positions.len()).collect();
+    for (d, i) in at.iter_mut().enumerate() {
+        if !axes.contains(&d) {
+            *i = kept.next().unwrap_or(0);
+        }
+    }
+    let (mut value, mut sum) = (None, 0.0);
+    visit_axes(&written, &axes, &at, |at| {
+        let place = &at[placement.start..placement.start + placement.positions.len()];
+        let mut here = true;
+        for (i, &d) in placement.dims.iter().enumerate() {
+            let found = fetch(2 + i, &broadcast_index(&c.operands[2 + i].shape, place))?;
+            here &= position(found, x.shape[d], true)? == index[d];
+        }
+        if here {
+            let found = fetch(1, &broadcast_index(&c.operands[1].shape, at))?;
+            value = Some(found);
+            sum += found;
+        }
+        Ok(())
+    })?;
+    match value {
+        // What is overwritten is not read: it may have no value.
+        Some(value) if !c.bool("accumulate") => Ok(value),
+        _ => Ok(fetch(0, index)? + sum),
+    }
+}
+
+/// The table entries of this family that write.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "scatter",
+        doc: "`x` with the elements of `src` written along `dim` at the places that `index` holds; of several in one place \
+              the last one counts.",
+        family: Family::Index,
+        operands: &[one("x"), one("index"), one("src")],
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
+        commutative: false,
+        infer: scatter_types,
+        kernel: Kernel::Element(|c, _, index, fetch| scattered(c, index, fetch, |_, new| new)),
+        layout: LayoutRule::Contiguous,
+        work: writes,
+    },
+    OpDef {
+        name: "scatter_add",
+        doc: "`x` with the elements of `src` added along `dim` at the places that `index` holds.",
+        family: Family::Index,
+        operands: &[one("x"), one("index"), one("src")],
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            c.refuse_bool()?;
+            scatter_types(c)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| scattered(c, index, fetch, |sum, new| sum + new)),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| adds(2)(c, outputs),
+    },
+    OpDef {
+        name: "index_add",
+        doc: "`x` with slice `i` of `source` along `dim` added to the slice that element `i` of `index` names.",
+        family: Family::Index,
+        operands: &[one("x"), one("index"), one("source")],
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
+        commutative: false,
+        infer: index_add_types,
+        kernel: Kernel::Element(index_added),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| adds(2)(c, outputs),
+    },
+    OpDef {
+        name: "index_put",
+        doc: "`x` with `values` written where `index` would read with the same `indices` and `dims`, or added if \
+              `accumulate`; of several in one place the last one counts.",
+        family: Family::Index,
+        operands: &[one("x"), one("values"), many("indices")],
+        attrs: &[
+            attr("dims", AttrKind::Dims, Default::Required),
+            attr("accumulate", AttrKind::Bool, Default::Bool(false)),
+        ],
+        commutative: false,
+        infer: index_put_types,
+        kernel: Kernel::Element(index_put_element),
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| match c.bool("accumulate") {
+            true => adds(1)(c, outputs),
+            false => writes(c, outputs),
+        },
+    },
+    OpDef {
+        name: "histc",
+        doc: "How many elements lie in each of `bins` equal parts of `min..=max`; those outside count nowhere.",
+        family: Family::Index,
+        operands: &[one("x")],
+        attrs: &[
+            attr("bins", AttrKind::Int, Default::Required),
+            attr("min", AttrKind::Float, Default::Required),
+            attr("max", AttrKind::Float, Default::Required),
+        ],
+        commutative: false,
+        infer: |c| {
+            let x = c.operands[0];
+            let (min, max) = (c.float("min"), c.float("max"));
+            let bins = usize::try_from(c.int("bins")).ok().filter(|&n| n > 0);
+            let bins = bins.ok_or_else(|| c.error("needs `bins` of 1 or more"))?;
+            let whole = x.dtype.is_int() && min.fract() == 0.0 && max.fract() == 0.0;
+            if !min.is_finite() || !max.is_finite() || min >= max || !(x.dtype.is_float() || whole) {
+                return Err(c.error(format!("cannot count {x} from {min} to {max}")));
+            }
+            c.output(x.dtype, Shape::from_slice(&[bins]))
+        },
+        kernel: Kernel::Lane {
+            axes: |_| SmallVec::from_slice(&[0]),
+            lane: |c, _, _, fetch| {
+                let (bins, min, max) = (c.size("bins"), c.float("min"), c.float("max"));
+                let x = c.operands[0];
+                let mut counts = vec![0.0; bins];
+                let axes: SmallVec<[usize; 4]> = (0..x.rank()).collect();
+                let start = Shape::from_elem(0, x.rank());
+                visit_axes(&x.shape, &axes, &start, |at| {
+                    let value = fetch(0, at)?;
+                    if (min..=max).contains(&value) {
+                        let bin = ((value - min) * bins as f64 / (max - min)) as usize;
+                        counts[bin.min(bins - 1)] += 1.0;
+                    }
+                    Ok::<(), EvalError>(())
+                })?;
+                Ok(counts)
+            },
+        },
+        layout: LayoutRule::Contiguous,
+        work: |c, outputs| Work::streaming(c, outputs, c.operands[0].numel() as f64, Unit::Vector),
+    },
+];
