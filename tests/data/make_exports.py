@@ -73,6 +73,16 @@ class Operators(torch.nn.Module):
         out(x.topk(2).values), out(x.topk(2, 0, largest=False).indices), out(x.sort(1).values), out(x.sort(dim=0, descending=True, stable=True)[1]), out(x.argsort(1)), out(F.one_hot(i, 8)), out(x.tril()), out(x.triu(1))
         out(x.flip(0, 1)), out(x.roll(1, 0)), out(x.roll((1, 2), (0, 1))), out(torch.repeat_interleave(x, 2, dim=1)), out(F.pad(x, (1, 2))), out(F.pad(x, (1, 2, 0, 1), value=3.0)), out(torch.diff(x)), out(torch.diff(x, prepend=x[:, :1]))
         out(x.masked_fill(m, 0)), out(h.masked_fill(m, float("-inf"))), out(x.masked_fill(m, z)), out(x.masked_fill(m[:1], -1e9))
+        # writing by position, counting
+        p = i[:, :4] % 4
+        out(torch.zeros(4, 6).scatter(1, p, x)), out(x.scatter(0, p, 2.0)), out(x.scatter_add(1, i, x)), out(x.index_add(0, i[:, 0], x)), out(torch.histc(x, 5, -1, 2))
+        order = x[0].argsort()
+        out(x.index_put((i[:3, 0], i[:3, 1]), z, accumulate=True)), out(x.index_put((order[:2],), x[:1])), out(torch.empty_like(order).index_put_((order,), torch.arange(6)))
+        # rounded quotients, products by name, experts, weight norm
+        out(i // 2), out(x // 0.7), out(torch.div(i, -3, rounding_mode="trunc")), out(torch.div(x, h, rounding_mode="floor")), out(i % 3), out(x % -0.7), out((-i) % 4)
+        out(torch.einsum("bhqd,bhkd->bkhq", q, q)), out(torch.einsum("ij,kj->ki", x, x)), out(torch.einsum("i,j->ij", x[0], x[1])), out(torch.einsum("bhqd,hd->bqh", q, q[0, :, 0]))
+        out(torch._grouped_mm(q.reshape(12, 8).bfloat16(), im.reshape(2, 8, 8).bfloat16(), torch.tensor([5, 12], dtype=torch.int32))), out(torch._weight_norm(q, q[:1, :1, :1], 3)), out(torch.var_mean(x, 1)[0] + torch.var_mean(x, 1)[1])
+        out(i.cumsum(0, dtype=torch.int32)), out(x.std())
         # convolution, pooling
         out(self.conv(im)), out(self.line(q[:, :, 0, :])), out(F.max_pool2d(im, 2)), out(F.max_pool2d(im, 3, 2, 1, ceil_mode=True)), out(F.avg_pool2d(im, 2)), out(F.avg_pool2d(im, 3, padding=1, count_include_pad=False)), out(F.adaptive_avg_pool2d(im, 1))
         # creation

@@ -283,6 +283,8 @@ impl<'a> Importer<'a> {
                 self.graph.operands(value.node).iter().any(|&x| self.graph.ty(x).dtype == self.graph.ty(value).dtype)
             }
             NodeKind::Op { op: Op::Table(def), .. } => matches!(def.layout, LayoutRule::View(_)),
+            // Memory of its own, whatever the operand is.
+            NodeKind::Op { op: Op::Custom(op), .. } if op.name.starts_with("aten.empty") => false,
             _ => true,
         }
     }
