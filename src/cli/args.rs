@@ -30,6 +30,11 @@ pub enum Command {
     },
     /// Cheaper equivalents of one workload that the rules can prove.
     Optimize(Optimize),
+    /// Replay a proof that `check --proof` wrote, without searching for one.
+    ///
+    /// Exit status: 0 the proof shows what it claims, 1 it does not show that A and B are equivalent, 2 the file is
+    /// no proof, has a step that is not valid, or belongs to other graphs.
+    VerifyProof(VerifyProof),
     /// Print the operator graph of a file as `.mir` text.
     Lower {
         /// A `.pt2` archive or a `.mir` file.
@@ -85,6 +90,9 @@ pub struct Check {
     pub compare: Compare,
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
+    /// Write the proof to this file; `verify-proof` replays it.
+    #[arg(long, value_name = "FILE")]
+    pub proof: Option<PathBuf>,
     /// Also answer 1 if a proven equivalent saves more than the threshold and is not slower.
     #[arg(long, value_enum)]
     pub fail_on: Option<FailOn>,
@@ -108,6 +116,19 @@ pub struct Optimize {
     /// Write the graph with all cheaper forms in place, as `.mir` text.
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct VerifyProof {
+    /// The proof.
+    pub proof: PathBuf,
+    /// The first workload: a `.pt2` archive or a `.mir` file.
+    pub a: PathBuf,
+    /// The second workload.
+    pub b: PathBuf,
+    /// The rule files that `check` was given, in the same order.
+    #[arg(long, value_name = "FILE")]
+    pub rules: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

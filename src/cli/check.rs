@@ -34,7 +34,10 @@ enum UsageError {
 
 /// Compares two files and prints the report.
 pub fn check(args: &Check) -> miette::Result<Answer> {
-    let Compared { checked: Checked { comparison, .. }, .. } = compared(&args.compare)?;
+    let Compared { a, b, rules, checked: Checked { comparison, proof }, .. } = compared(&args.compare)?;
+    if let Some(path) = &args.proof {
+        super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
+    }
     let text = match args.format {
         Format::Human => {
             report::human(&comparison, &HumanOptions { width: output::width(), ..HumanOptions::default() })
@@ -49,7 +52,7 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
 
 /// Prints one region in full.
 pub fn explain(args: &Compare, region: usize) -> miette::Result<Answer> {
-    let Compared { a, b, costs, checked } = compared(args)?;
+    let Compared { a, b, costs, checked, .. } = compared(args)?;
     let count = checked.comparison.regions.len();
     let found = explain_region(&checked, &a, &b, &costs, region);
     let explanation = found.ok_or(UsageError::Region { asked: region, count })?;
@@ -66,6 +69,7 @@ pub fn lower(file: &Path) -> miette::Result<Answer> {
 struct Compared {
     a: Graph,
     b: Graph,
+    rules: RuleSet,
     costs: CostModel,
     checked: Checked,
 }
@@ -79,7 +83,7 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let bar = progress::progress();
     let mut checked = compare(&a, &b, &rules, args.under.tier, &costs, &*bar)?;
     add_reading(&mut checked.comparison, read);
-    Ok(Compared { a, b, costs, checked })
+    Ok(Compared { a, b, rules, costs, checked })
 }
 
 /// Reads a graph and sets the math flags that the command line states. `side` is what messages call it.

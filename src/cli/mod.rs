@@ -8,6 +8,7 @@ mod optimize;
 mod output;
 mod profile;
 mod progress;
+mod proof;
 mod rules;
 
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ fn run(command: &Command) -> miette::Result<Answer> {
         Command::Check(args) => check::check(args),
         Command::Explain { compare, region } => check::explain(compare, *region),
         Command::Optimize(args) => optimize::run(args),
+        Command::VerifyProof(args) => proof::verify(args),
         Command::Lower { file } => check::lower(file),
         Command::Rules(command) => rules::run(command),
         Command::Profile(command) => profile::run(command),

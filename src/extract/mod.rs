@@ -201,8 +201,8 @@ fn search(
     if !after.energy_mj.is_below(&before.energy_mj) {
         return None;
     }
-    let assumed = std::mem::take(&mut window.assumed);
     let proof = window.proof(root, best)?;
+    let assumed = window.assumed(&proof);
     let mut names: Vec<Arc<str>> = Vec::new();
     for lemma in &proof {
         if !names.iter().any(|n| &**n == lemma.name()) {

@@ -1,13 +1,11 @@
 //! Proving: binds inputs, sweeps both graphs, checks the proof, cuts the graphs into regions.
 
-mod arena;
 mod bind;
-mod checker;
-mod closure;
+mod certificate;
 mod cone;
 mod fingerprint;
+mod kernel;
 mod language;
-mod lemma;
 mod math;
 mod normalise;
 mod refute;
@@ -18,17 +16,20 @@ mod sweep;
 mod verdict;
 mod window;
 
+use kernel::{arena, closure, lemma};
+
 pub use arena::{Arena, Head, TermId};
 pub use bind::{Binding, BoundInput, bind};
-pub use checker::{CheckError, Replay};
+pub use certificate::{Certificate, CertificateError, Shown};
 pub use cone::{Boundary, Cone, ConeKey, cone};
+pub use kernel::{CheckError, Replay, Side, Values, raw_terms};
 pub use language::Node;
 pub use lemma::{Lemma, Reason};
 pub use math::math_tier;
 pub use regions::{Partition, Region, RegionKind};
 pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};
-pub use sweep::{PairProof, Side, Values, raw_terms};
+pub use sweep::PairProof;
 pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove};
 pub use window::{Limits, Stop, Window};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::arena::{Arena, ConstantId, Head, Operands, TermId, TypeId};
+use super::kernel::Instances;
 use super::lemma::{Lemma, Reason};
-use super::window::Instances;
 use crate::ir::AttrValue;
 use crate::ops;
 use crate::rules::{Outcome, Rule, RuleSet};
@@ -99,7 +99,7 @@ impl Normaliser {
 }
 
 /// Output `i` of a `split` as the slice that it is.
-pub fn split_slice(arena: &mut Arena, term: TermId) -> Option<TermId> {
+fn split_slice(arena: &mut Arena, term: TermId) -> Option<TermId> {
     let (op, attrs, slot) = arena.op(term)?;
     let def = op.def().filter(|d| d.name == "split")?;
     let sizes = attrs[def.attr_index("sizes")?].as_ints()?;

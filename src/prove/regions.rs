@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::arena::TermId;
-use super::sweep::Values;
+use super::kernel::Values;
 use crate::ir::{Graph, Layout, NodeId, NodeKind, layouts};
 
 /// Operators of both sides that compute the same from the same.

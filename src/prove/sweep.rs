@@ -8,15 +8,15 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Head, Operands, TermId, TypeId};
+use super::arena::{Arena, TermId, TypeId};
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint;
+use super::kernel::{Side, Values, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
 use super::window::{Limits, Stop, Window};
-use crate::eval::{Constant, DENSE_LIMIT, canonical};
-use crate::ir::{AttrValue, Graph, NodeId, NodeKind};
-use crate::ops::{Op, TypeError};
+use crate::ir::{Graph, NodeId};
+use crate::ops::TypeError;
 use crate::progress::Progress;
 use crate::rules::RuleSet;
 
@@ -33,21 +33,10 @@ const MAX_FAILURES: usize = 6;
 /// Partners tried for one value.
 const MAX_CANDIDATES: usize = 12;
 
-/// One of the two graphs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Side {
-    A,
-    B,
-}
-
-/// Terms of each value of a graph, by node index and slot.
-pub type Values = Vec<SmallVec<[TermId; 1]>>;
-
 /// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
 #[derive(Clone, Debug, Default)]
 pub struct PairProof {
     pub lemmas: Vec<Lemma>,
-    pub assumed: Vec<String>,
 }
 
 /// What is known of a cone key.
@@ -245,11 +234,7 @@ impl<'r> Sweep<'r> {
         match stop {
             Stop::Proven => {
                 if let Some(lemmas) = window.proof(a, b) {
-                    let assumed = std::mem::take(&mut window.assumed);
-                    return Answer::Proven(Arc::new(Proved {
-                        arena: window.arena,
-                        proof: PairProof { lemmas, assumed },
-                    }));
+                    return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
                 }
             }
             Stop::IllTyped { rule } => self.ill_typed.push(rule),
@@ -269,7 +254,7 @@ impl<'r> Sweep<'r> {
         let lemmas: Vec<Lemma> =
             proved.proof.lemmas.iter().map(|lemma| lemma.map(|t| arena.import(&proved.arena, t, &mut map))).collect();
         self.lemmas.extend(lemmas.iter().cloned());
-        self.proofs.insert(b, PairProof { lemmas, assumed: proved.proof.assumed.clone() });
+        self.proofs.insert(b, PairProof { lemmas });
         self.merged.insert(b, a);
     }
 
@@ -280,59 +265,6 @@ impl<'r> Sweep<'r> {
             if self.in_a.contains(&t) && !self.in_b.contains(&t) && self.passed.insert(t) {
                 stack.extend(self.arena.term(t).operands.iter().copied());
             }
-        }
-    }
-}
-
-/// The terms of a node's outputs as the graph writes them: its operator over the terms of its operands.
-pub fn raw_terms(
-    arena: &mut Arena,
-    graph: &Graph,
-    id: NodeId,
-    side: Side,
-    inputs: &[u32],
-    values: &Values,
-) -> Result<SmallVec<[TermId; 1]>, TypeError> {
-    let node = graph.node(id);
-    match &node.kind {
-        NodeKind::Input { .. } => {
-            let position = graph.inputs().iter().position(|&i| i == id).unwrap_or_default();
-            Ok(SmallVec::from_elem(arena.leaf(Head::Input(inputs[position]), &node.types[0], None), 1))
-        }
-        NodeKind::Literal(literal) => {
-            let ty = &node.types[0];
-            let data: Arc<[ordered_float::OrderedFloat<f64>]> = literal.data.iter().map(|&v| v.into()).collect();
-            let constant = (data.len() <= DENSE_LIMIT).then(|| canonical(Constant::Dense(data.clone()), ty));
-            Ok(SmallVec::from_elem(arena.leaf(Head::Literal(data), ty, constant), 1))
-        }
-        NodeKind::Op { op, attrs } => {
-            let operands: Operands =
-                graph.operands(id).iter().map(|v| values[v.node.index()][v.slot as usize]).collect();
-            (0..node.types.len())
-                .map(|slot| {
-                    if is_random(op, attrs) {
-                        let draw = (side as u32) | (id.index() as u32) << 1 | (slot as u32) << 28;
-                        return Ok(arena.leaf(Head::Random(draw), &node.types[slot], None));
-                    }
-                    arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot]))
-                })
-                .collect()
-        }
-    }
-}
-
-/// Whether two calls of the operator give different results. Matched generously: taking a deterministic
-/// operator for a random one only costs a proof.
-fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
-    match op {
-        Op::Table(def) if def.name == "dropout" => {
-            def.attr_index("train").is_some_and(|i| attrs[i] != AttrValue::Bool(false))
-        }
-        Op::Table(_) => false,
-        Op::Custom(op) => {
-            ["rand", "bernoulli", "multinomial", "normal_", "uniform", "exponential", "dropout", "normal.", "empty"]
-                .iter()
-                .any(|word| op.name.contains(word))
         }
     }
 }

@@ -8,13 +8,14 @@ use thiserror::Error;
 
 use super::arena::{Arena, Head, TermId};
 use super::bind::{Binding, bind};
-use super::checker::{CheckError, Replay};
+use super::certificate::{Certificate, Claim, Contents};
 use super::cone::Boundary;
+use super::kernel::{CheckError, Replay, Values};
 use super::lemma::Lemma;
 use super::math::math_tier;
 use super::regions::{Classes, Partition, Region, partition};
 use super::snippet;
-use super::sweep::{PairProof, Sweep, Values};
+use super::sweep::{PairProof, Sweep};
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 use crate::ops::{Op, TypeError};
 use crate::progress::Progress;
@@ -70,6 +71,10 @@ pub struct Proof {
     pub unproven: Vec<Unproven>,
     /// All steps, over the terms of `arena`.
     pub lemmas: Vec<Lemma>,
+    /// Numbers of the lemmas that the report's claims need.
+    pub needed: Vec<u32>,
+    /// Values of A and of B that are equal, where regions end.
+    pub cuts: Vec<(Value, Value)>,
     pub arena: Arena,
     /// Class of each value of A and of B.
     pub values_a: Values,
@@ -129,21 +134,25 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
 
     progress.stage("checking the proof");
     let replay = Replay::new((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
-    let mut tier = Some(Tier::Exact);
-    for (x, y) in a.outputs().iter().zip(b.outputs()) {
-        let met = class(&values_a, x.value) == class(&values_b, y.value);
-        match replay.explain(x.value, y.value) {
-            Some(steps) => {
-                let weakest = steps.iter().map(|&n| sweep.lemmas[n as usize].tier()).max().unwrap_or(Tier::Exact);
-                tier = tier.map(|t| t.max(weakest));
-            }
-            None if met => return Err(CheckError::Incomplete { what: format!("output `{}`", x.name) }.into()),
-            None => tier = None,
+    let outputs: Vec<(Value, Value)> = a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
+    for (&(x, y), output) in outputs.iter().zip(a.outputs()) {
+        if class(&values_a, x) == class(&values_b, y) && !replay.equal(x, y) {
+            return Err(CheckError::Incomplete { what: format!("output `{}`", output.name) }.into());
         }
     }
-    check_cuts(&replay, &partition, &values_a, &values_b)?;
+    let tier = replay.explain(&outputs).map(|steps| weakest(&steps, &sweep.lemmas));
     let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
     let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
+    // What the report says is equal: the ends of regions, and the outputs if they are.
+    let cuts = cuts(&partition, &values_a, &values_b);
+    let mut claims = cuts.clone();
+    if tier.is_some() {
+        claims.extend(&outputs);
+    }
+    let needed = replay.explain(&claims).ok_or(CheckError::Incomplete { what: "the ends of a region".into() })?;
+    let mut assumed: Vec<String> = needed.iter().flat_map(|&n| replay.assumed(n).iter().cloned()).collect();
+    assumed.sort();
+    assumed.dedup();
 
     let verdict = match tier {
         Some(tier) => Verdict::Equivalent { tier },
@@ -153,9 +162,6 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
         Verdict::Equivalent { .. } => Vec::new(),
         _ => smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep),
     };
-    let mut assumed: Vec<String> = sweep.proofs.values().flat_map(|p| p.assumed.iter().cloned()).collect();
-    assumed.sort();
-    assumed.dedup();
     note_opaque(a, b, &mut binding.assumptions);
     let mut proofs: FxHashMap<TermId, Vec<PairProof>> = FxHashMap::default();
     let mut by_term: Vec<(TermId, PairProof)> = std::mem::take(&mut sweep.proofs).into_iter().collect();
@@ -170,6 +176,8 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
         assumed,
         unproven,
         lemmas: sweep.lemmas,
+        needed,
+        cuts,
         arena: sweep.arena,
         values_a,
         values_b,
@@ -183,8 +191,14 @@ fn class(values: &Values, value: Value) -> TermId {
     values[value.node.index()][value.slot as usize]
 }
 
-/// Every cut that a region ends in is checked, not just the outputs.
-fn check_cuts(replay: &Replay, partition: &Partition, a: &Values, b: &Values) -> Result<(), CheckError> {
+/// The weakest of these steps.
+fn weakest(steps: &[u32], lemmas: &[Lemma]) -> Tier {
+    steps.iter().filter_map(|&n| lemmas.get(n as usize)).map(Lemma::tier).max().unwrap_or(Tier::Exact)
+}
+
+/// The pairs of values that regions end in.
+fn cuts(partition: &Partition, a: &Values, b: &Values) -> Vec<(Value, Value)> {
+    let mut cuts = Vec::new();
     for region in &partition.regions {
         let values = |nodes: &[NodeId], all: &Values| -> Vec<(TermId, Value)> {
             let slots = nodes.iter().flat_map(|&n| {
@@ -193,16 +207,10 @@ fn check_cuts(replay: &Replay, partition: &Partition, a: &Values, b: &Values) ->
             slots.collect()
         };
         let right: FxHashMap<TermId, Value> = values(&region.b, b).into_iter().collect();
-        for (t, x) in values(&region.a, a) {
-            if let Some(&y) = right.get(&t)
-                && region.ends.contains(&t)
-                && !replay.equal(x, y)
-            {
-                return Err(CheckError::Incomplete { what: "the ends of a region".into() });
-            }
-        }
+        let ends = values(&region.a, a).into_iter().filter(|(t, _)| region.ends.contains(t));
+        cuts.extend(ends.filter_map(|(t, x)| right.get(&t).map(|&y| (x, y))));
     }
-    Ok(())
+    cuts
 }
 
 /// Operators in an unproven pair.
@@ -289,6 +297,24 @@ fn write_out(
 }
 
 impl Proof {
+    /// The proof as a file: what the report claims, and the steps that it needs.
+    pub fn certificate(&self, a: &Graph, b: &Graph, rules: &RuleSet) -> Certificate {
+        Certificate::write(&Contents {
+            graphs: [a, b],
+            binding: &self.binding,
+            rules,
+            arena: &self.arena,
+            lemmas: &self.lemmas,
+            needed: &self.needed,
+            cuts: &self.cuts,
+            claim: match &self.verdict {
+                Verdict::Equivalent { tier } => Claim::equivalent(*tier),
+                Verdict::Different(_) => Claim::different(),
+                Verdict::Unknown => Claim::unknown(),
+            },
+        })
+    }
+
     /// How equal the two sides of a region are: the weakest step of the proofs that end in it.
     pub fn region_tier(&self, region: &Region) -> Tier {
         self.region_lemmas(region).map(Lemma::tier).max().unwrap_or(Tier::Exact)

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::arena::{Arena, ConstantId, Head, TermId, TypeId};
 use super::closure::Closure;
+use super::kernel::Instances;
 use super::language::{Node, Types};
 use super::lemma::{Lemma, Reason};
 use crate::eval::Constant;
@@ -51,8 +52,6 @@ pub struct Window {
     pub arena: Arena,
     pub egraph: EGraph<Node, Types>,
     pub lemmas: Vec<Lemma>,
-    /// What rules assumed that could not be decided.
-    pub assumed: Vec<String>,
     constants: FxHashMap<(TypeId, ConstantId), Id>,
 }
 
@@ -90,13 +89,8 @@ impl Build for Window {
 impl Window {
     /// The e-graph of the terms below `roots` in `arena`, whose inputs are leaves. Gives their classes.
     pub fn new(arena: Arena, roots: &[TermId]) -> (Window, Vec<Id>) {
-        let mut window = Window {
-            arena,
-            egraph: EGraph::default(),
-            lemmas: Vec::new(),
-            assumed: Vec::new(),
-            constants: FxHashMap::default(),
-        };
+        let mut window =
+            Window { arena, egraph: EGraph::default(), lemmas: Vec::new(), constants: FxHashMap::default() };
         let mut classes: Vec<Id> = Vec::new();
         for n in 0..window.arena.len() {
             let term = window.arena.nth(n);
@@ -207,7 +201,7 @@ impl Window {
 
     /// Applies one match. Gives whether anything was joined, or the name of the rule if it is ill-typed.
     fn rewrite(&mut self, rule: &Arc<Rule>, root: Id, mut bindings: Bindings<Id>) -> Result<bool, Arc<str>> {
-        let Outcome::Holds { assumed } = rule.check_conditions(self, &mut bindings) else { return Ok(false) };
+        let Outcome::Holds { .. } = rule.check_conditions(self, &mut bindings) else { return Ok(false) };
         // A right side that cannot be built (a shape that does not fit) is a match that does not apply.
         let Ok(built) = rule.build_rhs(&bindings, self) else { return Ok(false) };
         if self.egraph.find(built) == self.egraph.find(root) {
@@ -219,11 +213,6 @@ impl Window {
         let terms = bindings.map(|id| self.egraph[id].data.term);
         let (before, after) = (self.egraph[root].data.term, self.egraph[built].data.term);
         self.lemmas.push(Lemma { before, after, reason: Reason::Rule { rule: rule.clone(), bindings: terms.into() } });
-        for text in assumed {
-            if !self.assumed.contains(&text) {
-                self.assumed.push(text);
-            }
-        }
         self.egraph.union(root, built);
         Ok(true)
     }
@@ -244,39 +233,24 @@ impl Window {
             closure.extend(&self.arena);
             closure.assume(&self.arena, lemma.before, lemma.after, n as u32);
         }
-        let used = closure.explain(&self.arena, a, b)?;
+        let used = closure.explain(&self.arena, &[(a, b)])?;
         let proof = used.iter().map(|&n| lemmas[n as usize].clone()).collect();
         self.lemmas = lemmas;
         Some(proof)
     }
-}
 
-/// Builds instances of rules as plain terms.
-pub struct Instances<'a> {
-    pub arena: &'a mut Arena,
-}
-
-impl Terms for Instances<'_> {
-    type Id = TermId;
-
-    fn visit(&self, id: TermId, f: &mut Visitor<'_, TermId>) -> ControlFlow<()> {
-        match self.arena.op(id) {
-            Some((op, attrs, slot)) => f(op, attrs, slot as usize, &self.arena.term(id).operands),
-            None => ControlFlow::Continue(()),
+    /// What the rules of a proof's steps assume, because it could not be decided.
+    pub fn assumed(&mut self, proof: &[Lemma]) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for lemma in proof {
+            let Reason::Rule { rule, bindings } = &lemma.reason else { continue };
+            let terms = Instances { arena: &mut self.arena };
+            if let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings.as_ref().clone()) {
+                all.extend(assumed);
+            }
         }
-    }
-
-    fn ty(&self, id: TermId) -> &TensorType {
-        self.arena.ty(id)
-    }
-
-    fn constant(&self, id: TermId) -> Option<&Constant> {
-        self.arena.constant(id)
-    }
-}
-
-impl Build for Instances<'_> {
-    fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
-        self.arena.call(op, attrs, slot as u32, operands, None)
+        all.sort();
+        all.dedup();
+        all
     }
 }

@@ -33,6 +33,21 @@ pub struct TypeId(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConstantId(u32);
 
+/// One of the two graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Side {
+    A,
+    B,
+}
+
+/// A random draw: equal to nothing but itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Draw {
+    pub side: Side,
+    pub node: u32,
+    pub slot: u32,
+}
+
 /// What stands at the root of a term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Head {
@@ -42,8 +57,8 @@ pub enum Head {
     Literal(Arc<[ordered_float::OrderedFloat<f64>]>),
     /// Output `slot` of an operator.
     Apply { op: Op, attrs: Attrs, slot: u32 },
-    /// An operator whose result is drawn anew at every call: equal to nothing but this very node.
-    Random(u32),
+    /// An operator whose result is drawn anew at every call: which output of which node it is.
+    Random(Draw),
 }
 
 /// Operands of a term.

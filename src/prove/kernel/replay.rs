@@ -9,13 +9,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::arena::{Arena, TermId};
+use super::arena::{Arena, Side, TermId};
 use super::closure::Closure;
+use super::graph::{Values, graph_terms};
+use super::instances::Instances;
 use super::lemma::{Lemma, Reason};
-use super::normalise::split_slice;
-use super::sweep::{Side, Values, raw_terms};
-use super::window::Instances;
-use crate::ir::{Graph, unflatten};
+use crate::ir::{AttrValue, Graph, Value, unflatten};
 use crate::ops::{Call, EvalError, Kernel, Op, TypeError};
 use crate::rules::{Build, Outcome, Rule};
 
@@ -51,53 +50,57 @@ pub struct Replay {
     closure: Closure,
     a: Values,
     b: Values,
+    /// Per step: what its rule assumes.
+    assumed: Vec<Vec<String>>,
 }
 
 impl Replay {
     /// Verifies every lemma of `log`, whose terms live in `source`, and assumes it.
     pub fn new(a: (&Graph, &[u32]), b: (&Graph, &[u32]), source: &Arena, log: &[Lemma]) -> Result<Replay, CheckError> {
         let mut arena = Arena::default();
-        let left = raw_graph(&mut arena, a.0, Side::A, a.1)?;
-        let right = raw_graph(&mut arena, b.0, Side::B, b.1)?;
+        let left = graph_terms(&mut arena, a.0, Side::A, a.1)?;
+        let right = graph_terms(&mut arena, b.0, Side::B, b.1)?;
         let mut closure = Closure::default();
         closure.extend(&arena);
         let mut imported = FxHashMap::default();
+        let mut assumed = Vec::with_capacity(log.len());
         for (step, lemma) in log.iter().enumerate() {
             let lemma = lemma.map(|t| arena.import(source, t, &mut imported));
-            verify(&mut arena, &lemma, step)?;
+            assumed.push(verify(&mut arena, &lemma, step)?);
             closure.assume(&arena, lemma.before, lemma.after, step as u32);
         }
         // Constants are joined by value. Every value is computed again from those of its operands.
         if !(0..arena.len()).map(|n| arena.nth(n)).all(|t| arena.constant(t).is_none() || recomputed(&arena, t)) {
             return Err(CheckError::Constants);
         }
-        Ok(Replay { arena, closure, a: left, b: right })
+        Ok(Replay { arena, closure, a: left, b: right, assumed })
     }
 
     /// Whether it follows that value `x` of A equals value `y` of B.
-    pub fn equal(&self, x: crate::ir::Value, y: crate::ir::Value) -> bool {
-        let (s, t) = (self.a[x.node.index()][x.slot as usize], self.b[y.node.index()][y.slot as usize]);
+    pub fn equal(&self, x: Value, y: Value) -> bool {
+        let (s, t) = self.terms(x, y);
         self.closure.equal(s, t)
     }
 
-    /// The steps from which it follows that value `x` of A equals value `y` of B.
-    pub fn explain(&self, x: crate::ir::Value, y: crate::ir::Value) -> Option<Vec<u32>> {
-        let (s, t) = (self.a[x.node.index()][x.slot as usize], self.b[y.node.index()][y.slot as usize]);
-        self.closure.explain(&self.arena, s, t)
+    /// The steps, in ascending order, from which all of these pairs of values, of A and of B, are equal; `None` if
+    /// one is not.
+    pub fn explain(&self, pairs: &[(Value, Value)]) -> Option<Vec<u32>> {
+        let terms: Vec<(TermId, TermId)> = pairs.iter().map(|&(x, y)| self.terms(x, y)).collect();
+        self.closure.explain(&self.arena, &terms)
+    }
+
+    /// What the rule of a step assumes, because it could not be decided.
+    pub fn assumed(&self, step: u32) -> &[String] {
+        self.assumed.get(step as usize).map_or(&[], Vec::as_slice)
+    }
+
+    fn terms(&self, x: Value, y: Value) -> (TermId, TermId) {
+        (self.a[x.node.index()][x.slot as usize], self.b[y.node.index()][y.slot as usize])
     }
 }
 
-fn raw_graph(arena: &mut Arena, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
-    let mut values = Values::with_capacity(graph.len());
-    for (id, _) in graph.nodes() {
-        let terms = raw_terms(arena, graph, id, side, inputs, &values)?;
-        values.push(terms);
-    }
-    Ok(values)
-}
-
-/// Checks one step by itself.
-fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<(), CheckError> {
+/// Checks one step by itself. Gives what its rule assumes.
+fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<String>, CheckError> {
     let name = || lemma.name().to_owned();
     if arena.ty(lemma.before) != arena.ty(lemma.after) {
         return Err(CheckError::Types { step, name: name() });
@@ -106,22 +109,17 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<(), CheckErro
         Reason::Rule { rule, bindings } => {
             let mut bindings = bindings.clone();
             let mut terms = Instances { arena };
-            match rule.check_conditions(&terms, &mut bindings) {
-                Outcome::Holds { .. } => {}
-                Outcome::Fails => return Err(CheckError::Condition { step, name: name() }),
-            }
-            let instance = instance(rule, &bindings, &mut terms);
-            if instance != Some((lemma.before, lemma.after)) {
+            let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings) else {
+                return Err(CheckError::Condition { step, name: name() });
+            };
+            if instance(rule, &bindings, &mut terms) != Some((lemma.before, lemma.after)) {
                 return Err(CheckError::NotAnInstance { step, name: name() });
             }
+            Ok(assumed)
         }
-        Reason::SplitSlice => {
-            if split_slice(arena, lemma.before) != Some(lemma.after) {
-                return Err(CheckError::NotAnInstance { step, name: name() });
-            }
-        }
+        Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
+        Reason::SplitSlice => Err(CheckError::NotAnInstance { step, name: name() }),
     }
-    Ok(())
 }
 
 fn instance<T: Build<Id = TermId>>(
@@ -132,6 +130,26 @@ fn instance<T: Build<Id = TermId>>(
     let before = rule.build_lhs(bindings, terms).ok()?;
     let after = rule.build_rhs(bindings, terms).ok()?;
     Some((before, after))
+}
+
+/// Whether `slice` takes of a tensor what `part`, one output of a `split`, is.
+fn is_slice_of_split(arena: &Arena, part: TermId, slice: TermId) -> bool {
+    let (Some((Op::Table(split), given, slot)), Some((Op::Table(taken), attrs, 0))) = (arena.op(part), arena.op(slice))
+    else {
+        return false;
+    };
+    if split.name != "split" || taken.name != "slice" || arena.term(part).operands != arena.term(slice).operands {
+        return false;
+    }
+    let of = |name| split.attr_index(name).and_then(|i| given.get(i));
+    let is = |name, value: AttrValue| taken.attr_index(name).and_then(|i| attrs.get(i)) == Some(&value);
+    let (Some(dim), Some(sizes)) = (of("dim"), of("sizes").and_then(AttrValue::as_ints)) else { return false };
+    let (Some(before), Some(&size)) = (sizes.get(..slot as usize), sizes.get(slot as usize)) else { return false };
+    let start: i64 = before.iter().sum();
+    is("dim", dim.clone())
+        && is("start", AttrValue::Int(start))
+        && is("end", AttrValue::Int(start + size))
+        && is("step", AttrValue::Int(1))
 }
 
 /// Whether the operator's own semantics give the folded value, at sampled elements.

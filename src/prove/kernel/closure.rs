@@ -145,14 +145,14 @@ impl Closure {
         }
     }
 
-    /// The assumptions from which `a = b` follows, in ascending order; `None` if they are not equal.
-    pub fn explain(&self, arena: &Arena, a: TermId, b: TermId) -> Option<Vec<u32>> {
-        if !self.equal(a, b) {
+    /// The assumptions from which all these equalities follow, in ascending order; `None` if one of them does not.
+    pub fn explain(&self, arena: &Arena, pairs: &[(TermId, TermId)]) -> Option<Vec<u32>> {
+        if !pairs.iter().all(|&(a, b)| self.equal(a, b)) {
             return None;
         }
         let mut used = FxHashSet::default();
         let mut explained = FxHashSet::default();
-        let mut pending = vec![(a, b)];
+        let mut pending = pairs.to_vec();
         while let Some((a, b)) = pending.pop() {
             if a == b || !explained.insert((a.min(b), a.max(b))) {
                 continue;

@@ -1,0 +1,82 @@
+//! Graphs as terms, exactly as their files write them: no normal forms.
+
+use smallvec::SmallVec;
+
+use super::arena::{Arena, Draw, Head, Operands, Side, TermId};
+use crate::eval::{Constant, DENSE_LIMIT, canonical};
+use crate::ir::{AttrValue, Graph, Literal, NodeId, NodeKind};
+use crate::ops::{Op, TypeError};
+
+/// Terms of each value of a graph, by node index and slot.
+pub type Values = Vec<SmallVec<[TermId; 1]>>;
+
+/// The terms of a node's outputs as the graph writes them: its operator over the terms of its operands.
+pub fn raw_terms(
+    arena: &mut Arena,
+    graph: &Graph,
+    id: NodeId,
+    side: Side,
+    inputs: &[u32],
+    values: &Values,
+) -> Result<SmallVec<[TermId; 1]>, TypeError> {
+    let node = graph.node(id);
+    match &node.kind {
+        NodeKind::Input { .. } => {
+            let position = graph.inputs().iter().position(|&i| i == id).unwrap_or_default();
+            Ok(SmallVec::from_elem(arena.leaf(Head::Input(inputs[position]), &node.types[0], None), 1))
+        }
+        NodeKind::Literal(literal) => {
+            let ty = &node.types[0];
+            let head = literal_leaf(literal);
+            let constant = match &head {
+                Head::Literal(data) if data.len() <= DENSE_LIMIT => Some(canonical(Constant::Dense(data.clone()), ty)),
+                _ => None,
+            };
+            Ok(SmallVec::from_elem(arena.leaf(head, ty, constant), 1))
+        }
+        NodeKind::Op { op, attrs } => {
+            let operands: Operands =
+                graph.operands(id).iter().map(|v| values[v.node.index()][v.slot as usize]).collect();
+            (0..node.types.len())
+                .map(|slot| {
+                    if is_random(op, attrs) {
+                        let draw = Draw { side, node: id.index() as u32, slot: slot as u32 };
+                        return Ok(arena.leaf(Head::Random(draw), &node.types[slot], None));
+                    }
+                    arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot]))
+                })
+                .collect()
+        }
+    }
+}
+
+/// What a literal is as a term.
+pub fn literal_leaf(literal: &Literal) -> Head {
+    Head::Literal(literal.data.iter().map(|&v| v.into()).collect())
+}
+
+/// Every value of a graph as a term. `inputs` are the numbers of its inputs.
+pub fn graph_terms(arena: &mut Arena, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
+    let mut values = Values::with_capacity(graph.len());
+    for (id, _) in graph.nodes() {
+        let terms = raw_terms(arena, graph, id, side, inputs, &values)?;
+        values.push(terms);
+    }
+    Ok(values)
+}
+
+/// Whether two calls of the operator give different results. Matched generously: taking a deterministic
+/// operator for a random one only costs a proof.
+fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
+    match op {
+        Op::Table(def) if def.name == "dropout" => {
+            def.attr_index("train").is_some_and(|i| attrs[i] != AttrValue::Bool(false))
+        }
+        Op::Table(_) => false,
+        Op::Custom(op) => {
+            ["rand", "bernoulli", "multinomial", "normal_", "uniform", "exponential", "dropout", "normal.", "empty"]
+                .iter()
+                .any(|word| op.name.contains(word))
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What a verdict rests on: terms, congruence closure, and the replay of a lemma log.
+//!
+//! Nothing here uses egg or any part of the search (sweep, normaliser, windows, fingerprints); a test keeps it so.
+
+pub mod arena;
+pub mod closure;
+mod graph;
+mod instances;
+pub mod lemma;
+mod replay;
+
+pub use arena::Side;
+pub use graph::{Values, graph_terms, literal_leaf, raw_terms};
+pub use instances::Instances;
+pub use lemma::{Lemma, Reason};
+pub use replay::{CheckError, Replay};
