@@ -59,6 +59,30 @@ fn the_exit_status_tells_the_verdict() {
 }
 
 #[test]
+fn proof_files_are_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof.json");
+    let file = path.to_str().unwrap();
+    let models =
+        ["qwen2-4l", "gpt2"].map(|m| (format!("corpus/exports/{m}-eager.pt2"), format!("corpus/exports/{m}-sdpa.pt2")));
+    for (a, b) in models.into_iter().chain([pair("attention")]) {
+        assert_eq!(status(&run(&["check", &a, &b, "--proof", file])), 0);
+        let output = run(&["verify-proof", file, &a, &b]);
+        assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+        assert!(text(&output.stdout).starts_with("shown: equivalent, tier rounding\n"), "{}", text(&output.stdout));
+    }
+    let (a, b) = pair("attention");
+    assert_eq!(status(&run(&["verify-proof", file, &a, "corpus/pairs/attention.b-wrong-mask.mir"])), 1);
+    refused(&["verify-proof", file, &b, &pair("gelu").1], &["inputs"]);
+    refused(&["verify-proof", &a, &a, &b], &["no proof file"]);
+    refused(&["verify-proof", "no/such/proof", &a, &b], &["no/such/proof"]);
+    refused(&["check", &a, &b, "--proof", "no/such/folder/proof"], &["no/such/folder/proof"]);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    refused(&["verify-proof", file, &a, &b], &["no proof file"]);
+}
+
+#[test]
 fn help_is_on_standard_output() {
     let output = run(&["--help"]);
     assert_eq!(status(&output), 0);

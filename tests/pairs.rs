@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Verdict, prove};
+use magneton_ir::prove::{Certificate, Verdict, prove};
 use magneton_ir::rules::RuleSet;
 
 fn load(path: &Path) -> Graph {
@@ -37,6 +37,13 @@ fn right_pairs_are_proven() {
         let proof = prove(&load(&side_a(&b)), &load(&b), &rules, &Silent).unwrap();
         if !matches!(proof.verdict, Verdict::Equivalent { .. }) {
             missed.push(format!("{}: {:?} {:?}", b.display(), proof.verdict, proof.unproven));
+        }
+        // Through a file and back: the proof has to stand without the search.
+        let (left, right) = (load(&side_a(&b)), load(&b));
+        let file = Certificate::from_json(&proof.certificate(&left, &right, &rules).to_json()).unwrap();
+        match file.verify(&left, &right, &rules) {
+            Ok(shown) if shown.holds() => {}
+            other => missed.push(format!("{}: the proof file: {other:?}", b.display())),
         }
     }
     assert!(missed.is_empty(), "not proven:\n{}", missed.join("\n"));
