@@ -10,7 +10,7 @@ use super::super::kernel::{Lemma, Reason, Replay, Side, Values, graph_terms};
 use super::super::math::math_tier;
 use super::error::CertificateError;
 use super::format::{self, Certificate, Head, Step, Verdict};
-use super::write::fingerprint;
+use super::write::identity;
 use crate::ir::{AttrValue, Attrs, Graph, NodeId, Value};
 use crate::ops::{self, AttrKind, CustomOp, Op, OpDef};
 use crate::rules::{Bindings, Rule, RuleSet, Tier};
@@ -47,7 +47,7 @@ impl Certificate {
     /// Files that make no sense, and those with a step that is not valid. A file whose steps are valid but do not show
     /// what it claims is no error: see [`Shown::gap`].
     pub fn verify(&self, a: &Graph, b: &Graph, rules: &RuleSet) -> Result<Shown, CertificateError> {
-        let here = fingerprint(rules);
+        let here = identity(rules);
         if self.rules.fingerprint != here {
             return Err(CertificateError::OtherRules { found: self.rules.fingerprint.clone(), here });
         }

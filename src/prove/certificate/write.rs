@@ -36,7 +36,7 @@ impl Certificate {
             file: Certificate {
                 format: FORMAT.to_owned(),
                 tool: env!("CARGO_PKG_VERSION").to_owned(),
-                rules: Rules { fingerprint: fingerprint(contents.rules), used: Vec::new() },
+                rules: Rules { fingerprint: identity(contents.rules), used: Vec::new() },
                 claim: contents.claim.clone(),
                 binding: binding(contents),
                 values: Vec::new(),
@@ -66,7 +66,7 @@ impl Certificate {
 }
 
 /// The fingerprint of a rule set as files spell it.
-pub fn fingerprint(rules: &RuleSet) -> String {
+pub fn identity(rules: &RuleSet) -> String {
     format!("{:016x}", rules.fingerprint())
 }
 
