@@ -34,7 +34,7 @@ enum UsageError {
 
 /// Compares two files and prints the report.
 pub fn check(args: &Check) -> miette::Result<Answer> {
-    let Compared { a, b, rules, checked: Checked { comparison, proof }, .. } = compared(&args.compare)?;
+    let Compared { a, b, rules, checked: Checked { comparison, proof, .. }, .. } = compared(&args.compare)?;
     if let Some(path) = &args.proof {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
     }
