@@ -70,9 +70,12 @@ fn with_last_number(text: &str, key: &str, edit: impl Fn(f64) -> Option<f64>) ->
     })
 }
 
+/// One model of each kind; a proof that fails takes longer than one that is found.
+const CHANGED: [&str; 4] = ["bert", "vit", "gpt2", "mistral"];
+
 #[test]
 fn a_changed_scale_or_epsilon_is_not_proven() {
-    for model in models().into_iter().filter(|m| m != "llama3-8b") {
+    for model in CHANGED {
         let (a, b) = (load(&format!("{model}-eager.pt2")), load(&format!("{model}-sdpa.pt2")));
         let printed = text::print(&b);
         let larger = |e: f64| (0.0 < e && e < 1e-3).then_some(e * 100.0);

@@ -125,11 +125,13 @@ fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
         let mut demand = Demand::new(&program, Options { rounding: true, budget: 500 });
         for flat in [0, ty.numel() - 1, draw.below(ty.numel())] {
             let result = demand.element(Value::new(node, slot as u32), &unflatten(&ty.shape, flat));
-            // A random position may lie outside of its dimension; then the evaluator says so.
-            assert!(matches!(
-                result,
-                Ok(_) | Err(EvalError::Budget | EvalError::NoSemantics(_) | EvalError::IndexOutOfRange)
-            ));
+            // A random position may lie outside of its dimension, a random integer be divided by zero; then the
+            // evaluator says so.
+            use EvalError::{Budget, DivisionByZero, IndexOutOfRange, NoSemantics};
+            assert!(
+                matches!(result, Ok(_) | Err(Budget | NoSemantics(_) | IndexOutOfRange | DivisionByZero)),
+                "{op:?}"
+            );
         }
     }
     true

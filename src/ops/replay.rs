@@ -195,7 +195,7 @@ impl Replay<'_> {
         if x.device() != Device::Cpu {
             return Ok(x.f_internal_grouped_mm(w, Some(ends), None::<&Tensor>, None::<Kind>)?);
         }
-        let (rows, groups) = (x.f_size()?.first().copied().unwrap_or(0), w.f_size()?.first().copied().unwrap_or(0));
+        let (rows, groups) = (x.size().first().copied().unwrap_or(0), w.size().first().copied().unwrap_or(0));
         let row = Tensor::f_arange(rows, (Kind::Int, Device::Cpu))?.f_unsqueeze(1)?;
         let before_end = ends.f_unsqueeze(0)?.f_gt_tensor(&row)?;
         let first = before_end.f_to_kind(Kind::Int)?.f_argmax(1, false)?;
