@@ -100,9 +100,17 @@ fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
             0..2 => draw.shape(),
             2 => common.iter().skip(1).take(1).copied().collect(),
             3 => without(1),
+            // Rows, one matrix for each group, the groups' ends: no shape fits all three.
+            _ if op.name == "grouped_mm" => match (i, &common[..]) {
+                (0, [r, k, ..]) => [*r, *k].into_iter().collect(),
+                (1, [r, k, ..]) => [*r, *k, *k].into_iter().collect(),
+                (_, [r, ..]) => [*r].into_iter().collect(),
+                (_, []) => common.clone(),
+            },
             _ => common.clone(),
         };
         let dtype = if draw.below(5) == 0 { draw.pick(&[DType::Bool, DType::I64, DType::F32]) } else { dtype };
+        let dtype = if op.name == "grouped_mm" && i == 2 { DType::I32 } else { dtype };
         let Ok(ty) = TensorType::new(dtype, shape) else { return false };
         operands.push(graph.add_input(&format!("x{i}"), Role::User, ty, Origin::default()).into());
     }
