@@ -41,3 +41,15 @@ fn malformed_rules_are_refused_with_the_place() {
         insta::assert_snapshot!(diagnostic(&error));
     });
 }
+
+#[test]
+fn products_with_one_operand_are_one_product() {
+    let text = "/// Two products with one operand are one product.\nrule shared_operand [real]:\n    \
+                { matmul(x, a), matmul(x, b) }\n      \
+                => { slice(matmul(x, concat([a, b]; dim=1)); dim=1, start=0, end=n), \
+                slice(matmul(x, concat([a, b]; dim=1)); dim=1, start=n, end=n+m) }\n    \
+                where rank(x) == 2, rank(a) == 2, rank(b) == 2\n    let n = dim(a, 1), m = dim(b, 1)\n";
+    let set = RuleSet::default().with_sources(&[RuleFile::new("roots.rules", text)]).unwrap();
+    assert_eq!(set.rules().len(), 2);
+    check_from(&set, 0, Effort::default()).unwrap_or_else(|e| panic!("{}", diagnostic(&e)));
+}

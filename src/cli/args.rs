@@ -146,11 +146,33 @@ pub enum FailOn {
 #[derive(Debug, Subcommand)]
 pub enum Rules {
     /// List the rules of the library and of the given files.
-    List { files: Vec<PathBuf> },
+    List {
+        files: Vec<PathBuf>,
+        /// Only those that the comparison of these two workloads applies, and how often.
+        #[arg(long, num_args = 2, value_names = ["A", "B"])]
+        used: Vec<PathBuf>,
+    },
     /// Try the rules of the files out on many instances; without files, those of the library.
     ///
     /// Exit status: 0 all pass, 1 some are refused, 2 a file cannot be read.
-    Check { files: Vec<PathBuf> },
+    Check {
+        files: Vec<PathBuf>,
+        /// Print what was tried of each rule: instances, ranks, element types, sizes.
+        #[arg(long)]
+        table: bool,
+    },
+    /// Run the `test` items of the files; without files, those of the library.
+    ///
+    /// Exit status: 0 all pass, 1 some fail, 2 a file cannot be read.
+    Test { files: Vec<PathBuf> },
+    /// Write rule files in the usual layout.
+    Fmt {
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Change nothing; answer 1 if a file has another layout.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,6 +3,7 @@
 mod bind;
 mod certificate;
 mod cone;
+mod derive;
 mod fingerprint;
 mod kernel;
 mod language;
@@ -22,6 +23,7 @@ pub use arena::{Arena, Head, TermId};
 pub use bind::{Binding, BoundInput, bind};
 pub use certificate::{Certificate, CertificateError, Shown};
 pub use cone::{Boundary, Cone, ConeKey, cone};
+pub use derive::derivation;
 pub use kernel::{CheckError, Replay, Side, Values, raw_terms};
 pub use language::Node;
 pub use lemma::{Lemma, Reason};

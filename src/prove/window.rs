@@ -192,7 +192,8 @@ impl Window {
         for (index, rule) in rules.rules().iter().enumerate() {
             let Some(op) = rule.root_op() else { continue };
             for &root in by_op.get(op).into_iter().flatten() {
-                rule.search(self, root, &mut budget, &mut found);
+                let among = |op: &str| by_op.get(op).map_or(&[][..], Vec::as_slice);
+                rule.search_among(self, root, &among, &mut budget, &mut found);
                 all.extend(found.drain(..).map(|bindings| (index, root, bindings)));
             }
         }

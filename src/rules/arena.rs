@@ -73,12 +73,12 @@ impl Arena {
         &self.terms[id as usize].0
     }
 
-    fn expand(&mut self, op: &Op, attrs: &Attrs, operands: &[TermId]) -> Result<TermId, TypeError> {
+    fn expand(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
         let definition = self.definitions.iter().find(|d| d.op.name == op.name()).cloned();
         let definition = definition.filter(|_| self.depth < MAX_DEPTH);
         let definition = definition.ok_or_else(|| TypeError::new("custom operator", "has no definition"))?;
         self.depth += 1;
-        let body = definition.apply(attrs, operands, self);
+        let body = definition.apply(attrs, slot, operands, self);
         self.depth -= 1;
         body
     }
@@ -110,7 +110,7 @@ impl Build for Arena {
             return Ok(id);
         }
         let Op::Table(def) = op else {
-            let body = self.expand(op, attrs, operands)?;
+            let body = self.expand(op, attrs, slot, operands)?;
             self.known.insert(key, body);
             return Ok(body);
         };

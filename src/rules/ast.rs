@@ -28,9 +28,10 @@ pub struct RuleItem {
     pub tier: Tier,
     /// A name that stands for each of these operators in turn.
     pub template: Option<(Name, Vec<Name>)>,
-    pub lhs: Expr,
+    /// One expression for each root.
+    pub lhs: Vec<Expr>,
     pub both_ways: bool,
-    pub rhs: Expr,
+    pub rhs: Vec<Expr>,
     pub clauses: Clauses,
 }
 
@@ -41,7 +42,8 @@ pub struct OpItem {
     pub name: Name,
     pub operands: Vec<Name>,
     pub attrs: Vec<Name>,
-    pub body: Expr,
+    /// One expression for each output.
+    pub body: Vec<Expr>,
     pub clauses: Clauses,
 }
 

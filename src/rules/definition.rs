@@ -2,34 +2,40 @@
 
 use std::sync::Arc;
 
-use super::arena::Arena;
 use super::rule::{AttrPattern, Bindings, Operand, Outcome, Pattern, Rule};
 use super::terms::Build;
-use crate::ir::{AttrValue, Attrs, TensorType};
-use crate::ops::{CustomOp, Op, TypeError};
+use crate::ir::{AttrValue, Attrs};
+use crate::ops::{CustomOp, TypeError};
 
 /// An operator and what it computes.
 #[derive(Debug)]
 pub struct Definition {
     pub op: Arc<CustomOp>,
-    /// From the operator to what it computes.
-    pub rule: Arc<Rule>,
+    /// From each output of the operator to what it computes.
+    pub rules: Vec<Arc<Rule>>,
 }
 
 impl Definition {
-    /// The term that the operator applied to `operands` stands for.
-    pub fn apply<B: Build>(&self, attrs: &Attrs, operands: &[B::Id], build: &mut B) -> Result<B::Id, TypeError> {
-        let mut bindings = self.bind(attrs, operands)?;
-        match self.rule.check_conditions(build, &mut bindings) {
+    /// The term that output `slot` of the operator applied to `operands` stands for.
+    pub fn apply<B: Build>(
+        &self,
+        attrs: &Attrs,
+        slot: usize,
+        operands: &[B::Id],
+        build: &mut B,
+    ) -> Result<B::Id, TypeError> {
+        let rule = self.rules.get(slot).ok_or_else(|| self.error(&format!("has no output {slot}")))?;
+        let mut bindings = self.bind(rule, attrs, operands)?;
+        match rule.check_conditions(build, &mut bindings) {
             Outcome::Holds { .. } => {}
             Outcome::Fails => return Err(self.error("is not defined for these operands")),
         }
-        self.rule.build_rhs(&bindings, build).map_err(|e| self.error(&e.to_string()))
+        rule.build_rhs(&bindings, build).map_err(|e| self.error(&e.to_string()))
     }
 
-    fn bind<Id: Copy>(&self, attrs: &[AttrValue], operands: &[Id]) -> Result<Bindings<Id>, TypeError> {
-        let mut bindings = Bindings::empty(&self.rule);
-        let Pattern::Apply { attrs: names, operands: vars, .. } = &self.rule.lhs else {
+    fn bind<Id: Copy>(&self, rule: &Rule, attrs: &[AttrValue], operands: &[Id]) -> Result<Bindings<Id>, TypeError> {
+        let mut bindings = Bindings::empty(rule);
+        let Pattern::Apply { attrs: names, operands: vars, .. } = &rule.lhs else {
             return Err(self.error("is not defined as an operator"));
         };
         if names.len() != attrs.len() || vars.len() != operands.len() {
@@ -46,19 +52,6 @@ impl Definition {
             }
         }
         Ok(bindings)
-    }
-
-    /// The type of what the operator computes; `all` are the definitions that this one may use.
-    pub fn infer(
-        &self,
-        all: &[Arc<Definition>],
-        attrs: &Attrs,
-        operands: &[&TensorType],
-    ) -> Result<TensorType, TypeError> {
-        let mut arena = Arena::new(all);
-        let leaves: Vec<_> = operands.iter().map(|&t| arena.leaf(t.clone(), Arc::from([]))).collect();
-        let body = arena.apply(&Op::Custom(self.op.clone()), attrs, 0, &leaves)?;
-        Ok(super::Terms::ty(&arena, body).clone())
     }
 
     fn error(&self, reason: &str) -> TypeError {

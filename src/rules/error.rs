@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
+use miette::{Diagnostic, LabeledSpan, NamedSource, Severity, SourceCode, SourceSpan};
 use thiserror::Error;
 
 /// One thing that is wrong with a rule file, with the place.
@@ -15,6 +15,7 @@ pub struct Problem {
     pub label: Box<str>,
     pub span: Option<SourceSpan>,
     pub help: Option<Box<str>>,
+    pub severity: Severity,
     pub file: Arc<RuleFile>,
 }
 
@@ -61,6 +62,10 @@ impl Diagnostic for Problem {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+
+    fn severity(&self) -> Option<Severity> {
+        Some(self.severity)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -115,6 +120,7 @@ impl Reporter {
             label: label.into(),
             span: span.into(),
             help: None,
+            severity: Severity::Error,
             file: self.file.clone(),
         }
     }
@@ -124,6 +130,11 @@ impl Problem {
     pub fn with_help(mut self, help: impl Into<Box<str>>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// Something to look at that is no reason to refuse the file.
+    pub fn warning(self) -> Self {
+        Problem { severity: Severity::Warning, ..self }
     }
 
     /// Adds the nearest of `names` to the help, if one is near.

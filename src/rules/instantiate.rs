@@ -26,9 +26,14 @@ pub enum BuildError {
 }
 
 impl Rule {
-    /// The term that the left side stands for.
+    /// The term that the left side stands for. The other roots have to be well-typed too: the rule was tried out
+    /// on no other instances.
     pub fn build_lhs<B: Build>(&self, bindings: &Bindings<B::Id>, build: &mut B) -> Result<B::Id, BuildError> {
-        Builder { rule: self, bindings, build, element: None }.pattern(&self.lhs, None)
+        let mut builder = Builder { rule: self, bindings, build, element: None };
+        for other in &self.context {
+            builder.pattern(other, None)?;
+        }
+        builder.pattern(&self.lhs, None)
     }
 
     /// The term that the right side stands for. The lets have to be computed.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::sync::Arc;
 
+use miette::SourceSpan;
 use rustc_hash::FxHasher;
 
-use super::ast::{Expr, Given, Item, OpItem, RuleItem, TestItem};
+use super::ast::{Call, Element, Expr, ExprKind, Given, Item, Name, OpItem, RuleItem, TestItem};
 use super::definition::Definition;
 use super::error::{Problem, Reporter, RuleError, RuleFile};
 use super::parser;
@@ -23,29 +24,34 @@ pub struct RuleTest {
     pub tensors: BTreeMap<String, TensorType>,
     pub lists: BTreeMap<String, Vec<TensorType>>,
     pub attrs: BTreeMap<String, AttrValue>,
-    pub span: miette::SourceSpan,
+    pub span: SourceSpan,
 }
 
 /// Where a rule stands, for diagnostics.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub report: Reporter,
-    pub span: miette::SourceSpan,
+    pub span: SourceSpan,
 }
 
 /// The most rules of a set, every direction and every instance of a template counted.
 const MAX_RULES: usize = 10_000;
 
-/// Adds the rules of `files` to `base`.
+/// Adds the rules of `files` to `base`, all or none.
 pub fn load(base: &RuleSet, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleError> {
+    let (set, problems) = load_good(base, files);
+    if problems.is_empty() { Ok(set) } else { Err(RuleError { problems }) }
+}
+
+/// Adds those rules of `files` to `base` that are well formed, and says what is wrong with the others.
+pub fn load_good(base: &RuleSet, files: &[Arc<RuleFile>]) -> (RuleSet, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut items = Vec::new();
     for file in files {
         let report = Reporter { file: file.clone() };
-        match parser::parse(&report) {
-            Ok(parsed) => items.extend(parsed.into_iter().map(|i| (report.clone(), i))),
-            Err(problem) => problems.push(problem),
-        }
+        let (parsed, wrong) = parser::parse(&report);
+        items.extend(parsed.into_iter().map(|i| (report.clone(), i)));
+        problems.extend(wrong);
     }
     let mut set = base.clone();
     let mut customs: Customs = base.definitions.iter().map(|d| (d.op.name.clone(), d.op.clone())).collect();
@@ -62,26 +68,38 @@ pub fn load(base: &RuleSet, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleErro
             Item::Op(op) => add_op(&mut set, report, &customs, op),
             Item::Test(_) => Ok(()),
         };
-        problems.extend(added.err());
+        problems.extend(added.err().into_iter().flatten());
     }
+    let named: Vec<&str> = items
+        .iter()
+        .filter_map(|(_, i)| match i {
+            Item::Rule(rule) => Some(rule.name.text.as_str()),
+            Item::Op(op) => Some(op.name.text.as_str()),
+            Item::Test(_) => None,
+        })
+        .collect();
     for (report, item) in &items {
         if let Item::Test(test) = item {
             match resolve_test(&set, report, test) {
                 Ok(test) => set.tests.push((report.clone(), test)),
+                // The rule is there, and what is wrong with it has been said.
+                Err(problem) if problem.code == "rules::unknown_rule" && named.contains(&test.name.text.as_str()) => {}
                 Err(problem) => problems.push(problem),
             }
         }
     }
-    if !problems.is_empty() {
-        return Err(RuleError { problems });
-    }
+    // In the order of the file, whichever step found them.
+    problems.sort_by_key(|p| {
+        let file = files.iter().position(|f| Arc::ptr_eq(f, &p.file));
+        (file, p.span.map(|s| s.offset()))
+    });
     let mut hasher = FxHasher::default();
     hasher.write_u64(base.fingerprint);
     for file in files {
         hasher.write(file.text().as_bytes());
     }
     set.fingerprint = hasher.finish();
-    Ok(set)
+    (set, problems)
 }
 
 fn declare(report: &Reporter, op: &OpItem, customs: &mut Customs) -> Result<(), Problem> {
@@ -95,7 +113,7 @@ fn declare(report: &Reporter, op: &OpItem, customs: &mut Customs) -> Result<(), 
     Ok(())
 }
 
-fn want_doc(report: &Reporter, doc: &str, name: &super::ast::Name) -> Result<(), Problem> {
+fn want_doc(report: &Reporter, doc: &str, name: &Name) -> Result<(), Problem> {
     if !doc.is_empty() {
         return Ok(());
     }
@@ -104,91 +122,138 @@ fn want_doc(report: &Reporter, doc: &str, name: &super::ast::Name) -> Result<(),
         .with_help("say in a line that starts with `///` what the rule means; `explain` prints it"))
 }
 
-fn add_rule(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &RuleItem) -> Result<(), Problem> {
+fn add_rule(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &RuleItem) -> Result<(), Vec<Problem>> {
     if set.rules.iter().any(|r| r.name.as_ref() == item.name.text) {
         let message = format!("there is a rule `{}` already", item.name.text);
-        return Err(report.problem("rules::defined_twice", item.name.span, message, "defined again here"));
+        return Err(vec![report.problem("rules::defined_twice", item.name.span, message, "defined again here")]);
     }
-    want_doc(report, &item.doc, &item.name)?;
-    let Some((from, ops)) = &item.template else { return add_sides(set, report, customs, item, &item.lhs, &item.rhs) };
-    for op in ops {
-        add_sides(set, report, customs, item, &item.lhs.renamed(&from.text, op), &item.rhs.renamed(&from.text, op))?;
+    let mut problems: Vec<Problem> = want_doc(report, &item.doc, &item.name).err().into_iter().collect();
+    if item.lhs.len() != item.rhs.len() {
+        let (left, right) = (item.lhs.len(), item.rhs.len());
+        let message = format!("`{}` has {left} roots on the left and {right} on the right", item.name.text);
+        let problem = report.problem("rules::root_count", item.name.span, message, "");
+        problems.push(problem.with_help("each root on the left is equal to the one at the same place on the right"));
+        return Err(problems);
     }
-    Ok(())
+    let mut rules = Vec::new();
+    let sides: Vec<(Vec<Expr>, Vec<Expr>)> = match &item.template {
+        None => vec![(item.lhs.clone(), item.rhs.clone())],
+        Some((from, ops)) => {
+            let renamed = |side: &[Expr], op| side.iter().map(|e| e.renamed(&from.text, op)).collect();
+            ops.iter().map(|op| (renamed(&item.lhs, op), renamed(&item.rhs, op))).collect()
+        }
+    };
+    for (lhs, rhs) in &sides {
+        match both_directions(report, customs, item, lhs, rhs) {
+            Ok(found) => rules.extend(found),
+            // The instances of a template fail alike, except where an operator does not exist.
+            Err(found) => problems.extend(found.into_iter().filter(|p| !problems.contains(p)).collect::<Vec<_>>()),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    rules.into_iter().try_for_each(|rule| push(set, report, item.name.span, rule).map(|_| ()))
 }
 
-fn add_sides(
-    set: &mut RuleSet,
+/// The rules that an item stands for: one for each root and direction.
+fn both_directions(
     report: &Reporter,
     customs: &Customs,
     item: &RuleItem,
-    lhs: &Expr,
-    rhs: &Expr,
-) -> Result<(), Problem> {
-    let source = Source {
-        name: &item.name,
-        doc: &item.doc,
-        tier: item.tier,
-        lhs,
-        rhs,
-        clauses: &item.clauses,
-        reversed: false,
-        attrs: &[],
-    };
-    add(set, report, customs, &source)?;
-    if item.both_ways {
-        add(set, report, customs, &Source { lhs: rhs, rhs: lhs, reversed: true, ..source })?;
+    lhs: &[Expr],
+    rhs: &[Expr],
+) -> Result<Vec<Rule>, Vec<Problem>> {
+    let directions: &[(&[Expr], &[Expr], bool)] =
+        if item.both_ways { &[(lhs, rhs, false), (rhs, lhs, true)] } else { &[(lhs, rhs, false)] };
+    let mut rules = Vec::new();
+    for &(lhs, rhs, reversed) in directions {
+        for root in 0..lhs.len() {
+            let (name, doc, tier, clauses) = (&item.name, item.doc.as_str(), item.tier, &item.clauses);
+            rules.push(resolve(
+                report,
+                customs,
+                &Source { name, doc, tier, lhs, rhs, root, clauses, reversed, attrs: &[] },
+            )?);
+        }
     }
-    Ok(())
+    Ok(rules)
 }
 
-fn add(set: &mut RuleSet, report: &Reporter, customs: &Customs, source: &Source<'_>) -> Result<Arc<Rule>, Problem> {
+fn push(set: &mut RuleSet, report: &Reporter, span: SourceSpan, rule: Rule) -> Result<Arc<Rule>, Vec<Problem>> {
     if set.rules.len() >= MAX_RULES {
         let message = format!("there are more than {MAX_RULES} rules");
-        return Err(report.problem("rules::too_large", source.name.span, message, ""));
+        return Err(vec![report.problem("rules::too_large", span, message, "")]);
     }
-    let rule = Arc::new(resolve(report, customs, source)?);
+    let rule = Arc::new(rule);
     set.rules.push(rule.clone());
-    set.places.push(Place { report: report.clone(), span: source.name.span });
+    set.places.push(Place { report: report.clone(), span });
     Ok(rule)
 }
 
 /// A definition is a rule in both directions. How a kernel rounds inside is not known, so its tier is `rounding`.
-fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem) -> Result<(), Problem> {
+fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem) -> Result<(), Vec<Problem>> {
     let Some(op) = customs.get(&item.name.text) else { return Ok(()) };
-    want_doc(report, &item.doc, &item.name)?;
-    let name =
-        |n: &super::ast::Name| super::ast::Expr { span: n.span, kind: super::ast::ExprKind::Name(n.text.clone()) };
-    let call = super::ast::Call {
-        name: item.name.clone(),
-        operands: item.operands.iter().map(|n| super::ast::Element { expr: name(n), each: false }).collect(),
-        attrs: item.attrs.iter().map(|n| (n.clone(), name(n))).collect(),
-        slot: 0,
+    want_doc(report, &item.doc, &item.name).map_err(|p| vec![p])?;
+    let name = |n: &Name| Expr { span: n.span, kind: ExprKind::Name(n.text.clone()) };
+    let call = |slot: usize| {
+        let kind = ExprKind::Call(Call {
+            name: item.name.clone(),
+            operands: item.operands.iter().map(|n| Element { expr: name(n), each: false }).collect(),
+            attrs: item.attrs.iter().map(|n| (n.clone(), name(n))).collect(),
+            slot,
+        });
+        Expr { span: item.name.span, kind }
     };
-    let head = super::ast::Expr { span: item.name.span, kind: super::ast::ExprKind::Call(call) };
-    let source = Source {
-        name: &item.name,
-        doc: &item.doc,
-        tier: Tier::Rounding,
-        lhs: &head,
-        rhs: &item.body,
-        clauses: &item.clauses,
-        reversed: false,
-        attrs: &item.attrs,
-    };
-    let rule = add(set, report, customs, &source)?;
-    set.definitions.push(Arc::new(Definition { op: op.clone(), rule }));
-    let source = Source { lhs: &item.body, rhs: &head, reversed: true, ..source };
-    match resolve(report, customs, &source) {
-        Ok(rule) => {
-            set.rules.push(Arc::new(rule));
-            set.places.push(Place { report: report.clone(), span: item.name.span });
-            Ok(())
-        }
-        // An attribute that the body does not show cannot be read back from it: such an operator is only expanded.
-        Err(problem) if problem.code == "rules::unbound" => Ok(()),
-        Err(problem) => Err(problem),
+    let heads: Vec<Expr> = (0..item.body.len()).map(call).collect();
+    let (mut forward, mut backward) = (Vec::new(), Vec::new());
+    for (head, body) in heads.iter().zip(&item.body) {
+        let source = Source {
+            name: &item.name,
+            doc: &item.doc,
+            tier: Tier::Rounding,
+            lhs: std::slice::from_ref(head),
+            rhs: std::slice::from_ref(body),
+            root: 0,
+            clauses: &item.clauses,
+            reversed: false,
+            attrs: &item.attrs,
+        };
+        forward.push(resolve(report, customs, &source)?);
     }
+    for root in 0..heads.len() {
+        let source = Source {
+            name: &item.name,
+            doc: &item.doc,
+            tier: Tier::Rounding,
+            lhs: &item.body,
+            rhs: &heads,
+            root,
+            clauses: &item.clauses,
+            reversed: true,
+            attrs: &item.attrs,
+        };
+        match resolve(report, customs, &source) {
+            Ok(rule) => backward.push(rule),
+            // An attribute that the body does not show cannot be read back from it, and a body that is one of the
+            // operands fits anything: such an operator is only expanded.
+            Err(problems)
+                if problems
+                    .iter()
+                    .all(|p| matches!(p.code, "rules::unbound" | "rules::matches_anything" | "rules::roots_apart")) => {
+            }
+            Err(problems) => return Err(problems),
+        }
+    }
+    let mut rules = Vec::new();
+    for rule in forward {
+        rules.push(push(set, report, item.name.span, rule)?);
+    }
+    for rule in backward {
+        push(set, report, item.name.span, rule)?;
+    }
+    set.definitions.push(Arc::new(Definition { op: op.clone(), rules }));
+    Ok(())
 }
 
 fn resolve_test(set: &RuleSet, report: &Reporter, item: &TestItem) -> Result<RuleTest, Problem> {

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use rustc_hash::FxHashSet;
+
 use super::expr::{Expr, Scope, TensorRef, Undecided, same_value};
 use super::rule::{AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule};
 use super::terms::Terms;
@@ -20,6 +22,13 @@ struct Goal<'a, Id> {
 /// Operators with more operands are not matched: the search recurses once for each.
 const MAX_OPERANDS: usize = 256;
 
+/// A match of some of a rule's roots.
+struct Partial<Id> {
+    bindings: Bindings<Id>,
+    /// The terms that stand for roots.
+    taken: Vec<Id>,
+}
+
 struct Search<'a, T: Terms> {
     terms: &'a T,
     bindings: Bindings<T::Id>,
@@ -29,21 +38,53 @@ struct Search<'a, T: Terms> {
 
 impl Rule {
     /// Appends to `found` every way in which the left side matches `root`. Every form looked at takes one
-    /// from `budget`; the search ends when nothing is left of it.
+    /// from `budget`; the search ends when nothing is left of it. Rules with several roots match nothing here; see
+    /// [`Rule::search_among`].
     pub fn search<T: Terms>(&self, terms: &T, root: T::Id, budget: &mut usize, found: &mut Vec<Bindings<T::Id>>) {
-        let first = found.len();
-        let mut search = Search { terms, bindings: Bindings::empty(self), budget, found };
-        let goal = Goal { pattern: &self.lhs, id: root, element: 0, next: None };
-        search.goals(Some(&goal));
-        // A commutative operator can match in both orders with the same result.
-        let mut at = first;
-        while at < found.len() {
-            if found[first..at].contains(&found[at]) {
-                found.swap_remove(at);
-            } else {
-                at += 1;
-            }
+        if self.context.is_empty() {
+            matches_at(&self.lhs, Bindings::empty(self), terms, root, budget, found);
         }
+    }
+
+    /// As [`Rule::search`], with the other roots matched by terms among `candidates`, which gives those that have a
+    /// form by an operator. No term stands for two roots.
+    pub fn search_among<'c, T: Terms>(
+        &self,
+        terms: &T,
+        root: T::Id,
+        candidates: &dyn Fn(&str) -> &'c [T::Id],
+        budget: &mut usize,
+        found: &mut Vec<Bindings<T::Id>>,
+    ) where
+        T::Id: 'c,
+    {
+        let mut partial = Vec::new();
+        matches_at(&self.lhs, Bindings::empty(self), terms, root, budget, &mut partial);
+        let mut partial: Vec<Partial<T::Id>> =
+            partial.into_iter().map(|bindings| Partial { bindings, taken: vec![root] }).collect();
+        for pattern in &self.context {
+            let Pattern::Apply { op, .. } = pattern else { return };
+            let mut longer = Vec::new();
+            for Partial { bindings, taken } in &partial {
+                for &id in candidates(op.name()) {
+                    if *budget == 0 {
+                        return;
+                    }
+                    if taken.contains(&id) {
+                        continue;
+                    }
+                    let mut here = Vec::new();
+                    matches_at(pattern, bindings.clone(), terms, id, budget, &mut here);
+                    longer.extend(here.into_iter().map(|bindings| {
+                        let mut taken = taken.clone();
+                        taken.push(id);
+                        Partial { bindings, taken }
+                    }));
+                }
+            }
+            partial = longer;
+        }
+        found.extend(partial.into_iter().map(|p| p.bindings));
     }
 
     /// Computes the lets into `bindings` and checks the conditions.
@@ -67,8 +108,25 @@ impl Rule {
     }
 }
 
+/// Appends every way in which `pattern` matches `id` with what `bindings` fixes already.
+fn matches_at<T: Terms>(
+    pattern: &Pattern,
+    bindings: Bindings<T::Id>,
+    terms: &T,
+    id: T::Id,
+    budget: &mut usize,
+    found: &mut Vec<Bindings<T::Id>>,
+) {
+    let mut here = Vec::new();
+    let mut search = Search { terms, bindings, budget, found: &mut here };
+    search.goals(Some(&Goal { pattern, id, element: 0, next: None }));
+    // A commutative operator can match in both orders with the same result.
+    let mut known: FxHashSet<Bindings<T::Id>> = FxHashSet::default();
+    found.extend(here.into_iter().filter(|b| known.insert(b.clone())));
+}
+
 /// A condition on a list has to hold for every element.
-fn holds<T: Terms>(condition: &Condition, terms: &T, bindings: &Bindings<T::Id>) -> Result<bool, Undecided> {
+pub(super) fn holds<T: Terms>(condition: &Condition, terms: &T, bindings: &Bindings<T::Id>) -> Result<bool, Undecided> {
     let mut list = None;
     condition.expr.walk(&mut |e| {
         if let Expr::Tensor(_, TensorRef::Element(l), _) = e {

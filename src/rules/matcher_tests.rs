@@ -136,3 +136,23 @@ fn what_cannot_be_decided_is_assumed_and_reported() {
         assert_eq!(set.rules()[0].check_conditions(&arena, &mut found[0]), Outcome::Holds { assumed });
     }
 }
+
+#[test]
+fn other_roots_are_found_among_all_terms() {
+    let set = rule("{ matmul(x, a), matmul(x, b) } => { matmul(x, a), matmul(x, b) }");
+    let mut arena = Arena::default();
+    let (x, y, a, b) =
+        (leaf(&mut arena, &[2, 3]), leaf(&mut arena, &[2, 3]), leaf(&mut arena, &[3, 4]), leaf(&mut arena, &[3, 5]));
+    let product = |arena: &mut Arena, x, w| call(arena, "matmul", &[], &[x, w]);
+    let all = [product(&mut arena, x, a), product(&mut arena, x, b), product(&mut arena, y, a)];
+    let (mut found, mut budget) = (Vec::new(), 1_000);
+    set.rules()[0].search(&arena, all[0], &mut budget, &mut found);
+    assert!(found.is_empty(), "one root alone is no match");
+    let among = |op: &str| if op == "matmul" { &all[..] } else { &[] };
+    set.rules()[0].search_among(&arena, all[0], &among, &mut budget, &mut found);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].tensors.as_slice(), &[Some(x), Some(a), Some(b)]);
+    let mut other = Vec::new();
+    set.rules()[0].search_among(&arena, all[2], &among, &mut budget, &mut other);
+    assert!(other.is_empty(), "no other product has this operand");
+}

@@ -7,6 +7,7 @@ mod definition;
 mod error;
 pub mod expr;
 mod filter;
+pub mod format;
 mod functions;
 mod instantiate;
 mod load;
@@ -31,8 +32,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::ir::{Attrs, TensorType};
-use crate::ops::{Op, TypeError};
 use error::Reporter;
 use load::Place;
 
@@ -60,6 +59,20 @@ pub struct RuleSet {
     definitions: Vec<Arc<Definition>>,
     tests: Vec<(Reporter, RuleTest)>,
     fingerprint: u64,
+}
+
+/// Rule files and what became of them.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// The files' rules behind others that they may use.
+    pub set: RuleSet,
+    /// Number of the first rule of the files.
+    pub first: usize,
+    /// Number of the first test of the files.
+    pub first_test: usize,
+    /// Why some items of the files are not in the set.
+    pub problems: Vec<Problem>,
+    pub files: Vec<Arc<RuleFile>>,
 }
 
 /// One line of `rules list`.
@@ -91,16 +104,18 @@ impl RuleSet {
         Ok(set)
     }
 
-    /// Checks the rules in the files at `paths`, which may use operators that the library defines, and gives them.
-    /// A file of the library itself takes the place of its built-in form.
-    pub fn check_files(paths: &[PathBuf]) -> Result<Vec<RuleInfo>, RuleError> {
+    /// Reads the files at `paths` next to the library, whose operators they may use; without files, the library
+    /// alone. A file of the library itself takes the place of its built-in form.
+    pub fn read(paths: &[PathBuf]) -> Result<Sources, RuleError> {
         let files = read_files(paths)?;
-        let others = LIBRARY.iter().filter(|(name, _)| !files.iter().any(|f| f.is_called(name)));
-        let others: Vec<_> = others.map(|(name, text)| RuleFile::new(name, text)).collect();
-        let base = load::load(&RuleSet::default(), &others)?;
-        let set = base.with_sources(&files)?;
-        check::check_from(&set, base.rules.len(), check::Effort::default())?;
-        Ok(describe(&set.rules[base.rules.len()..]))
+        let own = |name: &str| files.is_empty() || files.iter().any(|f| f.is_called(name));
+        let others: Vec<_> = LIBRARY.iter().filter(|(name, _)| !own(name)).collect();
+        let base: Vec<_> = others.iter().map(|(name, text)| RuleFile::new(name, text)).collect();
+        let base = load::load(&RuleSet::default(), &base)?;
+        let files =
+            if files.is_empty() { LIBRARY.iter().map(|(n, text)| RuleFile::new(n, text)).collect() } else { files };
+        let (set, problems) = load::load_good(&base, &files);
+        Ok(Sources { first: base.rules.len(), first_test: base.tests.len(), set, problems, files })
     }
 
     /// All rules, one direction each, in the order of their files.
@@ -111,14 +126,6 @@ impl RuleSet {
     /// The operators that rules define.
     pub fn definitions(&self) -> &[Arc<Definition>] {
         &self.definitions
-    }
-
-    /// The type of a defined operator's result.
-    pub fn infer_custom(&self, op: &Op, attrs: &Attrs, operands: &[&TensorType]) -> Result<TensorType, TypeError> {
-        match self.definitions.iter().find(|d| d.op.name == op.name()) {
-            Some(definition) => definition.infer(&self.definitions, attrs, operands),
-            None => Err(TypeError::new("custom operator", format!("`{}` has no definition", op.name()))),
-        }
     }
 
     /// A number that changes whenever a rule changes.
@@ -135,7 +142,7 @@ impl RuleSet {
 fn describe(rules: &[Arc<Rule>]) -> Vec<RuleInfo> {
     let mut all: Vec<RuleInfo> = Vec::new();
     for rule in rules {
-        match all.iter_mut().find(|i| i.name == rule.name) {
+        match all.iter_mut().rev().find(|i| i.name == rule.name) {
             Some(info) => info.both_ways |= rule.reversed,
             None => all.push(RuleInfo {
                 name: rule.name.clone(),

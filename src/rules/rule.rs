@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use miette::SourceSpan;
 use smallvec::SmallVec;
 
 use super::Tier;
@@ -59,6 +60,8 @@ pub struct Condition {
     pub assumed: bool,
     /// As the rule file writes it.
     pub text: Arc<str>,
+    /// Where it stands; `None` for what a pattern implies.
+    pub span: Option<SourceSpan>,
 }
 
 /// Names of the variables of a rule, by number. Names that start with `$` are attribute variables that
@@ -83,6 +86,9 @@ pub struct Rule {
     pub reversed: bool,
     pub lhs: Pattern,
     pub rhs: Pattern,
+    /// The other roots of the left side: some terms have to match them with the same bindings. They choose where the
+    /// rule is applied; that `lhs` equals `rhs` follows from the bindings alone.
+    pub context: Vec<Pattern>,
     pub vars: Vars,
     /// Attribute variables that are computed once the left side has matched, in order.
     pub lets: Vec<(AttrVar, Expr)>,

@@ -1,6 +1,7 @@
 //! What the rule language needs to know about the store of terms that rules match and build.
 
 use std::fmt::Debug;
+use std::hash::Hash;
 use std::ops::ControlFlow;
 
 use crate::eval::Constant;
@@ -12,7 +13,7 @@ pub type Visitor<'a, Id> = dyn FnMut(&Op, &Attrs, usize, &[Id]) -> ControlFlow<(
 
 /// A store of terms. In an e-graph one id has many forms, in a term arena exactly one.
 pub trait Terms {
-    type Id: Copy + Eq + Debug;
+    type Id: Copy + Eq + Hash + Debug;
 
     /// Calls `f` for every form of `id` until it breaks. Leaves have none.
     fn visit(&self, id: Self::Id, f: &mut Visitor<'_, Self::Id>) -> ControlFlow<()>;

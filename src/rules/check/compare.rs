@@ -4,7 +4,7 @@ use super::instance::Instance;
 use crate::eval::{Demand, EvalError, Options};
 use crate::ir::DType;
 use crate::rules::Tier;
-use crate::rules::arena::Term;
+use crate::rules::arena::TermId;
 use crate::rules::terms::Terms;
 
 /// Elements that may be computed for one instance.
@@ -33,8 +33,8 @@ pub enum Finding {
 }
 
 /// Compares the values of both sides as far as `tier` claims.
-pub fn compare(instance: &Instance, tier: Tier) -> Finding {
-    let (Ok(left), Ok(right)) = (values(instance, true, false), values(instance, false, false)) else {
+pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
+    let (Ok(left), Ok(right)) = (values(instance, instance.lhs, false), values(instance, rhs, false)) else {
         return Finding::Undefined;
     };
     let tolerance = if let Tier::Approx(e) = tier { e.0 } else { REAL };
@@ -44,7 +44,7 @@ pub fn compare(instance: &Instance, tier: Tier) -> Finding {
     if tier > Tier::Real {
         return Finding::Agree;
     }
-    let (Ok(left), Ok(right)) = (values(instance, true, true), values(instance, false, true)) else {
+    let (Ok(left), Ok(right)) = (values(instance, instance.lhs, true), values(instance, rhs, true)) else {
         return Finding::Undefined;
     };
     let holds = match tier {
@@ -55,9 +55,9 @@ pub fn compare(instance: &Instance, tier: Tier) -> Finding {
     if holds { Finding::Agree } else { Finding::Tier { left, right } }
 }
 
-fn values(instance: &Instance, left: bool, rounding: bool) -> Result<Vec<f64>, EvalError> {
+fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<f64>, EvalError> {
     let mut demand = Demand::new(&instance.arena, Options { rounding, budget: BUDGET });
-    demand.tensor(if left { instance.lhs } else { instance.rhs })
+    demand.tensor(side)
 }
 
 /// Whether all elements agree, relative to the largest finite one.
@@ -74,14 +74,6 @@ fn close(left: &[f64], right: &[f64], tolerance: f64) -> bool {
 /// The largest rounding step among the float types of the operands and the result.
 fn coarsest(instance: &Instance) -> f64 {
     let step = |dtype: DType| dtype.epsilon().unwrap_or(0.0);
-    let tensors = instance.bindings.tensors.iter().flatten().chain(instance.bindings.lists.iter().flatten().flatten());
-    tensors.fold(step(instance.arena.ty(instance.lhs).dtype), |e, &id| e.max(step(instance.arena.ty(id).dtype)))
-}
-
-/// The elements of a leaf.
-pub fn leaf_values(instance: &Instance, id: u32) -> Vec<f64> {
-    match instance.arena.term(id) {
-        Term::Leaf(data) => data.to_vec(),
-        _ => Demand::new(&instance.arena, Options { rounding: false, budget: BUDGET }).tensor(id).unwrap_or_default(),
-    }
+    let result = step(instance.arena.ty(instance.lhs).dtype);
+    instance.leaves().fold(result, |e, id| e.max(step(instance.arena.ty(id).dtype)))
 }

@@ -24,6 +24,17 @@ pub struct Choice {
     pub attrs: Vec<Option<AttrValue>>,
 }
 
+impl Choice {
+    /// The types of all operands.
+    pub fn types(&self) -> impl Iterator<Item = &TensorType> {
+        self.tensors.iter().flatten().chain(self.lists.iter().flatten().flatten())
+    }
+
+    pub(super) fn types_mut(&mut self) -> impl Iterator<Item = &mut TensorType> {
+        self.tensors.iter_mut().flatten().chain(self.lists.iter_mut().flatten().flatten())
+    }
+}
+
 /// Makes choices for one rule.
 pub struct Generator<'a> {
     rule: &'a Rule,
@@ -42,10 +53,26 @@ impl<'a> Generator<'a> {
         Generator { rule, random: Random::new(seed), choice, element: None }
     }
 
+    /// A choice with the attributes filled in that conditions determine.
+    pub fn complete(rule: &'a Rule, choice: Choice) -> Choice {
+        let mut generator = Generator { choice, ..Generator::new(rule, 0) };
+        for v in 0..generator.choice.attrs.len() {
+            if generator.choice.attrs[v].is_none() {
+                generator.choice.attrs[v] = generator.solved(v);
+            }
+        }
+        generator.choice
+    }
+
     /// One attempt at an instance.
     pub fn attempt(mut self) -> Option<Choice> {
         let ty = self.any_type();
-        self.want(&self.rule.lhs, &ty)?;
+        let rule = self.rule;
+        self.want(&rule.lhs, &ty)?;
+        for other in &rule.context {
+            let ty = self.similar(&ty);
+            self.want(other, &ty)?;
+        }
         // A variable that only a defined operator's head mentions, or only conditions, is still open.
         for v in 0..self.choice.attrs.len() {
             if self.choice.attrs[v].is_none() && !self.rule.lets.iter().any(|(l, _)| *l == v) {
@@ -77,6 +104,22 @@ impl<'a> Generator<'a> {
 
     pub fn any_type(&mut self) -> TensorType {
         TensorType { dtype: self.any_dtype(), shape: self.any_shape() }
+    }
+
+    /// A type for another root: like that of the first one in most dims.
+    fn similar(&mut self, ty: &TensorType) -> TensorType {
+        let mut similar = ty.clone();
+        match self.random.below(10) {
+            0..=5 => {
+                let d = self.random.below(ty.rank());
+                if let Some(size) = similar.shape.get_mut(d) {
+                    *size = SIZES[self.random.below(SIZES.len())];
+                }
+            }
+            6..=8 => {}
+            _ => return self.any_type(),
+        }
+        similar
     }
 
     /// A number as programs write them.

@@ -10,6 +10,7 @@ use crate::ir::{AttrValue, DType, TensorType};
 use crate::rules::arena::{Arena, TermId};
 use crate::rules::definition::Definition;
 use crate::rules::expr::{Expr, Scope, TensorRef};
+use crate::rules::matcher::holds;
 use crate::rules::rule::{Bindings, Outcome, Rule};
 use crate::rules::terms::{Terms, Visitor};
 
@@ -22,7 +23,16 @@ pub struct Instance {
     pub arena: Arena,
     pub bindings: Bindings<TermId>,
     pub lhs: TermId,
-    pub rhs: TermId,
+    /// The right side, or why it cannot be built.
+    pub rhs: Result<TermId, String>,
+}
+
+impl Instance {
+    /// The operands.
+    pub fn leaves(&self) -> impl Iterator<Item = TermId> {
+        let lists = self.bindings.lists.iter().flatten().flatten();
+        self.bindings.tensors.iter().flatten().chain(lists).copied()
+    }
 }
 
 /// Why a choice gives no instance.
@@ -32,44 +42,95 @@ pub enum Unfit {
     Left,
     /// A condition does not hold.
     Condition,
-    /// The right side is ill-typed: the prover would not apply the rule.
-    Right(String),
+}
+
+/// Which elements operands have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data {
+    seed: u64,
+    /// Small integers, which a reader can calculate with.
+    pub plain: bool,
+}
+
+impl Data {
+    pub fn seeded(seed: u64) -> Data {
+        Data { seed, plain: false }
+    }
+
+    pub fn plain(seed: u64) -> Data {
+        Data { seed, plain: true }
+    }
+
+    /// Others of the same kind.
+    pub fn next(self, n: u64) -> Data {
+        Data { seed: self.seed.wrapping_add(n), ..self }
+    }
+
+    fn elements(self, ty: &TensorType, seed: u64, every_bit: bool) -> Vec<f64> {
+        if !(self.plain && ty.dtype.is_float()) {
+            return data(ty, seed, every_bit);
+        }
+        let mut random = Random::new(seed);
+        (0..ty.numel()).map(|_| [1.0, 2.0, 3.0, -1.0, -2.0, 0.0][random.below(6)]).collect()
+    }
 }
 
 /// Builds both sides.
-pub fn build(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, seed: u64) -> Result<Instance, Unfit> {
+pub fn build(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, elements: Data) -> Result<Instance, Unfit> {
     let mut arena = Arena::new(definitions);
+    let mut bindings = operands(rule, &mut arena, choice, elements);
+    let lhs = rule.build_lhs(&bindings, &mut arena).map_err(|_| Unfit::Left)?;
+    if rule.check_conditions(&arena, &mut bindings) == Outcome::Fails {
+        return Err(Unfit::Condition);
+    }
+    let rhs = rule.build_rhs(&bindings, &mut arena).map_err(|e| e.to_string());
+    Ok(Instance { arena, bindings, lhs, rhs })
+}
+
+/// Why [`build`] gives no instance, for the author of a test.
+pub fn why_none(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice) -> String {
+    let mut arena = Arena::new(definitions);
+    let mut bindings = operands(rule, &mut arena, choice, Data::seeded(0));
+    if let Err(e) = rule.build_lhs(&bindings, &mut arena) {
+        return format!("the left side cannot be built: {e}");
+    }
+    // The lets come first: conditions use them.
+    let _ = rule.check_conditions(&arena, &mut bindings);
+    let broken = rule.conditions.iter().find(|c| holds(c, &arena, &bindings) != Ok(true));
+    match broken {
+        Some(condition) => format!("the condition `{}` does not hold", condition.text),
+        None => "a `let` has no value".to_owned(),
+    }
+}
+
+/// Operands with data, and the chosen attributes.
+fn operands(rule: &Rule, arena: &mut Arena, choice: &Choice, elements: Data) -> Bindings<TermId> {
     let constant = asked_for_values(rule);
-    let mut random = Random::new(seed);
+    let mut random = Random::new(elements.seed);
     let mut bindings = Bindings::empty(rule);
     let mut leaf = |arena: &mut Arena, ty: &TensorType, is_constant: bool| {
         let seed = random.next();
         if is_constant {
             arena.constant_leaf(ty.clone(), known_value(ty, seed))
         } else {
-            arena.leaf(ty.clone(), data(ty, seed, rule.tier == crate::rules::Tier::Exact).into())
+            arena.leaf(ty.clone(), elements.elements(ty, seed, rule.tier == crate::rules::Tier::Exact).into())
         }
     };
     for (v, ty) in choice.tensors.iter().enumerate() {
         if let Some(ty) = ty {
-            bindings.tensors[v] = Some(leaf(&mut arena, ty, constant.contains(&TensorRef::Var(v))));
+            bindings.tensors[v] = Some(leaf(arena, ty, constant.contains(&TensorRef::Var(v))));
         }
     }
     for (l, types) in choice.lists.iter().enumerate() {
         if let Some(types) = types {
             let known = constant.contains(&TensorRef::Element(l));
-            bindings.lists[l] = Some(types.iter().map(|ty| leaf(&mut arena, ty, known)).collect());
+            bindings.lists[l] = Some(types.iter().map(|ty| leaf(arena, ty, known)).collect());
         }
     }
     for (slot, value) in bindings.attrs.iter_mut().zip(&choice.attrs) {
         slot.clone_from(value);
     }
-    let lhs = rule.build_lhs(&bindings, &mut arena).map_err(|_| Unfit::Left)?;
-    if rule.check_conditions(&arena, &mut bindings) == Outcome::Fails {
-        return Err(Unfit::Condition);
-    }
-    let rhs = rule.build_rhs(&bindings, &mut arena).map_err(|e| Unfit::Right(e.to_string()))?;
-    Ok(Instance { arena, bindings, lhs, rhs })
+    bindings
 }
 
 /// The tensors of whose value the conditions ask something: those are made constants.

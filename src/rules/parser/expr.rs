@@ -3,7 +3,7 @@
 use miette::SourceSpan;
 use pest::iterators::{Pair, Pairs};
 
-use super::{Parsed, R, Reader, name, span};
+use super::{Parsed, R, Reader};
 use crate::rules::ast::{Call, Element, Expr, ExprKind, Infix};
 use crate::rules::expr::{Arithmetic, Comparison};
 
@@ -12,7 +12,7 @@ const MAX_CHAIN: usize = 64;
 
 impl Reader<'_> {
     pub(super) fn expr(&self, pair: Pair<'_, R>) -> Parsed<Expr> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let parts: Vec<Pair<'_, R>> = pair.into_inner().collect();
         if parts.len() > MAX_CHAIN {
             let message = format!("this expression has more than {MAX_CHAIN} parts");
@@ -53,7 +53,7 @@ impl Reader<'_> {
     ) -> Parsed<Expr> {
         let mut signs = Vec::new();
         while let Some(p) = parts.next_if(|p| p.as_rule() == R::unary) {
-            signs.push((p.as_str() == "-", span(&p)));
+            signs.push((p.as_str() == "-", self.span(&p)));
         }
         let mut expr = match parts.next() {
             Some(p) => self.primary(p)?,
@@ -76,7 +76,7 @@ impl Reader<'_> {
     }
 
     fn primary(&self, pair: Pair<'_, R>) -> Parsed<Expr> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let text = pair.as_str();
         let kind = match pair.as_rule() {
             R::number => match (text.parse::<i64>(), text.parse::<f64>()) {
@@ -105,9 +105,9 @@ impl Reader<'_> {
     }
 
     fn call(&self, pair: Pair<'_, R>) -> Parsed<Expr> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let mut parts = pair.into_inner();
-        let path = parts.next().map(|p| name(&p)).ok_or_else(|| self.broken(at))?;
+        let path = parts.next().map(|p| self.name(&p)).ok_or_else(|| self.broken(at))?;
         let Some(arguments) = parts.next() else {
             return Ok(Expr { span: at, kind: ExprKind::Name(path.text) });
         };
@@ -121,7 +121,7 @@ impl Reader<'_> {
     }
 
     fn bracket(&self, list: Expr, pair: Pair<'_, R>) -> Parsed<Expr> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let (mut from, mut to, mut colon) = (None, None, false);
         for part in pair.into_inner() {
             match part.as_rule() {

@@ -1,5 +1,7 @@
 //! From the text of a rule file to its syntax tree.
 
+use std::ops::Range;
+
 use miette::SourceSpan;
 use pest::Parser;
 use pest::error::{ErrorVariant, InputLocation};
@@ -26,28 +28,46 @@ pub const MAX_FILE: usize = 1 << 20;
 const MAX_DEPTH: usize = 48;
 /// The most rules, ops and tests in a file.
 const MAX_ITEMS: usize = 4096;
+/// The most syntax errors that are reported of one file.
+const MAX_PROBLEMS: usize = 50;
+/// The most roots of a rule: the search tries every combination of places.
+const MAX_ROOTS: usize = 6;
 
 type Parsed<T> = Result<T, Problem>;
 
-/// The items of a rule file.
-pub fn parse(report: &Reporter) -> Parsed<Vec<Item>> {
-    let file = report.file.clone();
-    let text = file.text();
+/// The items of a rule file, and everything that is wrong with the others.
+pub fn parse(report: &Reporter) -> (Vec<Item>, Vec<Problem>) {
+    let text = report.file.text();
     if text.len() > MAX_FILE {
-        return Err(report.problem("rules::too_large", None, "the file is larger than 1 MiB", ""));
+        return (Vec::new(), vec![report.problem("rules::too_large", None, "the file is larger than 1 MiB", "")]);
     }
-    check_depth(report, text)?;
-    let mut pairs = RuleGrammar::parse(R::file, text).map_err(|e| syntax_error(report, &e))?;
-    let reader = Reader { report };
+    let (mut items, mut problems) = (Vec::new(), Vec::new());
+    for part in parts(text) {
+        let offset = part.start;
+        let content = text.get(part).unwrap_or("");
+        match parse_part(&Reader { report, offset }, content, MAX_ITEMS - items.len()) {
+            Ok(found) => items.extend(found),
+            Err(problem) => {
+                // What follows a file that is too large or nested too deeply is no rule file.
+                let hopeless = matches!(problem.code, "rules::too_deep" | "rules::too_large");
+                problems.push(problem);
+                if hopeless || problems.len() == MAX_PROBLEMS {
+                    break;
+                }
+            }
+        }
+    }
+    (items, problems)
+}
+
+fn parse_part(reader: &Reader<'_>, text: &str, limit: usize) -> Parsed<Vec<Item>> {
+    check_depth(reader, text)?;
+    let mut pairs = RuleGrammar::parse(R::file, text).map_err(|e| syntax_error(reader, text, &e))?;
     let mut items = Vec::new();
     for pair in pairs.next().into_iter().flat_map(Pair::into_inner) {
-        if items.len() == MAX_ITEMS {
-            return Err(report.problem(
-                "rules::too_large",
-                span(&pair),
-                format!("the file has more than {MAX_ITEMS} items"),
-                "",
-            ));
+        if items.len() == limit && pair.as_rule() != R::EOI {
+            let message = format!("the file has more than {MAX_ITEMS} items");
+            return Err(reader.report.problem("rules::too_large", reader.span(&pair), message, ""));
         }
         match pair.as_rule() {
             R::rule_def => items.push(Item::Rule(reader.rule(pair)?)),
@@ -59,8 +79,34 @@ pub fn parse(report: &Reporter) -> Parsed<Vec<Item>> {
     Ok(items)
 }
 
+/// Cuts a file in front of every line that starts an item, with the documentation above it, so that a mistake in one
+/// item does not hide those in the others.
+fn parts(text: &str) -> Vec<Range<usize>> {
+    let mut starts = vec![0];
+    let (mut at, mut doc) = (0, None);
+    let mut first = true;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_start();
+        if content.starts_with("///") {
+            doc.get_or_insert(at);
+        } else if !content.is_empty() && !content.starts_with("//") {
+            let word = content.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
+            if matches!(word, Some("rule" | "op" | "test")) {
+                if !first {
+                    starts.push(doc.unwrap_or(at));
+                }
+                first = false;
+            }
+            doc = None;
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().zip(ends).map(|(&start, end)| start..end).collect()
+}
+
 /// Refuses deep nesting before a recursive parser sees it.
-fn check_depth(report: &Reporter, text: &str) -> Parsed<()> {
+fn check_depth(reader: &Reader<'_>, text: &str) -> Parsed<()> {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
     let skip = |from: usize, stop: &[u8]| {
@@ -76,19 +122,19 @@ fn check_depth(report: &Reporter, text: &str) -> Parsed<()> {
         }
         if depth > MAX_DEPTH {
             let message = format!("more than {MAX_DEPTH} brackets are open here");
-            return Err(report.problem("rules::too_deep", SourceSpan::from((at, 1)), message, "nested too deeply"));
+            let span = SourceSpan::from((reader.offset + at, 1));
+            return Err(reader.report.problem("rules::too_deep", span, message, "nested too deeply"));
         }
         at += 1;
     }
     Ok(())
 }
 
-fn syntax_error(report: &Reporter, error: &pest::error::Error<R>) -> Problem {
+fn syntax_error(reader: &Reader<'_>, text: &str, error: &pest::error::Error<R>) -> Problem {
     let (start, end) = match error.location {
         InputLocation::Pos(at) => (at, at),
         InputLocation::Span(span) => span,
     };
-    let text = report.file.text();
     let next = text.get(start..).and_then(|t| t.chars().next());
     let length = (end - start).max(next.map_or(0, char::len_utf8));
     let expected = match &error.variant {
@@ -103,9 +149,9 @@ fn syntax_error(report: &Reporter, error: &pest::error::Error<R>) -> Problem {
     let label = if expected.is_empty() { "not expected here".to_owned() } else { format!("expected {expected}") };
     let message = match next {
         Some(c) => format!("`{c}` does not fit here"),
-        None => "the file ends too early".to_owned(),
+        None => "the item ends too early".to_owned(),
     };
-    report.problem("rules::syntax", SourceSpan::from((start, length)), message, label)
+    reader.report.problem("rules::syntax", SourceSpan::from((reader.offset + start, length)), message, label)
 }
 
 /// What the grammar's rules are called in messages; `None` for those that would only confuse.
@@ -132,40 +178,43 @@ fn describe(rule: R) -> Option<&'static str> {
     })
 }
 
-fn span(pair: &Pair<'_, R>) -> SourceSpan {
-    let text = pair.as_str().trim_end();
-    SourceSpan::from((pair.as_span().start(), text.len()))
-}
-
-fn name(pair: &Pair<'_, R>) -> Name {
-    Name { text: pair.as_str().to_owned(), span: span(pair) }
-}
-
 fn doc_line(pair: &Pair<'_, R>) -> String {
     pair.as_str().trim_start_matches('/').trim().to_owned()
 }
 
+/// Reads the items of one part of a file.
 struct Reader<'a> {
     report: &'a Reporter,
+    /// Where the part starts in the file.
+    offset: usize,
 }
 
 impl Reader<'_> {
+    fn span(&self, pair: &Pair<'_, R>) -> SourceSpan {
+        let text = pair.as_str().trim_end();
+        SourceSpan::from((self.offset + pair.as_span().start(), text.len()))
+    }
+
+    fn name(&self, pair: &Pair<'_, R>) -> Name {
+        Name { text: pair.as_str().to_owned(), span: self.span(pair) }
+    }
+
     fn rule(&self, pair: Pair<'_, R>) -> Parsed<RuleItem> {
-        let whole = span(&pair);
+        let whole = self.span(&pair);
         let (mut doc, mut rule_name, mut tier, mut both_ways) = (Vec::new(), None, None, false);
         let (mut sides, mut clauses, mut template) = (Vec::new(), Clauses::default(), None);
         for part in pair.into_inner() {
             match part.as_rule() {
                 R::doc => doc.push(doc_line(&part)),
-                R::name => rule_name = Some(name(&part)),
+                R::name => rule_name = Some(self.name(&part)),
                 R::tier => tier = Some(self.tier(part)?),
                 R::template => {
                     let mut parts = part.into_inner().filter(|p| matches!(p.as_rule(), R::name | R::names));
                     template = parts
                         .next()
-                        .map(|p| name(&p))
+                        .map(|p| self.name(&p))
                         .zip(parts.next())
-                        .map(|(from, ops)| (from, ops.into_inner().map(|p| name(&p)).collect()));
+                        .map(|(from, ops)| (from, ops.into_inner().map(|p| self.name(&p)).collect()));
                 }
                 R::arrow => both_ways = part.as_str() == "<=>",
                 R::side => sides.push(self.side(part)?),
@@ -185,7 +234,7 @@ impl Reader<'_> {
     }
 
     fn tier(&self, pair: Pair<'_, R>) -> Parsed<Tier> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let mut parts = pair.into_inner();
         let word = parts.next().map_or("", |p| p.as_str());
         let number = parts.next().and_then(|p| p.as_str().parse::<f64>().ok());
@@ -205,14 +254,19 @@ impl Reader<'_> {
         }
     }
 
-    fn side(&self, pair: Pair<'_, R>) -> Parsed<Expr> {
-        let at = span(&pair);
+    /// The roots of a side.
+    fn side(&self, pair: Pair<'_, R>) -> Parsed<Vec<Expr>> {
+        let at = self.span(&pair);
         match pair.into_inner().next() {
-            Some(p) if p.as_rule() == R::roots => Err(self
-                .report
-                .problem("rules::several_roots", at, "rules with several roots are not supported yet", "")
-                .with_help("write one rule for each root")),
-            Some(p) => self.expr(p),
+            Some(p) if p.as_rule() == R::roots => {
+                let roots = p.into_inner().map(|p| self.expr(p)).collect::<Parsed<Vec<Expr>>>()?;
+                if roots.len() > MAX_ROOTS {
+                    let message = format!("a rule has at most {MAX_ROOTS} roots");
+                    return Err(self.report.problem("rules::root_count", at, message, "too many"));
+                }
+                Ok(roots)
+            }
+            Some(p) => Ok(vec![self.expr(p)?]),
             None => Err(self.broken(at)),
         }
     }
@@ -232,16 +286,16 @@ impl Reader<'_> {
     }
 
     fn binding(&self, pair: Pair<'_, R>) -> Parsed<(Name, Expr)> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let mut parts = pair.into_inner();
         match (parts.next(), parts.next()) {
-            (Some(n), Some(e)) => Ok((name(&n), self.expr(e)?)),
+            (Some(n), Some(e)) => Ok((self.name(&n), self.expr(e)?)),
             _ => Err(self.broken(at)),
         }
     }
 
     fn op(&self, pair: Pair<'_, R>) -> Parsed<OpItem> {
-        let whole = span(&pair);
+        let whole = self.span(&pair);
         let (mut doc, mut op_name, mut body, mut clauses) = (Vec::new(), None, None, Clauses::default());
         let (mut operands, mut attrs) = (Vec::new(), Vec::new());
         // `op f(; a)` has no operands: what stands in front of the names tells.
@@ -250,13 +304,13 @@ impl Reader<'_> {
         for part in pair.into_inner() {
             match part.as_rule() {
                 R::doc => doc.push(doc_line(&part)),
-                R::path => op_name = Some(name(&part)),
+                R::path => op_name = Some(self.name(&part)),
                 R::names => {
                     let before = head.get(..part.as_span().start() - start).unwrap_or("").trim_end();
                     let list = if before.ends_with(';') { &mut attrs } else { &mut operands };
-                    list.extend(part.into_inner().map(|p| name(&p)));
+                    list.extend(part.into_inner().map(|p| self.name(&p)));
                 }
-                R::expr => body = Some(self.expr(part)?),
+                R::side => body = Some(self.side(part)?),
                 R::clause => self.clause(part, &mut clauses)?,
                 _ => {}
             }
@@ -270,11 +324,11 @@ impl Reader<'_> {
     }
 
     fn test(&self, pair: Pair<'_, R>) -> Parsed<TestItem> {
-        let whole = span(&pair);
+        let whole = self.span(&pair);
         let (mut test_name, mut given) = (None, Vec::new());
         for part in pair.into_inner() {
             match part.as_rule() {
-                R::path => test_name = Some(name(&part)),
+                R::path => test_name = Some(self.name(&part)),
                 R::given => {
                     let mut parts = part.into_inner();
                     let (Some(n), Some(value)) = (parts.next(), parts.next()) else { continue };
@@ -285,7 +339,7 @@ impl Reader<'_> {
                         }
                         _ => Given::Attr(self.expr(value)?),
                     };
-                    given.push((name(&n), value));
+                    given.push((self.name(&n), value));
                 }
                 _ => {}
             }
@@ -294,7 +348,7 @@ impl Reader<'_> {
     }
 
     fn tensor_type(&self, pair: Pair<'_, R>) -> Parsed<TensorType> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let mut parts = pair.into_inner();
         let word = parts.next().map_or("", |p| p.as_str());
         let wrong = |message: String| self.report.problem("rules::bad_type", at, message, "");

@@ -3,6 +3,7 @@
 mod attrs;
 mod expr;
 mod pattern;
+mod roots;
 
 use std::sync::Arc;
 
@@ -28,71 +29,70 @@ pub struct Source<'a> {
     pub name: &'a ast::Name,
     pub doc: &'a str,
     pub tier: Tier,
-    pub lhs: &'a ast::Expr,
-    pub rhs: &'a ast::Expr,
+    /// The roots of the side that is matched.
+    pub lhs: &'a [ast::Expr],
+    /// The roots of the side that is built.
+    pub rhs: &'a [ast::Expr],
+    /// Which of the roots the rule rewrites; the others say where.
+    pub root: usize,
     pub clauses: &'a Clauses,
     pub reversed: bool,
     /// Names that an op definition says are attributes.
     pub attrs: &'a [ast::Name],
 }
 
-/// Resolves one direction of a rule.
-pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Resolved<Rule> {
-    let mut names = Names::of(&[source.lhs, source.rhs], source.clauses);
+/// Resolves one direction of a rule for one of its roots. The error is everything that is wrong with it.
+pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Result<Rule, Vec<Problem>> {
+    let sides: Vec<&ast::Expr> = source.lhs.iter().chain(source.rhs).collect();
+    let mut names = Names::of(&sides, source.clauses);
     names.attrs.extend(source.attrs.iter().map(|n| n.text.clone()));
     let mut r = Resolver::new(report, customs, names, source.tier);
-    if !matches!(source.lhs.kind, ExprKind::Call(_)) {
-        let message = if source.reversed {
-            "the right side of `<=>` is no operator, so it would match anything"
-        } else {
-            "the left side is no operator, so it would match anything"
-        };
-        let problem = report.problem("rules::matches_anything", source.lhs.span, message, "");
-        return Err(if source.reversed { problem.with_help("write `=>`") } else { problem });
-    }
-    let lhs = r.pattern(source.lhs)?;
+    let mut problems = Vec::new();
+    let roots = r.left_side(source, &mut problems);
+    // What the left side binds is not known if it is wrong, so that names tell nothing.
+    let left_is_wrong = !problems.is_empty();
     let mut lets: Vec<(usize, Expr)> = Vec::new();
     r.take_lists_apart(&mut lets);
     for (name, value) in &source.clauses.lets {
-        if r.names.lists.contains(&name.text) || lets.iter().any(|(v, _)| r.vars.attrs[*v].as_ref() == name.text) {
-            let message = format!("`{}` is bound twice", name.text);
-            return Err(report.problem("rules::bound_twice", name.span, message, "bound again here"));
+        match r.bind_let(name, value, &lets) {
+            Ok(bound) => lets.push(bound),
+            Err(problem) => problems.push(r.explain_direction(problem, source)),
         }
-        let value = r.expr(value).map_err(|p| r.explain_direction(p, source))?;
-        let var = r.attr_var(&name.text);
-        r.bound.attrs.push(var);
-        lets.push((var, value));
     }
     let mut conditions = Vec::new();
-    for (var, expr) in std::mem::take(&mut r.hidden) {
-        let (expr, text) = match expr {
-            Hidden::Equal(e) => {
-                let text = text(report, e.span);
-                let e = r.expr(&e).map_err(|p| r.explain_direction(p, source))?;
-                (Expr::Compare(crate::rules::expr::Comparison::Eq, Box::new(Expr::Attr(var)), Box::new(e)), text)
-            }
-            Hidden::Near(value) => {
-                let near = functions::function("near")
-                    .map(|near| Expr::Call(near, vec![Expr::Attr(var), Expr::Value(AttrValue::float(value))]));
-                (near.unwrap_or(Expr::Value(AttrValue::Bool(false))), format!("the constant is {value}"))
-            }
-        };
-        conditions.push(Condition { expr, assumed: false, text: text.into() });
+    for (var, hidden) in std::mem::take(&mut r.hidden) {
+        match r.hidden_condition(var, hidden) {
+            Ok(condition) => conditions.push(condition),
+            Err(problem) => problems.push(r.explain_direction(problem, source)),
+        }
     }
     for (assumed, e) in (source.clauses.conditions.iter().map(|e| (false, e)))
         .chain(source.clauses.assumptions.iter().map(|e| (true, e)))
     {
-        let expr = r.expr(e).map_err(|p| r.explain_direction(p, source))?;
-        r.check_condition(&expr, e.span)?;
-        conditions.push(Condition { expr, assumed, text: text(report, e.span).into() });
+        match r.condition(e, assumed) {
+            Ok(condition) => conditions.push(condition),
+            Err(problem) => problems.push(r.explain_direction(problem, source)),
+        }
     }
     r.left = false;
-    let rhs = r.pattern(source.rhs).map_err(|p| r.explain_direction(p, source))?;
-    if matches!(&rhs, Pattern::Scalar(_)) || rhs.takes_any_dtype() {
-        let message = "the element type of the result is not known";
-        let problem = report.problem("rules::no_dtype", source.rhs.span, message, "only scalars stand here");
-        return Err(problem.with_help("write `full(; shape=[], value=V, dtype=D)`"));
+    let rhs = source.rhs.get(source.root).map(|e| r.right_side(e));
+    let rhs = match rhs {
+        Some(Ok(rhs)) => Some(rhs),
+        Some(Err(problem)) => {
+            problems.push(r.explain_direction(problem, source));
+            None
+        }
+        None => None,
+    };
+    if left_is_wrong {
+        problems.retain(|p| !matches!(p.code, "rules::unbound" | "rules::tensor_as_value"));
     }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut roots = roots;
+    let (Some(rhs), true) = (rhs, source.root < roots.len()) else { return Err(problems) };
+    let lhs = roots.remove(source.root);
     Ok(Rule {
         name: source.name.text.as_str().into(),
         doc: source.doc.into(),
@@ -101,6 +101,7 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
         reversed: source.reversed,
         lhs,
         rhs,
+        context: roots,
         vars: r.vars,
         lets,
         conditions,
@@ -160,6 +161,81 @@ impl<'a> Resolver<'a> {
             tier,
             each: false,
         }
+    }
+
+    /// The patterns of the side that is matched.
+    fn left_side(&mut self, source: &Source<'_>, problems: &mut Vec<Problem>) -> Vec<Pattern> {
+        let mut roots = Vec::new();
+        for root in source.lhs {
+            if !matches!(root.kind, ExprKind::Call(_)) {
+                let message = if source.reversed {
+                    "the right side of `<=>` is no operator, so it would match anything"
+                } else {
+                    "the left side is no operator, so it would match anything"
+                };
+                let problem = self.report.problem("rules::matches_anything", root.span, message, "");
+                problems.push(if source.reversed { problem.with_help("write `=>`") } else { problem });
+                continue;
+            }
+            match self.pattern(root) {
+                Ok(pattern) => roots.push(pattern),
+                Err(problem) => problems.push(self.explain_direction(problem, source)),
+            }
+        }
+        if problems.is_empty() && !roots::connected(&roots) {
+            let at = source.lhs.last().map(|e| e.span);
+            let message = "the roots share no tensor, so that they would match any two places of a graph";
+            problems.push(
+                self.report
+                    .problem("rules::roots_apart", at, message, "this root has nothing to do with the others")
+                    .with_help("write one rule for each root"),
+            );
+        }
+        roots
+    }
+
+    fn bind_let(&mut self, name: &ast::Name, value: &ast::Expr, lets: &[(usize, Expr)]) -> Resolved<(usize, Expr)> {
+        if self.names.lists.contains(&name.text) || lets.iter().any(|(v, _)| *self.vars.attrs[*v] == *name.text) {
+            let message = format!("`{}` is bound twice", name.text);
+            return Err(self.report.problem("rules::bound_twice", name.span, message, "bound again here"));
+        }
+        let value = self.expr(value)?;
+        let var = self.attr_var(&name.text);
+        self.bound.attrs.push(var);
+        Ok((var, value))
+    }
+
+    /// What a written-out value or expression on the left side asks of the variable that stands for it.
+    fn hidden_condition(&mut self, var: usize, hidden: Hidden) -> Resolved<Condition> {
+        let (expr, text) = match hidden {
+            Hidden::Equal(e) => {
+                let text = text(self.report, e.span);
+                let e = self.expr(&e)?;
+                (Expr::Compare(crate::rules::expr::Comparison::Eq, Box::new(Expr::Attr(var)), Box::new(e)), text)
+            }
+            Hidden::Near(value) => {
+                let near = functions::function("near")
+                    .map(|near| Expr::Call(near, vec![Expr::Attr(var), Expr::Value(AttrValue::float(value))]));
+                (near.unwrap_or(Expr::Value(AttrValue::Bool(false))), format!("the constant is {value}"))
+            }
+        };
+        Ok(Condition { expr, assumed: false, text: text.into(), span: None })
+    }
+
+    fn condition(&mut self, e: &ast::Expr, assumed: bool) -> Resolved<Condition> {
+        let expr = self.expr(e)?;
+        self.check_condition(&expr, e.span)?;
+        Ok(Condition { expr, assumed, text: text(self.report, e.span).into(), span: Some(e.span) })
+    }
+
+    fn right_side(&mut self, e: &ast::Expr) -> Resolved<Pattern> {
+        let rhs = self.pattern(e)?;
+        if matches!(&rhs, Pattern::Scalar(_)) || rhs.takes_any_dtype() {
+            let message = "the element type of the result is not known";
+            let problem = self.report.problem("rules::no_dtype", e.span, message, "only scalars stand here");
+            return Err(problem.with_help("write `full(; shape=[], value=V, dtype=D)`"));
+        }
+        Ok(rhs)
     }
 
     fn attr_var(&mut self, name: &str) -> usize {

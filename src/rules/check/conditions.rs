@@ -1,0 +1,109 @@
+//! Conditions that a rule does not need.
+
+use miette::SourceSpan;
+
+use super::generate::Generator;
+use super::instance::Data;
+use super::trial::{Shown, show};
+use crate::rules::matcher::holds;
+use crate::rules::rule::{Condition, Rule};
+use crate::rules::{Problem, RuleSet};
+
+/// Instances that a condition excludes and that have to agree before it counts as idle.
+const EXCLUDED: usize = 12;
+/// Instances without one that the condition excludes after which it counts as implied.
+const INCLUDED: usize = 150;
+/// Attempts to find instances for one condition of one direction.
+const ATTEMPTS: u64 = 6_000;
+
+/// What leaving a condition out does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tried {
+    /// Instances that agree although the condition does not hold.
+    excluded: usize,
+    /// Instances that agree and on which the condition holds.
+    included: usize,
+    breaks: bool,
+}
+
+/// Warnings about the conditions of rule number `i` and all its directions.
+pub(super) fn idle(set: &RuleSet, i: usize) -> Vec<Problem> {
+    let name = &set.rules[i].name;
+    let rules: Vec<&Rule> = set.rules[i..].iter().filter(|r| r.name == *name).map(|r| &**r).collect();
+    let mut spans: Vec<SourceSpan> = Vec::new();
+    for condition in rules.iter().flat_map(|r| &r.conditions) {
+        if let Some(span) = condition.span.filter(|s| !condition.assumed && !spans.contains(s)) {
+            spans.push(span);
+        }
+    }
+    let place = &set.places[i];
+    spans.into_iter().filter_map(|span| warning(set, &rules, span).map(|w| w.at(place, span))).collect()
+}
+
+struct Warning {
+    message: String,
+    label: &'static str,
+    help: &'static str,
+}
+
+impl Warning {
+    fn at(self, place: &crate::rules::load::Place, span: SourceSpan) -> Problem {
+        place.report.problem("rules::idle_condition", span, self.message, self.label).with_help(self.help).warning()
+    }
+}
+
+fn warning(set: &RuleSet, rules: &[&Rule], span: SourceSpan) -> Option<Warning> {
+    let mut sum = Tried::default();
+    let mut text = None;
+    for rule in rules {
+        let Some(at) = rule.conditions.iter().position(|c| c.span == Some(span)) else { continue };
+        text = Some(rule.conditions[at].text.clone());
+        let one = without(set, rule, at);
+        sum.excluded += one.excluded;
+        sum.included += one.included;
+        if one.breaks {
+            return None;
+        }
+    }
+    let (name, text) = (&rules.first()?.name, text?);
+    if sum.excluded >= EXCLUDED {
+        return Some(Warning {
+            message: format!("`{name}` holds without the condition `{text}` too"),
+            label: "its removal breaks nothing",
+            help: "leave it out, unless it is there to keep the search from going in circles",
+        });
+    }
+    (sum.excluded == 0 && sum.included >= INCLUDED).then(|| Warning {
+        message: format!("the condition `{text}` of `{name}` excludes nothing that the left side allows"),
+        label: "holds on every instance that was found",
+        help: "leave it out",
+    })
+}
+
+/// Tries a rule out without its condition number `at`.
+fn without(set: &RuleSet, rule: &Rule, at: usize) -> Tried {
+    let mut looser = rule.clone();
+    let condition: Condition = looser.conditions.remove(at);
+    let mut tried = Tried::default();
+    for seed in 0..ATTEMPTS {
+        if tried.excluded >= EXCLUDED || tried.excluded == 0 && tried.included >= INCLUDED {
+            break;
+        }
+        let Some(choice) = Generator::new(&looser, seed).attempt() else { continue };
+        match show(&looser, &set.definitions, &choice, Data::seeded(seed)) {
+            Shown::Agrees(instance) => {
+                if holds(&condition, &instance.arena, &instance.bindings) == Ok(true) {
+                    tried.included += 1;
+                } else {
+                    tried.excluded += 1;
+                }
+            }
+            Shown::Breaks(_) => {
+                tried.breaks = true;
+                break;
+            }
+            Shown::NoInstance | Shown::Undefined => {}
+        }
+    }
+    tried
+}

@@ -1,0 +1,255 @@
+//! One rule on many instances.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+use super::Effort;
+use super::compare::{Finding, compare};
+use super::coverage::Seen;
+use super::generate::{Choice, Generator};
+use super::instance::{Data, Instance, Unfit, build};
+use super::shrink::{self, Size};
+use crate::ir::TensorType;
+use crate::rules::definition::Definition;
+use crate::rules::load::RuleTest;
+use crate::rules::rule::Rule;
+use crate::rules::terms::Terms;
+use crate::rules::{Problem, RuleSet};
+
+/// Attempts to find other counterexamples once there is one; the smallest is then made smaller.
+const MORE: usize = 300;
+
+/// What an instance has shown.
+pub(super) enum Shown {
+    /// It is none: ill-typed on the left, or a condition does not hold.
+    NoInstance,
+    /// The two sides agree.
+    Agrees(Box<Instance>),
+    /// A side cannot be evaluated.
+    Undefined,
+    Breaks(Box<Counterexample>),
+}
+
+/// An instance on which a rule fails.
+pub(super) struct Counterexample {
+    pub code: &'static str,
+    pub instance: Instance,
+    pub choice: Choice,
+    pub data: Data,
+    /// Both values, where the sides have values of one type.
+    pub values: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+/// Compares both sides of `rule` on one instance.
+pub(super) fn show(rule: &Rule, definitions: &[std::sync::Arc<Definition>], choice: &Choice, data: Data) -> Shown {
+    let instance = match build(rule, definitions, choice, data) {
+        Ok(instance) => instance,
+        Err(Unfit::Left | Unfit::Condition) => return Shown::NoInstance,
+    };
+    let breaks = |instance, code, values| {
+        Shown::Breaks(Box::new(Counterexample { code, instance, choice: choice.clone(), data, values }))
+    };
+    let left = instance.arena.ty(instance.lhs);
+    let Ok(rhs) = instance.rhs else { return breaks(instance, UNBUILDABLE, None) };
+    if left != instance.arena.ty(rhs) {
+        return breaks(instance, "rules::ill_typed", None);
+    }
+    match compare(&instance, rhs, rule.tier) {
+        Finding::Agree => Shown::Agrees(Box::new(instance)),
+        Finding::Undefined => Shown::Undefined,
+        Finding::Values { left, right } => breaks(instance, "rules::wrong", Some((left, right))),
+        Finding::Tier { left, right } => breaks(instance, "rules::tier_too_strong", Some((left, right))),
+    }
+}
+
+/// The right side cannot be built although the conditions hold. The prover does not apply the rule there, so that this is
+/// a warning: a condition would say what the rule needs.
+const UNBUILDABLE: &str = "rules::unbuildable";
+
+struct Trial<'a> {
+    set: &'a RuleSet,
+    rule: &'a Rule,
+    seen: Seen,
+    undefined: usize,
+    worst: Option<(Size, Box<Counterexample>)>,
+    unbuildable: Option<(Size, Box<Counterexample>)>,
+}
+
+/// What trying one direction of a rule out has shown.
+pub(super) struct Verdict {
+    pub problem: Option<Problem>,
+    pub warning: Option<Problem>,
+    pub seen: Seen,
+}
+
+/// Tries rule number `i` of the set out: what is wrong with it, if anything, and what was tried.
+pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> Verdict {
+    let rule = &*set.rules[i];
+    let mut trial = Trial { set, rule, seen: Seen::default(), undefined: 0, worst: None, unbuildable: None };
+    for (_, test) in set.tests.iter().filter(|(_, t)| *t.rule == *rule.name) {
+        if let Some(choice) = chosen(rule, test) {
+            (0..4).for_each(|seed| trial.instance(&choice, Data::seeded(seed)));
+        }
+    }
+    let mut limit = effort.attempts;
+    let mut attempt = 0;
+    let first = first_seed(set, i, effort);
+    while attempt < limit && (trial.worst.is_some() || trial.seen.instances < effort.instances) {
+        let seed = first.wrapping_add(attempt as u64);
+        if let Some(choice) = Generator::new(rule, seed).attempt() {
+            let before = trial.worst.is_some();
+            trial.instance(&choice, Data::seeded(seed));
+            if trial.worst.is_some() && !before {
+                limit = limit.min(attempt + MORE);
+            }
+        }
+        attempt += 1;
+    }
+    trial.verdict(i)
+}
+
+/// A rule is tried in the same way wherever it stands among others.
+fn first_seed(set: &RuleSet, i: usize, effort: Effort) -> u64 {
+    let name = &set.rules[i].name;
+    let twins = set.rules[..i].iter().filter(|r| r.name == *name).count();
+    let mut hasher = FxHasher::default();
+    (effort.seed, name, twins).hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Trial<'_> {
+    fn instance(&mut self, choice: &Choice, data: Data) {
+        match show(self.rule, &self.set.definitions, choice, data) {
+            Shown::NoInstance => {}
+            Shown::Undefined => self.undefined += 1,
+            Shown::Agrees(instance) if instance.arena.ty(instance.lhs).numel() > 0 => self.seen.count(&instance),
+            Shown::Agrees(_) => {}
+            Shown::Breaks(found) => {
+                let size = Size::of(&found);
+                let slot = if found.code == UNBUILDABLE { &mut self.unbuildable } else { &mut self.worst };
+                if slot.as_ref().is_none_or(|(known, _)| size < *known) {
+                    *slot = Some((size, found));
+                }
+            }
+        }
+    }
+
+    fn verdict(self, i: usize) -> Verdict {
+        let place = &self.set.places[i];
+        let direction = if self.rule.reversed { "from right to left" } else { "here" };
+        let shown = |(size, found): (Size, Box<Counterexample>)| {
+            let found = shrink::shrink(self.rule, &self.set.definitions, size, found);
+            let problem = place.report.problem(found.code, place.span, found.message(self.rule), direction);
+            problem.with_help(format!("the smallest counterexample found:\n{}", found.text(self.rule)))
+        };
+        let warning = self.unbuildable.map(shown).map(Problem::warning);
+        if let Some(worst) = self.worst {
+            return Verdict { problem: Some(shown(worst)), warning, seen: self.seen };
+        }
+        if self.seen.instances > 0 {
+            return Verdict { problem: None, warning, seen: self.seen };
+        }
+        let message = format!("no instance of `{}` could be tried", self.rule.name);
+        let problem = place.report.problem("rules::never_exercised", place.span, message, direction);
+        let problem = if self.undefined == 0 {
+            problem.with_help(
+                "no operands and attributes were found that the left side and the conditions allow; \
+                 a `test` item can name some",
+            )
+        } else {
+            problem.with_help("all instances that were found use operators without reference semantics")
+        };
+        Verdict { problem: Some(problem), warning, seen: self.seen }
+    }
+}
+
+/// Up to `count` instances of rule number `i` on which both sides agree, of unequal types.
+pub fn samples(set: &RuleSet, i: usize, count: usize) -> Vec<Choice> {
+    let Some(rule) = set.rules.get(i) else { return Vec::new() };
+    let mut found: Vec<Choice> = Vec::new();
+    let first = first_seed(set, i, Effort::default());
+    let tests = set.tests.iter().filter(|(_, t)| *t.rule == *rule.name).filter_map(|(_, t)| chosen(rule, t));
+    let random = (0..4_000).filter_map(|n| Generator::new(rule, first.wrapping_add(n)).attempt());
+    for choice in tests.chain(random) {
+        if found.len() == count {
+            break;
+        }
+        let fits = || matches!(show(rule, &set.definitions, &choice, Data::seeded(first)), Shown::Agrees(_));
+        if !found.contains(&choice) && fits() {
+            found.push(choice);
+        }
+    }
+    found
+}
+
+/// The instance that a `test` item describes, if it names all operands of this direction.
+fn chosen(rule: &Rule, test: &RuleTest) -> Option<Choice> {
+    let tensors: Vec<_> = rule.vars.tensors.iter().map(|n| test.tensors.get(n.as_ref()).cloned()).collect();
+    let lists: Vec<_> = rule.vars.lists.iter().map(|n| test.lists.get(n.as_ref()).cloned()).collect();
+    let attrs = rule.vars.attrs.iter().map(|n| test.attrs.get(n.as_ref()).cloned()).collect();
+    let choice = Choice { tensors, lists, attrs };
+    let known = choice.tensors.iter().all(Option::is_some) && choice.lists.iter().all(Option::is_some);
+    known.then(|| Generator::complete(rule, choice))
+}
+
+/// How a `test` item ended.
+#[derive(Clone, Debug)]
+pub struct TestResult {
+    pub rule: String,
+    pub problem: Option<Problem>,
+}
+
+/// Runs the `test` items that were added to the set after the first `skip`.
+pub fn run_tests(set: &RuleSet, skip: usize) -> Vec<TestResult> {
+    let run = |(report, test): &(crate::rules::error::Reporter, RuleTest)| {
+        let rules: Vec<&Rule> = set.rules.iter().filter(|r| *r.name == *test.rule).map(|r| &**r).collect();
+        let problem = test_problem(set, &rules, test)
+            .map(|(code, message, help)| report.problem(code, test.span, message, "this test").with_help(help));
+        TestResult { rule: test.rule.clone(), problem }
+    };
+    set.tests.iter().skip(skip).map(run).collect()
+}
+
+/// What is wrong with an instance of a rule: code, message, help.
+fn test_problem(set: &RuleSet, rules: &[&Rule], test: &RuleTest) -> Option<(&'static str, String, String)> {
+    let mut tried = false;
+    let mut reason = "the test does not name every operand of the rule".to_owned();
+    for rule in rules {
+        let Some(choice) = chosen(rule, test) else { continue };
+        for seed in 0..4 {
+            let data = Data::seeded(seed);
+            match show(rule, &set.definitions, &choice, data) {
+                Shown::Agrees(_) => tried = true,
+                Shown::Breaks(found) => {
+                    let size = Size::of(&found);
+                    let found = shrink::plain(rule, &set.definitions, size, found);
+                    return Some((found.code, found.message(rule), found.text(rule)));
+                }
+                Shown::Undefined => reason = "an operator without reference semantics stands in it".to_owned(),
+                Shown::NoInstance => reason = super::instance::why_none(rule, &set.definitions, &choice),
+            }
+        }
+    }
+    let message = || format!("this is no instance of `{}`", test.rule);
+    (!tried).then(|| ("rules::no_instance", message(), reason))
+}
+
+impl Counterexample {
+    fn message(&self, rule: &Rule) -> String {
+        let name = &rule.name;
+        let left: &TensorType = self.instance.arena.ty(self.instance.lhs);
+        match (self.code, &self.instance.rhs) {
+            ("rules::wrong", _) => format!("`{name}` is wrong: its sides differ"),
+            ("rules::tier_too_strong", _) => {
+                format!("`{name}` claims to be {}, but its sides round differently", rule.tier)
+            }
+            (_, Ok(rhs)) => {
+                format!("`{name}` gives a {left} on the left and a {} on the right", self.instance.arena.ty(*rhs))
+            }
+            (_, Err(reason)) => {
+                format!("the right side of `{name}` cannot be built where its conditions hold: {reason}")
+            }
+        }
+    }
+}
