@@ -10,7 +10,7 @@ use crate::energy::{self, CostModel, graph_costs};
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, NodeId, NodeKind};
 use crate::progress::Progress;
-use crate::prove::{Proof, ProveError, Region, RegionKind, Verdict, math_tier, prove};
+use crate::prove::{Binding, Proof, ProveError, Region, RegionKind, Verdict, bind, math_tier, prove_bound};
 use crate::report as model;
 use crate::rules::{RuleSet, Tier};
 
@@ -34,9 +34,22 @@ pub fn compare(
     costs: &CostModel,
     progress: &dyn Progress,
 ) -> Result<Checked, ProveError> {
+    compare_bound(a, b, bind(a, b), rules, tier, costs, progress)
+}
+
+/// Compares two workloads whose inputs are bound already.
+pub fn compare_bound(
+    a: &Graph,
+    b: &Graph,
+    binding: Binding,
+    rules: &RuleSet,
+    tier: Tier,
+    costs: &CostModel,
+    progress: &dyn Progress,
+) -> Result<Checked, ProveError> {
     let start = Instant::now();
     let rules = rules.up_to(tier);
-    let mut proof = prove(a, b, &rules, progress)?;
+    let mut proof = prove_bound(a, b, binding, &rules, progress)?;
     let proved = start.elapsed();
     // Rules beyond the tier were left out; that flags differ is only known at the end.
     if let Verdict::Equivalent { tier: found } = proof.verdict

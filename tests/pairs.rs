@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Certificate, Verdict, prove};
+use magneton_ir::prove::{Certificate, Verdict, bind_graphs, prove, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 fn load(path: &Path) -> Graph {
@@ -34,14 +34,14 @@ fn right_pairs_are_proven() {
     let pairs = files(".b.mir");
     assert!(!pairs.is_empty());
     for b in pairs {
-        let proof = prove(&load(&side_a(&b)), &load(&b), &rules, &Silent).unwrap();
+        let graphs = bind_graphs(load(&side_a(&b)), load(&b), None);
+        let proof = prove_bound(&graphs.a, &graphs.b, graphs.binding.clone(), &rules, &Silent).unwrap();
         if !matches!(proof.verdict, Verdict::Equivalent { .. }) {
             missed.push(format!("{}: {:?} {:?}", b.display(), proof.verdict, proof.unproven));
         }
         // Through a file and back: the proof has to stand without the search.
-        let (left, right) = (load(&side_a(&b)), load(&b));
-        let file = Certificate::from_json(&proof.certificate(&left, &right, &rules).to_json()).unwrap();
-        match file.verify(&left, &right, &rules) {
+        let file = Certificate::from_json(&proof.certificate(&graphs.a, &graphs.b, &rules).to_json()).unwrap();
+        match file.verify(&graphs, &rules) {
             Ok(shown) if shown.holds() => {}
             other => missed.push(format!("{}: the proof file: {other:?}", b.display())),
         }

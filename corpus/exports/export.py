@@ -6,6 +6,7 @@ Versions: torch 2.11.0, transformers 5.23.0, Python 3.11.
     pip install torch==2.11.0 transformers==5.23.0
     python corpus/exports/export.py              # every pair
     python corpus/exports/export.py bert t5      # some of them
+    python corpus/exports/export.py serving      # the last pair: serving.py beside this file has its second side
     python corpus/exports/export.py --list
 
 Models live on the meta device: real widths, few layers, no weights. Source paths are shortened to `site-packages/...`
@@ -28,6 +29,8 @@ logging.disable(logging.WARNING)
 
 import torch
 import transformers as tf
+
+import serving
 
 HERE = Path(__file__).resolve().parent
 IMPLEMENTATIONS = ("eager", "sdpa")
@@ -204,8 +207,20 @@ PAIRS: dict[str, Pair] = {
 }
 
 
-def program(pair: Pair, implementation: str) -> torch.export.ExportedProgram:
-    """`pair`'s model as an exported program."""
+SERVING = Pair(
+    "decoder, 1 x 512 tokens, bf16, 2 layers: plain, and as serving libraries write it",
+    lambda: tf.LlamaConfig(
+        hidden_size=4096, intermediate_size=14336, num_hidden_layers=2, num_attention_heads=32,
+        num_key_value_heads=8, vocab_size=128256, rms_norm_eps=1e-5, use_cache=False,
+    ),
+    tf.LlamaForCausalLM,
+    lambda: {"input_ids": tokens(1, 512)},
+    torch.bfloat16,
+)
+
+
+def program(pair: Pair, make: Callable[[tf.PreTrainedConfig], torch.nn.Module]) -> torch.export.ExportedProgram:
+    """The model that `make` builds from `pair`'s configuration as an exported program."""
     config = pair.config()
     config.return_dict = True
     with torch.device("meta"):
@@ -213,12 +228,24 @@ def program(pair: Pair, implementation: str) -> torch.export.ExportedProgram:
         default = torch.get_default_dtype()
         torch.set_default_dtype(pair.dtype)
         try:
-            model = pair.model._from_config(config, attn_implementation=implementation).eval()
+            model = make(config).eval()
         finally:
             torch.set_default_dtype(default)
     inputs = pair.inputs()
     with torch.no_grad():
         return torch.export.export(model, (), inputs, strict=False)
+
+
+def sides(name: str) -> dict[str, torch.export.ExportedProgram]:
+    """Both programs of a pair by the ends of their file names."""
+    if name == "serving":
+        plain = lambda config: tf.LlamaForCausalLM._from_config(config, attn_implementation="eager")
+        return {"plain": program(SERVING, plain), "merged": program(SERVING, serving.Llama)}
+    pair = PAIRS[name]
+    return {
+        implementation: program(pair, lambda c: pair.model._from_config(c, attn_implementation=implementation))
+        for implementation in IMPLEMENTATIONS
+    }
 
 
 def packed(archive: bytes) -> bytes:
@@ -237,18 +264,18 @@ def packed(archive: bytes) -> bytes:
 
 
 def main(names: list[str], folder: Path) -> None:
-    for name in names or PAIRS:
-        for implementation in IMPLEMENTATIONS:
+    for name in names or [*PAIRS, "serving"]:
+        for side, exported in sides(name).items():
             buffer = io.BytesIO()
-            torch.export.save(program(PAIRS[name], implementation), buffer)
-            file = folder / f"{name}-{implementation}.pt2"
+            torch.export.save(exported, buffer)
+            file = folder / f"{name}-{side}.pt2"
             file.write_bytes(packed(buffer.getvalue()))
             print(f"{file.name}: {file.stat().st_size >> 10} KiB")
 
 
 if __name__ == "__main__":
     if "--list" in sys.argv:
-        for name, pair in PAIRS.items():
+        for name, pair in [*PAIRS.items(), ("serving", SERVING)]:
             print(f"| `{name}` | {pair.what} |")
     else:
         main(sys.argv[1:], Path(os.environ.get("OUT", HERE)))

@@ -62,6 +62,10 @@ pub struct Compare {
     pub b: PathBuf,
     #[command(flatten)]
     pub under: Under,
+    /// Which inputs are the same, or made of others, where names do not tell: a file of lines such as
+    /// `qkv.weight = concat(q.weight, k.weight, v.weight; dim=0)`.
+    #[arg(long, value_name = "FILE")]
+    pub bind: Option<PathBuf>,
     /// Set a math flag of A, such as allow_tf32=true. May be given several times.
     #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
     pub config_a: Vec<(String, serde_json::Value)>,
@@ -129,6 +133,9 @@ pub struct VerifyProof {
     /// The rule files that `check` was given, in the same order.
     #[arg(long, value_name = "FILE")]
     pub rules: Vec<PathBuf>,
+    /// The binding file that `check` was given.
+    #[arg(long, value_name = "FILE")]
+    pub bind: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

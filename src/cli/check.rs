@@ -8,11 +8,12 @@ use thiserror::Error;
 
 use super::args::{Check, Compare, FailOn, Format, Under};
 use super::{Answer, output, progress};
-use crate::check::{Checked, compare};
+use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
 use crate::frontend;
 use crate::ir::{ConfigError, Graph, text};
+use crate::prove::{Bound, bind_graphs};
 use crate::report::{self, Comparison, HumanOptions, Verdict};
 use crate::rules::RuleSet;
 
@@ -81,7 +82,8 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let (rules, costs) = conditions(&args.under)?;
     let read = start.elapsed();
     let bar = progress::progress();
-    let mut checked = compare(&a, &b, &rules, args.under.tier, &costs, &*bar)?;
+    let Bound { a, b, binding } = bound(a, b, args.bind.as_deref())?;
+    let mut checked = compare_bound(&a, &b, binding, &rules, args.under.tier, &costs, &*bar)?;
     add_reading(&mut checked.comparison, read);
     Ok(Compared { a, b, rules, costs, checked })
 }
@@ -97,6 +99,12 @@ pub(super) fn load(path: &Path, side: &'static str, flags: &[(String, serde_json
         })?;
     }
     Ok(graph)
+}
+
+/// Binds the inputs of two graphs, with the help of a binding file if there is one.
+pub(super) fn bound(a: Graph, b: Graph, file: Option<&Path>) -> miette::Result<Bound> {
+    let stated = file.map(|path| frontend::load_binding(path, &a, &b)).transpose()?;
+    Ok(bind_graphs(a, b, stated.as_ref()))
 }
 
 /// The rules and the prices that the command line names.

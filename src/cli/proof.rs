@@ -8,6 +8,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::args::VerifyProof;
+use super::check::bound;
 use super::{Answer, output};
 use crate::frontend;
 use crate::prove::{Certificate, Shown};
@@ -39,7 +40,8 @@ pub fn write(path: &Path, proof: &Certificate) -> miette::Result<()> {
 pub fn verify(args: &VerifyProof) -> miette::Result<Answer> {
     let proof = Certificate::from_json(&read(&args.proof)?)?;
     let rules = RuleSet::library()?.with_files(&args.rules)?;
-    let shown = proof.verify(&frontend::load(&args.a)?, &frontend::load(&args.b)?, &rules)?;
+    let graphs = bound(frontend::load(&args.a)?, frontend::load(&args.b)?, args.bind.as_deref())?;
+    let shown = proof.verify(&graphs, &rules)?;
     output::report(&describe(&shown))?;
     Ok(if shown.holds() { Answer::Yes } else { Answer::No })
 }

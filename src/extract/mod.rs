@@ -12,7 +12,7 @@ use crate::energy::{Cost, CostModel, graph_costs};
 use crate::ir::{Graph, Layout, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::progress::Progress;
-use crate::prove::{Arena, Boundary, Lemma, Limits, Side, TermId, Values, Window, cone, raw_terms, show};
+use crate::prove::{Arena, Boundary, Lemma, Limits, Side, TermId, Window, cone, graph_terms, show};
 use crate::rules::{RuleSet, Tier};
 
 pub use apply::apply;
@@ -99,11 +99,7 @@ pub fn cheaper_forms(
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
     let mut arena = Arena::default();
-    let mut values = Values::with_capacity(graph.len());
-    for (id, _) in graph.nodes() {
-        let terms = raw_terms(&mut arena, graph, id, Side::A, &numbers, &values)?;
-        values.push(terms);
-    }
+    let values = graph_terms(&mut arena, graph, Side::A, &numbers)?;
     let mut value_of: FxHashMap<TermId, Value> = FxHashMap::default();
     for (id, _) in graph.nodes() {
         for (slot, &t) in (0..).zip(&values[id.index()]) {

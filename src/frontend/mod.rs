@@ -65,6 +65,18 @@ pub fn load_from(path: &Path, mut source: impl Read + Seek) -> Result<Graph, Loa
     Ok(text::parse(&path.display().to_string(), text)?)
 }
 
+/// Reads a binding file for two graphs; see [`text::parse_equalities`].
+///
+/// # Errors
+/// Unreadable files, and lines that do not make sense for these graphs.
+pub fn load_binding(path: &Path, a: &Graph, b: &Graph) -> Result<[Graph; 2], LoadError> {
+    let file = File::open(path).map_err(|source| LoadError::Io { file: path.to_owned(), source })?;
+    let Ok(source) = String::from_utf8(read_limited(path, file)?) else {
+        return Err(LoadError::Format { file: path.to_owned(), reason: "is no text".to_owned() });
+    };
+    Ok(text::parse_equalities(&path.display().to_string(), &source, a, b)?)
+}
+
 fn read_limited(path: &Path, source: impl Read) -> Result<Vec<u8>, LoadError> {
     let mut bytes = Vec::new();
     source

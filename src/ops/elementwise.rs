@@ -134,10 +134,16 @@ fn quotient(c: &Call, x: f64, y: f64, round: fn(f64, f64) -> f64) -> Result<f64,
     if y == 0.0 && !c.operands[0].dtype.is_float() { Err(EvalError::DivisionByZero) } else { Ok(round(x, y)) }
 }
 
+/// What truncation leaves of `x / y`, and whether Python, which rounds down, counts one less.
+fn rest(x: f64, y: f64) -> (f64, bool) {
+    let rest = x % y;
+    (rest, rest != 0.0 && (rest < 0.0) != (y < 0.0))
+}
+
 /// Python's remainder: it has the sign of the divisor.
 fn remainder(x: f64, y: f64) -> f64 {
-    let rest = x % y;
-    if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
+    let (rest, borrows) = rest(x, y);
+    if borrows { rest + y } else { rest }
 }
 
 /// Python's `//`: rounds down what the rest leaves, so that it is exact where a quotient would be rounded up first.
@@ -145,9 +151,8 @@ fn floor_div(x: f64, y: f64) -> f64 {
     if y == 0.0 {
         return x / y;
     }
-    let rest = x % y;
-    let borrowed = if rest != 0.0 && (rest < 0.0) != (y < 0.0) { 1.0 } else { 0.0 };
-    ((x - rest) / y - borrowed).round()
+    let (rest, borrows) = rest(x, y);
+    ((x - rest) / y - truth(borrows)).round()
 }
 
 macro_rules! quotient {

@@ -20,11 +20,11 @@ mod window;
 use kernel::{arena, closure, lemma};
 
 pub use arena::{Arena, Head, TermId};
-pub use bind::{Binding, BoundInput, bind};
+pub use bind::{Binding, Bound, BoundInput, bind, bind_graphs};
 pub use certificate::{Certificate, CertificateError, Shown};
 pub use cone::{Boundary, Cone, ConeKey, cone};
 pub use derive::derivation;
-pub use kernel::{CheckError, Replay, Side, Values, raw_terms};
+pub use kernel::{CheckError, Replay, Side, Values, graph_terms};
 pub use language::Node;
 pub use lemma::{Lemma, Reason};
 pub use math::math_tier;
@@ -32,7 +32,7 @@ pub use regions::{Partition, Region, RegionKind};
 pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};
 pub use sweep::PairProof;
-pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove};
+pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove, prove_bound};
 pub use window::{Limits, Stop, Window};
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, TermId};
 use super::bind::bind;
-use super::sweep::{Side, Values, raw_terms};
+use super::kernel::{Side, Values, graph_terms};
 use crate::eval::Constant;
 use crate::ir::{AttrValue, Attrs, Graph, GraphError, NodeId, Origin, Role, Value, text};
 use crate::ops::{self, Op, TypeError};
@@ -132,11 +132,7 @@ pub fn rule_between(name: &str, a: &Graph, b: &Graph) -> Result<Option<String>, 
     let mut arena = Arena::default();
     let mut roots = Vec::new();
     for (side, graph, inputs) in [(Side::A, a, &binding.a), (Side::B, b, &binding.b)] {
-        let mut values = Values::with_capacity(graph.len());
-        for (id, _) in graph.nodes() {
-            let terms = raw_terms(&mut arena, graph, id, side, inputs, &values)?;
-            values.push(terms);
-        }
+        let values = graph_terms(&mut arena, graph, side, inputs)?;
         roots.extend(graph.outputs().first().map(|o| values[o.value.node.index()][o.value.slot as usize]));
     }
     Ok(match roots[..] {

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::arena::{Arena, TermId, TypeId};
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint;
-pub use super::kernel::{Side, Values, raw_terms};
+use super::kernel::{Side, Values, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
 use super::window::{Limits, Stop, Window};

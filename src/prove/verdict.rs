@@ -114,8 +114,19 @@ impl Classes for Sweep<'_> {
     }
 }
 
-/// Compares two graphs under `rules`.
+/// Compares two graphs under `rules`, with inputs bound by name and by position.
 pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
+    prove_bound(a, b, bind(a, b), rules, progress)
+}
+
+/// Compares two graphs under `rules`.
+pub fn prove_bound(
+    a: &Graph,
+    b: &Graph,
+    mut binding: Binding,
+    rules: &RuleSet,
+    progress: &dyn Progress,
+) -> Result<Proof, ProveError> {
     if a.outputs().len() != b.outputs().len() {
         return Err(ProveError::OutputCount { a: a.outputs().len(), b: b.outputs().len() });
     }
@@ -125,7 +136,6 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
             return Err(ProveError::OutputType { position, a: x.to_string(), b: y.to_string() });
         }
     }
-    let mut binding = bind(a, b);
     let mut sweep = Sweep::new(rules);
     let values_a = sweep.take_a(a, &binding.a)?;
     progress.stage("proving");
@@ -154,10 +164,22 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
     assumed.sort();
     assumed.dedup();
 
+    let mut doubts = Vec::new();
     let verdict = match tier {
         Some(tier) => Verdict::Equivalent { tier },
-        None => super::refute::refute(a, b, &binding).map_or(Verdict::Unknown, Verdict::Different),
+        None => super::refute::refute(a, b, &binding)
+            .filter(|w| {
+                let output = a.outputs().iter().position(|o| *o.name == *w.output);
+                let doubtful = output.is_none_or(|n| binding.is_doubtful(a, b, n));
+                if doubtful {
+                    let output = &w.output;
+                    doubts.push(format!("`{output}` differs under this binding, of which the guesses may be wrong"));
+                }
+                !doubtful
+            })
+            .map_or(Verdict::Unknown, Verdict::Different),
     };
+    binding.assumptions.extend(doubts);
     let unproven = match verdict {
         Verdict::Equivalent { .. } => Vec::new(),
         _ => smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep),

@@ -47,7 +47,7 @@ pub enum Constant<'s> {
     Word(&'s str),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Setting<'s> {
     pub name: Name<'s>,
     pub value: Constant<'s>,
@@ -83,14 +83,14 @@ pub struct Typed<'s> {
     pub stated: Option<(TensorType, SourceSpan)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Operand<'s> {
     Scalar(Number, SourceSpan),
     Name(Name<'s>),
     Call(CallExpr<'s>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CallExpr<'s> {
     pub op: Name<'s>,
     pub operands: Vec<Operand<'s>>,
@@ -110,6 +110,13 @@ pub struct Statement<'s> {
     pub results: Vec<Typed<'s>>,
     pub body: Body<'s>,
     pub origin: Origin,
+}
+
+/// A line of a binding file.
+#[derive(Debug)]
+pub struct Equality<'s> {
+    pub target: Name<'s>,
+    pub value: CallExpr<'s>,
 }
 
 #[derive(Debug)]

@@ -11,6 +11,7 @@
 mod ast;
 mod attrs;
 mod build;
+mod equalities;
 mod error;
 mod order;
 mod print;
@@ -18,6 +19,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+pub use equalities::parse_equalities;
 pub use error::{MOST_ERRORS, MirError, MirErrors};
 pub use print::print;
 
@@ -31,12 +33,17 @@ pub const DEEPEST_NESTING: usize = 100;
 
 /// Reads a graph. `name` is the file's name, for messages.
 pub fn parse(name: &str, source: &str) -> Result<Graph, MirErrors> {
+    checked(name, source, || build::build(&read::read(source)?))
+}
+
+/// Refuses texts that are too large or nested too deeply for `read`, and gives its errors their place.
+fn checked<T>(name: &str, source: &str, read: impl FnOnce() -> Result<T, Vec<MirError>>) -> Result<T, MirErrors> {
     if source.len() > LARGEST_FILE {
         let error = MirError::TooLarge { size: source.len(), limit: LARGEST_FILE };
         return Err(MirErrors::new(name, "", vec![error]));
     }
-    let graph = check_nesting(source).map_err(|e| vec![e]).and_then(|()| build::build(&read::read(source)?));
-    graph.map_err(|errors| MirErrors::new(name, source, errors))
+    let result = check_nesting(source).map_err(|e| vec![e]).and_then(|()| read());
+    result.map_err(|errors| MirErrors::new(name, source, errors))
 }
 
 /// Refuses deep nesting before the recursive parser sees it.

@@ -8,7 +8,7 @@ use pest::error::{ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 
 use super::ast::{
-    Binding, Body, CallExpr, Constant, File, Input, Name, Number, Operand, Returned, Setting, Statement, Typed,
+    Binding, Body, CallExpr, Constant, Equality, File, Input, Name, Number, Operand, Returned, Setting, Statement, Typed,
 };
 use super::error::{MirError, nearest};
 use crate::ir::{DType, Frame, Origin, Role, Shape, TensorType};
@@ -27,6 +27,15 @@ pub fn read(source: &str) -> Result<File<'_>, Vec<MirError>> {
         None => return Err(Vec::new()),
     };
     if reader.errors.is_empty() { Ok(file) } else { Err(reader.errors) }
+}
+
+/// Parses a binding file, without looking at names and types.
+pub fn read_equalities(source: &str) -> Result<Vec<Equality<'_>>, Vec<MirError>> {
+    let pairs = Grammar::parse(Rule::equalities, source).map_err(|e| vec![syntax_error(e)])?;
+    let mut reader = Reader { errors: Vec::new() };
+    let lines = pairs.flat_map(Pair::into_inner).filter(|p| p.as_rule() == Rule::equality);
+    let all = lines.map(|p| reader.equality(p)).collect();
+    if reader.errors.is_empty() { Ok(all) } else { Err(reader.errors) }
 }
 
 fn syntax_error(error: pest::error::Error<Rule>) -> MirError {
@@ -66,6 +75,7 @@ fn describe(rule: &Rule) -> &'static str {
         Rule::arguments => "`(`",
         Rule::operands => "an operand",
         Rule::attribute | Rule::attributes => "an attribute",
+        Rule::equality => "`name = expression`",
         Rule::call => "a call",
         Rule::literal | Rule::kw_literal => "`literal`",
         Rule::opaque | Rule::kw_opaque => "`opaque`",
@@ -171,6 +181,25 @@ impl Reader {
             }
         }
         Statement { results, body, origin }
+    }
+
+    fn equality<'s>(&mut self, pair: Pair<'s, Rule>) -> Equality<'s> {
+        let whole = span(&pair);
+        let mut parts = pair.into_inner();
+        let target = parts.next().map_or(Name::missing(whole), |p| self.name(p));
+        let mut value = CallExpr { op: Name::missing(whole), operands: vec![], attrs: vec![], span: whole };
+        if let Some(part) = parts.next() {
+            value.span = span(&part);
+            match part.as_rule() {
+                Rule::call => value = self.call(part),
+                // One tensor under two names.
+                _ => {
+                    value.op = Name { text: Cow::Borrowed("alias"), span: value.span };
+                    value.operands = vec![Operand::Name(self.name(part))];
+                }
+            }
+        }
+        Equality { target, value }
     }
 
     fn typed<'s>(&mut self, pair: Pair<'s, Rule>) -> Typed<'s> {

@@ -6,7 +6,7 @@ use super::format::{Head, Step, Verdict};
 use super::{Certificate, CertificateError, Claim};
 use crate::ir::{Graph, text};
 use crate::progress::Silent;
-use crate::prove::prove;
+use crate::prove::{Bound, bind_graphs, prove_bound};
 use crate::rules::{RuleSet, Tier};
 
 fn graph(source: &str) -> Graph {
@@ -22,7 +22,12 @@ fn pair(name: &str) -> (Graph, Graph) {
 }
 
 fn certificate(a: &Graph, b: &Graph, rules: &RuleSet) -> Certificate {
-    prove(a, b, rules, &Silent).unwrap().certificate(a, b, rules)
+    let Bound { a, b, binding } = bound(a, b);
+    prove_bound(&a, &b, binding, rules, &Silent).unwrap().certificate(&a, &b, rules)
+}
+
+fn bound(a: &Graph, b: &Graph) -> Bound {
+    bind_graphs(a.clone(), b.clone(), None)
 }
 
 const SUB: &str = "graph g(x: f32[3], y: f32[3]) { z = sub(x, y)\n return z }";
@@ -34,7 +39,7 @@ fn a_file_reads_back_as_it_was_written() {
     let (a, b) = pair("attention");
     let file = certificate(&a, &b, &rules);
     assert_eq!(Certificate::from_json(&file.to_json()).unwrap(), file);
-    let shown = file.verify(&a, &b, &rules).unwrap();
+    let shown = file.verify(&bound(&a, &b), &rules).unwrap();
     assert!(shown.holds(), "{shown:?}");
     assert_eq!(shown.tier, Some(Tier::Rounding));
 }
@@ -45,11 +50,11 @@ fn a_stronger_claim_than_the_steps_show_is_a_gap() {
     let (a, b) = pair("addmm");
     let mut file = certificate(&a, &b, &rules);
     file.claim = Claim::equivalent(Tier::Exact);
-    assert!(!file.verify(&a, &b, &rules).unwrap().holds());
+    assert!(!file.verify(&bound(&a, &b), &rules).unwrap().holds());
     file.claim = Claim::equivalent(Tier::Rounding);
-    assert!(file.verify(&a, &b, &rules).unwrap().holds());
+    assert!(file.verify(&bound(&a, &b), &rules).unwrap().holds());
     file.claim.tier = Some("perfect".to_owned());
-    assert!(!file.verify(&a, &b, &rules).unwrap().holds());
+    assert!(!file.verify(&bound(&a, &b), &rules).unwrap().holds());
 }
 
 #[test]
@@ -58,21 +63,21 @@ fn inputs_of_one_name_cannot_be_exchanged() {
     let (a, b) = (graph(SUB), graph(BUS));
     let mut file = certificate(&a, &b, &rules);
     file.claim = Claim::equivalent(Tier::Exact);
-    assert!(!file.verify(&a, &b, &rules).unwrap().holds());
+    assert!(!file.verify(&bound(&a, &b), &rules).unwrap().holds());
     let (x, y) = (file.binding.b[0].1, file.binding.b[1].1);
     (file.binding.b[0].1, file.binding.b[1].1) = (y, x);
-    assert!(matches!(file.verify(&a, &b, &rules), Err(CertificateError::Binding { .. })));
+    assert!(matches!(file.verify(&bound(&a, &b), &rules), Err(CertificateError::Binding { .. })));
     (file.binding.b[0].1, file.binding.b[1].1) = (x, x);
-    assert!(matches!(file.verify(&a, &b, &rules), Err(CertificateError::Binding { .. })));
+    assert!(matches!(file.verify(&bound(&a, &b), &rules), Err(CertificateError::Binding { .. })));
 }
 
 #[test]
 fn a_guessed_binding_is_listed() {
     let rules = RuleSet::library().unwrap();
     let (a, b) = (graph(SUB), graph(&SUB.replace("x", "p").replace("y", "q")));
-    let shown = certificate(&a, &b, &rules).verify(&a, &b, &rules).unwrap();
+    let shown = certificate(&a, &b, &rules).verify(&bound(&a, &b), &rules).unwrap();
     assert!(shown.holds());
-    assert_eq!(shown.assumptions, ["`x` of A is `p` of B", "`y` of A is `q` of B"]);
+    assert_eq!(shown.assumptions, ["`x` of A is `p` of B (same type and position)", "`y` of A is `q` of B (same type and position)"]);
 }
 
 #[test]
@@ -82,8 +87,8 @@ fn a_proof_of_other_graphs_shows_nothing() {
     let file = certificate(&a, &b, &rules);
     for other in ["attention", "gelu", "rms_norm"] {
         let (x, y) = pair(other);
-        assert!(!file.verify(&x, &y, &rules).is_ok_and(|s| s.holds()), "{other}");
-        assert!(!file.verify(&a, &y, &rules).is_ok_and(|s| s.holds()), "{other}");
+        assert!(!file.verify(&bound(&x, &y), &rules).is_ok_and(|s| s.holds()), "{other}");
+        assert!(!file.verify(&bound(&a, &y), &rules).is_ok_and(|s| s.holds()), "{other}");
     }
 }
 
@@ -93,10 +98,10 @@ fn other_rules_are_refused() {
     let (a, b) = pair("addmm");
     let file = certificate(&a, &b, &rules);
     let none = RuleSet::default();
-    assert!(matches!(file.verify(&a, &b, &none), Err(CertificateError::OtherRules { .. })));
+    assert!(matches!(file.verify(&bound(&a, &b), &none), Err(CertificateError::OtherRules { .. })));
     let mut unknown = file;
     unknown.rules.used[0].name = "no_such_rule".to_owned();
-    assert!(matches!(unknown.verify(&a, &b, &rules), Err(CertificateError::UnknownRule(_))));
+    assert!(matches!(unknown.verify(&bound(&a, &b), &rules), Err(CertificateError::UnknownRule(_))));
 }
 
 #[test]
@@ -109,7 +114,7 @@ fn terms_refer_only_to_earlier_terms() {
             for wrong in [number as u32, u32::MAX] {
                 let mut file = file.clone();
                 file.terms[number][operand] = wrong;
-                assert!(matches!(file.verify(&a, &b, &rules), Err(CertificateError::Reference { .. })));
+                assert!(matches!(file.verify(&bound(&a, &b), &rules), Err(CertificateError::Reference { .. })));
             }
         }
     }
@@ -138,7 +143,7 @@ fn different_graphs_have_no_proof() {
     let (a, b) = (graph(SUB), graph(BUS));
     let file = certificate(&a, &b, &rules);
     assert_eq!(file.claim.verdict, Verdict::Different);
-    assert!(!file.verify(&a, &b, &rules).unwrap().holds());
+    assert!(!file.verify(&bound(&a, &b), &rules).unwrap().holds());
 }
 
 /// One change to a file.
@@ -274,14 +279,14 @@ proptest! {
             apply(&mut file, change);
         }
         if file == whole {
-            prop_assert!(file.verify(&a, &b, &rules).unwrap().holds());
+            prop_assert!(file.verify(&bound(&a, &b), &rules).unwrap().holds());
         }
         // The answer for the right pair is free, but there has to be one.
-        let _ = file.verify(&a, &b, &rules);
+        let _ = file.verify(&bound(&a, &b), &rules);
         for wrong in ["wrong-constant", "wrong-operand", "wrong-sign"] {
             let path = format!("{}/corpus/pairs/{name}.b-{wrong}.mir", env!("CARGO_MANIFEST_DIR"));
             let wrong = graph(&std::fs::read_to_string(path).unwrap());
-            prop_assert!(!file.verify(&a, &wrong, &rules).is_ok_and(|s| s.holds()), "{changes:?}");
+            prop_assert!(!file.verify(&bound(&a, &wrong), &rules).is_ok_and(|s| s.holds()), "{changes:?}");
         }
     }
 }
@@ -299,7 +304,7 @@ fn every_step_of_a_small_proof_is_needed() {
         for n in 0..file.steps.len() {
             let mut less = file.clone();
             less.steps.remove(n);
-            assert!(!less.verify(&a, &b, &rules).unwrap().holds(), "{name} holds without step {n}");
+            assert!(!less.verify(&bound(&a, &b), &rules).unwrap().holds(), "{name} holds without step {n}");
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::super::bind::{Binding, Bound};
 use super::super::kernel::arena::{self, Arena, Operands, TermId};
 use super::super::kernel::{Lemma, Reason, Replay, Side, Values, graph_terms};
 use super::super::math::math_tier;
@@ -41,24 +42,33 @@ impl Shown {
 }
 
 impl Certificate {
-    /// Replays the proof on two graphs, which do not have to be those that it was made for.
+    /// Replays the proof on two graphs, which do not have to be those that it was made for. The binding of their inputs
+    /// is not taken from the file; it has to be the one that the file was made under.
     ///
     /// # Errors
     /// Files that make no sense, and those with a step that is not valid. A file whose steps are valid but do not show
     /// what it claims is no error: see [`Shown::gap`].
-    pub fn verify(&self, a: &Graph, b: &Graph, rules: &RuleSet) -> Result<Shown, CertificateError> {
+    pub fn verify(&self, Bound { a, b, binding }: &Bound, rules: &RuleSet) -> Result<Shown, CertificateError> {
         let here = identity(rules);
         if self.rules.fingerprint != here {
             return Err(CertificateError::OtherRules { found: self.rules.fingerprint.clone(), here });
         }
-        let (inputs_a, inputs_b) = (self.inputs('A', a, &self.binding.a)?, self.inputs('B', b, &self.binding.b)?);
-        let mut assumptions = self.bound(a, b)?;
+        self.same_inputs('A', a, &self.binding.a, binding, &binding.a)?;
+        self.same_inputs('B', b, &self.binding.b, binding, &binding.b)?;
+        let mut assumptions = binding.assumptions.clone();
+        // An operator outside the table is the same function wherever it stands.
+        for (side, graph) in [(Side::A, a), (Side::B, b)] {
+            let mut opaque: Vec<&str> = graph.operators().filter_map(|(_, n)| custom(&n.kind)).collect();
+            opaque.sort_unstable();
+            opaque.dedup();
+            assumptions.extend(opaque.iter().map(|n| format!("`{n}` of {side} is one function of its operands")));
+        }
         let mut arena = Arena::default();
-        let left = graph_terms(&mut arena, a, Side::A, &inputs_a)?;
-        let right = graph_terms(&mut arena, b, Side::B, &inputs_b)?;
+        let left = graph_terms(&mut arena, a, Side::A, &binding.a)?;
+        let right = graph_terms(&mut arena, b, Side::B, &binding.b)?;
         let terms = self.terms(&mut arena, &left, &right)?;
         let lemmas = self.lemmas(&terms, rules)?;
-        let replay = Replay::new((a, &inputs_a), (b, &inputs_b), &arena, &lemmas).map_err(CertificateError::Refused)?;
+        let replay = Replay::new((a, &binding.a), (b, &binding.b), &arena, &lemmas).map_err(CertificateError::Refused)?;
 
         let outputs: Vec<(Value, Value)> =
             a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
@@ -147,14 +157,20 @@ impl Certificate {
         (!within).then(|| format!("the steps show tier {tier}, the file claims {claimed}"))
     }
 
-    /// The numbers of a graph's inputs.
-    fn inputs(&self, side: char, graph: &Graph, given: &[(String, u32)]) -> Result<Vec<u32>, CertificateError> {
+    /// Whether the file has the graph's inputs under the numbers and with the types that the binding gives them.
+    fn same_inputs(
+        &self,
+        side: char,
+        graph: &Graph,
+        stated: &[(String, u32)],
+        binding: &Binding,
+        numbers: &[u32],
+    ) -> Result<(), CertificateError> {
         let refuse = |reason: String| CertificateError::Binding { side, reason };
-        if graph.inputs().len() != given.len() {
-            return Err(refuse(format!("it names {}, the graph has {}", given.len(), graph.inputs().len())));
+        if graph.inputs().len() != stated.len() {
+            return Err(refuse(format!("it names {}, the graph has {}", stated.len(), graph.inputs().len())));
         }
-        let mut taken: FxHashMap<u32, &str> = FxHashMap::default();
-        for (&id, (name, number)) in graph.inputs().iter().zip(given) {
+        for ((&id, &bound), (name, number)) in graph.inputs().iter().zip(numbers).zip(stated) {
             let node = graph.node(id);
             if *name != *node.name {
                 return Err(refuse(format!("it names `{name}` where the graph has `{}`", node.name)));
@@ -163,48 +179,12 @@ impl Certificate {
             if ty.as_ref() != Some(&node.types[0]) {
                 return Err(refuse(format!("`{name}` is bound to an input that is not of type {}", node.types[0])));
             }
-            if let Some(other) = taken.insert(*number, name) {
-                return Err(refuse(format!("`{other}` and `{name}` are bound to one input")));
+            if bound != *number {
+                let other = binding.inputs.get(*number as usize).map_or("another input", |i| &i.name);
+                return Err(refuse(format!("it binds `{name}` to `{other}`, to which it is not bound here")));
             }
         }
-        Ok(given.iter().map(|&(_, number)| number).collect())
-    }
-
-    /// What the binding takes for granted. Inputs that both sides have under one name and type have to be bound to
-    /// each other, so that a changed file cannot exchange them.
-    fn bound(&self, a: &Graph, b: &Graph) -> Result<Vec<String>, CertificateError> {
-        let by_name: FxHashMap<&str, u32> = self.binding.a.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-        let by_number: FxHashMap<u32, &str> = self.binding.a.iter().map(|(name, n)| (*n, name.as_str())).collect();
-        let mut named = 0;
-        let mut assumptions = Vec::new();
-        for (y, number) in &self.binding.b {
-            let namesake = by_name.get(y.as_str()).filter(|&&n| self.same_type(n, *number));
-            match (namesake, by_number.get(number)) {
-                (Some(own), _) if own == number => named += 1,
-                (Some(_), _) => {
-                    let reason = format!("`{y}` is not bound to the input of A of that name and type");
-                    return Err(CertificateError::Binding { side: 'B', reason });
-                }
-                (None, Some(x)) => assumptions.push(format!("`{x}` of A is `{y}` of B")),
-                (None, None) => {}
-            }
-        }
-        if named > 0 {
-            let text = format!("{named} inputs and parameters of one name and type are the same tensor");
-            assumptions.insert(0, text);
-        }
-        // An operator outside the table is the same function wherever it stands.
-        for (side, graph) in [('A', a), ('B', b)] {
-            let mut opaque: Vec<&str> = graph.operators().filter_map(|(_, n)| custom(&n.kind)).collect();
-            opaque.sort_unstable();
-            opaque.dedup();
-            assumptions.extend(opaque.iter().map(|n| format!("`{n}` of {side} is one function of its operands")));
-        }
-        Ok(assumptions)
-    }
-
-    fn same_type(&self, m: u32, n: u32) -> bool {
-        self.binding.types.get(m as usize) == self.binding.types.get(n as usize)
+        Ok(())
     }
 
     /// The file's terms in `arena`.

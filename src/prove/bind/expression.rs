@@ -1,0 +1,184 @@
+//! Expressions over the inputs of the other graph: what a derived input is.
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::ir::{AttrValue, Attrs, Graph, Ints, NodeId, NodeKind, TensorType, Value};
+use crate::ops::{self, Call, Op, OpDef, TypeError};
+
+/// A part of an [`Expression`], by its number.
+pub type PartId = usize;
+
+/// One operator, or an input.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Input `i` of the other graph, in that graph's order.
+    Input(usize),
+    Apply {
+        op: &'static OpDef,
+        attrs: Attrs,
+        slot: usize,
+        operands: SmallVec<[PartId; 4]>,
+    },
+}
+
+/// A typed expression over inputs. Operands have smaller numbers than what uses them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expression {
+    parts: Vec<(Part, TensorType)>,
+    root: PartId,
+}
+
+impl Expression {
+    /// The inputs of types `ty` joined along `dim`; each transposed first where `transposed`.
+    pub fn joined(inputs: &[(usize, &TensorType)], dim: usize, transposed: bool) -> Result<Expression, TypeError> {
+        let mut expression = Expression::default();
+        let mut operands = Vec::new();
+        for &(i, ty) in inputs {
+            let input = expression.input(i, ty);
+            operands.push(if transposed { expression.transpose(input)? } else { input });
+        }
+        expression.root = match operands.as_slice() {
+            &[one] => one,
+            _ => expression.table("concat", &[("dim", AttrValue::Int(dim as i64))], &operands)?,
+        };
+        Ok(expression)
+    }
+
+    fn transpose(&mut self, matrix: PartId) -> Result<PartId, TypeError> {
+        self.table("permute", &[("dims", AttrValue::Ints(Ints::from_slice(&[1, 0])))], &[matrix])
+    }
+
+    fn table(&mut self, op: &'static str, attrs: &[(&str, AttrValue)], on: &[PartId]) -> Result<PartId, TypeError> {
+        let def = ops::find(op).ok_or_else(|| TypeError::new(op, "is not in the table"))?;
+        let attrs = def.attrs(attrs)?;
+        let types: Vec<&TensorType> = on.iter().map(|&id| &self.parts[id].1).collect();
+        let inferred = Call { op: def, attrs: &attrs, operands: &types }.infer()?;
+        let ty = inferred.into_iter().next().ok_or_else(|| TypeError::new(op, "has no output"))?;
+        Ok(self.push(Part::Apply { op: def, attrs, slot: 0, operands: SmallVec::from_slice(on) }, ty))
+    }
+
+    /// A value of a graph whose inputs are those of the other graph, in its order. `None` if it is made of more than inputs
+    /// and operators of the table.
+    pub fn of_value(graph: &Graph, value: Value) -> Option<Expression> {
+        let positions: FxHashMap<NodeId, usize> = graph.inputs().iter().zip(0..).map(|(&id, i)| (id, i)).collect();
+        let mut expression = Expression::default();
+        let mut parts: FxHashMap<Value, PartId> = FxHashMap::default();
+        let mut stack = vec![value];
+        while let Some(&top) = stack.last() {
+            let operands = graph.operands(top.node);
+            let before = stack.len();
+            stack.extend(operands.iter().filter(|o| !parts.contains_key(o)));
+            if stack.len() > before {
+                continue;
+            }
+            stack.pop();
+            let part = match &graph.node(top.node).kind {
+                NodeKind::Input { .. } => Part::Input(*positions.get(&top.node)?),
+                NodeKind::Op { op: Op::Table(op), attrs } => {
+                    let operands = operands.iter().map(|o| parts[o]).collect();
+                    Part::Apply { op, attrs: attrs.clone(), slot: top.slot as usize, operands }
+                }
+                _ => return None,
+            };
+            let next = expression.parts.len();
+            let id = *parts.entry(top).or_insert(next);
+            if id == next {
+                expression.push(part, graph.ty(top).clone());
+            }
+        }
+        expression.root = *parts.get(&value)?;
+        Some(expression)
+    }
+
+    /// The input that the expression is, under another name.
+    pub fn alias(&self) -> Option<usize> {
+        match &self.parts.get(self.root)?.0 {
+            Part::Apply { op, operands, .. } if op.name == "alias" => match self.parts.get(*operands.first()?)?.0 {
+                Part::Input(i) => Some(i),
+                Part::Apply { .. } => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The part that stands for input `i`.
+    fn input(&mut self, i: usize, ty: &TensorType) -> PartId {
+        let known = self.parts.iter().position(|(p, _)| *p == Part::Input(i));
+        known.unwrap_or_else(|| self.push(Part::Input(i), ty.clone()))
+    }
+
+    fn push(&mut self, part: Part, ty: TensorType) -> PartId {
+        self.parts.push((part, ty));
+        self.parts.len() - 1
+    }
+
+    /// The type of its value.
+    #[cfg(test)]
+    pub fn ty(&self) -> &TensorType {
+        &self.parts[self.root].1
+    }
+
+    pub fn root(&self) -> PartId {
+        self.root
+    }
+
+    /// All parts in order; only those that the root needs count.
+    pub fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().map(|(part, _)| part)
+    }
+
+    /// Inputs that the expression reads, each once.
+    pub fn inputs(&self) -> impl Iterator<Item = usize> + '_ {
+        self.parts.iter().filter_map(|(part, _)| match part {
+            Part::Input(i) => Some(*i),
+            Part::Apply { .. } => None,
+        })
+    }
+
+    /// The expression as text, as binding files hold it; `name` names an input.
+    pub fn show<'e>(&'e self, name: &'e dyn Fn(usize) -> String) -> impl fmt::Display + 'e {
+        Shown { expression: self, name }
+    }
+}
+
+struct Shown<'e> {
+    expression: &'e Expression,
+    name: &'e dyn Fn(usize) -> String,
+}
+
+impl Shown<'_> {
+    fn part(&self, id: PartId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (op, attrs, slot, operands) = match self.expression.parts.get(id) {
+            Some((Part::Input(i), _)) => return f.write_str(&(self.name)(*i)),
+            Some((Part::Apply { op, attrs, slot, operands }, _)) => (op, attrs, slot, operands),
+            None => return Ok(()),
+        };
+        let scalar = op.name == "full" && self.expression.parts[id].1.rank() == 0;
+        if let Some(value) = op.attr_index("value").filter(|_| scalar).and_then(|i| attrs.get(i)) {
+            return write!(f, "{value}");
+        }
+        write!(f, "{}(", op.name)?;
+        for (i, &operand) in operands.iter().enumerate() {
+            f.write_str(if i > 0 { ", " } else { "" })?;
+            self.part(operand, f)?;
+        }
+        let mut separator = "; ";
+        for (attr, value) in op.attrs.iter().zip(attrs) {
+            if attr.default.value().as_ref() != Some(value) {
+                write!(f, "{separator}{}={value}", attr.name)?;
+                separator = ", ";
+            }
+        }
+        f.write_str(")")?;
+        if *slot > 0 { write!(f, ".{slot}") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.part(self.expression.root, f)
+    }
+}

@@ -1,0 +1,77 @@
+//! Binding: which inputs of the two graphs are the same tensor, and which are made of others.
+//!
+//! What is known best comes first: a binding file, then names, then what the graphs do with their weights, and at last
+//! positions. Whatever is taken for granted is listed as an assumption. An input that is made of inputs of the other graph
+//! is replaced by operators over those, so that everything behind this point sees two graphs over common inputs.
+
+mod doubt;
+mod expression;
+mod merged;
+mod pairs;
+mod plan;
+mod share;
+mod statement;
+
+use expression::{Expression, Part};
+use plan::Plan;
+
+use crate::ir::{Graph, Role, TensorType};
+use crate::prove::Side;
+
+/// An input that one or both graphs have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundInput {
+    pub name: String,
+    pub role: Role,
+    pub ty: TensorType,
+}
+
+/// Inputs of both graphs under common numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Binding {
+    pub inputs: Vec<BoundInput>,
+    /// Per input of A, in the graph's order: its number.
+    pub a: Vec<u32>,
+    /// Per input of B, in the graph's order: its number.
+    pub b: Vec<u32>,
+    /// What was taken for granted, one sentence each.
+    pub assumptions: Vec<String>,
+    /// Numbers of inputs that are bound by a guess that may be wrong.
+    pub guessed: Vec<u32>,
+}
+
+/// Two graphs over common inputs.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The graphs as they were given, except that derived inputs are operators now. Those operators are implicit:
+    /// no report counts them and they cost nothing.
+    pub a: Graph,
+    pub b: Graph,
+    pub binding: Binding,
+}
+
+/// Binds what can be bound without looking at the graphs' operators: inputs of one name and type, then, per role and
+/// type, the rest by position.
+pub fn bind(a: &Graph, b: &Graph) -> Binding {
+    let mut plan = Plan::new(a, b);
+    plan.by_name();
+    plan.by_position();
+    share::number(&plan)
+}
+
+/// Binds the inputs of two graphs by all means there are. `stated` is what a binding file says
+/// ([`parse_equalities`](crate::ir::text::parse_equalities)).
+pub fn bind_graphs(a: Graph, b: Graph, stated: Option<&[Graph; 2]>) -> Bound {
+    let mut plan = Plan::new(&a, &b);
+    if let Some([of_a, of_b]) = stated {
+        plan.by_statement(Side::A, of_a);
+        plan.by_statement(Side::B, of_b);
+    }
+    plan.by_name();
+    plan.by_use(&a, &b);
+    plan.by_position();
+    share::share(a, b, &plan)
+}
+
+#[cfg(test)]
+mod tests;

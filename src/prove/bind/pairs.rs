@@ -1,0 +1,59 @@
+//! Inputs that are stated to be made of others, and those that are the same on both sides by name or position.
+
+use rustc_hash::FxHashMap;
+
+use super::Expression;
+use super::plan::{Plan, Source};
+use crate::ir::{Graph, Role};
+use crate::prove::Side;
+
+impl Plan {
+    /// Binds the inputs of `side` that are outputs of `stated`, a graph over the inputs of the other side.
+    pub fn by_statement(&mut self, side: Side, stated: &Graph) {
+        for output in stated.outputs() {
+            let target = self.side(side).iter().position(|s| s.input.name == *output.name && s.is_free());
+            let expression = Expression::of_value(stated, output.value);
+            let Some((target, expression)) = target.zip(expression) else { continue };
+            match expression.alias().filter(|&i| self.side(side.other())[i].is_free()) {
+                Some(source) if side == Side::A => self.pair(target, source, Source::Stated),
+                Some(source) => self.pair(source, target, Source::Stated),
+                None => self.derive(side, target, expression, Source::Stated),
+            }
+        }
+    }
+
+    /// Binds inputs of one name and type.
+    pub fn by_name(&mut self) {
+        let by_name: FxHashMap<String, usize> =
+            self.a.iter().enumerate().map(|(i, x)| (x.input.name.clone(), i)).collect();
+        for j in 0..self.b.len() {
+            let y = &self.b[j];
+            if let Some(&i) = by_name.get(&y.input.name)
+                && self.a[i].input.ty == y.input.ty
+                && self.a[i].is_free()
+                && y.is_free()
+            {
+                self.pair(i, j, Source::Name);
+            }
+        }
+    }
+
+    /// Binds what is left, per role and type, in the order of the inputs.
+    pub fn by_position(&mut self) {
+        for j in 0..self.b.len() {
+            let y = &self.b[j];
+            if !y.is_free() {
+                continue;
+            }
+            let (role, ty) = (y.input.role, y.input.ty.clone());
+            let mut fitting =
+                self.a.iter().enumerate().filter(|(_, x)| x.is_free() && x.input.role == role && x.input.ty == ty);
+            let Some((i, _)) = fitting.next() else { continue };
+            let rivals = fitting.next().is_some()
+                || self.b.iter().filter(|y| y.is_free() && y.input.role == role && y.input.ty == ty).count() > 1;
+            // Weights may also be related in other ways, such as transposed.
+            let only = role == Role::User && !rivals;
+            self.pair(i, j, if only { Source::Only } else { Source::Position });
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! From a plan to two graphs over common inputs.
+
+use rustc_hash::FxHashMap;
+
+use super::plan::{Meaning, Plan};
+use super::{Binding, Bound, BoundInput, Expression, Part, statement};
+use crate::ir::{Graph, NodeKind, Origin, Value};
+use crate::ops;
+use crate::prove::Side;
+
+/// An input by the graph that it was read from.
+type Key = (Side, usize);
+
+/// The tensor that input `i` of `side` is: pairs go by A's input.
+fn key(plan: &Plan, side: Side, i: usize) -> Key {
+    match (side, &plan.side(side)[i].meaning) {
+        (Side::B, Some((Meaning::Same(other), _))) => (Side::A, *other),
+        _ => (side, i),
+    }
+}
+
+/// The numbers of inputs that are no expressions over others.
+pub(super) fn number(plan: &Plan) -> Binding {
+    let own = |side: Side| -> Vec<Key> { (0..plan.side(side).len()).map(|i| (side, i)).collect() };
+    numbered(plan, [&own(Side::A), &own(Side::B)])
+}
+
+/// Numbers inputs, given which tensors the inputs of each graph are.
+fn numbered(plan: &Plan, inputs: [&[Key]; 2]) -> Binding {
+    let mut numbers: FxHashMap<Key, u32> = FxHashMap::default();
+    let mut binding = Binding { assumptions: statement::sentences(plan), ..Binding::default() };
+    for (n, keys) in inputs.into_iter().enumerate() {
+        for &(side, i) in keys {
+            let key = key(plan, side, i);
+            let next = binding.inputs.len() as u32;
+            let number = *numbers.entry(key).or_insert(next);
+            if number == next {
+                let slot = &plan.side(key.0)[key.1];
+                binding.inputs.push(slot.input.clone());
+            }
+            if n == 0 { &mut binding.a } else { &mut binding.b }.push(number);
+        }
+    }
+    binding.guessed = guessed(plan).into_iter().filter_map(|key| numbers.get(&key).copied()).collect();
+    binding.guessed.sort_unstable();
+    binding.guessed.dedup();
+    binding
+}
+
+/// The tensors that some guess is about.
+fn guessed(plan: &Plan) -> Vec<Key> {
+    let mut keys = Vec::new();
+    for side in [Side::A, Side::B] {
+        for (i, slot) in plan.side(side).iter().enumerate() {
+            match &slot.meaning {
+                Some((Meaning::Derived(expression), source)) if source.is_guess() => {
+                    keys.extend(expression.inputs().map(|leaf| key(plan, side.other(), leaf)));
+                }
+                Some((Meaning::Same(_), source)) if source.is_guess() => keys.push(key(plan, side, i)),
+                _ => {}
+            }
+        }
+    }
+    keys
+}
+
+/// Replaces derived inputs by what they are made of.
+pub(super) fn share(a: Graph, b: Graph, plan: &Plan) -> Bound {
+    let (a, keys_a) = rewrite(a, plan, Side::A);
+    let (b, keys_b) = rewrite(b, plan, Side::B);
+    let binding = numbered(plan, [&keys_a, &keys_b]);
+    Bound { a, b, binding }
+}
+
+fn rewrite(graph: Graph, plan: &Plan, side: Side) -> (Graph, Vec<Key>) {
+    let slots = plan.side(side);
+    let derived = slots.iter().any(|s| matches!(s.meaning, Some((Meaning::Derived(_), _))));
+    let own: Vec<Key> = (0..slots.len()).map(|i| (side, i)).collect();
+    if !derived {
+        return (graph, own);
+    }
+    let taken = graph.nodes().map(|(_, n)| n.name.to_string()).collect();
+    let mut writer = Writer {
+        out: Graph::new(graph.name.clone()),
+        plan,
+        keys: Vec::new(),
+        inputs: FxHashMap::default(),
+        taken,
+        names: graph.inputs().iter().map(|&i| graph.node(i).name.to_string()).collect(),
+        side,
+    };
+    writer.out.config = graph.config.clone();
+    match writer.graph(&graph) {
+        Some(()) => (writer.out, writer.keys),
+        // Expressions were type-checked when they were made, so this does not happen; a graph with more free
+        // inputs than need be is sound in any case.
+        None => (graph, own),
+    }
+}
+
+struct Writer<'p> {
+    out: Graph,
+    plan: &'p Plan,
+    /// Which tensor each input of the new graph is.
+    keys: Vec<Key>,
+    /// What stands for an input of either side.
+    inputs: FxHashMap<Key, Value>,
+    taken: rustc_hash::FxHashSet<String>,
+    /// Names of this side's inputs.
+    names: Vec<String>,
+    side: Side,
+}
+
+impl Writer<'_> {
+    fn graph(&mut self, graph: &Graph) -> Option<()> {
+        let slots = self.plan.side(self.side);
+        for (i, slot) in slots.iter().enumerate() {
+            if !matches!(slot.meaning, Some((Meaning::Derived(_), _))) {
+                self.add_input((self.side, i), &slot.input, &slot.input.name);
+            }
+        }
+        for i in 0..slots.len() {
+            self.own(i)?;
+        }
+        let mut values: Vec<Value> = Vec::with_capacity(graph.len());
+        let positions: FxHashMap<_, _> = graph.inputs().iter().zip(0..).map(|(&id, i)| (id, i)).collect();
+        for (id, node) in graph.nodes() {
+            let new = match &node.kind {
+                NodeKind::Input { .. } => *self.inputs.get(&(self.side, *positions.get(&id)?))?,
+                NodeKind::Literal(l) => {
+                    let (ty, data) = (node.types[0].clone(), l.data.clone());
+                    self.out.add_literal(&node.name, ty, data, node.origin.clone()).ok()?.into()
+                }
+                NodeKind::Op { op, attrs } => {
+                    let operands: Vec<Value> =
+                        graph.operands(id).iter().map(|v| Value::new(values[v.node.index()].node, v.slot)).collect();
+                    let (attrs, origin) = (attrs.clone(), node.origin.clone());
+                    let added = self.out.add_custom(
+                        &node.name,
+                        op.clone(),
+                        attrs,
+                        &operands,
+                        node.types.iter().cloned(),
+                        origin,
+                    );
+                    added.ok()?.into()
+                }
+            };
+            values.push(new);
+        }
+        for output in graph.outputs() {
+            let value = values[output.value.node.index()];
+            self.out.add_output(&output.name, Value::new(value.node, output.value.slot));
+        }
+        Some(())
+    }
+
+    fn add_input(&mut self, key: Key, input: &BoundInput, name: &str) -> Value {
+        let value = self.out.add_input(name, input.role, input.ty.clone(), Origin::default()).into();
+        self.keys.push(key);
+        self.inputs.insert(key, value);
+        value
+    }
+
+    /// What stands for input `i` of this side.
+    fn own(&mut self, i: usize) -> Option<Value> {
+        if let Some(&known) = self.inputs.get(&(self.side, i)) {
+            return Some(known);
+        }
+        let (Meaning::Derived(expression), _) = self.plan.side(self.side)[i].meaning.as_ref()? else { return None };
+        let name = self.names[i].clone();
+        let root = self.expression(expression, &name, true)?;
+        // The parameter itself is dense, however its parts lie in memory.
+        let contiguous = ops::find("contiguous")?;
+        let node = self.out.add_op(&name, contiguous, contiguous.default_attrs()?, &[root], Origin::implicit()).ok()?;
+        self.inputs.insert((self.side, i), node.into());
+        Some(node.into())
+    }
+
+    /// What stands for input `i` of the other side.
+    fn other(&mut self, i: usize) -> Option<Value> {
+        let key = (self.side.other(), i);
+        let slot = &self.plan.side(key.0)[i];
+        match &slot.meaning {
+            Some((Meaning::Same(own), _)) => self.own(*own),
+            _ if self.inputs.contains_key(&key) => self.inputs.get(&key).copied(),
+            Some((Meaning::Derived(expression), _)) => {
+                let value = self.expression(expression, &slot.input.name, false)?;
+                self.inputs.insert(key, value);
+                Some(value)
+            }
+            None => {
+                let name = self.free_name(&slot.input.name);
+                Some(self.add_input(key, &slot.input, &name))
+            }
+        }
+    }
+
+    /// The operators of an expression over the other side's inputs, or over this side's.
+    fn expression(&mut self, expression: &Expression, name: &str, over_other: bool) -> Option<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        for part in expression.parts() {
+            let value = match part {
+                Part::Input(i) if over_other => self.other(*i)?,
+                Part::Input(i) => self.own(*i)?,
+                Part::Apply { op, attrs, slot, operands } => {
+                    let operands: Vec<Value> = operands.iter().map(|&o| values[o]).collect();
+                    let name = self.free_name(&format!("{name}.{}", op.name));
+                    let node = self.out.add_op(&name, op, attrs.clone(), &operands, Origin::implicit()).ok()?;
+                    Value::new(node, *slot as u32)
+                }
+            };
+            values.push(value);
+        }
+        values.get(expression.root()).copied()
+    }
+
+    fn free_name(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut n = 0;
+        while !self.taken.insert(name.clone()) {
+            n += 1;
+            name = format!("{wanted}.{n}");
+        }
+        name
+    }
+}

@@ -1,0 +1,88 @@
+//! Weights that one side keeps merged: the binding is guessed, listed, and no guess refutes.
+
+use magneton_ir::ir::{Graph, text};
+use magneton_ir::progress::Silent;
+use magneton_ir::prove::{Bound, Proof, Verdict, bind_graphs, prove_bound};
+use magneton_ir::rules::RuleSet;
+
+const PLAIN: &str = "graph plain(x: f32[5, 8], q_proj.weight: param f32[8, 8], k_proj.weight: param f32[4, 8],
+    v_proj.weight: param f32[4, 8], o_proj.weight: param f32[8, 8], gate.weight: param f32[6, 8], up.weight: param f32[6, 8]) {
+  q = linear(x, q_proj.weight)
+  k = linear(x, k_proj.weight)
+  v = linear(x, v_proj.weight)
+  s = matmul(softmax(matmul(q, permute(concat(k, k; dim=1); dims=[1, 0])); dim=1), concat(v, v; dim=1))
+  o = linear(s, o_proj.weight)
+  g = linear(o, gate.weight)
+  u = linear(o, up.weight)
+  y = mul(silu(g), u)
+  return y
+}";
+
+/// `parts` are the starts and ends of the slices for queries, keys, values.
+fn merged(parts: [(usize, usize); 3], gate: &str, up: &str) -> String {
+    let [q, k, v] = parts.map(|(s, e)| format!("slice(qkv; dim=1, start={s}, end={e})"));
+    format!(
+        "graph merged(x: f32[5, 8], qkv_proj.weight: param f32[16, 8], o_proj.weight: param f32[8, 8],
+    gate_up.weight: param f32[12, 8]) {{
+  qkv = linear(x, qkv_proj.weight)
+  q = {q}
+  k = {k}
+  v = {v}
+  s = matmul(softmax(matmul(q, permute(concat(k, k; dim=1); dims=[1, 0])); dim=1), concat(v, v; dim=1))
+  o = linear(s, o_proj.weight)
+  gu = linear(o, gate_up.weight)
+  g = slice(gu; dim=1, {gate})
+  u = slice(gu; dim=1, {up})
+  y = mul(silu(g), u)
+  return y
+}}"
+    )
+}
+
+fn graph(source: &str) -> Graph {
+    text::parse("test", source).unwrap_or_else(|e| panic!("{e:?}"))
+}
+
+fn proven(a: &str, b: &str) -> Proof {
+    let Bound { a, b, binding } = bind_graphs(graph(a), graph(b), None);
+    prove_bound(&a, &b, binding, &RuleSet::library().unwrap(), &Silent).unwrap()
+}
+
+/// What a binding file says is no guess, so that a difference under it counts.
+#[test]
+fn a_stated_binding_refutes() {
+    const LINES: &str = "qkv_proj.weight = concat(q_proj.weight, k_proj.weight, v_proj.weight; dim=0)
+        gate_up.weight = concat(gate.weight, up.weight; dim=0)";
+    let check = |b: &str| {
+        let (a, b) = (graph(PLAIN), graph(b));
+        let stated = text::parse_equalities("names", LINES, &a, &b).unwrap();
+        let Bound { a, b, binding } = bind_graphs(a, b, Some(&stated));
+        prove_bound(&a, &b, binding, &RuleSet::library().unwrap(), &Silent).unwrap().verdict
+    };
+    assert!(matches!(check(&merged(RIGHT, FIRST, SECOND)), Verdict::Equivalent { .. }));
+    assert!(matches!(check(&merged(RIGHT, SECOND, FIRST)), Verdict::Different(_)));
+}
+
+const RIGHT: [(usize, usize); 3] = [(0, 8), (8, 12), (12, 16)];
+const FIRST: &str = "start=0, end=6";
+const SECOND: &str = "start=6, end=12";
+
+#[test]
+fn merged_projections_are_inferred_and_listed() {
+    for proof in [proven(PLAIN, &merged(RIGHT, FIRST, SECOND)), proven(&merged(RIGHT, FIRST, SECOND), PLAIN)] {
+        assert!(matches!(proof.verdict, Verdict::Equivalent { .. }), "{:?} {:?}", proof.verdict, proof.unproven);
+        let all = proof.binding.assumptions.join("\n");
+        assert!(all.contains("`concat(q_proj.weight, k_proj.weight, v_proj.weight)`"), "{all}");
+        assert!(all.contains("guessed from shapes and use"), "{all}");
+    }
+}
+
+#[test]
+fn a_guess_that_fails_refutes_nothing() {
+    let swapped = [(0, 8), (12, 16), (8, 12)];
+    for b in [merged(swapped, FIRST, SECOND), merged(RIGHT, SECOND, FIRST)] {
+        let proof = proven(PLAIN, &b);
+        assert_eq!(proof.verdict, Verdict::Unknown);
+        assert!(proof.binding.assumptions.iter().any(|a| a.contains("guesses may be wrong")));
+    }
+}
