@@ -118,7 +118,8 @@ impl Writer<'_> {
     fn rule(&mut self, rule: &Rule) -> u32 {
         let twins = |r: &Rule| r.name == rule.name && r.reversed == rule.reversed;
         let mut same = self.contents.rules.rules().iter().filter(|r| twins(r));
-        let instance = same.position(|r| std::ptr::eq(&**r, rule)).unwrap_or(0) as u32;
+        // A rule that is not in the set gets a number that no reader accepts.
+        let instance = same.position(|r| r.lhs == rule.lhs && r.rhs == rule.rhs).map_or(u32::MAX, |n| n as u32);
         let name = RuleName { name: rule.name.to_string(), reversed: rule.reversed, instance };
         if let Some(&known) = self.used.get(&name) {
             return known;
