@@ -1,5 +1,8 @@
-//! Weights that one side keeps merged: the binding is guessed, listed, and no guess refutes.
+//! Weights that one side keeps merged: the binding is guessed or stated, listed, and no guess refutes.
 
+use std::path::Path;
+
+use magneton_ir::frontend;
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Bound, Proof, Verdict, bind_graphs, prove_bound};
@@ -85,4 +88,40 @@ fn a_guess_that_fails_refutes_nothing() {
         assert_eq!(proof.verdict, Verdict::Unknown);
         assert!(proof.binding.assumptions.iter().any(|a| a.contains("guesses may be wrong")));
     }
+}
+
+fn export(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/exports").join(name)
+}
+
+/// The serving pair under what the lines of a binding file say; no file leaves it to guesses.
+fn serving(lines: Option<&str>) -> (Bound, Proof) {
+    let [a, b] = ["serving-plain.pt2", "serving-merged.pt2"].map(|name| frontend::load(export(name)).unwrap());
+    let stated = lines.map(|lines| text::parse_equalities("names", lines, &a, &b).unwrap());
+    let bound = bind_graphs(a, b, stated.as_ref());
+    let rules = RuleSet::library().unwrap();
+    let proof = prove_bound(&bound.a, &bound.b, bound.binding.clone(), &rules, &Silent).unwrap();
+    (bound, proof)
+}
+
+#[test]
+fn a_serving_implementation_is_proven_with_and_without_a_binding_file() {
+    let lines = std::fs::read_to_string(export("serving.bind")).unwrap();
+    for (lines, word) in [(Some(lines.as_str()), "(stated)"), (None, "(guessed from shapes and use)")] {
+        let (bound, proof) = serving(lines);
+        assert!(matches!(proof.verdict, Verdict::Equivalent { .. }), "{:?}", proof.unproven);
+        assert!(proof.binding.assumptions.iter().any(|a| a.contains("qkv_proj") && a.ends_with("for i = 0 to 1")));
+        assert!(proof.binding.assumptions.iter().any(|a| a.contains(word)), "{:?}", proof.binding.assumptions);
+        let rules = RuleSet::library().unwrap();
+        assert!(proof.certificate(&bound.a, &bound.b, &rules).verify(&bound, &rules).unwrap().holds());
+    }
+}
+
+#[test]
+fn a_wrong_binding_file_proves_nothing() {
+    let lines = std::fs::read_to_string(export("serving.bind")).unwrap();
+    let swapped =
+        lines.replace("gate_proj", "@").replace("up_proj.weight;", "gate_proj.weight;").replace('@', "up_proj");
+    assert_ne!(lines, swapped);
+    assert!(!matches!(serving(Some(&swapped)).1.verdict, Verdict::Equivalent { .. }));
 }

@@ -56,6 +56,8 @@ fn the_exit_status_tells_the_verdict() {
     refused(&["check", &a, &b, "--config-a", "allow_tf23=true"], &["allow_tf23", "allow_tf32"]);
     refused(&["check", &a, &b, "--threshold", "3%"], &["--fail-on"]);
     refused(&["explain", &a, &b, "99"], &["no region 99"]);
+    refused(&["check", &a, &b, "--bind", "no/such.bind"], &["no/such.bind"]);
+    refused(&["check", &a, &b, "--bind", "corpus/exports/serving.bind"], &["serving.bind:2:1", "nothing is called"]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ const MAX_DEPTH: usize = 3;
 
 /// Searches that may fail in one comparison. Where that many parts cannot be proven, more attempts would only
 /// make the user wait for the same verdict.
-const MAX_FAILURES: usize = 6;
+const MAX_FAILURES: usize = 24;
 
 /// Partners tried for one value.
 const MAX_CANDIDATES: usize = 12;

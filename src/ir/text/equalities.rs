@@ -94,10 +94,7 @@ fn over(source: &Graph, target: &Inputs, given: &[&Equality]) -> Result<Graph, V
                 origin: Origin::default(),
             })
             .collect(),
-        returned: given
-            .iter()
-            .map(|line| Returned { value: local(line), name: Some(line.target.clone()) })
-            .collect(),
+        returned: given.iter().map(|line| Returned { value: local(line), name: Some(line.target.clone()) }).collect(),
     };
     let graph = build(&file)?;
     let mut errors = Vec::new();

@@ -8,7 +8,8 @@ use pest::error::{ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 
 use super::ast::{
-    Binding, Body, CallExpr, Constant, Equality, File, Input, Name, Number, Operand, Returned, Setting, Statement, Typed,
+    Binding, Body, CallExpr, Constant, Equality, File, Input, Name, Number, Operand, Returned, Setting, Statement,
+    Typed,
 };
 use super::error::{MirError, nearest};
 use crate::ir::{DType, Frame, Origin, Role, Shape, TensorType};

@@ -77,7 +77,10 @@ fn a_guessed_binding_is_listed() {
     let (a, b) = (graph(SUB), graph(&SUB.replace("x", "p").replace("y", "q")));
     let shown = certificate(&a, &b, &rules).verify(&bound(&a, &b), &rules).unwrap();
     assert!(shown.holds());
-    assert_eq!(shown.assumptions, ["`x` of A is `p` of B (same type and position)", "`y` of A is `q` of B (same type and position)"]);
+    assert_eq!(
+        shown.assumptions,
+        ["`x` of A is `p` of B (same type and position)", "`y` of A is `q` of B (same type and position)"]
+    );
 }
 
 #[test]

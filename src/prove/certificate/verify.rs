@@ -68,7 +68,8 @@ impl Certificate {
         let right = graph_terms(&mut arena, b, Side::B, &binding.b)?;
         let terms = self.terms(&mut arena, &left, &right)?;
         let lemmas = self.lemmas(&terms, rules)?;
-        let replay = Replay::new((a, &binding.a), (b, &binding.b), &arena, &lemmas).map_err(CertificateError::Refused)?;
+        let replay =
+            Replay::new((a, &binding.a), (b, &binding.b), &arena, &lemmas).map_err(CertificateError::Refused)?;
 
         let outputs: Vec<(Value, Value)> =
             a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
