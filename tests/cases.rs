@@ -54,6 +54,8 @@ struct Pair {
     b: String,
     verdict: String,
     tier: Option<String>,
+    /// The relative error that is accepted; without one, none beyond rounding.
+    error: Option<f64>,
     /// The side that costs less by its work counts, where they decide.
     cheaper: Option<String>,
     /// Kinds of cause over all regions whose sides compute something and are not the same; not compared where it is left out.
@@ -137,7 +139,8 @@ fn every_published_case_is_judged_as_its_file_says() {
     for (dir, case) in cases() {
         for pair in &case.pair {
             let (a, b) = (load(&dir.join(&pair.a)), load(&dir.join(&pair.b)));
-            let found = compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).unwrap().comparison;
+            let accepted = pair.error.map_or(Tier::Rounding, |e| Tier::Approx(e.into()));
+            let found = compare(&a, &b, &rules, accepted, &costs, &Silent).unwrap().comparison;
             for miss in misses(pair, &found) {
                 wrong.push(format!("{} {} {}: {miss}", case.id, pair.a, pair.b));
             }

@@ -319,6 +319,59 @@ rule my_mistake [real]:
 ";
 
 #[test]
+fn the_rules_of_a_proof_are_counted() {
+    let (a, b) = pair("addmm");
+    let output = run(&["rules", "list", "--used", &a, &b]);
+    assert_eq!(status(&output), 0);
+    let list = text(&output.stdout);
+    assert!(list.contains("   1  addmm_split") && list.lines().count() < 10, "{list}");
+}
+
+#[test]
+fn rule_files_are_laid_out_and_their_tests_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.rules");
+    let file = path.display().to_string();
+    let rule = "/// Twice.\nrule twice [exact]:\n    neg(neg(x)) => x\n";
+    let untidy = format!("{}\ntest  twice{{x:f32[2]}}\ntest twice {{ x: bool[2] }}\n", rule.replace(" => ", "=>"));
+    std::fs::write(&path, &untidy).unwrap();
+    let read = || std::fs::read_to_string(&path).unwrap();
+    assert_eq!((status(&run(&["rules", "fmt", "--check", &file])), read()), (1, untidy));
+    assert_eq!(status(&run(&["rules", "fmt", &file])), 0);
+    assert_eq!(read(), format!("{rule}\ntest twice {{ x: f32[2] }}\ntest twice {{ x: bool[2] }}\n"));
+    assert_eq!(status(&run(&["rules", "fmt", "--check", &file])), 0);
+
+    let output = run(&["rules", "test", &file]);
+    assert_eq!(status(&output), 1);
+    assert!(text(&output.stdout).ends_with("2 tests, 1 failed\n"), "{}", text(&output.stdout));
+    let problem = text(&output.stderr);
+    assert!(problem.contains("rules::no_instance") && problem.contains("bool"), "{problem}");
+
+    let output = run(&["rules", "check", "--table", &file]);
+    assert_eq!(status(&output), 0);
+    assert!(text(&output.stdout).contains("twice  exact"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_new_rule_is_written_from_two_snippets() {
+    let (a, b) = pair("addmm");
+    let output = run(&["rules", "new", &a, &b, "--name", "mine"]);
+    assert_eq!(status(&output), 0);
+    let rule = text(&output.stdout);
+    assert!(rule.contains("rule mine [real]:\n    add(matmul(x, y), z)") || rule.contains("addmm(x, y, z)"), "{rule}");
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name).display().to_string();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let x = write("x.mir", "graph g(x: f32[3], y: f32[3]) { z = neg(x) return z }");
+    let y = write("y.mir", "graph g(x: f32[3], y: f32[3]) { z = neg(y) return z }");
+    refused(&["rules", "new", &x, &y], &["rules::no_stub", "has to use all"]);
+    refused(&["rules", "new", &a, &b, "--name", "no name"], &["rules::"]);
+}
+
+#[test]
 fn own_rules_are_tried_out_before_they_are_used() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {

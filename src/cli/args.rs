@@ -172,6 +172,17 @@ pub enum Rules {
     ///
     /// Exit status: 0 all pass, 1 some fail, 2 a file cannot be read.
     Test { files: Vec<PathBuf> },
+    /// Print the rule that would make two workloads equal, for you to judge.
+    ///
+    /// Meant for the two snippets that `check` prints where it could prove nothing. Inputs of one name are one variable;
+    /// attributes have the values that they have there. Nothing says yet that the rule holds: try it with `rules check`.
+    New {
+        a: PathBuf,
+        b: PathBuf,
+        /// Name of the rule.
+        #[arg(long, default_value = "missing")]
+        name: String,
+    },
     /// Write rule files in the usual layout.
     Fmt {
         #[arg(required = true)]

@@ -238,6 +238,9 @@ fn cuts(partition: &Partition, a: &Values, b: &Values) -> Vec<(Value, Value)> {
 /// Operators in an unproven pair.
 const PAIR_LIMIT: usize = 96;
 
+/// Proven values that an unproven pair may reach over, if only then its samples agree.
+const WIDENED: usize = 3;
+
 /// Pairs that are looked at for the smallest unproven one.
 const MAX_PAIRS: usize = 40;
 
@@ -281,30 +284,41 @@ fn smallest_unproven(
         .take(MAX_PAIRS)
         .filter_map(|(m, n)| {
             let roots = [values_a[m.index()][0], values_b[n.index()][0]];
-            let cone = super::cone::cone(&sweep.arena, sweep, &roots, 0, PAIR_LIMIT)?;
-            let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
-            let agrees = super::fingerprint::agree(&local, copies[0], copies[1], 0, &mut budget);
-            Some((agrees != Some(true), cone.size, m, n, agrees))
+            // What is proven may matter for what is not: `x` and `relu(x)` are two inputs only for who looks no further.
+            let mut shown = None;
+            for depth in 0..=WIDENED {
+                let Some(cone) = super::cone::cone(&sweep.arena, sweep, &roots, depth, PAIR_LIMIT) else { break };
+                let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
+                let agrees = super::fingerprint::agree(&local, copies[0], copies[1], 0, &mut budget);
+                if shown.is_none() || agrees == Some(true) {
+                    shown = Some((agrees != Some(true), cone.size, m, n, agrees, depth));
+                }
+                if agrees == Some(true) {
+                    break;
+                }
+            }
+            shown
         })
-        .min_by_key(|&(differs, size, m, n, _)| (differs, size, m, n));
-    let (m, n, agrees_numerically) = best.map_or((x, y, None), |(_, _, m, n, agrees)| (m, n, agrees));
+        .min_by_key(|&(differs, size, m, n, ..)| (differs, size, m, n));
+    let (m, n, agrees_numerically) = best.map_or((x, y, None), |(_, _, m, n, agrees, _)| (m, n, agrees));
     let mut unproven = Unproven { a: vec![m], b: vec![n], agrees_numerically, a_mir: None, b_mir: None, rule: None };
-    if best.is_some() {
+    if let Some((.., depth)) = best {
         let roots = [values_a[m.index()][0], values_b[n.index()][0]];
-        write_out(&mut unproven, roots, (a, values_a), (b, values_b), sweep);
+        write_out(&mut unproven, roots, depth, (a, values_a), (b, values_b), sweep);
     }
     vec![unproven]
 }
 
-/// The pair as text, down to the values that are proven.
+/// The pair as text, down to values that are proven, of which `depth` are passed.
 fn write_out(
     unproven: &mut Unproven,
     roots: [TermId; 2],
+    depth: usize,
     a: (&Graph, &Values),
     b: (&Graph, &Values),
     sweep: &Sweep,
 ) -> Option<()> {
-    let cone = super::cone::cone(&sweep.arena, sweep, &roots, 0, PAIR_LIMIT)?;
+    let cone = super::cone::cone(&sweep.arena, sweep, &roots, depth, PAIR_LIMIT)?;
     let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
     let known = snippet::names([a, b]);
     let mut names: FxHashMap<TermId, String> = FxHashMap::default();

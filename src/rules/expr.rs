@@ -43,6 +43,8 @@ pub enum Expr {
     Attr(AttrVar),
     /// Number of tensors in a list.
     Count(ListVar),
+    /// Whether an expression has the same value for every tensor of a list.
+    Same(ListVar, Box<Expr>),
     Tensor(TensorFunction, TensorRef, Vec<Expr>),
     Call(Function, Vec<Expr>),
     List(Vec<Expr>),
@@ -85,6 +87,17 @@ impl Expr {
             Expr::Count(l) => {
                 let list = scope.bindings.lists.get(*l).and_then(Option::as_ref);
                 Ok(AttrValue::Int(list.ok_or(Undecided::Invalid)?.len() as i64))
+            }
+            Expr::Same(l, e) => {
+                let count = scope.bindings.lists.get(*l).and_then(Option::as_ref).ok_or(Undecided::Invalid)?.len();
+                let of = |i| e.eval(&Scope { element: Some(i), ..*scope });
+                let first = of(0)?;
+                for i in 1..count {
+                    if !same_value(&first, &of(i)?) {
+                        return Ok(AttrValue::Bool(false));
+                    }
+                }
+                Ok(AttrValue::Bool(true))
             }
             Expr::Tensor(function, tensor, rest) => {
                 let id = scope.tensor(*tensor).ok_or(Undecided::Invalid)?;
@@ -147,7 +160,7 @@ impl Expr {
         match self {
             Expr::Value(_) | Expr::Attr(_) | Expr::Count(_) => {}
             Expr::Tensor(_, _, es) | Expr::Call(_, es) | Expr::List(es) => es.iter().for_each(|e| e.walk(f)),
-            Expr::Neg(e) | Expr::Not(e) => e.walk(f),
+            Expr::Neg(e) | Expr::Not(e) | Expr::Same(_, e) => e.walk(f),
             Expr::Index(a, b)
             | Expr::And(a, b)
             | Expr::Or(a, b)

@@ -47,7 +47,10 @@ const LIBRARY: &[(&str, &str)] = &[
     ("sampling.rules", include_str!("../../rules/sampling.rules")),
     ("view.rules", include_str!("../../rules/view.rules")),
     ("convolution.rules", include_str!("../../rules/convolution.rules")),
+    ("rotary.rules", include_str!("../../rules/rotary.rules")),
+    ("quantise.rules", include_str!("../../rules/quantise.rules")),
     ("serving.rules", include_str!("../../rules/serving.rules")),
+    ("onnx.rules", include_str!("../../rules/onnx.rules")),
 ];
 
 /// Rules, the operators that they define, and tests of them.

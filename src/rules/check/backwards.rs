@@ -3,10 +3,11 @@
 use smallvec::SmallVec;
 
 use super::generate::Generator;
+use super::windows;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 use crate::ops::shapes::broadcast;
 use crate::ops::{Arity, AttrDef, AttrKind, Op, OpDef};
-use crate::rules::rule::AttrPattern;
+use crate::rules::rule::{AttrPattern, AttrVar};
 
 /// An operator whose result is to have type `ty`.
 pub struct Wanted<'w, 'a> {
@@ -21,7 +22,7 @@ pub struct Wanted<'w, 'a> {
     pub scalars: &'w [bool],
 }
 
-fn tensor(dtype: DType, shape: impl Into<Shape>) -> TensorType {
+pub(super) fn tensor(dtype: DType, shape: impl Into<Shape>) -> TensorType {
     TensorType { dtype, shape: shape.into() }
 }
 
@@ -72,6 +73,11 @@ impl Wanted<'_, '_> {
             }
             "cross_entropy" => self.cross_entropy()?,
             "topk" | "sort" => self.ordered()?,
+            "conv1d" => windows::convolution(self, 1)?,
+            "conv2d" => windows::convolution(self, 2)?,
+            "max_pool2d" | "avg_pool2d" => windows::pooling(self)?,
+            "group_norm" | "batch_norm" => windows::by_channel(self)?,
+            "flip" | "roll" | "pad" | "index_select" | "one_hot" => super::moves::operand_types(self)?,
             "full" | "arange" => Vec::new(),
             _ if self.op.operands.iter().all(|o| o.arity == Arity::One) => self.elementwise(self.ty.dtype)?,
             _ => return None,
@@ -113,7 +119,8 @@ impl Wanted<'_, '_> {
         for (at, def) in self.op.attrs.iter().enumerate() {
             let op = Op::Table(self.op);
             if self.generator.attr(&op, at, &self.attrs[at], Some(rank)).is_none() {
-                let value = self.any_value(def, rank);
+                let var = if let AttrPattern::Var(v) = self.attrs[at] { Some(v) } else { None };
+                let value = self.any_value(def, var, rank);
                 self.generator.set_attr(&op, at, &self.attrs[at], rank, value)?;
             } else if let AttrPattern::Var(_) = self.attrs[at] {
                 let value = self.generator.attr(&op, at, &self.attrs[at], Some(rank))?;
@@ -123,13 +130,13 @@ impl Wanted<'_, '_> {
         Some(())
     }
 
-    fn any_value(&mut self, def: &AttrDef, rank: usize) -> AttrValue {
+    fn any_value(&mut self, def: &AttrDef, var: Option<AttrVar>, rank: usize) -> AttrValue {
         let random = &mut self.generator.random;
         match def.kind {
             AttrKind::Bool => AttrValue::Bool(random.chance(50)),
-            AttrKind::Int => AttrValue::Int(random.below(4) as i64),
+            AttrKind::Int => AttrValue::Int(self.generator.integer(var)),
             AttrKind::Dim => AttrValue::Int(random.below(rank) as i64),
-            AttrKind::Float => AttrValue::float(self.generator.number()),
+            AttrKind::Float => AttrValue::float(self.generator.number(var)),
             AttrKind::DType => {
                 if self.op.name == "cast" {
                     AttrValue::DType(self.ty.dtype)
@@ -146,7 +153,7 @@ impl Wanted<'_, '_> {
     }
 
     /// A shape that broadcasts to the wanted one.
-    pub fn narrower(&mut self) -> Shape {
+    pub(super) fn narrower(&mut self) -> Shape {
         let full = self.ty.shape.clone();
         let random = &mut self.generator.random;
         match random.below(10) {
@@ -204,98 +211,6 @@ impl Wanted<'_, '_> {
             }
         };
         Some(vec![tensor(dtype, self.ty.shape.clone())])
-    }
-
-    fn matmul(&mut self) -> Vec<TensorType> {
-        let dtype = self.ty.dtype;
-        let inner = self.known.iter().flatten().next().and_then(|t| t.shape.last().copied());
-        let fresh = self.generator.size();
-        let k = match (&self.known[0], inner) {
-            (Some(_), Some(k)) if self.generator.random.chance(80) => k,
-            _ => fresh,
-        };
-        let shape = self.ty.shape.clone();
-        let rank = shape.len();
-        let vector = self.generator.random.below(12);
-        if rank < 2 || vector == 0 {
-            let mut x = shape;
-            x.push(k);
-            return vec![tensor(dtype, x), tensor(dtype, Shape::from_slice(&[k]))];
-        }
-        let (batch, m, n) = (&shape[..rank - 2], shape[rank - 2], shape[rank - 1]);
-        let mut x = Shape::from_slice(batch);
-        let mut y = Shape::from_slice(batch);
-        match self.generator.random.below(6) {
-            0 | 1 => y.clear(),
-            2 => x.clear(),
-            3 => y.iter_mut().for_each(|d| *d = 1),
-            _ => {}
-        }
-        x.extend([m, k]);
-        y.extend([k, n]);
-        vec![tensor(dtype, x), tensor(dtype, y)]
-    }
-
-    fn linear(&mut self) -> Option<Vec<TensorType>> {
-        let (&out, rows) = self.ty.shape.split_last()?;
-        let known = |i: usize| self.known[i].as_ref().and_then(|t| t.shape.last().copied());
-        let k = known(0).or(known(1)).unwrap_or_else(|| self.generator.size());
-        let mut x = Shape::from_slice(rows);
-        x.push(k);
-        let mut types = vec![tensor(self.ty.dtype, x), tensor(self.ty.dtype, Shape::from_slice(&[out, k]))];
-        if self.known.len() > 2 {
-            types.push(tensor(self.ty.dtype, Shape::from_slice(&[out])));
-        }
-        Some(types)
-    }
-
-    fn addmm(&mut self) -> Option<Vec<TensorType>> {
-        let rank = if self.op.name == "addmm" { 2 } else { 3 };
-        if self.ty.rank() != rank {
-            return None;
-        }
-        let k = self.generator.size();
-        let (mut x, mut w) = (self.ty.shape.clone(), self.ty.shape.clone());
-        x[rank - 1] = k;
-        w[rank - 2] = k;
-        let dtype = self.ty.dtype;
-        Some(vec![tensor(dtype, self.narrower()), tensor(dtype, x), tensor(dtype, w)])
-    }
-
-    fn sdpa(&mut self) -> Option<Vec<TensorType>> {
-        let rank = self.ty.rank();
-        let heads = rank.checked_sub(2)?;
-        let (batch, queries, values) = (&self.ty.shape[..heads], self.ty.shape[rank - 2], self.ty.shape[rank - 1]);
-        let (keys, inner) = match &self.known[1] {
-            Some(k) if k.rank() >= 2 => (k.shape[k.rank() - 2], k.shape[k.rank() - 1]),
-            _ => (self.generator.size(), self.generator.size()),
-        };
-        let make = |batch: &[usize], a: usize, b: usize| {
-            let mut shape = Shape::from_slice(batch);
-            shape.extend([a, b]);
-            tensor(self.ty.dtype, shape)
-        };
-        let mut shared = Shape::from_slice(batch);
-        if self.fixed("grouped", None) != Some(AttrValue::Bool(false))
-            && let Some(h) = shared.last_mut()
-            && self.generator.random.chance(70)
-        {
-            let divisors: Vec<usize> = (1..=*h).filter(|d| h.is_multiple_of(*d)).collect();
-            *h = self.generator.random.pick(&divisors)?;
-        }
-        let mut types = vec![make(batch, queries, inner), make(&shared, keys, inner), make(&shared, keys, values)];
-        if self.known.len() > 3 {
-            let scores = make(batch, queries, keys).shape;
-            let dtype = if self.generator.random.chance(50) { DType::Bool } else { self.ty.dtype };
-            let shape = match self.generator.random.below(5) {
-                0 => Shape::from_slice(&scores[heads..]),
-                4 => scores.iter().map(|&d| if self.generator.random.chance(40) { 1 } else { d }).collect(),
-                1 => scores.iter().enumerate().map(|(i, &d)| if i < heads { 1 } else { d }).collect(),
-                _ => scores,
-            };
-            types.push(self.known[3].clone().unwrap_or(tensor(dtype, shape)));
-        }
-        Some(types)
     }
 
     fn norm(&mut self) -> Option<Vec<TensorType>> {

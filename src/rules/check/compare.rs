@@ -1,5 +1,6 @@
 //! Comparing the two sides of an instance.
 
+use super::data::Scale;
 use super::instance::Instance;
 use crate::eval::{Demand, EvalError, Options};
 use crate::ir::DType;
@@ -8,7 +9,7 @@ use crate::rules::arena::TermId;
 use crate::rules::terms::Terms;
 
 /// Elements that may be computed for one instance.
-const BUDGET: usize = 400_000;
+pub const BUDGET: usize = 400_000;
 /// How far two ways to compute the same real number may lie apart in double precision, relatively.
 const REAL: f64 = 1e-8;
 /// How many roundings' worth two orders of floating-point operations may differ by on small operands.
@@ -30,6 +31,12 @@ pub enum Finding {
         left: Vec<f64>,
         right: Vec<f64>,
     },
+    /// The values agree by the reference semantics, and libtorch's differ.
+    #[cfg(feature = "torch")]
+    Libtorch {
+        left: Vec<f64>,
+        right: Vec<f64>,
+    },
 }
 
 /// Compares the values of both sides as far as `tier` claims.
@@ -37,11 +44,23 @@ pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
     let (Ok(left), Ok(right)) = (values(instance, instance.lhs, false), values(instance, rhs, false)) else {
         return Finding::Undefined;
     };
+    let scale = instance.data.scale;
+    if scale != Scale::Unit && tier != Tier::Exact && overflows(&left, &right) {
+        return Finding::Undefined;
+    }
     let tolerance = if let Tier::Approx(e) = tier { e.0 } else { REAL };
-    if !close(&left, &right, tolerance) {
+    if !close(&left, &right, tolerance, scale) {
         return Finding::Values { left, right };
     }
-    if tier > Tier::Real {
+    #[cfg(feature = "torch")]
+    if let (Scale::Unit, Some((left, right))) = (scale, super::torch::values(instance, rhs)) {
+        let tolerance = tolerance.max(ROUNDINGS * coarsest(instance));
+        if !close(&left, &right, tolerance, scale) {
+            return Finding::Libtorch { left, right };
+        }
+    }
+    // How much may be lost by rounding is known for operands around 1 only.
+    if tier > Tier::Real || tier == Tier::Real && scale != Scale::Unit {
         return Finding::Agree;
     }
     let (Ok(left), Ok(right)) = (values(instance, instance.lhs, true), values(instance, rhs, true)) else {
@@ -50,9 +69,16 @@ pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
     let holds = match tier {
         Tier::Exact => left.iter().zip(&right).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()),
         // A cast that rounds shows as an error far above that of the operands' and the result's type.
-        _ => close(&left, &right, ROUNDINGS * coarsest(instance)),
+        _ => close(&left, &right, ROUNDINGS * coarsest(instance), scale),
     };
     if holds { Finding::Agree } else { Finding::Tier { left, right } }
+}
+
+/// Whether the sides differ in leaving the range of doubles: for operands that are not around 1 this says nothing about
+/// real numbers.
+fn overflows(left: &[f64], right: &[f64]) -> bool {
+    let differ = |a: f64, b: f64| a != b && !(a.is_nan() && b.is_nan());
+    left.iter().zip(right).any(|(&a, &b)| differ(a, b) && !(a.is_finite() && b.is_finite()))
 }
 
 fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<f64>, EvalError> {
@@ -61,14 +87,11 @@ fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<f64>,
 }
 
 /// Whether all elements agree, relative to the largest finite one.
-fn close(left: &[f64], right: &[f64], tolerance: f64) -> bool {
+fn close(left: &[f64], right: &[f64], tolerance: f64, scale: Scale) -> bool {
     let finite = left.iter().chain(right).filter(|v| v.is_finite());
-    let scale = finite.fold(1e-3_f64, |m, v| m.max(v.abs()));
-    left.len() == right.len()
-        && left
-            .iter()
-            .zip(right)
-            .all(|(&a, &b)| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= tolerance * scale)
+    let largest = finite.fold(scale.floor(), |m, v| m.max(v.abs()));
+    let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= tolerance * largest;
+    left.len() == right.len() && left.iter().zip(right).all(|(&a, &b)| same(a, b))
 }
 
 /// The largest rounding step among the float types of the operands and the result.

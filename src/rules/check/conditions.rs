@@ -2,8 +2,8 @@
 
 use miette::SourceSpan;
 
+use super::data::Data;
 use super::generate::Generator;
-use super::instance::Data;
 use super::trial::{Shown, show};
 use crate::rules::matcher::holds;
 use crate::rules::rule::{Condition, Rule};

@@ -7,7 +7,7 @@ use super::backwards;
 use super::random::Random;
 use crate::ir::{AttrValue, DType, Shape, TensorType};
 use crate::ops::Op;
-use crate::rules::expr::{Comparison, Expr, same_value};
+use crate::rules::expr::same_value;
 use crate::rules::matcher::from_start;
 use crate::rules::rule::{AttrPattern, Operand, Pattern, Rule};
 
@@ -37,7 +37,7 @@ impl Choice {
 
 /// Makes choices for one rule.
 pub struct Generator<'a> {
-    rule: &'a Rule,
+    pub rule: &'a Rule,
     pub random: Random,
     pub choice: Choice,
     element: Option<usize>,
@@ -76,7 +76,7 @@ impl<'a> Generator<'a> {
         // A variable that only a defined operator's head mentions, or only conditions, is still open.
         for v in 0..self.choice.attrs.len() {
             if self.choice.attrs[v].is_none() && !self.rule.lets.iter().any(|(l, _)| *l == v) {
-                self.choice.attrs[v] = Some(AttrValue::float(self.number()));
+                self.choice.attrs[v] = Some(AttrValue::float(self.number(Some(v))));
             }
         }
         Some(self.choice)
@@ -122,11 +122,6 @@ impl<'a> Generator<'a> {
         similar
     }
 
-    /// A number as programs write them.
-    pub fn number(&mut self) -> f64 {
-        [0.5, 2.0, 0.125, 3.0, -1.5, 1e-5, 0.25, 1.0][self.random.below(8)]
-    }
-
     /// Makes `pattern` give `ty`; `None` if that attempt fails.
     pub fn want(&mut self, pattern: &Pattern, ty: &TensorType) -> Option<()> {
         if ty.numel() > MAX_ELEMENTS {
@@ -152,7 +147,7 @@ impl<'a> Generator<'a> {
                 if let AttrPattern::Var(v) = value
                     && self.choice.attrs[*v].is_none()
                 {
-                    let number = self.number();
+                    let number = self.number(Some(*v));
                     self.choice.attrs[*v] = Some(self.solved(*v).unwrap_or(AttrValue::float(number)));
                 }
                 Some(())
@@ -262,43 +257,6 @@ impl<'a> Generator<'a> {
             },
             AttrPattern::Expr(_) => None,
         }
-    }
-
-    /// The value that a condition `v == expression` gives a variable, if the expression is closed, is built of
-    /// variables that are chosen, or lists the alternatives `v == a or v == b`.
-    fn solved(&self, var: usize) -> Option<AttrValue> {
-        let mut found = Vec::new();
-        for condition in &self.rule.conditions {
-            self.alternatives(&condition.expr, var, &mut found);
-        }
-        let at = self.random.clone().below(found.len());
-        found.into_iter().nth(at)
-    }
-
-    fn alternatives(&self, expr: &Expr, var: usize, found: &mut Vec<AttrValue>) {
-        match expr {
-            Expr::Or(a, b) => {
-                self.alternatives(a, var, found);
-                self.alternatives(b, var, found);
-            }
-            Expr::Compare(Comparison::Eq, a, b) => match (a.as_ref(), b.as_ref()) {
-                (Expr::Attr(v), e) | (e, Expr::Attr(v)) if *v == var => found.extend(self.value(e)),
-                _ => {}
-            },
-            Expr::Call(f, arguments) if f.name == "near" => {
-                if let [Expr::Attr(v), Expr::Value(value)] = &arguments[..]
-                    && *v == var
-                {
-                    found.push(value.clone());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The value of an expression over what is chosen so far.
-    fn value(&self, expr: &Expr) -> Option<AttrValue> {
-        super::instance::types_only(self.rule, &self.choice, expr)
     }
 }
 

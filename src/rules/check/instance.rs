@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::data::Data;
 use super::generate::Choice;
-use super::random::Random;
-use crate::eval::{Constant, random};
-use crate::ir::{AttrValue, DType, TensorType};
+use crate::eval::Constant;
+use crate::ir::{AttrValue, TensorType};
+use crate::rules::Tier;
 use crate::rules::arena::{Arena, TermId};
 use crate::rules::definition::Definition;
 use crate::rules::expr::{Expr, Scope, TensorRef};
@@ -21,6 +22,7 @@ const ABOUT_VALUES: [&str; 7] =
 /// Both sides of a rule on given operands.
 pub struct Instance {
     pub arena: Arena,
+    pub data: Data,
     pub bindings: Bindings<TermId>,
     pub lhs: TermId,
     /// The right side, or why it cannot be built.
@@ -44,47 +46,16 @@ pub enum Unfit {
     Condition,
 }
 
-/// Which elements operands have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Data {
-    seed: u64,
-    /// Small integers, which a reader can calculate with.
-    pub plain: bool,
-}
-
-impl Data {
-    pub fn seeded(seed: u64) -> Data {
-        Data { seed, plain: false }
-    }
-
-    pub fn plain(seed: u64) -> Data {
-        Data { seed, plain: true }
-    }
-
-    /// Others of the same kind.
-    pub fn next(self, n: u64) -> Data {
-        Data { seed: self.seed.wrapping_add(n), ..self }
-    }
-
-    fn elements(self, ty: &TensorType, seed: u64, every_bit: bool) -> Vec<f64> {
-        if !(self.plain && ty.dtype.is_float()) {
-            return data(ty, seed, every_bit);
-        }
-        let mut random = Random::new(seed);
-        (0..ty.numel()).map(|_| [1.0, 2.0, 3.0, -1.0, -2.0, 0.0][random.below(6)]).collect()
-    }
-}
-
 /// Builds both sides.
-pub fn build(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, elements: Data) -> Result<Instance, Unfit> {
+pub fn build(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, data: Data) -> Result<Instance, Unfit> {
     let mut arena = Arena::new(definitions);
-    let mut bindings = operands(rule, &mut arena, choice, elements);
+    let mut bindings = operands(rule, &mut arena, choice, data);
     let lhs = rule.build_lhs(&bindings, &mut arena).map_err(|_| Unfit::Left)?;
     if rule.check_conditions(&arena, &mut bindings) == Outcome::Fails {
         return Err(Unfit::Condition);
     }
     let rhs = rule.build_rhs(&bindings, &mut arena).map_err(|e| e.to_string());
-    Ok(Instance { arena, bindings, lhs, rhs })
+    Ok(Instance { arena, data, bindings, lhs, rhs })
 }
 
 /// Why [`build`] gives no instance, for the author of a test.
@@ -104,28 +75,23 @@ pub fn why_none(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice) -
 }
 
 /// Operands with data, and the chosen attributes.
-fn operands(rule: &Rule, arena: &mut Arena, choice: &Choice, elements: Data) -> Bindings<TermId> {
+fn operands(rule: &Rule, arena: &mut Arena, choice: &Choice, data: Data) -> Bindings<TermId> {
     let constant = asked_for_values(rule);
-    let mut random = Random::new(elements.seed);
+    let mut elements = data.operands(choice.types().count());
     let mut bindings = Bindings::empty(rule);
-    let mut leaf = |arena: &mut Arena, ty: &TensorType, is_constant: bool| {
-        let seed = random.next();
-        if is_constant {
-            arena.constant_leaf(ty.clone(), known_value(ty, seed))
+    let mut leaf = |arena: &mut Arena, ty: &TensorType, tensor: TensorRef| {
+        if constant.contains(&tensor) {
+            arena.constant_leaf(ty.clone(), elements.next_constant(ty))
         } else {
-            arena.leaf(ty.clone(), elements.elements(ty, seed, rule.tier == crate::rules::Tier::Exact).into())
+            arena.leaf(ty.clone(), elements.next(ty, rule.tier == Tier::Exact).into())
         }
     };
     for (v, ty) in choice.tensors.iter().enumerate() {
-        if let Some(ty) = ty {
-            bindings.tensors[v] = Some(leaf(arena, ty, constant.contains(&TensorRef::Var(v))));
-        }
+        bindings.tensors[v] = ty.as_ref().map(|ty| leaf(arena, ty, TensorRef::Var(v)));
     }
     for (l, types) in choice.lists.iter().enumerate() {
-        if let Some(types) = types {
-            let known = constant.contains(&TensorRef::Element(l));
-            bindings.lists[l] = Some(types.iter().map(|ty| leaf(arena, ty, known)).collect());
-        }
+        let leaves = |types: &Vec<TensorType>| types.iter().map(|ty| leaf(arena, ty, TensorRef::Element(l))).collect();
+        bindings.lists[l] = types.as_ref().map(leaves);
     }
     for (slot, value) in bindings.attrs.iter_mut().zip(&choice.attrs) {
         slot.clone_from(value);
@@ -147,39 +113,6 @@ fn asked_for_values(rule: &Rule) -> Vec<TensorRef> {
         });
     }
     found
-}
-
-/// Random elements with some that tend to be special; signed zeros and infinities only where every bit counts.
-fn data(ty: &TensorType, seed: u64, every_bit: bool) -> Vec<f64> {
-    let mut random = Random::new(seed);
-    let special: &[f64] =
-        if every_bit { &[0.0, -0.0, 1.0, -1.0, f64::INFINITY, 1e-30] } else { &[1.0, -1.0, 0.5, 2.0] };
-    (0..ty.numel())
-        .map(|i| match ty.dtype {
-            d if d.is_float() && random.chance(10) => d.round(random.pick(special).unwrap_or(0.0)),
-            _ => random::element(seed, ty, i),
-        })
-        .collect()
-}
-
-/// A constant: uniform, causal, an additive mask, or anything.
-fn known_value(ty: &TensorType, seed: u64) -> Constant {
-    let mut random = Random::new(seed);
-    let kind = random.below(5);
-    if kind == 0 {
-        let values = [1.0, 0.0, 1.0, 2.0];
-        return Constant::Uniform(ty.dtype.round(values[random.below(4)]).into());
-    }
-    let columns = ty.shape.last().copied().unwrap_or(1).max(1);
-    let rows = ty.rank().checked_sub(2).map_or(1, |d| ty.shape[d]).max(1);
-    let element = |i: usize| match (kind, ty.dtype) {
-        (1, _) => f64::from(u8::from(i % columns <= (i / columns) % rows)),
-        // Mostly true, so that rows keep a key.
-        (_, DType::Bool) => f64::from(u8::from(random.chance(70))),
-        (2, d) if d.is_float() => random.pick(&[0.0, 0.0, 0.0, f64::NEG_INFINITY]).unwrap_or(0.0),
-        _ => random::element(seed, ty, i),
-    };
-    Constant::Dense((0..ty.numel()).map(element).map(Into::into).collect())
 }
 
 /// The value of an expression as far as types and chosen attributes give it.

@@ -1,16 +1,23 @@
-//! Trying rules out: a rule is refused if some instance of it is ill-typed or wrong, if its tier claims too much, or if
-//! no instance of it can be found.
+//! Trying rules out: a rule is refused if some instance of it is ill-typed, wrong or cannot be rewritten, if its tier
+//! claims too much, or if no instance of it can be found.
 
 mod backwards;
 mod compare;
 mod conditions;
 mod coverage;
+mod data;
 mod generate;
 mod instance;
+mod moves;
+mod products;
 mod random;
 mod shrink;
+#[cfg(feature = "torch")]
+mod torch;
 mod trial;
+mod values;
 mod views;
+mod windows;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,8 +50,6 @@ impl Default for Effort {
 pub struct Findings {
     /// Why rules are refused.
     pub problems: Vec<Problem>,
-    /// Rules whose right side cannot be built somewhere.
-    pub warnings: Vec<Problem>,
     /// What was tried, one entry a rule with all its directions, in the order of the set.
     pub coverage: Vec<Coverage>,
     /// The rules that hold: the number of the first of each name.
@@ -70,9 +75,8 @@ pub fn find(set: &RuleSet, first: usize, effort: Effort) -> Findings {
     let add = |known: &mut Vec<Problem>, found: Option<Problem>| {
         known.extend(found.filter(|f| !known.iter().any(|p| p.span == f.span && p.file == f.file)));
     };
-    for (i, trial::Verdict { problem, warning, seen }) in (first..).zip(tried) {
+    for (i, trial::Verdict { problem, seen }) in (first..).zip(tried) {
         add(&mut findings.problems, problem);
-        add(&mut findings.warnings, warning);
         coverage::add(&mut findings.coverage, &set.rules[i], seen);
     }
     let refused = |i: usize| {

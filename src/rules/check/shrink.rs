@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::data::{Data, Scale};
 use super::generate::Choice;
-use super::instance::{Data, Instance};
+use super::instance::Instance;
 use super::trial::{Counterexample, Shown, show};
 use crate::eval::{Demand, Options};
 use crate::ir::{AttrValue, TensorType};
@@ -18,15 +19,23 @@ const TRIES: usize = 4_000;
 /// Other elements that are tried for one choice of types and attributes.
 const DATA: u64 = 4;
 
-/// How hard a counterexample is to read. Wrong values tell more than wrong rounding, whatever the size.
+/// What a counterexample shows, the most telling first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Wrong,
+    Unbuildable,
+    Rounding,
+}
+
+/// How hard a counterexample is to read. What tells more comes first, whatever the size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Size {
-    rounding: bool,
+    kind: Kind,
     elements: usize,
     ranks: usize,
     attrs: u64,
-    /// Whether the elements are other than small integers.
-    odd: bool,
+    /// Whether the elements are other than small integers, or not even around 1.
+    odd: u8,
 }
 
 impl Size {
@@ -38,11 +47,15 @@ impl Size {
             _ => 0,
         });
         Size {
-            rounding: found.code == "rules::tier_too_strong",
+            kind: match found.code {
+                "rules::tier_too_strong" => Kind::Rounding,
+                "rules::unbuildable" => Kind::Unbuildable,
+                _ => Kind::Wrong,
+            },
             elements: types().map(TensorType::numel).sum(),
             ranks: types().map(TensorType::rank).sum(),
             attrs: attrs.fold(0, u64::saturating_add),
-            odd: !found.data.plain,
+            odd: u8::from(!found.data.plain) + u8::from(found.data.scale != Scale::Unit),
         }
     }
 }

@@ -7,8 +7,9 @@ use rustc_hash::FxHasher;
 use super::Effort;
 use super::compare::{Finding, compare};
 use super::coverage::Seen;
+use super::data::{Data, Scale};
 use super::generate::{Choice, Generator};
-use super::instance::{Data, Instance, Unfit, build};
+use super::instance::{Instance, Unfit, build};
 use super::shrink::{self, Size};
 use crate::ir::TensorType;
 use crate::rules::definition::Definition;
@@ -51,7 +52,7 @@ pub(super) fn show(rule: &Rule, definitions: &[std::sync::Arc<Definition>], choi
         Shown::Breaks(Box::new(Counterexample { code, instance, choice: choice.clone(), data, values }))
     };
     let left = instance.arena.ty(instance.lhs);
-    let Ok(rhs) = instance.rhs else { return breaks(instance, UNBUILDABLE, None) };
+    let Ok(rhs) = instance.rhs else { return breaks(instance, "rules::unbuildable", None) };
     if left != instance.arena.ty(rhs) {
         return breaks(instance, "rules::ill_typed", None);
     }
@@ -60,33 +61,31 @@ pub(super) fn show(rule: &Rule, definitions: &[std::sync::Arc<Definition>], choi
         Finding::Undefined => Shown::Undefined,
         Finding::Values { left, right } => breaks(instance, "rules::wrong", Some((left, right))),
         Finding::Tier { left, right } => breaks(instance, "rules::tier_too_strong", Some((left, right))),
+        #[cfg(feature = "torch")]
+        Finding::Libtorch { left, right } => breaks(instance, "rules::libtorch_differs", Some((left, right))),
     }
 }
-
-/// The right side cannot be built although the conditions hold. The prover does not apply the rule there, so that this is
-/// a warning: a condition would say what the rule needs.
-const UNBUILDABLE: &str = "rules::unbuildable";
 
 struct Trial<'a> {
     set: &'a RuleSet,
     rule: &'a Rule,
+    /// Where an instance that agrees is tried again.
+    scales: Vec<Scale>,
     seen: Seen,
     undefined: usize,
     worst: Option<(Size, Box<Counterexample>)>,
-    unbuildable: Option<(Size, Box<Counterexample>)>,
 }
 
 /// What trying one direction of a rule out has shown.
 pub(super) struct Verdict {
     pub problem: Option<Problem>,
-    pub warning: Option<Problem>,
     pub seen: Seen,
 }
 
 /// Tries rule number `i` of the set out: what is wrong with it, if anything, and what was tried.
 pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> Verdict {
     let rule = &*set.rules[i];
-    let mut trial = Trial { set, rule, seen: Seen::default(), undefined: 0, worst: None, unbuildable: None };
+    let mut trial = Trial { set, rule, scales: Scale::others(rule), seen: Seen::default(), undefined: 0, worst: None };
     for (_, test) in set.tests.iter().filter(|(_, t)| *t.rule == *rule.name) {
         if let Some(choice) = chosen(rule, test) {
             (0..4).for_each(|seed| trial.instance(&choice, Data::seeded(seed)));
@@ -123,13 +122,17 @@ impl Trial<'_> {
         match show(self.rule, &self.set.definitions, choice, data) {
             Shown::NoInstance => {}
             Shown::Undefined => self.undefined += 1,
-            Shown::Agrees(instance) if instance.arena.ty(instance.lhs).numel() > 0 => self.seen.count(&instance),
+            Shown::Agrees(instance) if instance.arena.ty(instance.lhs).numel() > 0 => {
+                if data.scale == Scale::Unit {
+                    self.seen.count(&instance);
+                    self.scales.clone().into_iter().for_each(|scale| self.instance(choice, data.at(scale)));
+                }
+            }
             Shown::Agrees(_) => {}
             Shown::Breaks(found) => {
                 let size = Size::of(&found);
-                let slot = if found.code == UNBUILDABLE { &mut self.unbuildable } else { &mut self.worst };
-                if slot.as_ref().is_none_or(|(known, _)| size < *known) {
-                    *slot = Some((size, found));
+                if self.worst.as_ref().is_none_or(|(known, _)| size < *known) {
+                    self.worst = Some((size, found));
                 }
             }
         }
@@ -143,12 +146,11 @@ impl Trial<'_> {
             let problem = place.report.problem(found.code, place.span, found.message(self.rule), direction);
             problem.with_help(format!("the smallest counterexample found:\n{}", found.text(self.rule)))
         };
-        let warning = self.unbuildable.map(shown).map(Problem::warning);
         if let Some(worst) = self.worst {
-            return Verdict { problem: Some(shown(worst)), warning, seen: self.seen };
+            return Verdict { problem: Some(shown(worst)), seen: self.seen };
         }
         if self.seen.instances > 0 {
-            return Verdict { problem: None, warning, seen: self.seen };
+            return Verdict { problem: None, seen: self.seen };
         }
         let message = format!("no instance of `{}` could be tried", self.rule.name);
         let problem = place.report.problem("rules::never_exercised", place.span, message, direction);
@@ -160,7 +162,7 @@ impl Trial<'_> {
         } else {
             problem.with_help("all instances that were found use operators without reference semantics")
         };
-        Verdict { problem: Some(problem), warning, seen: self.seen }
+        Verdict { problem: Some(problem), seen: self.seen }
     }
 }
 
@@ -243,6 +245,9 @@ impl Counterexample {
             ("rules::wrong", _) => format!("`{name}` is wrong: its sides differ"),
             ("rules::tier_too_strong", _) => {
                 format!("`{name}` claims to be {}, but its sides round differently", rule.tier)
+            }
+            ("rules::libtorch_differs", _) => {
+                format!("`{name}` holds by the reference semantics, but its sides differ under libtorch")
             }
             (_, Ok(rhs)) => {
                 format!("`{name}` gives a {left} on the left and a {} on the right", self.instance.arena.ty(*rhs))

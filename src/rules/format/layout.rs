@@ -7,6 +7,8 @@ const WIDTH: usize = 120;
 const INDENT: usize = 4;
 /// A line that goes on with the one above.
 const CONTINUED: usize = 6;
+/// The last column at which a line may start.
+const DEEPEST: usize = 60;
 
 /// Appends a comment line or an item, each line ended.
 pub fn block(tokens: &[Token<'_>], out: &mut String) {
@@ -109,41 +111,72 @@ fn fitted(words: &[Token<'_>], indent: usize) -> Vec<String> {
     }
 }
 
-/// Fills lines, breaking behind commas and semicolons and in front of operators, as far out as fits.
+/// Where a line could end: in front of the word at `end`.
+#[derive(Clone, Copy)]
+struct Break {
+    /// Open brackets there, and 1 more in front of an operator: better behind a comma.
+    depth: usize,
+    end: usize,
+    /// Where the next line starts.
+    indent: usize,
+}
+
+/// Fills lines, breaking behind commas and semicolons and in front of `and` and the like, as far out as fits. What goes on
+/// within a bracket starts below the bracket's content.
 fn wrapped(words: &[Token<'_>], range: std::ops::Range<usize>, first: usize, rest: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut start = range.start;
     let mut indent = first;
+    let mut open: Vec<usize> = Vec::new();
     while start < range.end {
         let width = |end: usize| indent + pieces(words, start, end).chars().count();
-        let mut end = range.end;
-        if width(end) > WIDTH {
-            let mut depth = 0_i32;
-            let mut best: Option<(i32, usize)> = None;
+        let mut best: Option<Break> = None;
+        if width(range.end) > WIDTH {
+            let mut inside = open.clone();
             for at in start..range.end {
                 if at > start && width(at) > WIDTH {
                     break;
                 }
-                let infix = at > start && is_infix(words, at) && !matches!(words[at].text, "*" | "/");
-                if infix && best.is_none_or(|(d, _)| depth <= d) {
-                    best = Some((depth, at));
+                let margin = inside.last().copied().filter(|&column| column <= DEEPEST).unwrap_or(rest);
+                let mut offer = |depth: usize, end: usize| {
+                    let fits = end > start && end < range.end && width(end) <= WIDTH;
+                    if fits && best.is_none_or(|b| depth <= b.depth) {
+                        best = Some(Break { depth, end, indent: margin });
+                    }
+                };
+                if at > start && joins_terms(words, at) {
+                    offer(2 * inside.len() + 1, at);
                 }
                 match words[at].text {
-                    "(" | "[" | "{" => depth += 1,
-                    ")" | "]" | "}" => depth -= 1,
-                    "," | ";" if width(at + 1) <= WIDTH && best.is_none_or(|(d, _)| depth <= d) => {
-                        best = Some((depth, at + 1));
+                    "," | ";" => offer(2 * inside.len(), at + 1),
+                    "(" | "[" | "{" => inside.push(width(at + 1)),
+                    ")" | "]" | "}" => {
+                        inside.pop();
                     }
                     _ => {}
                 }
             }
-            // A line without a place to break stays long.
-            end = best.map_or(range.end, |(_, at)| at);
+        }
+        // A line without a place to break stays long.
+        let end = best.map_or(range.end, |b| b.end);
+        for (at, word) in words.iter().enumerate().take(end).skip(start) {
+            match word.text {
+                "(" | "[" | "{" => open.push(width(at + 1)),
+                ")" | "]" | "}" => {
+                    open.pop();
+                }
+                _ => {}
+            }
         }
         lines.push(format!("{}{}", " ".repeat(indent), pieces(words, start, end)));
-        (start, indent) = (end, rest);
+        (start, indent) = (end, best.map_or(rest, |b| b.indent));
     }
     lines
+}
+
+/// Whether a line may break in front of the word at `at`.
+fn joins_terms(words: &[Token<'_>], at: usize) -> bool {
+    is_infix(words, at) && matches!(words[at].text, "and" | "or" | "+" | "-")
 }
 
 /// The words from `start` to `end` with the blanks that stand between them in the whole.
@@ -189,17 +222,17 @@ fn space_before(words: &[Token<'_>], at: usize) -> bool {
         ("," | ";", _) => true,
         // The name of a rule is followed by its tier, that of anything else by its operands or sizes.
         (_, "[") if head && words[0].text == "rule" => true,
-        (_, "(") => !ends_operand(before),
-        (_, "[") => !ends_operand(before),
-        (_, ":") => false,
-        (":", _) => !in_index(words, at - 1),
+        // `where` is an operator too.
+        ("where", "(") => !adjacent(before, token),
         (_, "=") | ("=", _) => {
             let equals = if token.text == "=" { at } else { at - 1 };
             depth_at(words, equals) == 0
         }
-        (_, "*" | "/") | ("*" | "/", _) => false,
-        (_, text) if text.starts_with('.') => false,
+        (_, ":") => false,
+        (":", _) => !in_index(words, at - 1),
         ("-", _) => is_infix(words, at - 1),
+        (_, "(" | "[") => !ends_operand(before),
+        (_, text) if text.starts_with('.') => false,
         _ => true,
     }
 }

@@ -22,17 +22,20 @@ fn format_text(text: &str) -> String {
     let tokens = token::tokens(text);
     let mut out = String::new();
     let mut at = 0;
+    let mut last_block = None;
     while at < tokens.len() {
         let start = at;
         at = end_of_block(&tokens, start);
         let block = &tokens[start..at];
         if !out.is_empty() && (block[0].blank_before || !is_comment(&block[0]) || ended_item(&tokens, start)) {
-            // A comment right above an item stays there.
-            let glued = start > 0 && is_comment(&tokens[start - 1]) && !block[0].blank_before;
-            if !glued {
+            // A comment right above an item stays there, and tests may follow one another.
+            let comment = start > 0 && is_comment(&tokens[start - 1]);
+            let tests = is_test(&block[0]) && last_block.is_some_and(|b: usize| is_test(&tokens[b]));
+            if block[0].blank_before || !(comment || tests) {
                 out.push('\n');
             }
         }
+        last_block = Some(start);
         layout::block(block, &mut out);
     }
     out
@@ -40,6 +43,10 @@ fn format_text(text: &str) -> String {
 
 fn is_comment(token: &Token<'_>) -> bool {
     token.kind == Kind::Comment
+}
+
+fn is_test(token: &Token<'_>) -> bool {
+    token.starts_item() && token.text == "test"
 }
 
 /// Whether an item ends in front of token `at`.
@@ -90,8 +97,8 @@ mod tests {
     #[test]
     fn a_rule_gets_the_usual_layout() {
         let text = "///   Doc.\nrule  a[ exact ]:neg( neg(x) )=>x where rank( x )-1>0,dim(x,-1)==2*3 let n=dim(x,0)*2";
-        let wanted = "/// Doc.\nrule a [exact]:\n    neg(neg(x)) => x\n    where rank(x) - 1 > 0, dim(x, -1) == 2*3\n    \
-                      let n = dim(x, 0)*2\n";
+        let wanted = "/// Doc.\nrule a [exact]:\n    neg(neg(x)) => x\n    where rank(x) - 1 > 0, dim(x, -1) == 2 * 3\n    \
+                      let n = dim(x, 0) * 2\n";
         assert_eq!(formatted(text), wanted);
     }
 
@@ -99,10 +106,24 @@ mod tests {
     fn ops_tests_templates_and_roots() {
         let text = "// File.\n\n/// Doc.\nop a.b(x,y;n)=\nmul( x , y )let h = n/2\ntest a.b{x:f32[2,3],y:[i64[],i64[2]],n=-1}\n\
                     /// D.\nrule t [approx( 1e-3 )] for f in add,sub: {f(x,y),f(y,x).0}<=>{f(xs[1:],y),concat([xs...];dim=0)}\n";
-        let wanted = "// File.\n\n/// Doc.\nop a.b(x, y; n) =\n    mul(x, y)\n    let h = n/2\n\n\
+        let wanted = "// File.\n\n/// Doc.\nop a.b(x, y; n) =\n    mul(x, y)\n    let h = n / 2\n\n\
                       test a.b { x: f32[2, 3], y: [i64[], i64[2]], n=-1 }\n\n\
                       /// D.\nrule t [approx(1e-3)] for f in add, sub:\n    { f(x, y), f(y, x).0 } <=> { f(xs[1:], y), concat([xs...]; dim=0) }\n";
         assert_eq!(formatted(text), wanted);
+    }
+
+    #[test]
+    fn lists_and_the_operator_where_stay_together() {
+        let text = "/// D.\nrule a [real]: softmax(where(m,x,-1.0);dim=-1)=>conv2d(x,w;stride=[ 1,1 ],padding=[p-1,-p]) where (a or b) and n<=1.0/(k*k)\n";
+        let wanted = "/// D.\nrule a [real]:\n    softmax(where(m, x, -1.0); dim=-1) => conv2d(x, w; stride=[1, 1], padding=[p - 1, -p])\n    \
+                      where (a or b) and n <= 1.0 / (k * k)\n";
+        assert_eq!(formatted(text), wanted);
+    }
+
+    #[test]
+    fn tests_may_follow_one_another() {
+        let text = "test a { x: f32[1] }\ntest a { x: f32[2] }\n\ntest a { x: f32[3] }\n";
+        assert_eq!(formatted(text), text);
     }
 
     #[test]
@@ -121,6 +142,17 @@ mod tests {
         let formatted = formatted(&text);
         assert!(formatted.contains(&format!("    {long}\n      => {long}\n")), "{formatted}");
         assert!(formatted.lines().all(|l| l.chars().count() <= 120), "{formatted}");
+        let broken =
+            format!("/// Doc.\nrule a [exact]: neg(concat([{}]; dim=d)) => neg(x)", ["slice(x; dim=d)"; 9].join(","));
+        let margin = formatted_margin(&broken);
+        assert_eq!(margin, "    neg(concat([".len());
+    }
+
+    /// Blanks in front of the second line of the side that is broken.
+    fn formatted_margin(text: &str) -> usize {
+        let text = formatted(text);
+        let line = text.lines().nth(3).unwrap();
+        line.len() - line.trim_start().len()
     }
 
     #[test]

@@ -69,6 +69,9 @@ impl Resolver<'_> {
             let var = self.vars.lists.iter().position(|n| n.as_ref() == list);
             return var.map(Expr::Count).ok_or_else(|| self.unbound(list, e.span));
         }
+        if let ("same", [Element { expr, .. }]) = (name, &call.operands[..]) {
+            return self.same(expr);
+        }
         let wrong_count = |this: &Self, wanted: usize| {
             let message = format!("`{name}` takes {wanted} arguments, {} are given", call.operands.len());
             this.report.problem("rules::argument_count", e.span, message, "")
@@ -91,6 +94,26 @@ impl Resolver<'_> {
         }
         let arguments = call.operands.iter().map(|a| self.expr(&a.expr)).collect::<Resolved<_>>()?;
         Ok(Expr::Call(function, arguments))
+    }
+
+    /// `same(dim(xs, d))`: the value is the same for every tensor of the list.
+    fn same(&mut self, e: &ast::Expr) -> Resolved<Expr> {
+        let value = self.expr(e)?;
+        let mut lists = Vec::new();
+        value.walk(&mut |e| {
+            if let Expr::Tensor(_, TensorRef::Element(l), _) = e
+                && !lists.contains(l)
+            {
+                lists.push(*l);
+            }
+        });
+        match lists[..] {
+            [list] => Ok(Expr::Same(list, Box::new(value))),
+            _ => Err(self
+                .report
+                .problem("rules::list", e.span, "`same` looks at the tensors of one list", "")
+                .with_help("as in `same(dtype(xs))`, where `xs` stands as `[xs...]` in the rule")),
+        }
     }
 
     fn tensor_ref(&self, e: &ast::Expr) -> Resolved<TensorRef> {

@@ -1,6 +1,8 @@
 //! What the documentation shows is what the program does. `UPDATE=1 cargo test --test docs` rewrites the generated
 //! pages and the output below the commands; look at the difference before committing it.
 
+mod tutorial;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
