@@ -83,4 +83,22 @@ pairs! {
     conv1d_of_gpt2: Real, "x: f32[2, 16, 32], w: param f32[32, 96], b: param f32[96]",
         "f = reshape(x; shape=[32, 32]); a = addmm(b, f, w); y = reshape(a; shape=[2, 16, 96])",
         "m = matmul(x, w); y = add(m, b)";
+    instance_norm: Real, "x: f32[2, 6, 5, 5]",
+        "g = group_norm(x; groups=6, eps=1e-5); y = relu(g)",
+        "l = layer_norm(x; normalized_shape=[5, 5], eps=1e-5); y = relu(l)";
+    rotary_of_halves: Exact, "x: f32[2, 4, 7, 16], c: f32[1, 1, 7, 8], s: f32[1, 1, 7, 8]",
+        "cc = concat(c, c; dim=3); ss = concat(s, s; dim=3); p = slice(x; dim=3, start=0, end=8); q = slice(x; dim=3, start=8, end=16); n = neg(q); r = concat(n, p; dim=3); u = mul(x, cc); v = mul(r, ss); y = add(u, v)",
+        "p = slice(x; dim=3, start=0, end=8); q = slice(x; dim=3, start=8, end=16); pc = mul(p, c); qs = mul(q, s); a = sub(pc, qs); qc = mul(q, c); ps = mul(p, s); b = add(qc, ps); y = concat(a, b; dim=3)";
+    product_with_one_hot_rows: Real, "i: i64[7], w: param f32[11, 8]",
+        "o = one_hot(i; num_classes=11); f = cast(o; dtype=f32); y = matmul(f, w)",
+        "y = embedding(w, i)";
+    global_average_pool: Real, "x: f32[2, 3, 8, 8]",
+        "y = avg_pool2d(x; kernel_size=[8, 8], stride=[8, 8], padding=[0, 0])",
+        "y = mean(x; dim=[2, 3], keepdim=true)";
+    fused_gate_in_triton: Rounding, "g: f32[3, 16], u: f32[3, 16]",
+        "y = opaque \"liger.silu_mul\"(g, u) -> f32[3, 16]",
+        "s = sigmoid(g); t = mul(g, s); y = mul(t, u)";
+    fused_norm_of_onnx: Rounding, "x: f32[3, 16], r: f32[3, 16], w: param f32[16]",
+        "y = opaque \"com.microsoft.SkipSimplifiedLayerNormalization\"(x, r, w; epsilon=1e-6) -> f32[3, 16]",
+        "h = add(x, r); p = pow(h; exponent=2.0); m = mean(p; dim=[-1], keepdim=true); e = add(m, 1e-6); q = rsqrt(e); n = mul(h, q); y = mul(n, w)";
 }

@@ -4,9 +4,10 @@
 //! `Invalid` (no such dimension, an inexact division). Facts about a term are only ever added, so a
 //! condition that holds once holds for ever.
 
-use super::functions::{Function, KEEPS_A_FINITE_KEY, TensorFunction};
+use super::functions::{Function, TensorFunction};
 use super::masks;
 use super::rule::{AttrVar, Bindings, ListVar, TensorVar};
+use super::tensor_functions::KEEPS_A_FINITE_KEY;
 use super::terms::Terms;
 use crate::ir::{AttrValue, Ints};
 

@@ -1,16 +1,17 @@
 //! The functions of the attribute language.
 
 use super::expr::{Evaluated, Undecided, position};
-use super::masks;
+use super::tensor_functions::{KEEPS_A_FINITE_KEY, TENSOR_FUNCTIONS};
 use crate::eval::Constant;
-use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
+use crate::ir::{AttrValue, Ints, Shape, TensorType};
 use crate::ops::shapes;
 
 /// A function of attribute values.
 #[derive(Clone, Copy)]
 pub struct Function {
     pub name: &'static str,
-    pub arity: usize,
+    /// What the reference calls the arguments.
+    pub arguments: &'static [&'static str],
     pub doc: &'static str,
     run: fn(&[AttrValue]) -> Option<AttrValue>,
 }
@@ -19,10 +20,10 @@ pub struct Function {
 #[derive(Clone, Copy)]
 pub struct TensorFunction {
     pub name: &'static str,
-    /// Arguments behind the tensor.
-    pub arity: usize,
+    /// What the reference calls the arguments behind the tensor.
+    pub arguments: &'static [&'static str],
     pub doc: &'static str,
-    run: fn(&TensorType, Option<&Constant>, &[AttrValue]) -> Evaluated,
+    pub(super) run: fn(&TensorType, Option<&Constant>, &[AttrValue]) -> Evaluated,
 }
 
 macro_rules! identity_by_name {
@@ -46,13 +47,13 @@ identity_by_name!(Function, TensorFunction);
 impl Function {
     /// `None` where the function makes no sense for the arguments.
     pub fn eval(&self, arguments: &[AttrValue]) -> Option<AttrValue> {
-        if arguments.len() == self.arity { (self.run)(arguments) } else { None }
+        if arguments.len() == self.arguments.len() { (self.run)(arguments) } else { None }
     }
 }
 
 impl TensorFunction {
     pub fn eval(&self, ty: &TensorType, constant: Option<&Constant>, rest: &[AttrValue]) -> Evaluated {
-        if rest.len() == self.arity { (self.run)(ty, constant, rest) } else { Err(Undecided::Invalid) }
+        if rest.len() == self.arguments.len() { (self.run)(ty, constant, rest) } else { Err(Undecided::Invalid) }
     }
 }
 
@@ -120,19 +121,19 @@ fn reduced(a: &[AttrValue]) -> Option<AttrValue> {
 pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "compose",
-        arity: 2,
+        arguments: &["p", "q"],
         doc: "The permutation that does first `p`, then `q`.",
         run: |a| shapes::compose_permutations(a[0].as_ints()?, a[1].as_ints()?).map(AttrValue::Ints),
     },
     Function {
         name: "inverse",
-        arity: 1,
+        arguments: &["p"],
         doc: "The permutation that undoes `p`.",
         run: |a| shapes::inverse_permutation(a[0].as_ints()?).map(AttrValue::Ints),
     },
     Function {
         name: "swap",
-        arity: 3,
+        arguments: &["n", "i", "j"],
         doc: "The permutation of `n` dims that swaps dims `i` and `j`.",
         run: |a| {
             let n = usize::try_from(a[0].as_int()?).ok().filter(|&n| n <= crate::ir::MAX_RANK)?;
@@ -143,19 +144,19 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "is_identity",
-        arity: 1,
+        arguments: &["p"],
         doc: "Whether the permutation `p` moves nothing.",
         run: |a| bool(a[0].as_ints()?.iter().enumerate().all(|(i, &d)| d == i as i64)),
     },
     Function {
         name: "iota",
-        arity: 1,
+        arguments: &["n"],
         doc: "The list 0, 1, … of `n` numbers: all dims of a tensor of rank `n`.",
         run: |a| ints(0..a[0].as_int().filter(|&n| (0..=crate::ir::MAX_RANK as i64).contains(&n))?),
     },
     Function {
         name: "ones",
-        arity: 1,
+        arguments: &["n"],
         doc: "A list of `n` ones.",
         run: |a| {
             let n = usize::try_from(a[0].as_int()?).ok().filter(|&n| n <= crate::ir::MAX_RANK)?;
@@ -164,8 +165,8 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "sorted",
-        arity: 1,
-        doc: "The list in ascending order.",
+        arguments: &["l"],
+        doc: "The list `l` in ascending order.",
         run: |a| {
             let mut l = list(&a[0])?;
             l.sort_unstable();
@@ -174,20 +175,20 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "keeps_order",
-        arity: 2,
+        arguments: &["p", "shape"],
         doc: "Whether the permutation `p` only moves dims of size 1 of `shape`.",
         run: |a| bool(keeps_order(a[0].as_ints()?, a[1].as_ints()?)?),
     },
     Function {
         name: "normalize",
-        arity: 2,
+        arguments: &["d", "n"],
         doc: "Dim `d` counted from the start of `n` dims.",
         run: |a| Some(AttrValue::Int(position(a[0].as_int()?, usize::try_from(a[1].as_int()?).ok()?)? as i64)),
     },
     Function {
         name: "broadcast",
-        arity: 2,
-        doc: "The shape that two shapes broadcast to.",
+        arguments: &["s", "t"],
+        doc: "The shape that the shapes `s` and `t` broadcast to.",
         run: |a| {
             let (x, y): (Shape, Shape) = (a[0].as_shape()?, a[1].as_shape()?);
             shapes::broadcast(&x, &y).map(|s| AttrValue::shape(&s))
@@ -195,14 +196,14 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "reduced",
-        arity: 3,
+        arguments: &["shape", "dims", "keepdim"],
         doc: "`shape` after reducing `dims`, which stay as 1 if `keepdim`.",
         run: reduced,
     },
     Function {
         name: "insert",
-        arity: 3,
-        doc: "The list with `v` inserted before position `i`.",
+        arguments: &["l", "i", "v"],
+        doc: "The list `l` with `v` inserted before position `i`.",
         run: |a| {
             let mut l = list(&a[0])?;
             let at = position(a[1].as_int()?, l.len() + 1)?;
@@ -212,8 +213,8 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "remove",
-        arity: 2,
-        doc: "The list without position `i`.",
+        arguments: &["l", "i"],
+        doc: "The list `l` without position `i`.",
         run: |a| {
             let mut l = list(&a[0])?;
             l.remove(position(a[1].as_int()?, l.len())?);
@@ -222,8 +223,8 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "set",
-        arity: 3,
-        doc: "The list with `v` at position `i`.",
+        arguments: &["l", "i", "v"],
+        doc: "The list `l` with `v` at position `i`.",
         run: |a| {
             let mut l = list(&a[0])?;
             let at = position(a[1].as_int()?, l.len())?;
@@ -233,8 +234,8 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "select",
-        arity: 2,
-        doc: "The entries of the list at `dims`, in their order.",
+        arguments: &["l", "dims"],
+        doc: "The entries of the list `l` at `dims`, in their order.",
         run: |a| {
             let l = list(&a[0])?;
             let at = |&d: &i64| position(d, l.len()).map(|d| l[d]);
@@ -243,153 +244,76 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "contains",
-        arity: 2,
-        doc: "Whether `v` is in the list.",
+        arguments: &["l", "v"],
+        doc: "Whether `v` is in the list `l`.",
         run: |a| bool(a[0].as_ints()?.contains(&a[1].as_int()?)),
     },
     Function {
         name: "product",
-        arity: 1,
-        doc: "The product of the list.",
+        arguments: &["l"],
+        doc: "The product of the list `l`.",
         run: |a| a[0].as_ints()?.iter().try_fold(1_i64, |p, &v| p.checked_mul(v)).map(AttrValue::Int),
     },
     Function {
         name: "len",
-        arity: 1,
-        doc: "The number of entries of a list of numbers or tensors.",
+        arguments: &["l"],
+        doc: "The number of entries of the list `l`.",
         run: |a| Some(AttrValue::Int(a[0].as_ints()?.len() as i64)),
     },
-    Function { name: "min", arity: 2, doc: "The smaller number.", run: |a| pick(&a[0], &a[1], true) },
-    Function { name: "max", arity: 2, doc: "The larger number.", run: |a| pick(&a[0], &a[1], false) },
+    Function { name: "min", arguments: &["a", "b"], doc: "The smaller number.", run: |a| pick(&a[0], &a[1], true) },
+    Function { name: "max", arguments: &["a", "b"], doc: "The larger number.", run: |a| pick(&a[0], &a[1], false) },
     Function {
         name: "divides",
-        arity: 2,
+        arguments: &["a", "b"],
         doc: "Whether `a` divides `b`.",
         run: |a| match (a[0].as_int()?, a[1].as_int()?) {
             (0, b) => bool(b == 0),
             (a, b) => bool(b.checked_rem(a)? == 0),
         },
     },
-    Function { name: "sqrt", arity: 1, doc: "Square root.", run: |a| Some(AttrValue::float(a[0].as_float()?.sqrt())) },
+    Function {
+        name: "sqrt",
+        arguments: &["a"],
+        doc: "Square root.",
+        run: |a| Some(AttrValue::float(a[0].as_float()?.sqrt())),
+    },
     Function {
         name: "near",
-        arity: 2,
-        doc: "Whether two numbers agree within a relative 1e-6.",
+        arguments: &["a", "b"],
+        doc: "Whether two numbers agree within a relative 1e-6, as when people type decimals.",
         run: |a| bool(near(a[0].as_float()?, a[1].as_float()?)),
     },
     Function {
         name: "is_float",
-        arity: 1,
+        arguments: &["t"],
         doc: "Whether the element type is floating-point.",
         run: |a| bool(a[0].as_dtype()?.is_float()),
     },
     Function {
         name: "is_int",
-        arity: 1,
+        arguments: &["t"],
         doc: "Whether the element type is an integer type.",
         run: |a| bool(a[0].as_dtype()?.is_int()),
     },
     Function {
         name: "widens",
-        arity: 2,
-        doc: "Whether every value of the first element type is a value of the second.",
+        arguments: &["t", "u"],
+        doc: "Whether every value of element type `t` is one of `u`.",
         run: |a| bool(a[0].as_dtype()?.widens_to(a[1].as_dtype()?)),
     },
     Function {
         name: "epsilon",
-        arity: 1,
+        arguments: &["t"],
         doc: "Distance from 1 to the next value of a float type.",
         run: |a| a[0].as_dtype()?.epsilon().map(AttrValue::float),
     },
     Function {
         name: "max_finite",
-        arity: 1,
+        arguments: &["t"],
         doc: "Largest finite value of a float type.",
         run: |a| a[0].as_dtype()?.max_finite().map(AttrValue::float),
     },
 ];
-
-fn constant_of(constant: Option<&Constant>) -> Result<&Constant, Undecided> {
-    constant.ok_or(Undecided::Unknown)
-}
-
-/// Functions of tensors.
-pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
-    TensorFunction {
-        name: "rank",
-        arity: 0,
-        doc: "Number of dims.",
-        run: |t, _, _| Ok(AttrValue::Int(t.rank() as i64)),
-    },
-    TensorFunction {
-        name: "dim",
-        arity: 1,
-        doc: "Size of dim `i`, which may count from the end.",
-        run: |t, _, a| {
-            let at = a[0].as_int().and_then(|i| position(i, t.rank())).ok_or(Undecided::Invalid)?;
-            Ok(AttrValue::Int(t.shape[at] as i64))
-        },
-    },
-    TensorFunction { name: "shape", arity: 0, doc: "All sizes.", run: |t, _, _| Ok(AttrValue::shape(&t.shape)) },
-    TensorFunction { name: "dtype", arity: 0, doc: "Element type.", run: |t, _, _| Ok(AttrValue::DType(t.dtype)) },
-    TensorFunction {
-        name: "numel",
-        arity: 0,
-        doc: "Number of elements.",
-        run: |t, _, _| Ok(AttrValue::Int(t.numel() as i64)),
-    },
-    TensorFunction {
-        name: "is_const",
-        arity: 0,
-        doc: "Whether the value is known and depends on no input.",
-        run: |_, c, _| constant_of(c).map(|_| AttrValue::Bool(true)),
-    },
-    TensorFunction {
-        name: "is_uniform",
-        arity: 0,
-        doc: "Whether the value is known and all elements are the same.",
-        run: |_, c, _| Ok(AttrValue::Bool(constant_of(c)?.uniform().is_some())),
-    },
-    TensorFunction {
-        name: "value",
-        arity: 0,
-        doc: "The value that all elements are known to have.",
-        run: |_, c, _| constant_of(c)?.uniform().map(AttrValue::float).ok_or(Undecided::Invalid),
-    },
-    TensorFunction {
-        name: "is_causal_mask",
-        arity: 0,
-        doc: "Whether the bool value is true exactly where the last index is at most the one before.",
-        run: |t, c, _| {
-            let c = constant_of(c)?;
-            Ok(AttrValue::Bool(t.dtype == DType::Bool && masks::is_causal(c, t)?))
-        },
-    },
-    TensorFunction {
-        name: "mask_keeps_a_key",
-        arity: 0,
-        doc: "Whether the bool value has a true element in every row of the last dim.",
-        run: |t, c, _| masks::keeps_a_key(constant_of(c)?, t).map(AttrValue::Bool),
-    },
-    TensorFunction {
-        name: "is_additive_mask",
-        arity: 0,
-        doc: "Whether the float value is 0 or the lowest number (or -inf) everywhere, with a 0 in every row of the last dim.",
-        run: |t, c, _| {
-            let c = constant_of(c)?;
-            Ok(AttrValue::Bool(t.dtype.is_float() && masks::is_additive(c, t)?))
-        },
-    },
-];
-
-/// The function that looks at how a mask is made and not only at its type and value; see
-/// [`masks::keeps_a_finite_key`].
-pub const KEEPS_A_FINITE_KEY: TensorFunction = TensorFunction {
-    name: "keeps_a_finite_key",
-    arity: 0,
-    doc: "Whether the additive mask is above -inf somewhere in every row of the last dim.",
-    run: |_, _, _| Err(Undecided::Unknown),
-};
 
 /// The function of that name.
 pub fn function(name: &str) -> Option<Function> {
@@ -399,6 +323,26 @@ pub fn function(name: &str) -> Option<Function> {
 /// The tensor function of that name.
 pub fn tensor_function(name: &str) -> Option<TensorFunction> {
     TENSOR_FUNCTIONS.iter().chain(&[KEEPS_A_FINITE_KEY]).find(|f| f.name == name).copied()
+}
+
+/// A function as the reference shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionInfo {
+    pub name: &'static str,
+    /// Whether its first argument is a tensor.
+    pub of_tensor: bool,
+    /// Names of the arguments, the tensor left out.
+    pub arguments: &'static [&'static str],
+    pub doc: &'static str,
+}
+
+/// What the reference says of every function, in the order of the tables.
+pub fn describe() -> Vec<FunctionInfo> {
+    let values =
+        FUNCTIONS.iter().map(|f| FunctionInfo { name: f.name, of_tensor: false, arguments: f.arguments, doc: f.doc });
+    let tensors = TENSOR_FUNCTIONS.iter().chain(&[KEEPS_A_FINITE_KEY]);
+    let tensors = tensors.map(|f| FunctionInfo { name: f.name, of_tensor: true, arguments: f.arguments, doc: f.doc });
+    tensors.chain(values).collect()
 }
 
 /// The names of all functions.

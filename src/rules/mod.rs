@@ -17,11 +17,13 @@ mod parser;
 mod resolve;
 mod rule;
 mod scope;
+mod tensor_functions;
 mod terms;
 mod tier;
 
 pub use definition::Definition;
 pub use error::{Problem, RuleError, RuleFile};
+pub use functions::{FunctionInfo, describe as describe_functions};
 pub use instantiate::BuildError;
 pub use load::RuleTest;
 pub use rule::{AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule, Vars};

@@ -11,7 +11,7 @@ use std::process::Command;
 use assert_cmd::cargo::CommandCargoExt;
 use magneton_ir::ir::text;
 use magneton_ir::ops::{self, Arity, AttrKind, Default, Family, OpDef};
-use magneton_ir::rules::{RuleFile, RuleSet};
+use magneton_ir::rules::{FunctionInfo, RuleFile, RuleSet, describe_functions};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -209,4 +209,24 @@ fn the_rule_reference_is_current() {
         write!(page, "\n## {family}\n\n| rule | tier | | |\n|---|---|---|---|\n{table}").unwrap();
     }
     up_to_date(&root().join("docs/src/library.md"), &page);
+}
+
+#[test]
+fn the_function_reference_is_current() {
+    let mut page = "# Functions of the rule language\n\nGenerated from the source. They stand in `where`, `let` and `assume` and behind `;`. Dims and places in lists \
+                    may count from the end.\n"
+        .to_owned();
+    let line = |f: &FunctionInfo| {
+        let arguments = f.of_tensor.then_some("x").into_iter().chain(f.arguments.iter().copied());
+        format!("| `{}({})` | {} |\n", f.name, arguments.collect::<Vec<_>>().join(", "), f.doc.replace('|', "\\|"))
+    };
+    let all = describe_functions();
+    for (title, of_tensor) in [("Of a tensor", true), ("Of values", false)] {
+        page += &format!("\n## {title}\n\n| function | |\n|---|---|\n");
+        page.extend(all.iter().filter(|f| f.of_tensor == of_tensor).map(line));
+    }
+    page += "\n## Of a list of tensors\n\n| function | |\n|---|---|\n\
+             | `len(xs)` | The number of tensors. |\n\
+             | `same(e)` | Whether `e`, which asks about `xs`, has the same value for every tensor of the list. |\n";
+    up_to_date(&root().join("docs/src/functions.md"), &page);
 }

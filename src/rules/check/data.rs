@@ -49,6 +49,20 @@ impl Scale {
         }
     }
 
+    /// Factor and offset for integers, which are 0 to 3 so that they can be places in a tensor. Elsewhere they are negative
+    /// too, or so large that a narrow float type lacks them.
+    fn integers(self, dtype: DType, random: &mut Random) -> (f64, f64) {
+        let signed = dtype.is_int() && dtype != DType::U8;
+        match self {
+            Scale::Small if signed => (1.0, -2.0),
+            Scale::Large if matches!(dtype, DType::I64 | DType::I32) => {
+                random.pick(&[(37.0, -40.0), (16_777_217.0, -20_000_000.0)]).unwrap_or((1.0, 0.0))
+            }
+            Scale::Large if signed => (37.0, -40.0),
+            _ => (1.0, 0.0),
+        }
+    }
+
     /// Below which size elements count as absolute when they are compared.
     pub fn floor(self) -> f64 {
         match self {
@@ -111,7 +125,10 @@ impl Elements {
         let factor = self.data.scale.factor(self.made, self.count, &mut self.scales);
         self.made += 1;
         if !ty.dtype.is_float() {
-            return elements(ty, seed, every_bit);
+            let mut values = elements(ty, seed, every_bit);
+            let offset = self.data.scale.integers(ty.dtype, &mut self.scales);
+            values.iter_mut().for_each(|v| *v = *v * offset.0 + offset.1);
+            return values;
         }
         if self.data.plain {
             let mut random = Random::new(seed);
@@ -135,11 +152,12 @@ impl Elements {
     }
 }
 
-/// Random elements with some that tend to be special; signed zeros and infinities only where every bit counts.
+/// Random elements with some that tend to be special; signed zeros, infinities and NaN only where every bit
+/// counts.
 fn elements(ty: &TensorType, seed: u64, every_bit: bool) -> Vec<f64> {
     let mut random = Random::new(seed);
     let special: &[f64] =
-        if every_bit { &[0.0, -0.0, 1.0, -1.0, f64::INFINITY, 1e-30] } else { &[1.0, -1.0, 0.5, 2.0, 0.0] };
+        if every_bit { &[0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NAN, 1e-30] } else { &[1.0, -1.0, 0.5, 2.0, 0.0] };
     (0..ty.numel())
         .map(|i| match ty.dtype {
             d if d.is_float() && random.chance(10) => d.round(random.pick(special).unwrap_or(0.0)),

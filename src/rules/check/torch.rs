@@ -56,3 +56,15 @@ fn tensor(
     known.insert(id, made.shallow_clone());
     Some(made)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Effort, check};
+    use crate::rules::RuleSet;
+
+    #[test]
+    fn the_library_holds_under_libtorch() {
+        let error = check(&RuleSet::library().unwrap(), Effort::default()).err();
+        assert!(error.is_none(), "{:?}", error.map(miette::Report::new));
+    }
+}

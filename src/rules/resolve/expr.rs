@@ -77,8 +77,9 @@ impl Resolver<'_> {
             this.report.problem("rules::argument_count", e.span, message, "")
         };
         if let Some(function) = functions::tensor_function(name) {
-            let Some((tensor, rest)) = call.operands.split_first().filter(|(_, r)| r.len() == function.arity) else {
-                return Err(wrong_count(self, function.arity + 1));
+            let Some((tensor, rest)) = call.operands.split_first().filter(|(_, r)| r.len() == function.arguments.len())
+            else {
+                return Err(wrong_count(self, function.arguments.len() + 1));
             };
             let tensor = self.tensor_ref(&tensor.expr)?;
             let rest = rest.iter().map(|a| self.expr(&a.expr)).collect::<Resolved<_>>()?;
@@ -89,8 +90,8 @@ impl Resolver<'_> {
             let problem = self.report.problem("rules::unknown_function", call.name.span, message, "");
             return Err(problem.nearest(name, functions::names()));
         };
-        if call.operands.len() != function.arity {
-            return Err(wrong_count(self, function.arity));
+        if call.operands.len() != function.arguments.len() {
+            return Err(wrong_count(self, function.arguments.len()));
         }
         let arguments = call.operands.iter().map(|a| self.expr(&a.expr)).collect::<Resolved<_>>()?;
         Ok(Expr::Call(function, arguments))

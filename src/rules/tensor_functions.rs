@@ -1,0 +1,94 @@
+//! The functions of the attribute language that look at a tensor.
+
+use super::expr::{Undecided, position};
+use super::functions::TensorFunction;
+use super::masks;
+use crate::eval::Constant;
+use crate::ir::{AttrValue, DType};
+
+fn constant_of(constant: Option<&Constant>) -> Result<&Constant, Undecided> {
+    constant.ok_or(Undecided::Unknown)
+}
+
+/// Functions of tensors.
+pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
+    TensorFunction {
+        name: "rank",
+        arguments: &[],
+        doc: "Number of dims.",
+        run: |t, _, _| Ok(AttrValue::Int(t.rank() as i64)),
+    },
+    TensorFunction {
+        name: "dim",
+        arguments: &["i"],
+        doc: "Size of dim `i`, which may count from the end.",
+        run: |t, _, a| {
+            let at = a[0].as_int().and_then(|i| position(i, t.rank())).ok_or(Undecided::Invalid)?;
+            Ok(AttrValue::Int(t.shape[at] as i64))
+        },
+    },
+    TensorFunction { name: "shape", arguments: &[], doc: "All sizes.", run: |t, _, _| Ok(AttrValue::shape(&t.shape)) },
+    TensorFunction {
+        name: "dtype",
+        arguments: &[],
+        doc: "Element type.",
+        run: |t, _, _| Ok(AttrValue::DType(t.dtype)),
+    },
+    TensorFunction {
+        name: "numel",
+        arguments: &[],
+        doc: "Number of elements.",
+        run: |t, _, _| Ok(AttrValue::Int(t.numel() as i64)),
+    },
+    TensorFunction {
+        name: "is_const",
+        arguments: &[],
+        doc: "Whether the value is known and depends on no input.",
+        run: |_, c, _| constant_of(c).map(|_| AttrValue::Bool(true)),
+    },
+    TensorFunction {
+        name: "is_uniform",
+        arguments: &[],
+        doc: "Whether the value is known and all elements are the same.",
+        run: |_, c, _| Ok(AttrValue::Bool(constant_of(c)?.uniform().is_some())),
+    },
+    TensorFunction {
+        name: "value",
+        arguments: &[],
+        doc: "The value that all elements are known to have.",
+        run: |_, c, _| constant_of(c)?.uniform().map(AttrValue::float).ok_or(Undecided::Invalid),
+    },
+    TensorFunction {
+        name: "is_causal_mask",
+        arguments: &[],
+        doc: "Whether the bool value is true exactly where the last index is at most the one before.",
+        run: |t, c, _| {
+            let c = constant_of(c)?;
+            Ok(AttrValue::Bool(t.dtype == DType::Bool && masks::is_causal(c, t)?))
+        },
+    },
+    TensorFunction {
+        name: "mask_keeps_a_key",
+        arguments: &[],
+        doc: "Whether the bool value has a true element in every row of the last dim.",
+        run: |t, c, _| masks::keeps_a_key(constant_of(c)?, t).map(AttrValue::Bool),
+    },
+    TensorFunction {
+        name: "is_additive_mask",
+        arguments: &[],
+        doc: "Whether the float value is 0 or the lowest number (or -inf) everywhere, with a 0 in every row of the last dim.",
+        run: |t, c, _| {
+            let c = constant_of(c)?;
+            Ok(AttrValue::Bool(t.dtype.is_float() && masks::is_additive(c, t)?))
+        },
+    },
+];
+
+/// The function that looks at how a mask is made and not only at its type and value; see
+/// [`masks::keeps_a_finite_key`].
+pub const KEEPS_A_FINITE_KEY: TensorFunction = TensorFunction {
+    name: "keeps_a_finite_key",
+    arguments: &[],
+    doc: "Whether the additive mask is above -inf somewhere in every row of the last dim.",
+    run: |_, _, _| Err(Undecided::Unknown),
+};
