@@ -230,12 +230,24 @@ pub struct Measure {
     /// Which GPU.
     #[arg(long, default_value_t = 0)]
     pub device: u32,
-    /// The most seconds for one operator, warm-up left out.
-    #[arg(long, default_value_t = 4.0)]
-    pub key_seconds: f64,
+    /// A profile whose figures are not measured again, but for a few that show how the cards differ.
+    #[arg(long, value_name = "FILE")]
+    pub known: Option<PathBuf>,
+    /// The most seconds for one figure, warm-up left out.
+    #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]
+    pub key_budget: f64,
     /// The most seconds in all.
-    #[arg(long, default_value_t = 3600.0)]
-    pub seconds: f64,
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600.0)]
+    pub budget: f64,
+    /// Replay the graphs end to end too, and compare with the sum of their operators.
+    #[arg(long)]
+    pub whole: bool,
+    /// Replay both sides of every proven region of the two graphs in one piece too.
+    #[arg(long)]
+    pub regions: bool,
+    /// Measure the first operator this many times against itself, and what polling the meter costs.
+    #[arg(long, value_name = "COUNT")]
+    pub trials: Option<u32>,
 }
 
 fn tier(text: &str) -> Result<Tier, String> {

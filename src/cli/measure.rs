@@ -8,13 +8,23 @@ use miette::{IntoDiagnostic, WrapErr, miette};
 
 use super::args::Measure;
 use super::{Answer, output};
-use crate::energy::{Key, Options, Outcome, graph_keys, measure, read_keys};
+use crate::energy::{
+    Campaign, CostModel, Key, Options, Outcome, Profile, Progress, Rig, Summary, TorchRig, graph_costs, graph_keys,
+    read_keys, sum_to_whole,
+};
 use crate::frontend;
+use crate::ir::{Graph, NodeId};
+use crate::progress::Silent;
+use crate::prove::{RegionKind, prove};
+use crate::rules::RuleSet;
 
 pub fn run(args: &Measure) -> miette::Result<Answer> {
+    let mut graphs = Vec::new();
     let mut keys: IndexSet<Key> = IndexSet::new();
     for file in &args.files {
-        keys.extend(graph_keys(&frontend::load(file)?));
+        let graph = frontend::load(file)?;
+        keys.extend(graph_keys(&graph));
+        graphs.push(graph);
     }
     for file in &args.keys {
         let name = file.display().to_string();
@@ -27,29 +37,123 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
             "no operators are given: name graphs, or keys with --keys"
         ));
     }
-    let keys: Vec<Key> = keys.into_iter().collect();
+    if args.regions && graphs.len() != 2 {
+        return Err(miette!(code = "cli::no_pair", "--regions wants the two graphs of a comparison"));
+    }
     let options = Options {
-        device: args.device,
         profile: args.profile.clone(),
-        key_budget_s: args.key_seconds,
-        budget_s: args.seconds,
+        known: args.known.as_ref().map(|path| Profile::load(path)).transpose()?,
+        key_budget_s: args.key_budget,
+        budget_s: args.budget,
         date: today(),
     };
-    let summary = measure(&keys, &options, &mut |p| {
-        if let Outcome::Skipped(reason) = p.outcome {
-            // With standard error closed there is nobody to tell.
-            let _ = writeln!(io::stderr(), "{}/{}: skipped {}: {reason}", p.done, p.total, p.key);
+    let mut campaign = Campaign::open(TorchRig::open(args.device)?, options)?;
+    let again = campaign.overlap().to_vec();
+    let keys: Vec<Key> = again.into_iter().chain(keys).collect::<IndexSet<Key>>().into_iter().collect();
+    let (missing, seconds) = campaign.estimate(&keys);
+    tell(&format!("{missing} of {} operators to measure, about {}", keys.len(), duration(seconds)));
+    let summary = campaign.operators(&keys, &mut |p| tell_progress(p))?;
+    if let (Some(trials), Some(key)) = (args.trials, keys.first()) {
+        self_test(&mut campaign, key, trials)?;
+    }
+    if args.whole {
+        for graph in &graphs {
+            let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
+            replay(&mut campaign, &graph.name, graph, &nodes)?;
         }
-    })?;
-    output::report(&format!(
-        "{} measured, {} known before, {} skipped, {} left; {}\n",
-        summary.measured,
-        summary.known,
-        summary.skipped,
-        summary.left,
-        args.profile.display()
-    ))?;
+    }
+    if let (true, [a, b]) = (args.regions, &graphs[..]) {
+        regions(&mut campaign, a, b)?;
+    }
+    output::report(&ending(&summary, &args.profile.display().to_string()))?;
     Ok(Answer::Yes)
+}
+
+fn ending(s: &Summary, file: &str) -> String {
+    format!("{} measured, {} known before, {} skipped, {} left; {file}\n", s.measured, s.known, s.skipped, s.left)
+}
+
+/// A line on standard error. With it closed there is nobody to tell.
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+fn tell_progress(p: &Progress) {
+    let place = format!("{}/{}", p.done, p.total);
+    match p.outcome {
+        Outcome::Known => {}
+        Outcome::Measured(e) => tell(&format!(
+            "{place}, {} left: {:.4} mJ ±{:.1} %, {:.1} µs, {:.0} W: {}",
+            duration(p.left_s),
+            e.energy_mj.mean,
+            e.energy_mj.half_width() * 100.0,
+            e.time_us.mean,
+            e.watts,
+            p.what
+        )),
+        Outcome::Skipped(reason) => tell(&format!("{place}: skipped {}: {reason}", p.what)),
+    }
+}
+
+/// Replays a part of a graph in one piece and sets it against the sum of its operators.
+fn replay<R: Rig>(campaign: &mut Campaign<R>, name: &str, graph: &Graph, nodes: &[NodeId]) -> miette::Result<()> {
+    if let Outcome::Skipped(reason) = campaign.replay(name, graph, nodes)? {
+        tell(&format!("skipped {name}: {reason}"));
+        return Ok(());
+    }
+    let costs = graph_costs(graph, &CostModel::new(campaign.known()));
+    let sum: crate::energy::Cost = nodes.iter().map(|n| costs[n.index()]).sum();
+    let Some(whole) = campaign.profile().replays.get(name) else { return Ok(()) };
+    let ratio = match sum_to_whole(&sum.energy_mj, &sum.time_us, whole) {
+        Some((energy, time)) => format!("sum of operators / whole: energy {energy:.3}, time {time:.3}"),
+        None => "not all of its operators have a figure".to_owned(),
+    };
+    output::report(&format!("{name}: {:.3} mJ, {:.1} µs; {ratio}\n", whole.energy_mj.mean, whole.time_us.mean))
+}
+
+/// Replays both sides of every proven region, one of each kind.
+fn regions<R: Rig>(campaign: &mut Campaign<R>, a: &Graph, b: &Graph) -> miette::Result<()> {
+    let proof = prove(a, b, &RuleSet::library()?, &Silent)?;
+    let regions = proof.partition.regions.iter().filter(|r| r.kind == RegionKind::Proven);
+    let mut seen = IndexSet::new();
+    for (i, region) in regions.enumerate() {
+        for (graph, nodes) in [(a, &region.a), (b, &region.b)] {
+            let keys = part_keys(graph, nodes);
+            // Layers repeat; a single operator has its figure already.
+            if keys.len() > 1 && seen.insert(keys) {
+                replay(
+                    campaign,
+                    &format!("{}: region {} of {} and {}", graph.name, i + 1, a.name, b.name),
+                    graph,
+                    nodes,
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The operators of a part that launch something, in order.
+fn part_keys(graph: &Graph, nodes: &[NodeId]) -> Vec<Key> {
+    let layouts = crate::ir::layouts(graph);
+    nodes.iter().filter_map(|&n| crate::energy::launched_key(graph, &layouts, n)).collect()
+}
+
+/// A-against-A trials of the first key, and what polling the meter costs.
+fn self_test<R: Rig>(campaign: &mut Campaign<R>, key: &Key, trials: u32) -> miette::Result<()> {
+    if let Outcome::Skipped(reason) = campaign.trials(key, trials)? {
+        tell(&format!("skipped the trials: {reason}"));
+    }
+    if let Some((polled, alone)) = campaign.overhead(key)? {
+        let percent = (polled / alone - 1.0) * 100.0;
+        output::report(&format!("polled {polled:.3} µs, alone {alone:.3} µs an execution: {percent:+.2} %\n"))?;
+    }
+    Ok(())
+}
+
+/// `40 s`, `12 min`.
+fn duration(seconds: f64) -> String {
+    if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
 }
 
 /// The day in UTC, as `2026-11-21`.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 use miette::{Diagnostic, NamedSource, SourceSpan};
+use smallvec::SmallVec;
 use thiserror::Error;
 
 use super::key::{Key, key_of};
 use super::key_parse::KeyError;
 use super::work::WorkWithLayout;
-use crate::ir::{Graph, layouts};
+use crate::ir::{Graph, Layout, NodeId, layouts};
 
 /// A line of a key file that is no key.
 #[derive(Debug, Error, Diagnostic)]
@@ -27,9 +28,14 @@ pub struct KeyFileError {
 /// The distinct keys of a graph's operators that launch something, in the order in which they run.
 pub fn graph_keys(graph: &Graph) -> Vec<Key> {
     let layouts = layouts(graph);
-    let explicit = graph.operators().filter_map(|(id, _)| key_of(graph, &layouts, id));
-    let launched = explicit.filter(|key| WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0));
+    let launched = graph.operators().filter_map(|(id, _)| launched_key(graph, &layouts, id));
     launched.collect::<IndexSet<Key>>().into_iter().collect()
+}
+
+/// The key of a node that launches something; `layouts` as for [`key_of`].
+pub fn launched_key(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<Key> {
+    let key = key_of(graph, layouts, node).filter(|_| !graph.node(node).origin.implicit);
+    key.filter(|key| WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0))
 }
 
 /// The distinct keys of a file, in its order. Empty lines and lines that start with `#` are left out.

@@ -150,11 +150,12 @@ impl CostModel {
     }
 
     /// What one execution of `key` costs: measured, else estimated, else unknown.
-    pub fn cost(&self, key: &Key, work: &WorkWithLayout) -> Cost {
+    pub fn cost(&self, key: &Key) -> Cost {
+        let Some(work) = WorkWithLayout::of_key(key) else { return Cost::UNKNOWN };
         if work.launches == 0 {
             return Cost::FREE;
         }
-        let (energy_mj, time_us) = self.profile.figures(key).unwrap_or_else(|| self.estimator.estimate(key, work));
+        let (energy_mj, time_us) = self.profile.figures(key).unwrap_or_else(|| self.estimator.estimate(key, &work));
         Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes }
     }
 }
@@ -170,18 +171,13 @@ fn node_cost(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model
     if node.origin.implicit || !matches!(node.kind, NodeKind::Op { .. }) {
         return Cost::FREE;
     }
-    let known = key_of(graph, layouts, id).and_then(|key| Some((WorkWithLayout::of_key(&key)?, key)));
-    known.map_or(Cost::UNKNOWN, |(work, key)| model.cost(&key, &work))
+    key_of(graph, layouts, id).map_or(Cost::UNKNOWN, |key| model.cost(&key))
 }
 
 /// What one call costs that stands in no graph, with operands that lie in memory as `operand_layouts` says.
 pub fn cost_call(call: &Call, operand_layouts: &[Layout], config: &MathConfig, model: &CostModel) -> Cost {
     let lie: SmallVec<[&Layout; 4]> = operand_layouts.iter().collect();
-    let work = WorkWithLayout::of_call(call, &lie);
-    if work.launches == 0 {
-        return Cost::FREE;
-    }
-    model.cost(&Key::of_call(call, &lie, config), &work)
+    model.cost(&Key::of_call(call, &lie, config))
 }
 
 #[cfg(test)]

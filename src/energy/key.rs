@@ -4,7 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use crate::ir::{AttrValue, DType, Graph, Layout, MathConfig, NodeId, NodeKind, TensorType, Value};
+use crate::ir::{AttrValue, DType, Graph, Layout, MathConfig, NodeId, NodeKind, TensorType, Value, read_value};
 pub use crate::ops::MathMode;
 use crate::ops::{Call, Default, Op, OpDef};
 
@@ -70,6 +70,7 @@ pub struct KeyOperand {
 
 /// The key of one operator execution. Its text form ([`fmt::Display`], [`std::str::FromStr`]) is what profiles hold:
 /// `matmul(f32[8, 4], f32[4, 6] @order[1, 0]) math=tf32`. Attributes that have their default are left out.
+/// Calls that run the same kernel on the same memory have the same key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     pub op: String,
@@ -92,7 +93,7 @@ impl Key {
             .map(|(ty, layout)| KeyOperand { ty: (*ty).clone(), layout: LayoutClass::of(&ty.shape, layout) })
             .collect();
         let math = op.def().and_then(|def| def.math_mode(types, config));
-        Key { op: op.name().to_owned(), attrs: costly_attrs(op, attrs), operands, math }
+        Key { op: op.name().to_owned(), attrs: costly_attrs(op, attrs), operands, math }.canonical()
     }
 
     /// The op table's entry, unless the operator is opaque.
@@ -118,22 +119,6 @@ pub fn key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) ->
     let of = |v: &Value| layouts.get(v.node.index())?.get(v.slot as usize);
     let operand_layouts: SmallVec<[&Layout; 4]> = operands.iter().map(of).collect::<Option<_>>()?;
     Some(Key::build(op, attrs, &types, &operand_layouts, &graph.config))
-}
-
-/// The value that a kernel reads where the graph says `value`: what stands before implicit casts.
-pub(super) fn read_value(graph: &Graph, mut value: Value) -> Value {
-    loop {
-        let node = graph.node(value.node);
-        match &node.kind {
-            NodeKind::Op { op, .. } if node.origin.implicit && op.name() == "cast" => {
-                match graph.operands(value.node)[..] {
-                    [source] => value = source,
-                    _ => return value,
-                }
-            }
-            _ => return value,
-        }
-    }
 }
 
 fn costly_attrs(op: &Op, attrs: &[AttrValue]) -> Vec<(String, AttrValue)> {

@@ -30,20 +30,20 @@ pub fn load_cuda() -> Result<(), MeasureError> {
     // SAFETY: the name is a C string; libtorch's own static initialisers are all that runs.
     let handle = unsafe { dlopen(FILE.as_ptr(), RTLD_LAZY | RTLD_GLOBAL) };
     match () {
-        () if handle.is_null() => Err(MeasureError::NoCudaLibrary),
+        () if handle.is_null() => Err(MeasureError::NoCudaLibrary { version: VERSION }),
         () if tch::Cuda::is_available() => Ok(()),
         () => Err(MeasureError::NoCuda),
     }
 }
 
 /// Sets whether f32 products may use TF32, in cuBLAS and in cuDNN.
-pub fn allow_tf32(allow: bool) {
+pub fn allow_tf32(cublas: bool, cudnn: bool) {
     // SAFETY: `globalContext` returns a reference to a static, and both setters are members of its class that take a
     // bool, as they have been since libtorch 1.7; the linker refuses a libtorch without them.
     unsafe {
         let context = at_global_context();
-        at_context_set_allow_tf32_cublas(context, allow);
-        at_context_set_allow_tf32_cudnn(context, allow);
+        at_context_set_allow_tf32_cublas(context, cublas);
+        at_context_set_allow_tf32_cudnn(context, cudnn);
     }
 }
 

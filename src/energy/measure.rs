@@ -1,51 +1,36 @@
-//! The measuring campaign: replays operators on libtorch, reads the meter, keeps a profile on disk.
+//! The measuring campaign: measures what a profile does not hold yet and keeps every finished figure on disk.
 
-use std::collections::VecDeque;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::PathBuf;
 
 use miette::Diagnostic;
-use serde::{Deserialize, Serialize};
-use tch::{Device as TorchDevice, TchError, Tensor};
 use thiserror::Error;
 
-use super::key::{Key, MathMode};
-use super::libtorch;
-use super::meter::{Mark, MeterError, Point, Poller, Reckoning, points, reckon};
-use super::nvml::Gpu;
-use super::operands::{build, span};
-use super::profile::{Device, Entry, Profile, ProfileError, Protocol, Run};
-use super::work::CallParts;
-use crate::ir::TensorType;
-use crate::ops::Call;
-use crate::ops::replay::replay;
+use super::cost::Figure;
+use super::key::Key;
+use super::meter::MeterError;
+use super::profile::{Device, Entry, Profile, ProfileError, Protocol};
+use super::rig::{NoRun, Rig, Subject};
+use super::take::{PROTOCOL, idle_watts, overhead, take};
+use super::windows::{Header, Line, TrialSide, WINDOWS_SCHEMA, Windows, WindowsFile, windows_path};
+use crate::ir::{Graph, NodeId};
 
-/// How figures are taken.
-pub const PROTOCOL: Protocol = Protocol {
-    version: 1,
-    least_changes: 14,
-    warm_up_s: 0.25,
-    queue_ms: 20.0,
-    rotate_mib: 256,
-    least_half_width: 0.005,
-};
+/// Seconds that one figure takes before anything is known of this machine.
+const USUAL_S: f64 = 2.0;
 
-/// Share of the free device memory that one key may take.
-const MEMORY_SHARE: f64 = 0.8;
-/// The most operand sets that are rotated.
-const MOST_SETS: usize = 64;
-/// Launches in the test of whether the host keeps up; below the depth of the device's queue, which would block it.
-const LAUNCH_TEST: usize = 200;
+/// Keys of an earlier profile that are measured again, to see how the cards differ.
+const OVERLAP: usize = 8;
 
-/// What to measure and how long it may take.
+/// Spells of the overhead test, with the meter polled and without each.
+const OVERHEAD_SPELLS: usize = 8;
+
+/// Where to measure to and how long it may take.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which GPU.
-    pub device: u32,
-    /// The profile that is read, if it exists, and written.
+    /// The profile that is written, with its windows beside it. If it exists, the run goes on from there.
     pub profile: PathBuf,
-    /// The most seconds for one key, warm-up left out.
+    /// Figures of an earlier run: not measured again, but for a few that say how the cards differ.
+    pub known: Option<Profile>,
+    /// The most seconds for one figure, warm-up left out.
     pub key_budget_s: f64,
     /// The most seconds in all.
     pub budget_s: f64,
@@ -53,23 +38,24 @@ pub struct Options {
     pub date: String,
 }
 
-/// What became of one key.
+/// What became of one measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Stood in the profile already.
+    /// Stood in a profile already.
     Known,
-    Measured(Reckoning),
+    Measured(Entry),
     /// Not measured, and why.
     Skipped(String),
 }
 
-/// Where a campaign stands, after each key.
+/// Where a campaign stands, after each measurement.
 #[derive(Clone, Debug)]
 pub struct Progress<'a> {
     pub done: usize,
     pub total: usize,
-    pub elapsed_s: f64,
-    pub key: &'a Key,
+    /// What the rest will take, by what each one took so far.
+    pub left_s: f64,
+    pub what: &'a str,
     pub outcome: &'a Outcome,
 }
 
@@ -79,7 +65,7 @@ pub struct Summary {
     pub measured: usize,
     pub known: usize,
     pub skipped: usize,
-    /// Keys that the budget left no time for.
+    /// What the budget left no time for.
     pub left: usize,
 }
 
@@ -89,290 +75,262 @@ pub enum MeasureError {
     #[error("libtorch_cuda.so cannot be loaded")]
     #[diagnostic(
         code(measure::no_cuda_library),
-        help("put the `lib` folder of a CUDA build of libtorch {} on LD_LIBRARY_PATH", libtorch::VERSION)
+        help("put the `lib` folder of a CUDA build of libtorch {version} on LD_LIBRARY_PATH")
     )]
-    NoCudaLibrary,
+    NoCudaLibrary { version: &'static str },
     #[error("libtorch sees no GPU")]
     #[diagnostic(code(measure::no_cuda), help("see whether `nvidia-smi` lists one and CUDA_VISIBLE_DEVICES shows it"))]
     NoCuda,
+    #[error("the libtorch that was loaded is {found}, this program was built against {wanted}")]
+    #[diagnostic(
+        code(measure::other_libtorch),
+        help("put the `lib` folder of libtorch {wanted} on LD_LIBRARY_PATH, or build the program against {found}")
+    )]
+    OtherLibtorch { found: String, wanted: &'static str },
     #[error(transparent)]
     #[diagnostic(transparent)]
     Meter(#[from] MeterError),
     #[error(transparent)]
     #[diagnostic(transparent)]
     Profile(#[from] ProfileError),
-    #[error("{}: {source}", path.display())]
-    #[diagnostic(code(measure::io), help("finished entries are kept; the next run goes on from them"))]
-    Io {
-        path: PathBuf,
-        #[source]
-        source: std::io::Error,
-    },
+    #[error("{} was begun on card {begun}, this is card {here}", path.display())]
+    #[diagnostic(
+        code(measure::other_card),
+        help("measure into a new file with `--known {}`, then join the two with `magneton-ir profile merge`", path.display())
+    )]
+    OtherCard { path: PathBuf, begun: String, here: String },
+    #[error("{} exists and has no windows beside it, so that a run cannot go on from it", path.display())]
+    #[diagnostic(code(measure::no_windows), help("measure into a new file, with `--known {}`", path.display()))]
+    NoWindows { path: PathBuf },
 }
 
-/// The raw points of one key, one line each in the file beside the profile.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct RawWindows {
-    pub key: String,
-    pub points: Vec<Point>,
+/// A run under way: a rig, the profile, and its windows on disk.
+pub struct Campaign<R: Rig> {
+    rig: R,
+    options: Options,
+    profile: Profile,
+    windows: WindowsFile,
+    again: Vec<Key>,
+    /// Trials that stand in the windows already.
+    trials: u32,
+    started_s: f64,
+    /// Measurements taken and the seconds they took.
+    taken: (usize, f64),
 }
 
-/// Measures the keys that the profile does not hold yet. Every finished entry is on disk before the next key starts, so a
-/// campaign that is stopped goes on where it was.
-///
-/// # Errors
-/// No GPU, no meter, a device lost midway, a profile of another device, a full disk. A key that cannot run is no
-/// error: it is skipped with the reason.
-pub fn measure(keys: &[Key], options: &Options, progress: &mut dyn FnMut(&Progress)) -> Result<Summary, MeasureError> {
-    let started = Instant::now();
-    let gpu = Gpu::open(options.device)?;
-    gpu.want_alone()?;
-    libtorch::load_cuda()?;
-    let device = Device {
-        name: gpu.name().to_owned(),
-        driver: gpu.driver()?,
-        libtorch: libtorch::VERSION.to_owned(),
-        cuda: libtorch::cuda_version(),
-    };
-    let mut bench =
-        Bench { poller: Poller::start(gpu.counter()), torch: TorchDevice::Cuda(options.device as usize), gpu };
-    let mut profile = open_profile(options, device)?;
-    if profile.runs.is_empty() {
-        let idle_w = bench.idle_watts()?;
-        profile.runs.push(Run { id: 1, date: options.date.clone(), idle_w, against_first: None });
-    }
-    bench.warm_up(2.0);
-    let mut summary = Summary::default();
-    for (i, key) in keys.iter().enumerate() {
-        let outcome = if profile.entries.contains_key(key) {
-            Outcome::Known
-        } else if started.elapsed().as_secs_f64() > options.budget_s {
-            summary.left = keys[i..].iter().filter(|k| !profile.entries.contains_key(*k)).count();
-            break;
+impl<R: Rig> Campaign<R> {
+    /// Begins a run, or goes on with one that was stopped.
+    ///
+    /// # Errors
+    /// Another process on the device, a profile of another device or card, a meter that fails, a disk that does.
+    pub fn open(mut rig: R, options: Options) -> Result<Self, MeasureError> {
+        let started_s = rig.now_s();
+        rig.want_alone()?;
+        let device = rig.device()?;
+        if let Some(known) = &options.known {
+            super::merge::same_device(&known.device, &device)?;
+        }
+        let path = windows_path(&options.profile);
+        let (windows, profile, trials) = if path.exists() {
+            let (file, windows) = WindowsFile::resume(&path)?;
+            let profile = windows.profile(&path.display().to_string())?;
+            Self::want_same(&rig, &options, &profile, &device)?;
+            (file, profile, windows.trials())
+        } else if options.profile.exists() {
+            return Err(MeasureError::NoWindows { path: options.profile });
         } else {
-            bench.key(key, options, &mut profile)?
+            let protocol = Protocol { meter: rig.meter(), ..PROTOCOL };
+            let header = Header {
+                schema: WINDOWS_SCHEMA.to_owned(),
+                device,
+                protocol,
+                card: rig.card(),
+                date: options.date.clone(),
+                idle_w: (idle_watts(&mut rig)? * 10.0).round() / 10.0,
+            };
+            let file = WindowsFile::create(&path, &header)?;
+            (file, Windows { header, lines: Vec::new() }.profile("a new run")?, 0)
         };
-        match outcome {
-            Outcome::Known => summary.known += 1,
-            Outcome::Measured(_) => summary.measured += 1,
-            Outcome::Skipped(_) => summary.skipped += 1,
+        rig.warm_up(2.0);
+        let again = options.known.iter().flat_map(overlap).cloned().collect();
+        Ok(Campaign { rig, options, profile, windows, again, trials, started_s, taken: (0, 0.0) })
+    }
+
+    fn want_same(rig: &R, options: &Options, profile: &Profile, device: &Device) -> Result<(), MeasureError> {
+        super::merge::same_device(&profile.device, device)?;
+        let (begun, here) = (profile.runs.first().map(|r| r.card.clone()).unwrap_or_default(), rig.card());
+        let path = options.profile.clone();
+        if begun == here { Ok(()) } else { Err(MeasureError::OtherCard { path, begun, here }) }
+    }
+
+    /// What was measured in this run.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What is known: this run, and the earlier one for the rest.
+    pub fn known(&self) -> Profile {
+        let mut all = self.profile.clone();
+        for (key, entry) in self.options.known.iter().flat_map(|k| &k.entries) {
+            all.entries.entry(key.clone()).or_insert_with(|| Entry { run: 1, ..entry.clone() });
         }
-        let elapsed_s = started.elapsed().as_secs_f64();
-        progress(&Progress { done: i + 1, total: keys.len(), elapsed_s, key, outcome: &outcome });
+        all
     }
-    Ok(summary)
-}
 
-/// The profile that the campaign goes on from, or a new one.
-fn open_profile(options: &Options, device: Device) -> Result<Profile, MeasureError> {
-    if options.profile.exists() {
-        let profile = Profile::load(&options.profile)?;
-        super::merge::same_device(&profile.device, &device)?;
-        return Ok(Profile { estimator: None, ..profile });
+    fn is_known(&self, key: &Key) -> bool {
+        let earlier = |p: &Profile| p.entries.contains_key(key) && !self.again.contains(key);
+        self.profile.entries.contains_key(key) || self.options.known.as_ref().is_some_and(earlier)
     }
-    Ok(Profile { device, protocol: PROTOCOL, ..Profile::default() })
-}
 
-struct Bench {
-    gpu: Gpu,
-    poller: Poller,
-    torch: TorchDevice,
-}
+    /// The keys that are measured again although an earlier run did: they say how the cards differ.
+    pub fn overlap(&self) -> &[Key] {
+        &self.again
+    }
 
-/// A key ready to run: its call and rotating operands.
-struct Load {
-    parts: CallParts,
-    sets: Vec<Vec<Tensor>>,
-    device: TorchDevice,
-    /// Outputs that are still alive, so that consecutive executions write to different memory.
-    outputs: VecDeque<Vec<Tensor>>,
-    next: usize,
-}
+    /// How many of `keys` have no figure yet, and the seconds that measuring them will take.
+    pub fn estimate(&self, keys: &[Key]) -> (usize, f64) {
+        let missing = keys.iter().filter(|k| !self.is_known(k)).count();
+        (missing, missing as f64 * self.each_s())
+    }
 
-impl Load {
-    fn run(&mut self) -> Result<(), String> {
-        let types: Vec<&TensorType> = self.parts.types.iter().collect();
-        let call = Call { op: self.parts.def, attrs: &self.parts.attrs, operands: &types };
-        let result = replay(&call, &self.sets[self.next], self.device).map_err(|e| first_line(&e))?;
-        self.next = (self.next + 1) % self.sets.len();
-        if self.outputs.len() >= self.sets.len() {
-            self.outputs.pop_front();
+    fn each_s(&self) -> f64 {
+        if self.taken.0 > 0 { self.taken.1 / self.taken.0 as f64 } else { USUAL_S }
+    }
+
+    fn is_late(&self) -> bool {
+        self.rig.now_s() - self.started_s > self.options.budget_s
+    }
+
+    /// Measures the keys that have no figure yet. Every finished one is on disk before the next one starts.
+    ///
+    /// # Errors
+    /// A device lost midway, another process on it, a full disk. A key that cannot run is no error: it is skipped.
+    pub fn operators(&mut self, keys: &[Key], progress: &mut dyn FnMut(&Progress)) -> Result<Summary, MeasureError> {
+        let mut summary = Summary::default();
+        let (mut missing, _) = self.estimate(keys);
+        for (i, key) in keys.iter().enumerate() {
+            let outcome = if self.is_known(key) {
+                Outcome::Known
+            } else if self.is_late() {
+                summary.left = missing;
+                break;
+            } else {
+                missing -= 1;
+                let line = |taken| Line::Operator { key: key.to_string(), taken };
+                self.one(Subject::Operator(key), &line)?
+            };
+            summary.count(&outcome);
+            let what = key.to_string();
+            let left_s = missing as f64 * self.each_s();
+            progress(&Progress { done: i + 1, total: keys.len(), left_s, what: &what, outcome: &outcome });
         }
-        self.outputs.push_back(result);
-        Ok(())
+        Ok(summary)
     }
-}
 
-impl Bench {
-    fn synchronize(&self) {
-        if let TorchDevice::Cuda(i) = self.torch {
-            tch::Cuda::synchronize(i as i64);
+    /// Replays these nodes of a graph in one piece, under `name`.
+    pub fn replay(&mut self, name: &str, graph: &Graph, nodes: &[NodeId]) -> Result<Outcome, MeasureError> {
+        if self.profile.replays.contains_key(name) {
+            return Ok(Outcome::Known);
         }
-    }
-
-    /// Power with a context open and nothing running.
-    fn idle_watts(&mut self) -> Result<f64, MeterError> {
-        self.synchronize();
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        let from = self.gpu.now_s();
-        std::thread::sleep(std::time::Duration::from_millis(1500));
-        let changes = self.poller.changes_since(from)?;
-        match (changes.first(), changes.last()) {
-            (Some(a), Some(b)) if b.time_s > a.time_s => Ok((b.joules - a.joules) / (b.time_s - a.time_s)),
-            _ => Err(MeterError::TooShort(changes.len())),
+        if self.is_late() {
+            return Ok(Outcome::Skipped("the budget is used up".to_owned()));
         }
+        self.one(Subject::Part { graph, nodes }, &|taken| Line::Replay { name: name.to_owned(), taken })
     }
 
-    /// Brings the clocks up with matrix products.
-    fn warm_up(&self, seconds: f64) {
-        let x = Tensor::randn([4096, 4096], (tch::Kind::BFloat16, self.torch));
-        let started = Instant::now();
-        while started.elapsed().as_secs_f64() < seconds {
-            for _ in 0..50 {
-                let _ = x.matmul(&x);
+    /// Measures a key against itself until the windows hold `count` such trials, and what polling the meter costs.
+    pub fn trials(&mut self, key: &Key, count: u32) -> Result<Outcome, MeasureError> {
+        let mut last = Outcome::Known;
+        while self.trials < count {
+            for side in [TrialSide::A, TrialSide::B] {
+                let number = self.trials + 1;
+                let line = |taken| Line::Trial { number, side, key: key.to_string(), taken };
+                last = self.one(Subject::Operator(key), &line)?;
+                if matches!(last, Outcome::Skipped(_)) {
+                    return Ok(last);
+                }
             }
-            self.synchronize();
+            self.trials += 1;
+        }
+        Ok(last)
+    }
+
+    /// Microseconds per execution of `key` with the meter polled and without.
+    pub fn overhead(&mut self, key: &Key) -> Result<Option<(f64, f64)>, MeasureError> {
+        let taken = match self.rig.load(Subject::Operator(key)) {
+            Ok(mut load) => overhead(&mut self.rig, &mut load, OVERHEAD_SPELLS),
+            Err(reason) => Err(reason),
+        };
+        match taken {
+            Ok((polled_us, alone_us)) => {
+                self.windows.append(&Line::Overhead { key: key.to_string(), polled_us, alone_us })?;
+                Ok(Some((polled_us, alone_us)))
+            }
+            Err(NoRun::Skip(_)) => Ok(None),
+            Err(NoRun::Over(error)) => Err(error.into()),
         }
     }
 
-    fn key(&mut self, key: &Key, options: &Options, profile: &mut Profile) -> Result<Outcome, MeasureError> {
-        let mut load = match self.load(key) {
-            Ok(load) => load,
-            Err(reason) => return Ok(Outcome::Skipped(reason)),
-        };
-        libtorch::allow_tf32(key.math == Some(MathMode::Tf32));
-        let result = self.take(&mut load, options);
-        libtorch::allow_tf32(false);
-        let (points, launch_bound) = match result? {
+    /// Takes one measurement and writes it down.
+    fn one(&mut self, subject: Subject, line: &dyn Fn(super::windows::Taken) -> Line) -> Result<Outcome, MeasureError> {
+        let began = self.rig.now_s();
+        self.rig.want_alone()?;
+        let protocol = self.profile.protocol.clone();
+        let taken = self
+            .rig
+            .load(subject)
+            .and_then(|mut load| take(&mut self.rig, &mut load, &protocol, self.options.key_budget_s));
+        let taken = match taken {
             Ok(taken) => taken,
-            Err(reason) => return Ok(Outcome::Skipped(reason)),
+            Err(NoRun::Skip(reason)) => return Ok(Outcome::Skipped(reason)),
+            Err(NoRun::Over(error)) => return Err(error.into()),
         };
-        let reckoning = match reckon(&points, profile.protocol.least_half_width) {
-            Ok(reckoning) => reckoning,
+        let entry = match taken.entry(1, &protocol) {
+            Ok(entry) => entry,
             Err(error) => return Ok(Outcome::Skipped(error.to_string())),
         };
-        let state = self.gpu.state()?;
-        let entry = Entry {
-            energy_mj: reckoning.energy_mj,
-            time_us: reckoning.time_us,
-            watts: reckoning.watts,
-            executions: reckoning.executions as u64,
-            windows: reckoning.windows as u32,
-            temperature_c: state.temperature_c,
-            sm_clock_mhz: state.sm_clock_mhz,
-            launch_bound,
-            throttled: state.throttled,
-            run: profile.runs.last().map_or(1, |r| r.id),
-        };
-        keep_points(&options.profile, key, points)?;
-        profile.entries.insert(key.clone(), entry);
-        profile.save(&options.profile)?;
-        Ok(Outcome::Measured(reckoning))
-    }
-
-    /// Builds the operands of a key, in as many sets as keep them out of the cache.
-    fn load(&self, key: &Key) -> Result<Load, String> {
-        let parts = CallParts::of_key(key).ok_or("not in the op table")?;
-        let types: Vec<&TensorType> = parts.types.iter().collect();
-        let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
-        let outputs = call.infer().map_err(|e| e.to_string())?;
-        let spans = key.operands.iter().zip(&parts.layouts).map(|(o, l)| span(o, l) * o.ty.dtype.bytes());
-        let inputs: usize = spans.sum();
-        let per_set = inputs + outputs.iter().map(TensorType::bytes).sum::<usize>();
-        let rotate = (PROTOCOL.rotate_mib as usize) << 20;
-        let sets = rotate.div_ceil(per_set.max(1)).clamp(1, MOST_SETS);
-        let free = self.gpu.free_memory().map_err(|e| e.to_string())?;
-        // Room for one more output, and for a kernel's workspace of the size of its operands.
-        let need = (sets + 2) * per_set;
-        if need as f64 > free as f64 * MEMORY_SHARE {
-            return Err(format!("needs {} MiB of device memory, {} MiB are free", need >> 20, free >> 20));
-        }
-        let sets: Result<Vec<_>, TchError> = (0..sets).map(|_| build(key, self.torch)).collect();
-        Ok(Load {
-            parts,
-            sets: sets.map_err(|e| first_line(&e))?,
-            device: self.torch,
-            outputs: VecDeque::new(),
-            next: 0,
-        })
-    }
-
-    /// Runs the load until enough counter changes fell into it; gives the points and whether the host was the slower
-    /// side. The inner error says why the load does not run.
-    fn take(&mut self, load: &mut Load, options: &Options) -> Result<Result<(Vec<Point>, bool), String>, MeasureError> {
-        for _ in 0..3 {
-            if let Err(reason) = load.run() {
-                return Ok(Err(reason));
-            }
-        }
-        self.synchronize();
-        let launch_bound = match self.host_is_slower(load) {
-            Ok(slower) => slower,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let (started, mut batch) = (Instant::now(), 1_usize);
-        let mut marks: Vec<Mark> = Vec::new();
-        let (mut from_s, mut executions) = (f64::INFINITY, 0.0);
-        loop {
-            let before = self.gpu.now_s();
-            for _ in 0..batch {
-                if let Err(reason) = load.run() {
-                    return Ok(Err(reason));
-                }
-            }
-            self.synchronize();
-            let now = self.gpu.now_s();
-            if marks.is_empty() {
-                let each = (now - before).max(1e-7) / batch as f64;
-                batch = ((PROTOCOL.queue_ms * 1e-3 / each) as usize).clamp(1, batch * 8);
-                if started.elapsed().as_secs_f64() < PROTOCOL.warm_up_s {
-                    continue;
-                }
-                from_s = now;
-            } else {
-                executions += batch as f64;
-            }
-            marks.push(Mark { time_s: now, executions });
-            let changes = self.poller.changes_since(from_s)?;
-            if changes.len() >= PROTOCOL.least_changes as usize || now - from_s > options.key_budget_s {
-                return Ok(Ok((points(&changes, &marks), launch_bound)));
-            }
-        }
-    }
-
-    /// Whether queueing an execution takes the host about as long as the device needs to run it.
-    fn host_is_slower(&self, load: &mut Load) -> Result<bool, String> {
-        let started = Instant::now();
-        for _ in 0..LAUNCH_TEST {
-            load.run()?;
-            // A long operator answers the question at once.
-            if started.elapsed().as_millis() > 200 {
-                self.synchronize();
-                return Ok(false);
-            }
-        }
-        let queued = started.elapsed().as_secs_f64();
-        self.synchronize();
-        Ok(queued > 0.8 * started.elapsed().as_secs_f64())
+        let line = line(taken);
+        self.windows.append(&line)?;
+        self.profile.take("this run", &line)?;
+        self.profile.save(&self.options.profile)?;
+        self.taken = (self.taken.0 + 1, self.taken.1 + self.rig.now_s() - began);
+        Ok(Outcome::Measured(entry))
     }
 }
 
-/// Where the raw points of a profile are kept: beside it, one line per key.
-pub fn points_path(profile: &Path) -> PathBuf {
-    profile.with_extension("points.jsonl")
+/// Entries of a profile that tell how another card differs: bound by the device, and spread over the keys.
+fn overlap(profile: &Profile) -> Vec<&Key> {
+    let bound: Vec<&Key> = profile.entries.iter().filter(|(_, e)| !e.launch_bound).map(|(k, _)| k).collect();
+    let step = (bound.len() / OVERLAP).max(1);
+    bound.into_iter().step_by(step).take(OVERLAP).collect()
 }
 
-fn keep_points(profile: &Path, key: &Key, points: Vec<Point>) -> Result<(), MeasureError> {
-    let path = points_path(profile);
-    let line = serde_json::to_string(&RawWindows { key: key.to_string(), points }).unwrap_or_default();
-    let append = || {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
-        writeln!(file, "{line}")
-    };
-    append().map_err(|source| MeasureError::Io { path: path.clone(), source })
+impl Summary {
+    fn count(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Known => self.known += 1,
+            Outcome::Measured(_) => self.measured += 1,
+            Outcome::Skipped(_) => self.skipped += 1,
+        }
+    }
+
+    /// Both of two rounds.
+    pub fn and(self, other: Summary) -> Summary {
+        Summary {
+            measured: self.measured + other.measured,
+            known: self.known + other.known,
+            skipped: self.skipped + other.skipped,
+            left: other.left,
+        }
+    }
 }
 
-/// libtorch's messages carry a stack trace below their first line.
-fn first_line(error: &dyn std::error::Error) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
+/// The sum over operators against the whole replayed in one piece: `sum / whole`, of energy and of time.
+pub fn sum_to_whole(energy_mj: &Figure, time_us: &Figure, whole: &Entry) -> Option<(f64, f64)> {
+    let known = energy_mj.is_known() && time_us.is_known();
+    known.then(|| (energy_mj.value / whole.energy_mj.mean, time_us.value / whole.time_us.mean))
 }
+
+#[cfg(test)]
+#[path = "measure_tests.rs"]
+mod tests;

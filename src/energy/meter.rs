@@ -118,9 +118,13 @@ fn step(from: u64, to: u64) -> Result<u64, MeterError> {
     }
 }
 
+/// How often a paused poller looks whether it may go on.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
+
 /// Polls a counter on a thread of its own.
 pub struct Poller {
     stop: Arc<AtomicBool>,
+    paused: Arc<AtomicBool>,
     changes: Arc<Mutex<Vec<Change>>>,
     thread: Option<JoinHandle<Result<(), MeterError>>>,
 }
@@ -128,11 +132,16 @@ pub struct Poller {
 impl Poller {
     pub fn start(mut counter: impl Counter + 'static) -> Poller {
         let stop = Arc::new(AtomicBool::new(false));
+        let paused = Arc::new(AtomicBool::new(false));
         let changes = Arc::new(Mutex::new(Vec::new()));
-        let (stopped, kept) = (stop.clone(), changes.clone());
+        let (stopped, waits, kept) = (stop.clone(), paused.clone(), changes.clone());
         let thread = std::thread::spawn(move || {
             let mut detector = ChangeDetector::default();
             while !stopped.load(Ordering::Relaxed) {
+                if waits.load(Ordering::Relaxed) {
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
                 if let Some(change) = detector.push(counter.read()?)? {
                     kept.lock().unwrap_or_else(PoisonError::into_inner).push(change);
                 }
@@ -141,7 +150,12 @@ impl Poller {
             }
             Ok(())
         });
-        Poller { stop, changes, thread: Some(thread) }
+        Poller { stop, paused, changes, thread: Some(thread) }
+    }
+
+    /// Leaves the counter alone for a while, or goes on reading it.
+    pub fn pause(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
     }
 
     /// The changes since `time_s`. Fails when the counter does.
@@ -151,7 +165,8 @@ impl Poller {
             return Err(MeterError::Stalled);
         }
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(changes.iter().copied().filter(|c| c.time_s >= time_s).collect())
+        let from = changes.partition_point(|c| c.time_s < time_s);
+        Ok(changes[from..].to_vec())
     }
 
     fn join(&mut self) -> Result<(), MeterError> {

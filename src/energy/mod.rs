@@ -1,6 +1,7 @@
 //! Energy: what an operator execution costs, from measured profiles or estimates fitted on them.
 
 mod campaign;
+mod canonical;
 mod cost;
 mod estimate;
 mod fit;
@@ -8,7 +9,6 @@ mod key;
 mod key_parse;
 #[cfg(feature = "torch")]
 mod libtorch;
-#[cfg(feature = "torch")]
 mod measure;
 mod merge;
 mod meter;
@@ -16,18 +16,29 @@ mod nvml;
 #[cfg(feature = "torch")]
 mod operands;
 mod profile;
+mod profile_file;
+mod rig;
 pub mod tables;
+mod take;
+#[cfg(feature = "torch")]
+mod torch_rig;
+mod windows;
 mod work;
 
-pub use campaign::{KeyFileError, graph_keys, read_keys};
+pub use campaign::{KeyFileError, graph_keys, launched_key, read_keys};
 pub use cost::{Cost, CostModel, Figure, Source, cost_call, graph_costs};
 pub use estimate::{COVERAGE, ErrorBand, Estimator, GroupFit, ModeFit, REACH};
 pub use key::{Key, KeyOperand, LayoutClass, MathMode, key_of};
 pub use key_parse::KeyError;
-#[cfg(feature = "torch")]
-pub use measure::{MeasureError, Options, Outcome, Progress, RawWindows, Summary, measure, points_path};
+pub use measure::{Campaign, MeasureError, Options, Outcome, Progress, Summary, sum_to_whole};
 pub use merge::{Difference, same_device};
 pub use meter::{Change, ChangeDetector, Counter, Mark, MeterError, Point, Poller, Reading, Reckoning, points, reckon};
-pub use nvml::{Gpu, NvmlCounter, State};
-pub use profile::{Device, Entry, Measured, Profile, ProfileError, Protocol, Ratio, Run, SCHEMA, Spread};
+pub use nvml::{Driver, Gpu, GpuMeter, PowerIntegral};
+pub use profile::{Device, Entry, Measured, MeterKind, Profile, ProfileError, Protocol, Ratio, Run, Spread};
+pub use profile_file::SCHEMA;
+pub use rig::{NoRun, Rig, State, Subject, Timing};
+pub use take::PROTOCOL;
+#[cfg(feature = "torch")]
+pub use torch_rig::TorchRig;
+pub use windows::{Header, Line, Taken, TrialSide, WINDOWS_SCHEMA, Windows, windows_path};
 pub use work::{CallParts, WorkWithLayout};

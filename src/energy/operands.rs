@@ -1,49 +1,114 @@
-//! Builds the operands of a key on a device: random, of realistic scale, lying in memory as the key says.
+//! Builds operands on a device: random, of realistic scale, lying in memory as they should.
 
+use smallvec::SmallVec;
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::key::{Key, KeyOperand};
-use crate::ir::{DType, Layout};
+use super::key::Key;
+use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
 use crate::ops::replay::kind;
 
+/// What weights are multiplied by, so that values keep their size from layer to layer.
+const WEIGHT_SCALE: f64 = 0.02;
+
+/// Integers run up to this where nothing says what they count.
+const FEW: i64 = 4;
+
 /// Elements of memory that a tensor of this layout spans.
-pub fn span(operand: &KeyOperand, layout: &Layout) -> usize {
-    if operand.ty.numel() == 0 {
+pub fn span(ty: &TensorType, layout: &Layout) -> usize {
+    if ty.numel() == 0 {
         return 0;
     }
-    1 + operand.ty.shape.iter().zip(&layout.strides).map(|(&size, &stride)| (size - 1) * stride).sum::<usize>()
+    1 + ty.shape.iter().zip(&layout.strides).map(|(&size, &stride)| (size - 1) * stride).sum::<usize>()
 }
 
-/// One set of operands.
-pub fn build(key: &Key, device: Device) -> Result<Vec<Tensor>, TchError> {
-    key.operands.iter().enumerate().map(|(i, operand)| build_one(key, i, operand, device)).collect()
+/// One set of operands of a key.
+pub fn of_key(key: &Key, device: Device) -> Result<Vec<Tensor>, TchError> {
+    let several = key.operands.iter().any(|o| o.ty.rank() > 0);
+    let operand = |(i, operand): (usize, &super::key::KeyOperand)| {
+        // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
+        // The logical operators take none; what a graph gives them is a tensor on the device.
+        let number = operand.ty.rank() == 0 && several && !matches!(key.op.as_str(), "logical_and" | "logical_or");
+        let device = if number { Device::Cpu } else { device };
+        let layout = operand.layout.layout(&operand.ty.shape);
+        random(&operand.ty, &layout, key_limit(key, i), device)
+    };
+    key.operands.iter().enumerate().map(operand).collect()
 }
 
-fn build_one(key: &Key, index: usize, operand: &KeyOperand, device: Device) -> Result<Tensor, TchError> {
-    // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
-    // The logical operators take none; what a graph gives them is a tensor on the device.
-    let number = operand.ty.rank() == 0
-        && key.operands.iter().any(|o| o.ty.rank() > 0)
-        && !matches!(key.op.as_str(), "logical_and" | "logical_or");
-    let device = if number { Device::Cpu } else { device };
-    let kind = kind(operand.ty.dtype);
-    let layout = operand.layout.layout(&operand.ty.shape);
-    let length = [span(operand, &layout) as i64];
-    let flat = match operand.ty.dtype {
+/// One set of inputs of a part of a graph.
+pub fn of_graph(
+    graph: &Graph,
+    layouts: &[SmallVec<[Layout; 1]>],
+    inputs: &[Value],
+    device: Device,
+) -> Result<Vec<Tensor>, TchError> {
+    let input = |&value: &Value| {
+        let ty = graph.ty(value);
+        let layout = layouts.get(value.node.index()).and_then(|all| all.get(value.slot as usize)).cloned();
+        let layout = layout.unwrap_or_else(|| Layout::contiguous(&ty.shape));
+        let tensor = random(ty, &layout, value_limit(graph, value), device)?;
+        let weight = matches!(graph.node(value.node).kind, NodeKind::Input { role: Role::Parameter }) && ty.rank() > 1;
+        if weight && ty.dtype.is_float() { tensor.f_mul_scalar(WEIGHT_SCALE) } else { Ok(tensor) }
+    };
+    inputs.iter().map(input).collect()
+}
+
+fn random(ty: &TensorType, layout: &Layout, limit: i64, device: Device) -> Result<Tensor, TchError> {
+    let kind = kind(ty.dtype);
+    let length = [span(ty, layout) as i64];
+    let flat = match ty.dtype {
         // A coin per element; `randn` has no bool.
         DType::Bool => Tensor::f_randint(2, length, (Kind::Uint8, device))?.f_to_kind(kind)?,
         DType::F8E4M3 | DType::F8E5M2 => Tensor::f_randn(length, (Kind::Float, device))?.f_to_kind(kind)?,
         dtype if dtype.is_float() => Tensor::f_randn(length, (kind, device))?,
-        _ => Tensor::f_randint(index_limit(key, index), length, (kind, device))?,
+        _ => Tensor::f_randint(limit, length, (kind, device))?,
     };
-    let sizes: Vec<i64> = operand.ty.shape.iter().map(|&d| d as i64).collect();
+    let sizes: Vec<i64> = ty.shape.iter().map(|&d| d as i64).collect();
     let strides: Vec<i64> = layout.strides.iter().map(|&s| s as i64).collect();
     flat.f_as_strided(sizes, strides, None)
 }
 
-/// One above the largest integer that may stand in operand `index`: indices have to hit their dimension.
-fn index_limit(key: &Key, index: usize) -> i64 {
-    let Some(table) = key.operands.first().filter(|_| index > 0) else { return 4 };
+/// One above the largest integer that a value may hold: the least that an operator which indexes by it allows. Looks
+/// through operators that keep the elements.
+fn value_limit(graph: &Graph, value: Value) -> i64 {
+    if graph.ty(value).dtype.is_float() {
+        return FEW;
+    }
+    let mut limit = None;
+    let mut seen = vec![value];
+    let mut at = 0;
+    while let Some(&value) = seen.get(at) {
+        at += 1;
+        for user in graph.users(value.node) {
+            let NodeKind::Op { op, .. } = &graph.node(user).kind else { continue };
+            let operands = graph.operands(user);
+            let table = operands.first().filter(|first| **first != value).map(|&first| graph.ty(first));
+            match (op.name(), table) {
+                ("embedding", Some(table)) => {
+                    let rows = table.shape.first().map_or(FEW, |&n| n as i64);
+                    limit = Some(limit.map_or(rows, |l: i64| l.min(rows)));
+                }
+                ("gather" | "index" | "index_select" | "cross_entropy", Some(table)) => {
+                    let least = table.shape.iter().copied().min().map_or(1, |n| n as i64);
+                    limit = Some(limit.map_or(least, |l: i64| l.min(least)));
+                }
+                (
+                    "reshape" | "permute" | "expand" | "slice" | "unsqueeze" | "squeeze" | "alias" | "contiguous"
+                    | "cast",
+                    _,
+                ) if !seen.contains(&user.into()) => {
+                    seen.push(user.into());
+                }
+                _ => {}
+            }
+        }
+    }
+    limit.unwrap_or(FEW).max(1)
+}
+
+/// One above the largest integer that may stand in operand `index` of a key: indices have to hit their dimension.
+fn key_limit(key: &Key, index: usize) -> i64 {
+    let Some(table) = key.operands.first().filter(|_| index > 0) else { return FEW };
     let shape = &table.ty.shape;
     let dims = key.attrs.iter().find(|(name, _)| name == "dim" || name == "dims").map(|(_, value)| value);
     let dim = |d: i64| shape.get(usize::try_from(d).unwrap_or(0)).copied();
@@ -56,5 +121,5 @@ fn index_limit(key: &Key, index: usize) -> i64 {
         },
         _ => shape.first().copied(),
     };
-    limit.map_or(4, |n| (n as i64).max(1))
+    limit.map_or(FEW, |n| (n as i64).max(1))
 }

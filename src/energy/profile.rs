@@ -1,8 +1,7 @@
-//! Profiles: measured figures by operator key, as one readable JSON file per device and software.
+//! Profiles: measured figures by operator key, of one device and one set of libraries.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
@@ -11,14 +10,10 @@ use thiserror::Error;
 use super::cost::{Figure, Source};
 use super::estimate::Estimator;
 use super::key::Key;
+use super::meter::MeterError;
+use super::profile_file::SCHEMA;
 
-/// The format this program reads and writes.
-pub const SCHEMA: &str = "magneton-ir/profile/1";
-
-/// The profile that the program carries.
-const SHIPPED: &str = include_str!("../../corpus/energy/h200.json");
-
-/// What the figures were measured on. Figures of two profiles may be compared or joined only where it is the same.
+/// What the figures were measured on. Figures of two profiles may be joined only where it is the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
@@ -28,14 +23,30 @@ pub struct Device {
     pub cuda: String,
 }
 
+/// What the joules were read off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MeterKind {
+    /// The driver's counter of all energy drawn.
+    #[default]
+    EnergyCounter,
+    /// The driver's instant power, integrated over time, on GPUs that have no counter.
+    InstantPower,
+}
+
 /// How the figures were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Protocol {
     /// The version of the measuring method.
     pub version: u32,
+    pub meter: MeterKind,
     /// Counter changes that a figure rests on, at least.
     pub least_changes: u32,
+    /// Beyond `least_changes`, measuring goes on until the interval is this narrow, as a fraction of the figure ...
+    pub target_half_width: f64,
+    /// ... or until there are this many changes.
+    pub most_changes: u32,
     pub warm_up_s: f64,
     /// Work queued between two synchronisations.
     pub queue_ms: f64,
@@ -45,13 +56,25 @@ pub struct Protocol {
     pub least_half_width: f64,
 }
 
-/// A measured quantity and its interval.
+/// A measured quantity and its interval; `[mean, low, high]` in files.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "[f64; 3]", into = "[f64; 3]")]
 pub struct Measured {
     pub mean: f64,
     pub low: f64,
     pub high: f64,
+}
+
+impl From<[f64; 3]> for Measured {
+    fn from([mean, low, high]: [f64; 3]) -> Self {
+        Measured { mean, low, high }
+    }
+}
+
+impl From<Measured> for [f64; 3] {
+    fn from(m: Measured) -> Self {
+        [m.mean, m.low, m.high]
+    }
 }
 
 impl Measured {
@@ -59,7 +82,12 @@ impl Measured {
         Figure::new(self.mean, self.low, self.high, Source::Measured)
     }
 
-    fn is_sane(&self) -> bool {
+    /// How far the interval reaches from the mean, as a fraction of it.
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.mean).max(self.mean - self.low) / self.mean
+    }
+
+    pub(super) fn is_sane(&self) -> bool {
         let ordered = self.low <= self.mean && self.mean <= self.high;
         ordered && self.low >= 0.0 && self.mean > 0.0 && self.high.is_finite()
     }
@@ -72,6 +100,8 @@ impl Measured {
 pub struct Run {
     /// From 1; what entries refer to.
     pub id: u32,
+    /// The card: the first digits of its UUID.
+    pub card: String,
     /// The day, as `2026-11-21`.
     pub date: String,
     /// Power with a context open and nothing running.
@@ -120,7 +150,7 @@ impl Spread {
         if entry.launch_bound { (self.launch_bound_energy, self.launch_bound_time) } else { (self.energy, self.time) }
     }
 
-    fn is_sane(&self) -> bool {
+    pub(super) fn is_sane(&self) -> bool {
         [self.energy, self.time, self.launch_bound_energy, self.launch_bound_time].iter().all(Ratio::is_sane)
     }
 }
@@ -148,7 +178,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    fn is_sane(&self) -> bool {
+    pub(super) fn is_sane(&self) -> bool {
         self.energy_mj.is_sane() && self.time_us.is_sane() && self.watts.is_finite() && self.watts > 0.0
     }
 }
@@ -160,21 +190,10 @@ pub struct Profile {
     pub protocol: Protocol,
     pub runs: Vec<Run>,
     pub entries: BTreeMap<Key, Entry>,
-    /// The estimator fitted on these entries; `None` until `profile fit` has run since they last changed.
+    /// Whole graphs and regions replayed in one piece, by name: what sums of entries are checked against.
+    pub replays: BTreeMap<String, Entry>,
+    /// The estimator fitted on the entries; `None` until `profile fit` has run since they last changed.
     pub estimator: Option<Estimator>,
-}
-
-/// What stands in the file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    schema: String,
-    device: Device,
-    protocol: Protocol,
-    runs: Vec<Run>,
-    entries: BTreeMap<String, Entry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    estimator: Option<Estimator>,
 }
 
 /// Why a profile cannot be used.
@@ -194,9 +213,15 @@ pub enum ProfileError {
         #[source]
         source: serde_json::Error,
     },
-    #[error("{name} is written in the format {found:?}; this program reads {SCHEMA:?}")]
+    #[error("{name} does not hold the raw windows of a run: {reason}")]
+    #[diagnostic(
+        code(profile::windows),
+        help("`magneton-ir measure` writes them beside the profile, as FILE.windows.jsonl")
+    )]
+    Windows { name: String, reason: String },
+    #[error("{name} is written in the format {found:?}; this program reads {wanted:?}")]
     #[diagnostic(code(profile::version), help("measure again, or use the version of the program that wrote it"))]
-    Version { name: String, found: String },
+    Version { name: String, found: String, wanted: &'static str },
     #[error("{name}: {source}")]
     #[diagnostic(code(profile::key), help("keys read like `add(f32[8, 4], f32[4])`"))]
     Key {
@@ -207,6 +232,14 @@ pub enum ProfileError {
     #[error("{name}: the figures of `{key}` make no sense")]
     #[diagnostic(code(profile::figures), help("energy and time have to be above 0, inside their intervals and finite"))]
     Figures { name: String, key: String },
+    #[error("{name}: the windows of `{key}` give no figure: {source}")]
+    #[diagnostic(code(profile::reckon))]
+    Reckon {
+        name: String,
+        key: String,
+        #[source]
+        source: MeterError,
+    },
     #[error("the runs have only {0} measured keys in common, too few to tell how their cards differ")]
     #[diagnostic(
         code(profile::nothing_in_common),
@@ -223,76 +256,13 @@ pub enum ProfileError {
     Mixed { what: &'static str, left: String, right: String },
 }
 
+impl ProfileError {
+    pub(super) fn version(name: &str, found: &str) -> ProfileError {
+        ProfileError::Version { name: name.to_owned(), found: found.chars().take(80).collect(), wanted: SCHEMA }
+    }
+}
+
 impl Profile {
-    /// The profile that the program carries.
-    pub fn shipped() -> Result<Profile, ProfileError> {
-        Profile::parse("the shipped profile", SHIPPED)
-    }
-
-    /// Reads a profile from its text; `name` is what errors call it.
-    pub fn parse(name: &str, text: &str) -> Result<Profile, ProfileError> {
-        let malformed = |source| ProfileError::Malformed { name: name.to_owned(), source };
-        // The schema first, so that a newer format is refused as such and not for its unknown keys.
-        #[derive(Deserialize)]
-        struct Schema {
-            schema: String,
-        }
-        let Schema { schema } = serde_json::from_str(text).map_err(malformed)?;
-        if schema != SCHEMA {
-            return Err(ProfileError::Version { name: name.to_owned(), found: schema.chars().take(80).collect() });
-        }
-        let file: File = serde_json::from_str(text).map_err(malformed)?;
-        if let Some(run) = file.runs.iter().find(|r| r.against_first.is_some_and(|s| !s.is_sane())) {
-            return Err(ProfileError::Figures { name: name.to_owned(), key: format!("run {}", run.id) });
-        }
-        let mut entries = BTreeMap::new();
-        for (text, entry) in file.entries {
-            if !entry.is_sane() || !file.runs.iter().any(|r| r.id == entry.run) {
-                return Err(ProfileError::Figures { name: name.to_owned(), key: text.chars().take(200).collect() });
-            }
-            let key = text.parse().map_err(|source| ProfileError::Key { name: name.to_owned(), source })?;
-            entries.insert(key, entry);
-        }
-        let File { device, protocol, runs, estimator, .. } = file;
-        let estimator = estimator.filter(Estimator::is_sane);
-        Ok(Profile { device, protocol, runs, entries, estimator })
-    }
-
-    pub fn load(path: &Path) -> Result<Profile, ProfileError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| ProfileError::Io { path: path.to_owned(), source })?;
-        Profile::parse(&path.display().to_string(), &text)
-    }
-
-    /// The text of the file.
-    pub fn to_json(&self) -> String {
-        let file = File {
-            schema: SCHEMA.to_owned(),
-            device: self.device.clone(),
-            protocol: self.protocol.clone(),
-            runs: self.runs.clone(),
-            entries: self.entries.iter().map(|(k, e)| (k.to_string(), e.clone())).collect(),
-            estimator: self.estimator.clone(),
-        };
-        // Maps with string keys and finite numbers cannot fail to serialise.
-        serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
-    }
-
-    /// Writes the file beside its place, then renames it there, so that a reader never sees half of it.
-    pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
-        let io = |source| ProfileError::Io { path: path.to_owned(), source };
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".part");
-        let beside = PathBuf::from(beside);
-        let write = || {
-            let mut file = std::fs::File::create(&beside)?;
-            file.write_all(self.to_json().as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&beside, path)
-        };
-        write().map_err(io)
-    }
-
     /// Energy in mJ and time in µs of a key, if it was measured. The intervals hold the difference between runs.
     pub fn figures(&self, key: &Key) -> Option<(Figure, Figure)> {
         let entry = self.entries.get(key)?;
@@ -304,65 +274,5 @@ impl Profile {
     /// Fits the estimator anew on the entries.
     pub fn fit(&mut self) {
         self.estimator = Some(Estimator::fit(self));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ENTRY: &str = r#"{ "run": 1, "energy_mj": {"mean": 2.0, "low": 1.9, "high": 2.1}, "time_us": {"mean": 5.0, "low": 4.9,
-        "high": 5.1}, "watts": 400.0, "executions": 100, "windows": 5, "temperature_c": 40, "sm_clock_mhz": 1980 }"#;
-
-    fn text(schema: &str, entries: &str) -> String {
-        format!(
-            r#"{{ "schema": "{schema}", "device": {{"name": "d", "driver": "1", "libtorch": "2", "cuda": "3"}}, "protocol":
-            {{"version": 1, "least_changes": 10, "warm_up_s": 0.3, "queue_ms": 20, "rotate_mib": 256, "least_half_width": 0.005}},
-            "runs": [{{"id": 1, "date": "2026-11-21", "idle_w": 120}}], "entries": {{ {entries} }} }}"#
-        )
-    }
-
-    #[test]
-    fn a_profile_survives_writing_and_reading() {
-        let profile = Profile::parse("p", &text(SCHEMA, &format!(r#""neg(f32[4])": {ENTRY}"#))).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("p.json");
-        profile.save(&path).unwrap();
-        assert_eq!(Profile::load(&path).unwrap(), profile);
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the partial file is gone");
-    }
-
-    #[test]
-    fn other_formats_are_refused() {
-        let error = Profile::parse("p", &text("magneton-ir/profile/2", r#""x": 1"#)).unwrap_err();
-        assert!(matches!(error, ProfileError::Version { .. }), "{error}");
-    }
-
-    #[test]
-    fn hostile_files_give_errors() {
-        let bad_number = ENTRY.replace("2.0", "-2.0");
-        let outside = ENTRY.replace("2.0", "2.2");
-        let huge = ENTRY.replace("2.1", "1e999");
-        for entries in [
-            format!(r#""nope(f32[4])": {ENTRY}"#),
-            format!(r#""neg(f32[99999999999999999])": {ENTRY}"#),
-            format!(r#""neg(f32[4])": {bad_number}"#),
-            format!(r#""neg(f32[4])": {outside}"#),
-            format!(r#""neg(f32[4])": {huge}"#),
-            format!(r#""neg(f32[4])": {}"#, ENTRY.replace("\"run\": 1", "\"run\": 2")),
-            r#""neg(f32[4])": {}"#.to_owned(),
-            r#""neg(f32[4])": null"#.to_owned(),
-        ] {
-            assert!(Profile::parse("p", &text(SCHEMA, &entries)).is_err(), "{entries}");
-        }
-        for whole in ["", "[]", "{", "null", "{\"schema\": 3}", &"[".repeat(100_000)] {
-            assert!(Profile::parse("p", whole).is_err());
-        }
-    }
-
-    #[test]
-    fn the_shipped_profile_reads() {
-        let profile = Profile::shipped().unwrap();
-        assert_eq!(profile.device.name, "NVIDIA H200");
     }
 }

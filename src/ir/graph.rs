@@ -269,3 +269,19 @@ impl Graph {
         !algo::is_cyclic_directed(&self.dag)
     }
 }
+
+/// The value that a kernel reads where the graph says `value`: what stands before implicit casts.
+pub fn read_value(graph: &Graph, mut value: Value) -> Value {
+    loop {
+        let node = graph.node(value.node);
+        match &node.kind {
+            NodeKind::Op { op, .. } if node.origin.implicit && op.name() == "cast" => {
+                match graph.operands(value.node)[..] {
+                    [source] => value = source,
+                    _ => return value,
+                }
+            }
+            _ => return value,
+        }
+    }
+}

@@ -12,7 +12,7 @@ pub mod text;
 pub use attr::{AttrValue, Attrs, Ints};
 pub use config::{ConfigError, MathConfig};
 pub use dtype::{DType, UnknownDType};
-pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Output, Role, Value};
+pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Output, Role, Value, read_value};
 pub use layout::{Layout, layouts, output_layout};
 pub use origin::{Frame, Origin};
 pub use tensor::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, TensorType, flat_index, unflatten};

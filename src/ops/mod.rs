@@ -14,6 +14,8 @@ mod rearrange;
 mod reduce;
 #[cfg(feature = "torch")]
 pub mod replay;
+#[cfg(feature = "torch")]
+pub mod replay_graph;
 mod scatter;
 pub mod shapes;
 mod view;

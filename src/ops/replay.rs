@@ -15,6 +15,10 @@ pub enum ReplayError {
     Unknown(&'static str),
     #[error("`{0}` lacks an operand or has one of a type that libtorch does not know")]
     Operand(&'static str),
+    #[error("`{0}` is not in the op table")]
+    Opaque(String),
+    #[error("`{0}` gave something else than {1}")]
+    Type(&'static str, String),
 }
 
 type Result<T> = std::result::Result<T, ReplayError>;

@@ -1,0 +1,210 @@
+//! Campaigns on a simulated device.
+
+use super::*;
+use crate::energy::meter::Change;
+use crate::energy::{MeterKind, State, Timing};
+
+/// A device whose clock runs as work is done. It draws 600 W, and 10 µs are an execution.
+struct Simulated {
+    clock_s: f64,
+    card: &'static str,
+    /// After this many loads the device is gone.
+    loads_left: usize,
+    /// Another process shows up after as many questions.
+    alone_for: std::cell::Cell<usize>,
+    changes: Vec<Change>,
+    throttled: &'static str,
+}
+
+fn rig() -> Simulated {
+    Simulated {
+        clock_s: 0.0,
+        card: "a",
+        loads_left: usize::MAX,
+        alone_for: usize::MAX.into(),
+        changes: Vec::new(),
+        throttled: "",
+    }
+}
+
+impl Simulated {
+    fn pass(&mut self, seconds: f64) {
+        let from = (self.clock_s * 10.0) as u64 + 1;
+        self.clock_s += seconds;
+        for step in from..=(self.clock_s * 10.0) as u64 {
+            // A deterministic wobble of up to half a percent.
+            let wobble = ((step * 2_654_435_761 % 1000) as f64 / 1000.0 - 0.5) * 0.01;
+            let before = self.changes.last().map_or(0.0, |c| c.joules);
+            self.changes.push(Change { time_s: step as f64 * 0.1, joules: before + 60.0 * (1.0 + wobble) });
+        }
+    }
+}
+
+impl Rig for Simulated {
+    type Load = ();
+
+    fn device(&self) -> Result<Device, MeterError> {
+        Ok(Device { name: "Fake 100".into(), driver: "1.2".into(), libtorch: "2".into(), cuda: "3".into() })
+    }
+    fn card(&self) -> String {
+        self.card.into()
+    }
+    fn meter(&self) -> MeterKind {
+        MeterKind::EnergyCounter
+    }
+    fn now_s(&self) -> f64 {
+        self.clock_s
+    }
+    fn rest(&mut self, seconds: f64) {
+        self.pass(seconds);
+    }
+    fn warm_up(&mut self, seconds: f64) {
+        self.pass(seconds);
+    }
+    fn changes_since(&mut self, time_s: f64) -> Result<Vec<Change>, MeterError> {
+        Ok(self.changes.iter().copied().filter(|c| c.time_s >= time_s).collect())
+    }
+    fn poll(&mut self, _: bool) {}
+    fn state(&self) -> Result<State, MeterError> {
+        Ok(State { temperature_c: 40, sm_clock_mhz: 1980, throttled: self.throttled.into() })
+    }
+    fn want_alone(&self) -> Result<(), MeterError> {
+        self.alone_for.set(self.alone_for.get().saturating_sub(1));
+        if self.alone_for.get() == 0 { Err(MeterError::Busy(7)) } else { Ok(()) }
+    }
+    fn load(&mut self, subject: Subject) -> Result<(), NoRun> {
+        match self.loads_left.checked_sub(1) {
+            None => return Err(NoRun::Over(MeterError::Lost("gone".into()))),
+            Some(left) => self.loads_left = left,
+        }
+        match subject {
+            Subject::Operator(key) if key.op == "exp" => Err(NoRun::Skip("needs 9 MiB, 8 MiB are free".into())),
+            _ => Ok(()),
+        }
+    }
+    fn run(&mut self, (): &mut (), times: usize) -> Result<Timing, NoRun> {
+        let total_s = 1e-5 * times as f64;
+        self.pass(total_s);
+        Ok(Timing { queued_s: total_s / 4.0, total_s })
+    }
+}
+
+fn options(folder: &tempfile::TempDir) -> Options {
+    Options {
+        profile: folder.path().join("p.json"),
+        known: None,
+        key_budget_s: 4.0,
+        budget_s: 1e9,
+        date: "2026-11-21".into(),
+    }
+}
+
+fn keys(texts: &[&str]) -> Vec<Key> {
+    texts.iter().map(|t| t.parse().unwrap()).collect()
+}
+
+const THREE: [&str; 3] = ["neg(f32[4])", "exp(f32[4])", "abs(f32[4])"];
+
+#[test]
+fn what_cannot_run_is_skipped_with_its_reason_and_the_rest_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut campaign = Campaign::open(rig(), options(&folder)).unwrap();
+    let mut outcomes = Vec::new();
+    let summary = campaign.operators(&keys(&THREE), &mut |p| outcomes.push((p.done, p.outcome.clone()))).unwrap();
+    assert_eq!(summary, Summary { measured: 2, skipped: 1, ..Summary::default() });
+    assert_eq!(outcomes[1], (2, Outcome::Skipped("needs 9 MiB, 8 MiB are free".into())));
+    let entry = &campaign.profile().entries[&keys(&THREE)[0]];
+    assert!((entry.energy_mj.mean / 6.0 - 1.0).abs() < 0.01 && !entry.launch_bound, "{entry:?}");
+}
+
+#[test]
+fn a_lost_device_loses_no_finished_figure_and_the_next_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut campaign = Campaign::open(Simulated { loads_left: 1, ..rig() }, options(&folder)).unwrap();
+    let all = keys(&["neg(f32[4])", "abs(f32[4])"]);
+    let error = campaign.operators(&all, &mut |_| ()).unwrap_err();
+    assert!(matches!(error, MeasureError::Meter(MeterError::Lost(_))), "{error}");
+    let first = Profile::load(&options(&folder).profile).unwrap();
+    assert_eq!(first.entries.len(), 1);
+    // Killed while the next line was being written.
+    let windows = windows_path(&options(&folder).profile);
+    let text = std::fs::read_to_string(&windows).unwrap() + "{\"what\":\"operator\",\"key\":\"abs";
+    std::fs::write(&windows, text).unwrap();
+    let mut campaign = Campaign::open(rig(), options(&folder)).unwrap();
+    assert_eq!(campaign.estimate(&all).0, 1);
+    let summary = campaign.operators(&all, &mut |_| ()).unwrap();
+    assert_eq!(summary, Summary { measured: 1, known: 1, ..Summary::default() });
+    // The profile on disk follows from its windows.
+    let shown = Profile::load(&options(&folder).profile).unwrap();
+    assert_eq!(shown.entries.len(), 2);
+    assert_eq!(Windows::load(&windows).unwrap()[0].profile("w").unwrap(), shown);
+}
+
+#[test]
+fn a_run_ends_with_its_budget_and_says_what_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut campaign = Campaign::open(rig(), Options { budget_s: 4.0, ..options(&folder) }).unwrap();
+    let summary = campaign.operators(&keys(&["neg(f32[4])", "abs(f32[4])"]), &mut |_| ()).unwrap();
+    assert_eq!(summary, Summary { measured: 1, left: 1, ..Summary::default() });
+}
+
+#[test]
+fn another_process_stops_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let busy = |alone_for: usize| Simulated { alone_for: alone_for.into(), ..rig() };
+    assert!(matches!(Campaign::open(busy(1), options(&folder)), Err(MeasureError::Meter(MeterError::Busy(7)))));
+    let mut campaign = Campaign::open(busy(3), options(&folder)).unwrap();
+    let error = campaign.operators(&keys(&["neg(f32[4])", "abs(f32[4])"]), &mut |_| ()).unwrap_err();
+    assert!(matches!(error, MeasureError::Meter(MeterError::Busy(7))), "{error}");
+    assert_eq!(campaign.profile().entries.len(), 1);
+}
+
+#[test]
+fn clocks_held_down_by_heat_give_no_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    let hot = Simulated { throttled: "SW_THERMAL_SLOWDOWN", ..rig() };
+    let mut campaign = Campaign::open(hot, options(&folder)).unwrap();
+    let summary = campaign.operators(&keys(&["neg(f32[4])"]), &mut |_| ()).unwrap();
+    assert_eq!((summary.measured, summary.skipped), (0, 1));
+}
+
+#[test]
+fn a_run_does_not_go_on_on_another_card() {
+    let folder = tempfile::tempdir().unwrap();
+    Campaign::open(rig(), options(&folder)).unwrap();
+    let other = Campaign::open(Simulated { card: "b", ..rig() }, options(&folder));
+    assert!(matches!(other, Err(MeasureError::OtherCard { .. })));
+}
+
+#[test]
+fn what_an_earlier_run_knows_is_measured_again_only_to_compare_cards() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let all: Vec<Key> = (0..40).map(|i| format!("neg(f32[{}])", 4 << i.min(20)).parse().unwrap()).collect();
+    let mut campaign = Campaign::open(rig(), options(&first)).unwrap();
+    campaign.operators(&all, &mut |_| ()).unwrap();
+    let known = Some(campaign.profile().clone());
+    let mut campaign = Campaign::open(Simulated { card: "b", ..rig() }, Options { known, ..options(&second) }).unwrap();
+    let summary = campaign.operators(&all, &mut |_| ()).unwrap();
+    assert_eq!(summary.measured, campaign.overlap().len());
+    assert!(campaign.overlap().len() >= super::super::merge::LEAST_COMMON);
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut campaign = Campaign::open(rig(), options(&folder)).unwrap();
+    let windows = windows_path(&options(&folder).profile);
+    std::fs::remove_file(&windows).unwrap();
+    let error = campaign.operators(&keys(&["neg(f32[4])"]), &mut |_| ()).unwrap_err();
+    assert!(matches!(error, MeasureError::Profile(ProfileError::Io { .. })), "{error}");
+}
+
+#[test]
+fn twenty_trials_of_a_key_against_itself_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut campaign = Campaign::open(rig(), options(&folder)).unwrap();
+    campaign.trials(&keys(&["neg(f32[4])"])[0], 20).unwrap();
+    let windows = &Windows::load(&windows_path(&options(&folder).profile)).unwrap()[0];
+    assert_eq!(windows.trials(), 20);
+    assert!(campaign.profile().entries.is_empty());
+}

@@ -1,0 +1,92 @@
+//! Profiles written, read, refused.
+
+use super::*;
+
+const ENTRY: &str = r#"{ "run": 1, "energy_mj": [2.0, 1.9, 2.1], "time_us": [5.0, 4.9, 5.1], "watts": 400.0,
+    "executions": 100, "windows": 5, "temperature_c": 40, "sm_clock_mhz": 1980 }"#;
+
+fn text(schema: &str, entries: &str) -> String {
+    format!(
+        r#"{{ "schema": "{schema}", "device": {{"name": "d", "driver": "1", "libtorch": "2", "cuda": "3"}}, "protocol":
+        {{"version": 1, "meter": "energy_counter", "least_changes": 10, "target_half_width": 0.01, "most_changes": 20,
+        "warm_up_s": 0.3, "queue_ms": 20, "rotate_mib": 256, "least_half_width": 0.01}},
+        "runs": [{{"id": 1, "card": "0a1b", "date": "2026-11-21", "idle_w": 120}}], "entries": {{ {entries} }},
+        "replays": {{ "whole.pt2": {ENTRY} }} }}"#
+    )
+}
+
+#[test]
+fn a_profile_survives_writing_and_reading() {
+    let mut profile = Profile::parse("p", &text(SCHEMA, &format!(r#""neg(f32[4])": {ENTRY}"#))).unwrap();
+    profile.fit();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("p.json");
+    profile.save(&path).unwrap();
+    assert_eq!(Profile::load(&path).unwrap(), profile);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the partial file is gone");
+    // One line per entry.
+    assert_eq!(profile.to_json().lines().filter(|l| l.contains("\"energy_mj\"")).count(), 2);
+}
+
+#[test]
+fn an_empty_profile_survives_too() {
+    let empty = Profile::default();
+    assert_eq!(Profile::parse("p", &empty.to_json()).unwrap(), empty);
+}
+
+#[test]
+fn other_formats_are_refused() {
+    for schema in ["magneton-ir/profile/1", "magneton-ir/profile/3", "something else"] {
+        let error = Profile::parse("p", &text(schema, r#""x": 1"#)).unwrap_err();
+        assert!(matches!(error, ProfileError::Version { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_profile_that_cannot_be_written_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    // A folder stands where the file should go.
+    let path = dir.path().join("p.json");
+    std::fs::create_dir(&path).unwrap();
+    assert!(matches!(Profile::default().save(&path), Err(ProfileError::Io { .. })));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn of_two_spellings_of_a_key_the_earlier_run_counts() {
+    let later = ENTRY.replace("\"run\": 1", "\"run\": 2").replace("2.0, 1.9, 2.1", "3.0, 2.9, 3.1");
+    let both = format!(r#""neg(f32[2, 2])": {later}, "neg(f32[4])": {ENTRY}"#);
+    let second = r#"{"id": 1, "card": "0a1b", "date": "2026-11-21", "idle_w": 120}, {"id": 2, "card": "0a1b", "date": "2026-11-21", "idle_w": 120}"#;
+    let text = text(SCHEMA, &both).replace(r#"{"id": 1, "card": "0a1b", "date": "2026-11-21", "idle_w": 120}"#, second);
+    let profile = Profile::parse("p", &text).unwrap();
+    assert_eq!(profile.entries.len(), 1);
+    assert_eq!(profile.entries.values().next().unwrap().energy_mj.mean, 2.0);
+}
+
+#[test]
+fn hostile_files_give_errors() {
+    let bad_number = ENTRY.replace("2.0", "-2.0");
+    let outside = ENTRY.replace("2.0", "2.2");
+    let huge = ENTRY.replace("2.1", "1e999");
+    for entries in [
+        format!(r#""nope(f32[4])": {ENTRY}"#),
+        format!(r#""neg(f32[99999999999999999])": {ENTRY}"#),
+        format!(r#""neg(f32[4])": {bad_number}"#),
+        format!(r#""neg(f32[4])": {outside}"#),
+        format!(r#""neg(f32[4])": {huge}"#),
+        format!(r#""neg(f32[4])": {}"#, ENTRY.replace("\"run\": 1", "\"run\": 2")),
+        r#""neg(f32[4])": {}"#.to_owned(),
+        r#""neg(f32[4])": null"#.to_owned(),
+    ] {
+        assert!(Profile::parse("p", &text(SCHEMA, &entries)).is_err(), "{entries}");
+    }
+    for whole in ["", "[]", "{", "null", "{\"schema\": 3}", &"[".repeat(100_000)] {
+        assert!(Profile::parse("p", whole).is_err());
+    }
+}
+
+#[test]
+fn the_shipped_profile_reads() {
+    let profile = Profile::shipped().unwrap();
+    assert_eq!(profile.device.name, "NVIDIA H200");
+}

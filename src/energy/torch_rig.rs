@@ -1,0 +1,238 @@
+//! A GPU with libtorch as a rig: operands, execution, memory.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use tch::{Device as TorchDevice, Tensor};
+
+use super::key::{Key, MathMode};
+use super::libtorch;
+use super::measure::MeasureError;
+use super::meter::{Change, MeterError, Poller};
+use super::nvml::Gpu;
+use super::operands;
+use super::profile::{Device, MeterKind};
+use super::rig::{NoRun, Rig, State, Subject, Timing};
+use super::take::PROTOCOL;
+use super::work::CallParts;
+use crate::ir::{Graph, NodeId, TensorType, layouts};
+use crate::ops::Call;
+use crate::ops::replay::{ReplayError, replay};
+use crate::ops::replay_graph::GraphReplay;
+
+/// Share of the device memory that one load may take.
+const MEMORY_SHARE: f64 = 0.8;
+/// The most operand sets that are rotated.
+const MOST_SETS: usize = 64;
+
+/// A GPU with libtorch.
+pub struct TorchRig {
+    gpu: Gpu,
+    poller: Poller,
+    torch: TorchDevice,
+    /// Bytes of device memory that were free before anything ran.
+    memory: u64,
+}
+
+impl TorchRig {
+    /// Opens GPU number `index`.
+    ///
+    /// # Errors
+    /// No driver, no such GPU, no meter; libtorch without its CUDA half or of another version.
+    pub fn open(index: u32) -> Result<TorchRig, MeasureError> {
+        let gpu = Gpu::open(index)?;
+        let memory = gpu.free_memory()?;
+        libtorch::load_cuda()?;
+        Ok(TorchRig { poller: Poller::start(gpu.counter()), torch: TorchDevice::Cuda(index as usize), gpu, memory })
+    }
+
+    fn synchronize(&self) {
+        if let TorchDevice::Cuda(i) = self.torch {
+            tch::Cuda::synchronize(i as i64);
+        }
+    }
+
+    /// After a failure: whether the device still computes. A fault on the device leaves every later call failing.
+    fn after(&self, failure: &ReplayError) -> NoRun {
+        let works = Tensor::f_zeros([8], (tch::Kind::Float, self.torch)).and_then(|x| x.f_sum(tch::Kind::Float));
+        match works.and_then(|x| x.f_to_device(TorchDevice::Cpu)) {
+            Ok(_) => NoRun::Skip(first_line(failure)),
+            Err(error) => NoRun::Over(MeterError::Lost(first_line(&error))),
+        }
+    }
+
+    /// How many sets of `per_set` bytes keep a load out of the cache; an error if the memory does not hold them.
+    fn sets(&self, per_set: usize) -> Result<usize, NoRun> {
+        let rotate = (PROTOCOL.rotate_mib as usize) << 20;
+        let sets = rotate.div_ceil(per_set.max(1)).clamp(1, MOST_SETS);
+        // Room for one more output, and for a kernel's workspace of the size of its operands.
+        let need = (sets + 2).saturating_mul(per_set);
+        if need as f64 > self.memory as f64 * MEMORY_SHARE {
+            let mib = |bytes: u64| bytes >> 20;
+            return Err(NoRun::Skip(format!(
+                "needs {} MiB of device memory, {} MiB are free",
+                mib(need as u64),
+                mib(self.memory)
+            )));
+        }
+        Ok(sets)
+    }
+
+    fn operator(&self, key: &Key) -> Result<TorchLoad, NoRun> {
+        let parts = CallParts::of_key(key).ok_or_else(|| NoRun::Skip("not in the op table".to_owned()))?;
+        let types: Vec<&TensorType> = parts.types.iter().collect();
+        let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
+        let outputs = call.infer().map_err(|e| NoRun::Skip(e.to_string()))?;
+        let inputs: usize = key
+            .operands
+            .iter()
+            .zip(&parts.layouts)
+            .map(|(o, l)| operands::span(&o.ty, l).saturating_mul(o.ty.dtype.bytes()))
+            .sum();
+        let sets = self.sets(inputs + outputs.iter().map(TensorType::bytes).sum::<usize>())?;
+        let sets: Result<Vec<_>, _> = (0..sets).map(|_| operands::of_key(key, self.torch)).collect();
+        let sets = sets.map_err(|e| self.after(&e.into()))?;
+        let tf32 = key.math == Some(MathMode::Tf32);
+        Ok(TorchLoad { work: Work::Operator(parts), sets, tf32: [tf32, tf32], outputs: VecDeque::new(), next: 0 })
+    }
+
+    fn part(&self, graph: &Graph, nodes: &[NodeId]) -> Result<TorchLoad, NoRun> {
+        let replay = GraphReplay::new(graph, nodes, self.torch).map_err(|e| self.after(&e))?;
+        let layouts = layouts(graph);
+        let made: usize = nodes.iter().flat_map(|&n| &graph.node(n).types).map(TensorType::bytes).max().unwrap_or(0);
+        let read: usize = replay.inputs().iter().map(|&v| graph.ty(v).bytes()).sum();
+        let sets = self.sets(read + 4 * made)?;
+        let sets: Result<Vec<Vec<Tensor>>, _> =
+            (0..sets).map(|_| operands::of_graph(graph, &layouts, replay.inputs(), self.torch)).collect();
+        let sets = sets.map_err(|e| self.after(&e.into()))?;
+        let config = &graph.config;
+        let tf32 = [config.allow_tf32, !config.cudnn_tf32_off];
+        let load = TorchLoad { work: Work::Part(replay), sets, tf32, outputs: VecDeque::new(), next: 0 };
+        load.check().map_err(|e| self.after(&e))?;
+        Ok(load)
+    }
+}
+
+enum Work {
+    Operator(CallParts),
+    Part(GraphReplay),
+}
+
+/// An operator or a part of a graph, with rotating operands.
+pub struct TorchLoad {
+    work: Work,
+    sets: Vec<Vec<Tensor>>,
+    /// Whether cuBLAS and cuDNN may use TF32.
+    tf32: [bool; 2],
+    /// Outputs that are still alive, so that consecutive executions write to different memory.
+    outputs: VecDeque<Vec<Tensor>>,
+    next: usize,
+}
+
+impl TorchLoad {
+    fn execute(&self, device: TorchDevice, check: bool) -> Result<Vec<Tensor>, ReplayError> {
+        let operands = &self.sets[self.next];
+        match &self.work {
+            Work::Operator(parts) => {
+                let types: Vec<&TensorType> = parts.types.iter().collect();
+                replay(&Call { op: parts.def, attrs: &parts.attrs, operands: &types }, operands, device)
+            }
+            Work::Part(part) => part.run(operands, check),
+        }
+    }
+
+    fn check(&self) -> Result<(), ReplayError> {
+        self.execute(TorchDevice::Cpu, true).map(drop)
+    }
+
+    fn once(&mut self, device: TorchDevice) -> Result<(), ReplayError> {
+        let result = self.execute(device, false)?;
+        self.next = (self.next + 1) % self.sets.len();
+        if self.outputs.len() >= self.sets.len() {
+            self.outputs.pop_front();
+        }
+        self.outputs.push_back(result);
+        Ok(())
+    }
+}
+
+impl Rig for TorchRig {
+    type Load = TorchLoad;
+
+    fn device(&self) -> Result<Device, MeterError> {
+        Ok(Device {
+            name: self.gpu.name().to_owned(),
+            driver: self.gpu.driver()?,
+            libtorch: libtorch::VERSION.to_owned(),
+            cuda: libtorch::cuda_version(),
+        })
+    }
+
+    fn card(&self) -> String {
+        self.gpu.card()
+    }
+
+    fn meter(&self) -> MeterKind {
+        self.gpu.meter()
+    }
+
+    fn now_s(&self) -> f64 {
+        self.gpu.now_s()
+    }
+
+    fn rest(&mut self, seconds: f64) {
+        self.synchronize();
+        std::thread::sleep(std::time::Duration::from_secs_f64(seconds));
+    }
+
+    fn warm_up(&mut self, seconds: f64) {
+        let x = Tensor::randn([4096, 4096], (tch::Kind::BFloat16, self.torch));
+        let started = Instant::now();
+        while started.elapsed().as_secs_f64() < seconds {
+            for _ in 0..50 {
+                let _ = x.matmul(&x);
+            }
+            self.synchronize();
+        }
+    }
+
+    fn changes_since(&mut self, time_s: f64) -> Result<Vec<Change>, MeterError> {
+        self.poller.changes_since(time_s)
+    }
+
+    fn poll(&mut self, on: bool) {
+        self.poller.pause(!on);
+    }
+
+    fn state(&self) -> Result<State, MeterError> {
+        self.gpu.state()
+    }
+
+    fn want_alone(&self) -> Result<(), MeterError> {
+        self.gpu.want_alone()
+    }
+
+    fn load(&mut self, subject: Subject) -> Result<TorchLoad, NoRun> {
+        match subject {
+            Subject::Operator(key) => self.operator(key),
+            Subject::Part { graph, nodes } => self.part(graph, nodes),
+        }
+    }
+
+    fn run(&mut self, load: &mut TorchLoad, times: usize) -> Result<Timing, NoRun> {
+        let [cublas, cudnn] = load.tf32;
+        libtorch::allow_tf32(cublas, cudnn);
+        let started = Instant::now();
+        for _ in 0..times {
+            load.once(self.torch).map_err(|e| self.after(&e))?;
+        }
+        let queued_s = started.elapsed().as_secs_f64();
+        self.synchronize();
+        Ok(Timing { queued_s, total_s: started.elapsed().as_secs_f64() })
+    }
+}
+
+/// libtorch's messages carry a stack trace below their first line.
+fn first_line(error: &dyn std::error::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,251 @@
+//! The raw windows of one run: what every figure is reckoned from, one JSON object a line.
+//!
+//! The first line says what was measured on and how; every other line is one finished measurement. A line is written as
+//! soon as it is there, so a run that is stopped loses nothing but what it was at; its profile follows from the lines.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::key::Key;
+use super::meter::{MeterError, Point, reckon};
+use super::profile::{Device, Entry, Measured, Profile, ProfileError, Protocol, Run};
+use super::profile_file::want_schema;
+
+/// The format this program reads and writes.
+pub const WINDOWS_SCHEMA: &str = "magneton-ir/windows/1";
+
+/// The largest file of windows that is read from an archive.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The first line: what was measured on, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    pub schema: String,
+    pub device: Device,
+    pub protocol: Protocol,
+    /// The card: the first digits of its UUID.
+    pub card: String,
+    pub date: String,
+    pub idle_w: f64,
+}
+
+/// What one measurement saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    pub points: Vec<Point>,
+    pub temperature_c: u32,
+    pub sm_clock_mhz: u32,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub launch_bound: bool,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub throttled: String,
+}
+
+/// One side of an A-against-A trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialSide {
+    A,
+    B,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Line {
+    /// An operator, by its key.
+    Operator {
+        key: String,
+        #[serde(flatten)]
+        taken: Taken,
+    },
+    /// A whole graph or a region, replayed in one piece.
+    Replay {
+        name: String,
+        #[serde(flatten)]
+        taken: Taken,
+    },
+    /// One side of the comparison of an operator with itself.
+    Trial {
+        number: u32,
+        side: TrialSide,
+        key: String,
+        #[serde(flatten)]
+        taken: Taken,
+    },
+    /// Time per execution with the meter polled and without, median of alternating spells.
+    Overhead { key: String, polled_us: f64, alone_us: f64 },
+}
+
+/// The windows of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Windows {
+    pub header: Header,
+    pub lines: Vec<Line>,
+}
+
+/// Six significant digits: finer than the meter, and the same wherever it is reckoned.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
+}
+
+impl Taken {
+    /// The figures that the windows give.
+    pub fn entry(&self, run: u32, protocol: &Protocol) -> Result<Entry, MeterError> {
+        let r = reckon(&self.points, protocol.least_half_width)?;
+        let round = |m: Measured| Measured { mean: rounded(m.mean), low: rounded(m.low), high: rounded(m.high) };
+        Ok(Entry {
+            run,
+            energy_mj: round(r.energy_mj),
+            time_us: round(r.time_us),
+            watts: rounded(r.watts),
+            executions: r.executions as u64,
+            windows: r.windows as u32,
+            temperature_c: self.temperature_c,
+            sm_clock_mhz: self.sm_clock_mhz,
+            launch_bound: self.launch_bound,
+            throttled: self.throttled.clone(),
+        })
+    }
+}
+
+/// Where the windows of a profile under measurement are kept: beside it.
+pub fn windows_path(profile: &Path) -> PathBuf {
+    profile.with_extension("windows.jsonl")
+}
+
+impl Windows {
+    /// Reads the lines of one run. A last line without an end was being written when the run was stopped: it is left out.
+    pub fn parse(name: &str, text: &str) -> Result<Windows, ProfileError> {
+        let reason = |reason: String| ProfileError::Windows { name: name.to_owned(), reason };
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let mut lines = whole.lines();
+        let first = lines.next().ok_or_else(|| reason("it is empty".to_owned()))?;
+        want_schema(name, first, WINDOWS_SCHEMA)?;
+        let header = serde_json::from_str(first).map_err(|e| reason(e.to_string()))?;
+        let parse =
+            |(i, line): (usize, &str)| serde_json::from_str(line).map_err(|e| reason(format!("line {}: {e}", i + 2)));
+        let lines: Vec<Line> = lines.enumerate().map(parse).collect::<Result<_, _>>()?;
+        Ok(Windows { header, lines })
+    }
+
+    /// Reads the runs of a file: one from text, one per member from a zip archive, in the order of their names.
+    pub fn load(path: &Path) -> Result<Vec<Windows>, ProfileError> {
+        let io = |source| ProfileError::Io { path: path.to_owned(), source };
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(io)?;
+        if !bytes.starts_with(b"PK") {
+            return Ok(vec![Windows::parse(&name, &String::from_utf8_lossy(&bytes))?]);
+        }
+        let broken = |e: String| ProfileError::Windows { name: name.clone(), reason: e };
+        let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&bytes)).map_err(|e| broken(e.to_string()))?;
+        let mut members = BTreeMap::new();
+        for i in 0..archive.len() {
+            let member = archive.by_index(i).map_err(|e| broken(e.to_string()))?;
+            let of = format!("{} in {name}", member.name().map_err(|e| broken(e.to_string()))?);
+            let mut text = String::new();
+            member.take(MOST_BYTES).read_to_string(&mut text).map_err(|e| broken(e.to_string()))?;
+            members.insert(of.clone(), Windows::parse(&of, &text)?);
+        }
+        Ok(members.into_values().collect())
+    }
+
+    /// The profile that the windows give, as run 1. Of several measurements of one key the first counts.
+    pub fn profile(&self, name: &str) -> Result<Profile, ProfileError> {
+        let h = &self.header;
+        let run = Run { id: 1, card: h.card.clone(), date: h.date.clone(), idle_w: h.idle_w, against_first: None };
+        let mut profile =
+            Profile { device: h.device.clone(), protocol: h.protocol.clone(), runs: vec![run], ..Profile::default() };
+        for line in &self.lines {
+            profile.take(name, line)?;
+        }
+        Ok(profile)
+    }
+
+    /// Whole A-against-A trials among the lines.
+    pub(super) fn trials(&self) -> u32 {
+        self.lines.iter().filter(|l| matches!(l, Line::Trial { side: TrialSide::B, .. })).count() as u32
+    }
+
+    /// The lines as text.
+    pub fn to_text(&self) -> String {
+        let mut text = json(&self.header);
+        for line in &self.lines {
+            text += &json(line);
+        }
+        text
+    }
+}
+
+impl Profile {
+    /// Takes one measurement over, unless there is one of the same already.
+    pub(super) fn take(&mut self, name: &str, line: &Line) -> Result<(), ProfileError> {
+        let run = self.runs.last().map_or(1, |r| r.id);
+        let reckoned = |of: &str, taken: &Taken| {
+            taken.entry(run, &self.protocol).map_err(|source| ProfileError::Reckon {
+                name: name.to_owned(),
+                key: of.to_owned(),
+                source,
+            })
+        };
+        match line {
+            Line::Operator { key, taken } => {
+                let parsed: Key = key.parse().map_err(|source| ProfileError::Key { name: name.to_owned(), source })?;
+                let entry = reckoned(key, taken)?;
+                self.entries.entry(parsed).or_insert(entry);
+            }
+            Line::Replay { name, taken } => {
+                let entry = reckoned(name, taken)?;
+                self.replays.entry(name.clone()).or_insert(entry);
+            }
+            Line::Trial { .. } | Line::Overhead { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    // Structures with string keys and finite numbers cannot fail to serialise.
+    serde_json::to_string(value).unwrap_or_default() + "\n"
+}
+
+/// A file of windows under measurement.
+pub(super) struct WindowsFile {
+    path: PathBuf,
+}
+
+impl WindowsFile {
+    /// Begins a file with its header.
+    pub fn create(path: &Path, header: &Header) -> Result<WindowsFile, ProfileError> {
+        let io = |source| ProfileError::Io { path: path.to_owned(), source };
+        std::fs::write(path, json(header)).map_err(io)?;
+        Ok(WindowsFile { path: path.to_owned() })
+    }
+
+    /// Goes on with a file; what stands behind its last whole line is cut off.
+    pub fn resume(path: &Path) -> Result<(WindowsFile, Windows), ProfileError> {
+        let io = |source| ProfileError::Io { path: path.to_owned(), source };
+        let text = String::from_utf8_lossy(&std::fs::read(path).map_err(io)?).into_owned();
+        let windows = Windows::parse(&path.display().to_string(), &text)?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            let file = std::fs::OpenOptions::new().write(true).open(path).map_err(io)?;
+            file.set_len(whole as u64).map_err(io)?;
+        }
+        Ok((WindowsFile { path: path.to_owned() }, windows))
+    }
+
+    /// Adds a line and sees it on disk.
+    pub fn append(&self, line: &Line) -> Result<(), ProfileError> {
+        let write = || {
+            let mut file = std::fs::OpenOptions::new().append(true).open(&self.path)?;
+            file.write_all(json(line).as_bytes())?;
+            file.sync_data()
+        };
+        write().map_err(|source| ProfileError::Io { path: self.path.clone(), source })
+    }
+}

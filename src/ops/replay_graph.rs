@@ -1,0 +1,210 @@
+//! A graph, or a part of one, on libtorch: operators in order, tensors let go after their last use.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use tch::{Device, Tensor};
+
+use super::replay::{ReplayError, replay, type_of, upload};
+use super::{Call, Family, Op, OpDef};
+use crate::ir::{Attrs, Graph, NodeId, NodeKind, TensorType, Value, read_value};
+
+/// Where a step finds an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// A value that the part reads: an input of it.
+    Input(usize),
+    /// A constant of the graph.
+    Constant(usize),
+    /// What an earlier step left there.
+    Made(usize),
+}
+
+struct Step {
+    op: &'static OpDef,
+    attrs: Attrs,
+    operands: SmallVec<[Place; 4]>,
+    /// The types that the call has: after casts that the kernel does on the fly.
+    types: SmallVec<[TensorType; 4]>,
+    outputs: SmallVec<[(usize, TensorType); 1]>,
+    /// Values that no later step reads.
+    dead: Vec<usize>,
+}
+
+/// Nodes of a graph, ready to run on a device.
+pub struct GraphReplay {
+    inputs: Vec<Value>,
+    constants: Vec<Tensor>,
+    steps: Vec<Step>,
+    results: Vec<Place>,
+    values: usize,
+    device: Device,
+}
+
+impl GraphReplay {
+    /// Makes the given nodes, in topological order, ready. What they read and do not compute becomes an input; what
+    /// others read of them, or the graph gives out, becomes a result.
+    ///
+    /// # Errors
+    /// An operator that is not in the table; a constant that libtorch refuses.
+    pub fn new(graph: &Graph, nodes: &[NodeId], device: Device) -> Result<GraphReplay, ReplayError> {
+        let inside: FxHashSet<NodeId> = nodes.iter().copied().collect();
+        let mut build =
+            Build { graph, device, inputs: Vec::new(), constants: Vec::new(), places: FxHashMap::default(), values: 0 };
+        let mut steps = Vec::new();
+        for &id in nodes {
+            let node = graph.node(id);
+            let NodeKind::Op { op, attrs } = &node.kind else { continue };
+            if !is_called(graph, id) {
+                continue;
+            }
+            let Op::Table(op) = op else { return Err(ReplayError::Opaque(op.name().to_owned())) };
+            let operands = graph.operands(id);
+            let types = operands.iter().map(|&v| graph.ty(v).clone()).collect();
+            let operands =
+                operands.iter().map(|&v| build.place(operand(graph, v, op), op, &inside)).collect::<Result<_, _>>()?;
+            let outputs = (0..node.types.len() as u32).map(|slot| build.made(Value::new(id, slot))).collect();
+            steps.push(Step { op, attrs: attrs.clone(), operands, types, outputs, dead: Vec::new() });
+        }
+        let wanted = |v: &Value| {
+            graph.outputs().iter().any(|o| o.value == *v) || graph.users(v.node).any(|user| !inside.contains(&user))
+        };
+        let mut results: Vec<(Value, Place)> = build.places.iter().map(|(v, p)| (*v, *p)).collect();
+        results.retain(|(v, place)| matches!(place, Place::Made(_)) && wanted(v));
+        results.sort_unstable_by_key(|(v, _)| *v);
+        let results: Vec<Place> = results.into_iter().map(|(_, place)| place).collect();
+        let mut last: FxHashMap<usize, usize> = FxHashMap::default();
+        for (i, step) in steps.iter().enumerate() {
+            last.extend(step.outputs.iter().map(|(value, _)| (*value, i)));
+            last.extend(step.operands.iter().filter_map(|p| if let Place::Made(v) = p { Some((*v, i)) } else { None }));
+        }
+        for (value, i) in last {
+            if !results.contains(&Place::Made(value)) {
+                steps[i].dead.push(value);
+            }
+        }
+        let Build { inputs, constants, values, .. } = build;
+        Ok(GraphReplay { inputs, constants, steps, results, values, device })
+    }
+
+    /// The values that have to be given, in the order of [`GraphReplay::run`]'s argument.
+    pub fn inputs(&self) -> &[Value] {
+        &self.inputs
+    }
+
+    /// Operators that are called.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Runs all operators; gives what others read of them. With `check`, every result has to have the type that the
+    /// graph says.
+    pub fn run(&self, inputs: &[Tensor], check: bool) -> Result<Vec<Tensor>, ReplayError> {
+        let mut made: Vec<Option<Tensor>> = (0..self.values).map(|_| None).collect();
+        for step in &self.steps {
+            let operands =
+                step.operands.iter().map(|&p| self.find(p, inputs, &made).ok_or(ReplayError::Operand(step.op.name)));
+            // A tensor of `tch` is a counted reference; this copies no elements.
+            let operands: Vec<Tensor> = operands.collect::<Result<_, _>>()?;
+            let types: SmallVec<[&TensorType; 4]> = step.types.iter().collect();
+            let call = Call { op: step.op, attrs: &step.attrs, operands: &types };
+            let results = replay(&call, &operands, self.device)?;
+            for (tensor, (value, ty)) in results.into_iter().zip(&step.outputs) {
+                if check && type_of(&tensor).as_ref() != Some(ty) {
+                    return Err(ReplayError::Type(step.op.name, ty.to_string()));
+                }
+                made[*value] = Some(tensor);
+            }
+            step.dead.iter().for_each(|&value| made[value] = None);
+        }
+        let results = self.results.iter().map(|&p| self.find(p, inputs, &made).ok_or(ReplayError::Operand("result")));
+        results.collect()
+    }
+
+    fn find(&self, place: Place, inputs: &[Tensor], made: &[Option<Tensor>]) -> Option<Tensor> {
+        match place {
+            Place::Input(i) => inputs.get(i),
+            Place::Constant(i) => self.constants.get(i),
+            Place::Made(i) => made.get(i).and_then(Option::as_ref),
+        }
+        .map(Tensor::shallow_clone)
+    }
+}
+
+/// Whether PyTorch calls something for this node. Casts that an elementwise kernel does on the fly are its own; numbers
+/// of the source are made where they are read.
+fn is_called(graph: &Graph, id: NodeId) -> bool {
+    let node = graph.node(id);
+    let elementwise = |user: NodeId| match &graph.node(user).kind {
+        NodeKind::Op { op, .. } => op.def().is_some_and(|def| def.family == Family::Elementwise),
+        _ => false,
+    };
+    match &node.kind {
+        NodeKind::Op { op, .. } if node.origin.implicit && op.name() == "cast" => {
+            let given_out = graph.outputs().iter().any(|o| o.value.node == id);
+            given_out || !graph.users(id).all(elementwise)
+        }
+        NodeKind::Op { op, .. } => !node.origin.implicit || op.name() != "full",
+        _ => false,
+    }
+}
+
+/// The value that `op` reads where the graph says `value`.
+fn operand(graph: &Graph, value: Value, op: &OpDef) -> Value {
+    if op.family == Family::Elementwise { read_value(graph, value) } else { value }
+}
+
+struct Build<'g> {
+    graph: &'g Graph,
+    device: Device,
+    inputs: Vec<Value>,
+    constants: Vec<Tensor>,
+    places: FxHashMap<Value, Place>,
+    values: usize,
+}
+
+impl Build<'_> {
+    fn made(&mut self, value: Value) -> (usize, TensorType) {
+        let at = self.values;
+        self.values += 1;
+        self.places.insert(value, Place::Made(at));
+        (at, self.graph.ty(value).clone())
+    }
+
+    /// Where `op` finds `value`.
+    fn place(&mut self, value: Value, op: &OpDef, inside: &FxHashSet<NodeId>) -> Result<Place, ReplayError> {
+        if let Some(&known) = self.places.get(&value) {
+            return Ok(known);
+        }
+        let node = self.graph.node(value.node);
+        let ty = self.graph.ty(value);
+        let constant = match &node.kind {
+            NodeKind::Literal(literal) => Some(upload(ty, &literal.data, self.device)?),
+            NodeKind::Op { op: Op::Table(made), attrs } if node.origin.implicit && made.name == "full" => {
+                // A number of the source: PyTorch hands it to the kernel as an argument. The logical operators take none.
+                let device = if op.name.starts_with("logical_") { self.device } else { Device::Cpu };
+                let call = Call { op: made, attrs, operands: &[] };
+                replay(&call, &[], device)?.pop()
+            }
+            _ => None,
+        };
+        let place = match constant {
+            Some(tensor) => {
+                self.constants.push(tensor);
+                Place::Constant(self.constants.len() - 1)
+            }
+            None => {
+                self.inputs.push(value);
+                Place::Input(self.inputs.len() - 1)
+            }
+        };
+        // Two operators may want the same number on different devices.
+        if !matches!(place, Place::Constant(_)) {
+            self.places.insert(value, place);
+        }
+        Ok(place)
+    }
+}
