@@ -113,7 +113,8 @@ fn replay<R: Rig>(campaign: &mut Campaign<R>, name: &str, graph: &Graph, nodes: 
 
 /// Replays both sides of every proven region, one of each kind.
 fn regions<R: Rig>(campaign: &mut Campaign<R>, a: &Graph, b: &Graph) -> miette::Result<()> {
-    let proof = prove(a, b, &RuleSet::library()?, &Silent)?;
+    let rules = RuleSet::library()?;
+    let proof = prove(a, b, &rules, &Silent)?;
     let regions = proof.partition.regions.iter().filter(|r| r.kind == RegionKind::Proven);
     let mut seen = IndexSet::new();
     for (i, region) in regions.enumerate() {

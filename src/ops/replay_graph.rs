@@ -61,7 +61,7 @@ impl GraphReplay {
             let operands = graph.operands(id);
             let types = operands.iter().map(|&v| graph.ty(v).clone()).collect();
             let operands =
-                operands.iter().map(|&v| build.place(operand(graph, v, op), op, &inside)).collect::<Result<_, _>>()?;
+                operands.iter().map(|&v| build.place(operand(graph, v, op), op)).collect::<Result<_, _>>()?;
             let outputs = (0..node.types.len() as u32).map(|slot| build.made(Value::new(id, slot))).collect();
             steps.push(Step { op, attrs: attrs.clone(), operands, types, outputs, dead: Vec::new() });
         }
@@ -175,7 +175,7 @@ impl Build<'_> {
     }
 
     /// Where `op` finds `value`.
-    fn place(&mut self, value: Value, op: &OpDef, inside: &FxHashSet<NodeId>) -> Result<Place, ReplayError> {
+    fn place(&mut self, value: Value, op: &OpDef) -> Result<Place, ReplayError> {
         if let Some(&known) = self.places.get(&value) {
             return Ok(known);
         }
