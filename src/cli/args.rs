@@ -239,6 +239,9 @@ pub struct Measure {
     /// The most seconds in all.
     #[arg(long, value_name = "SECONDS", default_value_t = 3600.0)]
     pub budget: f64,
+    /// Leave out the forms that the rules find and that could save energy.
+    #[arg(long)]
+    pub no_alternatives: bool,
     /// Replay the graphs end to end too, and compare with the sum of their operators.
     #[arg(long)]
     pub whole: bool,

@@ -1,10 +1,13 @@
 //! `measure`: replay what a profile does not hold yet on this machine's GPU.
 
 use std::io::{self, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indexmap::IndexSet;
+use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, WrapErr, miette};
+use rustc_hash::FxHashSet;
 
 use super::args::Measure;
 use super::{Answer, output};
@@ -12,11 +15,15 @@ use crate::energy::{
     Campaign, CostModel, Key, Options, Outcome, Profile, Progress, Rig, Summary, TorchRig, graph_costs, graph_keys,
     read_keys, sum_to_whole,
 };
+use crate::extract::undecided;
 use crate::frontend;
 use crate::ir::{Graph, NodeId};
 use crate::progress::Silent;
 use crate::prove::{RegionKind, prove};
 use crate::rules::RuleSet;
+
+/// How often measured figures may raise new questions about cheaper forms.
+const ROUNDS: usize = 6;
 
 pub fn run(args: &Measure) -> miette::Result<Answer> {
     let mut graphs = Vec::new();
@@ -45,14 +52,13 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
         known: args.known.as_ref().map(|path| Profile::load(path)).transpose()?,
         key_budget_s: args.key_budget,
         budget_s: args.budget,
-        date: today(),
+        date: jiff::Timestamp::now().strftime("%F").to_string(),
+        stop: stopped_by_interrupt()?,
     };
     let mut campaign = Campaign::open(TorchRig::open(args.device)?, options)?;
     let again = campaign.overlap().to_vec();
     let keys: Vec<Key> = again.into_iter().chain(keys).collect::<IndexSet<Key>>().into_iter().collect();
-    let (missing, seconds) = campaign.estimate(&keys);
-    tell(&format!("{missing} of {} operators to measure, about {}", keys.len(), duration(seconds)));
-    let summary = campaign.operators(&keys, &mut |p| tell_progress(p))?;
+    let mut summary = measure(&mut campaign, &keys)?;
     if let (Some(trials), Some(key)) = (args.trials, keys.first()) {
         self_test(&mut campaign, key, trials)?;
     }
@@ -62,12 +68,32 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
             replay(&mut campaign, &graph.name, graph, &nodes)?;
         }
     }
+    if !args.no_alternatives {
+        summary = alternatives(&mut campaign, &graphs, summary)?;
+    }
     if let (true, [a, b]) = (args.regions, &graphs[..]) {
         regions(&mut campaign, a, b)?;
     }
     output::report(&ending(&summary, &args.profile.display().to_string()))?;
     Ok(Answer::Yes)
 }
+
+/// A flag that Ctrl-C sets; a second one ends the process at once. Finished figures are on disk either way.
+fn stopped_by_interrupt() -> miette::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED);
+        }
+        tell("stopping after this figure; the same command goes on from there");
+    })
+    .into_diagnostic()?;
+    Ok(stop)
+}
+
+/// The exit status that shells know for a process that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
 
 fn ending(s: &Summary, file: &str) -> String {
     format!("{} measured, {} known before, {} skipped, {} left; {file}\n", s.measured, s.known, s.skipped, s.left)
@@ -78,11 +104,31 @@ fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-fn tell_progress(p: &Progress) {
+/// Measures operators, with a bar below the figures if standard error is a terminal.
+fn measure<R: Rig>(campaign: &mut Campaign<R>, keys: &[Key]) -> miette::Result<Summary> {
+    let (missing, seconds) = campaign.estimate(keys);
+    tell(&format!("{missing} of {} operators to measure, about {}", keys.len(), duration(seconds)));
+    let bar = ProgressBar::new(keys.len() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{pos}/{len} {wide_bar} {msg}") {
+        bar.set_style(style);
+    }
+    let summary = campaign.operators(keys, &mut |p| {
+        bar.set_position(p.done as u64);
+        bar.set_message(format!("{} left", duration(p.left_s)));
+        if let Some(line) = told(p) {
+            bar.suspend(|| tell(&line));
+        }
+    })?;
+    bar.finish_and_clear();
+    Ok(summary)
+}
+
+/// What became of one operator; nothing for one that was known.
+fn told(p: &Progress) -> Option<String> {
     let place = format!("{}/{}", p.done, p.total);
     match p.outcome {
-        Outcome::Known => {}
-        Outcome::Measured(e) => tell(&format!(
+        Outcome::Known => None,
+        Outcome::Measured(e) => Some(format!(
             "{place}, {} left: {:.4} mJ ±{:.1} %, {:.1} µs, {:.0} W: {}",
             duration(p.left_s),
             e.energy_mj.mean,
@@ -91,8 +137,30 @@ fn tell_progress(p: &Progress) {
             e.watts,
             p.what
         )),
-        Outcome::Skipped(reason) => tell(&format!("{place}: skipped {}: {reason}", p.what)),
+        Outcome::Skipped(reason) => Some(format!("{place}: skipped {}: {reason}", p.what)),
     }
+}
+
+/// Measures operators of forms that the rules find and that could save energy, until it is known whether they do.
+fn alternatives<R: Rig>(campaign: &mut Campaign<R>, graphs: &[Graph], mut summary: Summary) -> miette::Result<Summary> {
+    let rules = RuleSet::library()?;
+    let mut asked: FxHashSet<Key> = FxHashSet::default();
+    for _ in 0..ROUNDS {
+        // What was asked for and has no figure cannot be measured.
+        let model = CostModel::new(campaign.known()).optimistic(asked.clone());
+        let mut keys = IndexSet::new();
+        for graph in graphs {
+            keys.extend(undecided(graph, &rules, &model, &Silent).into_diagnostic()?);
+        }
+        if keys.is_empty() || campaign.is_over() {
+            break;
+        }
+        let keys: Vec<Key> = keys.into_iter().collect();
+        tell("operators of forms that could be cheaper:");
+        summary = summary.and(measure(campaign, &keys)?);
+        asked.extend(keys);
+    }
+    Ok(summary)
 }
 
 /// Replays a part of a graph in one piece and sets it against the sum of its operators.
@@ -155,32 +223,4 @@ fn self_test<R: Rig>(campaign: &mut Campaign<R>, key: &Key, trials: u32) -> miet
 /// `40 s`, `12 min`.
 fn duration(seconds: f64) -> String {
     if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
-}
-
-/// The day in UTC, as `2026-11-21`.
-fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    civil(seconds / 86_400)
-}
-
-/// The date of a day counted from 1970-01-01, by the algorithm of Howard Hinnant ("chrono-compatible low-level date algorithms").
-fn civil(day: u64) -> String {
-    let z = day + 719_468;
-    let (era, of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{:02}", of_year - (153 * shifted + 2) / 5 + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::civil;
-
-    #[test]
-    fn days_have_dates() {
-        assert_eq!([0, 59, 11_016, 20_778].map(civil), ["1970-01-01", "1970-03-01", "2000-02-29", "2026-11-21"]);
-    }
 }

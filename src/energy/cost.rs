@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use smallvec::SmallVec;
 
@@ -127,13 +128,15 @@ impl std::iter::Sum for Cost {
 pub struct CostModel {
     profile: Arc<Profile>,
     estimator: Estimator,
+    /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
+    optimistic: Option<FxHashSet<Key>>,
 }
 
 impl CostModel {
     /// The model of a profile. Takes the estimator that the profile holds, or fits one where it holds none.
     pub fn new(profile: Profile) -> CostModel {
         let estimator = profile.estimator.clone().unwrap_or_else(|| Estimator::fit(&profile));
-        CostModel { profile: Arc::new(profile), estimator }
+        CostModel { profile: Arc::new(profile), estimator, optimistic: None }
     }
 
     /// The model of the profile that the program carries.
@@ -149,14 +152,40 @@ impl CostModel {
         &self.estimator
     }
 
+    /// The same figures, but what was not measured costs no more than it must: the low end of its estimate, or of that
+    /// for its memory traffic alone. What is not cheaper here is not cheaper. `hopeless` cannot be measured and is unknown.
+    pub fn optimistic(&self, hopeless: FxHashSet<Key>) -> CostModel {
+        CostModel { optimistic: Some(hopeless), ..self.clone() }
+    }
+
+    /// Whether the cost of `key` would be no measured figure.
+    pub fn is_guess(&self, key: &Key) -> bool {
+        WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0) && !self.profile.entries.contains_key(key)
+    }
+
     /// What one execution of `key` costs: measured, else estimated, else unknown.
     pub fn cost(&self, key: &Key) -> Cost {
         let Some(work) = WorkWithLayout::of_key(key) else { return Cost::UNKNOWN };
         if work.launches == 0 {
             return Cost::FREE;
         }
-        let (energy_mj, time_us) = self.profile.figures(key).unwrap_or_else(|| self.estimator.estimate(key, &work));
+        let (energy_mj, time_us) = self.profile.figures(key).unwrap_or_else(|| self.guess(key, &work));
         Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes }
+    }
+}
+
+impl CostModel {
+    /// Energy and time of what was not measured.
+    fn guess(&self, key: &Key, work: &WorkWithLayout) -> (Figure, Figure) {
+        let estimate = self.estimator.estimate(key, work);
+        let Some(hopeless) = &self.optimistic else { return estimate };
+        if hopeless.contains(key) {
+            return (Figure::UNKNOWN, Figure::UNKNOWN);
+        }
+        let (energy, time) =
+            if estimate.0.is_known() { (estimate.0.low, estimate.1.low) } else { self.estimator.traffic_alone(work) };
+        let exactly = |value| Figure::new(value, value, value, Source::Estimated);
+        (exactly(energy), exactly(time))
     }
 }
 

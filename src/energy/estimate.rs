@@ -124,6 +124,15 @@ impl Estimator {
         known.unwrap_or((Figure::UNKNOWN, Figure::UNKNOWN))
     }
 
+    /// Energy in mJ and time in µs of moving the bytes of `work`, at the least that any group pays for that.
+    pub(super) fn traffic_alone(&self, work: &WorkWithLayout) -> (f64, f64) {
+        let least = |of: &dyn Fn(&GroupFit) -> f64| self.groups.values().map(of).reduce(f64::min).unwrap_or(0.0);
+        let time = |g: &GroupFit| work.bytes / (g.bandwidth_gb_s * 1e3);
+        let energy =
+            |g: &GroupFit| (g.static_w * time(g) * 1e-3 + g.pj_per_byte * work.bytes * 1e-9) * g.energy_error.low_ratio;
+        (least(&energy), least(&|g| time(g) * g.time_error.low_ratio))
+    }
+
     /// Whether the coefficients of a file can be used.
     pub fn is_sane(&self) -> bool {
         self.groups.values().all(GroupFit::is_sane)

@@ -1,6 +1,8 @@
 //! The measuring campaign: measures what a profile does not hold yet and keeps every finished figure on disk.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -36,6 +38,8 @@ pub struct Options {
     pub budget_s: f64,
     /// The day, as `2026-11-21`.
     pub date: String,
+    /// Set from outside to end the run after the figure that it is at.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What became of one measurement.
@@ -197,8 +201,9 @@ impl<R: Rig> Campaign<R> {
         if self.taken.0 > 0 { self.taken.1 / self.taken.0 as f64 } else { USUAL_S }
     }
 
-    fn is_late(&self) -> bool {
-        self.rig.now_s() - self.started_s > self.options.budget_s
+    /// Whether the run has to end: its budget is used up, or somebody wants it to.
+    pub fn is_over(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed) || self.rig.now_s() - self.started_s > self.options.budget_s
     }
 
     /// Measures the keys that have no figure yet. Every finished one is on disk before the next one starts.
@@ -211,7 +216,7 @@ impl<R: Rig> Campaign<R> {
         for (i, key) in keys.iter().enumerate() {
             let outcome = if self.is_known(key) {
                 Outcome::Known
-            } else if self.is_late() {
+            } else if self.is_over() {
                 summary.left = missing;
                 break;
             } else {
@@ -232,8 +237,8 @@ impl<R: Rig> Campaign<R> {
         if self.profile.replays.contains_key(name) {
             return Ok(Outcome::Known);
         }
-        if self.is_late() {
-            return Ok(Outcome::Skipped("the budget is used up".to_owned()));
+        if self.is_over() {
+            return Ok(Outcome::Skipped("the run ends".to_owned()));
         }
         self.one(Subject::Part { graph, nodes }, &|taken| Line::Replay { name: name.to_owned(), taken })
     }
@@ -242,6 +247,9 @@ impl<R: Rig> Campaign<R> {
     pub fn trials(&mut self, key: &Key, count: u32) -> Result<Outcome, MeasureError> {
         let mut last = Outcome::Known;
         while self.trials < count {
+            if self.is_over() {
+                return Ok(Outcome::Skipped("the run ends".to_owned()));
+            }
             for side in [TrialSide::A, TrialSide::B] {
                 let number = self.trials + 1;
                 let line = |taken| Line::Trial { number, side, key: key.to_string(), taken };

@@ -4,9 +4,17 @@ use super::*;
 use crate::energy::meter::Change;
 use crate::energy::{MeterKind, State, Timing};
 
-/// A device whose clock runs as work is done. It draws 600 W, and 10 µs are an execution.
+/// Power with nothing running.
+const IDLE_W: f64 = 120.0;
+
+/// How long the meter still shows the power of a load that has ended.
+const LAG_S: f64 = 0.3;
+
+/// A device whose clock runs as work is done. It draws 600 W while it works, and 10 µs are an execution.
 struct Simulated {
     clock_s: f64,
+    /// When it last worked.
+    worked_s: f64,
     card: &'static str,
     /// After this many loads the device is gone.
     loads_left: usize,
@@ -19,6 +27,7 @@ struct Simulated {
 fn rig() -> Simulated {
     Simulated {
         clock_s: 0.0,
+        worked_s: f64::NEG_INFINITY,
         card: "a",
         loads_left: usize::MAX,
         alone_for: usize::MAX.into(),
@@ -35,7 +44,9 @@ impl Simulated {
             // A deterministic wobble of up to half a percent.
             let wobble = ((step * 2_654_435_761 % 1000) as f64 / 1000.0 - 0.5) * 0.01;
             let before = self.changes.last().map_or(0.0, |c| c.joules);
-            self.changes.push(Change { time_s: step as f64 * 0.1, joules: before + 60.0 * (1.0 + wobble) });
+            let time_s = step as f64 * 0.1;
+            let watts = if time_s - self.worked_s > LAG_S { IDLE_W } else { 600.0 };
+            self.changes.push(Change { time_s, joules: before + 0.1 * watts * (1.0 + wobble) });
         }
     }
 }
@@ -59,6 +70,7 @@ impl Rig for Simulated {
         self.pass(seconds);
     }
     fn warm_up(&mut self, seconds: f64) {
+        self.worked_s = self.clock_s + seconds;
         self.pass(seconds);
     }
     fn changes_since(&mut self, time_s: f64) -> Result<Vec<Change>, MeterError> {
@@ -84,6 +96,7 @@ impl Rig for Simulated {
     }
     fn run(&mut self, (): &mut (), times: usize) -> Result<Timing, NoRun> {
         let total_s = 1e-5 * times as f64;
+        self.worked_s = self.clock_s + total_s;
         self.pass(total_s);
         Ok(Timing { queued_s: total_s / 4.0, total_s })
     }
@@ -96,6 +109,7 @@ fn options(folder: &tempfile::TempDir) -> Options {
         key_budget_s: 4.0,
         budget_s: 1e9,
         date: "2026-11-21".into(),
+        stop: Arc::default(),
     }
 }
 
@@ -146,6 +160,26 @@ fn a_run_ends_with_its_budget_and_says_what_is_left() {
     let mut campaign = Campaign::open(rig(), Options { budget_s: 4.0, ..options(&folder) }).unwrap();
     let summary = campaign.operators(&keys(&["neg(f32[4])", "abs(f32[4])"]), &mut |_| ()).unwrap();
     assert_eq!(summary, Summary { measured: 1, left: 1, ..Summary::default() });
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_ends_after_the_figure_it_is_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(&folder);
+    let stop = options.stop.clone();
+    let mut campaign = Campaign::open(rig(), options).unwrap();
+    let all = keys(&["neg(f32[4])", "abs(f32[4])", "relu(f32[4])"]);
+    let summary = campaign.operators(&all, &mut |_| stop.store(true, Ordering::Relaxed)).unwrap();
+    assert_eq!(summary, Summary { measured: 1, left: 2, ..Summary::default() });
+    assert!(matches!(campaign.trials(&all[0], 20).unwrap(), Outcome::Skipped(_)));
+}
+
+#[test]
+fn power_at_rest_is_read_once_what_ran_before_has_passed() {
+    let mut rig = rig();
+    rig.run(&mut (), 100_000).unwrap();
+    let watts = idle_watts(&mut rig).unwrap();
+    assert!((watts / IDLE_W - 1.0).abs() < 0.01, "{watts}");
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub trait Rig {
     /// Seconds on the clock of the meter.
     fn now_s(&self) -> f64;
 
-    /// Lets time pass with nothing running.
+    /// Lets time pass with nothing running, on the device as on the host.
     fn rest(&mut self, seconds: f64);
 
     /// Brings the device to its working temperature and clocks.

@@ -83,12 +83,29 @@ pub fn take<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget
     }
 }
 
-/// Power with nothing running.
+/// Changes of the meter at rest that still hold what ran before: the power of the last tenths of a second.
+const SETTLING_CHANGES: usize = 4;
+
+/// Changes of the meter that power at rest is read off.
+const IDLE_CHANGES: usize = 11;
+
+/// How often the meter is asked whether it has moved; it moves about ten times a second.
+const ASK_S: f64 = 0.02;
+
+/// Power with nothing running, between two changes of the meter.
+///
+/// # Errors
+/// A meter that fails; one that stands still is such a one.
 pub fn idle_watts<R: Rig>(rig: &mut R) -> Result<f64, MeterError> {
-    rig.rest(0.4);
     let from = rig.now_s();
-    rig.rest(1.2);
-    let changes = rig.changes_since(from)?;
+    let changes = loop {
+        rig.rest(ASK_S);
+        let changes = rig.changes_since(from)?;
+        if changes.len() >= SETTLING_CHANGES + IDLE_CHANGES {
+            break changes;
+        }
+    };
+    let changes = &changes[SETTLING_CHANGES..];
     match (changes.first(), changes.last()) {
         (Some(a), Some(b)) if b.time_s > a.time_s => Ok((b.joules - a.joules) / (b.time_s - a.time_s)),
         _ => Err(MeterError::TooShort(changes.len())),

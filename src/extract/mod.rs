@@ -6,9 +6,11 @@ mod plan;
 
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
-use crate::energy::{Cost, CostModel, graph_costs};
+use crate::energy::{Cost, CostModel, Key, graph_costs};
 use crate::ir::{Graph, Layout, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::progress::Progress;
@@ -94,6 +96,40 @@ pub fn cheaper_forms(
     model: &CostModel,
     progress: &dyn Progress,
 ) -> Result<Vec<Rewrite>, TypeError> {
+    Ok(without_overlaps(candidates(graph, rules, model, progress)?, graph.len()))
+}
+
+/// Operators without a measured figure in forms of parts of `graph` that would save energy if those operators cost no
+/// more than `model` says: what to measure before [`cheaper_forms`] can tell. Of every part only the form of least energy
+/// counts, so that figures for these may raise new questions.
+pub fn undecided(
+    graph: &Graph,
+    rules: &RuleSet,
+    model: &CostModel,
+    progress: &dyn Progress,
+) -> Result<Vec<Key>, TypeError> {
+    let layouts = layouts(graph);
+    let mut keys = IndexSet::new();
+    for Rewrite { term, leaves, .. } in candidates(graph, rules, model, progress)? {
+        let lie: Vec<Layout> = leaves.iter().map(|v| layouts[v.node.index()][v.slot as usize].clone()).collect();
+        plan::for_each_call(&term.arena, term.root, &lie, &mut |call, lie| {
+            let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
+            let key = Key::of_call(call, &lie, &graph.config);
+            if model.is_guess(&key) {
+                keys.insert(key);
+            }
+        });
+    }
+    Ok(keys.into_iter().collect())
+}
+
+/// Parts of `graph` that have a form whose energy is lower beyond doubt. They may overlap.
+fn candidates(
+    graph: &Graph,
+    rules: &RuleSet,
+    model: &CostModel,
+    progress: &dyn Progress,
+) -> Result<Vec<Rewrite>, TypeError> {
     progress.stage("looking for cheaper forms");
     let costs = graph_costs(graph, model);
     let layouts = layouts(graph);
@@ -156,7 +192,7 @@ pub fn cheaper_forms(
             term: found.term,
         });
     }
-    Ok(without_overlaps(candidates, graph.len()))
+    Ok(candidates)
 }
 
 /// `a`, `b`, `c` and so on; `v26` and so on after `z`.

@@ -79,20 +79,23 @@ fn build(
 
 /// What a form costs whose input `n` lies in memory as `leaves[n]` says. A value used twice is paid once.
 pub fn cost(arena: &Arena, root: TermId, leaves: &[Layout], config: &MathConfig, model: &CostModel) -> Cost {
-    let mut lie: FxHashMap<TermId, Layout> = FxHashMap::default();
     let mut total = Cost::FREE;
-    price_below(arena, root, leaves, config, model, &mut lie, &mut total);
+    for_each_call(arena, root, leaves, &mut |call, lie| total += cost_call(call, lie, config, model));
     total
 }
 
-fn price_below(
+/// The calls of a form whose input `n` lies in memory as `leaves[n]` says, each once, with the layouts of their operands.
+/// Constants are computed once for all executions and left out.
+pub fn for_each_call(arena: &Arena, root: TermId, leaves: &[Layout], each: &mut dyn FnMut(&Call, &[Layout])) {
+    calls_below(arena, root, leaves, &mut FxHashMap::default(), each);
+}
+
+fn calls_below(
     arena: &Arena,
     term: TermId,
     leaves: &[Layout],
-    config: &MathConfig,
-    model: &CostModel,
     lie: &mut FxHashMap<TermId, Layout>,
-    total: &mut Cost,
+    each: &mut dyn FnMut(&Call, &[Layout]),
 ) {
     if lie.contains_key(&term) {
         return;
@@ -103,13 +106,13 @@ fn price_below(
         Head::Apply { op: Op::Table(def), attrs, slot } => {
             let operands = &arena.term(term).operands;
             for &o in operands {
-                price_below(arena, o, leaves, config, model, lie, total);
+                calls_below(arena, o, leaves, lie, each);
             }
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
             let call = Call { op: def, attrs, operands: &types };
             let inputs: Vec<Layout> = operands.iter().map(|o| lie[o].clone()).collect();
             if arena.constant(term).is_none() {
-                *total += cost_call(&call, &inputs, config, model);
+                each(&call, &inputs);
             }
             let inputs: SmallVec<[&Layout; 4]> = inputs.iter().collect();
             output_layout(&call, *slot as usize, ty, &inputs)
