@@ -136,6 +136,23 @@ PAIRS: dict[str, Pair] = {
             "decoder_input_ids": tokens(1, 96),
         },
     ),
+    "llama3-8b-4l": Pair(
+        "the published shapes of Llama 3 8B with 4 layers, 1 x 2048 tokens, bf16",
+        lambda: tf.LlamaConfig(
+            hidden_size=4096,
+            intermediate_size=14336,
+            num_hidden_layers=4,
+            num_attention_heads=32,
+            num_key_value_heads=8,
+            vocab_size=128256,
+            max_position_embeddings=8192,
+            rope_theta=500000.0,
+            use_cache=False,
+        ),
+        tf.LlamaForCausalLM,
+        lambda: {"input_ids": tokens(1, 2048)},
+        torch.bfloat16,
+    ),
     "mistral": Pair(
         "decoder with a sliding window, 1 x 1024 tokens, bf16, 2 layers",
         lambda: tf.MistralConfig(num_hidden_layers=2, sliding_window=256, use_cache=False),

@@ -200,6 +200,8 @@ pub enum ProfileCommand {
     /// Compare two profiles.
     Diff { left: PathBuf, right: PathBuf },
     /// Join profiles of one device and one set of libraries, and fit the estimator on all.
+    ///
+    /// A file of raw windows (`.windows.jsonl`, or several of them in a `.zip`) stands for the profiles that it gives.
     Merge {
         #[arg(required = true)]
         files: Vec<PathBuf>,

@@ -1,10 +1,10 @@
 //! `profile`: look at measured energies, join and compare them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::args::ProfileCommand;
 use super::{Answer, output};
-use crate::energy::{Estimator, Profile, tables};
+use crate::energy::{Estimator, Profile, Windows, tables};
 
 pub fn run(command: &ProfileCommand) -> miette::Result<Answer> {
     let text = match command {
@@ -24,7 +24,9 @@ pub fn run(command: &ProfileCommand) -> miette::Result<Answer> {
         ProfileCommand::Merge { files, output } => {
             let mut joined = Profile::default();
             for file in files {
-                joined.merge(Profile::load(file)?)?;
+                for profile in profiles(file)? {
+                    joined.merge(profile)?;
+                }
             }
             joined.fit();
             joined.save(output)?;
@@ -33,6 +35,15 @@ pub fn run(command: &ProfileCommand) -> miette::Result<Answer> {
     };
     output::report(&text)?;
     Ok(Answer::Yes)
+}
+
+/// The profile of a file, or those that raw windows give.
+fn profiles(path: &Path) -> miette::Result<Vec<Profile>> {
+    if !path.extension().is_some_and(|e| e == "jsonl" || e == "zip") {
+        return Ok(vec![Profile::load(path)?]);
+    }
+    let name = path.display().to_string();
+    Windows::load(path)?.iter().map(|run| Ok(run.profile(&name)?)).collect()
 }
 
 /// The file's profile, or the one that the program carries.

@@ -117,6 +117,8 @@ pub struct Campaign<R: Rig> {
     again: Vec<Key>,
     /// Trials that stand in the windows already.
     trials: u32,
+    /// The temperature under full load that every measurement starts from.
+    working_c: u32,
     started_s: f64,
     /// Measurements taken and the seconds they took.
     taken: (usize, f64),
@@ -155,9 +157,9 @@ impl<R: Rig> Campaign<R> {
             let file = WindowsFile::create(&path, &header)?;
             (file, Windows { header, lines: Vec::new() }.profile("a new run")?, 0)
         };
-        rig.warm_up(2.0);
+        let working_c = bring_to_temperature(&mut rig)?;
         let again = options.known.iter().flat_map(overlap).cloned().collect();
-        Ok(Campaign { rig, options, profile, windows, again, trials, started_s, taken: (0, 0.0) })
+        Ok(Campaign { rig, options, profile, windows, again, trials, working_c, started_s, taken: (0, 0.0) })
     }
 
     fn want_same(rig: &R, options: &Options, profile: &Profile, device: &Device) -> Result<(), MeasureError> {
@@ -263,8 +265,11 @@ impl<R: Rig> Campaign<R> {
         Ok(last)
     }
 
-    /// Microseconds per execution of `key` with the meter polled and without.
+    /// Microseconds per execution of `key` with the meter polled and without; `None` if the run ends or it does not run.
     pub fn overhead(&mut self, key: &Key) -> Result<Option<(f64, f64)>, MeasureError> {
+        if self.is_over() {
+            return Ok(None);
+        }
         let taken = match self.rig.load(Subject::Operator(key)) {
             Ok(mut load) => overhead(&mut self.rig, &mut load, OVERHEAD_SPELLS),
             Err(reason) => Err(reason),
@@ -284,10 +289,10 @@ impl<R: Rig> Campaign<R> {
         let began = self.rig.now_s();
         self.rig.want_alone()?;
         let protocol = self.profile.protocol.clone();
-        let taken = self
-            .rig
-            .load(subject)
-            .and_then(|mut load| take(&mut self.rig, &mut load, &protocol, self.options.key_budget_s));
+        let taken = self.rig.load(subject).and_then(|mut load| {
+            keep_at_temperature(&mut self.rig, self.working_c)?;
+            take(&mut self.rig, &mut load, &protocol, self.options.key_budget_s)
+        });
         let taken = match taken {
             Ok(taken) => taken,
             Err(NoRun::Skip(reason)) => return Ok(Outcome::Skipped(reason)),
@@ -303,6 +308,43 @@ impl<R: Rig> Campaign<R> {
         self.profile.save(&self.options.profile)?;
         self.taken = (self.taken.0 + 1, self.taken.1 + self.rig.now_s() - began);
         Ok(Outcome::Measured(entry))
+    }
+}
+
+/// A spell of full load before the first measurement, and the most of them in all.
+const WARM_UP_S: f64 = 2.0;
+const MOST_WARM_UP_S: f64 = 40.0;
+
+/// A spell of full load before each measurement, and the most of them in all.
+const HEATING_S: f64 = 0.2;
+const MOST_HEATING_S: f64 = 2.0;
+
+/// How far below the working temperature a measurement may start. Currents leak more in a warmer chip: a memory-bound
+/// operator draws up to 3 % more at 57 °C than at 50 °C.
+const COOLER_C: u32 = 2;
+
+/// Runs full load until the device gets no warmer; gives the temperature that it has then.
+fn bring_to_temperature<R: Rig>(rig: &mut R) -> Result<u32, MeterError> {
+    let started = rig.now_s();
+    let (mut warmest, mut steady) = (0, 0);
+    while steady < 2 && rig.now_s() - started < MOST_WARM_UP_S {
+        rig.warm_up(WARM_UP_S);
+        let now = rig.state()?.temperature_c;
+        steady = if now > warmest { 0 } else { steady + 1 };
+        warmest = warmest.max(now);
+    }
+    Ok(warmest)
+}
+
+/// Makes up for what the device has cooled down since the measurement before, so that figures do not depend on their order.
+fn keep_at_temperature<R: Rig>(rig: &mut R, working_c: u32) -> Result<(), MeterError> {
+    let started = rig.now_s();
+    loop {
+        rig.warm_up(HEATING_S);
+        let warm = rig.state()?.temperature_c + COOLER_C >= working_c;
+        if warm || rig.now_s() - started >= MOST_HEATING_S {
+            return Ok(());
+        }
     }
 }
 

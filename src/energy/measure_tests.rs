@@ -157,7 +157,7 @@ fn a_lost_device_loses_no_finished_figure_and_the_next_run_goes_on() {
 #[test]
 fn a_run_ends_with_its_budget_and_says_what_is_left() {
     let folder = tempfile::tempdir().unwrap();
-    let mut campaign = Campaign::open(rig(), Options { budget_s: 4.0, ..options(&folder) }).unwrap();
+    let mut campaign = Campaign::open(rig(), Options { budget_s: 8.0, ..options(&folder) }).unwrap();
     let summary = campaign.operators(&keys(&["neg(f32[4])", "abs(f32[4])"]), &mut |_| ()).unwrap();
     assert_eq!(summary, Summary { measured: 1, left: 1, ..Summary::default() });
 }

@@ -35,7 +35,8 @@ impl Difference<'_> {
 }
 
 impl Profile {
-    /// Takes over the runs of `other` and those of its entries that are missing here. The estimator has to be fitted anew.
+    /// Takes over the runs of `other` and those of its figures that are missing here. A run that has no other figures still
+    /// says how well figures repeat, unless it has too few for that. The estimator has to be fitted anew.
     ///
     /// # Errors
     /// Another device or other libraries; too few keys that both measured, so that nothing says how the cards differ.
@@ -47,14 +48,33 @@ impl Profile {
         same_device(&self.device, &other.device)?;
         let mut runs = Vec::new();
         let first = self.runs.iter().map(|r| r.id).max().unwrap_or(0) + 1;
-        for (id, run) in (first..).zip(&other.runs) {
+        let missing = |run: &Run| {
+            let new = |(key, e): (&Key, &Entry)| e.run == run.id && !self.entries.contains_key(key);
+            let new_replay = |(name, e): (&String, &Entry)| e.run == run.id && !self.replays.contains_key(name);
+            other.entries.iter().any(new) || other.replays.iter().any(new_replay)
+        };
+        let mut id = first;
+        for run in &other.runs {
             let own = other.entries.iter().filter(|(_, e)| e.run == run.id);
-            runs.push((run.id, Run { id, against_first: Some(self.spread(own)?), ..run.clone() }));
+            match self.spread(own) {
+                Ok(spread) => runs.push((run.id, Run { id, against_first: Some(spread), ..run.clone() })),
+                Err(ProfileError::NothingInCommon(_)) if !missing(run) => continue,
+                Err(error) => return Err(error),
+            }
+            id += 1;
         }
-        for (key, mut entry) in other.entries {
-            if let Some((_, run)) = runs.iter().find(|(id, _)| *id == entry.run) {
-                entry.run = run.id;
+        let numbered = |entry: Entry| {
+            let (_, run) = runs.iter().find(|(id, _)| *id == entry.run)?;
+            Some(Entry { run: run.id, ..entry })
+        };
+        for (key, entry) in other.entries {
+            if let Some(entry) = numbered(entry) {
                 self.entries.entry(key).or_insert(entry);
+            }
+        }
+        for (name, entry) in other.replays {
+            if let Some(entry) = numbered(entry) {
+                self.replays.entry(name).or_insert(entry);
             }
         }
         self.runs.extend(runs.into_iter().map(|(_, run)| run));
@@ -192,6 +212,30 @@ mod tests {
         assert_eq!(energy.value, 10.0);
         assert!(energy.low < 10.0 / 1.079 && energy.high > 10.0, "{energy:?}");
         assert_eq!(own.runs.iter().map(|r| r.id).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn replays_are_joined_too_and_a_run_that_says_nothing_is_left_out() {
+        let mut own = profile("2.11.0", "580", &FOUR);
+        let mut other = profile("2.11.0", "580", &FOUR);
+        own.merge(profile("2.11.0", "580", &FOUR[..1])).unwrap();
+        assert_eq!(own.runs.len(), 1);
+        other.replays.insert("whole".into(), entry(10.0));
+        own.merge(other).unwrap();
+        assert_eq!((own.runs.len(), own.replays["whole"].run), (2, 2));
+    }
+
+    #[test]
+    fn launch_bound_figures_are_as_uncertain_as_they_repeat() {
+        let (mut own, mut again) = (profile("2.11.0", "580", &FOUR), profile("2.11.0", "580", &FOUR));
+        let key: Key = "abs(f32[4])".parse().unwrap();
+        own.entries.insert(key.clone(), Entry { launch_bound: true, ..entry(10.0) });
+        again.entries.insert(key.clone(), Entry { launch_bound: true, ..entry(13.0) });
+        own.merge(again).unwrap();
+        let (energy, _) = own.figures(&key).unwrap();
+        assert!(energy.value == 10.0 && energy.high > 12.9 && energy.low < 7.7, "{energy:?}");
+        let (energy, _) = own.figures(&"neg(f32[4])".parse().unwrap()).unwrap();
+        assert!(energy.high < 1.02, "{energy:?}");
     }
 
     #[test]

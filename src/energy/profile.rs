@@ -139,6 +139,12 @@ impl Ratio {
         Figure::new(m.mean, m.low / self.high, m.high / self.low, Source::Measured)
     }
 
+    /// The range of both, in either direction.
+    fn or(&self, other: &Ratio) -> Ratio {
+        let (low, high) = (self.low.min(other.low), self.high.max(other.high));
+        Ratio { low: low.min(1.0 / high), high: high.max(1.0 / low) }
+    }
+
     fn is_sane(&self) -> bool {
         0.0 < self.low && self.low <= self.high && self.high.is_finite()
     }
@@ -267,7 +273,14 @@ impl Profile {
     pub fn figures(&self, key: &Key) -> Option<(Figure, Figure)> {
         let entry = self.entries.get(key)?;
         let spread = self.runs.iter().find(|r| r.id == entry.run).and_then(|r| r.against_first);
-        let (energy, time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(entry));
+        let (mut energy, mut time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(entry));
+        if entry.launch_bound {
+            // What the host adds differs from run to run on one card too, and no single run can see by how much.
+            for other in self.runs.iter().filter_map(|r| r.against_first) {
+                energy = energy.or(&other.launch_bound_energy);
+                time = time.or(&other.launch_bound_time);
+            }
+        }
         Some((energy.widen(&entry.energy_mj), time.widen(&entry.time_us)))
     }
 

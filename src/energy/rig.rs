@@ -71,7 +71,7 @@ pub trait Rig {
     /// Lets time pass with nothing running, on the device as on the host.
     fn rest(&mut self, seconds: f64);
 
-    /// Brings the device to its working temperature and clocks.
+    /// Keeps the device under full load.
     fn warm_up(&mut self, seconds: f64);
 
     /// The meter's changes since `time_s`.

@@ -76,9 +76,27 @@ pub fn diff(differences: &[Difference]) -> String {
         differences.iter().filter(|d| d.left.is_none()).count(),
     );
     format!(
-        "{table}\n{} of {both} differ; {left} stand only in the left one, {right} only in the right one\n",
-        changed.len()
+        "{table}\n{} of {both} differ; {left} stand only in the left one, {right} only in the right one\n{}",
+        changed.len(),
+        repeat_error(differences).unwrap_or_default()
     )
+}
+
+/// Operators that run at least this long are bound by the device.
+const LONG_US: f64 = 20.0;
+
+/// How far the figures lie apart for what runs long enough to tell: how well they repeat, if both sides are one card.
+fn repeat_error(differences: &[Difference]) -> Option<String> {
+    let is_long = |d: &&Difference| d.left.is_some_and(|e| e.time_us.mean >= LONG_US);
+    let mut errors: Vec<f64> =
+        differences.iter().filter(is_long).filter_map(|d| Some((d.ratio()? - 1.0).abs() * 100.0)).collect();
+    errors.sort_by(f64::total_cmp);
+    let (middle, largest) = (errors.get(errors.len() / 2)?, errors.last()?);
+    let within = errors.iter().filter(|e| **e <= 1.0).count();
+    Some(format!(
+        "{} in both take {LONG_US:.0} µs or more: energies lie {middle:.2} % apart in the median, {largest:.2} % at most, {within} of them within 1 %\n",
+        errors.len()
+    ))
 }
 
 /// Coefficients and leave-one-out errors by operator group.

@@ -7,7 +7,7 @@ use super::windows::Taken;
 
 /// How figures are taken.
 pub const PROTOCOL: Protocol = Protocol {
-    version: 2,
+    version: 3,
     meter: MeterKind::EnergyCounter,
     least_changes: 11,
     target_half_width: 0.01,

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# One measuring campaign on this machine's GPU: the figures of a profile, and the checks on them.
+#
+#     eval "$(.ci/torch-env)"                    # a libtorch with CUDA: see PIP_INDEX_URL
+#     cargo build --release --features torch
+#     corpus/energy/campaign.sh FOLDER [SECONDS]
+#
+# Stopped, or out of its SECONDS, the same command goes on from what stands in FOLDER. A folder belongs to one card:
+# on another one, start a new folder and name the profile of the first with KNOWN=FILE; what stands there is left out,
+# but for a few operators that show how the cards differ. MAGNETON=FILE names the program.
+#
+# FOLDER/first.json    the profile: operators of the models, of forms that could be cheaper, of the published cases,
+#                      a spread for the estimator; the models and their regions in one piece
+# FOLDER/second.json   the models' longer operators once more, by another process: how well figures repeat
+# FOLDER/trials.json   one operator against itself, 20 times, and what polling the meter costs
+# FOLDER/*.windows.jsonl  what each of them is reckoned from
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+out=${1:?usage: campaign.sh FOLDER [SECONDS]}
+limit=${2:-7200}
+program=${MAGNETON:-target/release/magneton-ir}
+known=(${KNOWN:+--known "$KNOWN"})
+mkdir -p "$out"
+
+pairs=(gpt2 llama3-8b-4l llama3-8b qwen2-4l)
+models=()
+for pair in "${pairs[@]}"; do
+    models+=("corpus/exports/$pair-eager.pt2" "corpus/exports/$pair-sdpa.pt2")
+done
+
+# Measures into FOLDER/NAME.json for as long as there is time.
+step() {
+    local name=$1 left=$((limit - SECONDS))
+    shift
+    ((left > 15)) || { echo "no time left for $name: $*"; return; }
+    echo "== $name: $* ($left s left)"
+    "$program" measure --profile "$out/$name.json" --budget "$((left - 10))" "$@"
+}
+
+step first --keys corpus/energy/long.keys "${known[@]}"
+step first "${models[@]}" --whole "${known[@]}"
+step second --keys corpus/energy/long.keys
+step trials --keys corpus/energy/trial.keys --trials 20
+step first corpus/cases/*/*.mir "${known[@]}"
+for pair in gpt2 llama3-8b-4l qwen2-4l; do
+    step first "corpus/exports/$pair-eager.pt2" "corpus/exports/$pair-sdpa.pt2" --regions --no-alternatives "${known[@]}"
+done
+step first --keys corpus/energy/campaign.keys "${known[@]}"
+
+echo "== the second run against the first"
+"$program" profile diff "$out/first.json" "$out/second.json"
