@@ -25,6 +25,18 @@ pub const COVERAGE: f64 = 0.9;
 #[serde(deny_unknown_fields)]
 pub struct Estimator {
     pub groups: BTreeMap<String, GroupFit>,
+    pub overall: Overall,
+}
+
+/// How well the energies of entries that were left out of the fit are predicted, over all groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overall {
+    pub entries: usize,
+    /// Median of `|predicted - measured| / measured`.
+    pub median: f64,
+    /// The share of entries that lie in the interval which the errors of their group's other entries give.
+    pub covered: f64,
 }
 
 /// The coefficients of one operator group, and how well they predict an entry that they were not fitted on.
@@ -155,6 +167,7 @@ pub fn group(key: &Key) -> Option<String> {
         Family::View if strided => "copy, strided".to_owned(),
         Family::View => "copy".to_owned(),
         Family::Elementwise if strided => "elementwise, strided".to_owned(),
+        Family::Elementwise if is_spread(key) => "elementwise, spread".to_owned(),
         Family::Elementwise => "elementwise".to_owned(),
         Family::Reduce if !matches!(def.name, "argmax" | "argmin" | "cumsum" | "cumprod" | "cross_entropy") => {
             "reduce".to_owned()
@@ -162,6 +175,12 @@ pub fn group(key: &Key) -> Option<String> {
         Family::Attention if def.name.ends_with("softmax") => "softmax".to_owned(),
         Family::Attention | Family::Reduce | Family::Index | Family::Conv => def.name.to_owned(),
     })
+}
+
+/// Whether an operand is smaller than the result and no number: its elements are read over and over.
+fn is_spread(key: &Key) -> bool {
+    let largest = key.operands.iter().map(|o| o.ty.numel()).max();
+    key.operands.iter().any(|o| o.ty.rank() > 0 && Some(o.ty.numel()) != largest)
 }
 
 /// The arithmetic mode: unit, element type and math mode. `None` for an operator without operands.

@@ -2,9 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::estimate::{COVERAGE, ErrorBand, Estimator, GroupFit, ModeFit, group, mode};
+use super::estimate::{COVERAGE, ErrorBand, Estimator, GroupFit, ModeFit, Overall, group, mode};
 use super::profile::Profile;
 use super::work::WorkWithLayout;
+
+/// Relative errors below this count by their squares, those above it by their size.
+const SMALL: f64 = 0.05;
+
+/// Rounds of least squares with weights from the round before.
+const REWEIGHTED: usize = 6;
 
 /// Fewest entries that a group is fitted on.
 const LEAST_ENTRIES: usize = 6;
@@ -28,13 +34,40 @@ impl Estimator {
             let point = Point { mode, work, time_us: entry.time_us.mean, energy_mj: entry.energy_mj.mean };
             groups.entry(group).or_default().push(point);
         }
-        let fitted = groups.into_iter().filter_map(|(name, points)| Some((name, fit_group(&points)?)));
-        Estimator { groups: fitted.collect() }
+        let mut estimator = Estimator::default();
+        let mut all = Vec::new();
+        for (name, points) in groups {
+            if let Some((fit, ratios)) = fit_group(&points) {
+                estimator.groups.insert(name, fit);
+                all.push(ratios);
+            }
+        }
+        estimator.overall = overall(&all);
+        estimator
     }
 }
 
-/// Fits a group, then judges it by leaving out each entry in turn.
-fn fit_group(points: &[Point]) -> Option<GroupFit> {
+/// What the leave-one-out ratios of all groups come to.
+fn overall(groups: &[Vec<f64>]) -> Overall {
+    let mut errors: Vec<f64> = groups.iter().flatten().map(|r| (1.0 / r - 1.0).abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    let covered = |ratios: &Vec<f64>| {
+        let inside = |i: &usize| {
+            let others = ratios.iter().enumerate().filter(|(j, _)| j != i).map(|(_, r)| *r).collect();
+            band(others).is_some_and(|b| (b.low_ratio..=b.high_ratio).contains(&ratios[*i]))
+        };
+        (0..ratios.len()).filter(inside).count()
+    };
+    let covered: usize = groups.iter().map(covered).sum();
+    Overall {
+        entries: errors.len(),
+        median: errors.get(errors.len() / 2).copied().unwrap_or(0.0),
+        covered: covered as f64 / errors.len().max(1) as f64,
+    }
+}
+
+/// Fits a group, then judges it by leaving out each entry in turn: gives the ratios of measured to predicted energy too.
+fn fit_group(points: &[Point]) -> Option<(GroupFit, Vec<f64>)> {
     if points.len() < LEAST_ENTRIES {
         return None;
     }
@@ -48,9 +81,9 @@ fn fit_group(points: &[Point]) -> Option<GroupFit> {
             energy.push(left_out.energy_mj / e);
         }
     }
-    fit.energy_error = band(energy)?;
+    fit.energy_error = band(energy.clone())?;
     fit.time_error = band(time)?;
-    Some(fit)
+    Some((fit, energy))
 }
 
 fn coefficients(points: &[Point]) -> Option<GroupFit> {
@@ -60,7 +93,7 @@ fn coefficients(points: &[Point]) -> Option<GroupFit> {
         return None;
     }
     let times = fit_times(points, &index, names.len());
-    let joules = fit_energies(points, &index, names.len());
+    let joules = fit_energies(points, &times.predict(points, &index), &index, names.len());
     let modes = names.iter().enumerate().map(|(m, name)| {
         let own = || points.iter().zip(&index).filter(move |(_, i)| **i == m).map(|(p, _)| p);
         let least = |f: fn(&Point) -> f64| own().map(f).fold(f64::INFINITY, f64::min);
@@ -106,15 +139,19 @@ impl Times {
         }
     }
 
-    /// Sum of squared logarithms of predicted over measured time: squares of relative errors, for small ones.
-    fn loss(&self, points: &[Point], index: &[usize]) -> f64 {
+    /// The time that each point should take.
+    fn predict(&self, points: &[Point], index: &[usize]) -> Vec<f64> {
         let (bandwidth, launch) = (self.bandwidth.exp(), self.launch.exp());
         let rates: Vec<f64> = self.rates.iter().map(|r| r.exp()).collect();
-        let error = |(p, &m): (&Point, &usize)| {
-            let time = (p.work.flops / rates[m]).max(p.work.bytes / bandwidth) + launch;
-            (time / p.time_us).ln().powi(2)
-        };
-        points.iter().zip(index).map(error).sum()
+        let time = |(p, &m): (&Point, &usize)| (p.work.flops / rates[m]).max(p.work.bytes / bandwidth) + launch;
+        points.iter().zip(index).map(time).collect()
+    }
+
+    /// Sum over the logarithms of predicted over measured time, that is over relative errors: of squares where they are
+    /// small, of sizes where they are large, so that a kernel unlike the others does not pull the fit away from them.
+    fn loss(&self, points: &[Point], index: &[usize]) -> f64 {
+        let times = self.predict(points, index);
+        times.iter().zip(points).map(|(time, p)| ((time / p.time_us).ln().powi(2) + SMALL * SMALL).sqrt()).sum()
     }
 }
 
@@ -162,33 +199,47 @@ fn descend(points: &[Point], index: &[usize], modes: usize, headroom: f64) -> (T
     (times, loss)
 }
 
-/// Least squares on relative errors with coefficients of 0 or more: mJ per µs, per byte, per FLOP by mode.
-fn fit_energies(points: &[Point], index: &[usize], modes: usize) -> Vec<f64> {
+/// Least sum of relative errors with coefficients of 0 or more: mJ per µs, per byte, per FLOP by mode. `times` are the
+/// predicted ones, since those are what an estimate has.
+fn fit_energies(points: &[Point], times: &[f64], index: &[usize], modes: usize) -> Vec<f64> {
     let n = 2 + modes;
     // Rows are divided by the measured energy, so that every right side is 1; columns by their largest
     // element, so that one tolerance serves all.
-    let row = |(p, &m): (&Point, &usize)| {
+    let row = |((p, &m), time): ((&Point, &usize), &f64)| {
         let mut row = vec![0.0; n];
-        row[0] = p.time_us / p.energy_mj;
+        row[0] = time / p.energy_mj;
         row[1] = p.work.bytes / p.energy_mj;
         row[2 + m] = p.work.flops / p.energy_mj;
         row
     };
-    let mut rows: Vec<Vec<f64>> = points.iter().zip(index).map(row).collect();
+    let mut rows: Vec<Vec<f64>> = points.iter().zip(index).zip(times).map(row).collect();
     let scale: Vec<f64> = (0..n).map(|j| rows.iter().map(|r| r[j]).fold(0.0, f64::max)).collect();
     for row in &mut rows {
         row.iter_mut().zip(&scale).filter(|(_, s)| **s > 0.0).for_each(|(x, s)| *x /= s);
     }
     let mut solution = vec![0.0; n];
-    let mut rest: Vec<f64> = vec![1.0; rows.len()];
+    let mut weights = vec![1.0; rows.len()];
+    for _ in 0..REWEIGHTED {
+        let rest = least_squares(&rows, &weights, &mut solution);
+        // Least squares of weights 1 / error are least sizes.
+        weights = rest.iter().map(|e| 1.0 / e.hypot(SMALL)).collect();
+    }
+    solution.iter().zip(&scale).map(|(x, s)| if *s > 0.0 { x / s } else { 0.0 }).collect()
+}
+
+/// Improves a solution of `rows * solution = 1` with weights on the rows, coordinate by coordinate, none of them below 0;
+/// gives what is left of the right side.
+fn least_squares(rows: &[Vec<f64>], weights: &[f64], solution: &mut [f64]) -> Vec<f64> {
+    let at = |row: &Vec<f64>, solution: &[f64]| 1.0 - row.iter().zip(solution).map(|(x, s)| x * s).sum::<f64>();
+    let mut rest: Vec<f64> = rows.iter().map(|row| at(row, solution)).collect();
     for _ in 0..400 {
         let mut moved: f64 = 0.0;
-        for j in 0..n {
-            let square: f64 = rows.iter().map(|r| r[j] * r[j]).sum();
+        for j in 0..solution.len() {
+            let square: f64 = rows.iter().zip(weights).map(|(r, w)| w * r[j] * r[j]).sum();
             if square == 0.0 {
                 continue;
             }
-            let slope: f64 = rows.iter().zip(&rest).map(|(r, e)| r[j] * e).sum();
+            let slope: f64 = rows.iter().zip(weights).zip(&rest).map(|((r, w), e)| w * r[j] * e).sum();
             let next = (solution[j] + slope / square).max(0.0);
             let change = next - solution[j];
             solution[j] = next;
@@ -199,7 +250,7 @@ fn fit_energies(points: &[Point], index: &[usize], modes: usize) -> Vec<f64> {
             break;
         }
     }
-    solution.iter().zip(&scale).map(|(x, s)| if *s > 0.0 { x / s } else { 0.0 }).collect()
+    rest
 }
 
 /// The band that holds the share [`COVERAGE`] of the ratios, and the median error.

@@ -18,6 +18,8 @@ mod operands;
 mod profile;
 mod profile_file;
 mod rig;
+#[cfg(test)]
+mod shipped_tests;
 pub mod tables;
 mod take;
 #[cfg(feature = "torch")]
@@ -27,7 +29,7 @@ mod work;
 
 pub use campaign::{KeyFileError, graph_keys, launched_key, read_keys};
 pub use cost::{Cost, CostModel, Figure, Source, cost_call, graph_costs};
-pub use estimate::{COVERAGE, ErrorBand, Estimator, GroupFit, ModeFit, REACH};
+pub use estimate::{COVERAGE, ErrorBand, Estimator, GroupFit, ModeFit, Overall, REACH};
 pub use key::{Key, KeyOperand, LayoutClass, MathMode, key_of};
 pub use key_parse::KeyError;
 pub use measure::{Campaign, MeasureError, Options, Outcome, Progress, Summary, sum_to_whole};

@@ -110,7 +110,8 @@ impl Profile {
             lines(&self.replays),
         );
         if let Some(estimator) = &self.estimator {
-            text += &format!(",\n\"estimator\": {{ \"groups\": {} }}", lines(&estimator.groups));
+            let (groups, overall) = (lines(&estimator.groups), line(&estimator.overall));
+            text += &format!(",\n\"estimator\": {{ \"groups\": {groups}, \"overall\": {overall} }}");
         }
         text + "\n}\n"
     }

@@ -21,7 +21,10 @@ fn the_shipped_profile_follows_from_its_raw_windows() {
         joined.merge(run.profile("the windows").unwrap()).unwrap();
     }
     let shipped = Profile { estimator: None, ..Profile::shipped().unwrap() };
-    assert!(joined == shipped, "`profile merge corpus/energy/h200.windows.zip -o corpus/energy/h200.json` gives another one");
+    assert!(
+        joined == shipped,
+        "`profile merge corpus/energy/h200.windows.zip -o corpus/energy/h200.json` gives another one"
+    );
 }
 
 #[test]
@@ -53,4 +56,43 @@ fn polling_the_meter_costs_less_than_a_hundredth_of_the_time() {
     };
     let ratios: Vec<f64> = lines.iter().filter_map(ratio).collect();
     assert!(!ratios.is_empty() && ratios.iter().all(|r| *r < 1.01), "{ratios:?}");
+}
+
+/// Figures repeat on one card, from process to process: operators of 20 µs and more.
+#[test]
+fn a_second_run_on_the_same_card_gives_the_same_figures() {
+    let runs = windows();
+    let [first, second] = [0, 1].map(|i| runs[i].profile("the windows").unwrap());
+    assert_eq!(first.runs[0].card, second.runs[0].card);
+    let differences = first.diff(&second);
+    let both: Vec<_> = differences.iter().filter(|d| d.left.is_some_and(|e| e.time_us.mean >= 20.0)).collect();
+    let mut errors: Vec<f64> = both.iter().filter_map(|d| Some((d.ratio()? - 1.0).abs())).collect();
+    errors.sort_by(f64::total_cmp);
+    assert!(errors.len() > 50, "{}", errors.len());
+    assert!(errors[errors.len() / 2] < 0.005 && errors[errors.len() - 1] < 0.02, "{errors:?}");
+    assert!(both.iter().filter(|d| d.ratio().is_some()).all(|d| !d.changed()));
+}
+
+/// Operators measured one by one add up to the model that is replayed in one piece, but for what they do to each
+/// other: under the power cap a product runs faster between operators that draw less.
+#[test]
+fn operators_add_up_to_their_models() {
+    let model = CostModel::shipped().unwrap();
+    for name in ["gpt2-eager", "gpt2-sdpa", "llama3-8b-4l-eager", "llama3-8b-4l-sdpa"] {
+        let path = format!("corpus/exports/{name}.pt2");
+        let sum: Cost = graph_costs(&frontend::load(file(&path)).unwrap(), &model).into_iter().sum();
+        assert_eq!(sum.energy_mj.source, Source::Measured, "{name}");
+        let (energy, time) = sum_to_whole(&sum.energy_mj, &sum.time_us, &model.profile().replays[&path]).unwrap();
+        assert!((energy - 1.0).abs() < 0.065 && (time - 1.0).abs() < 0.045, "{name}: {energy}, {time}");
+    }
+}
+
+#[test]
+fn the_models_are_measured_throughout() {
+    let model = CostModel::shipped().unwrap();
+    for name in ["gpt2", "llama3-8b", "qwen2-4l"].iter().flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")]) {
+        let graph = frontend::load(file(&format!("corpus/exports/{name}.pt2"))).unwrap();
+        let sum: Cost = graph_costs(&graph, &model).into_iter().sum();
+        assert_eq!((sum.energy_mj.source, sum.time_us.source), (Source::Measured, Source::Measured), "{name}");
+    }
 }
