@@ -414,5 +414,8 @@ fn profiles_are_shown_fitted_and_joined() {
     assert_eq!(status(&run(&["profile", "merge", shipped, shipped, "-o", &joined])), 0);
     let output = run(&["profile", "diff", shipped, &joined]);
     assert!(text(&output.stdout).contains("0 only in the right one"), "{}", text(&output.stdout));
+    assert_eq!(status(&run(&["profile", "merge", "corpus/energy/h200.windows.zip", "-o", &joined])), 0);
+    let output = text(&run(&["profile", "diff", shipped, &joined]).stdout);
+    assert!(output.contains("0 of 409 differ; 0 stand only in the left one, 0 only in the right one"), "{output}");
     refused(&["profile", "show", "README.md"], &["README.md"]);
 }

@@ -3,6 +3,7 @@
 
 mod draw;
 mod fitting;
+mod whole;
 mod wild;
 
 use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options, random};
