@@ -10,7 +10,7 @@ use crate::energy::{self, CostModel, graph_costs};
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, NodeId, NodeKind};
 use crate::progress::Progress;
-use crate::prove::{Binding, Proof, ProveError, Region, RegionKind, Verdict, bind, math_tier, prove_bound};
+use crate::prove::{Binding, Proof, ProveError, Region, RegionKind, Verdict, Witness, bind, math_tier, prove_bound};
 use crate::report as model;
 use crate::rules::{RuleSet, Tier};
 
@@ -90,15 +90,7 @@ pub fn compare_bound(
         regions,
         rewrites: spanning,
         witness: match &proof.verdict {
-            Verdict::Different(w) => Some(model::Witness {
-                seed: w.seed,
-                region: None,
-                output: w.output.clone(),
-                index: w.index.clone(),
-                a: w.a,
-                b: w.b,
-                max_abs_error: w.max_abs_error,
-            }),
+            Verdict::Different(w) => Some(witness(w, a, b)),
             _ => None,
         },
         unproven: proof
@@ -123,6 +115,26 @@ pub fn compare_bound(
         },
     };
     Ok(Checked { comparison, proof, cheaper: within })
+}
+
+fn witness(w: &Witness, a: &Graph, b: &Graph) -> model::Witness {
+    let place = |graph: &Graph, first: Option<NodeId>| {
+        first.map(|n| {
+            let node = graph.node(n);
+            model::Place { op: node.name.to_string(), source: diagnose::source(node) }
+        })
+    };
+    model::Witness {
+        seed: w.seed,
+        region: w.region.map(|r| r + 1),
+        first_a: place(a, w.first_a),
+        first_b: place(b, w.first_b),
+        output: w.output.clone(),
+        index: w.index.clone(),
+        a: w.a,
+        b: w.b,
+        max_abs_error: w.max_abs_error,
+    }
 }
 
 /// Device and software of the measured figures, if there are any.
@@ -211,19 +223,25 @@ fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> 
     let kind = match region.kind {
         RegionKind::Constant => "constant",
         RegionKind::Dead => "dead",
+        RegionKind::Parted => "different",
         RegionKind::Proven => kind_name(cause.kind),
     };
+    let parted = region.kind == RegionKind::Parted;
     let (a_kinds, b_kinds) = (kinds(a.graph, &region.a), kinds(b.graph, &region.b));
     model::Region {
         id,
         a_ops: names(a.graph, &region.a),
         b_ops: names(b.graph, &region.b),
-        best: best_side(&cost_a, &cost_b, &a_kinds, &b_kinds),
+        best: if parted { unequal(&a_kinds) } else { best_side(&cost_a, &cost_b, &a_kinds, &b_kinds) },
         a_kinds,
         b_kinds,
-        tier: math_tier((a.graph, &region.a), (b.graph, &region.b))
-            .map_or(proof.region_tier(region), |math| math.max(proof.region_tier(region)))
-            .to_string(),
+        tier: if parted {
+            "none".to_owned()
+        } else {
+            math_tier((a.graph, &region.a), (b.graph, &region.b))
+                .map_or(proof.region_tier(region), |math| math.max(proof.region_tier(region)))
+                .to_string()
+        },
         rules,
         a: (&cost_a).into(),
         b: (&cost_b).into(),
@@ -232,6 +250,7 @@ fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> 
             text: match region.kind {
                 RegionKind::Constant => "depends on no input: can be computed once".to_owned(),
                 RegionKind::Dead => "no output depends on it".to_owned(),
+                RegionKind::Parted => "the sides part here: equal operands, other results".to_owned(),
                 RegionKind::Proven => cause.text,
             },
             flag: cause.flag,
@@ -251,6 +270,19 @@ fn kind_name(kind: CauseKind) -> &'static str {
         CauseKind::LessArithmetic => "less_arithmetic",
         CauseKind::MathMode => "flag",
         CauseKind::OtherImplementation => "other_implementation",
+    }
+}
+
+/// Where the sides are not equal, none is a form of the other.
+fn unequal(a_kinds: &[String]) -> model::BestForm {
+    model::BestForm {
+        form: model::Form::A,
+        energy_mj: None,
+        time_us: None,
+        text: a_kinds.join(", "),
+        saves_vs_a: None,
+        saves_vs_b: None,
+        trade_off: false,
     }
 }
 

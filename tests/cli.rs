@@ -252,6 +252,10 @@ fn keeps_the_contract(a: &str, b: &str) {
     assert_eq!(report["witness"].is_null(), report["verdict"] != "different");
     assert_eq!(report["tier"].is_null(), report["verdict"] != "equivalent");
     let regions = report["regions"].as_array().unwrap();
+    // The region where the sides part, if there is one, is the last and the only one that is not proven.
+    let (proven, parted): (Vec<&Value>, Vec<&Value>) = regions.iter().partition(|r| r["tier"] != "none");
+    let last = parted.first().map_or(Value::Null, |r| r["id"].clone());
+    assert!(parted.len() <= 1 && report["witness"].get("region").unwrap_or(&Value::Null) == &last, "{a} {b}");
     for (side, file) in [("a", a), ("b", b)] {
         has(&report[side], &["file", "ops", "covered_ops", "energy_mj", "time_us"]);
         assert_eq!(report[side]["file"], file);
@@ -259,6 +263,7 @@ fn keeps_the_contract(a: &str, b: &str) {
         assert_eq!(energy["source"] == "unknown", energy["value"].is_null());
         let names: Vec<String> = regions.iter().flat_map(|r| strings(&r[&format!("{side}_ops")])).collect();
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "regions overlap in {file}");
+        let names: Vec<String> = proven.iter().flat_map(|r| strings(&r[&format!("{side}_ops")])).collect();
         assert_eq!(names.len() as u64, report[side]["covered_ops"].as_u64().unwrap());
         assert!(report[side]["covered_ops"].as_u64() <= report[side]["ops"].as_u64());
     }
@@ -418,4 +423,35 @@ fn profiles_are_shown_fitted_and_joined() {
     let output = text(&run(&["profile", "diff", shipped, &joined]).stdout);
     assert!(output.contains("0 of 409 differ; 0 stand only in the left one, 0 only in the right one"), "{output}");
     refused(&["profile", "show", "README.md"], &["README.md"]);
+}
+
+/// Reads an array of a `.npz` file: its values as floats.
+fn array(file: &Path, name: &str) -> Vec<f64> {
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(file).unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    archive.by_name(&format!("{name}.npy")).unwrap().read_to_end(&mut bytes).unwrap();
+    let file = npyz::NpyFile::new(&bytes[..]).unwrap();
+    file.into_vec::<f64>().unwrap()
+}
+
+#[test]
+fn a_witness_is_written_and_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("witness");
+    let (a, b) = ("corpus/pairs/gelu.a.mir", "corpus/pairs/gelu.b-wrong-sign.mir");
+    let args = ["check", a, b, "--format", "json", "--seed", "7", "--write-witness", out.to_str().unwrap()];
+    let output = run(&args);
+    assert_eq!(status(&output), 1);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let witness = &report["witness"];
+    assert_eq!(witness["seed"], 7);
+    let index: Vec<usize> = witness["index"].as_array().unwrap().iter().map(|i| i.as_u64().unwrap() as usize).collect();
+    let x = array(&out.join("inputs.npz"), "x");
+    let value = array(&out.join("outputs.npz"), "y.a");
+    assert_eq!(value, [witness["a"].as_f64().unwrap()]);
+    // The tanh form of GELU, of the element in a matrix of 24 columns.
+    let at = x[index[0] * 24 + index[1]];
+    let inner = (2.0 / std::f64::consts::PI).sqrt() * (at + 0.044715 * at.powi(3));
+    let expected = 0.5 * at * (1.0 + inner.tanh());
+    assert!((value[0] - expected).abs() < 1e-9, "{value:?} {expected}");
 }

@@ -66,6 +66,9 @@ pub struct Compare {
     /// `qkv.weight = concat(q.weight, k.weight, v.weight; dim=0)`.
     #[arg(long, value_name = "FILE")]
     pub bind: Option<PathBuf>,
+    /// Chooses the inputs on which a difference is looked for where the two are not proven equal.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
     /// Set a math flag of A, such as allow_tf32=true. May be given several times.
     #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
     pub config_a: Vec<(String, serde_json::Value)>,
@@ -97,6 +100,9 @@ pub struct Check {
     /// Write the proof to this file; `verify-proof` replays it.
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,
+    /// Write the inputs on which the two differ, and the values that differ, into this folder as `.npz` files.
+    #[arg(long, value_name = "DIR")]
+    pub write_witness: Option<PathBuf>,
     /// Also answer 1 if a proven equivalent saves more than the threshold and is not slower.
     #[arg(long, value_enum)]
     pub fail_on: Option<FailOn>,

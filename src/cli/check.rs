@@ -13,6 +13,7 @@ use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
 use crate::frontend;
 use crate::ir::{ConfigError, Graph, text};
+use crate::prove::Verdict::Different;
 use crate::prove::{Bound, bind_graphs};
 use crate::report::{self, Comparison, HumanOptions, Verdict};
 use crate::rules::RuleSet;
@@ -38,6 +39,9 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
     let Compared { a, b, rules, checked: Checked { comparison, proof, .. }, .. } = compared(&args.compare)?;
     if let Some(path) = &args.proof {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
+    }
+    if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
+        super::witness::write(folder, [&a, &b], &proof.binding, witness)?;
     }
     let text = match args.format {
         Format::Human => {
@@ -82,7 +86,8 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let (rules, costs) = conditions(&args.under)?;
     let read = start.elapsed();
     let bar = progress::progress();
-    let Bound { a, b, binding } = bound(a, b, args.bind.as_deref())?;
+    let Bound { a, b, mut binding } = bound(a, b, args.bind.as_deref())?;
+    binding.seed = args.seed;
     let mut checked = compare_bound(&a, &b, binding, &rules, args.under.tier, &costs, &*bar)?;
     add_reading(&mut checked.comparison, read);
     Ok(Compared { a, b, rules, costs, checked })

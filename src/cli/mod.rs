@@ -10,6 +10,7 @@ mod profile;
 mod progress;
 mod proof;
 mod rules;
+mod witness;
 
 use std::process::ExitCode;
 

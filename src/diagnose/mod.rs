@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::energy::Cost;
-use crate::ir::{Graph, NodeId, NodeKind};
+use crate::ir::{Graph, Node, NodeId, NodeKind};
 
 /// What sets the two sides of a region apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +34,13 @@ pub struct Cause {
     /// Source line of the most expensive operator of each side.
     pub a_source: Option<String>,
     pub b_source: Option<String>,
+}
+
+/// The line of source that a node comes from, as `file:line code`.
+pub fn source(node: &Node) -> Option<String> {
+    let frame = node.origin.line()?;
+    let code = if frame.code.is_empty() { String::new() } else { format!(" {}", frame.code.trim()) };
+    Some(format!("{frame}{code}"))
 }
 
 /// One side of a region.

@@ -3,16 +3,20 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::{Constant, Program, Source, random};
-use crate::ir::{AttrValue, DType, TensorType, flat_index, unflatten};
-use crate::ops::shapes::visit_axes;
-use crate::ops::{Call, EvalError, Family, Kernel, OpDef};
+use super::draw::Places;
+use super::{Constant, Draw, Interval, Program, Source, random};
+use crate::ir::{AttrValue, DType, Shape, TensorType, flat_index, unflatten};
+use crate::ops::shapes::{broadcast_index, visit_axes};
+use crate::ops::{Call, Contraction, EvalError, Family, Kernel, Line, OpDef, contraction};
 
 /// Nested operators that are computed on the machine's stack before the evaluator starts over from the innermost one.
 const MAX_DEPTH: usize = 128;
+
+/// The largest relative disturbance of an element where disturbances are asked for: see [`Demand::disturbed`].
+const DISTURBANCE: f64 = 1e-11;
 
 /// What computing an element costs, in reads of a leaf.
 const COMPUTED: u64 = 16;
@@ -37,7 +41,13 @@ pub struct Demand<'p, P: Program> {
     ids: FxHashMap<P::Id, u32>,
     nodes: Vec<Rc<Node<'p, P::Id>>>,
     memo: FxHashMap<(u32, usize), f64>,
+    /// Lines through values, by number, axis and first element: whether all their elements are finite.
+    finite_lines: FxHashMap<(u32, usize, usize), bool>,
     depth: usize,
+    max_depth: usize,
+    disturbance: Option<u64>,
+    /// Elements of drawn leaves that were read, if somebody wants to know.
+    reads: Option<FxHashSet<(u32, usize)>>,
     /// The element at which the recursion became too deep.
     too_deep: Option<(P::Id, usize)>,
 }
@@ -47,16 +57,39 @@ struct Node<'p, Id> {
     id: Id,
     number: u32,
     ty: &'p TensorType,
+    interval: Option<Interval>,
     kind: Kind<'p, Id>,
 }
 
 enum Kind<'p, Id> {
     Random { seed: u64 },
+    Drawn(&'p Draw),
     Constant(&'p Constant),
     Data(&'p [f64]),
     Call(Application<'p, Id>),
     Opaque,
 }
+
+type Operands<'p, Id> = SmallVec<[Rc<Node<'p, Id>>; 4]>;
+
+/// Whole numbers up to this are taken to be exact. Rounding makes such a number of one that is not whole by changing it
+/// by less than 10^-11, which nobody takes for a difference.
+const EXACT: f64 = 65536.0;
+
+fn is_inexact(value: f64) -> bool {
+    value.is_finite() && (value.fract() != 0.0 || value.abs() > EXACT)
+}
+
+/// What is known of an element before its operator is evaluated.
+enum Shortcut {
+    None,
+    Value(f64),
+    /// An element of an operand.
+    Same(usize, Shape),
+}
+
+/// What a number may be multiplied by and still not show beside it: f64 has 53 binary digits.
+const HALF_A_DIGIT: f64 = 1.0 / (1_u64 << 54) as f64;
 
 struct Application<'p, Id> {
     op: &'static OpDef,
@@ -79,9 +112,41 @@ impl<'p, P: Program> Demand<'p, P> {
             ids: FxHashMap::default(),
             nodes: Vec::new(),
             memo: FxHashMap::default(),
+            finite_lines: FxHashMap::default(),
             depth: 0,
+            max_depth: MAX_DEPTH,
+            disturbance: None,
+            reads: None,
             too_deep: None,
         }
+    }
+
+    /// Lets `depth` operators nest on the machine's stack, for callers that have made room for them.
+    pub fn with_depth(mut self, depth: usize) -> Self {
+        self.max_depth = depth;
+        self
+    }
+
+    /// Keeps which elements of drawn leaves are read.
+    pub fn recording(mut self) -> Self {
+        self.reads = Some(FxHashSet::default());
+        self
+    }
+
+    /// The elements of drawn leaves that were read since [`Demand::recording`], in no order.
+    pub fn reads(&self) -> FxHashMap<P::Id, Vec<usize>> {
+        let mut all: FxHashMap<P::Id, Vec<usize>> = FxHashMap::default();
+        for &(number, flat) in self.reads.iter().flatten() {
+            all.entry(self.nodes[number as usize].id).or_default().push(flat);
+        }
+        all
+    }
+
+    /// Disturbs every computed float by a part in 10^11, anew for each seed. How much a result moves shows how far
+    /// it can be trusted: the evaluator's own rounding is a hundred thousand times smaller.
+    pub fn disturbed(mut self, seed: u64) -> Self {
+        self.disturbance = Some(seed);
+        self
     }
 
     /// Elements that may still be computed.
@@ -121,6 +186,21 @@ impl<'p, P: Program> Demand<'p, P> {
         (0..ty.numel()).map(|flat| self.element(id, &unflatten(&ty.shape, flat))).collect()
     }
 
+    /// Element number `flat` of a value, if it has been computed.
+    pub fn known(&self, id: P::Id, flat: usize) -> Option<f64> {
+        let number = *self.ids.get(&id)?;
+        self.memo.get(&(number, flat)).copied()
+    }
+
+    /// All elements that have been computed, by value: places in row-major order, and values, in no order.
+    pub fn computed(&self) -> FxHashMap<P::Id, Vec<(usize, f64)>> {
+        let mut all: FxHashMap<P::Id, Vec<(usize, f64)>> = FxHashMap::default();
+        for (&(number, flat), &value) in &self.memo {
+            all.entry(self.nodes[number as usize].id).or_default().push((flat, value));
+        }
+        all
+    }
+
     fn node(&mut self, id: P::Id) -> Rc<Node<'p, P::Id>> {
         let number = self.number(id);
         Rc::clone(&self.nodes[number as usize])
@@ -134,6 +214,7 @@ impl<'p, P: Program> Demand<'p, P> {
         let kind = match self.program.source(id) {
             _ if matches!(ty.dtype, DType::F8E4M3 | DType::F8E5M2) => Kind::Opaque,
             Source::Random { seed } => Kind::Random { seed },
+            Source::Drawn(draw) => Kind::Drawn(draw),
             Source::Constant(constant) => Kind::Constant(constant),
             Source::Data(data) => Kind::Data(data),
             Source::Call { op, attrs, types, slot, operands } => Kind::Call(Application {
@@ -148,7 +229,8 @@ impl<'p, P: Program> Demand<'p, P> {
             Source::Opaque => Kind::Opaque,
         };
         let number = self.nodes.len() as u32;
-        self.nodes.push(Rc::new(Node { id, number, ty, kind }));
+        let interval = self.program.interval(id);
+        self.nodes.push(Rc::new(Node { id, number, ty, interval, kind }));
         self.ids.insert(id, number);
         number
     }
@@ -160,7 +242,19 @@ impl<'p, P: Program> Demand<'p, P> {
 
     /// Element `index` of a value that an operator or the caller asks for.
     fn read(&mut self, node: &Node<'p, P::Id>, index: &[usize]) -> Result<f64, EvalError> {
+        if node.interval.is_some_and(Interval::is_zero) {
+            self.spend(1)?;
+            return Ok(0.0);
+        }
         match &node.kind {
+            Kind::Drawn(draw) => {
+                self.spend(1)?;
+                let flat = flat_index(&node.ty.shape, index);
+                if let Some(reads) = &mut self.reads {
+                    reads.insert((node.number, flat));
+                }
+                Ok(draw.element(node.ty, flat))
+            }
             Kind::Random { seed } => {
                 self.spend(1)?;
                 Ok(random::element(*seed, node.ty, flat_index(&node.ty.shape, index)))
@@ -181,7 +275,7 @@ impl<'p, P: Program> Demand<'p, P> {
                     self.spend(1)?;
                     return Ok(value);
                 }
-                if self.depth == MAX_DEPTH {
+                if self.depth == self.max_depth {
                     self.too_deep = Some((node.id, flat));
                     return Err(EvalError::Budget);
                 }
@@ -203,8 +297,7 @@ impl<'p, P: Program> Demand<'p, P> {
     ) -> Result<f64, EvalError> {
         let numbers =
             application.numbers.get_or_init(|| application.operands.iter().map(|&o| self.number(o)).collect());
-        let operands: SmallVec<[Rc<Node<'p, P::Id>>; 4]> =
-            numbers.iter().map(|&n| Rc::clone(&self.nodes[n as usize])).collect();
+        let operands: Operands<'p, P::Id> = numbers.iter().map(|&n| Rc::clone(&self.nodes[n as usize])).collect();
         let call = Call { op: application.op, attrs: application.attrs, operands: &application.types };
         let slot = application.slot;
         let dtype = node.ty.dtype;
@@ -214,9 +307,16 @@ impl<'p, P: Program> Demand<'p, P> {
                 // element on which a restart waits.
                 let moves = application.op.family == Family::View;
                 self.spend(if moves { 1 } else { COMPUTED })?;
-                let mut value = kernel(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?;
+                let mut value = match self.shortcut(&call, &operands, index)? {
+                    Shortcut::Value(value) => value,
+                    Shortcut::Same(operand, at) => return self.read(&operands[operand], &at),
+                    Shortcut::None => kernel(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?,
+                };
                 if !application.literal_scalar {
                     value = self.stored(dtype, value);
+                }
+                if !moves {
+                    value = self.disturb(node, flat, value);
                 }
                 if !moves || self.depth == 1 {
                     self.memo.insert((node.number, flat), value);
@@ -232,13 +332,141 @@ impl<'p, P: Program> Demand<'p, P> {
                 let mut values = values.into_iter();
                 visit_axes(&node.ty.shape, &axes, index, |at| {
                     let value = values.next().ok_or(EvalError::IndexOutOfRange)?;
-                    let value = self.stored(dtype, value);
-                    self.memo.insert((node.number, flat_index(&node.ty.shape, at)), value);
+                    let flat = flat_index(&node.ty.shape, at);
+                    let value = self.disturb(node, flat, self.stored(dtype, value));
+                    self.memo.insert((node.number, flat), value);
                     Ok(())
                 })?;
                 self.memo.get(&(node.number, flat)).copied().ok_or(EvalError::IndexOutOfRange)
             }
             Kernel::Opaque => Err(EvalError::NoSemantics(application.op.name.into())),
+        }
+    }
+
+    /// `value` with the disturbance that is asked for. Small whole numbers are taken to be exact: positions, masks,
+    /// zeros. Large ones are not: they may be what rounding left.
+    fn disturb(&self, node: &Node<'p, P::Id>, flat: usize, value: f64) -> f64 {
+        match self.disturbance {
+            Some(seed) if node.ty.dtype.is_float() && is_inexact(value) => {
+                let bits = random::mix(random::mix(seed, u64::from(node.number)), flat as u64);
+                value * (1.0 + DISTURBANCE * (bits as f64 / u64::MAX as f64 * 2.0 - 1.0))
+            }
+            _ => value,
+        }
+    }
+
+    /// What an operator of two operands gives without looking at all of them. Never another value than the kernel's.
+    fn shortcut(
+        &mut self,
+        call: &Call,
+        operands: &Operands<'p, P::Id>,
+        index: &[usize],
+    ) -> Result<Shortcut, EvalError> {
+        if operands.iter().all(|o| o.interval.is_none()) {
+            return Ok(Shortcut::None);
+        }
+        if call.op.family == Family::Linear {
+            return Ok(match contraction(call, index) {
+                Some(k) => Shortcut::Value(self.contract(operands, k)?),
+                None => Shortcut::None,
+            });
+        }
+        if call.op.name != "add" {
+            return Ok(Shortcut::None);
+        }
+        for (x, y) in [(0, 1), (1, 0)] {
+            let Some(bounds) = operands[x].interval else { continue };
+            let at = broadcast_index(&call.operands[y].shape, index);
+            if bounds.is_zero() {
+                return Ok(Shortcut::Same(y, at));
+            }
+            // A mask of -inf or the most negative number swallows a score that is less than half its last digit.
+            let swallows = |mask: f64| mask.abs() * HALF_A_DIGIT > bounds.magnitude();
+            if operands[y].interval.is_none_or(|i| swallows(i.magnitude())) {
+                let value = self.read(&operands[y], &at)?;
+                return Ok(if swallows(value) { Shortcut::Value(value) } else { Shortcut::None });
+            }
+        }
+        Ok(Shortcut::None)
+    }
+
+    /// An element of a matrix product. Leaves out the steps where one side is 0 and the other is known to be finite.
+    fn contract(&mut self, operands: &Operands<'p, P::Id>, mut k: Contraction) -> Result<f64, EvalError> {
+        let (x, y) = (Rc::clone(&operands[k.x.operand]), Rc::clone(&operands[k.y.operand]));
+        let finite = [&x, &y].map(|o| o.interval.is_some());
+        // The places where the other side is not 0, once it is known that all elements beside them are finite.
+        let mut places = self.line(&y, &k.y);
+        if places.is_some() && !self.finite(&x, &k.x)? {
+            places = None;
+        }
+        if places.is_none() && finite[1] {
+            places = self.line(&x, &k.x);
+        }
+        let mut sum = 0.0;
+        let mut step = |demand: &mut Self, place: usize| {
+            k.x.index[k.x.axis] = place;
+            k.y.index[k.y.axis] = place;
+            // The side that may be skipped is read last.
+            let product = if finite[1] {
+                let value = demand.read(&x, &k.x.index)?;
+                if value == 0.0 { 0.0 } else { value * demand.read(&y, &k.y.index)? }
+            } else {
+                let value = demand.read(&y, &k.y.index)?;
+                if value == 0.0 && finite[0] { 0.0 } else { value * demand.read(&x, &k.x.index)? }
+            };
+            sum += product;
+            Ok(())
+        };
+        match places {
+            Some(places) => places.into_iter().try_for_each(|place| step(self, place))?,
+            None => (0..k.length).try_for_each(|place| step(self, place))?,
+        }
+        k.finish(sum, |o, at| self.read(&operands[o], at))
+    }
+
+    /// Whether all elements along a line are finite. Where bounds do not show it, they are computed, once.
+    fn finite(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Result<bool, EvalError> {
+        if node.interval.is_some() {
+            return Ok(true);
+        }
+        let mut index = line.index.clone();
+        index[line.axis] = 0;
+        let key = (node.number, line.axis, flat_index(&node.ty.shape, &index));
+        if let Some(&known) = self.finite_lines.get(&key) {
+            self.spend(1)?;
+            return Ok(known);
+        }
+        let mut all = true;
+        for place in 0..node.ty.shape[line.axis] {
+            index[line.axis] = place;
+            all &= self.read(node, &index)?.is_finite();
+        }
+        self.finite_lines.insert(key, all);
+        Ok(all)
+    }
+
+    /// Where elements along a line can be other than 0, if those are few and known without looking.
+    fn line(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Option<Places> {
+        match &node.kind {
+            Kind::Drawn(draw) => draw.line(node.ty, &line.index, line.axis),
+            Kind::Call(call) => {
+                let (index, axis) = match call.op.name {
+                    "alias" | "contiguous" | "clone" => (line.index.clone(), line.axis),
+                    "cast" if node.ty.dtype.is_float() => (line.index.clone(), line.axis),
+                    "permute" => {
+                        let dims = call.attrs.first()?.as_ints()?;
+                        let mut index = line.index.clone();
+                        for (&to, &at) in dims.iter().zip(&line.index) {
+                            *index.get_mut(usize::try_from(to).ok()?)? = at;
+                        }
+                        (index, usize::try_from(*dims.get(line.axis)?).ok()?)
+                    }
+                    _ => return None,
+                };
+                let operand = self.node(*call.operands.first()?);
+                self.line(&operand, &Line { operand: 0, index, axis })
+            }
+            _ => None,
         }
     }
 

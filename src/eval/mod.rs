@@ -2,16 +2,20 @@
 
 mod constant;
 mod demand;
+mod draw;
 mod fold;
 mod graph;
 mod program;
 pub mod random;
+mod range;
 
 pub use constant::{Affine, Constant};
 pub use demand::{Demand, Options};
+pub use draw::{DIAGONALS, Draw, Places, Sparse};
 pub use fold::{DENSE_LIMIT, canonical, fold};
 pub use graph::{GraphProgram, InputSize};
 pub use program::{Program, Source};
+pub use range::{Interval, range};
 
 pub use crate::ops::EvalError;
 

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use smallvec::SmallVec;
 
-use super::Constant;
+use super::{Constant, Draw, Interval};
 use crate::ir::{AttrValue, TensorType};
 use crate::ops::OpDef;
 
@@ -16,6 +16,11 @@ pub trait Program {
     fn source(&self, id: Self::Id) -> Source<'_, Self::Id>;
 
     fn ty(&self, id: Self::Id) -> &TensorType;
+
+    /// What all elements of a value are known to lie in.
+    fn interval(&self, _: Self::Id) -> Option<Interval> {
+        None
+    }
 }
 
 /// Where the elements of a value come from.
@@ -23,6 +28,8 @@ pub trait Program {
 pub enum Source<'a, Id> {
     /// A leaf with random elements; see [`super::random::element`].
     Random { seed: u64 },
+    /// A leaf whose elements somebody chose.
+    Drawn(&'a Draw),
     /// A leaf known as a formula.
     Constant(&'a Constant),
     /// A leaf with given elements in row-major order.

@@ -10,6 +10,90 @@ use crate::ir::{DType, Shape, TensorType};
 const BETA_ALPHA: &[AttrDef] =
     &[attr("beta", AttrKind::Float, Default::Float(1.0)), attr("alpha", AttrKind::Float, Default::Float(1.0))];
 
+/// A line through an operand: every index that agrees with `index` outside of dimension `axis`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    pub operand: usize,
+    pub index: Shape,
+    pub axis: usize,
+}
+
+impl Line {
+    fn new(operand: usize, index: &[usize], axis: usize) -> Self {
+        Line { operand, index: index.into(), axis }
+    }
+}
+
+/// An element of a matrix product: `alpha * Σ x[k] * y[k] + beta * bias`, with `k` along a line through either operand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contraction {
+    pub x: Line,
+    pub y: Line,
+    pub length: usize,
+    pub alpha: f64,
+    /// Operand, index, and factor. A factor of 0 ignores even a NaN, as BLAS does, and is no bias at all.
+    pub bias: Option<(usize, Shape, f64)>,
+}
+
+impl Contraction {
+    fn plain(x: Line, y: Line, length: usize) -> Self {
+        Contraction { x, y, length, alpha: 1.0, bias: None }
+    }
+
+    /// With the factors of `addmm` and `baddbmm`, whose operand 0 is the bias of element `index`.
+    fn scaled(x: Line, y: Line, length: usize, c: &Call, index: &[usize]) -> Self {
+        let (beta, alpha) = (c.float("beta"), c.float("alpha"));
+        let bias = (beta != 0.0).then(|| (0, broadcast_index(&c.operands[0].shape, index), beta));
+        Contraction { x, y, length, alpha, bias }
+    }
+
+    /// The element, given the sum over `k`.
+    pub fn finish(
+        &self,
+        sum: f64,
+        fetch: impl FnOnce(usize, &[usize]) -> Result<f64, EvalError>,
+    ) -> Result<f64, EvalError> {
+        Ok(match &self.bias {
+            Some((operand, index, factor)) => self.alpha * sum + factor * fetch(*operand, index)?,
+            None => self.alpha * sum,
+        })
+    }
+}
+
+/// What element `index` of a matrix product adds up; `None` for other operators.
+pub fn contraction(c: &Call, index: &[usize]) -> Option<Contraction> {
+    let last = index.len().checked_sub(1);
+    match c.op.name {
+        "matmul" => Some(matmul(c, index)),
+        "linear" => {
+            let last = last?;
+            let (x, w) = (Line::new(0, index, last), Line::new(1, &[index[last], 0], 1));
+            let bias = (c.operands.len() > 2).then(|| (2, Shape::from_slice(&index[last..]), 1.0));
+            Some(Contraction { bias, ..Contraction::plain(x, w, c.operands[1].shape[1]) })
+        }
+        "addmm" => {
+            let (x, w) = (Line::new(1, &[index[0], 0], 1), Line::new(2, &[0, index[1]], 0));
+            Some(Contraction::scaled(x, w, c.operands[1].shape[1], c, index))
+        }
+        "baddbmm" => {
+            let (x, y) = (Line::new(1, &[index[0], index[1], 0], 2), Line::new(2, &[index[0], 0, index[2]], 1));
+            Some(Contraction::scaled(x, y, c.operands[1].shape[2], c, index))
+        }
+        _ => None,
+    }
+}
+
+fn contracted(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let mut k = contraction(c, index).ok_or_else(|| EvalError::NoSemantics(c.op.name.into()))?;
+    let mut sum = 0.0;
+    for step in 0..k.length {
+        k.x.index[k.x.axis] = step;
+        k.y.index[k.y.axis] = step;
+        sum += fetch(k.x.operand, &k.x.index)? * fetch(k.y.operand, &k.y.index)?;
+    }
+    k.finish(sum, fetch)
+}
+
 /// `Σ x[.., k, ..] * y[.., k, ..]`, with `k` at the given place of either index.
 fn dot(
     (x, mut x_index, x_place): (usize, Shape, usize),
@@ -24,13 +108,6 @@ fn dot(
         sum += fetch(x, &x_index)? * fetch(y, &y_index)?;
     }
     Ok(sum)
-}
-
-/// `beta * bias + alpha * product`; a `beta` of 0 ignores even a NaN in the bias, as BLAS does.
-fn scaled(c: &Call, bias: &[usize], product: f64, fetch: &mut Fetch) -> Result<f64, EvalError> {
-    let (beta, alpha) = (c.float("beta"), c.float("alpha"));
-    let added = if beta == 0.0 { 0.0 } else { beta * fetch(0, &broadcast_index(&c.operands[0].shape, bias))? };
-    Ok(added + alpha * product)
 }
 
 fn numbers(c: &Call) -> Result<crate::ir::DType, TypeError> {
@@ -72,7 +149,7 @@ fn matmul_types(c: &Call) -> Result<Types, TypeError> {
     c.output(dtype, shape)
 }
 
-fn matmul_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn matmul(c: &Call, index: &[usize]) -> Contraction {
     let (x, y) = (&c.operands[0].shape, &c.operands[1].shape);
     let (x_rows, y_columns) = (usize::from(x.len() > 1), usize::from(y.len() > 1));
     let batch = &index[..index.len() - x_rows - y_columns];
@@ -82,13 +159,13 @@ fn matmul_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Res
         x_index.push(index[batch.len()]);
     }
     x_index.push(0);
-    let y_place = y_index.len();
+    let y_axis = y_index.len();
     y_index.push(0);
     if y_columns == 1 {
         y_index.push(index[index.len() - 1]);
     }
-    let x_place = x.len() - 1;
-    dot((0, x_index, x_place), (1, y_index, y_place), x[x_place], fetch)
+    let x_axis = x.len() - 1;
+    Contraction::plain(Line::new(0, &x_index, x_axis), Line::new(1, &y_index, y_axis), x[x_axis])
 }
 
 /// Two operations per output element and step of the inner dimension, which is the last of operand `x`.
@@ -135,7 +212,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[],
         commutative: false,
         infer: matmul_types,
-        kernel: Kernel::Element(matmul_element),
+        kernel: Kernel::Element(contracted),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(0)(c, outputs),
     },
@@ -159,12 +236,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(dtype, shape)
         },
-        kernel: Kernel::Element(|c, _, index, fetch| {
-            let x = Shape::from_slice(&[index[0], 0]);
-            let w = Shape::from_slice(&[0, index[1]]);
-            let product = dot((1, x, 1), (2, w, 0), c.operands[1].shape[1], fetch)?;
-            scaled(c, index, product, fetch)
-        }),
+        kernel: Kernel::Element(contracted),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(1)(c, outputs),
     },
@@ -190,13 +262,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(dtype, shape)
         },
-        kernel: Kernel::Element(|c, _, index, fetch| {
-            let last = index.len() - 1;
-            let w = Shape::from_slice(&[index[last], 0]);
-            let inner = c.operands[1].shape[1];
-            let product = dot((0, Shape::from_slice(index), last), (1, w, 1), inner, fetch)?;
-            Ok(if c.operands.len() > 2 { product + fetch(2, &index[last..])? } else { product })
-        }),
+        kernel: Kernel::Element(contracted),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(0)(c, outputs),
     },
@@ -220,12 +286,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(dtype, shape)
         },
-        kernel: Kernel::Element(|c, _, index, fetch| {
-            let x = Shape::from_slice(&[index[0], index[1], 0]);
-            let y = Shape::from_slice(&[index[0], 0, index[2]]);
-            let product = dot((1, x, 2), (2, y, 1), c.operands[1].shape[2], fetch)?;
-            scaled(c, index, product, fetch)
-        }),
+        kernel: Kernel::Element(contracted),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(1)(c, outputs),
     },

@@ -20,6 +20,7 @@ mod scatter;
 pub mod shapes;
 mod view;
 
+pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
 
 use std::fmt;

@@ -28,6 +28,7 @@ pub use kernel::{CheckError, Replay, Side, Values, graph_terms};
 pub use language::Node;
 pub use lemma::{Lemma, Reason};
 pub use math::math_tier;
+pub use refute::{Elements, needed_inputs};
 pub use regions::{Partition, Region, RegionKind};
 pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};

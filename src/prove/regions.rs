@@ -29,6 +29,8 @@ pub enum RegionKind {
     Constant,
     /// No output depends on it.
     Dead,
+    /// Not proven: on the witness of a difference its operands agree and its results do not.
+    Parted,
 }
 
 /// The partition of both graphs.
@@ -38,6 +40,20 @@ pub struct Partition {
     /// Operators in no proven region.
     pub unmatched_a: Vec<NodeId>,
     pub unmatched_b: Vec<NodeId>,
+}
+
+impl Partition {
+    /// Makes operators of the remainder a region of their own: where the two sides part. Gives its place among the
+    /// regions, or `None` if there are none of either side.
+    pub fn part(&mut self, a: Vec<NodeId>, b: Vec<NodeId>) -> Option<usize> {
+        if a.is_empty() && b.is_empty() {
+            return None;
+        }
+        self.unmatched_a.retain(|n| !a.contains(n));
+        self.unmatched_b.retain(|n| !b.contains(n));
+        self.regions.push(Region { kind: RegionKind::Parted, a, b, ends: Vec::new() });
+        Some(self.regions.len() - 1)
+    }
 }
 
 /// What the partition needs to know of a value's class.

@@ -13,9 +13,11 @@ use super::cone::Boundary;
 use super::kernel::{CheckError, Replay, Values};
 use super::lemma::Lemma;
 use super::math::math_tier;
-use super::regions::{Classes, Partition, Region, partition};
+use super::refute::{Location, Question, refute};
+use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::snippet;
 use super::sweep::{PairProof, Sweep};
+use crate::eval::Draw;
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 use crate::ops::{Op, TypeError};
 use crate::progress::Progress;
@@ -39,12 +41,21 @@ pub struct Witness {
     pub seed: u64,
     /// Name of the output.
     pub output: String,
+    /// Its position among the outputs.
+    pub output_number: usize,
     /// Index of the element.
     pub index: Vec<usize>,
     pub a: f64,
     pub b: f64,
     /// Largest difference among the elements that were looked at.
     pub max_abs_error: f64,
+    /// The first region whose results part although its operands agree: its place in [`Partition::regions`].
+    pub region: Option<usize>,
+    /// The first operator of either side whose result has no counterpart on the other.
+    pub first_a: Option<NodeId>,
+    pub first_b: Option<NodeId>,
+    /// The values of the inputs, by their numbers in the binding.
+    pub inputs: Vec<Draw>,
 }
 
 /// A pair of values that could not be proven equal, although everything before it is.
@@ -140,7 +151,7 @@ pub fn prove_bound(
     let values_a = sweep.take_a(a, &binding.a)?;
     progress.stage("proving");
     let values_b = sweep.take_b(b, &binding.b, progress)?;
-    let partition = partition((a, &values_a), (b, &values_b), &sweep);
+    let mut partition = partition((a, &values_a), (b, &values_b), &sweep);
 
     progress.stage("checking the proof");
     let replay = Replay::new((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
@@ -164,26 +175,37 @@ pub fn prove_bound(
     assumed.sort();
     assumed.dedup();
 
+    let mut location = Location::default();
     let mut doubts = Vec::new();
-    let verdict = match tier {
+    let mut verdict = match tier {
         Some(tier) => Verdict::Equivalent { tier },
-        None => super::refute::refute(a, b, &binding)
-            .filter(|w| {
-                let output = a.outputs().iter().position(|o| *o.name == *w.output);
-                let doubtful = output.is_none_or(|n| binding.is_doubtful(a, b, n));
+        None => {
+            progress.stage("looking for a difference");
+            let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
+            let question = Question { graphs: [a, b], binding: &binding, unproven };
+            let found = refute(&question).filter(|(w, _)| {
+                let doubtful = binding.is_doubtful(a, b, w.output_number);
                 if doubtful {
                     let output = &w.output;
                     doubts.push(format!("`{output}` differs under this binding, of which the guesses may be wrong"));
                 }
                 !doubtful
+            });
+            found.map_or(Verdict::Unknown, |(witness, found)| {
+                location = found;
+                Verdict::Different(witness)
             })
-            .map_or(Verdict::Unknown, Verdict::Different),
+        }
     };
     binding.assumptions.extend(doubts);
     let unproven = match verdict {
         Verdict::Equivalent { .. } => Vec::new(),
         _ => smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep),
     };
+    if let Verdict::Different(witness) = &mut verdict {
+        (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
+        witness.region = partition.part(location.a, location.b);
+    }
     note_opaque(a, b, &mut binding.assumptions);
     let mut proofs: FxHashMap<TermId, Vec<PairProof>> = FxHashMap::default();
     let mut by_term: Vec<(TermId, PairProof)> = std::mem::take(&mut sweep.proofs).into_iter().collect();
@@ -367,7 +389,8 @@ impl Proof {
         let explicit =
             |graph: &Graph, nodes: &[NodeId]| nodes.iter().filter(|&&n| !graph.node(n).origin.implicit).count();
         let sum = |side: fn(&Region) -> &[NodeId], graph: &Graph| {
-            self.partition.regions.iter().map(|r| explicit(graph, side(r))).sum()
+            let proven = self.partition.regions.iter().filter(|r| r.kind != RegionKind::Parted);
+            proven.map(|r| explicit(graph, side(r))).sum()
         };
         (sum(|r| &r.a, a), sum(|r| &r.b, b))
     }

@@ -76,10 +76,23 @@ impl Human<'_> {
     }
 
     fn witness(&self, w: &Witness, out: &mut String) -> fmt::Result {
-        let place = w.region.map_or(String::new(), |r| format!(", first in region {r}"));
         let (output, index) = (&w.output, &w.index);
-        writeln!(out, "  seed {}: {output}{index:?} is {:?} in A and {:?} in B{place}", w.seed, w.a, w.b)?;
-        writeln!(out, "  largest difference among the sampled elements: {}\n", wording::digits(w.max_abs_error))
+        writeln!(out, "  seed {}: {output}{index:?} is {:?} in A and {:?} in B", w.seed, w.a, w.b)?;
+        writeln!(out, "  largest difference among the sampled elements: {}", wording::digits(w.max_abs_error))?;
+        if let Some(region) = w.region {
+            writeln!(
+                out,
+                "  the sides part in region {region}: its operands agree, its results do not; look first at"
+            )?;
+        }
+        for (side, place) in [("A", &w.first_a), ("B", &w.first_b)] {
+            if let Some(place) = place {
+                let source = place.source.as_ref().map_or(String::new(), |s| format!("  {s}"));
+                let room = self.options.width.saturating_sub(6);
+                writeln!(out, "    {side}: {}", wording::shorten(&format!("{}{source}", place.op), room))?;
+            }
+        }
+        writeln!(out)
     }
 
     fn unproven(&self, u: &Unproven, out: &mut String) -> fmt::Result {

@@ -38,9 +38,17 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
         writeln!(out, "- figures for {profile}")?;
     }
     if let Some(w) = &c.witness {
-        let place = w.region.map_or(String::new(), |r| format!(", first in region {r}"));
         let (output, index) = (&w.output, &w.index);
-        writeln!(out, "- seed {}: {output}{index:?} is {:?} in A and {:?} in B{place}", w.seed, w.a, w.b)?;
+        writeln!(out, "- seed {}: {output}{index:?} is {:?} in A and {:?} in B", w.seed, w.a, w.b)?;
+        if let Some(region) = w.region {
+            writeln!(out, "- the sides part in region {region}: its operands agree, its results do not")?;
+        }
+        for (side, place) in [("A", &w.first_a), ("B", &w.first_b)] {
+            if let Some(place) = place {
+                let source = place.source.as_ref().map_or(String::new(), |s| format!(", {}", code(s)));
+                writeln!(out, "- look first at {} of {side}{source}", code(&place.op))?;
+            }
+        }
     }
     for u in &c.unproven {
         writeln!(out, "- not proven equal: {} of A and {} of B", code(&u.a_ops.join(", ")), code(&u.b_ops.join(", ")))?;

@@ -113,7 +113,7 @@ pub struct Region {
     /// Operators of the IR, in the same order: `matmul`, `add`.
     pub a_kinds: Vec<String>,
     pub b_kinds: Vec<String>,
-    /// How equal the sides of this region are.
+    /// How equal the sides of this region are; `none` where they part on a witness, which only the last region does.
     pub tier: String,
     /// Names of the rules that its proof uses.
     pub rules: Vec<String>,
@@ -216,8 +216,14 @@ pub struct Rewrite {
 pub struct Witness {
     /// Seed of the random inputs.
     pub seed: u64,
-    /// The first region whose outputs part, if the difference could be placed.
+    /// The first region whose outputs part, if the difference could be placed. It is the last of `regions`, and the
+    /// only one that is not proven.
     pub region: Option<usize>,
+    /// The first operator of A whose result has no counterpart in B, although all that it reads has: most likely
+    /// responsible.
+    pub first_a: Option<Place>,
+    /// The same, of B.
+    pub first_b: Option<Place>,
     /// Name of the output, as A calls it.
     pub output: String,
     pub index: Vec<usize>,
@@ -225,6 +231,15 @@ pub struct Witness {
     pub b: f64,
     /// The largest difference among the elements that were looked at.
     pub max_abs_error: f64,
+}
+
+/// An operator, and where it was written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Place {
+    /// The name in the input file.
+    pub op: String,
+    /// `file:line code`.
+    pub source: Option<String>,
 }
 
 /// Operators that should be equal and could not be proven so, although everything before them is.

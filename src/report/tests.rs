@@ -1,8 +1,8 @@
 //! Snapshots of reports on hand-made comparisons, and what every report has to keep.
 
 use super::super::{
-    Best, BestForm, Cause, Comparison, Cost, Figure, Form, Region, SCHEMA, Side, Source, Timing, Unproven, Verdict,
-    Witness, json, markdown,
+    Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, SCHEMA, Side, Source, Timing, Unproven,
+    Verdict, Witness, json, markdown,
 };
 use super::{HumanOptions, human};
 
@@ -111,6 +111,8 @@ fn different() -> Comparison {
     c.witness = Some(Witness {
         seed: 7,
         region: Some(1),
+        first_a: Some(Place { op: "addmm_3".into(), source: Some("model.py:12 h = self.fc(x)".into()) }),
+        first_b: Some(Place { op: "linear_7".into(), source: None }),
         output: "logits".into(),
         index: vec![0, 3, 11],
         a: 0.125,

@@ -1,0 +1,198 @@
+//! How the elements of an input are chosen: each is a function of a seed and its position, so that inputs of billions
+//! of elements need no memory.
+
+use smallvec::SmallVec;
+
+use super::random::{element, mix};
+use super::range::Interval;
+use crate::ir::{TensorType, flat_index};
+
+/// The values of an input tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Draw {
+    /// The same value everywhere, rounded to the tensor's type.
+    Fill(f64),
+    /// Floats of mean 0 and standard deviation `scale`; integers and bools as [`element`] has them.
+    Dense { seed: u64, scale: f64 },
+    /// Floats between 1/2 and 2: variances and other quantities that are positive by nature.
+    Positive { seed: u64 },
+    /// Integers from 0 to `limit - 1`: positions in a table.
+    Below { seed: u64, limit: usize },
+    /// Ones with some zeros between them, never a zero at the start of the last dimension: a mask that leaves no row
+    /// without a key.
+    Mask { seed: u64 },
+    /// Floats that are 0 but for a few elements in every row and column of a matrix.
+    Sparse(Sparse),
+}
+
+/// Where a sparse matrix has elements other than 0: on a few diagonals that wrap around the shorter side, so that
+/// every row and every column meets each of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sparse {
+    pub seed: u64,
+    pub scale: f64,
+    /// Leading dimensions that count matrices. The dimension behind them counts rows, all others columns.
+    pub batch: usize,
+}
+
+/// Elements other than 0 in a line along the shorter side of a sparse matrix.
+pub const DIAGONALS: usize = 8;
+
+/// Places along a line of a tensor, in ascending order.
+pub type Places = SmallVec<[usize; 16]>;
+
+impl Draw {
+    /// Element number `flat`, in row-major order, of a tensor of type `ty`.
+    pub fn element(&self, ty: &TensorType, flat: usize) -> f64 {
+        match self {
+            Draw::Fill(value) => ty.dtype.round(*value),
+            Draw::Dense { seed, scale } if ty.dtype.is_float() => ty.dtype.round(scale * element(*seed, ty, flat)),
+            Draw::Dense { seed, .. } => element(*seed, ty, flat),
+            Draw::Positive { seed } => ty.dtype.round(0.5 + 0.5 * element(*seed, ty, flat).abs()),
+            Draw::Below { seed, limit } => (mix(*seed, flat as u64) % (*limit).max(1) as u64) as f64,
+            Draw::Mask { seed } => {
+                let row = ty.shape.last().copied().unwrap_or(1).max(1);
+                let hidden = !flat.is_multiple_of(row) && mix(*seed, flat as u64).is_multiple_of(8);
+                f64::from(u8::from(!hidden))
+            }
+            Draw::Sparse(sparse) => sparse.element(ty, flat),
+        }
+    }
+
+    /// The only places along dimension `axis` through `index` where elements can be other than 0, if they are few.
+    pub fn line(&self, ty: &TensorType, index: &[usize], axis: usize) -> Option<Places> {
+        match self {
+            Draw::Sparse(sparse) => sparse.line(ty, index, axis),
+            _ => None,
+        }
+    }
+
+    /// What all elements lie in. Contains 0 wherever 0 is as good a value as any.
+    pub fn interval(&self, ty: &TensorType) -> Option<Interval> {
+        // Three uniform numbers add up to at most 3; rounding to a narrow type adds less than a tenth.
+        let spread = |scale: f64| Interval::new(-3.3 * scale, 3.3 * scale);
+        match self {
+            Draw::Fill(value) => {
+                let value = ty.dtype.round(*value);
+                Interval::new(value, value)
+            }
+            Draw::Dense { scale, .. } if ty.dtype.is_float() => spread(*scale),
+            Draw::Dense { .. } => Interval::new(0.0, 3.0),
+            Draw::Positive { .. } => Interval::new(0.4, 2.2),
+            Draw::Below { limit, .. } => Interval::new(0.0, *limit as f64),
+            Draw::Mask { .. } => Interval::new(0.0, 1.0),
+            Draw::Sparse(sparse) => spread(sparse.scale),
+        }
+    }
+}
+
+impl Sparse {
+    /// Rows and columns of one matrix.
+    fn sizes(&self, ty: &TensorType) -> (usize, usize) {
+        let rows = ty.shape.get(self.batch).copied().unwrap_or(1);
+        (rows.max(1), ty.shape.iter().skip(self.batch + 1).product::<usize>().max(1))
+    }
+
+    /// How far diagonal number `k` is shifted on a shorter side of `short` elements. All shifts differ, as there are
+    /// no more diagonals than places.
+    fn shift(&self, k: usize, short: usize) -> usize {
+        let step = (short / DIAGONALS).max(1);
+        (k * step + (mix(self.seed, k as u64) % step as u64) as usize) % short
+    }
+
+    fn diagonals(short: usize) -> usize {
+        DIAGONALS.min(short)
+    }
+
+    fn element(&self, ty: &TensorType, flat: usize) -> f64 {
+        let (rows, columns) = self.sizes(ty);
+        let (row, column) = (flat / columns % rows, flat % columns);
+        let (long, short, length) = if rows > columns { (row, column, columns) } else { (column, row, rows) };
+        let on_diagonal =
+            (0..Self::diagonals(length)).any(|k| (short + self.shift(k, length)) % length == long % length);
+        if !on_diagonal {
+            return 0.0;
+        }
+        ty.dtype.round(self.scale * element(self.seed, ty, flat))
+    }
+
+    fn line(&self, ty: &TensorType, index: &[usize], axis: usize) -> Option<Places> {
+        let (rows, columns) = self.sizes(ty);
+        let column = flat_index(&ty.shape[self.batch + 1..], &index[self.batch + 1..]);
+        let row = index[self.batch];
+        // A line has to run along all rows or along all columns.
+        let along_rows = axis == self.batch;
+        if !along_rows && (axis != self.batch + 1 || ty.rank() != self.batch + 2) {
+            return None;
+        }
+        let short_length = rows.min(columns);
+        let shifts = (0..Self::diagonals(short_length)).map(|k| self.shift(k, short_length));
+        let mut places = Places::new();
+        if along_rows == (rows > columns) {
+            // Along the longer side: every element that lies a shift behind the place on the shorter one.
+            let (short, length) = if along_rows { (column, rows) } else { (row, columns) };
+            for shift in shifts {
+                places.extend(((short + shift) % short_length..length).step_by(short_length));
+            }
+        } else {
+            let long = if along_rows { column } else { row };
+            places.extend(shifts.map(|shift| (long % short_length + short_length - shift) % short_length));
+        }
+        places.sort_unstable();
+        Some(places)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ir::{DType, Shape, unflatten};
+
+    fn ty(shape: &[usize]) -> TensorType {
+        TensorType::new(DType::F32, Shape::from_slice(shape)).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_holds_all_elements_other_than_0(
+            rows in 1_usize..40, columns in 1_usize..40, batch in 0_usize..2, seed: u64,
+        ) {
+            let t = if batch == 1 { ty(&[2, rows, columns]) } else { ty(&[rows, columns]) };
+            let draw = Draw::Sparse(Sparse { seed, scale: 1.0, batch });
+            for flat in 0..t.numel() {
+                let index = unflatten(&t.shape, flat);
+                for axis in batch..batch + 2 {
+                    let line = draw.line(&t, &index, axis).unwrap();
+                    prop_assert!(line.iter().all(|&p| p < t.shape[axis]));
+                    let mut at = index.clone();
+                    let there: Vec<usize> = (0..t.shape[axis])
+                        .filter(|&p| {
+                            at[axis] = p;
+                            draw.element(&t, flat_index(&t.shape, &at)) != 0.0
+                        })
+                        .collect();
+                    prop_assert_eq!(&line[..], &there[..]);
+                    prop_assert!(!line.is_empty());
+                }
+            }
+        }
+
+        #[test]
+        fn elements_lie_in_the_interval(seed: u64, flat in 0_usize..1000) {
+            let t = TensorType::new(DType::BF16, Shape::from_slice(&[10, 100])).unwrap();
+            for draw in [
+                Draw::Dense { seed, scale: 0.3 },
+                Draw::Positive { seed },
+                Draw::Below { seed, limit: 7 },
+                Draw::Mask { seed },
+                Draw::Fill(2.5),
+                Draw::Sparse(Sparse { seed, scale: 2.0, batch: 0 }),
+            ] {
+                let (value, interval) = (draw.element(&t, flat), draw.interval(&t).unwrap());
+                prop_assert!(interval.low <= value && value <= interval.high, "{draw:?} {value}");
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Inputs on which graphs are compared: valid ones, and such that single elements of a whole model's output are cheap.
+//!
+//! Weights are sparse, so that an element of a product needs a few elements of its operands. Token ids lie within
+//! their tables, masks leave no row without a key, variances are positive.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::bind::Binding;
+use crate::eval::{DIAGONALS, Draw, Sparse, random};
+use crate::ir::{Graph, NodeKind, Role, TensorType, Value};
+use crate::ops::{Call, Family, Op};
+
+/// Rows of a table that token ids name. The others are never read.
+const ROWS: usize = 64;
+
+/// What the graphs do with an input, as far as it limits the values that make sense.
+#[derive(Clone, Debug, Default)]
+struct Use {
+    /// Rows are picked from it.
+    table: bool,
+    /// It holds positions below this.
+    limit: Option<usize>,
+    /// It has to be positive.
+    positive: bool,
+    /// It is a matrix of a product, behind this many batch dimensions.
+    weight: Option<usize>,
+}
+
+/// What both graphs do with each of their common inputs.
+pub struct Uses<'a> {
+    binding: &'a Binding,
+    uses: Vec<Use>,
+}
+
+/// One choice of values for all inputs.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    pub seed: u64,
+    /// Numbers of the parameters that are 0.
+    pub silent: FxHashSet<u32>,
+    /// Standard deviation of what enters the model: small values show a wrong epsilon.
+    pub scale: f64,
+    /// Whether what enters the model is positive: then an odd power under a root is no NaN.
+    pub positive: bool,
+    /// Whether masks are all ones.
+    pub all_visible: bool,
+}
+
+/// The input number behind a value, if only views and casts lie between.
+pub fn traced(graph: &Graph, numbers: &[u32]) -> FxHashMap<Value, u32> {
+    let mut traced: FxHashMap<Value, u32> =
+        graph.inputs().iter().zip(numbers).map(|(&node, &n)| (Value::from(node), n)).collect();
+    for (id, node) in graph.nodes() {
+        let NodeKind::Op { op: Op::Table(op), .. } = &node.kind else { continue };
+        let operands = graph.operands(id);
+        if (op.family == Family::View || op.name == "cast")
+            && let [only] = operands[..]
+            && let Some(&n) = traced.get(&only)
+        {
+            traced.extend((0..node.types.len()).map(|slot| (Value::new(id, slot as u32), n)));
+        }
+    }
+    traced
+}
+
+impl<'a> Uses<'a> {
+    pub fn new(a: &Graph, b: &Graph, binding: &'a Binding) -> Self {
+        let mut uses = vec![Use::default(); binding.inputs.len()];
+        for (graph, numbers) in [(a, &binding.a), (b, &binding.b)] {
+            let traced = traced(graph, numbers);
+            for (id, node) in graph.nodes() {
+                if let NodeKind::Op { op: Op::Table(op), attrs } = &node.kind {
+                    let operands = graph.operands(id);
+                    let types: Vec<&TensorType> = operands.iter().map(|&v| graph.ty(v)).collect();
+                    let call = Call { op, attrs, operands: &types };
+                    let number = |i: usize| operands.get(i).and_then(|v| traced.get(v)).map(|&n| n as usize);
+                    note(&call, number, &mut uses);
+                }
+            }
+        }
+        Uses { binding, uses }
+    }
+
+    /// The values of all inputs, by number.
+    pub fn draws(&self, choice: &Choice) -> Vec<Draw> {
+        (0..self.binding.inputs.len()).map(|n| self.draw(n, choice)).collect()
+    }
+
+    fn draw(&self, n: usize, choice: &Choice) -> Draw {
+        let (input, of) = (&self.binding.inputs[n], &self.uses[n]);
+        let seed = random::mix(choice.seed, n as u64);
+        let ty = &input.ty;
+        if choice.silent.contains(&(n as u32)) {
+            return Draw::Fill(0.0);
+        }
+        if !ty.dtype.is_float() {
+            return match of.limit {
+                Some(limit) if ty.dtype.is_int() => Draw::Below { seed, limit: limit.min(ROWS) },
+                _ if choice.all_visible => Draw::Fill(1.0),
+                _ => Draw::Mask { seed },
+            };
+        }
+        let fan = if ty.rank() < 2 { 1.0 } else { ty.shape[1..].iter().map(|&d| d as f64).product::<f64>().max(1.0) };
+        let enters = of.table || input.role == Role::User;
+        match of {
+            _ if enters && choice.positive => Draw::Positive { seed },
+            Use { positive: true, .. } => Draw::Positive { seed },
+            _ if enters => Draw::Dense { seed, scale: choice.scale },
+            &Use { weight: Some(batch), .. } if is_large(ty, batch) => {
+                let scale = 1.0 / (DIAGONALS as f64).sqrt();
+                Draw::Sparse(Sparse { seed, scale, batch })
+            }
+            _ => Draw::Dense { seed, scale: 1.0 / fan.sqrt() },
+        }
+    }
+}
+
+/// Whether a matrix is large enough that leaving most of it out pays, and leaves enough of it.
+fn is_large(ty: &TensorType, batch: usize) -> bool {
+    let columns: usize = ty.shape.iter().skip(batch + 1).product();
+    ty.rank() >= batch + 2 && ty.shape[batch].min(columns) >= 4 * DIAGONALS
+}
+
+/// Notes what one operator does with the inputs that it reads; `number` gives the input behind an operand.
+fn note(call: &Call, number: impl Fn(usize) -> Option<usize>, uses: &mut [Use]) {
+    let mut limit = |operand: usize, below: usize| {
+        if let Some(n) = number(operand) {
+            uses[n].limit = Some(uses[n].limit.map_or(below, |old| old.min(below)));
+        }
+    };
+    let size = |operand: usize, dim: usize| call.operands[operand].shape.get(dim).copied().unwrap_or(1);
+    match call.op.name {
+        "embedding" => limit(1, size(0, 0)),
+        "index_select" | "gather" | "scatter" | "scatter_add" | "index_add" => limit(1, size(0, call.size("dim"))),
+        "index" => {
+            for (i, &dim) in call.ints("dims").iter().enumerate() {
+                limit(1 + i, size(0, dim as usize));
+            }
+        }
+        "one_hot" => limit(0, call.size("num_classes")),
+        "cross_entropy" => limit(1, size(0, usize::from(call.operands[0].rank() > 1))),
+        _ => {}
+    }
+    let rank = |operand: usize| call.operands.get(operand).map_or(0, |t| t.rank());
+    let weight = match call.op.name {
+        "linear" | "conv1d" | "conv2d" => Some((1, 0)),
+        "addmm" => Some((2, 0)),
+        "matmul" if rank(1) >= 2 => Some((1, rank(1) - 2)),
+        "baddbmm" => Some((2, 1)),
+        "grouped_mm" => Some((1, 1)),
+        _ => None,
+    };
+    if let Some((operand, batch)) = weight
+        && let Some(n) = number(operand)
+    {
+        uses[n].weight = Some(batch);
+    }
+    match call.op.name {
+        "embedding" => number(0).into_iter().for_each(|n| uses[n].table = true),
+        "batch_norm" => number(2).into_iter().for_each(|n| uses[n].positive = true),
+        "sqrt" | "rsqrt" | "log" => number(0).into_iter().for_each(|n| uses[n].positive = true),
+        _ => {}
+    }
+}

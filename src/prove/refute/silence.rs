@@ -1,0 +1,103 @@
+//! Residual sublayers that can be switched off by zero weights, so that only the suspect part of a deep model is computed.
+//!
+//! `x + f(x)` is `x` where the last weight of `f` is 0. A difference in one layer then reaches the output through a
+//! few operators instead of all the layers behind it.
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::inputs::traced;
+use crate::ir::{Graph, NodeId, NodeKind, Value};
+use crate::ops::{Family, Op};
+
+/// Numbers of the parameters that make a value 0 when they are 0.
+type Closers = SmallVec<[u32; 4]>;
+
+/// A sum of the residual stream and a branch that can be switched off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    pub sum: NodeId,
+    /// The operand that is the branch.
+    pub end: Value,
+    pub closers: Closers,
+}
+
+/// The branches of a graph in topological order. `numbers` are those of its inputs.
+pub fn branches(graph: &Graph, numbers: &[u32]) -> Vec<Branch> {
+    let traced = traced(graph, numbers);
+    let parameter = |v: Option<&Value>| -> Option<u32> { traced.get(v?).copied() };
+    let mut closers: Vec<Option<Closers>> = vec![None; graph.len()];
+    let mut branches = Vec::new();
+    for (id, node) in graph.nodes() {
+        let NodeKind::Op { op: Op::Table(op), .. } = &node.kind else { continue };
+        let operands = graph.operands(id);
+        let of = |i: usize| operands.get(i).and_then(|v: &Value| closers[v.node.index()].clone());
+        let with = |closers: Option<Closers>, bias: Option<u32>| {
+            closers.map(|mut all| {
+                all.extend(bias);
+                all
+            })
+        };
+        let only = |n: u32| -> Closers { [n].into_iter().collect() };
+        let found = match op.name {
+            "linear" => with(parameter(operands.get(1)).map(only), parameter(operands.get(2))),
+            "addmm" => with(parameter(operands.get(2)).map(only), parameter(operands.first())),
+            "matmul" | "grouped_mm" => parameter(operands.get(1)).map(only),
+            "layer_norm" => with(of(0), parameter(operands.get(2))),
+            "dropout" | "cast" | "neg" | "rms_norm" | "div" | "pow" | "mean" | "sum" | "index_select" | "roll"
+            | "flip" => of(0),
+            "mul" => match (of(0), of(1)) {
+                (Some(x), Some(y)) => Some(union(x, y)),
+                (x, y) => x.or(y),
+            },
+            "index_add" | "scatter_add" => of(2),
+            "concat" => (0..operands.len()).map(of).reduce(|x, y| Some(union(x?, y?))).flatten(),
+            "add" => match (of(0), of(1)) {
+                (Some(x), Some(y)) => Some(union(x, y)),
+                (None, None) => None,
+                (x, y) => {
+                    let (branch, other) = if x.is_some() { (0, 1) } else { (1, 0) };
+                    let closers = x.or(y);
+                    match parameter(operands.get(other)) {
+                        Some(bias) => with(closers, Some(bias)),
+                        None => {
+                            branches.extend(closers.map(|closers| Branch { sum: id, end: operands[branch], closers }));
+                            None
+                        }
+                    }
+                }
+            },
+            _ if op.family == Family::View => of(0),
+            _ => None,
+        };
+        closers[id.index()] = found;
+    }
+    branches
+}
+
+fn union(mut x: Closers, y: Closers) -> Closers {
+    x.extend(y);
+    x.sort_unstable();
+    x.dedup();
+    x
+}
+
+/// The branches that a difference arising in one of `suspects` shows in: the first that each of them feeds.
+pub fn active<'b>(graph: &Graph, branches: &'b [Branch], suspects: &[NodeId]) -> Vec<&'b Branch> {
+    let sums: FxHashSet<NodeId> = branches.iter().map(|b| b.sum).collect();
+    let mut active = Vec::new();
+    for &suspect in suspects {
+        let mut seen: FxHashSet<NodeId> = FxHashSet::from_iter([suspect]);
+        let mut open = vec![suspect];
+        while let Some(n) = open.pop() {
+            if n != suspect && sums.contains(&n) {
+                continue;
+            }
+            open.extend(graph.users(n).filter(|&u| seen.insert(u)));
+        }
+        let own = branches.iter().find(|b| b.sum == suspect);
+        let fed = branches.iter().find(|b| b.sum != suspect && seen.contains(&b.end.node));
+        active.extend(own.or(fed));
+    }
+    active
+}
