@@ -377,6 +377,24 @@ fn a_new_rule_is_written_from_two_snippets() {
 }
 
 #[test]
+fn rules_that_explode_are_stopped_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name).display().to_string();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let rules = "/// Both factors grow.\nrule swells [real]:\n    \
+                 mul(x, y) => mul(add(x, mul(y, sub(x, x))), add(y, mul(x, sub(y, y))))\n    \
+                 where is_float(dtype(x)), shape(x) == shape(y)\n";
+    let a = write("a.mir", "graph a(x: f32[8], y: f32[8]) { z = mul(relu(x), y) return z }");
+    let b = write("b.mir", "graph b(x: f32[8], y: f32[8]) { z = mul(mul(add(x, abs(x)), 0.5), y) return z }");
+    let output = run(&["check", &a, &b, "--rules", &write("swells.rules", rules)]);
+    assert_eq!(status(&output), 1);
+    assert!(text(&output.stdout).contains("a search ended at its limit; rule `"), "{}", text(&output.stdout));
+}
+
+#[test]
 fn own_rules_are_tried_out_before_they_are_used() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {

@@ -2,7 +2,7 @@
 
 use miette::SourceSpan;
 
-use super::data::Data;
+use super::data::{Data, Scale};
 use super::generate::Generator;
 use super::trial::{Shown, show};
 use crate::rules::matcher::holds;
@@ -84,6 +84,7 @@ fn warning(set: &RuleSet, rules: &[&Rule], span: SourceSpan) -> Option<Warning> 
 fn without(set: &RuleSet, rule: &Rule, at: usize) -> Tried {
     let mut looser = rule.clone();
     let condition: Condition = looser.conditions.remove(at);
+    let scales = Scale::others(&looser);
     let mut tried = Tried::default();
     for seed in 0..ATTEMPTS {
         if tried.excluded >= EXCLUDED || tried.excluded == 0 && tried.included >= INCLUDED {
@@ -92,8 +93,12 @@ fn without(set: &RuleSet, rule: &Rule, at: usize) -> Tried {
         let Some(choice) = Generator::new(&looser, seed).attempt() else { continue };
         match show(&looser, &set.definitions, &choice, Data::seeded(seed)) {
             Shown::Agrees(instance) => {
+                let elsewhere = |scale| show(&looser, &set.definitions, &choice, Data::seeded(seed).at(scale));
                 if holds(&condition, &instance.arena, &instance.bindings) == Ok(true) {
                     tried.included += 1;
+                } else if scales.iter().any(|&s| matches!(elsewhere(s), Shown::Breaks(_))) {
+                    tried.breaks = true;
+                    break;
                 } else {
                     tried.excluded += 1;
                 }

@@ -5,14 +5,15 @@ use tch::{Device, Tensor};
 
 use super::instance::Instance;
 use crate::eval::{Demand, Options};
-use crate::ir::DType;
+use crate::ir::{AttrValue, DType};
 use crate::ops::replay::{elements, replay, upload};
 use crate::ops::{Call, Op};
 use crate::rules::arena::{Term, TermId};
 use crate::rules::terms::Terms;
 
-/// The values of both sides as libtorch computes them on the CPU. `None` where it has no opinion: it lacks an operator, or
-/// rounds so coarsely that a difference says nothing.
+/// The values of both sides as libtorch computes them on the CPU. `None` where it has no opinion: it lacks an operator,
+/// rounds so coarsely that a difference says nothing, or leaves the finite numbers, where its kernels differ among
+/// themselves.
 pub fn values(instance: &Instance, rhs: TermId) -> Option<(Vec<f64>, Vec<f64>)> {
     let fine = |dtype: DType| !dtype.is_float() || matches!(dtype, DType::F32 | DType::F64);
     let mut known = FxHashMap::default();
@@ -20,7 +21,8 @@ pub fn values(instance: &Instance, rhs: TermId) -> Option<(Vec<f64>, Vec<f64>)> 
         let tensor = tensor(instance, root, &fine, &mut known)?;
         elements(&tensor).ok()
     };
-    Some((side(instance.lhs)?, side(rhs)?))
+    let (left, right) = (side(instance.lhs)?, side(rhs)?);
+    left.iter().chain(&right).all(|v| v.is_finite()).then_some((left, right))
 }
 
 /// Recursion is as deep as the patterns of the rule.
@@ -45,6 +47,11 @@ fn tensor(
             upload(ty, &Demand::new(arena, options).tensor(id).ok()?, Device::Cpu).ok()?
         }
         Term::Apply { op: Op::Table(op), attrs, slot, operands } => {
+            // tch panics where libtorch refuses a number, which it does outside of the type's range.
+            let largest = ty.dtype.max_finite().unwrap_or(f64::from(i32::MAX));
+            if attrs.iter().filter_map(AttrValue::as_float).any(|v| v.is_finite() && v.abs() > largest) {
+                return None;
+            }
             let tensors: Vec<Tensor> =
                 operands.iter().map(|&o| tensor(instance, o, fine, known)).collect::<Option<_>>()?;
             let types: Vec<_> = operands.iter().map(|&o| arena.ty(o)).collect();
