@@ -29,7 +29,7 @@ use crate::ir::{Graph, NodeId, Shape, unflatten};
 const BUDGET: usize = 200_000;
 
 /// The same for attempts that single out a part of a whole model.
-const DEEP_BUDGET: usize = 5_000_000;
+const DEEP_BUDGET: usize = 3_000_000;
 
 /// Output elements looked at where they are cheap.
 const SAMPLES: usize = 24;
