@@ -131,6 +131,15 @@ fn inputs_carry_the_names_of_the_model() {
     assert_eq!(buffer, Some(NodeKind::Input { role: Role::Buffer }));
 }
 
+/// Archives of torch 2.5 have another layout than those of torch 2.11.
+#[test]
+fn an_old_and_a_new_version_export_the_same_model_with_its_weights() {
+    let [old, new] = ["torch-2.5.pt2", "torch-2.11.pt2"].map(|name| frontend::load(data(name)).unwrap());
+    let proof = prove(&old, &new, &RuleSet::library().unwrap(), &Silent).unwrap();
+    assert_eq!(proof.verdict, Verdict::Equivalent { tier: Tier::Exact });
+    assert_eq!(proof.covered(&old, &new), (old.operators().count(), new.operators().count()));
+}
+
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
