@@ -1,4 +1,4 @@
-"""A Llama decoder as serving libraries write it: merged weights, fused norms, grouped attention."""
+"""A Llama decoder as serving libraries write it: merged weights, fused norms, grouped attention, rotary by halves."""
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +18,7 @@ class Norm(nn.Module):
 def rotated(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
     """`x` of shape (batch, heads, tokens, size) turned by the angles of its tokens; both halves of a head form the pairs."""
     first, second = x.chunk(2, dim=-1)
-    return x * cos + torch.cat((-second, first), dim=-1) * sin
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
 class Attention(nn.Module):
@@ -79,8 +79,7 @@ class Decoder(nn.Module):
         x = self.embed_tokens(input_ids)
         positions = torch.arange(input_ids.shape[1], device=x.device).float()
         angles = positions[None, :, None] * self.rotary_emb.inv_freq
-        angles = torch.cat((angles, angles), dim=-1).unsqueeze(1)
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        cos, sin = angles.cos().to(x.dtype)[:, None], angles.sin().to(x.dtype)[:, None]
         for layer in self.layers:
             x = layer(x, cos, sin)
         return self.norm(x)
