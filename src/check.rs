@@ -9,8 +9,8 @@ use crate::diagnose::{self, CauseKind, Part};
 use crate::energy::{self, CostModel, graph_costs};
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, NodeId, NodeKind};
-use crate::progress::Progress;
-use crate::prove::{Binding, Proof, ProveError, Region, RegionKind, Verdict, Witness, bind, math_tier, prove_bound};
+use crate::progress::{Progress, Silent};
+use crate::prove::{Bound, Proof, ProveError, Region, RegionKind, Verdict, Witness, bind, math_tier, prove_bound};
 use crate::report as model;
 use crate::rules::{RuleSet, Tier};
 
@@ -34,14 +34,13 @@ pub fn compare(
     costs: &CostModel,
     progress: &dyn Progress,
 ) -> Result<Checked, ProveError> {
-    compare_bound(a, b, bind(a, b), rules, tier, costs, progress)
+    let bound = Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) };
+    compare_bound(&bound, rules, tier, costs, progress)
 }
 
 /// Compares two workloads whose inputs are bound already.
 pub fn compare_bound(
-    a: &Graph,
-    b: &Graph,
-    binding: Binding,
+    bound: &Bound,
     rules: &RuleSet,
     tier: Tier,
     costs: &CostModel,
@@ -49,8 +48,19 @@ pub fn compare_bound(
 ) -> Result<Checked, ProveError> {
     let start = Instant::now();
     let rules = rules.up_to(tier);
-    let mut proof = prove_bound(a, b, binding, &rules, progress)?;
-    let proved = start.elapsed();
+    let Bound { a, b, .. } = bound;
+    let sides = [Priced::new(a, costs), Priced::new(b, costs)];
+    // Cheaper forms are looked for on the side that costs less, whatever the proof comes to.
+    let searched = sides[usize::from(b_leads(&sides))].graph;
+    let ((proof, proved), forms) = rayon::join(
+        || {
+            let proof = prove_bound(bound, &rules, progress);
+            progress.stage("looking for cheaper forms");
+            (proof, start.elapsed())
+        },
+        || extract::cheaper_forms(searched, &rules, costs, &Silent),
+    );
+    let (mut proof, forms) = (proof?, forms?);
     // Rules beyond the tier were left out; that flags differ is only known at the end.
     if let Verdict::Equivalent { tier: found } = proof.verdict
         && found > tier
@@ -59,10 +69,9 @@ pub fn compare_bound(
         proof.assumed.push(format!("math flags differ: equal only at tier {found}; --tier approx accepts that"));
     }
 
-    let sides = [Priced::new(a, costs), Priced::new(b, costs)];
     let mut regions: Vec<model::Region> =
         proof.partition.regions.iter().enumerate().map(|(i, region)| describe(i + 1, region, &proof, &sides)).collect();
-    let (within, spanning) = cheaper(&sides, &rules, costs, &proof.partition.regions, &regions, progress)?;
+    let (within, spanning) = placed(forms, &sides, &proof.partition.regions, &regions);
     for (&i, rewrites) in &within {
         improve(&mut regions[i], &proof.partition.regions[i], &sides, rewrites);
     }
@@ -315,18 +324,14 @@ fn saving(of: &energy::Figure, best: &energy::Figure) -> Option<f64> {
 /// Cheaper forms by the position of the region that they are in.
 type Within = BTreeMap<usize, Vec<Rewrite>>;
 
-/// Forms that neither side has, found on the side that costs less: those inside one region, and those that span several.
-fn cheaper(
+/// The cheaper forms of the side that costs less by where they are: those inside one region, and those that span several.
+fn placed(
+    found: Vec<Rewrite>,
     sides: &[Priced; 2],
-    rules: &RuleSet,
-    costs: &CostModel,
     cut: &[Region],
     regions: &[model::Region],
-    progress: &dyn Progress,
-) -> Result<(Within, Vec<model::Rewrite>), ProveError> {
+) -> (Within, Vec<model::Rewrite>) {
     let b_leads = b_leads(sides);
-    let side = &sides[usize::from(b_leads)];
-    let found = extract::cheaper_forms(side.graph, rules, costs, progress)?;
     let mut region_of: FxHashMap<NodeId, usize> = FxHashMap::default();
     for (i, region) in cut.iter().enumerate().filter(|(_, r)| r.kind == RegionKind::Proven) {
         for &n in if b_leads { &region.b } else { &region.a } {
@@ -351,7 +356,7 @@ fn cheaper(
             _ => spanning.push(describe_rewrite(&rewrite, b_leads, &touched, sides, cut)),
         }
     }
-    Ok((within, spanning))
+    (within, spanning)
 }
 
 /// Whether B costs less than A, or as much. Cheaper forms are looked for on that side.

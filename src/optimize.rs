@@ -34,6 +34,7 @@ pub fn optimize(
     costs: &CostModel,
     progress: &dyn Progress,
 ) -> Result<Optimized, ProveError> {
+    progress.stage("looking for cheaper forms");
     let rewrites = extract::cheaper_forms(graph, &rules.up_to(tier), costs, progress)?;
     let price = graph_costs(graph, costs);
     let now: Cost = price.iter().copied().sum();

@@ -1,7 +1,7 @@
 //! How long work reports that it goes on.
 
 /// Receives progress. Implementations must be cheap: `tick` is called for every node.
-pub trait Progress {
+pub trait Progress: Sync {
     /// A new stage of work begins.
     fn stage(&self, name: &str);
     /// `done` of `total` steps of the stage are done.

@@ -86,10 +86,11 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let (rules, costs) = conditions(&args.under)?;
     let read = start.elapsed();
     let bar = progress::progress();
-    let Bound { a, b, mut binding } = bound(a, b, args.bind.as_deref())?;
-    binding.seed = args.seed;
-    let mut checked = compare_bound(&a, &b, binding, &rules, args.under.tier, &costs, &*bar)?;
+    let mut bound = bound(a, b, args.bind.as_deref())?;
+    bound.binding.seed = args.seed;
+    let mut checked = compare_bound(&bound, &rules, args.under.tier, &costs, &*bar)?;
     add_reading(&mut checked.comparison, read);
+    let Bound { a, b, .. } = bound;
     Ok(Compared { a, b, rules, costs, checked })
 }
 

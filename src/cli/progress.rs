@@ -1,7 +1,7 @@
 //! A progress bar on standard error, for work that takes long enough to wonder.
 
-use std::cell::RefCell;
 use std::io::{self, IsTerminal};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,13 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A bar if standard error is a terminal, else nothing.
 pub fn progress() -> Box<dyn Progress> {
     if io::stderr().is_terminal() {
-        Box::new(Bar(RefCell::new(State { start: Instant::now(), stage: String::new(), bar: None })))
+        Box::new(Bar(Mutex::new(State { start: Instant::now(), stage: String::new(), bar: None })))
     } else {
         Box::new(Silent)
     }
 }
 
-struct Bar(RefCell<State>);
+struct Bar(Mutex<State>);
 
 struct State {
     start: Instant,
@@ -29,9 +29,15 @@ struct State {
     bar: Option<ProgressBar>,
 }
 
+impl Bar {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Progress for Bar {
     fn stage(&self, name: &str) {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state();
         state.stage = name.to_owned();
         if let Some(bar) = &state.bar {
             bar.set_message(state.stage.clone());
@@ -39,7 +45,7 @@ impl Progress for Bar {
     }
 
     fn tick(&self, done: u64, total: u64) {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state();
         if state.bar.is_none() && state.start.elapsed() > PATIENCE {
             let bar = ProgressBar::new(total).with_message(state.stage.clone());
             if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {
@@ -56,7 +62,7 @@ impl Progress for Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some(bar) = &self.0.borrow().bar {
+        if let Some(bar) = &self.state().bar {
             bar.finish_and_clear();
         }
     }

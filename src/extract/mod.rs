@@ -5,8 +5,10 @@ mod fanout_free;
 mod plan;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -14,7 +16,7 @@ use crate::energy::{Cost, CostModel, Key, graph_costs};
 use crate::ir::{Graph, Layout, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::progress::Progress;
-use crate::prove::{Arena, Boundary, Lemma, Limits, Side, TermId, Window, cone, graph_terms, show};
+use crate::prove::{Arena, Boundary, ConeKey, Lemma, Limits, Side, TermId, Window, cone, graph_terms, show};
 use crate::rules::{RuleSet, Tier};
 
 pub use apply::apply;
@@ -76,7 +78,7 @@ impl Rewrite {
     }
 }
 
-/// What is known of one cone, whatever its leaves are.
+/// What a search finds, whatever the leaves are called.
 #[derive(Clone)]
 struct Found {
     term: Term,
@@ -130,7 +132,6 @@ fn candidates(
     model: &CostModel,
     progress: &dyn Progress,
 ) -> Result<Vec<Rewrite>, TypeError> {
-    progress.stage("looking for cheaper forms");
     let costs = graph_costs(graph, model);
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
@@ -143,21 +144,21 @@ fn candidates(
         }
     }
     let users = Users::of(graph);
-    let mut memo: FxHashMap<(crate::prove::ConeKey, Vec<Layout>), Option<Found>> = FxHashMap::default();
-    let mut candidates = Vec::new();
+    let mut parts = Vec::new();
+    // Parts that are alike, such as the layers of a model, are searched once.
+    let mut searches: IndexMap<(ConeKey, Vec<Layout>), Search> = IndexMap::new();
     for (root, node) in graph.nodes() {
-        progress.tick(root.index() as u64 + 1, graph.len() as u64);
         if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 {
             continue;
         }
-        let part = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
-        let before: Cost = part.iter().map(|n| costs[n.index()]).sum();
+        let replaced = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
+        let before: Cost = replaced.iter().map(|n| costs[n.index()]).sum();
         if before.launches == 0 || !before.energy_mj.is_known() {
             continue;
         }
-        let inside: FxHashSet<TermId> = part.iter().flat_map(|n| values[n.index()].iter().copied()).collect();
+        let inside: FxHashSet<TermId> = replaced.iter().flat_map(|n| values[n.index()].iter().copied()).collect();
         let top = values[root.index()][0];
-        let Some(shape) = cone(&arena, &Part { inside }, &[top], 0, 2 * MAX_OPERATORS) else { continue };
+        let Some(shape) = cone(&arena, &Inside(inside), &[top], 0, 2 * MAX_OPERATORS) else { continue };
         // What depends on no input is computed once, whatever form it has.
         if shape.leaves.iter().all(|&t| arena.constant(t).is_some()) {
             continue;
@@ -166,33 +167,26 @@ fn candidates(
         let Some(leaves) = leaves else { continue };
         let leaf_layouts: Vec<Layout> =
             leaves.iter().map(|v| layouts[v.node.index()][v.slot as usize].clone()).collect();
-        let key = (shape.key.clone(), leaf_layouts.clone());
-        let found = match memo.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let (local, copies) = shape.localise(&arena, &Nothing, &[top]);
-                let found = search(local, copies[0], &leaf_layouts, graph, &before, rules, model);
-                memo.insert(key, found.clone());
-                found
-            }
-        };
-        let Some(found) = found else { continue };
-        let name = |n: u32| leaves.get(n as usize).map_or("?".to_owned(), |v| graph.node(v.node).name.to_string());
-        candidates.push(Rewrite {
-            replaced: part,
-            form: found.term.text(&name),
-            pattern: found.term.text(&letter),
-            before,
-            after: found.after,
-            rules: found.rules,
-            tier: found.tier,
-            assumed: found.assumed,
-            root,
-            leaves,
-            term: found.term,
+        let entry = searches.entry((shape.key.clone(), leaf_layouts));
+        let search = entry.index();
+        entry.or_insert_with(|| {
+            let (arena, copies) = shape.localise(&arena, &Nothing, &[top]);
+            Search { arena, root: copies[0], before }
         });
+        parts.push(Part { root, replaced, before, leaves, search });
     }
-    Ok(candidates)
+    let total = searches.len() as u64;
+    let done = AtomicU64::new(0);
+    let found: Vec<Option<Found>> = searches
+        .into_par_iter()
+        .map(|((_, layouts), search)| {
+            let found = search.run(&layouts, graph, rules, model);
+            progress.tick(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            found
+        })
+        .collect();
+    let rewritten = |part: Part| found[part.search].as_ref().map(|form| part.rewritten(graph, form));
+    Ok(parts.into_iter().filter_map(rewritten).collect())
 }
 
 /// `a`, `b`, `c` and so on; `v26` and so on after `z`.
@@ -216,48 +210,80 @@ fn without_overlaps(mut candidates: Vec<Rewrite>, nodes: usize) -> Vec<Rewrite> 
     candidates
 }
 
-/// Saturates a window over one part and extracts the form of least energy.
-fn search(
-    local: Arena,
-    root: TermId,
-    leaves: &[Layout],
-    graph: &Graph,
-    before: &Cost,
-    rules: &RuleSet,
-    model: &CostModel,
-) -> Option<Found> {
-    let (mut window, classes) = Window::new(local, &[root]);
-    window.saturate(rules, None, LIMITS);
-    let best = plan::cheapest(&mut window, classes[0], &graph.config, model)?;
-    let after = plan::cost(&window.arena, best, leaves, &graph.config, model);
-    if !after.energy_mj.is_below(&before.energy_mj) {
-        return None;
-    }
-    let proof = window.proof(root, best)?;
-    let assumed = window.assumed(&proof);
-    let mut names: Vec<Arc<str>> = Vec::new();
-    for lemma in &proof {
-        if !names.iter().any(|n| &**n == lemma.name()) {
-            names.push(lemma.name().into());
+/// A part of a graph that a cheaper form may replace.
+struct Part {
+    /// The value that it computes.
+    root: NodeId,
+    replaced: Vec<NodeId>,
+    before: Cost,
+    /// What it reads.
+    leaves: Vec<Value>,
+    /// Number of the search for its forms.
+    search: usize,
+}
+
+impl Part {
+    /// With the form that its search found.
+    fn rewritten(self, graph: &Graph, found: &Found) -> Rewrite {
+        let name = |n: u32| self.leaves.get(n as usize).map_or("?".to_owned(), |v| graph.node(v.node).name.to_string());
+        Rewrite {
+            form: found.term.text(&name),
+            pattern: found.term.text(&letter),
+            replaced: self.replaced,
+            before: self.before,
+            after: found.after,
+            rules: found.rules.clone(),
+            tier: found.tier,
+            assumed: found.assumed.clone(),
+            root: self.root,
+            leaves: self.leaves,
+            term: found.term.clone(),
         }
     }
-    let tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
-    let term = Term { arena: Arc::new(window.arena), root: best, proof: proof.into() };
-    Some(Found { term, after, rules: names, tier, assumed })
 }
 
-/// A part of a graph as a boundary: everything outside is a leaf.
-struct Part {
-    inside: FxHashSet<TermId>,
+/// A search for the cheapest form of one part, whose leaves are the inputs of `arena`.
+struct Search {
+    arena: Arena,
+    root: TermId,
+    /// What the part costs as it is.
+    before: Cost,
 }
 
-impl Boundary for Part {
+impl Search {
+    /// Saturates a window and extracts the form of least energy, if it is lower beyond doubt.
+    fn run(self, leaves: &[Layout], graph: &Graph, rules: &RuleSet, model: &CostModel) -> Option<Found> {
+        let (mut window, classes) = Window::new(self.arena, &[self.root]);
+        window.saturate(rules, None, LIMITS);
+        let best = plan::cheapest(&mut window, classes[0], &graph.config, model)?;
+        let after = plan::cost(&window.arena, best, leaves, &graph.config, model);
+        if !after.energy_mj.is_below(&self.before.energy_mj) {
+            return None;
+        }
+        let proof = window.proof(self.root, best)?;
+        let assumed = window.assumed(&proof);
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for lemma in &proof {
+            if !names.iter().any(|n| &**n == lemma.name()) {
+                names.push(lemma.name().into());
+            }
+        }
+        let tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
+        let term = Term { arena: Arc::new(window.arena), root: best, proof: proof.into() };
+        Some(Found { term, after, rules: names, tier, assumed })
+    }
+}
+
+/// The terms of a part as a boundary: everything else is a leaf.
+struct Inside(FxHashSet<TermId>);
+
+impl Boundary for Inside {
     fn representative(&self, t: TermId) -> TermId {
         t
     }
 
     fn is_shared(&self, t: TermId) -> bool {
-        !self.inside.contains(&t)
+        !self.0.contains(&t)
     }
 
     fn passes(&self, _: &crate::ops::Op) -> bool {

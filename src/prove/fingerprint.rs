@@ -8,11 +8,30 @@ use crate::eval::{Demand, EvalError, Options, Program, Source, random};
 use crate::ir::{TensorType, unflatten};
 use crate::ops::Op;
 
-/// Sampled elements per term.
-const SAMPLES: usize = 3;
+/// How much one pair is worth.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Sampled elements per term.
+    samples: usize,
+    /// Elements that may be computed, operands included.
+    elements: usize,
+    /// What a pair counts as that cannot be evaluated within it.
+    otherwise: Option<bool>,
+}
 
-/// Elements that may be computed for one pair.
-const PER_PAIR: usize = 300_000;
+/// Tells most partners from those that are not worth a search.
+pub const PROPOSAL: Effort = Effort { samples: 1, elements: 300_000, otherwise: None };
+/// For partners that read different values, and those that part over free leaves and could only be equal over what
+/// those leaves are.
+pub const DOUBT: Effort = Effort { samples: 1, elements: 50_000, otherwise: Some(false) };
+/// What a report calls agreement.
+pub const REPORT: Effort = Effort { samples: MOST, elements: 300_000, otherwise: None };
+
+/// The most samples.
+const MOST: usize = 3;
+
+/// Of the random leaves.
+const SEED: u64 = 0;
 
 /// Relative difference up to which values in f64 count as the same real number.
 pub const TOLERANCE: f64 = 1e-6;
@@ -50,24 +69,24 @@ impl Program for Cone<'_> {
 /// comes to the same verdict.
 pub const TOTAL: usize = 2_000_000;
 
-/// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated. Takes what it
-/// computes from `budget`.
-pub fn agree(arena: &Arena, a: TermId, b: TermId, seed: u64, budget: &mut usize) -> Option<bool> {
+/// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated and `effort` says nothing
+/// of that. Takes what it computes from `budget`.
+pub fn agree(arena: &Arena, a: TermId, b: TermId, effort: Effort, budget: &mut usize) -> Option<bool> {
     let ty = arena.ty(a);
     if ty != arena.ty(b) {
         return Some(false);
     }
-    let program = Cone { arena, seed };
-    let allowance = PER_PAIR.min(*budget);
+    let program = Cone { arena, seed: SEED };
+    let allowance = effort.elements.min(*budget);
     let mut demand = Demand::new(&program, Options { rounding: false, budget: allowance });
-    let agreed = compare(&mut demand, a, b, ty, seed);
+    let agreed = compare(&mut demand, a, b, ty, effort.samples);
     *budget -= allowance - demand.left().min(allowance);
-    agreed
+    agreed.or(effort.otherwise)
 }
 
-fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, seed: u64) -> Option<bool> {
+fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, samples: usize) -> Option<bool> {
     let mut any = false;
-    for flat in sample(ty, seed) {
+    for flat in sample(ty, samples) {
         let index = unflatten(&ty.shape, flat);
         let (x, y) = match (demand.element(a, &index), demand.element(b, &index)) {
             (Ok(x), Ok(y)) => (x, y),
@@ -82,15 +101,16 @@ fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, see
     Some(true)
 }
 
-/// Positions to look at: spread by a hash, the last element among them, where masks and bounds show.
-fn sample(ty: &TensorType, seed: u64) -> SmallVec<[usize; SAMPLES]> {
+/// Positions to look at: spread by a hash, and from the second on also the last element, where masks and bounds show.
+fn sample(ty: &TensorType, samples: usize) -> SmallVec<[usize; MOST]> {
     let numel = ty.numel();
     if numel == 0 {
         return SmallVec::new();
     }
-    let hashed = |i: u64| (random::mix(seed ^ 0x5eed, i) % numel as u64) as usize;
-    let mut all: SmallVec<[usize; SAMPLES]> = (0..SAMPLES as u64 - 1).map(hashed).collect();
-    all.push(numel - 1);
+    let hashed = |i: u64| (random::mix(SEED ^ 0x5eed, i) % numel as u64) as usize;
+    let last = usize::from(samples > 1);
+    let mut all: SmallVec<[usize; MOST]> = (0..(samples - last) as u64).map(hashed).collect();
+    all.extend((last == 1).then_some(numel - 1));
     all.sort_unstable();
     all.dedup();
     all

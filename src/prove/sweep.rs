@@ -8,9 +8,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::arena::{Arena, TermId, TypeId};
+use super::arena::{Arena, Head, TermId, TypeId};
 use super::cone::{Boundary, Cone, ConeKey, cone};
-use super::fingerprint;
+use super::fingerprint::{self, Effort};
 use super::kernel::{Side, Values, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
@@ -188,8 +188,9 @@ impl<'r> Sweep<'r> {
     /// Tries to prove `candidate` (of A) and `t` (of B) equal, with wider and wider windows.
     pub fn try_pair(&mut self, candidate: TermId, t: TermId, first: Cone) -> bool {
         let mut current = first;
+        let mut effort = fingerprint::PROPOSAL;
         for depth in 0..=MAX_DEPTH {
-            match self.answer(candidate, t, &current) {
+            match self.answer(candidate, t, &current, effort) {
                 Answer::Proven(proved) => {
                     self.adopt(candidate, t, &current, &proved);
                     return true;
@@ -198,7 +199,10 @@ impl<'r> Sweep<'r> {
                 // Values that part over free leaves may still be equal over what those leaves are, but a
                 // proposal needs agreement: only the first widening is tried for those.
                 Answer::Differs if depth >= 1 => return false,
-                _ => {
+                answer => {
+                    if matches!(answer, Answer::Differs) {
+                        effort = fingerprint::DOUBT;
+                    }
                     let Some(wider) = cone(&self.arena, self, &[candidate, t], depth + 1, CONE_LIMIT) else {
                         return false;
                     };
@@ -213,14 +217,17 @@ impl<'r> Sweep<'r> {
     }
 
     /// The answer for a cone: remembered, or found by evaluation and search.
-    fn answer(&mut self, a: TermId, b: TermId, cone: &Cone) -> Answer {
+    fn answer(&mut self, a: TermId, b: TermId, cone: &Cone, effort: Effort) -> Answer {
         if let Some(known) = self.memo.get(&cone.key) {
             return known.clone();
         }
         let (local, roots) = cone.localise(&self.arena, self, &[a, b]);
-        let answer = match fingerprint::agree(&local, roots[0], roots[1], 0, &mut self.evaluations) {
+        // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
+        let alike = inputs_below(&local, roots[0]) == inputs_below(&local, roots[1]);
+        let effort = if alike { effort } else { fingerprint::DOUBT };
+        let answer = match fingerprint::agree(&local, roots[0], roots[1], effort, &mut self.evaluations) {
             Some(false) => Answer::Differs,
-            Some(true) | None if self.failures < MAX_FAILURES => self.search(local, roots[0], roots[1]),
+            _ if self.failures < MAX_FAILURES => self.search(local, roots[0], roots[1]),
             _ => Answer::Unproven,
         };
         self.failures += usize::from(matches!(answer, Answer::Unproven));
@@ -267,4 +274,21 @@ impl<'r> Sweep<'r> {
             }
         }
     }
+}
+
+/// Numbers of the inputs that a term depends on, in ascending order.
+fn inputs_below(arena: &Arena, root: TermId) -> Vec<u32> {
+    let (mut seen, mut stack) = (FxHashSet::default(), vec![root]);
+    let mut inputs = Vec::new();
+    while let Some(t) = stack.pop() {
+        if !seen.insert(t) || arena.constant(t).is_some() {
+            continue;
+        }
+        match arena.head(t) {
+            Head::Input(n) => inputs.push(*n),
+            _ => stack.extend(&arena.term(t).operands),
+        }
+    }
+    inputs.sort_unstable();
+    inputs
 }

@@ -7,9 +7,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use super::arena::{Arena, Head, TermId};
-use super::bind::{Binding, bind};
+use super::bind::{Binding, Bound, bind};
 use super::certificate::{Certificate, Claim, Contents};
 use super::cone::Boundary;
+use super::fingerprint;
 use super::kernel::{CheckError, Replay, Values};
 use super::lemma::Lemma;
 use super::math::math_tier;
@@ -127,17 +128,13 @@ impl Classes for Sweep<'_> {
 
 /// Compares two graphs under `rules`, with inputs bound by name and by position.
 pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
-    prove_bound(a, b, bind(a, b), rules, progress)
+    prove_bound(&Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) }, rules, progress)
 }
 
 /// Compares two graphs under `rules`.
-pub fn prove_bound(
-    a: &Graph,
-    b: &Graph,
-    mut binding: Binding,
-    rules: &RuleSet,
-    progress: &dyn Progress,
-) -> Result<Proof, ProveError> {
+pub fn prove_bound(bound: &Bound, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
+    let Bound { a, b, binding } = bound;
+    let mut binding = binding.clone();
     if a.outputs().len() != b.outputs().len() {
         return Err(ProveError::OutputCount { a: a.outputs().len(), b: b.outputs().len() });
     }
@@ -311,7 +308,7 @@ fn smallest_unproven(
             for depth in 0..=WIDENED {
                 let Some(cone) = super::cone::cone(&sweep.arena, sweep, &roots, depth, PAIR_LIMIT) else { break };
                 let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
-                let agrees = super::fingerprint::agree(&local, copies[0], copies[1], 0, &mut budget);
+                let agrees = fingerprint::agree(&local, copies[0], copies[1], fingerprint::REPORT, &mut budget);
                 if shown.is_none() || agrees == Some(true) {
                     shown = Some((agrees != Some(true), cone.size, m, n, agrees, depth));
                 }

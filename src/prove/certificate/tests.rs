@@ -22,8 +22,8 @@ fn pair(name: &str) -> (Graph, Graph) {
 }
 
 fn certificate(a: &Graph, b: &Graph, rules: &RuleSet) -> Certificate {
-    let Bound { a, b, binding } = bound(a, b);
-    prove_bound(&a, &b, binding, rules, &Silent).unwrap().certificate(&a, &b, rules)
+    let bound = bound(a, b);
+    prove_bound(&bound, rules, &Silent).unwrap().certificate(&bound.a, &bound.b, rules)
 }
 
 fn bound(a: &Graph, b: &Graph) -> Bound {
