@@ -1,7 +1,7 @@
 //! Proof files: nothing in one may crash the replay, and none proves a wrong pair.
 #![no_main]
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use magneton_ir::ir::text;
@@ -11,7 +11,7 @@ use magneton_ir::rules::RuleSet;
 const A: &str = "graph a(x: f32[2, 3], w: param f32[3, 4], b: param f32[4]) { y = addmm(b, x, w) return y }";
 const B: &str = "graph b(x: f32[2, 3], w: param f32[3, 4], b: param f32[4]) { y = sub(matmul(x, w), b) return y }";
 
-static WRONG: LazyLock<(Bound, RuleSet)> = LazyLock::new(|| {
+static WRONG: LazyLock<(Bound, Arc<RuleSet>)> = LazyLock::new(|| {
     let [a, b] = [A, B].map(|text| text::parse("side", text).expect("the sides parse"));
     (bind_graphs(a, b, None), RuleSet::library().expect("the library loads"))
 });
