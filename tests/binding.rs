@@ -5,7 +5,7 @@ use std::path::Path;
 use magneton_ir::frontend;
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Bound, Proof, Verdict, bind_graphs, prove_bound};
+use magneton_ir::prove::{Bound, Proof, Verdict, bind_graphs, bind_with_contents, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 const PLAIN: &str = "graph plain(x: f32[5, 8], q_proj.weight: param f32[8, 8], k_proj.weight: param f32[4, 8],
@@ -86,6 +86,64 @@ fn a_guess_that_fails_refutes_nothing() {
         assert_eq!(proof.verdict, Verdict::Unknown);
         assert!(proof.binding.assumptions.iter().any(|a| a.contains("guesses may be wrong")));
     }
+}
+
+/// The proof of two models of `tests/data` that hold their weights, bound with the values of those; `edit` changes the
+/// text of B.
+fn with_weights(a: &str, b: &str, edit: impl Fn(&str) -> String) -> Proof {
+    let data = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/weights-{name}.pt2"));
+    let [(a, mut of_a), (b, mut of_b)] = [a, b].map(|name| frontend::load_with_contents(data(name)).unwrap());
+    let b = graph(&edit(&text::print(&b)));
+    let bound = bind_with_contents(a, b, None, [&mut *of_a, &mut *of_b]);
+    let rules = RuleSet::library().unwrap();
+    let proof = prove_bound(&bound, &rules, &Silent).unwrap();
+    if matches!(proof.verdict, Verdict::Equivalent { .. }) {
+        assert!(proof.certificate(&bound.a, &bound.b, &rules).verify(&bound, &rules).unwrap().holds());
+    }
+    proof
+}
+
+fn listed(proof: &Proof) -> String {
+    proof.binding.assumptions.join("\n")
+}
+
+/// The names are in another order, so that positions would bind queries to values.
+#[test]
+fn renamed_weights_are_bound_by_their_values() {
+    let proof = with_weights("plain", "renamed", str::to_owned);
+    assert!(matches!(proof.verdict, Verdict::Equivalent { .. }), "{:?}", proof.unproven);
+    insta::assert_snapshot!(listed(&proof));
+}
+
+#[test]
+fn merged_and_transposed_weights_are_bound_by_their_values() {
+    for (a, b) in
+        [("plain", "merged"), ("merged", "plain"), ("merged", "turned"), ("renamed", "turned"), ("turned", "renamed")]
+    {
+        let proof = with_weights(a, b, str::to_owned);
+        assert!(
+            matches!(proof.verdict, Verdict::Equivalent { .. }),
+            "{a} {b}: {}\n{:?}",
+            listed(&proof),
+            proof.unproven
+        );
+        insta::assert_snapshot!(format!("{a}_{b}"), listed(&proof));
+    }
+}
+
+/// Values that fit nothing else are no guess, so that a difference under them counts.
+#[test]
+fn weights_bound_by_their_values_refute() {
+    let proof = with_weights("plain", "turned", |b| b.replacen("gelu(", "silu(", 1));
+    assert!(matches!(proof.verdict, Verdict::Different(_)), "{:?} {}", proof.verdict, listed(&proof));
+}
+
+/// Position would bind the one weight whose values differ, since it is all that is left of its type.
+#[test]
+fn a_weight_with_other_values_stays_unbound() {
+    let proof = with_weights("plain", "other", str::to_owned);
+    assert_eq!(proof.verdict, Verdict::Unknown);
+    insta::assert_snapshot!(listed(&proof));
 }
 
 fn export(name: &str) -> std::path::PathBuf {

@@ -7,5 +7,5 @@ use std::path::Path;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let _ = magneton_ir::frontend::load_from(Path::new("fuzz"), Cursor::new(data));
+    let _ = magneton_ir::frontend::load_from(Path::new("fuzz"), Cursor::new(data.to_vec()));
 });

@@ -12,9 +12,9 @@ use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
 use crate::frontend;
-use crate::ir::{ConfigError, Graph, text};
+use crate::ir::{ConfigError, Contents, Graph, text};
 use crate::prove::Verdict::Different;
-use crate::prove::{Bound, bind_graphs};
+use crate::prove::{Bound, bind_with_contents};
 use crate::report::{self, Comparison, HumanOptions, Verdict};
 use crate::rules::RuleSet;
 
@@ -94,9 +94,12 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     Ok(Compared { a, b, rules, costs, checked })
 }
 
+/// A graph, and the values of its inputs where its file holds them.
+pub(super) type Loaded = (Graph, Box<dyn Contents>);
+
 /// Reads a graph and sets the math flags that the command line states. `side` is what messages call it.
-pub(super) fn load(path: &Path, side: &'static str, flags: &[(String, serde_json::Value)]) -> miette::Result<Graph> {
-    let mut graph = frontend::load(path)?;
+pub(super) fn load(path: &Path, side: &'static str, flags: &[(String, serde_json::Value)]) -> miette::Result<Loaded> {
+    let (mut graph, contents) = frontend::load_with_contents(path)?;
     graph.name = path.display().to_string();
     for (name, value) in flags {
         graph.config.set(name, value.clone()).map_err(|source| {
@@ -104,13 +107,13 @@ pub(super) fn load(path: &Path, side: &'static str, flags: &[(String, serde_json
             UsageError::Config { side, source, help }
         })?;
     }
-    Ok(graph)
+    Ok((graph, contents))
 }
 
 /// Binds the inputs of two graphs, with the help of a binding file if there is one.
-pub(super) fn bound(a: Graph, b: Graph, file: Option<&Path>) -> miette::Result<Bound> {
+pub(super) fn bound((a, mut of_a): Loaded, (b, mut of_b): Loaded, file: Option<&Path>) -> miette::Result<Bound> {
     let stated = file.map(|path| frontend::load_binding(path, &a, &b)).transpose()?;
-    Ok(bind_graphs(a, b, stated.as_ref()))
+    Ok(bind_with_contents(a, b, stated.as_ref(), [&mut *of_a, &mut *of_b]))
 }
 
 /// The rules and the prices that the command line names.

@@ -13,7 +13,7 @@ use crate::report;
 
 /// Looks for cheaper forms of one file's operators and prints them.
 pub fn run(args: &Optimize) -> miette::Result<Answer> {
-    let graph = load(&args.file, "the workload", &args.config)?;
+    let (graph, _) = load(&args.file, "the workload", &args.config)?;
     let (rules, costs) = conditions(&args.under)?;
     let bar = progress::progress();
     let found = optimize(&graph, &rules, args.under.tier, &costs, &*bar)?;

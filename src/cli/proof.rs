@@ -40,7 +40,8 @@ pub fn write(path: &Path, proof: &Certificate) -> miette::Result<()> {
 pub fn verify(args: &VerifyProof) -> miette::Result<Answer> {
     let proof = Certificate::from_json(&read(&args.proof)?)?;
     let rules = RuleSet::library()?.with_files(&args.rules)?;
-    let graphs = bound(frontend::load(&args.a)?, frontend::load(&args.b)?, args.bind.as_deref())?;
+    let [a, b] = [&args.a, &args.b].map(frontend::load_with_contents);
+    let graphs = bound(a?, b?, args.bind.as_deref())?;
     let shown = proof.verify(&graphs, &rules)?;
     output::report(&describe(&shown))?;
     Ok(if shown.holds() { Answer::Yes } else { Answer::No })

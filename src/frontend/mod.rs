@@ -9,7 +9,7 @@ use std::path::Path;
 
 pub use error::LoadError;
 
-use crate::ir::{Graph, Node, NodeId, NodeKind, text};
+use crate::ir::{Contents, Graph, NoContents, Node, NodeId, NodeKind, text};
 use crate::ops::Op;
 
 /// The most bytes of a text file, or of a stream that is no regular file, that are read.
@@ -23,6 +23,15 @@ const ZIP_MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 /// # Errors
 /// Unreadable files, unknown formats, and everything in the file that does not make sense; see [`LoadError`].
 pub fn load(path: impl AsRef<Path>) -> Result<Graph, LoadError> {
+    load_with_contents(path).map(|(graph, _)| graph)
+}
+
+/// As [`load`], together with the values of the graph's inputs, which are read when they are asked for. Nothing but
+/// archives holds any.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with_contents(path: impl AsRef<Path>) -> Result<(Graph, Box<dyn Contents>), LoadError> {
     let path = path.as_ref();
     let io = |source| LoadError::Io { file: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
@@ -31,10 +40,10 @@ pub fn load(path: impl AsRef<Path>) -> Result<Graph, LoadError> {
         return Err(LoadError::Format { file: path.to_owned(), reason: "is a folder, not a file".to_owned() });
     }
     if metadata.is_file() {
-        load_from(path, BufReader::new(file))
+        read(path, BufReader::new(file))
     } else {
         // Pipes cannot seek, archives need to.
-        load_from(path, Cursor::new(read_limited(path, file)?))
+        read(path, Cursor::new(read_limited(path, file)?))
     }
 }
 
@@ -42,13 +51,18 @@ pub fn load(path: impl AsRef<Path>) -> Result<Graph, LoadError> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_from(path: &Path, mut source: impl Read + Seek) -> Result<Graph, LoadError> {
+pub fn load_from(path: &Path, source: impl Read + Seek + Send + 'static) -> Result<Graph, LoadError> {
+    read(path, source).map(|(graph, _)| graph)
+}
+
+fn read(path: &Path, mut source: impl Read + Seek + Send + 'static) -> Result<(Graph, Box<dyn Contents>), LoadError> {
     let io = |source| LoadError::Io { file: path.to_owned(), source };
     let mut magic = Vec::new();
     source.by_ref().take(4).read_to_end(&mut magic).map_err(io)?;
     source.rewind().map_err(io)?;
     if ZIP_MAGIC.contains(&magic.as_slice()) {
-        return pt2::read_archive(path, source);
+        let (graph, weights) = pt2::read_archive(path, source)?;
+        return Ok((graph, Box::new(weights)));
     }
     let bytes = read_limited(path, source)?;
     if bytes.is_empty() {
@@ -60,9 +74,9 @@ pub fn load_from(path: &Path, mut source: impl Read + Seek) -> Result<Graph, Loa
     };
     // A graph taken out of its archive.
     if text.trim_start().starts_with('{') {
-        return pt2::read_json(path, &bytes);
+        return Ok((pt2::read_json(path, &bytes)?, Box::new(NoContents)));
     }
-    Ok(text::parse(&path.display().to_string(), text)?)
+    Ok((text::parse(&path.display().to_string(), text)?, Box::new(NoContents)))
 }
 
 /// Reads a binding file for two graphs; see [`text::parse_equalities`].

@@ -2,6 +2,7 @@
 
 mod attr;
 mod config;
+mod content;
 mod dtype;
 mod graph;
 mod layout;
@@ -11,6 +12,7 @@ pub mod text;
 
 pub use attr::{AttrValue, Attrs, Ints};
 pub use config::{ConfigError, MathConfig};
+pub use content::{Content, Contents, Digest, NoContents};
 pub use dtype::{DType, UnknownDType};
 pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Output, Role, Value, read_value};
 pub use layout::{Layout, layouts, output_layout};

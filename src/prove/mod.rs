@@ -20,7 +20,7 @@ mod window;
 use kernel::{arena, closure, lemma};
 
 pub use arena::{Arena, Head, TermId};
-pub use bind::{Binding, Bound, BoundInput, bind, bind_graphs};
+pub use bind::{Binding, Bound, BoundInput, bind, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};
 pub use cone::{Boundary, Cone, ConeKey, cone};
 pub use derive::derivation;

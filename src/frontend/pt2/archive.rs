@@ -1,7 +1,7 @@
 //! The zip archive: finds the model and reads members with limits on size.
 
-use std::io::{Read, Seek};
-use std::path::Path;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -27,13 +27,26 @@ const EXPORT_HELP: &str =
     "export the model with `torch.export.save(torch.export.export(model, inputs), \"model.pt2\")`";
 
 /// An open archive.
-pub(super) struct Archive<'p, R> {
-    path: &'p Path,
+pub(super) struct Archive<R> {
+    path: PathBuf,
+    /// In bytes.
+    length: u64,
     zip: ZipArchive<R>,
 }
 
-impl<'p, R: Read + Seek> Archive<'p, R> {
-    pub fn open(path: &'p Path, source: R) -> Result<Self, LoadError> {
+/// What the archive's directory says of a member.
+#[derive(Clone, Copy)]
+pub(super) struct Member {
+    /// Bytes unpacked.
+    pub size: u64,
+    pub crc32: u32,
+}
+
+impl<R: Read + Seek> Archive<R> {
+    pub fn open(path: &Path, mut source: R) -> Result<Self, LoadError> {
+        let io = |source| LoadError::Io { file: path.to_owned(), source };
+        let length = source.seek(SeekFrom::End(0)).map_err(io)?;
+        source.rewind().map_err(io)?;
         let zip = ZipArchive::new(source).map_err(|e| match e {
             ZipError::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
                 LoadError::Io { file: path.to_owned(), source }
@@ -47,7 +60,7 @@ impl<'p, R: Read + Seek> Archive<'p, R> {
                 EXPORT_HELP,
             ));
         }
-        Ok(Archive { path, zip })
+        Ok(Archive { path: path.to_owned(), length, zip })
     }
 
     /// The name of the member that holds the graph.
@@ -64,15 +77,20 @@ impl<'p, R: Read + Seek> Archive<'p, R> {
         match (named_model.collect::<Vec<_>>().as_slice(), graphs.as_slice()) {
             ([one], _) => Ok((*one).clone()),
             ([], [one]) => Ok(one.clone()),
-            (_, []) => Err(refusal(self.path, "holds no `models/model.json`", EXPORT_HELP)),
+            (_, []) => Err(refusal(&self.path, "holds no `models/model.json`", EXPORT_HELP)),
             (_, several) => {
                 let mut names = several.to_vec();
                 names.sort_unstable();
                 names.truncate(8);
                 let reason = format!("holds more than one model: `{}`", names.join("`, `"));
-                Err(refusal(self.path, reason, "save one model per file"))
+                Err(refusal(&self.path, reason, "save one model per file"))
             }
         }
+    }
+
+    /// The length of the archive in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
     }
 
     /// Whether a member of that name exists.
@@ -85,9 +103,21 @@ impl<'p, R: Read + Seek> Archive<'p, R> {
         self.zip.by_name(name).ok().map(|member| member.size())
     }
 
+    /// What the directory says of member `name`; `None` if there is none, or if it is packed as only hostile files are.
+    pub fn member(&mut self, name: &str) -> Option<Member> {
+        let member = self.zip.by_name(name).ok()?;
+        let (size, packed) = (member.size(), member.compressed_size());
+        (!is_too_tight(size, packed)).then_some(Member { size, crc32: member.crc32() })
+    }
+
+    /// The bytes of member `name` one after another. Reading to the end compares the checksum.
+    pub fn stream(&mut self, name: &str) -> Option<impl Read> {
+        self.zip.by_name(name).ok()
+    }
+
     /// The bytes of member `name`.
     pub fn read(&mut self, name: &str) -> Result<Vec<u8>, LoadError> {
-        let path = self.path;
+        let path = &self.path;
         let damaged = |e: &dyn std::fmt::Display| {
             refusal(path, format!("cannot read `{name}`: {e}"), "the file may be cut off or damaged")
         };
@@ -95,12 +125,12 @@ impl<'p, R: Read + Seek> Archive<'p, R> {
         let declared = member.size();
         let too_large = |bytes: u64| {
             let reason = format!("`{name}` takes {bytes} bytes unpacked, at most {MAX_MEMBER_BYTES} are read");
-            refusal(path, reason, "no graph needs that much; weights are not read")
+            refusal(path, reason, "no graph needs that much")
         };
         if declared > MAX_MEMBER_BYTES {
             return Err(too_large(declared));
         }
-        if declared > RATIO_FREE_BYTES && declared / member.compressed_size().max(1) > MAX_RATIO {
+        if is_too_tight(declared, member.compressed_size()) {
             let reason = format!("`{name}` unpacks {} bytes to {declared}", member.compressed_size());
             return Err(refusal(path, reason, "no graph packs that tightly; the archive looks made to exhaust memory"));
         }
@@ -112,6 +142,10 @@ impl<'p, R: Read + Seek> Archive<'p, R> {
         }
         Ok(bytes)
     }
+}
+
+fn is_too_tight(size: u64, packed: u64) -> bool {
+    size > RATIO_FREE_BYTES && size / packed.max(1) > MAX_RATIO
 }
 
 /// `name` without the folder that the whole archive may stand in.

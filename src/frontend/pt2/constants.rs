@@ -10,7 +10,7 @@ use super::archive::Archive;
 use super::schema::{ExportedProgram, InputSpec, Payload, PayloadConfig};
 use super::{dtype, json_error};
 use crate::frontend::LoadError;
-use crate::ir::{DType, Layout};
+use crate::ir::DType;
 
 /// Constants with more elements than this stay inputs.
 const MAX_ELEMENTS: usize = 1 << 16;
@@ -34,8 +34,7 @@ impl Constants {
         let Some((root, _)) = model.split_once("models/").filter(|_| !wanted.is_empty()) else {
             return Ok(constants);
         };
-        let byteorder = format!("{root}byteorder");
-        if archive.has(&byteorder) && archive.read(&byteorder)? != b"little" {
+        if !is_little_endian(archive, root)? {
             return Ok(constants);
         }
         let member = format!("{root}data/constants/model_constants_config.json");
@@ -59,6 +58,12 @@ impl Constants {
     }
 }
 
+/// Whether data lies in the byte order that is read.
+pub(super) fn is_little_endian<R: Read + Seek>(archive: &mut Archive<R>, root: &str) -> Result<bool, LoadError> {
+    let member = format!("{root}byteorder");
+    Ok(!archive.has(&member) || archive.read(&member)? == b"little")
+}
+
 fn constant_name(spec: &InputSpec) -> Option<&str> {
     match spec {
         InputSpec::TensorConstant { tensor_constant_name, .. } => Some(tensor_constant_name),
@@ -74,8 +79,7 @@ fn read_payload<R: Read + Seek>(
     let Some(meta) = payload.tensor_meta.as_ref().filter(|_| !payload.use_pickle) else { return Ok(None) };
     // A constant that cannot be described stays an input; its use in the graph says why if that matters.
     let Ok(ty) = dtype::tensor_type(meta) else { return Ok(None) };
-    let strides = dtype::strides(meta).unwrap_or_default();
-    let dense = strides.len() == ty.rank() && Layout { strides: strides.into(), offset: 0 }.is_contiguous(&ty.shape);
+    let dense = dtype::layout(meta).is_some_and(|l| l.offset == 0 && l.is_contiguous(&ty.shape));
     let member = format!("{root}data/constants/{}", payload.path_name);
     // Exports from the meta device hold no data.
     let whole = archive.declared_size(&member) == Some(ty.bytes() as u64);

@@ -3,7 +3,7 @@
 use super::argument::Size;
 use super::schema::{STRIDED, TensorMeta};
 use super::site::Refusal;
-use crate::ir::{DType, Shape, TensorType};
+use crate::ir::{DType, Layout, Shape, TensorType};
 
 /// The element type with that code.
 pub(super) fn dtype(code: i64) -> Result<DType, Refusal> {
@@ -49,6 +49,17 @@ fn size(size: &Size) -> Result<usize, Refusal> {
         Size::Int(n) => usize::try_from(*n).map_err(|_| Refusal::new(format!("has the negative size {n}"))),
         Size::Symbolic(expression) => Err(Refusal::symbolic(expression)),
     }
+}
+
+/// Where the elements lie in their storage, where the description states it in plain numbers.
+pub(super) fn layout(meta: &TensorMeta) -> Option<Layout> {
+    let offset = match &meta.storage_offset {
+        Some(Size::Int(n)) => usize::try_from(*n).ok()?,
+        Some(Size::Symbolic(_)) => return None,
+        None => 0,
+    };
+    let strides = strides(meta).filter(|s| s.len() == meta.sizes.len())?;
+    Some(Layout { strides: strides.into(), offset })
 }
 
 /// The strides that the description states, where they are plain numbers.

@@ -98,17 +98,24 @@ impl<'a> Scope<'a> {
 pub(super) struct Importer<'a> {
     path: &'a Path,
     pub graph: Graph,
+    /// Per input of the graph: what the archive calls its values.
+    stored: Vec<Option<String>>,
     pub names: Names,
     origins: Origins<'a>,
     /// How many random operators the program has called so far.
     pub draws: i64,
 }
 
-/// Builds the graph of `program`.
-pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constants) -> Result<Graph, LoadError> {
+/// Builds the graph of `program`. With it comes, per input, what the archive calls its values.
+pub(super) fn import(
+    path: &Path,
+    program: &ExportedProgram,
+    constants: &Constants,
+) -> Result<(Graph, Vec<Option<String>>), LoadError> {
     let mut importer = Importer {
         path,
         graph: Graph::new(path.display().to_string()),
+        stored: Vec::new(),
         names: Names::default(),
         origins: Origins::default(),
         draws: 0,
@@ -131,7 +138,7 @@ pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constan
     for spec in &module.signature.output_specs {
         importer.output(&scope, spec)?;
     }
-    Ok(importer.graph)
+    Ok((importer.graph, importer.stored))
 }
 
 /// What reports call a node. Files of older versions name only the outputs.
@@ -151,8 +158,8 @@ impl<'a> Importer<'a> {
     }
 
     fn input(&mut self, scope: &mut Scope<'a>, spec: &'a InputSpec, constants: &Constants) -> Result<(), LoadError> {
-        // The name in the program, the name that reports use, the role.
-        let (name, shown, role) = match spec {
+        // The name in the program, the name that reports and the archive use, the role.
+        let (name, given, role) = match spec {
             InputSpec::UserInput { arg: Argument::Tensor(name) } => (name, name, Role::User),
             InputSpec::UserInput { arg } => match arg.symbol() {
                 Some(symbol) => return Err(self.refused("inputs", "", Refusal::symbolic(symbol))),
@@ -163,7 +170,7 @@ impl<'a> Importer<'a> {
             InputSpec::TensorConstant { arg, tensor_constant_name } => (&arg.name, tensor_constant_name, Role::Buffer),
             InputSpec::CustomObj { .. } | InputSpec::Token { .. } | InputSpec::ConstantInput { .. } => return Ok(()),
         };
-        let shown = if self.names.take(shown) { shown.clone() } else { self.names.fresh(name) };
+        let shown = if self.names.take(given) { given.clone() } else { self.names.fresh(name) };
         let added = scope.stated(name).and_then(|ty| {
             let literal = match spec {
                 InputSpec::TensorConstant { tensor_constant_name, .. } => constants.get(tensor_constant_name),
@@ -172,7 +179,10 @@ impl<'a> Importer<'a> {
             let literal = literal.filter(|data| data.len() == ty.numel());
             let id = match literal {
                 Some(data) => self.graph.add_literal(&shown, ty, data, Origin::default())?,
-                None => self.graph.add_input(&shown, role, ty, Origin::default()),
+                None => {
+                    self.stored.push((role != Role::User).then(|| given.clone()));
+                    self.graph.add_input(&shown, role, ty, Origin::default())
+                }
             };
             scope.bind(name, id.into(), Some(INPUT))
         });

@@ -2,7 +2,7 @@
 //!
 //! Phases, one file each: `archive` finds the members, `schema` and `argument` parse the JSON, `import` walks the
 //! nodes in order, `inline` dissolves nested graphs, `convert` turns each ATen operator into operators of the table,
-//! `mutation` gives in-place operators a value of their own.
+//! `mutation` gives in-place operators a value of their own. `weights` reads the values of parameters when they are asked for.
 
 mod archive;
 mod argument;
@@ -18,6 +18,7 @@ mod origin;
 mod recorded_strides;
 mod schema;
 mod site;
+mod weights;
 
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -26,21 +27,25 @@ use archive::Archive;
 use constants::Constants;
 use schema::{ExportedProgram, MAJOR_VERSIONS, SchemaVersion, VersionOnly};
 
+pub use weights::Weights;
+
 use super::LoadError;
 use crate::ir::Graph;
 
-/// Reads an archive; `path` is what diagnostics call it.
+/// Reads the graph of an archive; the values of its inputs stay where they are until they are asked for. `path` is what
+/// diagnostics call the archive.
 ///
 /// # Errors
 /// Damaged or hostile archives, JSON that is no exported program, and graphs that do not type-check.
-pub fn read_archive(path: &Path, source: impl Read + Seek) -> Result<Graph, LoadError> {
+pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, Weights<R>), LoadError> {
     let mut archive = Archive::open(path, source)?;
     let member = archive.model()?;
     let json = archive.read(&member)?;
     let program = parse(path, &member, &json)?;
     drop(json);
     let constants = Constants::read(path, &mut archive, &member, &program)?;
-    import::import(path, &program, &constants)
+    let (graph, stored) = import::import(path, &program, &constants)?;
+    Ok((graph, Weights::new(archive, &member, stored)))
 }
 
 /// Reads the JSON of an exported program without an archive around it. Constants become inputs.
@@ -49,7 +54,7 @@ pub fn read_archive(path: &Path, source: impl Read + Seek) -> Result<Graph, Load
 /// As [`read_archive`].
 pub fn read_json(path: &Path, json: &[u8]) -> Result<Graph, LoadError> {
     let program = parse(path, "model.json", json)?;
-    import::import(path, &program, &Constants::default())
+    import::import(path, &program, &Constants::default()).map(|(graph, _)| graph)
 }
 
 fn parse(path: &Path, member: &str, json: &[u8]) -> Result<ExportedProgram, LoadError> {

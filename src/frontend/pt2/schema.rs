@@ -82,6 +82,8 @@ pub(super) struct TensorMeta {
     pub sizes: Vec<Size>,
     #[serde(default)]
     pub strides: Vec<Size>,
+    #[serde(default)]
+    pub storage_offset: Option<Size>,
     #[serde(default = "strided")]
     pub layout: i64,
 }
@@ -124,7 +126,7 @@ pub(super) enum OutputSpec {
     Token {},
 }
 
-/// `data/constants/model_constants_config.json`: where the data of constants lies.
+/// `data/weights/model_weights_config.json` and its like for constants: where the data lies.
 #[derive(Deserialize)]
 pub(super) struct PayloadConfig {
     pub config: FxHashMap<String, Payload>,

@@ -116,7 +116,6 @@ impl Expression {
     }
 
     /// The type of its value.
-    #[cfg(test)]
     pub fn ty(&self) -> &TensorType {
         &self.parts[self.root].1
     }

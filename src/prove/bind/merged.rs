@@ -3,7 +3,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Expression;
 use super::plan::{Plan, Source};
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 use crate::prove::Side;
@@ -35,18 +34,15 @@ impl Plan {
             let found = (next..groups.len()).find_map(|g| Some((g, self.part_of(side, layer, &groups[g])?)));
             let Some((group, parts)) = found else { continue };
             next = group;
-            let joined = |plan: &Plan, inputs: Vec<usize>| {
-                let slots = plan.side(side.other());
-                let typed: Vec<_> = inputs.iter().map(|&i| (i, &slots[i].input.ty)).collect();
-                Expression::joined(&typed, 0, false).ok()
-            };
-            let weight = joined(self, parts.iter().map(|p| p.weight).collect());
-            let bias = parts.iter().map(|p| p.bias).collect::<Option<Vec<_>>>();
-            if let (Some(own), Some(bias)) = (layer.bias, bias.and_then(|all| joined(self, all))) {
-                self.derive(side, own, bias, Source::Use);
-            }
-            if let Some(weight) = weight {
-                self.derive(side, layer.weight, weight, Source::Use);
+            let weights: Vec<usize> = parts.iter().map(|p| p.weight).collect();
+            let biases = parts.iter().map(|p| p.bias).collect::<Option<Vec<_>>>();
+            for (target, parts) in [(Some(layer.weight), Some(weights)), (layer.bias, biases)] {
+                let Some((target, parts)) = target.zip(parts).filter(|(t, p)| !self.denies(side, *t, p)) else {
+                    continue;
+                };
+                if let Some(expression) = self.joined(side, target, &parts, 0, false) {
+                    self.derive(side, target, expression, Source::Use);
+                }
             }
         }
     }
@@ -69,7 +65,8 @@ impl Plan {
                 };
                 (same && bias).then_some(rows)
             };
-            run.iter().map(size).sum::<Option<usize>>() == Some(rows)
+            let weights: Vec<usize> = run.iter().map(|part| part.weight).collect();
+            run.iter().map(size).sum::<Option<usize>>() == Some(rows) && !self.denies(side, layer.weight, &weights)
         };
         let runs = (2..=group.len()).flat_map(|n| group.windows(n)).filter(fits);
         match runs.collect::<Vec<_>>().as_slice() {

@@ -1,11 +1,14 @@
 //! Binding: which inputs of the two graphs are the same tensor, and which are made of others.
 //!
-//! What is known best comes first: a binding file, then names, then what the graphs do with their weights, and at last
-//! positions. Whatever is taken for granted is listed as an assumption. An input that is made of inputs of the other graph
+//! What is known best comes first: a binding file, then names, then the values that the files hold, then what the graphs do
+//! with their weights, and at last positions. Whatever is taken for granted is listed as an assumption. An input that is made of inputs of the other graph
 //! is replaced by operators over those, so that everything behind this point sees two graphs over common inputs.
 
+mod bias;
+mod content;
 mod doubt;
 mod expression;
+mod join;
 mod merged;
 mod pairs;
 mod plan;
@@ -15,7 +18,7 @@ mod statement;
 use expression::{Expression, Part};
 use plan::Plan;
 
-use crate::ir::{Graph, Role, TensorType};
+use crate::ir::{Contents, Graph, NoContents, Role, TensorType};
 use crate::prove::Side;
 
 /// An input that one or both graphs have.
@@ -61,19 +64,35 @@ pub fn bind(a: &Graph, b: &Graph) -> Binding {
     share::number(&plan)
 }
 
-/// Binds the inputs of two graphs by all means there are. `stated` is what a binding file says
+/// Binds the inputs of two graphs by all means there are without their values. `stated` is what a binding file says
 /// ([`parse_equalities`](crate::ir::text::parse_equalities)).
 pub fn bind_graphs(a: Graph, b: Graph, stated: Option<&[Graph; 2]>) -> Bound {
+    bind_with_contents(a, b, stated, [&mut NoContents, &mut NoContents])
+}
+
+/// As [`bind_graphs`], and where both files hold values for inputs that names leave unbound, those are compared.
+pub fn bind_with_contents(
+    a: Graph,
+    b: Graph,
+    stated: Option<&[Graph; 2]>,
+    [of_a, of_b]: [&mut dyn Contents; 2],
+) -> Bound {
     let mut plan = Plan::new(&a, &b);
-    if let Some([of_a, of_b]) = stated {
-        plan.by_statement(Side::A, of_a);
-        plan.by_statement(Side::B, of_b);
+    if let Some([stated_a, stated_b]) = stated {
+        plan.by_statement(Side::A, stated_a);
+        plan.by_statement(Side::B, stated_b);
     }
     plan.by_name();
+    plan.by_content(of_a, of_b);
+    plan.bias_with_weight(&a, &b);
     plan.by_use(&a, &b);
+    plan.alike();
     plan.by_position();
+    plan.compare(of_a, of_b);
     share::share(a, b, &plan)
 }
 
+#[cfg(test)]
+mod content_tests;
 #[cfg(test)]
 mod tests;

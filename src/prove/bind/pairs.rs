@@ -45,12 +45,14 @@ impl Plan {
             if !y.is_free() {
                 continue;
             }
-            let (role, ty) = (y.input.role, y.input.ty.clone());
-            let mut fitting =
-                self.a.iter().enumerate().filter(|(_, x)| x.is_free() && x.input.role == role && x.input.ty == ty);
+            let (role, ty) = (y.input.role, &y.input.ty);
+            let mut fitting = self.a.iter().enumerate().filter(|(_, x)| {
+                let values = !self.same_weights || x.may_hold(y);
+                x.is_free() && x.input.role == role && x.input.ty == *ty && values
+            });
             let Some((i, _)) = fitting.next() else { continue };
             let rivals = fitting.next().is_some()
-                || self.b.iter().filter(|y| y.is_free() && y.input.role == role && y.input.ty == ty).count() > 1;
+                || self.b.iter().filter(|y| y.is_free() && y.input.role == role && y.input.ty == *ty).count() > 1;
             // Weights may also be related in other ways, such as transposed.
             let only = role == Role::User && !rivals;
             self.pair(i, j, if only { Source::Only } else { Source::Position });

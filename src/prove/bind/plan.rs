@@ -1,7 +1,7 @@
 //! What is known of each input while a binding is being made.
 
 use super::{BoundInput, Expression};
-use crate::ir::{Graph, NodeKind, Role};
+use crate::ir::{Content, Graph, NodeKind, Role};
 use crate::prove::Side;
 
 /// What an input is in terms of the other graph.
@@ -20,10 +20,16 @@ pub enum Source {
     Stated,
     /// Name and type are the same.
     Name,
+    /// The files hold the same values, and no other input does.
+    Content,
+    /// The files hold the same values, and the weights of the layers that use them are bound to each other.
+    Layer,
     /// Shapes fit, and the graphs use the tensors accordingly: a guess.
     Use,
     /// The only inputs that are left of their type: a guess that cannot be wrong about which.
     Only,
+    /// One of several inputs with the same values, by position: a guess.
+    Alike,
     /// Type and position: a guess.
     Position,
 }
@@ -31,7 +37,7 @@ pub enum Source {
 impl Source {
     /// Whether another binding is as possible as this one.
     pub fn is_guess(self) -> bool {
-        matches!(self, Source::Use | Source::Position)
+        matches!(self, Source::Use | Source::Alike | Source::Position)
     }
 }
 
@@ -42,9 +48,19 @@ pub struct Slot {
     pub meaning: Option<(Meaning, Source)>,
     /// Whether inputs of the other graph are made of this one.
     pub used: bool,
+    /// What the file holds for it, if that was read.
+    pub content: Option<Content>,
 }
 
 impl Slot {
+    /// Whether the values of both inputs are the same as far as they are known.
+    pub fn may_hold(&self, other: &Slot) -> bool {
+        match (&self.content, &other.content) {
+            (Some(x), Some(y)) => x == y,
+            _ => true,
+        }
+    }
+
     /// Nothing is known of the input yet.
     pub fn is_free(&self) -> bool {
         self.meaning.is_none() && !self.used
@@ -56,15 +72,20 @@ impl Slot {
 pub struct Plan {
     pub a: Vec<Slot>,
     pub b: Vec<Slot>,
+    /// Whether some input was bound by its values: the files then hold the weights of one model, and inputs whose values
+    /// differ are different ones. Otherwise the files may be two models that still have to be trained.
+    pub same_weights: bool,
+    /// Inputs of B that are the same tensor as one of A while the files hold different values for them.
+    pub unlike: Vec<usize>,
 }
 
 impl Plan {
     pub fn new(a: &Graph, b: &Graph) -> Plan {
         let slots = |graph: &Graph| {
-            let slot = |i| Slot { input: describe(graph, i), meaning: None, used: false };
+            let slot = |i| Slot { input: describe(graph, i), meaning: None, used: false, content: None };
             (0..graph.inputs().len()).map(slot).collect()
         };
-        Plan { a: slots(a), b: slots(b) }
+        Plan { a: slots(a), b: slots(b), same_weights: false, unlike: Vec::new() }
     }
 
     pub fn side(&self, side: Side) -> &[Slot] {

@@ -27,6 +27,13 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
         }
     }
     all.extend(grouped(&statements));
+    if let Some(&first) = plan.unlike.first() {
+        let (count, name) = (plan.unlike.len(), &plan.b[first].input.name);
+        all.push(format!(
+            "the files hold different values for {count} inputs taken to be the same, first for `{name}`; what is proven holds \
+             where they are the same"
+        ));
+    }
     for (side, slots) in [(Side::A, &plan.a), (Side::B, &plan.b)] {
         for slot in slots.iter().filter(|s| s.is_free()) {
             let name = &slot.input.name;
@@ -73,6 +80,9 @@ fn reason(source: Source) -> &'static str {
     match source {
         Source::Stated => "stated",
         Source::Name => "same name and type",
+        Source::Content => "same values in both files",
+        Source::Layer => "same values in both files, in the same layer",
+        Source::Alike => "one of several with the same values, by position",
         Source::Use => "guessed from shapes and use",
         Source::Only | Source::Position => "same type and position",
     }
