@@ -84,6 +84,21 @@ fn proof_files_are_replayed() {
     refused(&["verify-proof", file, &a, &b], &["no proof file"]);
 }
 
+/// The replay binds anew, from the same values.
+#[test]
+fn a_proof_over_weights_bound_by_their_values_is_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof.json");
+    let file = path.to_str().unwrap();
+    let [a, b, other] = ["plain", "turned", "other"].map(|name| format!("tests/data/weights-{name}.pt2"));
+    let output = run(&["check", &a, &b, "--proof", file]);
+    assert_eq!(status(&output), 0);
+    assert!(text(&output.stdout).contains("same values in both files"), "{}", text(&output.stdout));
+    let output = run(&["verify-proof", file, &a, &b]);
+    assert!(text(&output.stdout).starts_with("shown: equivalent"), "{output:?}");
+    assert_ne!(status(&run(&["verify-proof", file, &a, &other])), 0);
+}
+
 #[test]
 fn help_is_on_standard_output() {
     let output = run(&["--help"]);

@@ -131,9 +131,10 @@ impl Making {
     }
 }
 
-/// Inputs that names leave unbound and whose values the file holds.
+/// Inputs that names leave unbound and whose values the file holds. What the graph does not read matters to no proof.
 fn stored(slots: &[Slot], contents: &mut dyn Contents) -> Vec<usize> {
-    let wanted = slots.iter().enumerate().filter(|(_, slot)| slot.is_free() && slot.input.role != Role::User);
+    let open = |slot: &Slot| slot.is_free() && slot.live && slot.input.role != Role::User;
+    let wanted = slots.iter().enumerate().filter(|(_, slot)| open(slot));
     wanted.map(|(i, _)| i).filter(|&i| contents.holds(i)).collect()
 }
 

@@ -69,7 +69,10 @@ type Named<'n> = [(&'n str, Matrix)];
 fn side(inputs: &Named) -> (Graph, Held) {
     let mut graph = Graph::new("g");
     for (name, matrix) in inputs {
-        graph.add_input(name, Role::Parameter, matrix.ty(), Origin::default());
+        let input = graph.add_input(name, Role::Parameter, matrix.ty(), Origin::default());
+        if !name.starts_with("unread") {
+            graph.add_output(name, input.into());
+        }
     }
     (graph, Held { matrices: inputs.iter().map(|(_, m)| m.clone()).collect(), reads: 0 })
 }
@@ -114,6 +117,35 @@ fn several_inputs_of_the_same_values_are_guesses() {
     let (binding, _) = bound(&[("w", w.clone()), ("v", w.clone())], &[("p", w.clone()), ("q", w)]);
     assert_eq!((binding.b, binding.guessed), (vec![0, 1], vec![0, 1]));
     assert!(binding.assumptions[0].ends_with("(one of several with the same values, by position)"));
+}
+
+/// As an export lists the table of words and the last layer that share a weight.
+#[test]
+fn an_input_that_nothing_reads_is_no_rival() {
+    let w = Matrix::new(3, &W);
+    let tied = [("unread_words", w.clone()), ("head", w.clone())];
+    let (binding, _) = bound(&tied, &[("words", w.clone())]);
+    assert_eq!((binding.b, binding.guessed), (vec![1], vec![]));
+    let (binding, _) = bound(&tied, &[("words", w.clone()), ("unread", w.clone())]);
+    assert_eq!((binding.b[0], binding.guessed.contains(&1)), (1, false));
+    let (binding, reads) = bound(&tied, &tied);
+    assert_eq!((binding.b, reads), (vec![0, 1], 0));
+}
+
+#[test]
+fn a_name_that_one_side_reads_and_the_other_does_not_binds_last() {
+    let w = Matrix::new(3, &W);
+    let mut a = Graph::new("g");
+    for name in ["words", "head"] {
+        a.add_input(name, Role::Parameter, w.ty(), Origin::default());
+    }
+    a.add_output("head", a.inputs()[1].into());
+    let mut of_a = Held { matrices: vec![w.clone(), w.clone()], reads: 0 };
+    let (b, mut of_b) = side(&[("words", w)]);
+    let bound = bind_with_contents(a.clone(), b.clone(), None, [&mut of_a, &mut of_b]);
+    assert_eq!((bound.binding.b, bound.binding.guessed), (vec![1], vec![]));
+    // Without values the name is the best there is.
+    assert_eq!(bind_graphs(a, b, None).binding.b, [0]);
 }
 
 #[test]

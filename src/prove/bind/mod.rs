@@ -59,7 +59,7 @@ pub struct Bound {
 /// type, the rest by position.
 pub fn bind(a: &Graph, b: &Graph) -> Binding {
     let mut plan = Plan::new(a, b);
-    plan.by_name();
+    plan.by_name(|_, _| true);
     plan.by_position();
     share::number(&plan)
 }
@@ -82,9 +82,10 @@ pub fn bind_with_contents(
         plan.by_statement(Side::A, stated_a);
         plan.by_statement(Side::B, stated_b);
     }
-    plan.by_name();
+    plan.by_name(|x, y| x.live == y.live);
     plan.by_content(of_a, of_b);
     plan.bias_with_weight(&a, &b);
+    plan.by_name(|_, _| true);
     plan.by_use(&a, &b);
     plan.alike();
     plan.by_position();

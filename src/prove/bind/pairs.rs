@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Expression;
-use super::plan::{Plan, Source};
+use super::plan::{Plan, Slot, Source};
 use crate::ir::{Graph, Role};
 use crate::prove::Side;
 
@@ -22,8 +22,8 @@ impl Plan {
         }
     }
 
-    /// Binds inputs of one name and type.
-    pub fn by_name(&mut self) {
+    /// Binds inputs of one name and type where `may` allows it.
+    pub fn by_name(&mut self, may: impl Fn(&Slot, &Slot) -> bool) {
         let by_name: FxHashMap<String, usize> =
             self.a.iter().enumerate().map(|(i, x)| (x.input.name.clone(), i)).collect();
         for j in 0..self.b.len() {
@@ -32,6 +32,7 @@ impl Plan {
                 && self.a[i].input.ty == y.input.ty
                 && self.a[i].is_free()
                 && y.is_free()
+                && may(&self.a[i], y)
             {
                 self.pair(i, j, Source::Name);
             }

@@ -1,7 +1,9 @@
 //! What is known of each input while a binding is being made.
 
+use rustc_hash::FxHashSet;
+
 use super::{BoundInput, Expression};
-use crate::ir::{Content, Graph, NodeKind, Role};
+use crate::ir::{Content, Graph, NodeId, NodeKind, Role};
 use crate::prove::Side;
 
 /// What an input is in terms of the other graph.
@@ -48,6 +50,8 @@ pub struct Slot {
     pub meaning: Option<(Meaning, Source)>,
     /// Whether inputs of the other graph are made of this one.
     pub used: bool,
+    /// Whether the graph reads it. An export lists a weight that two layers share under both names and reads one of them.
+    pub live: bool,
     /// What the file holds for it, if that was read.
     pub content: Option<Content>,
 }
@@ -82,8 +86,15 @@ pub struct Plan {
 impl Plan {
     pub fn new(a: &Graph, b: &Graph) -> Plan {
         let slots = |graph: &Graph| {
-            let slot = |i| Slot { input: describe(graph, i), meaning: None, used: false, content: None };
-            (0..graph.inputs().len()).map(slot).collect()
+            let given: FxHashSet<NodeId> = graph.outputs().iter().map(|output| output.value.node).collect();
+            let slot = |&id| Slot {
+                input: describe(graph, id),
+                meaning: None,
+                used: false,
+                live: graph.users(id).next().is_some() || given.contains(&id),
+                content: None,
+            };
+            graph.inputs().iter().map(slot).collect()
         };
         Plan { a: slots(a), b: slots(b), same_weights: false, unlike: Vec::new() }
     }
@@ -117,8 +128,8 @@ impl Plan {
     }
 }
 
-fn describe(graph: &Graph, input: usize) -> BoundInput {
-    let node = graph.node(graph.inputs()[input]);
+fn describe(graph: &Graph, input: NodeId) -> BoundInput {
+    let node = graph.node(input);
     let role = match node.kind {
         NodeKind::Input { role } => role,
         _ => Role::User,
