@@ -86,6 +86,7 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let (rules, costs) = conditions(&args.under)?;
     let read = start.elapsed();
     let bar = progress::progress();
+    bar.stage("binding inputs");
     let mut bound = bound(a, b, args.bind.as_deref())?;
     bound.binding.seed = args.seed;
     let mut checked = compare_bound(&bound, &rules, args.under.tier, &costs, &*bar)?;
