@@ -173,7 +173,7 @@ pub fn group(key: &Key) -> Option<String> {
             "reduce".to_owned()
         }
         Family::Attention if def.name.ends_with("softmax") => "softmax".to_owned(),
-        Family::Attention | Family::Reduce | Family::Index | Family::Conv => def.name.to_owned(),
+        Family::Attention | Family::Reduce | Family::Index | Family::Conv | Family::Spectral => def.name.to_owned(),
     })
 }
 

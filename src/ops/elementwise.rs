@@ -194,6 +194,8 @@ pub const OPS: &[OpDef] = &[
     unary!("relu", "`max(x, 0)`.", same_number, one_per_element, |x| maximum(x, 0.0)),
     unary!("silu", "`x * sigmoid(x)`.", same_float, eight_per_element, |x| x * sigmoid(x)),
     unary!("floor", "Largest integer not above `x`.", same_number, one_per_element, |x| x.floor()),
+    unary!("round", "Nearest integer to `x`; of two, the even one.", same_number, one_per_element, |x| x
+        .round_ties_even()),
     unary!(
         "logical_not",
         "`x == 0`, as bool.",

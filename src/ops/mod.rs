@@ -18,6 +18,7 @@ pub mod replay;
 pub mod replay_graph;
 mod scatter;
 pub mod shapes;
+mod spectral;
 mod view;
 
 pub use linear::{Contraction, Line, contraction};
@@ -126,6 +127,7 @@ pub enum Family {
     Index,
     Conv,
     Create,
+    Spectral,
 }
 
 /// Output types, one per slot.
@@ -477,6 +479,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         rearrange::OPS,
         conv::OPS,
         create::OPS,
+        spectral::OPS,
     ]
     .into_iter()
     .flatten()

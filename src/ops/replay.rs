@@ -126,6 +126,7 @@ impl Replay<'_> {
             "relu" => x()?.f_relu()?,
             "silu" => x()?.f_silu()?,
             "floor" => x()?.f_floor()?,
+            "round" => x()?.f_round()?,
             "logical_not" => x()?.f_logical_not()?,
             "gelu" => x()?.f_gelu(self.c.str("approximate"))?,
             "pow" => x()?.f_pow_tensor_scalar(self.scalar("exponent", self.dtype(0)?))?,
@@ -295,6 +296,7 @@ impl Replay<'_> {
                 }
                 out
             }
+            "eigvalsh" => x()?.f_linalg_eigvalsh("L")?,
             "argmax" => x()?.f_argmax(c.int("dim"), keep)?,
             "argmin" => x()?.f_argmin(c.int("dim"), keep)?,
             "any" => x()?.f_any_dims(dims, keep)?,
@@ -397,6 +399,10 @@ impl Replay<'_> {
             "topk" => {
                 let (values, places) = x()?.f_topk(c.int("k"), c.int("dim"), c.bool("largest"), true)?;
                 vec![values, places]
+            }
+            "eigvals" => {
+                let values = x()?.f_linalg_eigvals()?;
+                vec![values.f_real()?, values.f_imag()?]
             }
             "sort" => {
                 let (values, places) = x()?.f_sort_stable(true, c.int("dim"), c.bool("descending"))?;

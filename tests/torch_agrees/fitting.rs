@@ -10,7 +10,7 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
     let special = if d.chance(3) { Fill::Special } else { Fill::Any };
     let mut attrs: Vec<(&'static str, AttrValue)> = Vec::new();
     let operands = match op.name {
-        "neg" | "abs" | "relu" | "floor" | "logical_not" | "alias" | "contiguous" | "clone" => {
+        "neg" | "abs" | "relu" | "floor" | "round" | "logical_not" | "alias" | "contiguous" | "clone" => {
             let shape = d.shape(0, 4);
             vec![{
                 let dtype = d.dtype();
@@ -374,6 +374,11 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.extend([("bins", int(1 + d.below(5))), ("min", AttrValue::float(min as f64))]);
             attrs.push(("max", AttrValue::float((min + d.range(1, 4)) as f64)));
             vec![d.operand(dtype, &x, special)]
+        }
+        "eigvals" | "eigvalsh" => {
+            let (dtype, rows, mut shape) = (d.pick(&[DType::F64, DType::F32]), d.below(5), d.shape(0, 2));
+            shape.extend([rows, rows]);
+            vec![d.operand(dtype, &shape, Fill::Any)]
         }
         "topk" => {
             let (dtype, x) = (d.float(), d.shape(0, 3));

@@ -7,7 +7,9 @@ use crate::ir::{AttrValue, DType, Value};
 
 pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     match target.name {
-        "neg" | "abs" | "relu" | "floor" | "logical_not" => {
+        "neg" | "abs" | "relu" | "floor" | "logical_not" | "round"
+            if target.name != "round" || target.overload.is_empty() =>
+        {
             let x = site.tensor("self")?;
             site.explicit(target.name, &[], &[x])
         }
