@@ -409,6 +409,25 @@ fn rules_that_explode_are_stopped_and_named() {
     assert!(text(&output.stdout).contains("a search ended at its limit; rule `"), "{}", text(&output.stdout));
 }
 
+/// Rules of a file with that name are applied until none fits.
+#[test]
+fn normal_forms_without_end_are_stopped_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name).display().to_string();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let rules = "/// There.\nrule turns [real]:\n    add(x, y) => sub(x, neg(y))\n    where is_float(dtype(x))\n\n\
+                 /// And back.\nrule turns_back [real]:\n    sub(x, neg(y)) => add(add(x, y), sub(y, y))\n    \
+                 where shape(x) == shape(y)\n";
+    let a = write("a.mir", "graph a(x: f32[8], y: f32[8]) { z = mul(relu(x), y) return z }");
+    let b = write("b.mir", "graph b(x: f32[8], y: f32[8]) { z = mul(mul(add(x, abs(x)), 0.5), y) return z }");
+    let output = run(&["check", &a, &b, "--rules", &write("normalise.rules", rules)]);
+    assert_eq!(status(&output), 1);
+    assert!(text(&output.stdout).contains("a search ended at its limit; rule `turns"), "{}", text(&output.stdout));
+}
+
 #[test]
 fn own_rules_are_tried_out_before_they_are_used() {
     let folder = tempfile::tempdir().unwrap();

@@ -102,3 +102,15 @@ pairs! {
         "y = opaque \"com.microsoft.SkipSimplifiedLayerNormalization\"(x, r, w; epsilon=1e-6) -> f32[3, 16]",
         "h = add(x, r); p = pow(h; exponent=2.0); m = mean(p; dim=[-1], keepdim=true); e = add(m, 1e-6); q = rsqrt(e); n = mul(h, q); y = mul(n, w)";
 }
+
+/// What a rule file defines can be evaluated: a fused operator in the wrong place is found out, and not only left unproven.
+#[test]
+fn a_fused_operator_that_computes_something_else_is_refuted() {
+    let rules = RuleSet::library().unwrap();
+    let fused = graph("x: f32[3, 16]", "y = opaque \"vllm.silu_and_mul\"(x) -> f32[3, 8]");
+    let swapped =
+        "g = slice(x; dim=1, start=8, end=16); u = slice(x; dim=1, start=0, end=8); s = silu(g); y = mul(s, u)";
+    let proof = prove(&fused, &graph("x: f32[3, 16]", swapped), &rules, &Silent).unwrap();
+    let Verdict::Different(witness) = proof.verdict else { panic!("{:?}", proof.verdict) };
+    assert_eq!(witness.first_a.map(|id| fused.node(id).name.to_string()).as_deref(), Some("y"));
+}

@@ -41,7 +41,9 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
     }
     if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
-        super::witness::write(folder, [&a, &b], &proof.binding, witness)?;
+        let [written_a, written_b] = [&a, &b].map(|graph| rules.written_out(graph).map(|w| w.graph));
+        let sides = [written_a.as_ref().unwrap_or(&a), written_b.as_ref().unwrap_or(&b)];
+        super::witness::write(folder, sides, &proof.binding, witness)?;
     }
     let text = match args.format {
         Format::Human => {

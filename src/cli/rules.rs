@@ -58,12 +58,8 @@ fn check(files: &[PathBuf], table: bool) -> miette::Result<Answer> {
     let set = &sources.set;
     let found = check::find(set, sources.first, Effort::default());
     let mut warnings = Vec::new();
-    // The author of a file wants to know; whoever uses the library does not. It is full of rules that follow from others,
-    // which keep proofs short, and of conditions that keep the search from going in circles.
-    if !files.is_empty() {
-        warnings.extend(check::idle_conditions(set, &found.holding));
-        warnings.extend(check::redundant(set, &found.holding, derivation));
-    }
+    warnings.extend(check::idle_conditions(set, &found.holding));
+    warnings.extend(check::redundant(set, &found.holding, derivation));
     warnings.into_iter().for_each(|w| output::diagnostic(&w.into()));
     if table {
         output::report(&coverage(&found.coverage))?;
@@ -82,16 +78,19 @@ fn check(files: &[PathBuf], table: bool) -> miette::Result<Answer> {
 /// One line a rule: what its instances covered.
 fn coverage(rules: &[Coverage]) -> String {
     let width = rules.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).max(4);
-    let mut text =
-        format!("{:width$}  {:9} {:>9}  {:11} {:15} element types\n", "rule", "tier", "instances", "ranks", "sizes");
+    let mut text = format!(
+        "{:width$}  {:9} {:>9} {:>5}  {:11} {:17} element types\n",
+        "rule", "tier", "instances", "empty", "ranks", "sizes"
+    );
     for c in rules {
         let list = |numbers: &std::collections::BTreeSet<usize>| {
             numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
         };
         let dtypes: Vec<&str> = c.seen.dtypes.iter().map(|d| d.name()).collect();
         let (ranks, sizes) = (list(&c.seen.ranks), list(&c.seen.sizes));
-        let (tier, count) = (c.tier.to_string(), c.seen.instances);
-        text += &format!("{:width$}  {tier:9} {count:9}  {ranks:11} {sizes:15} {}\n", &*c.name, dtypes.join(" "));
+        let (tier, count, empty) = (c.tier.to_string(), c.seen.instances, c.seen.empty);
+        let dtypes = dtypes.join(" ");
+        text += &format!("{:width$}  {tier:9} {count:9} {empty:5}  {ranks:11} {sizes:17} {dtypes}\n", &*c.name);
     }
     text
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::energy::Cost;
-use crate::ir::{Graph, Node, NodeId, NodeKind};
+use crate::ir::{AttrValue, Graph, Node, NodeId, NodeKind};
+use crate::ops::Op;
 
 /// What sets the two sides of a region apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -62,8 +63,12 @@ impl Part<'_> {
     }
 
     fn ops(&self) -> impl Iterator<Item = &str> {
+        self.calls().map(|(op, _)| op.name())
+    }
+
+    fn calls(&self) -> impl Iterator<Item = (&Op, &[AttrValue])> {
         self.nodes.iter().filter_map(|&n| match &self.graph.node(n).kind {
-            NodeKind::Op { op, .. } if !self.graph.node(n).origin.implicit => Some(op.name()),
+            NodeKind::Op { op, attrs } if !self.graph.node(n).origin.implicit => Some((op, attrs.as_slice())),
             _ => None,
         })
     }
@@ -88,6 +93,15 @@ fn less(x: f64, y: f64) -> bool {
     x < y * (1.0 - SAME)
 }
 
+/// The first attribute in which operators that are not in the table differ, with its values: it selects another
+/// implementation, for the sides are equal.
+fn other_setting(a: Part, b: Part) -> Option<(String, String, String, String)> {
+    a.calls().zip(b.calls()).find_map(|((op, of_a), (_, of_b))| {
+        let at = of_a.iter().zip(of_b).position(|(x, y)| x != y).filter(|_| op.def().is_none())?;
+        Some((op.name().to_owned(), op.attr_name(at)?.to_owned(), of_a[at].to_string(), of_b[at].to_string()))
+    })
+}
+
 /// Why the sides of a region cost what they cost.
 pub fn cause(a: Part, b: Part) -> Cause {
     let (ca, cb) = (a.total(), b.total());
@@ -95,6 +109,11 @@ pub fn cause(a: Part, b: Part) -> Cause {
         Cause { kind: CauseKind::None, text: String::new(), flag: None, a_source: a.source(), b_source: b.source() };
     let same_ops = a.ops().eq(b.ops());
     if same_ops && a.graph.config == b.graph.config {
+        if let Some((op, flag, of_a, of_b)) = other_setting(a, b) {
+            cause.kind = CauseKind::OtherImplementation;
+            cause.text = format!("`{op}` has {flag}={of_a} in A and {flag}={of_b} in B");
+            cause.flag = Some(flag);
+        }
         return cause;
     }
     if same_ops {
@@ -104,6 +123,11 @@ pub fn cause(a: Part, b: Part) -> Cause {
             cause.text = format!("{on} may use TF32 tensor cores for f32 matrix products");
             cause.flag = Some("torch.backends.cuda.matmul.allow_tf32".to_owned());
         }
+        return cause;
+    }
+    if let Some((op, _)) = a.calls().chain(b.calls()).find(|(op, _)| op.def().is_none()) {
+        cause.kind = CauseKind::OtherImplementation;
+        cause.text = format!("`{}` is a kernel of whose work nothing is known", op.name());
         return cause;
     }
     // The leaner side is named by the figure that decides, or by the counts where energy is not known.

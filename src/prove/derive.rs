@@ -9,8 +9,8 @@ use crate::ir::TensorType;
 use crate::rules::check::{Choice, samples};
 use crate::rules::{Bindings, Outcome, Rule, RuleSet};
 
-/// Instances of unequal types that have to be proven.
-const INSTANCES: usize = 3;
+/// The least and the most instances of unequal types that have to be proven.
+const INSTANCES: std::ops::RangeInclusive<usize> = 3..=10;
 /// What a rule that follows from others has to be found within.
 const LIMITS: Limits = Limits { rounds: 4, nodes: 500, search: 100_000 };
 
@@ -19,8 +19,8 @@ const LIMITS: Limits = Limits { rounds: 4, nodes: 500, search: 100_000 };
 pub fn derivation(set: &RuleSet, i: usize) -> Option<Vec<Arc<str>>> {
     let rule = set.rules().get(i)?;
     let others = set.without(&rule.name).up_to(rule.tier);
-    let choices = samples(set, i, INSTANCES);
-    if choices.len() < INSTANCES {
+    let choices = samples(set, i, *INSTANCES.end());
+    if choices.len() < *INSTANCES.start() {
         return None;
     }
     let mut used: Vec<Arc<str>> = Vec::new();

@@ -25,6 +25,8 @@ pub struct Normaliser {
     /// The first term of each known value.
     constants: FxHashMap<(TypeId, ConstantId), TermId>,
     pub lemmas: Vec<Lemma>,
+    /// Rules that were still turning a term round after the last step.
+    pub endless: Vec<Arc<str>>,
 }
 
 impl Normaliser {
@@ -38,7 +40,13 @@ impl Normaliser {
                 by_op.entry(op.to_owned()).or_default().push(rule.clone());
             }
         }
-        Normaliser { rules: by_op, normal: FxHashMap::default(), constants: FxHashMap::default(), lemmas: Vec::new() }
+        Normaliser {
+            rules: by_op,
+            normal: FxHashMap::default(),
+            constants: FxHashMap::default(),
+            lemmas: Vec::new(),
+            endless: Vec::new(),
+        }
     }
 
     /// The normal form of a term whose operands are normal.
@@ -53,6 +61,12 @@ impl Normaliser {
         {
             fuel -= 1;
             at = next;
+        }
+        if fuel == 0
+            && let Some(Lemma { reason: Reason::Rule { rule, .. }, .. }) = self.lemmas.last()
+            && !self.endless.contains(&rule.name)
+        {
+            self.endless.push(rule.name.clone());
         }
         self.normal.insert(term, at);
         self.normal.insert(at, at);

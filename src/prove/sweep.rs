@@ -159,6 +159,7 @@ impl<'r> Sweep<'r> {
             .map(|raw| {
                 let normal = self.normaliser.normal(&mut self.arena, raw);
                 self.lemmas.append(&mut self.normaliser.lemmas);
+                self.busiest.append(&mut self.normaliser.endless);
                 Ok(self.representative(normal))
             })
             .collect()

@@ -14,7 +14,7 @@ use super::fingerprint;
 use super::kernel::{CheckError, Replay, Values};
 use super::lemma::Lemma;
 use super::math::math_tier;
-use super::refute::{Location, Question, refute};
+use super::refute::{Location, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::snippet;
 use super::sweep::{PairProof, Sweep};
@@ -179,8 +179,8 @@ pub fn prove_bound(bound: &Bound, rules: &RuleSet, progress: &dyn Progress) -> R
         None => {
             progress.stage("looking for a difference");
             let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
-            let question = Question { graphs: [a, b], binding: &binding, unproven };
-            let found = refute(&question).filter(|(w, _)| {
+            let found = refute_defined([a, b], &binding, unproven, rules);
+            let found = found.filter(|(w, _)| {
                 let doubtful = binding.is_doubtful(a, b, w.output_number);
                 if doubtful {
                     let output = &w.output;
@@ -203,7 +203,7 @@ pub fn prove_bound(bound: &Bound, rules: &RuleSet, progress: &dyn Progress) -> R
         (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
         witness.region = partition.part(location.a, location.b);
     }
-    note_opaque(a, b, &mut binding.assumptions);
+    note_opaque(a, b, rules, &mut binding.assumptions);
     let mut proofs: FxHashMap<TermId, Vec<PairProof>> = FxHashMap::default();
     let mut by_term: Vec<(TermId, PairProof)> = std::mem::take(&mut sweep.proofs).into_iter().collect();
     by_term.sort_by_key(|&(t, _)| t);
@@ -263,8 +263,8 @@ const WIDENED: usize = 3;
 /// Pairs that are looked at for the smallest unproven one.
 const MAX_PAIRS: usize = 40;
 
-/// Operators that no rule and no evaluation can look into.
-fn note_opaque(a: &Graph, b: &Graph, assumptions: &mut Vec<String>) {
+/// Operators that are not in the table: what they compute stands in a rule file, or is not known.
+fn note_opaque(a: &Graph, b: &Graph, rules: &RuleSet, assumptions: &mut Vec<String>) {
     for (side, graph) in [("A", a), ("B", b)] {
         let names: FxHashSet<&str> = graph
             .operators()
@@ -275,8 +275,11 @@ fn note_opaque(a: &Graph, b: &Graph, assumptions: &mut Vec<String>) {
             .collect();
         let mut names: Vec<&str> = names.into_iter().collect();
         names.sort_unstable();
-        assumptions
-            .extend(names.iter().map(|n| format!("`{n}` of {side} is opaque: equal only to itself on equal operands")));
+        let defined = |name: &str| rules.definitions().iter().any(|d| d.op.name == name);
+        assumptions.extend(names.iter().map(|n| match defined(n) {
+            true => format!("`{n}` of {side} computes what its definition says"),
+            false => format!("`{n}` of {side} is opaque: equal only to itself on equal operands"),
+        }));
     }
 }
 

@@ -26,6 +26,8 @@ pub struct RuleItem {
     pub doc: String,
     pub name: Name,
     pub tier: Tier,
+    /// Its author says that it follows from others.
+    pub shortcut: bool,
     /// A name that stands for each of these operators in turn.
     pub template: Option<(Name, Vec<Name>)>,
     /// One expression for each root.
@@ -64,6 +66,8 @@ pub enum Given {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clauses {
     pub conditions: Vec<Expr>,
+    /// Conditions that only keep the search small.
+    pub guards: Vec<Expr>,
     pub assumptions: Vec<Expr>,
     pub lets: Vec<(Name, Expr)>,
 }

@@ -272,6 +272,15 @@ pub const FUNCTIONS: &[Function] = &[
         },
     },
     Function {
+        name: "floor_div",
+        arguments: &["a", "b"],
+        doc: "The quotient of two integers, rounded down.",
+        run: |a| {
+            let (a, b) = (a[0].as_int()?, a[1].as_int().filter(|&b| b > 0)?);
+            Some(AttrValue::Int(a.checked_div_euclid(b)?))
+        },
+    },
+    Function {
         name: "sqrt",
         arguments: &["a"],
         doc: "Square root.",

@@ -170,10 +170,11 @@ fn both_directions(
     for &(lhs, rhs, reversed) in directions {
         for root in 0..lhs.len() {
             let (name, doc, tier, clauses) = (&item.name, item.doc.as_str(), item.tier, &item.clauses);
+            let shortcut = item.shortcut;
             rules.push(resolve(
                 report,
                 customs,
-                &Source { name, doc, tier, lhs, rhs, root, clauses, reversed, attrs: &[] },
+                &Source { name, doc, tier, shortcut, lhs, rhs, root, clauses, reversed, attrs: &[] },
             )?);
         }
     }
@@ -212,6 +213,7 @@ fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem
             name: &item.name,
             doc: &item.doc,
             tier: Tier::Rounding,
+            shortcut: false,
             lhs: std::slice::from_ref(head),
             rhs: std::slice::from_ref(body),
             root: 0,
@@ -226,6 +228,7 @@ fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem
             name: &item.name,
             doc: &item.doc,
             tier: Tier::Rounding,
+            shortcut: false,
             lhs: &item.body,
             rhs: &heads,
             root,

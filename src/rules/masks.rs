@@ -31,6 +31,39 @@ pub fn is_causal(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided
     }
 }
 
+/// Whether a constant bool tensor of two dims or more is true exactly where the first index is the last. `false` where that is
+/// not known.
+pub fn is_diagonal(constant: &Constant, ty: &TensorType) -> bool {
+    let (Some(&rows), Some(&columns), true) = (ty.shape.first(), ty.shape.last(), ty.rank() >= 2) else { return false };
+    match constant {
+        Constant::Dense(data) => {
+            let inner = data.len().checked_div(rows).unwrap_or(0);
+            data.iter().enumerate().all(|(i, v)| (v.0 != 0.0) == (i / inner == i % columns))
+        }
+        Constant::Uniform(v) => v.0 != 0.0 && rows == 1 && columns == 1,
+        // i <= j and j <= i.
+        Constant::Polyhedron(all) => {
+            let last = ty.rank() - 1;
+            let slope = |a: &Affine, d: usize| a.coefficients.get(d).copied().unwrap_or(0);
+            let along = |a: &Affine, sign: i64| {
+                a.offset == 0
+                    && (0..=last).all(|d| {
+                        slope(a, d)
+                            == if d == 0 {
+                                sign
+                            } else if d == last {
+                                -sign
+                            } else {
+                                0
+                            }
+                    })
+            };
+            matches!(all.as_slice(), [a, b] if along(a, -1) && along(b, 1) || along(a, 1) && along(b, -1))
+        }
+        Constant::Affine(_) => false,
+    }
+}
+
 /// Whether a constant bool tensor has a true element in every row of its last dim.
 pub fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
     let Some(&columns) = ty.shape.last() else { return Err(Undecided::Invalid) };

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rustc_hash::FxHashSet;
 
 use super::expr::{Expr, Scope, TensorRef, Undecided, same_value};
-use super::rule::{AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule};
+use super::rule::{AttrPattern, Bindings, Condition, Kind, Operand, Outcome, Pattern, Rule};
 use super::terms::Terms;
 use crate::ir::{AttrValue, Attrs};
 use crate::ops::{AttrKind, Op};
@@ -100,7 +100,7 @@ impl Rule {
         for condition in &self.conditions {
             match holds(condition, terms, bindings) {
                 Ok(true) => {}
-                Err(Undecided::Unknown) if condition.assumed => assumed.push(condition.text.to_string()),
+                Err(Undecided::Unknown) if condition.kind == Kind::Assumed => assumed.push(condition.text.to_string()),
                 _ => return Outcome::Fails,
             }
         }

@@ -20,6 +20,7 @@ mod scope;
 mod tensor_functions;
 mod terms;
 mod tier;
+mod written_out;
 
 pub use definition::Definition;
 pub use error::{Problem, RuleError, RuleFile};
@@ -29,6 +30,7 @@ pub use load::RuleTest;
 pub use rule::{AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule, Vars};
 pub use terms::{Build, Terms, Visitor};
 pub use tier::Tier;
+pub use written_out::WrittenOut;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -48,10 +50,17 @@ const LIBRARY: &[(&str, &str)] = &[
     ("attention.rules", include_str!("../../rules/attention.rules")),
     ("rotary.rules", include_str!("../../rules/rotary.rules")),
     ("sampling.rules", include_str!("../../rules/sampling.rules")),
+    ("cast.rules", include_str!("../../rules/cast.rules")),
+    ("lookup.rules", include_str!("../../rules/lookup.rules")),
     ("view.rules", include_str!("../../rules/view.rules")),
     ("convolution.rules", include_str!("../../rules/convolution.rules")),
     ("quantise.rules", include_str!("../../rules/quantise.rules")),
-    ("serving.rules", include_str!("../../rules/serving.rules")),
+    ("spectral.rules", include_str!("../../rules/spectral.rules")),
+    ("vllm.rules", include_str!("../../rules/vllm.rules")),
+    ("sglang.rules", include_str!("../../rules/sglang.rules")),
+    ("flashinfer.rules", include_str!("../../rules/flashinfer.rules")),
+    ("triton.rules", include_str!("../../rules/triton.rules")),
+    ("tensorflow.rules", include_str!("../../rules/tensorflow.rules")),
     ("onnx.rules", include_str!("../../rules/onnx.rules")),
 ];
 

@@ -52,12 +52,22 @@ pub enum AttrPattern {
     Expr(Expr),
 }
 
+/// What a condition is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Without it, the rule is wrong.
+    Needed,
+    /// It only keeps the search from going in circles or from matching what is of no use.
+    Guard,
+    /// As [`Kind::Needed`]; where it cannot be decided, it is assumed and reported.
+    Assumed,
+}
+
 /// Something that has to hold before a rule may be applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     pub expr: Expr,
-    /// Where it cannot be decided, it is assumed and reported.
-    pub assumed: bool,
+    pub kind: Kind,
     /// As the rule file writes it.
     pub text: Arc<str>,
     /// Where it stands; `None` for what a pattern implies.
@@ -80,6 +90,8 @@ pub struct Rule {
     /// What `explain` prints for a step by this rule.
     pub doc: Arc<str>,
     pub tier: Tier,
+    /// It follows from others and keeps proofs short, its author says.
+    pub shortcut: bool,
     /// Stem of the file it comes from.
     pub family: Arc<str>,
     /// The right-to-left direction of a rule that goes both ways.

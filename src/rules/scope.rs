@@ -31,7 +31,7 @@ impl Names {
             names.lets.insert(name.text.clone());
             names.attribute(value);
         }
-        for e in clauses.conditions.iter().chain(&clauses.assumptions) {
+        for e in clauses.conditions.iter().chain(&clauses.guards).chain(&clauses.assumptions) {
             names.attribute(e);
         }
         names

@@ -59,6 +59,28 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         run: |_, c, _| constant_of(c)?.uniform().map(AttrValue::float).ok_or(Undecided::Invalid),
     },
     TensorFunction {
+        name: "is_above",
+        arguments: &["a"],
+        doc: "Whether every element of the value is above the number `a`.",
+        run: |_, c, a| {
+            let bound = a[0].as_float().ok_or(Undecided::Invalid)?;
+            match constant_of(c)? {
+                Constant::Uniform(v) => Ok(AttrValue::Bool(v.0 > bound)),
+                Constant::Dense(values) => Ok(AttrValue::Bool(values.iter().all(|v| v.0 > bound))),
+                _ => Err(Undecided::Unknown),
+            }
+        },
+    },
+    TensorFunction {
+        name: "is_diagonal",
+        arguments: &[],
+        doc: "Whether the bool value is true exactly where the first index is the last.",
+        run: |t, c, _| {
+            let c = constant_of(c)?;
+            Ok(AttrValue::Bool(t.dtype == DType::Bool && masks::is_diagonal(c, t)))
+        },
+    },
+    TensorFunction {
         name: "is_causal_mask",
         arguments: &[],
         doc: "Whether the bool value is true exactly where the last index is at most the one before.",

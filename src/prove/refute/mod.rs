@@ -4,6 +4,7 @@
 //! rounding between operators). A whole model is within reach because its weights are ours to choose: see
 //! [`inputs`] and [`silence`].
 
+mod evaluable;
 mod inputs;
 mod locate;
 mod rerun;
@@ -13,6 +14,7 @@ mod tests;
 
 use std::thread;
 
+pub use evaluable::refute_defined;
 use inputs::{Choice, Uses};
 pub use locate::Location;
 use locate::locate;

@@ -78,6 +78,11 @@ impl Wanted<'_, '_> {
             "max_pool2d" | "avg_pool2d" => windows::pooling(self)?,
             "group_norm" | "batch_norm" => windows::by_channel(self)?,
             "flip" | "roll" | "pad" | "index_select" | "one_hot" => super::moves::operand_types(self)?,
+            "eigvals" | "eigvalsh" => {
+                let mut shape = self.ty.shape.clone();
+                shape.push(*shape.last()?);
+                vec![tensor(self.ty.dtype, shape)]
+            }
             "full" | "arange" => Vec::new(),
             _ if self.op.operands.iter().all(|o| o.arity == Arity::One) => self.elementwise(self.ty.dtype)?,
             _ => return None,

@@ -21,6 +21,8 @@ pub enum Finding {
     Agree,
     /// One of the sides cannot be evaluated here.
     Undefined,
+    /// The left side has a value where the right side has none.
+    Partial,
     /// The values differ over the real numbers.
     Values {
         left: Vec<f64>,
@@ -41,8 +43,10 @@ pub enum Finding {
 
 /// Compares the values of both sides as far as `tier` claims.
 pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
-    let (Ok(left), Ok(right)) = (values(instance, instance.lhs, false), values(instance, rhs, false)) else {
-        return Finding::Undefined;
+    let (left, right) = match (values(instance, instance.lhs, false), values(instance, rhs, false)) {
+        (Ok(left), Ok(right)) => (left, right),
+        (Ok(_), Err(EvalError::IndexOutOfRange | EvalError::DivisionByZero)) => return Finding::Partial,
+        _ => return Finding::Undefined,
     };
     let scale = instance.data.scale;
     if scale != Scale::Unit && tier != Tier::Exact && overflows(&left, &right) {

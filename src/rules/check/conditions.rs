@@ -6,15 +6,18 @@ use super::data::{Data, Scale};
 use super::generate::Generator;
 use super::trial::{Shown, show};
 use crate::rules::matcher::holds;
-use crate::rules::rule::{Condition, Rule};
+use crate::rules::rule::{Condition, Kind, Rule};
+use crate::rules::terms::Terms;
 use crate::rules::{Problem, RuleSet};
 
 /// Instances that a condition excludes and that have to agree before it counts as idle.
-const EXCLUDED: usize = 12;
+const EXCLUDED: usize = 40;
 /// Instances without one that the condition excludes after which it counts as implied.
-const INCLUDED: usize = 150;
+const INCLUDED: usize = 250;
+/// One attempt of this many makes dims empty.
+const EMPTIES: u64 = 4;
 /// Attempts to find instances for one condition of one direction.
-const ATTEMPTS: u64 = 6_000;
+const ATTEMPTS: u64 = 10_000;
 
 /// What leaving a condition out does.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +35,7 @@ pub(super) fn idle(set: &RuleSet, i: usize) -> Vec<Problem> {
     let rules: Vec<&Rule> = set.rules[i..].iter().filter(|r| r.name == *name).map(|r| &**r).collect();
     let mut spans: Vec<SourceSpan> = Vec::new();
     for condition in rules.iter().flat_map(|r| &r.conditions) {
-        if let Some(span) = condition.span.filter(|s| !condition.assumed && !spans.contains(s)) {
+        if let Some(span) = condition.span.filter(|s| condition.kind == Kind::Needed && !spans.contains(s)) {
             spans.push(span);
         }
     }
@@ -70,7 +73,7 @@ fn warning(set: &RuleSet, rules: &[&Rule], span: SourceSpan) -> Option<Warning> 
         return Some(Warning {
             message: format!("`{name}` holds without the condition `{text}` too"),
             label: "its removal breaks nothing",
-            help: "leave it out, unless it is there to keep the search from going in circles",
+            help: "leave it out; a condition that only keeps the search small stands behind `guard`",
         });
     }
     (sum.excluded == 0 && sum.included >= INCLUDED).then(|| Warning {
@@ -90,7 +93,9 @@ fn without(set: &RuleSet, rule: &Rule, at: usize) -> Tried {
         if tried.excluded >= EXCLUDED || tried.excluded == 0 && tried.included >= INCLUDED {
             break;
         }
-        let Some(choice) = Generator::new(&looser, seed).attempt() else { continue };
+        let empties = seed % EMPTIES == 0;
+        let generator = if empties { Generator::with_empties(&looser, seed) } else { Generator::new(&looser, seed) };
+        let Some(choice) = generator.attempt() else { continue };
         match show(&looser, &set.definitions, &choice, Data::seeded(seed)) {
             Shown::Agrees(instance) => {
                 let elsewhere = |scale| show(&looser, &set.definitions, &choice, Data::seeded(seed).at(scale));
@@ -99,7 +104,7 @@ fn without(set: &RuleSet, rule: &Rule, at: usize) -> Tried {
                 } else if scales.iter().any(|&s| matches!(elsewhere(s), Shown::Breaks(_))) {
                     tried.breaks = true;
                     break;
-                } else {
+                } else if instance.arena.ty(instance.lhs).numel() > 0 {
                     tried.excluded += 1;
                 }
             }

@@ -12,7 +12,10 @@ use crate::rules::tier::Tier;
 /// The instances of one rule that were compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
+    /// Those whose result has elements.
     pub instances: usize,
+    /// Those in which a dim is empty.
+    pub empty: usize,
     /// Ranks, element types and sizes of dims of the operands.
     pub ranks: BTreeSet<usize>,
     pub dtypes: BTreeSet<DType>,
@@ -30,7 +33,8 @@ pub struct Coverage {
 
 impl Seen {
     pub(super) fn count(&mut self, instance: &Instance) {
-        self.instances += 1;
+        self.instances += usize::from(instance.arena.ty(instance.lhs).numel() > 0);
+        self.empty += usize::from(instance.leaves().any(|id| instance.arena.ty(id).shape.contains(&0)));
         for id in instance.leaves() {
             let ty = instance.arena.ty(id);
             self.ranks.insert(ty.rank());
@@ -44,6 +48,7 @@ impl Seen {
 pub(super) fn add(all: &mut Vec<Coverage>, rule: &Rule, seen: Seen) {
     if let Some(known) = all.iter_mut().rev().find(|c| c.name == rule.name) {
         known.seen.instances += seen.instances;
+        known.seen.empty += seen.empty;
         known.seen.ranks.extend(seen.ranks);
         known.seen.dtypes.extend(seen.dtypes);
         known.seen.sizes.extend(seen.sizes);

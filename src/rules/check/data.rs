@@ -175,8 +175,10 @@ fn known_value(ty: &TensorType, seed: u64) -> Constant {
     }
     let columns = ty.shape.last().copied().unwrap_or(1).max(1);
     let rows = ty.rank().checked_sub(2).map_or(1, |d| ty.shape[d]).max(1);
+    let inner = ty.shape.iter().skip(1).product::<usize>().max(1);
     let element = |i: usize| match (kind, ty.dtype) {
         (1, _) => f64::from(u8::from(i % columns <= (i / columns) % rows)),
+        (4, DType::Bool) if ty.rank() > 2 => f64::from(u8::from(i % columns == i / inner)),
         // Mostly true, so that rows keep a key.
         (_, DType::Bool) => f64::from(u8::from(random.chance(70))),
         (2, d) if d.is_float() => random.pick(&[0.0, 0.0, 0.0, f64::NEG_INFINITY]).unwrap_or(0.0),

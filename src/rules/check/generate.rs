@@ -13,6 +13,8 @@ use crate::rules::rule::{AttrPattern, Operand, Pattern, Rule};
 
 /// Sizes of dims: unequal and small, 1 among them.
 const SIZES: [usize; 8] = [1, 2, 3, 4, 5, 2, 3, 4];
+/// How many of 100 sizes are 0 where empty tensors are wanted.
+const EMPTY: usize = 30;
 /// Elements of the largest tensor that is tried.
 const MAX_ELEMENTS: usize = 160;
 
@@ -41,6 +43,8 @@ pub struct Generator<'a> {
     pub random: Random,
     pub choice: Choice,
     element: Option<usize>,
+    /// Whether dims may be empty.
+    empties: bool,
 }
 
 impl<'a> Generator<'a> {
@@ -50,7 +54,12 @@ impl<'a> Generator<'a> {
             lists: vec![None; rule.vars.lists.len()],
             attrs: vec![None; rule.vars.attrs.len()],
         };
-        Generator { rule, random: Random::new(seed), choice, element: None }
+        Generator { rule, random: Random::new(seed), choice, element: None, empties: false }
+    }
+
+    /// A generator that makes some dims empty.
+    pub fn with_empties(rule: &'a Rule, seed: u64) -> Self {
+        Generator { empties: true, ..Generator::new(rule, seed) }
     }
 
     /// A choice with the attributes filled in that conditions determine.
@@ -94,6 +103,9 @@ impl<'a> Generator<'a> {
     }
 
     pub fn size(&mut self) -> usize {
+        if self.empties && self.random.chance(EMPTY) {
+            return 0;
+        }
         SIZES[self.random.below(SIZES.len())]
     }
 
@@ -113,7 +125,7 @@ impl<'a> Generator<'a> {
             0..=5 => {
                 let d = self.random.below(ty.rank());
                 if let Some(size) = similar.shape.get_mut(d) {
-                    *size = SIZES[self.random.below(SIZES.len())];
+                    *size = self.size();
                 }
             }
             6..=8 => {}

@@ -16,8 +16,17 @@ use crate::rules::rule::{Bindings, Outcome, Rule};
 use crate::rules::terms::{Terms, Visitor};
 
 /// Functions that ask for the value of a tensor.
-const ABOUT_VALUES: [&str; 7] =
-    ["is_const", "is_uniform", "value", "is_causal_mask", "mask_keeps_a_key", "keeps_a_finite_key", "is_additive_mask"];
+const ABOUT_VALUES: [&str; 9] = [
+    "is_const",
+    "is_uniform",
+    "value",
+    "is_above",
+    "is_diagonal",
+    "is_causal_mask",
+    "mask_keeps_a_key",
+    "keeps_a_finite_key",
+    "is_additive_mask",
+];
 
 /// Both sides of a rule on given operands.
 pub struct Instance {

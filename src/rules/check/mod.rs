@@ -93,18 +93,24 @@ pub fn idle_conditions(set: &RuleSet, rules: &[usize]) -> Vec<Problem> {
     warnings.into_iter().flatten().collect()
 }
 
-/// Rules of these numbers that `derivation` proves from others, as warnings. It gives the rules that it needed.
+/// Rules of these numbers that `derivation` proves from others and that do not say so, as warnings. It gives the rules that
+/// it needed.
 pub fn redundant(
     set: &RuleSet,
     rules: &[usize],
     derivation: impl Fn(&RuleSet, usize) -> Option<Vec<Arc<str>>> + Sync,
 ) -> Vec<Problem> {
+    let rules: Vec<usize> = rules.iter().copied().filter(|&i| !set.rules[i].shortcut).collect();
     let found = on_all_cores(0..rules.len(), |n| derivation(set, rules[n]));
     let warn = |(&i, others): (&usize, Option<Vec<Arc<str>>>)| {
         let (place, others) = (&set.places[i], others?);
         let message = format!("other rules prove what `{}` says", set.rules[i].name);
         let problem = place.report.problem("rules::redundant", place.span, message, "found without this rule");
-        let help = format!("by {}; a rule of its own is worth it where the chain is long", others.join(", "));
+        let help = format!(
+            "by {}; where the chain is long, write `[{}, shortcut]` to keep it",
+            others.join(", "),
+            set.rules[i].tier
+        );
         Some(problem.with_help(help).warning())
     };
     rules.iter().zip(found).filter_map(warn).collect()

@@ -15,6 +15,12 @@ impl Wanted<'_, '_> {
         let shape = self.ty.shape.clone();
         let rank = shape.len();
         let vector = self.generator.random.below(12);
+        if vector == 1 && rank > 0 {
+            let (batch, n) = (&shape[..rank - 1], shape[rank - 1]);
+            let mut y = Shape::from_slice(batch);
+            y.extend([k, n]);
+            return vec![tensor(dtype, Shape::from_slice(&[k])), tensor(dtype, y)];
+        }
         if rank < 2 || vector == 0 {
             let mut x = shape;
             x.push(k);
@@ -82,6 +88,21 @@ impl Wanted<'_, '_> {
             *h = self.generator.random.pick(&divisors)?;
         }
         let mut types = vec![make(batch, queries, inner), make(&shared, keys, inner), make(&shared, keys, values)];
+        // Keys or values that more heads or batches share than share the other.
+        if heads > 0 && self.generator.random.chance(20) {
+            let other = &mut types[1 + self.generator.random.below(2)].shape;
+            match self.generator.random.below(3) {
+                0 => other[..heads].fill(1),
+                1 => {
+                    let most = batch[heads - 1];
+                    let divisors: Vec<usize> = (1..=most).filter(|d| most.is_multiple_of(*d)).collect();
+                    other[heads - 1] = self.generator.random.pick(&divisors).unwrap_or(1);
+                }
+                _ => {
+                    other.remove(0);
+                }
+            }
+        }
         if self.known.len() > 3 {
             let scores = make(batch, queries, keys).shape;
             let dtype = if self.generator.random.chance(50) { DType::Bool } else { self.ty.dtype };

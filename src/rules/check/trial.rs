@@ -18,6 +18,10 @@ use crate::rules::rule::Rule;
 use crate::rules::terms::Terms;
 use crate::rules::{Problem, RuleSet};
 
+/// Attempts to find instances with an empty dim, and how many are compared.
+const EMPTY_ATTEMPTS: usize = 3_000;
+const EMPTY_INSTANCES: usize = 40;
+
 /// Attempts to find other counterexamples once there is one; the smallest is then made smaller.
 const MORE: usize = 300;
 
@@ -59,6 +63,7 @@ pub(super) fn show(rule: &Rule, definitions: &[std::sync::Arc<Definition>], choi
     match compare(&instance, rhs, rule.tier) {
         Finding::Agree => Shown::Agrees(Box::new(instance)),
         Finding::Undefined => Shown::Undefined,
+        Finding::Partial => breaks(instance, "rules::partial", None),
         Finding::Values { left, right } => breaks(instance, "rules::wrong", Some((left, right))),
         Finding::Tier { left, right } => breaks(instance, "rules::tier_too_strong", Some((left, right))),
         #[cfg(feature = "torch")]
@@ -105,6 +110,9 @@ pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> Verdict {
         }
         attempt += 1;
     }
+    if trial.worst.is_none() {
+        trial.empties(first, effort.attempts.min(EMPTY_ATTEMPTS));
+    }
     trial.verdict(i)
 }
 
@@ -118,13 +126,27 @@ fn first_seed(set: &RuleSet, i: usize, effort: Effort) -> u64 {
 }
 
 impl Trial<'_> {
+    /// Tries instances in which some dims are empty: those that the rule leaves free.
+    fn empties(&mut self, first: u64, attempts: usize) {
+        for seed in (0..attempts as u64).map(|n| first.wrapping_add(n)) {
+            if self.seen.empty == EMPTY_INSTANCES {
+                break;
+            }
+            let choice = Generator::with_empties(self.rule, seed).attempt();
+            if let Some(choice) = choice.filter(|c| c.types().any(|t| t.shape.contains(&0))) {
+                self.instance(&choice, Data::seeded(seed));
+            }
+        }
+    }
+
     fn instance(&mut self, choice: &Choice, data: Data) {
         match show(self.rule, &self.set.definitions, choice, data) {
             Shown::NoInstance => {}
             Shown::Undefined => self.undefined += 1,
-            Shown::Agrees(instance) if instance.arena.ty(instance.lhs).numel() > 0 => {
-                if data.scale == Scale::Unit {
-                    self.seen.count(&instance);
+            Shown::Agrees(instance) if data.scale == Scale::Unit => {
+                self.seen.count(&instance);
+                // Of an empty result, only the type can be compared.
+                if instance.arena.ty(instance.lhs).numel() > 0 {
                     self.scales.clone().into_iter().for_each(|scale| self.instance(choice, data.at(scale)));
                 }
             }
@@ -243,6 +265,11 @@ impl Counterexample {
         let left: &TensorType = self.instance.arena.ty(self.instance.lhs);
         match (self.code, &self.instance.rhs) {
             ("rules::wrong", _) => format!("`{name}` is wrong: its sides differ"),
+            ("rules::partial", _) => {
+                format!(
+                    "the right side of `{name}` has no value where its left side has one: a position is out of range"
+                )
+            }
             ("rules::tier_too_strong", _) => {
                 format!("`{name}` claims to be {}, but its sides round differently", rule.tier)
             }

@@ -53,9 +53,15 @@ pub fn operand_types(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
         "repeat_interleave" => {
             let dims: Vec<usize> = (0..rank).collect();
             let dim = chosen_dim(w, &dims)?;
-            let times = divisor(w, "repeats", shape[dim])?;
             let mut from = shape;
-            from[dim] /= times;
+            from[dim] = match w.fixed("repeats", None).and_then(|t| t.as_int()) {
+                // Repeating nothing, or anything 0 times, gives nothing.
+                None if from[dim] == 0 && w.generator.random.chance(30) => {
+                    w.set("repeats", 0, AttrValue::Int(0))?;
+                    w.generator.size()
+                }
+                _ => from[dim] / divisor(w, "repeats", from[dim])?,
+            };
             from
         }
         _ => {
@@ -86,7 +92,7 @@ fn divisor(w: &mut Wanted<'_, '_>, name: &str, size: usize) -> Option<usize> {
     let times = match w.fixed(name, None).and_then(|t| t.as_int()) {
         Some(t) => usize::try_from(t).ok()?,
         None => {
-            let divisors: Vec<usize> = (1..=size).filter(|d| size.is_multiple_of(*d)).collect();
+            let divisors: Vec<usize> = (1..=size.max(3)).filter(|d| size.is_multiple_of(*d)).collect();
             w.generator.random.pick(&divisors)?
         }
     };
@@ -97,6 +103,10 @@ fn divisor(w: &mut Wanted<'_, '_>, name: &str, size: usize) -> Option<usize> {
 /// Another shape with as many elements: dims joined, split, inserted, dropped or exchanged.
 fn rearranged(w: &mut Wanted<'_, '_>, shape: &Shape) -> Shape {
     let mut from = shape.clone();
+    if from.contains(&0) {
+        without_elements(w, &mut from);
+        return from;
+    }
     let random = &mut w.generator.random;
     for _ in 0..1 + random.below(3) {
         match random.below(5) {
@@ -121,6 +131,21 @@ fn rearranged(w: &mut Wanted<'_, '_>, shape: &Shape) -> Shape {
         }
     }
     from
+}
+
+/// Another shape without elements: beside an empty dim, the others have any size.
+fn without_elements(w: &mut Wanted<'_, '_>, shape: &mut Shape) {
+    for _ in 0..1 + w.generator.random.below(3) {
+        let (d, size) = (w.generator.random.below(shape.len()), w.generator.size());
+        let others = shape.iter().enumerate().any(|(i, &size)| i != d && size == 0);
+        match w.generator.random.below(3) {
+            0 if others => {
+                shape.remove(d);
+            }
+            1 if others || shape[d] != 0 => shape[d] = size,
+            _ => shape.insert(d, size),
+        }
+    }
 }
 
 fn slice(w: &mut Wanted<'_, '_>, known: Option<TensorType>) -> Option<Shape> {

@@ -207,7 +207,7 @@ fn is_infix(words: &[Token<'_>], at: usize) -> bool {
 
 fn ends_operand(token: &Token<'_>) -> bool {
     match token.kind {
-        Kind::Name => !matches!(token.text, "and" | "or" | "not" | "where" | "let" | "assume"),
+        Kind::Name => !matches!(token.text, "and" | "or" | "not" | "where" | "let" | "guard" | "assume"),
         Kind::Number | Kind::String => true,
         _ => matches!(token.text, ")" | "]") || token.text.starts_with('.'),
     }

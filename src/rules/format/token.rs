@@ -28,7 +28,7 @@ impl Token<'_> {
     }
 
     pub fn starts_clause(&self) -> bool {
-        self.kind == Kind::Name && matches!(self.text, "where" | "let" | "assume")
+        self.kind == Kind::Name && matches!(self.text, "where" | "guard" | "let" | "assume")
     }
 }
 

@@ -160,7 +160,7 @@ fn describe(rule: R) -> Option<&'static str> {
         R::kw_rule => "`rule`",
         R::kw_op => "`op`",
         R::kw_test => "`test`",
-        R::kw_where | R::clause => "`where`, `let` or `assume`",
+        R::kw_where | R::clause => "`where`, `guard`, `let` or `assume`",
         R::arrow => "`=>` or `<=>`",
         R::tier => "a tier",
         R::name | R::path | R::names => "a name",
@@ -203,11 +203,13 @@ impl Reader<'_> {
         let whole = self.span(&pair);
         let (mut doc, mut rule_name, mut tier, mut both_ways) = (Vec::new(), None, None, false);
         let (mut sides, mut clauses, mut template) = (Vec::new(), Clauses::default(), None);
+        let mut shortcut = false;
         for part in pair.into_inner() {
             match part.as_rule() {
                 R::doc => doc.push(doc_line(&part)),
                 R::name => rule_name = Some(self.name(&part)),
                 R::tier => tier = Some(self.tier(part)?),
+                R::kw_shortcut => shortcut = true,
                 R::template => {
                     let mut parts = part.into_inner().filter(|p| matches!(p.as_rule(), R::name | R::names));
                     template = parts
@@ -225,7 +227,7 @@ impl Reader<'_> {
         let (Some(rule_name), Some(tier), Some(rhs), Some(lhs)) = (rule_name, tier, sides.pop(), sides.pop()) else {
             return Err(self.broken(whole));
         };
-        Ok(RuleItem { doc: doc.join(" "), name: rule_name, tier, template, lhs, both_ways, rhs, clauses })
+        Ok(RuleItem { doc: doc.join(" "), name: rule_name, tier, shortcut, template, lhs, both_ways, rhs, clauses })
     }
 
     /// The grammar makes this impossible; still no reason to panic.
@@ -272,12 +274,12 @@ impl Reader<'_> {
     }
 
     fn clause(&self, pair: Pair<'_, R>, clauses: &mut Clauses) -> Parsed<()> {
-        let mut assume = false;
+        let mut list = &mut clauses.conditions;
         for part in pair.into_inner() {
             match part.as_rule() {
-                R::kw_assume => assume = true,
-                R::expr if assume => clauses.assumptions.push(self.expr(part)?),
-                R::expr => clauses.conditions.push(self.expr(part)?),
+                R::kw_guard => list = &mut clauses.guards,
+                R::kw_assume => list = &mut clauses.assumptions,
+                R::expr => list.push(self.expr(part)?),
                 R::binding => clauses.lets.push(self.binding(part)?),
                 _ => {}
             }

@@ -14,7 +14,7 @@ use super::ast::{self, Clauses, ExprKind};
 use super::error::{Problem, Reporter};
 use super::expr::{Expr, TensorRef};
 use super::functions;
-use super::rule::{AttrPattern, Condition, Pattern, Rule, Vars};
+use super::rule::{AttrPattern, Condition, Kind, Pattern, Rule, Vars};
 use super::scope::{Names, is_value_word};
 use crate::ir::AttrValue;
 use crate::ops::CustomOp;
@@ -29,6 +29,7 @@ pub struct Source<'a> {
     pub name: &'a ast::Name,
     pub doc: &'a str,
     pub tier: Tier,
+    pub shortcut: bool,
     /// The roots of the side that is matched.
     pub lhs: &'a [ast::Expr],
     /// The roots of the side that is built.
@@ -66,10 +67,11 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
             Err(problem) => problems.push(r.explain_direction(problem, source)),
         }
     }
-    for (assumed, e) in (source.clauses.conditions.iter().map(|e| (false, e)))
-        .chain(source.clauses.assumptions.iter().map(|e| (true, e)))
-    {
-        match r.condition(e, assumed) {
+    let clauses = source.clauses;
+    let all =
+        [(Kind::Needed, &clauses.conditions), (Kind::Guard, &clauses.guards), (Kind::Assumed, &clauses.assumptions)];
+    for (kind, e) in all.into_iter().flat_map(|(kind, list)| list.iter().map(move |e| (kind, e))) {
+        match r.condition(e, kind) {
             Ok(condition) => conditions.push(condition),
             Err(problem) => problems.push(r.explain_direction(problem, source)),
         }
@@ -97,6 +99,7 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
         name: source.name.text.as_str().into(),
         doc: source.doc.into(),
         tier: source.tier,
+        shortcut: source.shortcut,
         family: report.file.family().into(),
         reversed: source.reversed,
         lhs,
@@ -219,13 +222,13 @@ impl<'a> Resolver<'a> {
                 (near.unwrap_or(Expr::Value(AttrValue::Bool(false))), format!("the constant is {value}"))
             }
         };
-        Ok(Condition { expr, assumed: false, text: text.into(), span: None })
+        Ok(Condition { expr, kind: Kind::Needed, text: text.into(), span: None })
     }
 
-    fn condition(&mut self, e: &ast::Expr, assumed: bool) -> Resolved<Condition> {
+    fn condition(&mut self, e: &ast::Expr, kind: Kind) -> Resolved<Condition> {
         let expr = self.expr(e)?;
         self.check_condition(&expr, e.span)?;
-        Ok(Condition { expr, assumed, text: text(self.report, e.span).into(), span: Some(e.span) })
+        Ok(Condition { expr, kind, text: text(self.report, e.span).into(), span: Some(e.span) })
     }
 
     fn right_side(&mut self, e: &ast::Expr) -> Resolved<Pattern> {

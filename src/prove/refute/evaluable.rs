@@ -1,0 +1,63 @@
+//! Refutation of graphs with operators that rules define: they are evaluated as what they compute.
+
+use rustc_hash::FxHashSet;
+
+use super::{Location, Question, refute};
+use crate::ir::{Graph, NodeId};
+use crate::prove::{Binding, Witness};
+use crate::rules::{RuleSet, WrittenOut};
+
+/// As [`refute`], with the operators that `rules` define written out. The location names operators of the given graphs.
+pub fn refute_defined(
+    graphs: [&Graph; 2],
+    binding: &Binding,
+    unproven: [&[NodeId]; 2],
+    rules: &RuleSet,
+) -> Option<(Witness, Location)> {
+    let [a, b] = [0, 1].map(|side| Evaluable::new(graphs[side], unproven[side], rules));
+    let question =
+        Question { graphs: [a.graph(graphs[0]), b.graph(graphs[1])], binding, unproven: [&a.unproven, &b.unproven] };
+    let (witness, found) = refute(&question)?;
+    let location = Location {
+        a: a.parts_of(found.a),
+        b: b.parts_of(found.b),
+        first_a: found.first_a.map(|id| a.part_of(id)),
+        first_b: found.first_b.map(|id| b.part_of(id)),
+    };
+    Some((witness, location))
+}
+
+/// A graph as it is evaluated.
+struct Evaluable {
+    written: Option<WrittenOut>,
+    unproven: Vec<NodeId>,
+}
+
+impl Evaluable {
+    fn new(graph: &Graph, unproven: &[NodeId], rules: &RuleSet) -> Self {
+        let written = rules.written_out(graph);
+        let unproven = match &written {
+            None => unproven.to_vec(),
+            Some(written) => {
+                let all: FxHashSet<NodeId> = unproven.iter().copied().collect();
+                let nodes = written.graph.nodes().map(|(id, _)| id);
+                nodes.filter(|id| all.contains(&written.parts_of[id.index()])).collect()
+            }
+        };
+        Evaluable { written, unproven }
+    }
+
+    fn graph<'g>(&'g self, given: &'g Graph) -> &'g Graph {
+        self.written.as_ref().map_or(given, |w| &w.graph)
+    }
+
+    fn part_of(&self, id: NodeId) -> NodeId {
+        self.written.as_ref().map_or(id, |w| w.parts_of[id.index()])
+    }
+
+    fn parts_of(&self, ids: Vec<NodeId>) -> Vec<NodeId> {
+        let mut ids: Vec<NodeId> = ids.into_iter().map(|id| self.part_of(id)).collect();
+        ids.dedup();
+        ids
+    }
+}
