@@ -117,9 +117,14 @@ fn renamed_weights_are_bound_by_their_values() {
 
 #[test]
 fn merged_and_transposed_weights_are_bound_by_their_values() {
-    for (a, b) in
-        [("plain", "merged"), ("merged", "plain"), ("merged", "turned"), ("renamed", "turned"), ("turned", "renamed")]
-    {
+    for (a, b) in [
+        ("plain", "merged"),
+        ("plain", "conv"),
+        ("merged", "plain"),
+        ("merged", "turned"),
+        ("renamed", "turned"),
+        ("turned", "renamed"),
+    ] {
         let proof = with_weights(a, b, str::to_owned);
         assert!(
             matches!(proof.verdict, Verdict::Equivalent { .. }),

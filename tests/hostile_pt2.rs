@@ -414,3 +414,22 @@ fn damaged_weights_are_left_out() {
     assert_eq!(damaged, None);
     assert_eq!(weight(&whole, "big", |_| ()), None, "elements of the other byte order");
 }
+
+/// Whatever a damaged archive says of its weights, reading them ends.
+#[test]
+fn a_changed_byte_in_an_archive_with_weights_breaks_nothing() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/weights-turned.pt2");
+    let whole = fs::read(path).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.pt2");
+    let mut read = 0;
+    for at in (0..whole.len()).step_by(29) {
+        let mut bytes = whole.clone();
+        bytes[at] = bytes[at].wrapping_add(1 + (at % 254) as u8);
+        fs::write(&path, bytes).unwrap();
+        if let Ok((graph, mut contents)) = frontend::load_with_contents(&path) {
+            read += (0..graph.inputs().len() + 1).filter_map(|input| contents.content(input)).count();
+        }
+    }
+    assert!(read > 1000, "only {read} weights were read at all");
+}

@@ -6,6 +6,7 @@ plain    linear layers for queries, keys, values
 renamed  the same under other names, which are in another order
 merged   one layer for queries, keys, values
 turned   as GPT-2 has it: merged, and every weight transposed
+conv     as plain, under the same names, with every weight transposed
 other    as renamed, with one weight that plain does not have
 """
 
@@ -112,5 +113,6 @@ save("plain", Model(Layer(v, named(v), linear) for v in all))
 save("renamed", Model(Layer(v, backwards(v), linear) for v in all))
 save("merged", Model(Layer(v, named(v, "w_"), linear) for v in map(merged, all)))
 save("turned", Model(Layer(v, named(v, "t_"), turned) for v in map(transposed, map(merged, all))))
+save("conv", Model(Layer(v, named(v), turned) for v in map(transposed, all)))
 all[1]["v"] = torch.randn(SIZE, SIZE)
 save("other", Model(Layer(v, backwards(v), linear) for v in all))

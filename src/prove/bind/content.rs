@@ -45,6 +45,33 @@ impl Plan {
         }
     }
 
+    /// Looks again at square matrices of one name: transposing leaves their type as it is. Values are read only where the
+    /// files show that they hold the weights of one model, and not for matrices that have the same checksum.
+    pub fn turned(&mut self, of_a: &mut dyn Contents, of_b: &mut dyn Contents) {
+        let mut same_weights = self.same_weights;
+        let mut open = Vec::new();
+        for (j, y) in self.b.iter().enumerate() {
+            let Some((Meaning::Same(i), Source::Name)) = y.meaning else { continue };
+            let [rows, columns] = y.input.ty.shape[..] else { continue };
+            if y.input.role != Role::Parameter || !of_a.holds(i) || !of_b.holds(j) {
+                continue;
+            }
+            match (of_a.checksum(i), of_b.checksum(j)) {
+                (Some(x), Some(y)) if x == y => same_weights = true,
+                _ if rows == columns => open.push((i, j)),
+                _ => {}
+            }
+        }
+        for (i, j) in open.into_iter().filter(|_| same_weights) {
+            let (Some(x), Some(y)) = (of_a.content(i), of_b.content(j)) else { continue };
+            let turned = self.joined(Side::B, j, &[i], 0, true).filter(|_| x != y && x.transposed() == y);
+            if let Some(expression) = turned {
+                self.a[i].meaning = None;
+                self.derive(Side::B, j, expression, Source::Content);
+            }
+        }
+    }
+
     /// Pairs inputs whose values are the same but not theirs alone, in the order of the inputs.
     pub fn alike(&mut self) {
         for j in 0..self.b.len() {

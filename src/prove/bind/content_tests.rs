@@ -182,6 +182,22 @@ fn weights_of_another_model_are_not_paired_by_position() {
     );
 }
 
+/// As in a GPT-2 whose `Conv1D` layers became linear layers.
+#[test]
+fn a_square_matrix_is_not_bound_by_its_name_to_its_transpose() {
+    let (words, w) = (Matrix::new(3, &W), Matrix::new(3, &[1, 2, 3, 4, 5, 6, 7, 8, 9]));
+    let a = [("words", words.clone()), ("w", w.clone())];
+    let (binding, reads) = bound(&a, &[("words", words.clone()), ("w", w.transposed())]);
+    assert_eq!(binding.assumptions[1], "`w` of B is `permute(w; dims=[1, 0])` of A (same values in both files)");
+    assert_eq!((binding.assumptions.len(), binding.guessed.len(), reads), (2, 0, 2));
+    // Other values still go by the name, and nothing is read for two models that share no matrix.
+    let other = Matrix::new(3, &[7, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert!(sentences(&a, &[("words", words.clone()), ("w", other)])[1].contains("different values for 1 inputs"));
+    let words = Matrix::new(3, &V);
+    assert_eq!(bound(&a, &[("words", words), ("w", w.transposed())]).1, 0);
+    assert_eq!(bound(&a, &a).1, 0);
+}
+
 #[test]
 fn other_values_under_one_name_are_noted() {
     let [w, v] = [W, V].map(|data| Matrix::new(3, &data));

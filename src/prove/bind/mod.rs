@@ -84,6 +84,7 @@ pub fn bind_with_contents(
     }
     plan.by_name(|x, y| x.live == y.live);
     plan.by_content(of_a, of_b);
+    plan.turned(of_a, of_b);
     plan.bias_with_weight(&a, &b);
     plan.by_name(|_, _| true);
     plan.by_use(&a, &b);
