@@ -35,15 +35,16 @@ pub fn compare(
     progress: &dyn Progress,
 ) -> Result<Checked, ProveError> {
     let bound = Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) };
-    compare_bound(&bound, rules, tier, costs, progress)
+    compare_bound(&bound, rules, tier, costs, 0, progress)
 }
 
-/// Compares two workloads whose inputs are bound already.
+/// Compares two workloads whose inputs are bound already. `seed` chooses the inputs on which a difference is looked for.
 pub fn compare_bound(
     bound: &Bound,
     rules: &RuleSet,
     tier: Tier,
     costs: &CostModel,
+    seed: u64,
     progress: &dyn Progress,
 ) -> Result<Checked, ProveError> {
     let start = Instant::now();
@@ -54,7 +55,7 @@ pub fn compare_bound(
     let searched = sides[usize::from(b_leads(&sides))].graph;
     let ((proof, proved), forms) = rayon::join(
         || {
-            let proof = prove_bound(bound, &rules, progress);
+            let proof = prove_bound(bound, &rules, seed, progress);
             progress.stage("looking for cheaper forms");
             (proof, start.elapsed())
         },

@@ -47,7 +47,7 @@ fn graph(source: &str) -> Graph {
 }
 
 fn proven(a: &str, b: &str) -> Proof {
-    prove_bound(&bind_graphs(graph(a), graph(b), None), &RuleSet::library().unwrap(), &Silent).unwrap()
+    prove_bound(&bind_graphs(graph(a), graph(b), None), &RuleSet::library().unwrap(), 0, &Silent).unwrap()
 }
 
 /// What a binding file says is no guess, so that a difference under it counts.
@@ -58,7 +58,7 @@ fn a_stated_binding_refutes() {
     let check = |b: &str| {
         let (a, b) = (graph(PLAIN), graph(b));
         let stated = text::parse_equalities("names", LINES, &a, &b).unwrap();
-        prove_bound(&bind_graphs(a, b, Some(&stated)), &RuleSet::library().unwrap(), &Silent).unwrap().verdict
+        prove_bound(&bind_graphs(a, b, Some(&stated)), &RuleSet::library().unwrap(), 0, &Silent).unwrap().verdict
     };
     assert!(matches!(check(&merged(RIGHT, FIRST, SECOND)), Verdict::Equivalent { .. }));
     assert!(matches!(check(&merged(RIGHT, SECOND, FIRST)), Verdict::Different(_)));
@@ -161,7 +161,7 @@ fn serving(lines: Option<&str>) -> (Bound, Proof) {
     let stated = lines.map(|lines| text::parse_equalities("names", lines, &a, &b).unwrap());
     let bound = bind_graphs(a, b, stated.as_ref());
     let rules = RuleSet::library().unwrap();
-    let proof = prove_bound(&bound, &rules, &Silent).unwrap();
+    let proof = prove_bound(&bound, &rules, 0, &Silent).unwrap();
     (bound, proof)
 }
 

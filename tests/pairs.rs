@@ -35,7 +35,7 @@ fn right_pairs_are_proven() {
     assert!(!pairs.is_empty());
     for b in pairs {
         let graphs = bind_graphs(load(&side_a(&b)), load(&b), None);
-        let proof = prove_bound(&graphs, &rules, &Silent).unwrap();
+        let proof = prove_bound(&graphs, &rules, 0, &Silent).unwrap();
         if !matches!(proof.verdict, Verdict::Equivalent { .. }) {
             missed.push(format!("{}: {:?} {:?}", b.display(), proof.verdict, proof.unproven));
         }

@@ -89,9 +89,8 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let read = start.elapsed();
     let bar = progress::progress();
     bar.stage("binding inputs");
-    let mut bound = bound(a, b, args.bind.as_deref())?;
-    bound.binding.seed = args.seed;
-    let mut checked = compare_bound(&bound, &rules, args.under.tier, &costs, &*bar)?;
+    let bound = bound(a, b, args.bind.as_deref())?;
+    let mut checked = compare_bound(&bound, &rules, args.under.tier, &costs, args.seed, &*bar)?;
     add_reading(&mut checked.comparison, read);
     let Bound { a, b, .. } = bound;
     Ok(Compared { a, b, rules, costs, checked })

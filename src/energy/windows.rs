@@ -17,7 +17,7 @@ use super::profile_file::want_schema;
 /// The format this program reads and writes.
 pub const WINDOWS_SCHEMA: &str = "magneton-ir/windows/1";
 
-/// The largest file of windows that is read from an archive.
+/// The most bytes of windows that are read from one file, unpacked.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The first line: what was measured on, and how.
@@ -135,6 +135,10 @@ impl Windows {
 
     /// Reads the runs of a file: one from text, one per member from a zip archive, in the order of their names.
     pub fn load(path: &Path) -> Result<Vec<Windows>, ProfileError> {
+        Windows::load_within(path, MOST_BYTES)
+    }
+
+    fn load_within(path: &Path, most_bytes: u64) -> Result<Vec<Windows>, ProfileError> {
         let io = |source| ProfileError::Io { path: path.to_owned(), source };
         let name = path.display().to_string();
         let bytes = std::fs::read(path).map_err(io)?;
@@ -144,11 +148,16 @@ impl Windows {
         let broken = |e: String| ProfileError::Windows { name: name.clone(), reason: e };
         let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&bytes)).map_err(|e| broken(e.to_string()))?;
         let mut members = BTreeMap::new();
+        let mut room = most_bytes;
         for i in 0..archive.len() {
             let member = archive.by_index(i).map_err(|e| broken(e.to_string()))?;
             let of = format!("{} in {name}", member.name().map_err(|e| broken(e.to_string()))?);
             let mut text = String::new();
-            member.take(MOST_BYTES).read_to_string(&mut text).map_err(|e| broken(e.to_string()))?;
+            // What is cut off would be taken for a line that was being written when its run was stopped.
+            member.take(room + 1).read_to_string(&mut text).map_err(|e| broken(e.to_string()))?;
+            room = room
+                .checked_sub(text.len() as u64)
+                .ok_or_else(|| broken(format!("its members take more than {} MiB unpacked", most_bytes >> 20)))?;
             members.insert(of.clone(), Windows::parse(&of, &text)?);
         }
         Ok(members.into_values().collect())
@@ -247,5 +256,21 @@ impl WindowsFile {
             file.sync_data()
         };
         write().map_err(|source| ProfileError::Io { path: self.path.clone(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_that_are_too_large_are_refused_and_not_cut_off() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/energy/h200.windows.zip");
+        let whole = Windows::load(&path).unwrap();
+        let size: u64 = whole.iter().map(|w| w.to_text().len() as u64).sum();
+        assert_eq!(Windows::load_within(&path, 2 * size).unwrap(), whole);
+        for most_bytes in [0, 1000, size / 2] {
+            assert!(matches!(Windows::load_within(&path, most_bytes), Err(ProfileError::Windows { .. })));
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::fingerprint;
 use super::kernel::{CheckError, Replay, Values};
 use super::lemma::Lemma;
 use super::math::math_tier;
-use super::refute::{Location, refute_defined};
+use super::refute::{Location, Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::snippet;
 use super::sweep::{PairProof, Sweep};
@@ -128,11 +128,11 @@ impl Classes for Sweep<'_> {
 
 /// Compares two graphs under `rules`, with inputs bound by name and by position.
 pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
-    prove_bound(&Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) }, rules, progress)
+    prove_bound(&Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) }, rules, 0, progress)
 }
 
-/// Compares two graphs under `rules`.
-pub fn prove_bound(bound: &Bound, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
+/// Compares two graphs under `rules`. `seed` chooses the inputs on which a difference is looked for.
+pub fn prove_bound(bound: &Bound, rules: &RuleSet, seed: u64, progress: &dyn Progress) -> Result<Proof, ProveError> {
     let Bound { a, b, binding } = bound;
     let mut binding = binding.clone();
     if a.outputs().len() != b.outputs().len() {
@@ -179,7 +179,8 @@ pub fn prove_bound(bound: &Bound, rules: &RuleSet, progress: &dyn Progress) -> R
         None => {
             progress.stage("looking for a difference");
             let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
-            let found = refute_defined([a, b], &binding, unproven, rules);
+            let question = Question { graphs: [a, b], binding: &binding, seed, unproven };
+            let found = refute_defined(&question, rules);
             let found = found.filter(|(w, _)| {
                 let doubtful = binding.is_doubtful(a, b, w.output_number);
                 if doubtful {

@@ -41,8 +41,6 @@ pub struct Binding {
     pub assumptions: Vec<String>,
     /// Numbers of inputs that are bound by a guess that may be wrong.
     pub guessed: Vec<u32>,
-    /// Chooses the values that the inputs take where a difference is looked for.
-    pub seed: u64,
 }
 
 /// Two graphs over common inputs.

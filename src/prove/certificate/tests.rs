@@ -23,7 +23,7 @@ fn pair(name: &str) -> (Graph, Graph) {
 
 fn certificate(a: &Graph, b: &Graph, rules: &RuleSet) -> Certificate {
     let bound = bound(a, b);
-    prove_bound(&bound, rules, &Silent).unwrap().certificate(&bound.a, &bound.b, rules)
+    prove_bound(&bound, rules, 0, &Silent).unwrap().certificate(&bound.a, &bound.b, rules)
 }
 
 fn bound(a: &Graph, b: &Graph) -> Bound {

@@ -4,19 +4,15 @@ use rustc_hash::FxHashSet;
 
 use super::{Location, Question, refute};
 use crate::ir::{Graph, NodeId};
-use crate::prove::{Binding, Witness};
+use crate::prove::Witness;
 use crate::rules::{RuleSet, WrittenOut};
 
 /// As [`refute`], with the operators that `rules` define written out. The location names operators of the given graphs.
-pub fn refute_defined(
-    graphs: [&Graph; 2],
-    binding: &Binding,
-    unproven: [&[NodeId]; 2],
-    rules: &RuleSet,
-) -> Option<(Witness, Location)> {
+pub fn refute_defined(question: &Question, rules: &RuleSet) -> Option<(Witness, Location)> {
+    let Question { graphs, unproven, .. } = *question;
     let [a, b] = [0, 1].map(|side| Evaluable::new(graphs[side], unproven[side], rules));
-    let question =
-        Question { graphs: [a.graph(graphs[0]), b.graph(graphs[1])], binding, unproven: [&a.unproven, &b.unproven] };
+    let graphs = [a.graph(graphs[0]), b.graph(graphs[1])];
+    let question = Question { graphs, unproven: [&a.unproven, &b.unproven], ..*question };
     let (witness, found) = refute(&question)?;
     let location = Location {
         a: a.parts_of(found.a),

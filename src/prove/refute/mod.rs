@@ -61,6 +61,8 @@ const SUSPECTS: usize = 3;
 pub struct Question<'a> {
     pub graphs: [&'a Graph; 2],
     pub binding: &'a Binding,
+    /// Chooses the inputs.
+    pub seed: u64,
     /// Operators of either side that are in no proven region, in topological order.
     pub unproven: [&'a [NodeId]; 2],
 }
@@ -136,7 +138,7 @@ fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
 /// Cheap attempts first, then those that single out a layer, then all layers.
 fn attempts(question: &Question) -> Vec<Attempt> {
     let [silent, fewer_silent] = [1, SUSPECTS].map(|suspects| silenced(question, suspects));
-    let seed = |n: u64| if n == 0 { question.binding.seed } else { random::mix(question.binding.seed, n) };
+    let seed = |n: u64| if n == 0 { question.seed } else { random::mix(question.seed, n) };
     let choice = |n: u64| Choice { seed: seed(n), scale: 1.0, ..Choice::default() };
     let cheap = |choice: Choice| Attempt { choice, places: &[Place::Spread], budget: BUDGET, always: true };
     let deep = |choice: Choice| Attempt { choice, places: &[Place::Start], budget: DEEP_BUDGET, always: true };
@@ -236,7 +238,7 @@ impl<'q> Trial<'q> {
                     continue;
                 }
                 worst = Some(Witness {
-                    seed: self.question.binding.seed,
+                    seed: self.question.seed,
                     output: x.name.to_string(),
                     output_number: number,
                     index: index.to_vec(),

@@ -18,7 +18,7 @@ const WHOLE: usize = 1 << 16;
 
 /// Per input of the binding, the elements that the values of the witness depend on.
 pub fn needed_inputs(a: &Graph, b: &Graph, binding: &Binding, witness: &Witness) -> Result<Vec<Elements>, EvalError> {
-    let question = Question { graphs: [a, b], binding, unproven: [&[], &[]] };
+    let question = Question { graphs: [a, b], binding, seed: witness.seed, unproven: [&[], &[]] };
     on_deep_stack(|depth| collect(&question, witness, depth))
 }
 
