@@ -507,3 +507,37 @@ fn a_witness_is_written_and_holds() {
     let expected = 0.5 * at * (1.0 + inner.tanh());
     assert!((value[0] - expected).abs() < 1e-9, "{value:?} {expected}");
 }
+
+#[test]
+fn a_report_is_the_same_on_any_number_of_threads() {
+    let report = |threads: &str, model: &str| {
+        let mut command = binary();
+        command.env("RAYON_NUM_THREADS", threads).args(["check", "--format", "json"]);
+        let sides = ["eager", "sdpa"].map(|side| format!("corpus/exports/{model}-{side}.pt2"));
+        let output = command.args(sides).output().unwrap();
+        assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+        let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["timing_ms"].take();
+        report
+    };
+    for model in ["gpt2", "qwen2-4l"] {
+        let on_one = report("1", model);
+        for threads in ["2", "2", "7"] {
+            assert!(report(threads, model) == on_one, "{model} on {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn math_flags_of_the_command_line_are_part_of_a_proof() {
+    let (a, b) = pair("addmm");
+    let folder = tempfile::tempdir().unwrap();
+    let proof = folder.path().join("flags.proof");
+    let proof = proof.to_str().unwrap();
+    let flags = ["--config-a", "allow_tf32=true"];
+    assert_eq!(status(&run(&[&["check", &a, &b, "--tier", "approx", "--proof", proof], &flags[..]].concat())), 0);
+    let verified = |flags: &[&str]| run(&[&["verify-proof", proof, &a, &b], flags].concat());
+    let shown = text(&verified(&flags).stdout);
+    assert!(shown.contains("shown: equivalent, tier approx"), "{shown}");
+    assert!(text(&verified(&[]).stdout).contains("tier real"), "without the flag the two are equal at a stronger tier");
+}

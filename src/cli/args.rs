@@ -53,28 +53,35 @@ pub enum Command {
     Measure(Measure),
 }
 
-/// What is compared, and under which rules and prices.
+/// Two workloads and what is stated about them.
 #[derive(Debug, clap::Args)]
-pub struct Compare {
+pub struct Pair {
     /// The first workload: a `.pt2` archive or a `.mir` file.
     pub a: PathBuf,
     /// The second workload.
     pub b: PathBuf,
-    #[command(flatten)]
-    pub under: Under,
     /// Which inputs are the same, or made of others, where names do not tell: a file of lines such as
     /// `qkv.weight = concat(q.weight, k.weight, v.weight; dim=0)`.
     #[arg(long, value_name = "FILE")]
     pub bind: Option<PathBuf>,
-    /// Chooses the inputs on which a difference is looked for where the two are not proven equal.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
     /// Set a math flag of A, such as allow_tf32=true. May be given several times.
     #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
     pub config_a: Vec<(String, serde_json::Value)>,
     /// Set a math flag of B.
     #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
     pub config_b: Vec<(String, serde_json::Value)>,
+}
+
+/// What is compared, and under which rules and prices.
+#[derive(Debug, clap::Args)]
+pub struct Compare {
+    #[command(flatten)]
+    pub pair: Pair,
+    #[command(flatten)]
+    pub under: Under,
+    /// Chooses the inputs on which a difference is looked for where the two are not proven equal.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
 }
 
 /// Rules and prices.
@@ -132,16 +139,12 @@ pub struct Optimize {
 pub struct VerifyProof {
     /// The proof.
     pub proof: PathBuf,
-    /// The first workload: a `.pt2` archive or a `.mir` file.
-    pub a: PathBuf,
-    /// The second workload.
-    pub b: PathBuf,
+    /// What `check` was given.
+    #[command(flatten)]
+    pub pair: Pair,
     /// The rule files that `check` was given, in the same order.
     #[arg(long, value_name = "FILE")]
     pub rules: Vec<PathBuf>,
-    /// The binding file that `check` was given.
-    #[arg(long, value_name = "FILE")]
-    pub bind: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

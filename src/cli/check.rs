@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use miette::{Diagnostic, IntoDiagnostic};
 use thiserror::Error;
 
-use super::args::{Check, Compare, FailOn, Format, Under};
+use super::args::{Check, Compare, FailOn, Format, Pair, Under};
 use super::{Answer, output, progress};
 use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
 use crate::frontend;
 use crate::ir::{ConfigError, Contents, Graph, text};
+use crate::progress::Progress;
 use crate::prove::Verdict::Different;
 use crate::prove::{Bound, bind_with_contents};
 use crate::report::{self, Comparison, HumanOptions, Verdict};
@@ -83,13 +84,10 @@ struct Compared {
 
 fn compared(args: &Compare) -> miette::Result<Compared> {
     let start = Instant::now();
-    let a = load(&args.a, "A", &args.config_a)?;
-    let b = load(&args.b, "B", &args.config_b)?;
+    let bar = progress::progress();
+    let bound = bound(&args.pair, &*bar)?;
     let (rules, costs) = conditions(&args.under)?;
     let read = start.elapsed();
-    let bar = progress::progress();
-    bar.stage("binding inputs");
-    let bound = bound(a, b, args.bind.as_deref())?;
     let mut checked = compare_bound(&bound, &rules, args.under.tier, &costs, args.seed, &*bar)?;
     add_reading(&mut checked.comparison, read);
     let Bound { a, b, .. } = bound;
@@ -112,9 +110,12 @@ pub(super) fn load(path: &Path, side: &'static str, flags: &[(String, serde_json
     Ok((graph, contents))
 }
 
-/// Binds the inputs of two graphs, with the help of a binding file if there is one.
-pub(super) fn bound((a, mut of_a): Loaded, (b, mut of_b): Loaded, file: Option<&Path>) -> miette::Result<Bound> {
-    let stated = file.map(|path| frontend::load_binding(path, &a, &b)).transpose()?;
+/// Reads two graphs and binds their inputs.
+pub(super) fn bound(pair: &Pair, progress: &dyn Progress) -> miette::Result<Bound> {
+    let (a, mut of_a) = load(&pair.a, "A", &pair.config_a)?;
+    let (b, mut of_b) = load(&pair.b, "B", &pair.config_b)?;
+    progress.stage("binding inputs");
+    let stated = pair.bind.as_ref().map(|path| frontend::load_binding(path, &a, &b)).transpose()?;
     Ok(bind_with_contents(a, b, stated.as_ref(), [&mut *of_a, &mut *of_b]))
 }
 

@@ -9,8 +9,7 @@ use thiserror::Error;
 
 use super::args::VerifyProof;
 use super::check::bound;
-use super::{Answer, output};
-use crate::frontend;
+use super::{Answer, output, progress};
 use crate::prove::{Certificate, Shown};
 use crate::rules::RuleSet;
 
@@ -40,8 +39,7 @@ pub fn write(path: &Path, proof: &Certificate) -> miette::Result<()> {
 pub fn verify(args: &VerifyProof) -> miette::Result<Answer> {
     let proof = Certificate::from_json(&read(&args.proof)?)?;
     let rules = RuleSet::library()?.with_files(&args.rules)?;
-    let [a, b] = [&args.a, &args.b].map(frontend::load_with_contents);
-    let graphs = bound(a?, b?, args.bind.as_deref())?;
+    let graphs = bound(&args.pair, &*progress::progress())?;
     let shown = proof.verify(&graphs, &rules)?;
     output::report(&describe(&shown))?;
     Ok(if shown.holds() { Answer::Yes } else { Answer::No })

@@ -24,6 +24,8 @@ pub const PROPOSAL: Effort = Effort { samples: 1, elements: 300_000, otherwise: 
 /// For partners that read different values, and those that part over free leaves and could only be equal over what
 /// those leaves are.
 pub const DOUBT: Effort = Effort { samples: 1, elements: 50_000, otherwise: Some(false) };
+/// Tells in which order, if any, two tensors of one size have the same elements.
+pub const TWIN: Effort = Effort { samples: 2, elements: 50_000, otherwise: Some(false) };
 /// What a report calls agreement.
 pub const REPORT: Effort = Effort { samples: MOST, elements: 300_000, otherwise: None };
 
@@ -68,6 +70,9 @@ impl Program for Cone<'_> {
 /// Elements that may be computed for all pairs of one comparison. Counted, not timed, so that every run
 /// comes to the same verdict.
 pub const TOTAL: usize = 2_000_000;
+
+/// As [`TOTAL`], for the search for twins.
+pub const TWINS: usize = 1_000_000;
 
 /// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated and `effort` says nothing
 /// of that. Takes what it computes from `budget`.

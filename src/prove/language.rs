@@ -94,6 +94,8 @@ pub struct ClassData {
 pub struct Types {
     /// Two expressions of different types that were joined.
     pub mismatch: Option<(TermId, TermId)>,
+    /// Classes that are new or have grown; not always by their canonical ids.
+    pub changed: Vec<Id>,
 }
 
 impl Analysis<Node> for Types {
@@ -114,5 +116,9 @@ impl Analysis<Node> for Types {
         } else {
             DidMerge(false, rank(a) != rank(&b))
         }
+    }
+
+    fn modify(egraph: &mut EGraph<Node, Self>, id: Id) {
+        egraph.analysis.changed.push(id);
     }
 }

@@ -9,11 +9,13 @@ mod kernel;
 mod language;
 mod math;
 mod normalise;
+mod reach;
 mod refute;
 mod regions;
 mod show;
 mod snippet;
 mod sweep;
+mod twin;
 mod verdict;
 mod window;
 

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::arena::TermId;
 use super::kernel::Values;
+use super::twin::View;
 use crate::ir::{Graph, Layout, NodeId, NodeKind, layouts};
 
 /// Operators of both sides that compute the same from the same.
@@ -60,6 +61,13 @@ impl Partition {
 pub trait Classes {
     fn is_shared(&self, term: TermId) -> bool;
     fn is_random(&self, term: TermId) -> bool;
+    /// Where a value of B is a view of one of A: that value and the view.
+    fn twin(&self, term: TermId) -> Option<&(TermId, View)>;
+
+    /// The class that a value counts as when the graphs are cut.
+    fn cut(&self, term: TermId) -> TermId {
+        self.twin(term).map_or(term, |(original, _)| *original)
+    }
 }
 
 /// Where an operator belongs.
@@ -76,7 +84,7 @@ enum Place {
 pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Classes) -> Partition {
     let mut union = Union::default();
     let places = [places(a.0, a.1, classes, &mut union), places(b.0, b.1, classes, &mut union)];
-    join_over_layouts([a, b], &places, &mut union);
+    join_over_layouts([a, b], &places, classes, &mut union);
     let mut regions: BTreeMap<Place, Region> = BTreeMap::new();
     let mut result = Partition::default();
     for (side, (graph, places)) in [a.0, b.0].into_iter().zip(&places).enumerate() {
@@ -115,8 +123,13 @@ pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Clas
 
 /// Joins the regions on both sides of a cut whose value lies in memory differently in A and in B. What the users
 /// of such a value cost depends on how it was made, so the two have to be priced together.
-fn join_over_layouts(sides: [(&Graph, &Values); 2], places: &[Vec<Place>; 2], union: &mut Union) {
-    let seen = [seen_layouts(sides[0], &places[0]), seen_layouts(sides[1], &places[1])];
+fn join_over_layouts(
+    sides: [(&Graph, &Values); 2],
+    places: &[Vec<Place>; 2],
+    classes: &impl Classes,
+    union: &mut Union,
+) {
+    let seen = [seen_layouts(sides[0], &places[0], classes), seen_layouts(sides[1], &places[1], classes)];
     for (class, left) in &seen[0] {
         let Some(right) = seen[1].get(class) else { continue };
         if left.layouts == right.layouts {
@@ -131,24 +144,36 @@ fn join_over_layouts(sides: [(&Graph, &Values); 2], places: &[Vec<Place>; 2], un
 /// How the users of a class see its value.
 #[derive(Default)]
 struct Seen {
-    layouts: BTreeSet<Layout>,
+    /// None stands for one that the other side cannot have.
+    layouts: BTreeSet<Option<Layout>>,
     /// The regions of the users.
     users: BTreeSet<TermId>,
 }
 
-fn seen_layouts((graph, values): (&Graph, &Values), places: &[Place]) -> BTreeMap<TermId, Seen> {
+fn seen_layouts(
+    (graph, values): (&Graph, &Values),
+    places: &[Place],
+    classes: &impl Classes,
+) -> BTreeMap<TermId, Seen> {
     let layouts = layouts(graph);
     let mut seen: BTreeMap<TermId, Seen> = BTreeMap::new();
     for (id, node) in graph.nodes() {
         let Place::Class(user) = places[id.index()] else { continue };
         for operand in graph.operands(id) {
             let i = operand.node.index();
-            let class = values[i][operand.slot as usize];
-            if !matches!(places[i], Place::Class(_)) || values[id.index()].contains(&class) {
+            let value = values[i][operand.slot as usize];
+            let class = classes.cut(value);
+            if !matches!(places[i], Place::Class(_)) || values[id.index()].iter().any(|&t| classes.cut(t) == class) {
                 continue;
             }
-            let mut layout = layouts[i][operand.slot as usize].clone();
-            layout.forget_ones(&graph.ty(operand).shape);
+            let layout = &layouts[i][operand.slot as usize];
+            let (mut layout, shape) = match classes.twin(value) {
+                Some((_, view)) => (view.original(layout), view.original_shape()),
+                None => (Some(layout.clone()), &*graph.ty(operand).shape),
+            };
+            if let Some(layout) = &mut layout {
+                layout.forget_ones(shape);
+            }
             let entry = seen.entry(class).or_default();
             entry.layouts.insert(layout);
             if !node.origin.implicit {
@@ -178,7 +203,8 @@ fn places(graph: &Graph, values: &Values, classes: &impl Classes, union: &mut Un
         if !matches!(node.kind, NodeKind::Op { .. }) {
             continue;
         }
-        let shared: Vec<TermId> = values[i].iter().copied().filter(|&t| classes.is_shared(t)).collect();
+        let cuts = values[i].iter().map(|&t| classes.cut(t));
+        let shared: Vec<TermId> = cuts.filter(|&t| classes.is_shared(t)).collect();
         places[i] = if independent[i] {
             Place::Constant
         } else if let Some(&first) = shared.first() {

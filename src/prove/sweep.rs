@@ -14,8 +14,9 @@ use super::fingerprint::{self, Effort};
 use super::kernel::{Side, Values, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
+use super::twin::{View, views};
 use super::window::{Limits, Stop, Window};
-use crate::ir::{Graph, NodeId};
+use crate::ir::{DType, Graph, NodeId};
 use crate::ops::TypeError;
 use crate::progress::Progress;
 use crate::rules::RuleSet;
@@ -32,6 +33,9 @@ const MAX_FAILURES: usize = 24;
 
 /// Partners tried for one value.
 const MAX_CANDIDATES: usize = 12;
+
+/// Partners in another shape or order tried for one value.
+const MAX_TWINS: usize = 4;
 
 /// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
 #[derive(Clone, Debug, Default)]
@@ -65,17 +69,25 @@ pub struct Sweep<'r> {
     in_b: FxHashSet<TermId>,
     /// Values of A by type, in topological order.
     of_type: FxHashMap<TypeId, Vec<TermId>>,
+    /// Values of A by element type and number of elements, in topological order.
+    of_size: FxHashMap<(DType, usize), Vec<TermId>>,
     /// Values of A inside a proven window: no longer candidates.
     passed: FxHashSet<TermId>,
     memo: FxHashMap<ConeKey, Answer>,
+    /// In which view, if any, the first side of a cone agrees with the second one.
+    twin_memo: FxHashMap<ConeKey, Option<View>>,
     /// What is left of the budget for fingerprints.
     evaluations: usize,
+    /// The same for those of twins.
+    twin_evaluations: usize,
     /// Searches that found no proof.
     failures: usize,
     /// All steps of all proofs so far.
     pub lemmas: Vec<Lemma>,
     /// Proofs of pairs that needed a window, by B's term.
     pub proofs: FxHashMap<TermId, PairProof>,
+    /// Views of values of A that values of B were proven equal to, with the value of A and the view.
+    pub twins: FxHashMap<TermId, (TermId, View)>,
     /// Rules that were caught joining terms of different types.
     pub ill_typed: Vec<Arc<str>>,
     /// Rules that used up a window's budget.
@@ -102,12 +114,16 @@ impl<'r> Sweep<'r> {
             in_a: FxHashSet::default(),
             in_b: FxHashSet::default(),
             of_type: FxHashMap::default(),
+            of_size: FxHashMap::default(),
             passed: FxHashSet::default(),
             memo: FxHashMap::default(),
+            twin_memo: FxHashMap::default(),
             evaluations: fingerprint::TOTAL,
+            twin_evaluations: fingerprint::TWINS,
             failures: 0,
             lemmas: Vec::new(),
             proofs: FxHashMap::default(),
+            twins: FxHashMap::default(),
             ill_typed: Vec::new(),
             busiest: Vec::new(),
         }
@@ -121,6 +137,8 @@ impl<'r> Sweep<'r> {
             for &t in &terms {
                 if self.in_a.insert(t) {
                     self.of_type.entry(self.arena.term(t).ty).or_default().push(t);
+                    let ty = self.arena.ty(t);
+                    self.of_size.entry((ty.dtype, ty.numel())).or_default().push(t);
                 }
             }
             values.push(terms);
@@ -136,7 +154,9 @@ impl<'r> Sweep<'r> {
             let mut terms = self.lower(graph, id, Side::B, inputs, &values)?;
             for t in &mut terms {
                 if !self.in_a.contains(t) && self.arena.constant(*t).is_none() {
-                    self.meet(*t);
+                    if !self.meet(*t) {
+                        self.meet_twin(*t);
+                    }
                     *t = self.representative(*t);
                 }
                 self.in_b.insert(*t);
@@ -166,24 +186,71 @@ impl<'r> Sweep<'r> {
     }
 
     /// Looks for a value of A that B's value `t` equals.
-    fn meet(&mut self, t: TermId) {
-        let ty = self.arena.term(t).ty;
-        let Some(candidates) = self.of_type.get(&ty) else { return };
-        let candidates: Vec<TermId> =
-            candidates.iter().copied().filter(|c| !self.in_b.contains(c) && !self.passed.contains(c)).collect();
+    fn meet(&mut self, t: TermId) -> bool {
+        let same_type = self.of_type.get(&self.arena.term(t).ty);
         let mut tried = 0;
-        for candidate in candidates {
+        for candidate in self.unmet(same_type) {
             // A cone that does not close belongs to a later part of the graph.
             let Some(cone) = cone(&self.arena, self, &[candidate, t], 0, CONE_LIMIT) else { continue };
             tried += 1;
             if tried > MAX_CANDIDATES {
-                return;
+                break;
             }
             if self.try_pair(candidate, t, cone) {
                 self.pass_inside(candidate);
-                return;
+                return true;
             }
         }
+        false
+    }
+
+    /// Looks for a value of A that has the elements of B's value `t` in another shape or order.
+    fn meet_twin(&mut self, t: TermId) -> bool {
+        let ty = self.arena.ty(t);
+        let same_size = self.of_size.get(&(ty.dtype, ty.numel()));
+        let mut tried = 0;
+        for candidate in self.unmet(same_size) {
+            let Some(seen) = cone(&self.arena, self, &[candidate, t], 0, CONE_LIMIT) else { continue };
+            tried += 1;
+            if tried > MAX_TWINS {
+                break;
+            }
+            let Some(view) = self.agreeing_view(candidate, t, &seen) else { continue };
+            let (arena, normaliser) = (&mut self.arena, &mut self.normaliser);
+            let Ok(twin) = view.of(arena, candidate, |arena, term| normaliser.normal(arena, term)) else { continue };
+            self.lemmas.append(&mut self.normaliser.lemmas);
+            let Some(cone) = cone(&self.arena, self, &[twin, t], 0, CONE_LIMIT) else { continue };
+            if self.try_pair(twin, t, cone) {
+                self.twins.insert(twin, (candidate, view));
+                self.in_b.insert(candidate);
+                self.pass_inside(candidate);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Of these values of A those that may have a counterpart yet.
+    fn unmet(&self, values: Option<&Vec<TermId>>) -> Vec<TermId> {
+        let values = values.into_iter().flatten().copied();
+        values.filter(|c| !self.in_b.contains(c) && !self.passed.contains(c)).collect()
+    }
+
+    /// The view in which sampled elements of `a` are those of `b`.
+    fn agreeing_view(&mut self, a: TermId, b: TermId, cone: &Cone) -> Option<View> {
+        if let Some(known) = self.twin_memo.get(&cone.key) {
+            return known.clone();
+        }
+        let (mut local, roots) = cone.localise(&self.arena, self, &[a, b]);
+        let alike = inputs_below(&local, roots[0]) == inputs_below(&local, roots[1]);
+        let all = views(&self.arena.ty(a).shape, &self.arena.ty(b).shape);
+        let agreeing = all.into_iter().filter(|_| alike).find(|view| {
+            let twin = view.of(&mut local, roots[0], |_, term| term);
+            let budget = &mut self.twin_evaluations;
+            twin.is_ok_and(|t| fingerprint::agree(&local, t, roots[1], fingerprint::TWIN, budget) == Some(true))
+        });
+        self.twin_memo.insert(cone.key.clone(), agreeing.clone());
+        agreeing
     }
 
     /// Tries to prove `candidate` (of A) and `t` (of B) equal, with wider and wider windows.

@@ -160,3 +160,38 @@ fn a_copy_is_priced_with_those_who_need_it() {
     assert_eq!(proof.partition.regions.len(), 1);
     assert_eq!((proof.partition.regions[0].a.len(), proof.partition.regions[0].b.len()), (2, 3));
 }
+
+/// A residual network of many layers over a tensor of this type; too large for any one window.
+fn residual(shape: &str, before: &str, after: &str) -> Graph {
+    let mut lines = format!("h0 = {before}\n");
+    for i in 0..40 {
+        let next = i + 1;
+        lines += &format!("h{next} = add(h{i}, gelu(linear(h{i}, w, b)))\n");
+    }
+    graph(&format!("graph g(x: {shape}, w: f32[8, 8], b: f32[8]) {{ {lines} y = {after}\n return y }}"))
+}
+
+#[test]
+fn a_network_over_flattened_tokens_equals_that_over_batch_and_length() {
+    let a = residual("f32[2, 3, 8]", "neg(x)", "neg(h40)");
+    let b = residual("f32[2, 3, 8]", "reshape(neg(x); shape=[6, 8])", "neg(reshape(h40; shape=[2, 3, 8]))");
+    for (a, b) in [(&a, &b), (&b, &a)] {
+        let proof = compare(a, b);
+        assert!(matches!(proof.verdict, Verdict::Equivalent { .. }), "{:?}", proof.unproven);
+        // Each layer ends in regions of its own, although no value between has the same shape on both sides.
+        assert!(proof.partition.regions.len() > 40, "{}", proof.partition.regions.len());
+        let both = proof.partition.regions.iter().filter(|r| !r.a.is_empty() && !r.b.is_empty());
+        assert!(both.count() > 40);
+    }
+}
+
+#[test]
+fn a_network_over_length_and_batch_equals_that_over_batch_and_length() {
+    let a = residual("f32[2, 3, 8]", "neg(x)", "neg(h40)");
+    let b = residual("f32[2, 3, 8]", "permute(neg(x); dims=[1, 0, 2])", "neg(permute(h40; dims=[1, 0, 2]))");
+    for (a, b) in [(&a, &b), (&b, &a)] {
+        assert!(matches!(compare(a, b).verdict, Verdict::Equivalent { .. }));
+    }
+    let wrong = residual("f32[2, 3, 8]", "permute(neg(x); dims=[1, 0, 2])", "neg(reshape(h40; shape=[2, 3, 8]))");
+    assert!(matches!(compare(&a, &wrong).verdict, Verdict::Different(_)));
+}

@@ -18,6 +18,7 @@ use super::refute::{Location, Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::snippet;
 use super::sweep::{PairProof, Sweep};
+use super::twin::View;
 use crate::eval::Draw;
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 use crate::ops::{Op, TypeError};
@@ -124,6 +125,10 @@ impl Classes for Sweep<'_> {
     fn is_random(&self, term: TermId) -> bool {
         matches!(self.arena.head(term), Head::Random(_))
     }
+
+    fn twin(&self, term: TermId) -> Option<&(TermId, View)> {
+        self.twins.get(&term)
+    }
 }
 
 /// Compares two graphs under `rules`, with inputs bound by name and by position.
@@ -151,11 +156,19 @@ pub fn prove_bound(bound: &Bound, rules: &RuleSet, seed: u64, progress: &dyn Pro
     let mut partition = partition((a, &values_a), (b, &values_b), &sweep);
 
     progress.stage("checking the proof");
-    let replay = Replay::new((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
+    let mut replay = Replay::new((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
     let outputs: Vec<(Value, Value)> = a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
     for (&(x, y), output) in outputs.iter().zip(a.outputs()) {
         if class(&values_a, x) == class(&values_b, y) && !replay.equal(x, y) {
             return Err(CheckError::Incomplete { what: format!("output `{}`", output.name) }.into());
+        }
+    }
+    // Regions also end in values of which one side holds a view only; those are no claims of a proof file.
+    for (id, node) in b.nodes() {
+        for (slot, &t) in (0..).zip(&values_b[id.index()]) {
+            if sweep.twins.contains_key(&t) && !replay.equals_term(Value::new(id, slot), &sweep.arena, t) {
+                return Err(CheckError::Incomplete { what: format!("`{}` of B and a view of A", node.name) }.into());
+            }
         }
     }
     let tier = replay.explain(&outputs).map(|steps| weakest(&steps, &sweep.lemmas));
@@ -209,7 +222,7 @@ pub fn prove_bound(bound: &Bound, rules: &RuleSet, seed: u64, progress: &dyn Pro
     let mut by_term: Vec<(TermId, PairProof)> = std::mem::take(&mut sweep.proofs).into_iter().collect();
     by_term.sort_by_key(|&(t, _)| t);
     for (t, proof) in by_term {
-        proofs.entry(sweep.representative(t)).or_default().push(proof);
+        proofs.entry(sweep.cut(sweep.representative(t))).or_default().push(proof);
     }
     Ok(Proof {
         verdict,

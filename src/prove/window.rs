@@ -13,6 +13,7 @@ use super::closure::Closure;
 use super::kernel::Instances;
 use super::language::{Node, Types};
 use super::lemma::{Lemma, Reason};
+use super::reach::Reach;
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
 use crate::ops::{Op, TypeError};
@@ -46,6 +47,9 @@ pub enum Stop {
     /// A rule joined two terms of different types: the rule is wrong.
     IllTyped { rule: Arc<str> },
 }
+
+/// Number of a rule, the class that its left side matches, and what its variables stand for.
+type Match = (usize, Id, Bindings<Id>);
 
 /// An e-graph over a cone, with the log of what was done to it.
 pub struct Window {
@@ -129,7 +133,7 @@ impl Window {
 
     /// Applies rules until the goal's classes meet, nothing changes, or a limit is reached.
     pub fn saturate(&mut self, rules: &RuleSet, goal: Option<(Id, Id)>, limits: Limits) -> Stop {
-        let mut seen: FxHashSet<(usize, Id, Bindings<Id>)> = FxHashSet::default();
+        let mut seen: FxHashSet<Match> = FxHashSet::default();
         let mut added: FxHashMap<usize, usize> = FxHashMap::default();
         let busiest = |added: &FxHashMap<usize, usize>| {
             let most = added.iter().max_by_key(|&(&rule, &n)| (n, std::cmp::Reverse(rule)));
@@ -139,8 +143,14 @@ impl Window {
         if met(self) {
             return Stop::Proven;
         }
+        let heights: Vec<usize> = rules.rules().iter().map(|rule| rule.lhs.height()).collect();
+        let highest = heights.iter().copied().max().unwrap_or(0);
+        let mut complete = false;
         for _ in 0..limits.rounds {
-            let (matches, complete) = self.matches(rules, limits.search);
+            let reach = Reach::of_changes(&mut self.egraph, highest);
+            // After a search that did not get through, every place may hold a match that was not seen.
+            let matches;
+            (matches, complete) = self.matches(rules, limits.search, |root, rule| !complete || reach.touches(root, heights[rule]));
             let mut changed = false;
             for (index, root, bindings) in matches {
                 if !seen.insert((index, root, bindings.clone())) {
@@ -171,8 +181,9 @@ impl Window {
         Stop::Limit { busiest: busiest(&added) }
     }
 
-    /// Every place where a rule's left side stands, and whether the search got through.
-    fn matches(&self, rules: &RuleSet, budget: usize) -> (Vec<(usize, Id, Bindings<Id>)>, bool) {
+    /// Every place where a rule's left side stands, and whether the search got through. Only classes that are `worth` a
+    /// look for a rule are searched, by its number; rules with several roots are looked for everywhere.
+    fn matches(&self, rules: &RuleSet, budget: usize, worth: impl Fn(Id, usize) -> bool) -> (Vec<Match>, bool) {
         let mut by_op: FxHashMap<&str, Vec<Id>> = FxHashMap::default();
         for class in self.egraph.classes() {
             for node in &class.nodes {
@@ -192,6 +203,9 @@ impl Window {
         for (index, rule) in rules.rules().iter().enumerate() {
             let Some(op) = rule.root_op() else { continue };
             for &root in by_op.get(op).into_iter().flatten() {
+                if rule.context.is_empty() && !worth(root, index) {
+                    continue;
+                }
                 let among = |op: &str| by_op.get(op).map_or(&[][..], Vec::as_slice);
                 rule.search_among(self, root, &among, &mut budget, &mut found);
                 all.extend(found.drain(..).map(|bindings| (index, root, bindings)));

@@ -120,6 +120,9 @@ fn matches_at<T: Terms>(
     let mut here = Vec::new();
     let mut search = Search { terms, bindings, budget, found: &mut here };
     search.goals(Some(&Goal { pattern, id, element: 0, next: None }));
+    if here.len() < 2 {
+        return found.append(&mut here);
+    }
     // A commutative operator can match in both orders with the same result.
     let mut known: FxHashSet<Bindings<T::Id>> = FxHashSet::default();
     found.extend(here.into_iter().filter(|b| known.insert(b.clone())));
@@ -314,6 +317,16 @@ impl<T: Terms> Search<'_, T> {
 }
 
 impl Pattern {
+    /// How far below its root the pattern looks.
+    pub fn height(&self) -> usize {
+        let Pattern::Apply { operands, .. } = self else { return 0 };
+        let below = operands.iter().map(|o| {
+            let (Operand::One(p) | Operand::Each(p)) = o;
+            p.height()
+        });
+        1 + below.max().unwrap_or(0)
+    }
+
     /// Adds the lists whose elements stand in this pattern.
     pub fn elements(&self, lists: &mut Vec<usize>) {
         match self {

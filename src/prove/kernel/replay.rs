@@ -50,6 +50,8 @@ pub struct Replay {
     closure: Closure,
     a: Values,
     b: Values,
+    /// Terms of the log's arena in this one.
+    imported: FxHashMap<TermId, TermId>,
     /// Per step: what its rule assumes.
     assumed: Vec<Vec<String>>,
 }
@@ -73,13 +75,20 @@ impl Replay {
         if !(0..arena.len()).map(|n| arena.nth(n)).all(|t| arena.constant(t).is_none() || recomputed(&arena, t)) {
             return Err(CheckError::Constants);
         }
-        Ok(Replay { arena, closure, a: left, b: right, assumed })
+        Ok(Replay { arena, closure, a: left, b: right, imported, assumed })
     }
 
     /// Whether it follows that value `x` of A equals value `y` of B.
     pub fn equal(&self, x: Value, y: Value) -> bool {
         let (s, t) = self.terms(x, y);
         self.closure.equal(s, t)
+    }
+
+    /// Whether it follows that value `y` of B equals `term`, which lives in the arena of the log.
+    pub fn equals_term(&mut self, y: Value, source: &Arena, term: TermId) -> bool {
+        let t = self.arena.import(source, term, &mut self.imported);
+        self.closure.extend(&self.arena);
+        self.closure.equal(t, self.b[y.node.index()][y.slot as usize])
     }
 
     /// The steps, in ascending order, from which all of these pairs of values, of A and of B, are equal; `None` if
