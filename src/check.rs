@@ -10,7 +10,9 @@ use crate::energy::{self, CostModel, graph_costs};
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, NodeId, NodeKind};
 use crate::progress::{Progress, Silent};
-use crate::prove::{Bound, Proof, ProveError, Region, RegionKind, Verdict, Witness, bind, math_tier, prove_bound};
+use crate::prove::{
+    Bound, Context, Proof, ProveError, Region, RegionKind, Verdict, Witness, bind, math_tier, prove_bound,
+};
 use crate::report as model;
 use crate::rules::{RuleSet, Tier};
 
@@ -35,31 +37,25 @@ pub fn compare(
     progress: &dyn Progress,
 ) -> Result<Checked, ProveError> {
     let bound = Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) };
-    compare_bound(&bound, rules, tier, costs, 0, progress)
+    compare_bound(&bound, &Context { progress, ..Context::under(rules) }, tier, costs)
 }
 
-/// Compares two workloads whose inputs are bound already. `seed` chooses the inputs on which a difference is looked for.
-pub fn compare_bound(
-    bound: &Bound,
-    rules: &RuleSet,
-    tier: Tier,
-    costs: &CostModel,
-    seed: u64,
-    progress: &dyn Progress,
-) -> Result<Checked, ProveError> {
+/// Compares two workloads whose inputs are bound already. `tier` is the weakest tier that the proof may use.
+pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostModel) -> Result<Checked, ProveError> {
     let start = Instant::now();
-    let rules = rules.up_to(tier);
+    let rules = context.rules.up_to(tier);
+    let context = Context { rules: &rules, ..*context };
     let Bound { a, b, .. } = bound;
     let sides = [Priced::new(a, costs), Priced::new(b, costs)];
     // Cheaper forms are looked for on the side that costs less, whatever the proof comes to.
     let searched = sides[usize::from(b_leads(&sides))].graph;
     let ((proof, proved), forms) = rayon::join(
         || {
-            let proof = prove_bound(bound, &rules, seed, progress);
-            progress.stage("looking for cheaper forms");
+            let proof = prove_bound(bound, &context);
+            context.progress.stage("looking for cheaper forms");
             (proof, start.elapsed())
         },
-        || extract::cheaper_forms(searched, &rules, costs, &Silent),
+        || extract::cheaper_forms(searched, &Context { progress: &Silent, ..context }, costs),
     );
     let (mut proof, forms) = (proof?, forms?);
     // Rules beyond the tier were left out; that flags differ is only known at the end.

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod extract;
 pub mod frontend;
 pub mod ir;
+pub mod memory;
 pub mod mutate;
 pub mod ops;
 pub mod optimize;

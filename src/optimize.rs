@@ -8,10 +8,9 @@ use crate::energy::{Cost, CostModel, graph_costs};
 use crate::explain::step;
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
-use crate::progress::Progress;
-use crate::prove::ProveError;
+use crate::prove::{Context, ProveError};
 use crate::report::{Cheaper, Figure, Optimization};
-use crate::rules::{RuleSet, Tier};
+use crate::rules::Tier;
 
 /// What was found for a graph.
 pub struct Optimized {
@@ -27,15 +26,9 @@ impl Optimized {
 }
 
 /// Looks for cheaper forms of parts of `graph`. `tier` is the weakest tier that a proof may use.
-pub fn optimize(
-    graph: &Graph,
-    rules: &RuleSet,
-    tier: Tier,
-    costs: &CostModel,
-    progress: &dyn Progress,
-) -> Result<Optimized, ProveError> {
-    progress.stage("looking for cheaper forms");
-    let rewrites = extract::cheaper_forms(graph, &rules.up_to(tier), costs, progress)?;
+pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel) -> Result<Optimized, ProveError> {
+    context.progress.stage("looking for cheaper forms");
+    let rewrites = extract::cheaper_forms(graph, &Context { rules: &context.rules.up_to(tier), ..*context }, costs)?;
     let price = graph_costs(graph, costs);
     let now: Cost = price.iter().copied().sum();
     let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use magneton_ir::frontend;
 use magneton_ir::ir::{Graph, text};
-use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Bound, Proof, Verdict, bind_graphs, bind_with_contents, prove_bound};
+use magneton_ir::prove::{Bound, Context, Proof, Verdict, bind_graphs, bind_with_contents, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 const PLAIN: &str = "graph plain(x: f32[5, 8], q_proj.weight: param f32[8, 8], k_proj.weight: param f32[4, 8],
@@ -47,7 +46,7 @@ fn graph(source: &str) -> Graph {
 }
 
 fn proven(a: &str, b: &str) -> Proof {
-    prove_bound(&bind_graphs(graph(a), graph(b), None), &RuleSet::library().unwrap(), 0, &Silent).unwrap()
+    prove_bound(&bind_graphs(graph(a), graph(b), None), &Context::under(&RuleSet::library().unwrap())).unwrap()
 }
 
 /// What a binding file says is no guess, so that a difference under it counts.
@@ -58,7 +57,7 @@ fn a_stated_binding_refutes() {
     let check = |b: &str| {
         let (a, b) = (graph(PLAIN), graph(b));
         let stated = text::parse_equalities("names", LINES, &a, &b).unwrap();
-        prove_bound(&bind_graphs(a, b, Some(&stated)), &RuleSet::library().unwrap(), 0, &Silent).unwrap().verdict
+        prove_bound(&bind_graphs(a, b, Some(&stated)), &Context::under(&RuleSet::library().unwrap())).unwrap().verdict
     };
     assert!(matches!(check(&merged(RIGHT, FIRST, SECOND)), Verdict::Equivalent { .. }));
     assert!(matches!(check(&merged(RIGHT, SECOND, FIRST)), Verdict::Different(_)));
@@ -96,7 +95,7 @@ fn with_weights(a: &str, b: &str, edit: impl Fn(&str) -> String) -> Proof {
     let b = graph(&edit(&text::print(&b)));
     let bound = bind_with_contents(a, b, None, [&mut *of_a, &mut *of_b]);
     let rules = RuleSet::library().unwrap();
-    let proof = prove_bound(&bound, &rules, &Silent).unwrap();
+    let proof = prove_bound(&bound, &Context::under(&rules)).unwrap();
     if matches!(proof.verdict, Verdict::Equivalent { .. }) {
         assert!(proof.certificate(&bound.a, &bound.b, &rules).verify(&bound, &rules).unwrap().holds());
     }
@@ -161,7 +160,7 @@ fn serving(lines: Option<&str>) -> (Bound, Proof) {
     let stated = lines.map(|lines| text::parse_equalities("names", lines, &a, &b).unwrap());
     let bound = bind_graphs(a, b, stated.as_ref());
     let rules = RuleSet::library().unwrap();
-    let proof = prove_bound(&bound, &rules, 0, &Silent).unwrap();
+    let proof = prove_bound(&bound, &Context::under(&rules)).unwrap();
     (bound, proof)
 }
 

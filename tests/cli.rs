@@ -9,11 +9,14 @@ use assert_cmd::cargo::CommandCargoExt;
 use predicates::prelude::*;
 use serde_json::Value;
 
+/// The binary, which leaves the user's cache alone.
 fn binary() -> Command {
     let mut command = Command::cargo_bin("magneton-ir").unwrap();
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("NO_COLOR");
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env_remove("NO_COLOR").env("XDG_CACHE_HOME", CACHE);
     command
 }
+
+const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cache");
 
 fn run(args: &[&str]) -> Output {
     binary().args(args).output().unwrap()
@@ -512,7 +515,7 @@ fn a_witness_is_written_and_holds() {
 fn a_report_is_the_same_on_any_number_of_threads() {
     let report = |threads: &str, model: &str| {
         let mut command = binary();
-        command.env("RAYON_NUM_THREADS", threads).args(["check", "--format", "json"]);
+        command.env("RAYON_NUM_THREADS", threads).args(["check", "--no-cache", "--format", "json"]);
         let sides = ["eager", "sdpa"].map(|side| format!("corpus/exports/{model}-{side}.pt2"));
         let output = command.args(sides).output().unwrap();
         assert_eq!(status(&output), 0, "{}", text(&output.stderr));
@@ -540,4 +543,37 @@ fn math_flags_of_the_command_line_are_part_of_a_proof() {
     let shown = text(&verified(&flags).stdout);
     assert!(shown.contains("shown: equivalent, tier approx"), "{shown}");
     assert!(text(&verified(&[]).stdout).contains("tier real"), "without the flag the two are equal at a stronger tier");
+}
+
+#[test]
+fn what_earlier_runs_found_changes_no_report() {
+    let cache = tempfile::tempdir().unwrap();
+    let report = |extra: &[&str]| {
+        let mut command = binary();
+        command.env("XDG_CACHE_HOME", cache.path()).args(["check", "--format", "json"]).args(extra);
+        let sides = ["eager", "sdpa"].map(|side| format!("corpus/exports/qwen2-4l-{side}.pt2"));
+        let output = command.args(sides).output().unwrap();
+        assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+        let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["timing_ms"].take();
+        (report, text(&output.stderr))
+    };
+    let (alone, _) = report(&["--no-cache"]);
+    assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 0, "--no-cache keeps nothing");
+    let (first, told) = report(&[]);
+    assert!(first == alone && told.is_empty(), "{told}");
+    let builds: Vec<_> = std::fs::read_dir(cache.path().join("magneton-ir")).unwrap().map(|e| e.unwrap()).collect();
+    assert_eq!(builds.len(), 1);
+    let files = || std::fs::read_dir(builds[0].path()).unwrap().map(|e| e.unwrap().path());
+    assert!(files().count() > 10);
+    let (second, told) = report(&[]);
+    assert!(second == alone && told.is_empty(), "{told}");
+    for file in files() {
+        let half = std::fs::metadata(&file).unwrap().len() / 2;
+        std::fs::File::options().write(true).open(&file).unwrap().set_len(half).unwrap();
+    }
+    let (third, told) = report(&[]);
+    assert!(third == alone);
+    assert_eq!(told.matches("damaged").count(), 1, "{told}");
+    assert_eq!(report(&[]).1, "", "what was damaged has been replaced");
 }

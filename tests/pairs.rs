@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Certificate, Verdict, bind_graphs, prove, prove_bound};
+use magneton_ir::prove::{Certificate, Context, Verdict, bind_graphs, prove, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 fn load(path: &Path) -> Graph {
@@ -35,7 +35,7 @@ fn right_pairs_are_proven() {
     assert!(!pairs.is_empty());
     for b in pairs {
         let graphs = bind_graphs(load(&side_a(&b)), load(&b), None);
-        let proof = prove_bound(&graphs, &rules, 0, &Silent).unwrap();
+        let proof = prove_bound(&graphs, &Context::under(&rules)).unwrap();
         if !matches!(proof.verdict, Verdict::Equivalent { .. }) {
             missed.push(format!("{}: {:?} {:?}", b.display(), proof.verdict, proof.unproven));
         }

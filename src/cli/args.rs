@@ -96,6 +96,9 @@ pub struct Under {
     /// Take measured energies from this file in place of those that the program carries.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
+    /// Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted.
+    #[arg(long)]
+    pub no_cache: bool,
 }
 
 #[derive(Debug, clap::Args)]

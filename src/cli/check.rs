@@ -7,7 +7,7 @@ use miette::{Diagnostic, IntoDiagnostic};
 use thiserror::Error;
 
 use super::args::{Check, Compare, FailOn, Format, Pair, Under};
-use super::{Answer, output, progress};
+use super::{Answer, cache, output, progress};
 use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
@@ -15,7 +15,7 @@ use crate::frontend;
 use crate::ir::{ConfigError, Contents, Graph, text};
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
-use crate::prove::{Bound, bind_with_contents};
+use crate::prove::{Bound, Context, bind_with_contents};
 use crate::report::{self, Comparison, HumanOptions, Verdict};
 use crate::rules::RuleSet;
 
@@ -88,7 +88,9 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let bound = bound(&args.pair, &*bar)?;
     let (rules, costs) = conditions(&args.under)?;
     let read = start.elapsed();
-    let mut checked = compare_bound(&bound, &rules, args.under.tier, &costs, args.seed, &*bar)?;
+    let memory = cache::memory(args.under.no_cache);
+    let context = Context { rules: &rules, seed: args.seed, memory: &*memory, progress: &*bar };
+    let mut checked = compare_bound(&bound, &context, args.under.tier, &costs)?;
     add_reading(&mut checked.comparison, read);
     let Bound { a, b, .. } = bound;
     Ok(Compared { a, b, rules, costs, checked })

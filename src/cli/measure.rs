@@ -150,7 +150,7 @@ fn alternatives<R: Rig>(campaign: &mut Campaign<R>, graphs: &[Graph], mut summar
         let model = CostModel::new(campaign.known()).optimistic(asked.clone());
         let mut keys = IndexSet::new();
         for graph in graphs {
-            keys.extend(undecided(graph, &rules, &model, &Silent).into_diagnostic()?);
+            keys.extend(undecided(graph, &Context::under(&rules), &model).into_diagnostic()?);
         }
         if keys.is_empty() || campaign.is_over() {
             break;

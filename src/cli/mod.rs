@@ -1,6 +1,7 @@
 //! The command line: reads arguments, calls the library, prints its report. Computes nothing itself.
 
 mod args;
+mod cache;
 mod check;
 #[cfg(feature = "torch")]
 mod measure;

@@ -2,13 +2,14 @@
 
 use std::fs;
 
-use miette::{Context, IntoDiagnostic};
+use miette::{IntoDiagnostic, WrapErr};
 
 use super::args::Optimize;
 use super::check::{conditions, load};
-use super::{Answer, output, progress};
+use super::{Answer, cache, output, progress};
 use crate::ir::text;
 use crate::optimize::optimize;
+use crate::prove::Context;
 use crate::report;
 
 /// Looks for cheaper forms of one file's operators and prints them.
@@ -16,7 +17,9 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
     let (graph, _) = load(&args.file, "the workload", &args.config)?;
     let (rules, costs) = conditions(&args.under)?;
     let bar = progress::progress();
-    let found = optimize(&graph, &rules, args.under.tier, &costs, &*bar)?;
+    let memory = cache::memory(args.under.no_cache);
+    let context = Context { memory: &*memory, progress: &*bar, ..Context::under(&rules) };
+    let found = optimize(&graph, &context, args.under.tier, &costs)?;
     drop(bar);
     if let Some(path) = &args.write {
         let rewritten = found.rewritten(&graph)?;

@@ -22,6 +22,11 @@ pub fn diagnostic(report: &miette::Report) {
     let _ = writeln!(io::stderr(), "{report:?}");
 }
 
+/// Writes what a user should know although the program goes on.
+pub fn warning(text: &str) {
+    let _ = writeln!(io::stderr(), "warning: {text}");
+}
+
 /// Columns of the terminal that the report goes to.
 pub fn width() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| usize::from(width.0).max(60))

@@ -1,8 +1,9 @@
 //! Prices: energy, time and work of an operator, of a graph's nodes, and of sums of them.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashSet, FxHasher};
 use serde::Serialize;
 use smallvec::SmallVec;
 
@@ -146,6 +147,13 @@ impl CostModel {
 
     pub fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    /// A number that changes whenever a figure of the profile changes.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.profile.to_json().hash(&mut hasher);
+        hasher.finish()
     }
 
     pub fn estimator(&self) -> &Estimator {

@@ -13,10 +13,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::energy::{Cost, CostModel, Key, graph_costs};
-use crate::ir::{Graph, Layout, NodeId, NodeKind, Value, layouts};
+use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
-use crate::progress::Progress;
-use crate::prove::{Arena, Boundary, ConeKey, Lemma, Limits, Side, TermId, Window, cone, graph_terms, show};
+use crate::prove::{
+    Arena, Boundary, ConeKey, Context, Lemma, Limits, Side, Steps, TermId, Window, assumed, cone, graph_terms, recall,
+    show,
+};
 use crate::rules::{RuleSet, Tier};
 
 pub use apply::apply;
@@ -92,27 +94,17 @@ struct Found {
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
 /// Parts of `graph` that have a form whose energy is lower beyond doubt. They do not overlap.
-pub fn cheaper_forms(
-    graph: &Graph,
-    rules: &RuleSet,
-    model: &CostModel,
-    progress: &dyn Progress,
-) -> Result<Vec<Rewrite>, TypeError> {
-    Ok(without_overlaps(candidates(graph, rules, model, progress)?, graph.len()))
+pub fn cheaper_forms(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Rewrite>, TypeError> {
+    Ok(without_overlaps(candidates(graph, context, model)?, graph.len()))
 }
 
 /// Operators without a measured figure in forms of parts of `graph` that would save energy if those operators cost no
 /// more than `model` says: what to measure before [`cheaper_forms`] can tell. Of every part only the form of least energy
 /// counts, so that figures for these may raise new questions.
-pub fn undecided(
-    graph: &Graph,
-    rules: &RuleSet,
-    model: &CostModel,
-    progress: &dyn Progress,
-) -> Result<Vec<Key>, TypeError> {
+pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Key>, TypeError> {
     let layouts = layouts(graph);
     let mut keys = IndexSet::new();
-    for Rewrite { term, leaves, .. } in candidates(graph, rules, model, progress)? {
+    for Rewrite { term, leaves, .. } in candidates(graph, context, model)? {
         let lie: Vec<Layout> = leaves.iter().map(|v| layouts[v.node.index()][v.slot as usize].clone()).collect();
         plan::for_each_call(&term.arena, term.root, &lie, &mut |call, lie| {
             let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
@@ -126,12 +118,7 @@ pub fn undecided(
 }
 
 /// Parts of `graph` that have a form whose energy is lower beyond doubt. They may overlap.
-fn candidates(
-    graph: &Graph,
-    rules: &RuleSet,
-    model: &CostModel,
-    progress: &dyn Progress,
-) -> Result<Vec<Rewrite>, TypeError> {
+fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Rewrite>, TypeError> {
     let costs = graph_costs(graph, model);
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
@@ -177,11 +164,12 @@ fn candidates(
     }
     let total = searches.len() as u64;
     let done = AtomicU64::new(0);
+    let figures = model.fingerprint();
     let found: Vec<Option<Found>> = searches
         .into_par_iter()
         .map(|((_, layouts), search)| {
-            let found = search.run(&layouts, graph, rules, model);
-            progress.tick(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            let found = search.recalled(&layouts, &graph.config, context, (model, figures));
+            context.progress.tick(done.fetch_add(1, Ordering::Relaxed) + 1, total);
             found
         })
         .collect();
@@ -250,18 +238,70 @@ struct Search {
     before: Cost,
 }
 
+/// A form as a memory keeps it; none if there is none that costs less.
+type Kept = Option<Steps>;
+
 impl Search {
-    /// Saturates a window and extracts the form of least energy, if it is lower beyond doubt.
-    fn run(self, leaves: &[Layout], graph: &Graph, rules: &RuleSet, model: &CostModel) -> Option<Found> {
-        let (mut window, classes) = Window::new(self.arena, &[self.root]);
+    /// The cheapest form, if its energy is lower beyond doubt: the one that an earlier run found, or else this one. The
+    /// figures of the model have a fingerprint.
+    fn recalled(
+        self,
+        leaves: &[Layout],
+        config: &MathConfig,
+        context: &Context,
+        figures: (&CostModel, u64),
+    ) -> Option<Found> {
+        let (model, fingerprint) = figures;
+        let asked = format!("cheaper {} {leaves:?} {config:?} figures {fingerprint:016x}", self.root.index());
+        let question = recall::question(&asked, &self.arena, context.rules);
+        if let Some(kept) = recall::recall::<Kept>(context.memory, &question) {
+            let Some(steps) = kept else { return None };
+            let mut arena = self.arena.clone();
+            if let Some((proof, [from, to])) = steps.read(&mut arena, context.rules)
+                && from == self.root
+            {
+                return self.found(arena, to, proof, leaves, config, model);
+            }
+            context.memory.spoilt(&question);
+        }
+        let (known, root) = (self.arena.len(), self.root);
+        let found = self.run(leaves, config, context.rules, model);
+        let steps = found.as_ref().map(|f| {
+            let ends = [root, f.term.root];
+            Steps::write(&f.term.arena, known, &f.term.proof, ends, context.rules)
+        });
+        recall::keep::<Kept>(context.memory, &question, &steps);
+        found
+    }
+
+    /// Saturates a window and extracts the form of least energy.
+    fn run(mut self, leaves: &[Layout], config: &MathConfig, rules: &RuleSet, model: &CostModel) -> Option<Found> {
+        let (mut window, classes) = Window::new(std::mem::take(&mut self.arena), &[self.root]);
         window.saturate(rules, None, LIMITS);
-        let best = plan::cheapest(&mut window, classes[0], &graph.config, model)?;
-        let after = plan::cost(&window.arena, best, leaves, &graph.config, model);
+        let best = plan::cheapest(&mut window, classes[0], config, model)?;
+        let after = plan::cost(&window.arena, best, leaves, config, model);
         if !after.energy_mj.is_below(&self.before.energy_mj) {
             return None;
         }
         let proof = window.proof(self.root, best)?;
-        let assumed = window.assumed(&proof);
+        self.found(window.arena, best, proof, leaves, config, model)
+    }
+
+    /// The form `best`, proven equal to the part by `proof`, if it costs less.
+    fn found(
+        &self,
+        mut arena: Arena,
+        best: TermId,
+        proof: Vec<Lemma>,
+        leaves: &[Layout],
+        config: &MathConfig,
+        model: &CostModel,
+    ) -> Option<Found> {
+        let after = plan::cost(&arena, best, leaves, config, model);
+        if !after.energy_mj.is_below(&self.before.energy_mj) {
+            return None;
+        }
+        let assumed = assumed(&mut arena, &proof);
         let mut names: Vec<Arc<str>> = Vec::new();
         for lemma in &proof {
             if !names.iter().any(|n| &**n == lemma.name()) {
@@ -269,7 +309,7 @@ impl Search {
             }
         }
         let tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
-        let term = Term { arena: Arc::new(window.arena), root: best, proof: proof.into() };
+        let term = Term { arena: Arc::new(arena), root: best, proof: proof.into() };
         Some(Found { term, after, rules: names, tier, assumed })
     }
 }

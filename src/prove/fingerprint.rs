@@ -19,6 +19,13 @@ pub struct Effort {
     otherwise: Option<bool>,
 }
 
+impl Effort {
+    /// Whether `budget` is enough for it.
+    pub fn fits(self, budget: usize) -> bool {
+        self.elements <= budget
+    }
+}
+
 /// Tells most partners from those that are not worth a search.
 pub const PROPOSAL: Effort = Effort { samples: 1, elements: 300_000, otherwise: None };
 /// For partners that read different values, and those that part over free leaves and could only be equal over what

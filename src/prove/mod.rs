@@ -3,13 +3,16 @@
 mod bind;
 mod certificate;
 mod cone;
+mod context;
 mod derive;
 mod fingerprint;
 mod kernel;
 mod language;
+mod log;
 mod math;
 mod normalise;
 mod reach;
+pub mod recall;
 mod refute;
 mod regions;
 mod show;
@@ -25,18 +28,20 @@ pub use arena::{Arena, Head, TermId};
 pub use bind::{Binding, Bound, BoundInput, bind, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};
 pub use cone::{Boundary, Cone, ConeKey, cone};
+pub use context::Context;
 pub use derive::derivation;
 pub use kernel::{CheckError, Replay, Side, Values, graph_terms};
 pub use language::Node;
 pub use lemma::{Lemma, Reason};
 pub use math::math_tier;
+pub use recall::Steps;
 pub use refute::{Elements, needed_inputs};
 pub use regions::{Partition, Region, RegionKind};
 pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};
 pub use sweep::PairProof;
 pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove, prove_bound};
-pub use window::{Limits, Stop, Window};
+pub use window::{Limits, Stop, Window, assumed};
 
 #[cfg(test)]
 mod tests;

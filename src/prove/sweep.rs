@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, TermId, TypeId};
@@ -14,9 +15,11 @@ use super::fingerprint::{self, Effort};
 use super::kernel::{Side, Values, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
+use super::recall::{self, Steps};
 use super::twin::{View, views};
 use super::window::{Limits, Stop, Window};
 use crate::ir::{DType, Graph, NodeId};
+use crate::memory::Memory;
 use crate::ops::TypeError;
 use crate::progress::Progress;
 use crate::rules::RuleSet;
@@ -49,8 +52,27 @@ enum Answer {
     Proven(Arc<Proved>),
     /// The two sides differ numerically over free leaves.
     Differs,
-    /// They agree, or cannot be evaluated, and no proof was found.
-    Unproven,
+    /// They agree, or cannot be evaluated, and no proof was found; with the rule that used up a search's budget.
+    Unproven {
+        busiest: Option<Arc<str>>,
+    },
+}
+
+/// An [`Answer`] as a memory keeps it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// Elements that were evaluated. They count when the answer is recalled too, so that a run comes to the same verdict
+    /// whatever it remembers.
+    evaluated: usize,
+    answer: KeptAnswer,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum KeptAnswer {
+    Proven(Steps),
+    Differs,
+    Unproven { busiest: Option<Arc<str>> },
 }
 
 struct Proved {
@@ -62,6 +84,7 @@ struct Proved {
 pub struct Sweep<'r> {
     pub arena: Arena,
     rules: &'r RuleSet,
+    memory: &'r dyn Memory,
     normaliser: Normaliser,
     /// Terms of B that were proven equal to a term of A.
     merged: FxHashMap<TermId, TermId>,
@@ -105,10 +128,11 @@ impl Boundary for Sweep<'_> {
 }
 
 impl<'r> Sweep<'r> {
-    pub fn new(rules: &'r RuleSet) -> Self {
+    pub fn new(rules: &'r RuleSet, memory: &'r dyn Memory) -> Self {
         Sweep {
             arena: Arena::default(),
             rules,
+            memory,
             normaliser: Normaliser::new(rules),
             merged: FxHashMap::default(),
             in_a: FxHashSet::default(),
@@ -263,7 +287,7 @@ impl<'r> Sweep<'r> {
                     self.adopt(candidate, t, &current, &proved);
                     return true;
                 }
-                Answer::Differs | Answer::Unproven if depth == MAX_DEPTH => {}
+                Answer::Differs | Answer::Unproven { .. } if depth == MAX_DEPTH => {}
                 // Values that part over free leaves may still be equal over what those leaves are, but a
                 // proposal needs agreement: only the first widening is tried for those.
                 Answer::Differs if depth >= 1 => return false,
@@ -293,14 +317,60 @@ impl<'r> Sweep<'r> {
         // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
         let alike = inputs_below(&local, roots[0]) == inputs_below(&local, roots[1]);
         let effort = if alike { effort } else { fingerprint::DOUBT };
-        let answer = match fingerprint::agree(&local, roots[0], roots[1], effort, &mut self.evaluations) {
-            Some(false) => Answer::Differs,
-            _ if self.failures < MAX_FAILURES => self.search(local, roots[0], roots[1]),
-            _ => Answer::Unproven,
-        };
-        self.failures += usize::from(matches!(answer, Answer::Unproven));
+        let ends = [roots[0], roots[1]];
+        // Where budgets run out, the answer says more about this run than about the question.
+        let lasting = effort.fits(self.evaluations) && self.failures < MAX_FAILURES;
+        let answer = if lasting { self.recalled(local, ends, effort) } else { self.found(local, ends, effort) };
+        if let Answer::Unproven { busiest } = &answer {
+            self.failures += 1;
+            self.busiest.extend(busiest.clone());
+        }
         self.memo.insert(cone.key.clone(), answer.clone());
         answer
+    }
+
+    /// The answer that an earlier run came to, or else this one.
+    fn recalled(&mut self, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
+        let asked = format!("equal {:?} {effort:?}", ends.map(TermId::index));
+        let question = recall::question(&asked, &local, self.rules);
+        if let Some(kept) = recall::recall::<Kept>(self.memory, &question) {
+            let mut arena = local.clone();
+            let answer = match kept.answer {
+                KeptAnswer::Differs => Some(Answer::Differs),
+                KeptAnswer::Unproven { busiest } => Some(Answer::Unproven { busiest }),
+                KeptAnswer::Proven(steps) => {
+                    let read = steps.read(&mut arena, self.rules).filter(|(_, shown)| *shown == ends);
+                    read.map(|(lemmas, _)| Answer::Proven(Arc::new(Proved { arena, proof: PairProof { lemmas } })))
+                }
+            };
+            if let Some(answer) = answer {
+                self.evaluations = self.evaluations.saturating_sub(kept.evaluated);
+                return answer;
+            }
+            self.memory.spoilt(&question);
+        }
+        let (known, before, wrong) = (local.len(), self.evaluations, self.ill_typed.len());
+        let answer = self.found(local, ends, effort);
+        let kept = match &answer {
+            Answer::Proven(proved) => {
+                KeptAnswer::Proven(Steps::write(&proved.arena, known, &proved.proof.lemmas, ends, self.rules))
+            }
+            Answer::Differs => KeptAnswer::Differs,
+            Answer::Unproven { busiest } => KeptAnswer::Unproven { busiest: busiest.clone() },
+        };
+        // A wrong rule has to be reported every time.
+        if self.ill_typed.len() == wrong {
+            recall::keep(self.memory, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
+        }
+        answer
+    }
+
+    fn found(&mut self, local: Arena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
+        match fingerprint::agree(&local, a, b, effort, &mut self.evaluations) {
+            Some(false) => Answer::Differs,
+            _ if self.failures < MAX_FAILURES => self.search(local, a, b),
+            _ => Answer::Unproven { busiest: None },
+        }
     }
 
     fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
@@ -313,10 +383,10 @@ impl<'r> Sweep<'r> {
                 }
             }
             Stop::IllTyped { rule } => self.ill_typed.push(rule),
-            Stop::Limit { busiest } => self.busiest.extend(busiest),
+            Stop::Limit { busiest } => return Answer::Unproven { busiest },
             Stop::Saturated => {}
         }
-        Answer::Unproven
+        Answer::Unproven { busiest: None }
     }
 
     /// Puts the leaves of this pair into a remembered proof, logs it, and joins the two terms.

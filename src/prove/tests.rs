@@ -1,7 +1,11 @@
 //! The prover on small graphs, and the checker on proofs that were tampered with.
 
-use super::{CheckError, Proof, Reason, Replay, Verdict, prove};
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::{Bound, CheckError, Context, Proof, Reason, Replay, Verdict, bind_graphs, prove, prove_bound};
 use crate::ir::{Graph, text};
+use crate::memory::Memory;
 use crate::progress::Silent;
 use crate::rules::{RuleSet, Tier};
 
@@ -194,4 +198,91 @@ fn a_network_over_length_and_batch_equals_that_over_batch_and_length() {
     }
     let wrong = residual("f32[2, 3, 8]", "permute(neg(x); dims=[1, 0, 2])", "neg(reshape(h40; shape=[2, 3, 8]))");
     assert!(matches!(compare(&a, &wrong).verdict, Verdict::Different(_)));
+}
+
+/// Keeps everything, and counts what it was asked.
+#[derive(Default)]
+struct Notebook {
+    answers: Mutex<HashMap<String, String>>,
+    recalled: Mutex<usize>,
+    spoilt: Mutex<usize>,
+}
+
+impl Memory for Notebook {
+    fn recall(&self, question: &str) -> Option<String> {
+        let answer = self.answers.lock().unwrap().get(question).cloned();
+        *self.recalled.lock().unwrap() += usize::from(answer.is_some());
+        answer
+    }
+
+    fn keep(&self, question: &str, answer: &str) {
+        self.answers.lock().unwrap().insert(question.to_owned(), answer.to_owned());
+    }
+
+    fn spoilt(&self, _: &str) {
+        *self.spoilt.lock().unwrap() += 1;
+    }
+}
+
+fn attention() -> Bound {
+    let side = |s: &str| {
+        let path = format!("{}/corpus/pairs/attention.{s}.mir", env!("CARGO_MANIFEST_DIR"));
+        graph(&std::fs::read_to_string(path).unwrap())
+    };
+    bind_graphs(side("a"), side("b"), None)
+}
+
+#[test]
+fn what_is_remembered_leads_to_the_same_proof() {
+    let (rules, memory, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());
+    let context = Context { memory: &memory, ..Context::under(&rules) };
+    let names = |proof: &Proof| proof.lemmas.iter().map(|l| l.name().to_owned()).collect::<Vec<_>>();
+    let first = prove_bound(&bound, &context).unwrap();
+    assert_eq!(*memory.recalled.lock().unwrap(), 0);
+    let second = prove_bound(&bound, &context).unwrap();
+    assert!(*memory.recalled.lock().unwrap() > 0);
+    assert_eq!(*memory.spoilt.lock().unwrap(), 0);
+    assert_eq!(first.verdict, second.verdict);
+    assert_eq!(names(&first), names(&second));
+}
+
+#[test]
+fn a_memory_that_lies_proves_nothing() {
+    let (rules, memory, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());
+    let context = Context { memory: &memory, ..Context::under(&rules) };
+    let honest = prove_bound(&bound, &context).unwrap();
+    let questions: Vec<String> = memory.answers.lock().unwrap().keys().cloned().collect();
+    let proven: Vec<String> =
+        memory.answers.lock().unwrap().values().filter(|a| a.contains("proven")).cloned().collect();
+    assert!(!proven.is_empty());
+    // The wrong graphs are asked about, and every question has the answer to another one.
+    let wrong = graph(
+        &std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/pairs/attention.b-wrong-constant.mir"))
+            .unwrap(),
+    );
+    let wrong = bind_graphs(bound.a.clone(), wrong, None);
+    prove_bound(&wrong, &context).unwrap();
+    for answer in &proven {
+        memory.answers.lock().unwrap().values_mut().for_each(|a| a.clone_from(answer));
+        assert!(!matches!(prove_bound(&wrong, &context).unwrap().verdict, Verdict::Equivalent { .. }));
+    }
+    assert!(*memory.spoilt.lock().unwrap() > 0);
+    // What cannot be read is as good as forgotten.
+    for question in questions {
+        for damage in ["", "null", "{}", "{\"evaluated\":0,\"answer\":{\"proven\":{}}}"] {
+            memory.answers.lock().unwrap().insert(question.clone(), damage.to_owned());
+            assert_eq!(prove_bound(&bound, &context).unwrap().verdict, honest.verdict);
+        }
+    }
+}
+
+#[test]
+fn what_was_found_under_fewer_rules_is_not_recalled_under_all() {
+    let (rules, memory) = (RuleSet::library().unwrap(), Notebook::default());
+    let bound = bind_graphs(graph(ADDMM), graph(SPLIT), None);
+    let verdict =
+        |rules: &RuleSet| prove_bound(&bound, &Context { memory: &memory, ..Context::under(rules) }).unwrap().verdict;
+    assert!(!matches!(verdict(&rules.up_to(Tier::Exact)), Verdict::Equivalent { .. }));
+    assert!(matches!(verdict(&rules), Verdict::Equivalent { .. }));
+    assert!(!matches!(verdict(&rules.without("addmm_split")), Verdict::Equivalent { .. }));
 }

@@ -66,6 +66,8 @@ impl View {
     }
 
     fn reshape(mut self, to: &[usize]) -> View {
+        // Of two reshapes only the last one matters.
+        self.steps.pop_if(|(step, _)| *step == Step::Reshape);
         if self.shape().as_slice() != to {
             self.steps.push((Step::Reshape, to.into()));
         }

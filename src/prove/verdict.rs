@@ -10,6 +10,7 @@ use super::arena::{Arena, Head, TermId};
 use super::bind::{Binding, Bound, bind};
 use super::certificate::{Certificate, Claim, Contents};
 use super::cone::Boundary;
+use super::context::Context;
 use super::fingerprint;
 use super::kernel::{CheckError, Replay, Values};
 use super::lemma::Lemma;
@@ -133,11 +134,15 @@ impl Classes for Sweep<'_> {
 
 /// Compares two graphs under `rules`, with inputs bound by name and by position.
 pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
-    prove_bound(&Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) }, rules, 0, progress)
+    prove_bound(
+        &Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) },
+        &Context { progress, ..Context::under(rules) },
+    )
 }
 
-/// Compares two graphs under `rules`. `seed` chooses the inputs on which a difference is looked for.
-pub fn prove_bound(bound: &Bound, rules: &RuleSet, seed: u64, progress: &dyn Progress) -> Result<Proof, ProveError> {
+/// Compares two graphs whose inputs are bound already.
+pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError> {
+    let Context { rules, seed, memory, progress } = *context;
     let Bound { a, b, binding } = bound;
     let mut binding = binding.clone();
     if a.outputs().len() != b.outputs().len() {
@@ -149,7 +154,7 @@ pub fn prove_bound(bound: &Bound, rules: &RuleSet, seed: u64, progress: &dyn Pro
             return Err(ProveError::OutputType { position, a: x.to_string(), b: y.to_string() });
         }
     }
-    let mut sweep = Sweep::new(rules);
+    let mut sweep = Sweep::new(rules, memory);
     let values_a = sweep.take_a(a, &binding.a)?;
     progress.stage("proving");
     let values_b = sweep.take_b(b, &binding.b, progress)?;

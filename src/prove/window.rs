@@ -150,7 +150,8 @@ impl Window {
             let reach = Reach::of_changes(&mut self.egraph, highest);
             // After a search that did not get through, every place may hold a match that was not seen.
             let matches;
-            (matches, complete) = self.matches(rules, limits.search, |root, rule| !complete || reach.touches(root, heights[rule]));
+            (matches, complete) =
+                self.matches(rules, limits.search, |root, rule| !complete || reach.touches(root, heights[rule]));
             let mut changed = false;
             for (index, root, bindings) in matches {
                 if !seen.insert((index, root, bindings.clone())) {
@@ -253,19 +254,19 @@ impl Window {
         self.lemmas = lemmas;
         Some(proof)
     }
+}
 
-    /// What the rules of a proof's steps assume, because it could not be decided.
-    pub fn assumed(&mut self, proof: &[Lemma]) -> Vec<String> {
-        let mut all: Vec<String> = Vec::new();
-        for lemma in proof {
-            let Reason::Rule { rule, bindings } = &lemma.reason else { continue };
-            let terms = Instances { arena: &mut self.arena };
-            if let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings.as_ref().clone()) {
-                all.extend(assumed);
-            }
+/// What the rules of a proof's steps assume, because it could not be decided.
+pub fn assumed(arena: &mut Arena, proof: &[Lemma]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for lemma in proof {
+        let Reason::Rule { rule, bindings } = &lemma.reason else { continue };
+        let terms = Instances { arena };
+        if let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings.as_ref().clone()) {
+            all.extend(assumed);
         }
-        all.sort();
-        all.dedup();
-        all
     }
+    all.sort();
+    all.dedup();
+    all
 }

@@ -1,5 +1,9 @@
 //! Parts of a rule set.
 
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
+
 use super::{Rule, RuleSet, Tier};
 
 impl RuleSet {
@@ -14,10 +18,14 @@ impl RuleSet {
     }
 
     fn those(&self, wanted: impl Fn(&Rule) -> bool) -> RuleSet {
-        let kept = || self.rules.iter().zip(&self.places).filter(|(rule, _)| wanted(rule));
+        let kept = || self.rules.iter().zip(&self.places).enumerate().filter(|(_, (rule, _))| wanted(rule));
+        let mut hasher = FxHasher::default();
+        hasher.write_u64(self.fingerprint);
+        kept().for_each(|(n, _)| hasher.write_usize(n));
         RuleSet {
-            rules: kept().map(|(rule, _)| rule.clone()).collect(),
-            places: kept().map(|(_, place)| place.clone()).collect(),
+            rules: kept().map(|(_, (rule, _))| rule.clone()).collect(),
+            places: kept().map(|(_, (_, place))| place.clone()).collect(),
+            fingerprint: if kept().count() == self.rules.len() { self.fingerprint } else { hasher.finish() },
             ..self.clone()
         }
     }

@@ -66,6 +66,7 @@ fn transcript(command: &str) -> String {
     let words = command.strip_prefix("cargo run --release -- ").or_else(|| command.strip_prefix("magneton-ir "));
     let words = words.unwrap_or_else(|| panic!("`{command}` does not run this program"));
     let mut program = Command::cargo_bin("magneton-ir").unwrap();
+    program.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     let output = program.current_dir(root()).args(words.split_whitespace()).output().unwrap();
     let status = output.status.code().unwrap();
     assert!(status == 0 || status == 1, "`{command}` failed: {}", String::from_utf8_lossy(&output.stderr));

@@ -12,6 +12,7 @@ use super::{root, up_to_date};
 fn transcript(command: &str, folder: &Path) -> String {
     let words = command.strip_prefix("magneton-ir ").unwrap_or_else(|| panic!("`{command}` does not run this program"));
     let mut program = Command::cargo_bin("magneton-ir").unwrap();
+    program.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     let output = program.current_dir(folder).args(words.split_whitespace()).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     let mut shown = format!("$ {command}\n{}", String::from_utf8(text).unwrap());

@@ -4,6 +4,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::super::kernel::CheckError;
+use super::super::log::LogError;
 use crate::ops::TypeError;
 
 /// Why a proof file is refused.
@@ -21,18 +22,12 @@ pub enum CertificateError {
         help("give the same --rules files in the same order; another version of the program has other library rules")
     )]
     OtherRules { found: String, here: String },
-    #[error("the proof uses a rule `{0}`, which there is not")]
-    #[diagnostic(code(certificate::unknown_rule))]
-    UnknownRule(String),
     #[error("the proof's inputs of {side} are not those of the graph: {reason}")]
     #[diagnostic(code(certificate::binding), help("the proof belongs to other graphs, or its binding was changed"))]
     Binding { side: char, reason: String },
-    #[error("{what} number {number} refers to {refers}, which there is not")]
-    #[diagnostic(code(certificate::reference))]
-    Reference { what: &'static str, number: usize, refers: String },
-    #[error("{what} number {number} makes no sense: {reason}")]
-    #[diagnostic(code(certificate::nonsense))]
-    Nonsense { what: &'static str, number: usize, reason: String },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Log(#[from] LogError),
     #[error("the proof does not hold: {0}")]
     #[diagnostic(code(certificate::refused))]
     Refused(#[source] CheckError),

@@ -2,11 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::format::{Head, Step, Verdict};
+use super::super::log::{
+    LogError,
+    format::{Head, Step},
+};
+use super::format::Verdict;
 use super::{Certificate, CertificateError, Claim};
 use crate::ir::{Graph, text};
-use crate::progress::Silent;
-use crate::prove::{Bound, bind_graphs, prove_bound};
+use crate::prove::{Bound, Context, bind_graphs, prove_bound};
 use crate::rules::{RuleSet, Tier};
 
 fn graph(source: &str) -> Graph {
@@ -23,7 +26,7 @@ fn pair(name: &str) -> (Graph, Graph) {
 
 fn certificate(a: &Graph, b: &Graph, rules: &RuleSet) -> Certificate {
     let bound = bound(a, b);
-    prove_bound(&bound, rules, 0, &Silent).unwrap().certificate(&bound.a, &bound.b, rules)
+    prove_bound(&bound, &Context::under(rules)).unwrap().certificate(&bound.a, &bound.b, rules)
 }
 
 fn bound(a: &Graph, b: &Graph) -> Bound {
@@ -103,8 +106,8 @@ fn other_rules_are_refused() {
     let none = RuleSet::default();
     assert!(matches!(file.verify(&bound(&a, &b), &none), Err(CertificateError::OtherRules { .. })));
     let mut unknown = file;
-    unknown.rules.used[0].name = "no_such_rule".to_owned();
-    assert!(matches!(unknown.verify(&bound(&a, &b), &rules), Err(CertificateError::UnknownRule(_))));
+    unknown.log.rules[0].name = "no_such_rule".to_owned();
+    assert!(matches!(unknown.verify(&bound(&a, &b), &rules), Err(CertificateError::Log(LogError::UnknownRule(_)))));
 }
 
 #[test]
@@ -112,12 +115,15 @@ fn terms_refer_only_to_earlier_terms() {
     let rules = RuleSet::library().unwrap();
     let (a, b) = pair("addmm");
     let file = certificate(&a, &b, &rules);
-    for (number, row) in file.terms.iter().enumerate().filter(|(_, row)| row.len() > 1) {
+    for (number, row) in file.log.terms.iter().enumerate().filter(|(_, row)| row.len() > 1) {
         for operand in 1..row.len() {
             for wrong in [number as u32, u32::MAX] {
                 let mut file = file.clone();
-                file.terms[number][operand] = wrong;
-                assert!(matches!(file.verify(&bound(&a, &b), &rules), Err(CertificateError::Reference { .. })));
+                file.log.terms[number][operand] = wrong;
+                assert!(matches!(
+                    file.verify(&bound(&a, &b), &rules),
+                    Err(CertificateError::Log(LogError::Reference { .. }))
+                ));
             }
         }
     }
@@ -126,7 +132,7 @@ fn terms_refer_only_to_earlier_terms() {
 #[test]
 fn what_is_no_proof_is_refused() {
     for text in
-        ["", "{}", "[1]", "null", "{\"format\": \"magneton-ir/proof/2\"}", "{\"format\": \"magneton-ir/proof/1\"}"]
+        ["", "{}", "[1]", "null", "{\"format\": \"magneton-ir/proof/3\"}", "{\"format\": \"magneton-ir/proof/2\"}"]
     {
         assert!(Certificate::from_json(text).is_err(), "{text}");
     }
@@ -192,60 +198,60 @@ fn pick<T>(list: &mut [T], at: usize) -> Option<&mut T> {
 }
 
 fn apply(file: &mut Certificate, tamper: &Tamper) {
-    let count = file.steps.len().max(1);
+    let count = file.log.steps.len().max(1);
     match *tamper {
         Tamper::Drop(at) => {
-            if !file.steps.is_empty() {
-                file.steps.remove(at % count);
+            if !file.log.steps.is_empty() {
+                file.log.steps.remove(at % count);
             }
         }
         Tamper::Swap(at) => {
             if count > 1 {
-                file.steps.swap(at % count, (at + 1) % count);
+                file.log.steps.swap(at % count, (at + 1) % count);
             }
         }
-        Tamper::Before(at, to) => match pick(&mut file.steps, at) {
+        Tamper::Before(at, to) => match pick(&mut file.log.steps, at) {
             Some(Step::Rule { before, .. } | Step::SplitSlice { before, .. }) => *before = to,
             None => {}
         },
-        Tamper::After(at, to) => match pick(&mut file.steps, at) {
+        Tamper::After(at, to) => match pick(&mut file.log.steps, at) {
             Some(Step::Rule { after, .. } | Step::SplitSlice { after, .. }) => *after = to,
             None => {}
         },
         Tamper::Tensor(at, i, to) => {
-            if let Some(Step::Rule { tensors, .. }) = pick(&mut file.steps, at)
+            if let Some(Step::Rule { tensors, .. }) = pick(&mut file.log.steps, at)
                 && let Some(slot) = pick(tensors, i)
             {
                 *slot = to;
             }
         }
         Tamper::Attr(at, i, to) => {
-            if let Some(Step::Rule { attrs, .. }) = pick(&mut file.steps, at)
+            if let Some(Step::Rule { attrs, .. }) = pick(&mut file.log.steps, at)
                 && let Some(slot) = pick(attrs, i)
             {
                 *slot = to;
             }
         }
         Tamper::Rule(at, to) => {
-            if let Some(Step::Rule { rule, .. }) = pick(&mut file.steps, at) {
+            if let Some(Step::Rule { rule, .. }) = pick(&mut file.log.steps, at) {
                 *rule = to;
             }
         }
         Tamper::Operand(at, i, to) => {
-            if let Some(row) = pick(&mut file.terms, at)
+            if let Some(row) = pick(&mut file.log.terms, at)
                 && let Some(slot) = pick(row, i)
             {
                 *slot = to;
             }
         }
-        Tamper::Slot(at, to) => match pick(&mut file.heads, at) {
+        Tamper::Slot(at, to) => match pick(&mut file.log.heads, at) {
             Some(Head::Input(n)) => *n = to,
             Some(Head::Leaf(_, n, _)) => *n = to,
             Some(Head::Op { slot, .. } | Head::Custom { slot, .. }) => *slot = to,
             None => {}
         },
         Tamper::HeadAttr(at, i, to) => {
-            if let Some(Head::Op { attrs, .. }) = pick(&mut file.heads, at)
+            if let Some(Head::Op { attrs, .. }) = pick(&mut file.log.heads, at)
                 && let Some(slot) = pick(attrs, i)
             {
                 *slot = to;
@@ -304,9 +310,9 @@ fn every_step_of_a_small_proof_is_needed() {
     for name in ["addmm", "rms_norm", "attention"] {
         let (a, b) = pair(name);
         let file = certificate(&a, &b, &rules);
-        for n in 0..file.steps.len() {
+        for n in 0..file.log.steps.len() {
             let mut less = file.clone();
-            less.steps.remove(n);
+            less.log.steps.remove(n);
             assert!(!less.verify(&bound(&a, &b), &rules).unwrap().holds(), "{name} holds without step {n}");
         }
     }
@@ -315,7 +321,7 @@ fn every_step_of_a_small_proof_is_needed() {
 #[test]
 fn the_trusted_part_does_not_use_the_search() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/prove");
-    for part in ["kernel", "certificate"] {
+    for part in ["kernel", "log", "certificate"] {
         for file in std::fs::read_dir(folder.join(part)).unwrap() {
             let path = file.unwrap().path();
             if path.ends_with("tests.rs") {

@@ -1,20 +1,18 @@
 //! From a file to what it shows.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
 use super::super::bind::{Binding, Bound};
-use super::super::kernel::arena::{self, Arena, Operands, TermId};
-use super::super::kernel::{Lemma, Reason, Replay, Side, Values, graph_terms};
+use super::super::kernel::arena::{Arena, TermId};
+use super::super::kernel::{Lemma, Replay, Side, Values, graph_terms};
+use super::super::log::{self, Leaves, LogError, Type};
 use super::super::math::math_tier;
 use super::error::CertificateError;
-use super::format::{self, Certificate, Head, Step, Verdict};
+use super::format::{Certificate, Verdict};
 use super::write::identity;
-use crate::ir::{AttrValue, Attrs, Graph, NodeId, Value};
-use crate::ops::{self, AttrKind, CustomOp, Op, OpDef};
-use crate::rules::{Bindings, Rule, RuleSet, Tier};
+use crate::ir::{Graph, NodeId, TensorType, Value};
+use crate::ops::Op;
+use crate::rules::{RuleSet, Tier};
 
 /// What a proof file shows of two graphs.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +48,8 @@ impl Certificate {
     /// what it claims is no error: see [`Shown::gap`].
     pub fn verify(&self, Bound { a, b, binding }: &Bound, rules: &RuleSet) -> Result<Shown, CertificateError> {
         let here = identity(rules);
-        if self.rules.fingerprint != here {
-            return Err(CertificateError::OtherRules { found: self.rules.fingerprint.clone(), here });
+        if self.rules != here {
+            return Err(CertificateError::OtherRules { found: self.rules.clone(), here });
         }
         self.same_inputs('A', a, &self.binding.a, binding, &binding.a)?;
         self.same_inputs('B', b, &self.binding.b, binding, &binding.b)?;
@@ -66,8 +64,9 @@ impl Certificate {
         let mut arena = Arena::default();
         let left = graph_terms(&mut arena, a, Side::A, &binding.a)?;
         let right = graph_terms(&mut arena, b, Side::B, &binding.b)?;
-        let terms = self.terms(&mut arena, &left, &right)?;
-        let lemmas = self.lemmas(&terms, rules)?;
+        let leaves = FileLeaves { types: &self.binding.types, a: &left, b: &right };
+        let terms = self.log.terms(&mut arena, Vec::new(), &leaves)?;
+        let lemmas = self.log.lemmas(&terms, rules)?;
         let replay =
             Replay::new((a, &binding.a), (b, &binding.b), &arena, &lemmas).map_err(CertificateError::Refused)?;
 
@@ -118,8 +117,8 @@ impl Certificate {
             let value = |graph: &Graph, node: u32, slot: u32| {
                 let id = NodeId::new(node as usize);
                 let known = (node as usize) < graph.len() && (slot as usize) < graph.node(id).types.len();
-                let missing = || reference("cut", number, format!("output {slot} of node {node}"));
-                if known { Ok(Value::new(id, slot)) } else { Err(missing()) }
+                let refers = format!("output {slot} of node {node}");
+                known.then(|| Value::new(id, slot)).ok_or(LogError::Reference { what: "cut", number, refers })
             };
             Ok((value(a, x, i)?, value(b, y, j)?))
         };
@@ -176,7 +175,7 @@ impl Certificate {
             if *name != *node.name {
                 return Err(refuse(format!("it names `{name}` where the graph has `{}`", node.name)));
             }
-            let ty = self.binding.types.get(*number as usize).and_then(format::Type::read);
+            let ty = self.binding.types.get(*number as usize).and_then(Type::read);
             if ty.as_ref() != Some(&node.types[0]) {
                 return Err(refuse(format!("`{name}` is bound to an input that is not of type {}", node.types[0])));
             }
@@ -187,148 +186,24 @@ impl Certificate {
         }
         Ok(())
     }
-
-    /// The file's terms in `arena`.
-    fn terms(&self, arena: &mut Arena, a: &Values, b: &Values) -> Result<Vec<TermId>, CertificateError> {
-        let values = self
-            .values
-            .iter()
-            .enumerate()
-            .map(|(number, value)| value.read().ok_or_else(|| nonsense("value", number, "its text is no number")));
-        let values: Vec<AttrValue> = values.collect::<Result<_, _>>()?;
-        let heads: Vec<Root> = self
-            .heads
-            .iter()
-            .enumerate()
-            .map(|(n, head)| self.root(n, head, &values, a, b))
-            .collect::<Result<_, _>>()?;
-        let mut terms: Vec<TermId> = Vec::with_capacity(self.terms.len());
-        for (number, row) in self.terms.iter().enumerate() {
-            let refers = |to: String| reference("term", number, to);
-            let Some((head, operands)) = row.split_first() else {
-                return Err(nonsense("term", number, "it is empty"));
-            };
-            let head = heads.get(*head as usize).ok_or_else(|| refers(format!("head {head}")))?;
-            let operand = |o: &u32| terms.get(*o as usize).copied().ok_or_else(|| refers(format!("term {o}")));
-            let operands: Operands = operands.iter().map(operand).collect::<Result<_, _>>()?;
-            let built = match head {
-                Root::Term(term) if operands.is_empty() => Ok(*term),
-                Root::Input(input, ty) if operands.is_empty() => Ok(arena.leaf(arena::Head::Input(*input), ty, None)),
-                Root::Term(_) | Root::Input(..) => return Err(nonsense("term", number, "a leaf has no operands")),
-                Root::Call { op, attrs, slot, stated } => arena.call(op, attrs, *slot, &operands, stated.as_ref()),
-            };
-            terms.push(built.map_err(|e| nonsense("term", number, &e.to_string()))?);
-        }
-        Ok(terms)
-    }
-
-    fn root(
-        &self,
-        number: usize,
-        head: &Head,
-        values: &[AttrValue],
-        a: &Values,
-        b: &Values,
-    ) -> Result<Root, CertificateError> {
-        let value = |n: &u32| {
-            let missing = || reference("head", number, format!("value {n}"));
-            values.get(*n as usize).cloned().ok_or_else(missing)
-        };
-        match head {
-            Head::Input(n) => {
-                let ty = self.binding.types.get(*n as usize).and_then(format::Type::read);
-                let ty = ty.ok_or_else(|| reference("head", number, format!("input {n}")))?;
-                Ok(Root::Input(*n, ty))
-            }
-            Head::Leaf(side, node, slot) => {
-                let all = if *side == format::Side::A { a } else { b };
-                let term = all.get(*node as usize).and_then(|slots| slots.get(*slot as usize));
-                let missing = || reference("head", number, format!("output {slot} of node {node}"));
-                term.copied().map(Root::Term).ok_or_else(missing)
-            }
-            Head::Op { op, slot, attrs } => {
-                let def = ops::find(op).ok_or_else(|| reference("head", number, format!("operator {op:?}")))?;
-                let attrs = attrs.iter().map(value).collect::<Result<Attrs, _>>()?;
-                if !stored_form(def, &attrs) {
-                    return Err(nonsense("head", number, "a dimension is counted from the end"));
-                }
-                Ok(Root::Call { op: Op::Table(def), attrs, slot: *slot, stated: None })
-            }
-            Head::Custom { op, slot, attrs, result } => {
-                if ops::find(op).is_some() {
-                    return Err(nonsense("head", number, "an operator of the table has no stated type"));
-                }
-                let names = attrs.iter().map(|(name, _)| name.clone()).collect();
-                let op = Op::Custom(Arc::new(CustomOp { name: op.clone(), attrs: names }));
-                let attrs = attrs.iter().map(|(_, n)| value(n)).collect::<Result<Attrs, _>>()?;
-                let stated = result.read().ok_or_else(|| nonsense("head", number, "its type is too large"))?;
-                Ok(Root::Call { op, attrs, slot: *slot, stated: Some(stated) })
-            }
-        }
-    }
-
-    fn lemmas(&self, terms: &[TermId], rules: &RuleSet) -> Result<Vec<Lemma>, CertificateError> {
-        let used: Vec<&Arc<Rule>> = self.rules.used.iter().map(|name| find(rules, name)).collect::<Result<_, _>>()?;
-        let values: Vec<Option<AttrValue>> = self.values.iter().map(format::Value::read).collect();
-        let lemma = |(number, step): (usize, &Step)| {
-            let refers = |to: String| reference("step", number, to);
-            let term = |t: &u32| terms.get(*t as usize).copied().ok_or_else(|| refers(format!("term {t}")));
-            let maybe = |t: &Option<u32>| t.as_ref().map(term).transpose();
-            match step {
-                Step::Rule { rule, before, after, tensors, lists, attrs } => {
-                    let rule = used.get(*rule as usize).ok_or_else(|| refers(format!("rule {rule}")))?;
-                    let vars = &rule.vars;
-                    if (tensors.len(), lists.len(), attrs.len())
-                        != (vars.tensors.len(), vars.lists.len(), vars.attrs.len())
-                    {
-                        return Err(nonsense("step", number, "its bindings are not those of the rule"));
-                    }
-                    let list = |l: &Option<Vec<u32>>| {
-                        l.as_ref().map(|l| l.iter().map(term).collect::<Result<Vec<_>, _>>()).transpose()
-                    };
-                    let value = |v: &Option<u32>| {
-                        let found = |n: &u32| {
-                            let value = values.get(*n as usize).cloned().flatten();
-                            value.ok_or_else(|| refers(format!("value {n}")))
-                        };
-                        v.as_ref().map(found).transpose()
-                    };
-                    let bindings = Bindings {
-                        tensors: tensors.iter().map(maybe).collect::<Result<SmallVec<_>, _>>()?,
-                        lists: lists.iter().map(list).collect::<Result<SmallVec<_>, _>>()?,
-                        attrs: attrs.iter().map(value).collect::<Result<SmallVec<_>, _>>()?,
-                    };
-                    let reason = Reason::Rule { rule: (*rule).clone(), bindings: bindings.into() };
-                    Ok(Lemma { before: term(before)?, after: term(after)?, reason })
-                }
-                Step::SplitSlice { before, after } => {
-                    Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::SplitSlice })
-                }
-            }
-        };
-        self.steps.iter().enumerate().map(lemma).collect()
-    }
 }
 
-/// A head that was read.
-enum Root {
-    Input(u32, crate::ir::TensorType),
-    Term(TermId),
-    Call { op: Op, attrs: Attrs, slot: u32, stated: Option<crate::ir::TensorType> },
+/// The leaves of a proof file: inputs have the types that it states, which are compared with those of the graphs.
+struct FileLeaves<'a> {
+    types: &'a [Type],
+    a: &'a Values,
+    b: &'a Values,
 }
 
-/// Whether dimensions are non-negative, as in every graph that was read.
-fn stored_form(def: &OpDef, attrs: &[AttrValue]) -> bool {
-    def.attrs.iter().zip(attrs).all(|(attr, value)| match (attr.kind, value) {
-        (AttrKind::Dim, AttrValue::Int(d)) => *d >= 0,
-        (AttrKind::Dims, AttrValue::Ints(dims)) => dims.iter().all(|d| *d >= 0),
-        _ => true,
-    })
-}
+impl Leaves for FileLeaves<'_> {
+    fn input(&self, number: u32) -> Option<TensorType> {
+        self.types.get(number as usize).and_then(Type::read)
+    }
 
-fn find<'r>(rules: &'r RuleSet, name: &format::RuleName) -> Result<&'r Arc<Rule>, CertificateError> {
-    let mut same = rules.rules().iter().filter(|r| *r.name == *name.name && r.reversed == name.reversed);
-    same.nth(name.instance as usize).ok_or_else(|| CertificateError::UnknownRule(name.name.clone()))
+    fn leaf(&self, side: log::Side, node: u32, slot: u32) -> Option<TermId> {
+        let all = if side == log::Side::A { self.a } else { self.b };
+        all.get(node as usize)?.get(slot as usize).copied()
+    }
 }
 
 fn custom(kind: &crate::ir::NodeKind) -> Option<&str> {
@@ -336,12 +211,4 @@ fn custom(kind: &crate::ir::NodeKind) -> Option<&str> {
         crate::ir::NodeKind::Op { op: Op::Custom(op), .. } => Some(&op.name),
         _ => None,
     }
-}
-
-fn reference(what: &'static str, number: usize, refers: String) -> CertificateError {
-    CertificateError::Reference { what, number, refers }
-}
-
-fn nonsense(what: &'static str, number: usize, reason: &str) -> CertificateError {
-    CertificateError::Nonsense { what, number, reason: reason.to_owned() }
 }

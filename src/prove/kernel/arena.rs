@@ -93,7 +93,7 @@ pub struct Term {
 }
 
 /// The store of all terms. Ids are given in order of creation, so operands have smaller ids than their users.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Arena {
     heads: IndexSet<Head, FxBuildHasher>,
     types: IndexSet<TensorType, FxBuildHasher>,

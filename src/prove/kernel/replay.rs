@@ -108,6 +108,19 @@ impl Replay {
     }
 }
 
+/// Whether every one of these steps is valid, and `a` and `b` are equal by them.
+pub fn shows(arena: &mut Arena, lemmas: &[Lemma], a: TermId, b: TermId) -> bool {
+    let mut closure = Closure::default();
+    for (step, lemma) in lemmas.iter().enumerate() {
+        if verify(arena, lemma, step).is_err() {
+            return false;
+        }
+        closure.assume(arena, lemma.before, lemma.after, step as u32);
+    }
+    closure.extend(arena);
+    closure.equal(a, b)
+}
+
 /// Checks one step by itself. Gives what its rule assumes.
 fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<String>, CheckError> {
     let name = || lemma.name().to_owned();

@@ -1,0 +1,23 @@
+//! What a comparison runs under.
+
+use crate::memory::{Forgetful, Memory};
+use crate::progress::{Progress, Silent};
+use crate::rules::RuleSet;
+
+/// Everything that a comparison is given besides the graphs.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    pub rules: &'a RuleSet,
+    /// Chooses the inputs on which a difference is looked for.
+    pub seed: u64,
+    /// What earlier runs came to.
+    pub memory: &'a dyn Memory,
+    pub progress: &'a dyn Progress,
+}
+
+impl<'a> Context<'a> {
+    /// With seed 0, remembering and reporting nothing.
+    pub fn under(rules: &'a RuleSet) -> Context<'a> {
+        Context { rules, seed: 0, memory: &Forgetful, progress: &Silent }
+    }
+}

@@ -1,0 +1,91 @@
+//! Questions and answers of searches as text, so that a [`Memory`] can keep them. Steps that come from there are verified
+//! like all others.
+
+use std::fmt::Write;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::arena::{Arena, Head, TermId};
+use super::kernel::shows;
+use super::lemma::Lemma;
+use super::log::{Leaves, Log, Side, Writer};
+use crate::ir::TensorType;
+use crate::memory::Memory;
+use crate::ops::Op;
+use crate::rules::RuleSet;
+
+/// A question about the terms of an arena under some rules: the same text for two arenas if and only if they have the same
+/// terms in the same order. `asked` says what is asked of which terms.
+pub fn question(asked: &str, arena: &Arena, rules: &RuleSet) -> String {
+    let mut text = format!("{asked}\nrules {:016x}\n", rules.fingerprint());
+    for n in 0..arena.len() {
+        let id = arena.nth(n);
+        // Writing into a string cannot fail.
+        let _ = match arena.head(id) {
+            Head::Input(n) => write!(text, "input {n}"),
+            Head::Literal(data) => write!(text, "literal {data:?}"),
+            Head::Random(draw) => write!(text, "random {draw:?}"),
+            Head::Apply { op: Op::Table(def), attrs, slot } => write!(text, "{} {attrs:?} {slot}", def.name),
+            Head::Apply { op: Op::Custom(op), attrs, slot } => write!(text, "{op:?} {attrs:?} {slot}"),
+        };
+        let operands = arena.term(id).operands.iter().map(|o| o.index());
+        let _ = writeln!(text, " {:?} {} {:?}", operands.collect::<Vec<_>>(), arena.ty(id), arena.constant(id));
+    }
+    text
+}
+
+/// Asks for the answer to a question. One that cannot be read counts as forgotten.
+pub fn recall<T: DeserializeOwned>(memory: &dyn Memory, question: &str) -> Option<T> {
+    let answer = serde_json::from_str(&memory.recall(question)?);
+    answer.inspect_err(|_| memory.spoilt(question)).ok()
+}
+
+/// Keeps an answer.
+pub fn keep<T: Serialize>(memory: &dyn Memory, question: &str, answer: &T) {
+    if let Ok(text) = serde_json::to_string(answer) {
+        memory.keep(question, &text);
+    }
+}
+
+/// Steps that make two terms equal, over the terms of a question.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Steps {
+    log: Log,
+    ends: [u32; 2],
+}
+
+impl Steps {
+    /// The steps for a file. The first `known` terms of `arena` are those of the question.
+    pub fn write(arena: &Arena, known: usize, lemmas: &[Lemma], ends: [TermId; 2], rules: &RuleSet) -> Steps {
+        let mut writer = Writer::new(arena, rules, &[], known);
+        lemmas.iter().for_each(|lemma| writer.push(lemma));
+        let ends = ends.map(|t| writer.term(t));
+        Steps { log: writer.finish(), ends }
+    }
+
+    /// The steps in memory, with the terms that they make equal; what they speak of is added to `arena`, which has the
+    /// terms of the question. `None` if a step is not valid or the steps do not show it.
+    pub fn read(&self, arena: &mut Arena, rules: &RuleSet) -> Option<(Vec<Lemma>, [TermId; 2])> {
+        let known = (0..arena.len()).map(|n| arena.nth(n)).collect();
+        let terms = self.log.terms(arena, known, &NoLeaves).ok()?;
+        let lemmas = self.log.lemmas(&terms, rules).ok()?;
+        let [a, b] = self.ends.map(|n| terms.get(n as usize).copied());
+        let ends = [a?, b?];
+        shows(arena, &lemmas, ends[0], ends[1]).then_some((lemmas, ends))
+    }
+}
+
+/// All leaves are terms of the question.
+struct NoLeaves;
+
+impl Leaves for NoLeaves {
+    fn input(&self, _: u32) -> Option<TensorType> {
+        None
+    }
+
+    fn leaf(&self, _: Side, _: u32, _: u32) -> Option<TermId> {
+        None
+    }
+}
