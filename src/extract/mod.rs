@@ -255,9 +255,8 @@ impl Search {
         let asked = format!("cheaper {} {leaves:?} {config:?} figures {fingerprint:016x}", self.root.index());
         let question = recall::question(&asked, &self.arena, context.rules);
         if let Some(kept) = recall::recall::<Kept>(context.memory, &question) {
-            let Some(steps) = kept else { return None };
             let mut arena = self.arena.clone();
-            if let Some((proof, [from, to])) = steps.read(&mut arena, context.rules)
+            if let Some((proof, [from, to])) = kept?.read(&mut arena, context.rules)
                 && from == self.root
             {
                 return self.found(arena, to, proof, leaves, config, model);

@@ -1,5 +1,7 @@
 //! Where in a window a rule may match that did not match there before: above what has changed.
 
+use std::collections::hash_map::Entry;
+
 use egg::{EGraph, Id};
 use rustc_hash::FxHashMap;
 
@@ -19,8 +21,8 @@ impl Reach {
             let mut next = Vec::new();
             for id in ring {
                 let id = egraph.find(id);
-                if !distance.contains_key(&id) {
-                    distance.insert(id, step);
+                if let Entry::Vacant(place) = distance.entry(id) {
+                    place.insert(step);
                     next.extend(egraph[id].parents());
                 }
             }
