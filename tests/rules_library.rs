@@ -37,6 +37,25 @@ fn the_library_has_no_warnings() {
     assert!(problems.is_empty(), "{}", shown(RuleError { problems }));
 }
 
+/// What an author says of a condition or of a rule needs no warning.
+#[test]
+fn guards_and_shortcuts_are_not_warned_of() {
+    let library = RuleSet::library().unwrap();
+    let warnings = |tier: &str, clause: &str| {
+        let text = format!(
+            "/// Four are none.\nrule four [{tier}]:\n    neg(neg(neg(neg(x)))) => x\n    {clause} rank(x) < 3\n"
+        );
+        let set = library.with_sources(&[RuleFile::new("four.rules", &text)]).map_err(shown).unwrap();
+        let added = [library.rules().len()];
+        let mut problems = idle_conditions(&set, &added);
+        problems.extend(redundant(&set, &added, derivation));
+        problems.iter().map(|p| p.code).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("exact", "where"), ["rules::idle_condition", "rules::redundant"]);
+    assert_eq!(warnings("exact", "guard"), ["rules::redundant"]);
+    assert!(warnings("exact, shortcut", "guard").is_empty());
+}
+
 #[test]
 fn the_tests_of_the_library_pass() {
     let results = run_tests(&RuleSet::library().unwrap(), 0);
