@@ -7,7 +7,7 @@
 #
 # Stopped, or out of its SECONDS, the same command goes on from what stands in FOLDER. A folder belongs to one card:
 # on another one, start a new folder and name the profile of the first with KNOWN=FILE; what stands there is left out,
-# but for a few operators that show how the cards differ. MAGNETON=FILE names the program.
+# but for the models' longer operators and a few that show how the cards differ. MAGNETON=FILE names the program.
 #
 # FOLDER/first.json    the profile: operators of the models, of forms that could be cheaper, of the published cases,
 #                      a spread for the estimator; the models and their regions in one piece
@@ -23,29 +23,24 @@ program=${MAGNETON:-target/release/magneton-ir}
 known=(${KNOWN:+--known "$KNOWN"})
 mkdir -p "$out"
 
-pairs=(gpt2 llama3-8b-4l llama3-8b qwen2-4l)
-models=()
-for pair in "${pairs[@]}"; do
-    models+=("corpus/exports/$pair-eager.pt2" "corpus/exports/$pair-sdpa.pt2")
-done
-
-# Measures into FOLDER/NAME.json for as long as there is time.
+# Measures into FOLDER/NAME.json for as long as there is time; what is left of it waits for the next call.
 step() {
     local name=$1 left=$((limit - SECONDS))
     shift
-    ((left > 15)) || { echo "no time left for $name: $*"; return; }
+    ((left > 30)) || { echo "no time left for $name: $*"; return; }
     echo "== $name: $* ($left s left)"
-    "$program" measure --profile "$out/$name.json" --budget "$((left - 10))" "$@"
+    "$program" measure --profile "$out/$name.json" --budget "$((left - 15))" "$@"
 }
 
-step first --keys corpus/energy/long.keys "${known[@]}"
-step first "${models[@]}" --whole "${known[@]}"
-step second --keys corpus/energy/long.keys
-step trials --keys corpus/energy/trial.keys --trials 20
-step first corpus/cases/*/*.mir "${known[@]}"
-for pair in gpt2 llama3-8b-4l qwen2-4l; do
-    step first "corpus/exports/$pair-eager.pt2" "corpus/exports/$pair-sdpa.pt2" --regions --no-alternatives "${known[@]}"
+step first --keys corpus/energy/long.keys
+for model in llama3-8b-4l gpt2 qwen2-4l; do
+    step first "corpus/exports/$model"-{eager,sdpa}.pt2 --whole --regions "${known[@]}"
 done
+step first corpus/exports/llama3-8b-{eager,sdpa}.pt2 --whole "${known[@]}"
+step second --keys corpus/energy/long.keys
+step first corpus/exports/serving-{plain,merged}.pt2 --whole "${known[@]}"
+step first corpus/cases/*/*.mir "${known[@]}"
+step trials --keys corpus/energy/trial.keys --trials 20
 step first --keys corpus/energy/campaign.keys "${known[@]}"
 
 echo "== the second run against the first"

@@ -12,8 +12,8 @@ use rustc_hash::FxHashSet;
 use super::args::Measure;
 use super::{Answer, output};
 use crate::energy::{
-    Campaign, CostModel, Key, Options, Outcome, Profile, Progress, Rig, Summary, TorchRig, graph_costs, graph_keys,
-    read_keys, sum_to_whole,
+    Campaign, CostModel, Key, Options, Outcome, Profile, Progress, Rig, Summary, TorchRig, at_power_cap, graph_calls,
+    graph_keys, read_keys, sum_to_whole,
 };
 use crate::extract::undecided;
 use crate::frontend;
@@ -169,8 +169,10 @@ fn replay<R: Rig>(campaign: &mut Campaign<R>, name: &str, graph: &Graph, nodes: 
         tell(&format!("skipped {name}: {reason}"));
         return Ok(());
     }
-    let costs = graph_costs(graph, &CostModel::new(campaign.known()));
-    let sum: crate::energy::Cost = nodes.iter().map(|n| costs[n.index()]).sum();
+    let model = CostModel::new(campaign.known());
+    let calls = graph_calls(graph, &model);
+    let calls: Vec<_> = nodes.iter().map(|n| calls[n.index()].clone()).collect();
+    let sum = at_power_cap(&calls, &model);
     let Some(whole) = campaign.profile().replays.get(name) else { return Ok(()) };
     let ratio = match sum_to_whole(&sum.energy_mj, &sum.time_us, whole) {
         Some((energy, time)) => format!("sum of operators / whole: energy {energy:.3}, time {time:.3}"),

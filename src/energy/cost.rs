@@ -211,6 +211,12 @@ fn node_cost(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model
     key_of(graph, layouts, id).map_or(Cost::UNKNOWN, |key| model.cost(&key))
 }
 
+/// The same with the key of each node, where it is an operator of the table: what [`at_power_cap`](super::at_power_cap) takes.
+pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<Key>, Cost)> {
+    let layouts = layouts(graph);
+    graph.nodes().map(|(id, _)| (key_of(graph, &layouts, id), node_cost(graph, &layouts, id, model))).collect()
+}
+
 /// What one call costs that stands in no graph, with operands that lie in memory as `operand_layouts` says.
 pub fn cost_call(call: &Call, operand_layouts: &[Layout], config: &MathConfig, model: &CostModel) -> Cost {
     let lie: SmallVec<[&Layout; 4]> = operand_layouts.iter().collect();

@@ -287,6 +287,8 @@ mod tests {
             sm_clock_mhz: 1980,
             launch_bound: false,
             throttled: String::new(),
+            recorded: false,
+            paced: None,
         }
     }
 

@@ -14,6 +14,9 @@ unsafe extern "C" {
     fn at_context_set_allow_tf32_cublas(context: *mut c_void, allow: bool);
     #[link_name = "_ZN2at7Context17setAllowTF32CuDNNEb"]
     fn at_context_set_allow_tf32_cudnn(context: *mut c_void, allow: bool);
+
+    /// The version, a byte each for major, minor and patch from the top on.
+    fn aoti_torch_abi_version() -> u64;
 }
 
 const RTLD_LAZY: c_int = 1;
@@ -26,6 +29,8 @@ pub const VERSION: &str = "2.11.0";
 ///
 /// Has to run before anything else asks libtorch for a GPU: the first answer, "none", would stay.
 pub fn load_cuda() -> Result<(), MeasureError> {
+    // SAFETY: takes nothing and gives a constant of the library.
+    want_version(unsafe { aoti_torch_abi_version() })?;
     const FILE: &CStr = c"libtorch_cuda.so";
     // SAFETY: the name is a C string; libtorch's own static initialisers are all that runs.
     let handle = unsafe { dlopen(FILE.as_ptr(), RTLD_LAZY | RTLD_GLOBAL) };
@@ -34,6 +39,14 @@ pub fn load_cuda() -> Result<(), MeasureError> {
         () if tch::Cuda::is_available() => Ok(()),
         () => Err(MeasureError::NoCuda),
     }
+}
+
+/// Fails if the loaded libtorch is another one than this program was built against: its kernels would be measured under
+/// the wrong name.
+fn want_version(loaded: u64) -> Result<(), MeasureError> {
+    let [major, minor, patch, ..] = loaded.to_be_bytes();
+    let found = format!("{major}.{minor}.{patch}");
+    if found == VERSION { Ok(()) } else { Err(MeasureError::OtherLibtorch { found, wanted: VERSION }) }
 }
 
 /// Sets whether f32 products may use TF32, in cuBLAS and in cuDNN.
@@ -51,4 +64,23 @@ pub fn allow_tf32(cublas: bool, cudnn: bool) {
 pub fn cuda_version() -> String {
     let version = tch::utils::version_cudart();
     format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use miette::Diagnostic;
+
+    use super::*;
+
+    #[test]
+    fn another_libtorch_is_refused_by_its_version() {
+        // SAFETY: as above.
+        assert!(want_version(unsafe { aoti_torch_abi_version() }).is_ok());
+        let error = want_version(0x020a_0100 << 32).unwrap_err();
+        assert!(
+            matches!(&error, MeasureError::OtherLibtorch { found, wanted: VERSION } if found == "2.10.1"),
+            "{error}"
+        );
+        assert!(error.help().is_some());
+    }
 }

@@ -137,27 +137,30 @@ impl<R: Rig> Campaign<R> {
             super::merge::same_device(&known.device, &device)?;
         }
         let path = windows_path(&options.profile);
-        let (windows, profile, trials) = if path.exists() {
+        let (windows, profile, trials, working_c) = if path.exists() {
             let (file, windows) = WindowsFile::resume(&path)?;
             let profile = windows.profile(&path.display().to_string())?;
             Self::want_same(&rig, &options, &profile, &device)?;
-            (file, profile, windows.trials())
+            let working_c = bring_to_temperature(&mut rig, windows.header.working_c)?;
+            (file, profile, windows.trials(), working_c)
         } else if options.profile.exists() {
             return Err(MeasureError::NoWindows { path: options.profile });
         } else {
             let protocol = Protocol { meter: rig.meter(), ..PROTOCOL };
+            let idle_w = (idle_watts(&mut rig)? * 10.0).round() / 10.0;
+            let working_c = bring_to_temperature(&mut rig, None)?;
             let header = Header {
                 schema: WINDOWS_SCHEMA.to_owned(),
                 device,
                 protocol,
                 card: rig.card(),
                 date: options.date.clone(),
-                idle_w: (idle_watts(&mut rig)? * 10.0).round() / 10.0,
+                idle_w,
+                working_c: Some(working_c),
             };
             let file = WindowsFile::create(&path, &header)?;
-            (file, Windows { header, lines: Vec::new() }.profile("a new run")?, 0)
+            (file, Windows { header, lines: Vec::new() }.profile("a new run")?, 0, working_c)
         };
-        let working_c = bring_to_temperature(&mut rig)?;
         let again = options.known.iter().flat_map(overlap).cloned().collect();
         Ok(Campaign { rig, options, profile, windows, again, trials, working_c, started_s, taken: (0, 0.0) })
     }
@@ -289,16 +292,19 @@ impl<R: Rig> Campaign<R> {
         let began = self.rig.now_s();
         self.rig.want_alone()?;
         let protocol = self.profile.protocol.clone();
+        // What stands in a model runs beside others; a model does not.
+        let pace = matches!(subject, Subject::Operator(_));
         let taken = self.rig.load(subject).and_then(|mut load| {
             keep_at_temperature(&mut self.rig, self.working_c)?;
-            take(&mut self.rig, &mut load, &protocol, self.options.key_budget_s)
+            take(&mut self.rig, &mut load, &protocol, self.options.key_budget_s, pace)
         });
         let taken = match taken {
             Ok(taken) => taken,
             Err(NoRun::Skip(reason)) => return Ok(Outcome::Skipped(reason)),
             Err(NoRun::Over(error)) => return Err(error.into()),
         };
-        let entry = match taken.entry(1, &protocol) {
+        let run = self.profile.runs.first().cloned().unwrap_or_default();
+        let entry = match taken.entry(&run, &protocol) {
             Ok(entry) => entry,
             Err(error) => return Ok(Outcome::Skipped(error.to_string())),
         };
@@ -313,7 +319,11 @@ impl<R: Rig> Campaign<R> {
 
 /// A spell of full load before the first measurement, and the most of them in all.
 const WARM_UP_S: f64 = 2.0;
-const MOST_WARM_UP_S: f64 = 40.0;
+const MOST_WARM_UP_S: f64 = 60.0;
+
+/// Spells without a rise after which the device is taken to be as warm as it gets. The sensor counts whole degrees, and
+/// the sink behind the chip warms by one in some ten seconds.
+const STEADY_SPELLS: u32 = 6;
 
 /// A spell of full load before each measurement, and the most of them in all.
 const HEATING_S: f64 = 0.2;
@@ -323,17 +333,19 @@ const MOST_HEATING_S: f64 = 2.0;
 /// operator draws up to 3 % more at 57 °C than at 50 °C.
 const COOLER_C: u32 = 2;
 
-/// Runs full load until the device gets no warmer; gives the temperature that it has then.
-fn bring_to_temperature<R: Rig>(rig: &mut R) -> Result<u32, MeterError> {
+/// Runs full load until the device is as warm as it was when the run began, or, at its beginning, gets no warmer; gives
+/// that temperature.
+fn bring_to_temperature<R: Rig>(rig: &mut R, working_c: Option<u32>) -> Result<u32, MeterError> {
     let started = rig.now_s();
     let (mut warmest, mut steady) = (0, 0);
-    while steady < 2 && rig.now_s() - started < MOST_WARM_UP_S {
+    let reached = |warmest: u32| working_c.is_some_and(|wanted| warmest >= wanted);
+    while steady < STEADY_SPELLS && !reached(warmest) && rig.now_s() - started < MOST_WARM_UP_S {
         rig.warm_up(WARM_UP_S);
         let now = rig.state()?.temperature_c;
         steady = if now > warmest { 0 } else { steady + 1 };
         warmest = warmest.max(now);
     }
-    Ok(warmest)
+    Ok(working_c.unwrap_or(warmest))
 }
 
 /// Makes up for what the device has cooled down since the measurement before, so that figures do not depend on their order.

@@ -22,6 +22,20 @@ struct Simulated {
     alone_for: std::cell::Cell<usize>,
     changes: Vec<Change>,
     throttled: &'static str,
+    /// Energy drawn so far.
+    joules: f64,
+    /// How long the meter still shows the power of a load that has ended.
+    lag_s: f64,
+    /// Share of the time of an execution that queueing it takes.
+    queueing: f64,
+    /// Executions in a record, where there can be one; and whether it was made.
+    recordable: Option<usize>,
+    recorded: bool,
+    /// What the states of a spell say in place of `throttled`.
+    spells: Vec<&'static str>,
+    temperature_c: std::cell::Cell<u32>,
+    /// The device warms up to this.
+    warmest_c: u32,
 }
 
 fn rig() -> Simulated {
@@ -33,21 +47,31 @@ fn rig() -> Simulated {
         alone_for: usize::MAX.into(),
         changes: Vec::new(),
         throttled: "",
+        joules: 0.0,
+        lag_s: LAG_S,
+        queueing: 0.25,
+        recordable: None,
+        recorded: false,
+        spells: Vec::new(),
+        temperature_c: 40.into(),
+        warmest_c: 40,
     }
 }
 
 impl Simulated {
     fn pass(&mut self, seconds: f64) {
-        let from = (self.clock_s * 10.0) as u64 + 1;
+        let (began_s, began_j) = (self.clock_s, self.joules);
+        let first = (began_s * 10.0) as u64 + 1;
         self.clock_s += seconds;
-        for step in from..=(self.clock_s * 10.0) as u64 {
-            // A deterministic wobble of up to half a percent.
-            let wobble = ((step * 2_654_435_761 % 1000) as f64 / 1000.0 - 0.5) * 0.01;
-            let before = self.changes.last().map_or(0.0, |c| c.joules);
+        // A deterministic wobble of up to half a percent.
+        let wobble = 1.0 + ((first * 2_654_435_761 % 1000) as f64 / 1000.0 - 0.5) * 0.01;
+        let working_s = (self.worked_s + self.lag_s - began_s).clamp(0.0, seconds);
+        let joules = |s: f64| (600.0 * s.min(working_s) + IDLE_W * (s - working_s).max(0.0)) * wobble;
+        for step in first..=(self.clock_s * 10.0) as u64 {
             let time_s = step as f64 * 0.1;
-            let watts = if time_s - self.worked_s > LAG_S { IDLE_W } else { 600.0 };
-            self.changes.push(Change { time_s, joules: before + 0.1 * watts * (1.0 + wobble) });
+            self.changes.push(Change { time_s, joules: began_j + joules(time_s - began_s) });
         }
+        self.joules += joules(seconds);
     }
 }
 
@@ -72,13 +96,19 @@ impl Rig for Simulated {
     fn warm_up(&mut self, seconds: f64) {
         self.worked_s = self.clock_s + seconds;
         self.pass(seconds);
+        self.temperature_c.set((self.temperature_c.get() + 1).min(self.warmest_c));
     }
     fn changes_since(&mut self, time_s: f64) -> Result<Vec<Change>, MeterError> {
         Ok(self.changes.iter().copied().filter(|c| c.time_s >= time_s).collect())
     }
     fn poll(&mut self, _: bool) {}
     fn state(&self) -> Result<State, MeterError> {
-        Ok(State { temperature_c: 40, sm_clock_mhz: 1980, throttled: self.throttled.into() })
+        let temperature_c = self.temperature_c.get();
+        Ok(State { temperature_c, sm_clock_mhz: 1980, throttled: self.throttled.into() })
+    }
+    fn states_since(&mut self, _: f64) -> Vec<State> {
+        let state = |throttled: &&str| State { throttled: (*throttled).into(), ..self.state().unwrap() };
+        self.spells.iter().map(state).collect()
     }
     fn want_alone(&self) -> Result<(), MeterError> {
         self.alone_for.set(self.alone_for.get().saturating_sub(1));
@@ -94,11 +124,18 @@ impl Rig for Simulated {
             _ => Ok(()),
         }
     }
+    fn record(&mut self, (): &mut ()) -> Result<Option<usize>, NoRun> {
+        self.recorded = self.recordable.is_some();
+        Ok(self.recordable)
+    }
     fn run(&mut self, (): &mut (), times: usize) -> Result<Timing, NoRun> {
-        let total_s = 1e-5 * times as f64;
+        let times = if self.recorded { times * self.recordable.unwrap() } else { times };
+        // The host takes as long as it takes.
+        let each_s = if self.recorded { 1e-5 } else { 1e-5 * (self.queueing / 0.8).max(1.0) };
+        let total_s = each_s * times as f64;
         self.worked_s = self.clock_s + total_s;
         self.pass(total_s);
-        Ok(Timing { queued_s: total_s / 4.0, total_s })
+        Ok(Timing { queued_s: total_s * if self.recorded { 0.0 } else { self.queueing.min(0.9) }, total_s })
     }
 }
 
@@ -157,7 +194,7 @@ fn a_lost_device_loses_no_finished_figure_and_the_next_run_goes_on() {
 #[test]
 fn a_run_ends_with_its_budget_and_says_what_is_left() {
     let folder = tempfile::tempdir().unwrap();
-    let mut campaign = Campaign::open(rig(), Options { budget_s: 8.0, ..options(&folder) }).unwrap();
+    let mut campaign = Campaign::open(rig(), Options { budget_s: 17.0, ..options(&folder) }).unwrap();
     let summary = campaign.operators(&keys(&["neg(f32[4])", "abs(f32[4])"]), &mut |_| ()).unwrap();
     assert_eq!(summary, Summary { measured: 1, left: 1, ..Summary::default() });
 }
@@ -241,4 +278,65 @@ fn twenty_trials_of_a_key_against_itself_are_kept() {
     let windows = &Windows::load(&windows_path(&options(&folder).profile)).unwrap()[0];
     assert_eq!(windows.trials(), 20);
     assert!(campaign.profile().entries.is_empty());
+}
+
+#[test]
+fn what_the_host_cannot_queue_fast_enough_is_recorded_and_the_figure_is_the_devices() {
+    let slow_host = || Simulated { queueing: 2.0, ..rig() };
+    let neg = &keys(&["neg(f32[4])"])[0];
+    let measured = |rig: Simulated| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut campaign = Campaign::open(rig, options(&folder)).unwrap();
+        campaign.operators(std::slice::from_ref(neg), &mut |_| ()).unwrap();
+        campaign.profile().entries[neg].clone()
+    };
+    let waiting = measured(slow_host());
+    assert!(
+        waiting.launch_bound && !waiting.recorded && (waiting.time_us.mean / 25.0 - 1.0).abs() < 0.01,
+        "{waiting:?}"
+    );
+    let recorded = measured(Simulated { recordable: Some(128), ..slow_host() });
+    assert!(recorded.recorded && !recorded.launch_bound, "{recorded:?}");
+    assert!((recorded.time_us.mean / 10.0 - 1.0).abs() < 0.01 && (recorded.energy_mj.mean / 6.0 - 1.0).abs() < 0.01);
+    // A record counts its executions under the power limit too.
+    let capped = Simulated { recordable: Some(128), throttled: "SW_POWER_CAP", lag_s: 0.0, ..slow_host() };
+    let paced = measured(capped).paced.unwrap();
+    assert!((paced.time_us.mean / 10.0 - 1.0).abs() < 0.01, "{paced:?}");
+}
+
+#[test]
+fn what_the_power_limit_holds_back_is_measured_with_pauses_too_and_without_their_energy() {
+    let folder = tempfile::tempdir().unwrap();
+    let capped = Simulated { throttled: "SW_POWER_CAP", lag_s: 0.0, ..rig() };
+    let mut campaign = Campaign::open(capped, options(&folder)).unwrap();
+    let neg = &keys(&["neg(f32[4])"])[0];
+    campaign.operators(std::slice::from_ref(neg), &mut |_| ()).unwrap();
+    let entry = &campaign.profile().entries[neg];
+    let paced = entry.paced.as_ref().unwrap();
+    assert!(entry.is_capped() && entry.windows > 10, "{entry:?}");
+    assert!((paced.energy_mj.mean / 6.0 - 1.0).abs() < 0.01, "{paced:?}");
+    assert!((paced.time_us.mean / 10.0 - 1.0).abs() < 0.01 && (paced.watts / 600.0 - 1.0).abs() < 0.01, "{paced:?}");
+    // The windows hold it too.
+    let windows = &Windows::load(&windows_path(&options(&folder).profile)).unwrap()[0];
+    assert_eq!(&windows.profile("w").unwrap(), campaign.profile());
+}
+
+#[test]
+fn heat_in_the_midst_of_a_measurement_is_seen_even_if_it_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let hot = Simulated { spells: vec!["", "", "HW_THERMAL_SLOWDOWN", "", "", ""], ..rig() };
+    let mut campaign = Campaign::open(hot, options(&folder)).unwrap();
+    let summary = campaign.operators(&keys(&["neg(f32[4])"]), &mut |_| ()).unwrap();
+    assert_eq!((summary.measured, summary.skipped), (0, 1));
+}
+
+#[test]
+fn a_run_starts_warm_and_goes_on_at_the_same_temperature() {
+    let folder = tempfile::tempdir().unwrap();
+    let cold = || Simulated { warmest_c: 55, ..rig() };
+    let campaign = Campaign::open(cold(), options(&folder)).unwrap();
+    assert_eq!(campaign.working_c, 55);
+    drop(campaign);
+    let campaign = Campaign::open(Simulated { warmest_c: 70, ..rig() }, options(&folder)).unwrap();
+    assert_eq!((campaign.working_c, campaign.rig.temperature_c.get()), (55, 55));
 }

@@ -90,12 +90,15 @@ impl Profile {
         let mut device: (Vec<Ratio>, Vec<Ratio>) = Default::default();
         let mut host: (Vec<Ratio>, Vec<Ratio>) = Default::default();
         for (key, other) in others {
-            let Some(own) = self.entries.get(key) else { continue };
+            // Where one holds the waiting for the host and the other does not, they are figures of different things.
+            let Some(own) = self.entries.get(key).filter(|own| own.launch_bound == other.launch_bound) else {
+                continue;
+            };
             // An entry of a later run stands for the first one as far as that run does.
             let spread = self.runs.iter().find(|r| r.id == own.run).and_then(|r| r.against_first);
             let (energy, time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(own));
             let chain = |link: Ratio, ratio: f64| Ratio { low: link.low * ratio, high: link.high * ratio };
-            let (energies, times) = if own.launch_bound || other.launch_bound { &mut host } else { &mut device };
+            let (energies, times) = if own.launch_bound { &mut host } else { &mut device };
             energies.push(chain(energy, other.energy_mj.mean / own.energy_mj.mean));
             times.push(chain(time, other.time_us.mean / own.time_us.mean));
         }
@@ -163,6 +166,8 @@ mod tests {
             sm_clock_mhz: 1980,
             launch_bound: false,
             throttled: String::new(),
+            recorded: false,
+            paced: None,
         }
     }
 

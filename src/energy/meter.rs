@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::profile::Measured;
+use super::rig::State;
 
 /// The counter is taken for dead when it has not moved for this long.
 pub const STALL_S: f64 = 2.0;
@@ -28,6 +29,11 @@ pub struct Reading {
 /// Something that counts millijoules upwards.
 pub trait Counter: Send {
     fn read(&mut self) -> Result<Reading, MeterError>;
+
+    /// What the device is doing; asked for at every change. `None` where nothing tells.
+    fn state(&mut self) -> Result<Option<State>, MeterError> {
+        Ok(None)
+    }
 }
 
 /// Why there is no figure.
@@ -125,16 +131,23 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
 pub struct Poller {
     stop: Arc<AtomicBool>,
     paused: Arc<AtomicBool>,
-    changes: Arc<Mutex<Vec<Change>>>,
+    seen: Arc<Mutex<Seen>>,
     thread: Option<JoinHandle<Result<(), MeterError>>>,
+}
+
+/// What a poller has seen so far, in the order of time.
+#[derive(Default)]
+struct Seen {
+    changes: Vec<Change>,
+    states: Vec<(f64, State)>,
 }
 
 impl Poller {
     pub fn start(mut counter: impl Counter + 'static) -> Poller {
         let stop = Arc::new(AtomicBool::new(false));
         let paused = Arc::new(AtomicBool::new(false));
-        let changes = Arc::new(Mutex::new(Vec::new()));
-        let (stopped, waits, kept) = (stop.clone(), paused.clone(), changes.clone());
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let (stopped, waits, kept) = (stop.clone(), paused.clone(), seen.clone());
         let thread = std::thread::spawn(move || {
             let mut detector = ChangeDetector::default();
             while !stopped.load(Ordering::Relaxed) {
@@ -143,14 +156,18 @@ impl Poller {
                     continue;
                 }
                 if let Some(change) = detector.push(counter.read()?)? {
-                    kept.lock().unwrap_or_else(PoisonError::into_inner).push(change);
+                    // The next change is a tenth of a second away: there is time to ask more.
+                    let state = counter.state()?;
+                    let mut seen = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    seen.changes.push(change);
+                    seen.states.extend(state.map(|state| (change.time_s, state)));
                 }
                 // A read takes milliseconds by itself; the pause keeps a fast one from spinning.
                 std::thread::sleep(std::time::Duration::from_micros(500));
             }
             Ok(())
         });
-        Poller { stop, paused, changes, thread: Some(thread) }
+        Poller { stop, paused, seen, thread: Some(thread) }
     }
 
     /// Leaves the counter alone for a while, or goes on reading it.
@@ -164,9 +181,15 @@ impl Poller {
             self.join()?;
             return Err(MeterError::Stalled);
         }
-        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = changes.partition_point(|c| c.time_s < time_s);
-        Ok(changes[from..].to_vec())
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(seen.changes.iter().skip(seen.changes.partition_point(|c| c.time_s < time_s)).copied().collect())
+    }
+
+    /// What the device was doing at the changes since `time_s`.
+    pub fn states_since(&self, time_s: f64) -> Vec<State> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = seen.states.partition_point(|(at, _)| *at < time_s);
+        seen.states.iter().skip(from).map(|(_, state)| state.clone()).collect()
     }
 
     fn join(&mut self) -> Result<(), MeterError> {
@@ -228,7 +251,8 @@ pub fn points(changes: &[Change], marks: &[Mark]) -> Vec<Point> {
 
 /// Reckons energy and time per execution.
 ///
-/// The mean is the slope between the first and the last change. The interval comes from windows of half the run,
+/// Power is the slope of a line through all changes, since the moment at which one is noticed is some milliseconds off; times
+/// are exact. The interval comes from windows of half the run,
 /// one starting at every change: it reaches as far as the farthest of them, and never less than `least_half_width` of
 /// the figure, which stands for what differs from run to run and no single run can see.
 ///
@@ -240,10 +264,9 @@ pub fn reckon(points: &[Point], least_half_width: f64) -> Result<Reckoning, Mete
     if points.len() < LEAST_CHANGES {
         return Err(too_short);
     }
-    let (energy, time) = per_execution(first, last).ok_or(too_short)?;
+    let (energy, time) = per_execution(points).ok_or(too_short)?;
     let half = points.len() / 2;
-    let windows: Vec<(f64, f64)> =
-        points.iter().zip(&points[half..]).filter_map(|(from, to)| per_execution(from, to)).collect();
+    let windows: Vec<(f64, f64)> = points.windows(half + 1).filter_map(per_execution).collect();
     let around = |mean: f64, each: &dyn Fn(&(f64, f64)) -> f64| {
         let farthest = windows.iter().map(|w| (each(w) - mean).abs()).fold(0.0, f64::max);
         let reach = farthest.max(mean * least_half_width);
@@ -252,16 +275,21 @@ pub fn reckon(points: &[Point], least_half_width: f64) -> Result<Reckoning, Mete
     Ok(Reckoning {
         energy_mj: around(energy, &|w| w.0),
         time_us: around(time, &|w| w.1),
-        watts: (last.1 - first.1) / (last.0 - first.0),
+        watts: energy / time * 1e3,
         executions: last.2 - first.2,
         windows: windows.len(),
     })
 }
 
-/// Millijoules and microseconds per execution between two points.
-fn per_execution(from: &Point, to: &Point) -> Option<(f64, f64)> {
-    let executions = to.2 - from.2;
-    (executions > 0.0).then(|| ((to.1 - from.1) * 1e3 / executions, (to.0 - from.0) * 1e6 / executions))
+/// Millijoules and microseconds per execution over these points.
+fn per_execution(points: &[Point]) -> Option<(f64, f64)> {
+    let (first, last) = (points.first()?, points.last()?);
+    let seconds = (last.0 - first.0) / (last.2 - first.2);
+    let mean = |of: fn(&Point) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;
+    let (time, joules) = (mean(|p| p.0), mean(|p| p.1));
+    let spread: f64 = points.iter().map(|p| (p.0 - time).powi(2)).sum();
+    let watts = points.iter().map(|p| (p.0 - time) * (p.1 - joules)).sum::<f64>() / spread;
+    (last.2 > first.2 && spread > 0.0).then_some((watts * seconds * 1e3, seconds * 1e6))
 }
 
 /// Executions done at `time_s`, interpolated between the marks around it; `None` outside of them.

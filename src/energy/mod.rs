@@ -3,6 +3,8 @@
 mod campaign;
 mod canonical;
 mod cost;
+#[cfg(feature = "torch")]
+mod cuda_graph;
 mod estimate;
 mod fit;
 mod key;
@@ -15,6 +17,7 @@ mod meter;
 mod nvml;
 #[cfg(feature = "torch")]
 mod operands;
+mod power_cap;
 mod profile;
 mod profile_file;
 mod rig;
@@ -28,7 +31,7 @@ mod windows;
 mod work;
 
 pub use campaign::{KeyFileError, graph_keys, launched_key, read_keys};
-pub use cost::{Cost, CostModel, Figure, Source, cost_call, graph_costs};
+pub use cost::{Cost, CostModel, Figure, Source, cost_call, graph_calls, graph_costs};
 pub use estimate::{COVERAGE, ErrorBand, Estimator, GroupFit, ModeFit, Overall, REACH};
 pub use key::{Key, KeyOperand, LayoutClass, MathMode, key_of};
 pub use key_parse::KeyError;
@@ -36,11 +39,14 @@ pub use measure::{Campaign, MeasureError, Options, Outcome, Progress, Summary, s
 pub use merge::{Difference, same_device};
 pub use meter::{Change, ChangeDetector, Counter, Mark, MeterError, Point, Poller, Reading, Reckoning, points, reckon};
 pub use nvml::{Driver, Gpu, GpuMeter, PowerIntegral};
-pub use profile::{Device, Entry, Measured, MeterKind, Profile, ProfileError, Protocol, Ratio, Run, Spread};
+pub use power_cap::at_power_cap;
+pub use profile::{
+    Device, Entry, Measured, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run, Spread,
+};
 pub use profile_file::SCHEMA;
 pub use rig::{NoRun, Rig, State, Subject, Timing};
 pub use take::PROTOCOL;
 #[cfg(feature = "torch")]
 pub use torch_rig::TorchRig;
-pub use windows::{Header, Line, Taken, TrialSide, WINDOWS_SCHEMA, Windows, windows_path};
+pub use windows::{Header, Line, Paced, Taken, TrialSide, WINDOWS_SCHEMA, Windows, windows_path};
 pub use work::{CallParts, WorkWithLayout};

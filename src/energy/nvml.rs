@@ -198,6 +198,10 @@ pub struct GpuMeter {
 }
 
 impl Counter for GpuMeter {
+    fn state(&mut self) -> Result<Option<State>, MeterError> {
+        self.gpu.state().map(Some)
+    }
+
     fn read(&mut self) -> Result<Reading, MeterError> {
         let before = self.gpu.now_s();
         let middle = |gpu: &Gpu| (before + gpu.now_s()) / 2.0;

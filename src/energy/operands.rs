@@ -7,8 +7,8 @@ use super::key::Key;
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
 use crate::ops::replay::kind;
 
-/// What weights are multiplied by, so that values keep their size from layer to layer.
-const WEIGHT_SCALE: f64 = 0.02;
+/// Scale of the parameters of a model, as libraries start them.
+const PARAMETER_SCALE: f64 = 0.02;
 
 /// Integers run up to this where nothing says what they count.
 const FEW: i64 = 4;
@@ -47,10 +47,29 @@ pub fn of_graph(
         let layout = layouts.get(value.node.index()).and_then(|all| all.get(value.slot as usize)).cloned();
         let layout = layout.unwrap_or_else(|| Layout::contiguous(&ty.shape));
         let tensor = random(ty, &layout, value_limit(graph, value), device)?;
-        let weight = matches!(graph.node(value.node).kind, NodeKind::Input { role: Role::Parameter }) && ty.rank() > 1;
-        if weight && ty.dtype.is_float() { tensor.f_mul_scalar(WEIGHT_SCALE) } else { Ok(tensor) }
+        let is_parameter = matches!(graph.node(value.node).kind, NodeKind::Input { role: Role::Parameter });
+        if !is_parameter || !ty.dtype.is_float() {
+            return Ok(tensor);
+        }
+        let small = tensor.f_mul_scalar(PARAMETER_SCALE)?;
+        if scales(graph, value) { small.f_add_scalar(1.0) } else { Ok(small) }
     };
     inputs.iter().map(input).collect()
+}
+
+/// Whether a parameter is what normalised values are multiplied by: it lies about one. A shift of the size of the values
+/// themselves would give a column one sign throughout, and products of such columns draw less.
+fn scales(graph: &Graph, value: Value) -> bool {
+    graph.ty(value).rank() == 1
+        && graph.users(value.node).any(|user| {
+            let NodeKind::Op { op, .. } = &graph.node(user).kind else { return false };
+            let at = graph.operands(user).iter().position(|v| *v == value);
+            match op.name() {
+                "layer_norm" | "rms_norm" | "group_norm" => at == Some(1),
+                "batch_norm" => at == Some(3),
+                name => name == "mul",
+            }
+        })
 }
 
 fn random(ty: &TensorType, layout: &Layout, limit: i64, device: Device) -> Result<Tensor, TchError> {

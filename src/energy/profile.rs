@@ -12,6 +12,7 @@ use super::estimate::Estimator;
 use super::key::Key;
 use super::meter::MeterError;
 use super::profile_file::SCHEMA;
+use super::rig::State;
 
 /// What the figures were measured on. Figures of two profiles may be joined only where it is the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,9 @@ pub struct Protocol {
     pub target_half_width: f64,
     /// ... or until there are this many changes.
     pub most_changes: u32,
+    /// Changes, at least, where the power limit holds the clocks down: it lets the power swing.
+    #[serde(default)]
+    pub capped_changes: u32,
     pub warm_up_s: f64,
     /// Work queued between two synchronisations.
     pub queue_ms: f64,
@@ -54,6 +58,9 @@ pub struct Protocol {
     pub rotate_mib: u32,
     /// Half-width that no interval goes under, as a fraction of the figure.
     pub least_half_width: f64,
+    /// Share of the time in which a load runs that is measured with pauses.
+    #[serde(default)]
+    pub pace: f64,
 }
 
 /// A measured quantity and its interval; `[mean, low, high]` in files.
@@ -87,6 +94,11 @@ impl Measured {
         (self.high - self.mean).max(self.mean - self.low) / self.mean
     }
 
+    /// The same with each of its three numbers changed alike.
+    pub(super) fn map(&self, f: impl Fn(f64) -> f64) -> Measured {
+        Measured { mean: f(self.mean), low: f(self.low), high: f(self.high) }
+    }
+
     pub(super) fn is_sane(&self) -> bool {
         let ordered = self.low <= self.mean && self.mean <= self.high;
         ordered && self.low >= 0.0 && self.mean > 0.0 && self.high.is_finite()
@@ -95,7 +107,7 @@ impl Measured {
 
 /// One measuring run: one process on one card. Cards of one model differ, by up to a tenth in the energy of
 /// memory traffic, so every run says how its figures stand to those of the first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// From 1; what entries refer to.
@@ -178,14 +190,42 @@ pub struct Entry {
     /// The host could not queue the work as fast as the device did it: the figure holds waiting too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub launch_bound: bool,
+    /// Executions were recorded in large pieces, which the device works off without the host: a CUDA graph. Done where the
+    /// host could not queue them fast enough one by one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recorded: bool,
     /// Why the driver held the clocks down meanwhile; empty when it did not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub throttled: String,
+    /// The same operator with pauses; for those that the power limit holds back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paced: Option<PacedEntry>,
+}
+
+/// What an operator takes at the higher clock that it has where the power limit does not hold it back as much: measured
+/// with pauses, and without what the device draws in them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PacedEntry {
+    pub energy_mj: Measured,
+    pub time_us: Measured,
+    /// Mean power while it ran.
+    pub watts: f64,
+    pub sm_clock_mhz: u32,
 }
 
 impl Entry {
     pub(super) fn is_sane(&self) -> bool {
-        self.energy_mj.is_sane() && self.time_us.is_sane() && self.watts.is_finite() && self.watts > 0.0
+        let is_sane = |energy: &Measured, time: &Measured, watts: f64| {
+            energy.is_sane() && time.is_sane() && watts.is_finite() && watts > 0.0
+        };
+        is_sane(&self.energy_mj, &self.time_us, self.watts)
+            && self.paced.as_ref().is_none_or(|p| is_sane(&p.energy_mj, &p.time_us, p.watts))
+    }
+
+    /// Whether the power limit held the clocks down.
+    pub fn is_capped(&self) -> bool {
+        State { throttled: self.throttled.clone(), ..State::default() }.is_capped()
     }
 }
 

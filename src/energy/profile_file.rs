@@ -11,7 +11,7 @@ use super::key::Key;
 use super::profile::{Device, Entry, Profile, ProfileError, Protocol, Run};
 
 /// The format this program reads and writes.
-pub const SCHEMA: &str = "magneton-ir/profile/2";
+pub const SCHEMA: &str = "magneton-ir/profile/3";
 
 /// The profile that the program carries.
 const SHIPPED: &str = include_str!("../../corpus/energy/h200.json");

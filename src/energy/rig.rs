@@ -1,5 +1,7 @@
 //! What a campaign measures on: a GPU with libtorch, or a simulated one in tests.
 
+use std::collections::BTreeSet;
+
 use super::key::Key;
 use super::meter::{Change, MeterError};
 use super::profile::{Device, MeterKind};
@@ -23,7 +25,32 @@ pub struct State {
     pub throttled: String,
 }
 
+/// The reason that drivers give while the clocks are held down to keep the power at the card's limit.
+const POWER_CAP: &str = "SW_POWER_CAP";
+
 impl State {
+    /// One state for a spell: mean temperature and clock, and the reasons that held for half of it and more. What
+    /// hampers counts even if it was seen once. `None` if nothing was seen.
+    pub fn over(states: &[State]) -> Option<State> {
+        let count = u32::try_from(states.len()).ok().filter(|n| *n > 0)?;
+        let mean = |of: fn(&State) -> u32| (states.iter().map(of).sum::<u32>() + count / 2) / count;
+        let reasons: BTreeSet<&str> = states.iter().flat_map(|s| s.throttled.split_whitespace()).collect();
+        let held = |reason: &&str| {
+            let times = states.iter().filter(|s| s.throttled.split_whitespace().any(|r| r == *reason)).count();
+            2 * times >= states.len() || State { throttled: (*reason).to_owned(), ..State::default() }.is_hampered()
+        };
+        Some(State {
+            temperature_c: mean(|s| s.temperature_c),
+            sm_clock_mhz: mean(|s| s.sm_clock_mhz),
+            throttled: reasons.into_iter().filter(held).collect::<Vec<_>>().join(" "),
+        })
+    }
+
+    /// Whether the card's power limit holds the clocks down.
+    pub fn is_capped(&self) -> bool {
+        self.throttled.contains(POWER_CAP)
+    }
+
     /// Whether the clocks are held down by something that has nothing to do with the operator that runs: heat, or
     /// the power supply. The power cap is no such thing: an operator that reaches it always does.
     pub fn is_hampered(&self) -> bool {
@@ -82,12 +109,37 @@ pub trait Rig {
 
     fn state(&self) -> Result<State, MeterError>;
 
+    /// What the device was doing at the meter's changes since `time_s`; empty where nothing tells.
+    fn states_since(&mut self, time_s: f64) -> Vec<State>;
+
     /// Fails if another process computes on the device: the meter would count its energy too.
     fn want_alone(&self) -> Result<(), MeterError>;
 
     /// Builds the operands of a subject; in as many sets as keep them out of the cache.
     fn load(&mut self, subject: Subject) -> Result<Self::Load, NoRun>;
 
+    /// Records some executions of a load as one piece, which the device works off without the host. Gives their number:
+    /// from then on [`Rig::run`] counts such pieces. `None` where the load cannot be recorded; it stays as it was.
+    fn record(&mut self, load: &mut Self::Load) -> Result<Option<usize>, NoRun>;
+
     /// Runs a load `times` times and waits until it is done.
     fn run(&mut self, load: &mut Self::Load, times: usize) -> Result<Timing, NoRun>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spell_is_capped_if_half_of_it_was() {
+        let state =
+            |temperature_c, throttled: &str| State { temperature_c, sm_clock_mhz: 1500, throttled: throttled.into() };
+        let (cap, free) = (state(60, "SW_POWER_CAP"), state(50, ""));
+        let half = State::over(&[cap.clone(), free.clone()]).unwrap();
+        assert!(half.is_capped() && half.temperature_c == 55 && half.sm_clock_mhz == 1500, "{half:?}");
+        assert!(!State::over(&[cap, free.clone(), free.clone()]).unwrap().is_capped());
+        let hot = State::over(&[free.clone(), free.clone(), state(80, "SW_POWER_CAP HW_SLOWDOWN"), free]).unwrap();
+        assert!(hot.is_hampered() && !hot.is_capped(), "{hot:?}");
+        assert_eq!(State::over(&[]), None);
+    }
 }

@@ -2,21 +2,26 @@
 
 use super::meter::{Mark, MeterError, points, reckon};
 use super::profile::{MeterKind, Protocol};
-use super::rig::{NoRun, Rig};
-use super::windows::Taken;
+use super::rig::{NoRun, Rig, State};
+use super::windows::{Paced, Taken};
 
 /// How figures are taken.
 pub const PROTOCOL: Protocol = Protocol {
-    version: 3,
+    version: 5,
     meter: MeterKind::EnergyCounter,
-    least_changes: 11,
+    least_changes: 16,
     target_half_width: 0.01,
-    most_changes: 20,
-    warm_up_s: 0.2,
+    most_changes: 21,
+    capped_changes: 31,
+    warm_up_s: 0.5,
     queue_ms: 20.0,
     rotate_mib: 256,
     least_half_width: 0.01,
+    pace: 0.8,
 };
+
+/// Seconds of work between two pauses of a paced load.
+const PACED_WORK_S: f64 = 0.01;
 
 /// Launches in the test of whether the host keeps up; below the depth of the device's queue, which would block it.
 const LAUNCH_TEST: usize = 200;
@@ -26,37 +31,49 @@ const HOST_SHARE: f64 = 0.8;
 
 /// Runs `load` until enough changes of the meter fell into it.
 ///
+/// A load that the host cannot queue as fast as the device works it off is recorded and launched in large pieces, so that
+/// the figure is the device's. With `pace`, a load that the power limit holds back is measured with pauses too, in which
+/// it may draw more while it works: so it runs between operators that draw less.
+///
 /// # Errors
 /// A load that does not run or that is too slow for `budget_s`; a meter or a device that fails.
-pub fn take<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_s: f64) -> Result<Taken, NoRun> {
+pub fn take<R: Rig>(
+    rig: &mut R,
+    load: &mut R::Load,
+    protocol: &Protocol,
+    budget_s: f64,
+    pace: bool,
+) -> Result<Taken, NoRun> {
     // The first execution may load and choose kernels.
     let first = rig.run(load, 1)?;
     if first.total_s > budget_s {
         return Err(NoRun::Skip(format!("one execution takes {:.0} s", first.total_s)));
     }
-    let started = rig.now_s();
-    let mut batch = 1;
-    loop {
-        let each = rig.run(load, batch)?.total_s.max(1e-7) / batch as f64;
-        batch = ((protocol.queue_ms * 1e-3 / each) as usize).clamp(1, batch * 8);
-        if rig.now_s() - started > protocol.warm_up_s {
-            break;
-        }
-    }
+    let mut batch = warm_up(rig, load, protocol)?;
     let probe = rig.run(load, batch.min(LAUNCH_TEST))?;
     let launch_bound = probe.queued_s > HOST_SHARE * probe.total_s && batch > 1;
+    let recorded = if launch_bound { rig.record(load)? } else { None };
+    if recorded.is_some() {
+        batch = warm_up(rig, load, protocol)?;
+    }
+    let launch_bound = launch_bound && recorded.is_none();
 
     let from_s = rig.now_s();
     let mut marks = vec![Mark { time_s: from_s, executions: 0.0 }];
     let mut executions = 0.0;
     loop {
         rig.run(load, batch)?;
-        executions += batch as f64;
+        executions += (batch * recorded.unwrap_or(1)) as f64;
         let now = rig.now_s();
         marks.push(Mark { time_s: now, executions });
         let changes = rig.changes_since(from_s)?;
         let late = now - from_s > budget_s;
         if changes.len() < protocol.least_changes as usize && !late {
+            continue;
+        }
+        let state = state_since(rig, from_s)?;
+        // The limit lets the power swing with a period of about a second.
+        if state.is_capped() && changes.len() < protocol.capped_changes as usize && !late {
             continue;
         }
         let points = points(&changes, &marks);
@@ -66,22 +83,98 @@ pub fn take<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget
         if !narrow && !launch_bound && changes.len() < protocol.most_changes as usize && !late {
             continue;
         }
-        let state = rig.state()?;
-        if state.is_hampered() {
-            return Err(NoRun::Skip(format!(
-                "the driver held the clocks down meanwhile ({}): see to cooling and power, then measure again",
-                state.throttled
-            )));
-        }
+        want_unhampered(&state)?;
+        let paced = if pace && state.is_capped() {
+            Some(paced(rig, load, batch, recorded.unwrap_or(1), protocol, budget_s)?)
+        } else {
+            None
+        };
         return Ok(Taken {
             points,
             temperature_c: state.temperature_c,
             sm_clock_mhz: state.sm_clock_mhz,
             launch_bound,
+            recorded: recorded.is_some(),
             throttled: state.throttled,
+            paced,
         });
     }
 }
+
+/// Runs a load for a while; gives how many executions take as long as the protocol queues.
+fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol) -> Result<usize, NoRun> {
+    let started = rig.now_s();
+    let mut batch = 1;
+    loop {
+        let each = rig.run(load, batch)?.total_s.max(1e-7) / batch as f64;
+        batch = ((protocol.queue_ms * 1e-3 / each) as usize).clamp(1, batch * 8);
+        if rig.now_s() - started > protocol.warm_up_s {
+            return Ok(batch);
+        }
+    }
+}
+
+/// The state of a spell: what the changes of the meter in it saw, else what is seen now.
+fn state_since<R: Rig>(rig: &mut R, from_s: f64) -> Result<State, MeterError> {
+    let states = rig.states_since(from_s);
+    State::over(&states).map_or_else(|| rig.state(), Ok)
+}
+
+fn want_unhampered(state: &State) -> Result<(), NoRun> {
+    if !state.is_hampered() {
+        return Ok(());
+    }
+    Err(NoRun::Skip(format!(
+        "the driver held the clocks down meanwhile ({}): see to cooling and power, then measure again",
+        state.throttled
+    )))
+}
+
+/// Runs a load with pauses, so that it works for a share `pace` of the time. `batch` runs take as long as the protocol
+/// queues; each is `recorded` executions.
+fn paced<R: Rig>(
+    rig: &mut R,
+    load: &mut R::Load,
+    batch: usize,
+    recorded: usize,
+    protocol: &Protocol,
+    budget_s: f64,
+) -> Result<Paced, NoRun> {
+    let batch = ((batch as f64 * PACED_WORK_S / (protocol.queue_ms * 1e-3)) as usize).max(1);
+    let mut cycle = |rig: &mut R| -> Result<f64, NoRun> {
+        let worked = rig.run(load, batch)?.total_s;
+        rig.rest(worked * (1.0 / protocol.pace - 1.0));
+        Ok(worked)
+    };
+    let started = rig.now_s();
+    while rig.now_s() - started < SETTLING_S {
+        cycle(rig)?;
+    }
+    let from_s = rig.now_s();
+    let mut marks = vec![Mark { time_s: from_s, executions: 0.0 }];
+    let (mut executions, mut worked_s) = (0.0, 0.0);
+    loop {
+        worked_s += cycle(rig)?;
+        executions += (batch * recorded) as f64;
+        let now = rig.now_s();
+        marks.push(Mark { time_s: now, executions });
+        let changes = rig.changes_since(from_s)?;
+        if changes.len() < protocol.most_changes as usize && now - from_s < budget_s {
+            continue;
+        }
+        let state = state_since(rig, from_s)?;
+        want_unhampered(&state)?;
+        return Ok(Paced {
+            points: points(&changes, &marks),
+            busy: (worked_s / (now - from_s) * 1e6).round() / 1e6,
+            temperature_c: state.temperature_c,
+            sm_clock_mhz: state.sm_clock_mhz,
+        });
+    }
+}
+
+/// How long the clocks take to follow a change of load.
+const SETTLING_S: f64 = 0.6;
 
 /// Changes of the meter at rest that still hold what ran before: the power of the last tenths of a second.
 const SETTLING_CHANGES: usize = 4;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use tch::{Device as TorchDevice, Tensor};
 
+use super::cuda_graph::{CudaGraphs, Recorded};
 use super::key::{Key, MathMode};
 use super::libtorch;
 use super::measure::MeasureError;
@@ -25,6 +26,10 @@ const MEMORY_SHARE: f64 = 0.8;
 /// The most operand sets that are rotated.
 const MOST_SETS: usize = 64;
 
+/// Operators that a record holds at least, so that launching it takes the host no time to speak of, and at most.
+const LEAST_RECORDED: usize = 512;
+const MOST_RECORDED: usize = 16384;
+
 /// A GPU with libtorch.
 pub struct TorchRig {
     gpu: Gpu,
@@ -32,6 +37,8 @@ pub struct TorchRig {
     torch: TorchDevice,
     /// Bytes of device memory that were free before anything ran.
     memory: u64,
+    /// `None` where the libraries have none.
+    graphs: Option<CudaGraphs>,
 }
 
 impl TorchRig {
@@ -43,7 +50,13 @@ impl TorchRig {
         let gpu = Gpu::open(index)?;
         let memory = gpu.free_memory()?;
         libtorch::load_cuda()?;
-        Ok(TorchRig { poller: Poller::start(gpu.counter()), torch: TorchDevice::Cuda(index as usize), gpu, memory })
+        Ok(TorchRig {
+            poller: Poller::start(gpu.counter()),
+            torch: TorchDevice::Cuda(index as usize),
+            gpu,
+            memory,
+            graphs: CudaGraphs::open(index as usize),
+        })
     }
 
     fn synchronize(&self) {
@@ -93,7 +106,7 @@ impl TorchRig {
         let sets: Result<Vec<_>, _> = (0..sets).map(|_| operands::of_key(key, self.torch)).collect();
         let sets = sets.map_err(|e| self.after(&e.into()))?;
         let tf32 = key.math == Some(MathMode::Tf32);
-        Ok(TorchLoad { work: Work::Operator(parts), sets, tf32: [tf32, tf32], outputs: VecDeque::new(), next: 0 })
+        Ok(TorchLoad::new(Work::Operator(parts), sets, [tf32, tf32]))
     }
 
     fn part(&self, graph: &Graph, nodes: &[NodeId]) -> Result<TorchLoad, NoRun> {
@@ -107,7 +120,7 @@ impl TorchRig {
         let sets = sets.map_err(|e| self.after(&e.into()))?;
         let config = &graph.config;
         let tf32 = [config.allow_tf32, !config.cudnn_tf32_off];
-        let load = TorchLoad { work: Work::Part(replay), sets, tf32, outputs: VecDeque::new(), next: 0 };
+        let load = TorchLoad::new(Work::Part(replay), sets, tf32);
         load.check().map_err(|e| self.after(&e))?;
         Ok(load)
     }
@@ -120,6 +133,8 @@ enum Work {
 
 /// An operator or a part of a graph, with rotating operands.
 pub struct TorchLoad {
+    /// Goes before the tensors whose memory it uses.
+    recorded: Option<Recorded>,
     work: Work,
     sets: Vec<Vec<Tensor>>,
     /// Whether cuBLAS and cuDNN may use TF32.
@@ -130,6 +145,20 @@ pub struct TorchLoad {
 }
 
 impl TorchLoad {
+    fn new(work: Work, sets: Vec<Vec<Tensor>>, tf32: [bool; 2]) -> TorchLoad {
+        TorchLoad { recorded: None, work, sets, tf32, outputs: VecDeque::new(), next: 0 }
+    }
+
+    /// How many executions make a record; every set of operands is in it equally often. `None` if they are too many.
+    fn record_length(&self) -> Option<usize> {
+        let operators = match &self.work {
+            Work::Operator(_) => 1,
+            Work::Part(part) => part.len(),
+        };
+        let round = self.sets.len() * operators.max(1);
+        (round <= MOST_RECORDED).then(|| self.sets.len() * LEAST_RECORDED.div_ceil(round))
+    }
+
     fn execute(&self, device: TorchDevice, check: bool) -> Result<Vec<Tensor>, ReplayError> {
         let operands = &self.sets[self.next];
         match &self.work {
@@ -208,6 +237,10 @@ impl Rig for TorchRig {
         self.gpu.state()
     }
 
+    fn states_since(&mut self, time_s: f64) -> Vec<State> {
+        self.poller.states_since(time_s)
+    }
+
     fn want_alone(&self) -> Result<(), MeterError> {
         self.gpu.want_alone()
     }
@@ -219,12 +252,28 @@ impl Rig for TorchRig {
         }
     }
 
+    fn record(&mut self, load: &mut TorchLoad) -> Result<Option<usize>, NoRun> {
+        let Some((graphs, executions)) = self.graphs.zip(load.record_length()) else { return Ok(None) };
+        load.next = 0;
+        load.recorded = graphs.record(|| (0..executions).try_for_each(|_| load.once(self.torch)));
+        if load.recorded.is_none() {
+            // What could not be recorded shows up once more, as the failure of the next call.
+            let _ = load.once(self.torch);
+            self.synchronize();
+        }
+        Ok(load.recorded.as_ref().map(|_| executions))
+    }
+
     fn run(&mut self, load: &mut TorchLoad, times: usize) -> Result<Timing, NoRun> {
         let [cublas, cudnn] = load.tf32;
         libtorch::allow_tf32(cublas, cudnn);
         let started = Instant::now();
         for _ in 0..times {
-            load.once(self.torch).map_err(|e| self.after(&e))?;
+            match &load.recorded {
+                Some(recorded) if recorded.launch() => {}
+                Some(_) => return Err(NoRun::Over(MeterError::Lost("CUDA refuses to launch a graph".to_owned()))),
+                None => load.once(self.torch).map_err(|e| self.after(&e))?,
+            }
         }
         let queued_s = started.elapsed().as_secs_f64();
         self.synchronize();

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 use super::meter::{MeterError, Point, reckon};
-use super::profile::{Device, Entry, Measured, Profile, ProfileError, Protocol, Run};
+use super::profile::{Device, Entry, PacedEntry, Profile, ProfileError, Protocol, Run};
 use super::profile_file::want_schema;
 
 /// The format this program reads and writes.
-pub const WINDOWS_SCHEMA: &str = "magneton-ir/windows/1";
+pub const WINDOWS_SCHEMA: &str = "magneton-ir/windows/2";
 
 /// The most bytes of windows that are read from one file, unpacked.
 const MOST_BYTES: u64 = 256 << 20;
@@ -31,6 +31,16 @@ pub struct Header {
     pub card: String,
     pub date: String,
     pub idle_w: f64,
+    /// The temperature that every measurement starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_c: Option<u32>,
+}
+
+impl Header {
+    /// The run as a profile lists it, as its first.
+    pub fn run(&self) -> Run {
+        Run { id: 1, card: self.card.clone(), date: self.date.clone(), idle_w: self.idle_w, against_first: None }
+    }
 }
 
 /// What one measurement saw.
@@ -41,8 +51,43 @@ pub struct Taken {
     pub sm_clock_mhz: u32,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub launch_bound: bool,
+    /// Recorded in large pieces, which the device works off without the host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recorded: bool,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub throttled: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paced: Option<Paced>,
+}
+
+/// What was seen while a load ran with pauses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paced {
+    pub points: Vec<Point>,
+    /// Share of the time in which it ran.
+    pub busy: f64,
+    pub temperature_c: u32,
+    pub sm_clock_mhz: u32,
+}
+
+impl Paced {
+    /// Energy and time per execution without the pauses, in which the device draws `idle_w`.
+    fn entry(&self, idle_w: f64, protocol: &Protocol) -> Result<PacedEntry, MeterError> {
+        let r = reckon(&self.points, protocol.least_half_width)?;
+        let pauses_mj = idle_w * (1.0 - self.busy) * r.time_us.mean * 1e-3;
+        let energy_mj = r.energy_mj.map(|e| (e - pauses_mj).max(0.0));
+        let time_us = r.time_us.map(|t| t * self.busy);
+        if !(energy_mj.mean > 0.0 && time_us.mean > 0.0) {
+            return Err(MeterError::TooShort(self.points.len()));
+        }
+        Ok(PacedEntry {
+            energy_mj: energy_mj.map(rounded),
+            time_us: time_us.map(rounded),
+            watts: rounded(energy_mj.mean / time_us.mean * 1e3),
+            sm_clock_mhz: self.sm_clock_mhz,
+        })
+    }
 }
 
 /// One side of an A-against-A trial.
@@ -95,20 +140,22 @@ fn rounded(x: f64) -> f64 {
 
 impl Taken {
     /// The figures that the windows give.
-    pub fn entry(&self, run: u32, protocol: &Protocol) -> Result<Entry, MeterError> {
+    pub fn entry(&self, run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
         let r = reckon(&self.points, protocol.least_half_width)?;
-        let round = |m: Measured| Measured { mean: rounded(m.mean), low: rounded(m.low), high: rounded(m.high) };
+        let paced = self.paced.as_ref().map(|paced| paced.entry(run.idle_w, protocol)).transpose()?;
         Ok(Entry {
-            run,
-            energy_mj: round(r.energy_mj),
-            time_us: round(r.time_us),
+            run: run.id,
+            energy_mj: r.energy_mj.map(rounded),
+            time_us: r.time_us.map(rounded),
             watts: rounded(r.watts),
             executions: r.executions as u64,
             windows: r.windows as u32,
             temperature_c: self.temperature_c,
             sm_clock_mhz: self.sm_clock_mhz,
             launch_bound: self.launch_bound,
+            recorded: self.recorded,
             throttled: self.throttled.clone(),
+            paced,
         })
     }
 }
@@ -166,9 +213,12 @@ impl Windows {
     /// The profile that the windows give, as run 1. Of several measurements of one key the first counts.
     pub fn profile(&self, name: &str) -> Result<Profile, ProfileError> {
         let h = &self.header;
-        let run = Run { id: 1, card: h.card.clone(), date: h.date.clone(), idle_w: h.idle_w, against_first: None };
-        let mut profile =
-            Profile { device: h.device.clone(), protocol: h.protocol.clone(), runs: vec![run], ..Profile::default() };
+        let mut profile = Profile {
+            device: h.device.clone(),
+            protocol: h.protocol.clone(),
+            runs: vec![h.run()],
+            ..Profile::default()
+        };
         for line in &self.lines {
             profile.take(name, line)?;
         }
@@ -193,9 +243,9 @@ impl Windows {
 impl Profile {
     /// Takes one measurement over, unless there is one of the same already.
     pub(super) fn take(&mut self, name: &str, line: &Line) -> Result<(), ProfileError> {
-        let run = self.runs.last().map_or(1, |r| r.id);
+        let run = self.runs.last().cloned().unwrap_or_default();
         let reckoned = |of: &str, taken: &Taken| {
-            taken.entry(run, &self.protocol).map_err(|source| ProfileError::Reckon {
+            taken.entry(&run, &self.protocol).map_err(|source| ProfileError::Reckon {
                 name: name.to_owned(),
                 key: of.to_owned(),
                 source,
