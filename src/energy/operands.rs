@@ -57,8 +57,7 @@ pub fn of_graph(
     inputs.iter().map(input).collect()
 }
 
-/// Whether a parameter is what normalised values are multiplied by: it lies about one. A shift of the size of the values
-/// themselves would give a column one sign throughout, and products of such columns draw less.
+/// Whether a parameter is what normalised values are multiplied by. Libraries start those at one, and all others near nought.
 fn scales(graph: &Graph, value: Value) -> bool {
     graph.ty(value).rank() == 1
         && graph.users(value.node).any(|user| {
