@@ -1,19 +1,22 @@
 //! The mutation campaign: how many single edits of exported models are found to be different.
 //!
-//!     cargo bench --bench mutations -- [--per-kind N] [--list] [A.pt2 B.pt2]...
+//!     cargo bench --bench mutations -- [--per-kind N] [--only WORD] [--list] [--torch] [A.pt2 B.pt2]...
 //!
 //! Without files, the pairs under `corpus/exports`. Every edit of one side is compared with the untouched other side.
-//! `--list` names the edits that are not found.
+//! `--only` takes the kinds with a word in their name, `--list` names the edits that are not found. `--torch` (with the
+//! feature of that name) runs every witness again under libtorch, both graphs whole and in f64 on the CPU, unless they
+//! are too large for that.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use std::{env, fs};
 
 use magneton_ir::frontend::load;
+use magneton_ir::ir::{Graph, text};
 use magneton_ir::mutate::sample;
 use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Verdict, prove};
+use magneton_ir::prove::{Bound, Verdict, Witness, bind_graphs, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 #[derive(Default)]
@@ -28,12 +31,16 @@ struct Count {
 fn main() {
     let mut per_kind = 3;
     let mut list = false;
+    let mut torch = false;
+    let mut only = String::new();
     let mut files: Vec<PathBuf> = Vec::new();
     let mut arguments = env::args().skip(1).filter(|a| a != "--bench");
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--per-kind" => per_kind = arguments.next().and_then(|n| n.parse().ok()).expect("a number of edits"),
             "--list" => list = true,
+            "--torch" => torch = true,
+            "--only" => only = arguments.next().expect("a word"),
             file => files.push(file.into()),
         }
     }
@@ -43,17 +50,24 @@ fn main() {
     let rules = RuleSet::library().expect("the library's rules");
     let mut kinds: BTreeMap<&str, Count> = BTreeMap::new();
     let mut all = Count::default();
+    let mut reruns = Reruns::default();
     for pair in files.chunks_exact(2) {
         let graphs = [&pair[0], &pair[1]].map(|path| load(path).expect("an export"));
         let mut own = Count::default();
         for (edited, name) in [(1, &pair[1]), (0, &pair[0])] {
             for (mutation, mutant) in sample(&graphs[edited], per_kind) {
+                if !mutation.kind.name.contains(&only) {
+                    continue;
+                }
                 let start = Instant::now();
-                let (a, b) = (&graphs[1 - edited], &mutant);
-                let proof = prove(a, b, &rules, &Silent).expect("two comparable graphs");
+                let bound = bound(&pair[0], &graphs[1 - edited], mutant);
+                let proof = prove_bound(&bound, &rules, &Silent).expect("two comparable graphs");
                 let seconds = start.elapsed().as_secs_f64();
                 for count in [&mut own, &mut all, kinds.entry(mutation.kind.name).or_default()] {
                     count.add(&proof.verdict, seconds);
+                }
+                if torch && let Verdict::Different(witness) = &proof.verdict {
+                    reruns.add(witness, rerun(&bound, witness), mutation.kind.name, list);
                 }
                 if list && !matches!(proof.verdict, Verdict::Different(_)) {
                     let node = &graphs[edited].node(mutation.node).name;
@@ -70,6 +84,70 @@ fn main() {
     }
     println!();
     all.print("all");
+    if torch {
+        let Reruns { same, other, failed, large } = reruns;
+        println!(
+            "under libtorch: {same} witnesses with the same values, {other} with others, {failed} failed, {large} too large"
+        );
+    }
+}
+
+/// What became of witnesses under libtorch.
+#[derive(Default)]
+struct Reruns {
+    same: usize,
+    other: usize,
+    failed: usize,
+    large: usize,
+}
+
+impl Reruns {
+    fn add(&mut self, witness: &Witness, found: Rerun, kind: &str, list: bool) {
+        let close = |x: f64, y: f64| x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-6 * x.abs().max(y.abs());
+        match found {
+            Ok(Some([a, b])) if close(a, witness.a) && close(b, witness.b) => self.same += 1,
+            Ok(Some(values)) => {
+                self.other += 1;
+                if list {
+                    println!("  under libtorch {values:?}, here {:?}: {kind}", [witness.a, witness.b]);
+                }
+            }
+            Err(reason) => {
+                self.failed += 1;
+                if list {
+                    println!("  not run under libtorch: {kind}: {reason}");
+                }
+            }
+            Ok(None) => self.large += 1,
+        }
+    }
+}
+
+/// The values of the witness' element under libtorch; `None` where running the graphs takes too much memory.
+type Rerun = Result<Option<[f64; 2]>, String>;
+
+#[cfg(feature = "torch")]
+fn rerun(bound: &Bound, witness: &Witness) -> Rerun {
+    use magneton_ir::prove::{elements_to_rerun, rerun_with_torch};
+    /// 3.2 GB in f64.
+    const MOST: usize = 400_000_000;
+    if elements_to_rerun(&bound.a).max(elements_to_rerun(&bound.b)) > MOST {
+        return Ok(None);
+    }
+    rerun_with_torch(bound, witness).map(Some).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "torch"))]
+fn rerun(_: &Bound, _: &Witness) -> Rerun {
+    Err("built without the feature `torch`".into())
+}
+
+/// Both graphs with their inputs bound: under `NAME.bind`, if that stands beside the exports `NAME-*.pt2`.
+fn bound(file: &Path, a: &Graph, b: Graph) -> Bound {
+    let name = file.file_name().and_then(|n| n.to_str()?.split_once('-')).map_or("", |(name, _)| name);
+    let lines = fs::read_to_string(file.with_file_name(format!("{name}.bind"))).ok();
+    let stated = lines.map(|lines| text::parse_equalities(name, &lines, a, &b).expect("a binding file"));
+    bind_graphs(a.clone(), b, stated.as_ref())
 }
 
 impl Count {

@@ -1,16 +1,17 @@
 //! Evaluation on demand: only the elements asked for, and what they need, are computed.
 
-use std::cell::OnceCell;
-use std::rc::Rc;
+mod shortcuts;
+
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::draw::Places;
-use super::{Constant, Draw, Interval, Program, Source, random};
-use crate::ir::{AttrValue, DType, Shape, TensorType, flat_index, unflatten};
-use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{Call, Contraction, EvalError, Family, Kernel, Line, OpDef, contraction};
+use super::{Constant, Draw, Interval, Program, Source, Support, random};
+use crate::ir::{AttrValue, DType, TensorType, flat_index, unflatten};
+use crate::ops::shapes::visit_axes;
+use crate::ops::{Call, EvalError, Family, Kernel, OpDef};
+use shortcuts::Shortcut;
 
 /// Nested operators that are computed on the machine's stack before the evaluator starts over from the innermost one.
 const MAX_DEPTH: usize = 128;
@@ -39,10 +40,14 @@ pub struct Demand<'p, P: Program> {
     /// What is left of the budget, in reads of a leaf.
     left: u64,
     ids: FxHashMap<P::Id, u32>,
-    nodes: Vec<Rc<Node<'p, P::Id>>>,
+    nodes: Vec<Arc<Node<'p, P::Id>>>,
     memo: FxHashMap<(u32, usize), f64>,
     /// Lines through values, by number, axis and first element: whether all their elements are finite.
     finite_lines: FxHashMap<(u32, usize, usize), bool>,
+    /// Mean and factor of rows that were normalised, by number and first element.
+    rows: FxHashMap<(u32, usize), (f64, f64)>,
+    /// For rows of masks, by number and first element: the places that are not hidden, given how large scores are.
+    visible_rows: FxHashMap<(u32, usize), VisibleRow>,
     depth: usize,
     max_depth: usize,
     disturbance: Option<u64>,
@@ -58,6 +63,7 @@ struct Node<'p, Id> {
     number: u32,
     ty: &'p TensorType,
     interval: Option<Interval>,
+    support: Option<&'p Support>,
     kind: Kind<'p, Id>,
 }
 
@@ -70,7 +76,7 @@ enum Kind<'p, Id> {
     Opaque,
 }
 
-type Operands<'p, Id> = SmallVec<[Rc<Node<'p, Id>>; 4]>;
+type Operands<'p, Id> = SmallVec<[Arc<Node<'p, Id>>; 4]>;
 
 /// Whole numbers up to this are taken to be exact. Rounding makes such a number of one that is not whole by changing it
 /// by less than 10^-11, which nobody takes for a difference.
@@ -80,16 +86,8 @@ fn is_inexact(value: f64) -> bool {
     value.is_finite() && (value.fract() != 0.0 || value.abs() > EXACT)
 }
 
-/// What is known of an element before its operator is evaluated.
-enum Shortcut {
-    None,
-    Value(f64),
-    /// An element of an operand.
-    Same(usize, Shape),
-}
-
-/// What a number may be multiplied by and still not show beside it: f64 has 53 binary digits.
-const HALF_A_DIGIT: f64 = 1.0 / (1_u64 << 54) as f64;
+/// Places along a row of a mask that it does not hide, if that is certain for scores up to the given size.
+type VisibleRow = (Option<Arc<[usize]>>, f64);
 
 struct Application<'p, Id> {
     op: &'static OpDef,
@@ -97,8 +95,8 @@ struct Application<'p, Id> {
     types: SmallVec<[&'p TensorType; 4]>,
     slot: usize,
     operands: SmallVec<[Id; 4]>,
-    /// Numbers of the operands' nodes.
-    numbers: OnceCell<SmallVec<[u32; 4]>>,
+    /// The operands' nodes, once they are needed.
+    nodes: OnceLock<Operands<'p, Id>>,
     /// PyTorch keeps literal scalars in wider precision than the operands they meet.
     literal_scalar: bool,
 }
@@ -113,6 +111,8 @@ impl<'p, P: Program> Demand<'p, P> {
             nodes: Vec::new(),
             memo: FxHashMap::default(),
             finite_lines: FxHashMap::default(),
+            rows: FxHashMap::default(),
+            visible_rows: FxHashMap::default(),
             depth: 0,
             max_depth: MAX_DEPTH,
             disturbance: None,
@@ -201,13 +201,22 @@ impl<'p, P: Program> Demand<'p, P> {
         all
     }
 
-    fn node(&mut self, id: P::Id) -> Rc<Node<'p, P::Id>> {
+    fn node(&mut self, id: P::Id) -> Arc<Node<'p, P::Id>> {
         let number = self.number(id);
-        Rc::clone(&self.nodes[number as usize])
+        Arc::clone(&self.nodes[number as usize])
+    }
+
+    fn operands<'a>(&mut self, application: &'a Application<'p, P::Id>) -> &'a Operands<'p, P::Id> {
+        application.nodes.get_or_init(|| application.operands.iter().map(|&o| self.node(o)).collect())
     }
 
     fn number(&mut self, id: P::Id) -> u32 {
         if let Some(&number) = self.ids.get(&id) {
+            return number;
+        }
+        if let Some(same) = self.same(id) {
+            let number = self.number(same);
+            self.ids.insert(id, number);
             return number;
         }
         let ty = self.program.ty(id);
@@ -223,16 +232,45 @@ impl<'p, P: Program> Demand<'p, P> {
                 types,
                 slot,
                 operands,
-                numbers: OnceCell::new(),
+                nodes: OnceLock::new(),
                 literal_scalar: op.name == "full" && ty.rank() == 0,
             }),
             Source::Opaque => Kind::Opaque,
         };
         let number = self.nodes.len() as u32;
         let interval = self.program.interval(id);
-        self.nodes.push(Rc::new(Node { id, number, ty, interval, kind }));
+        let support = self.program.support(id);
+        self.nodes.push(Arc::new(Node { id, number, ty, interval, support, kind }));
         self.ids.insert(id, number);
         number
+    }
+
+    /// The operand that a value has the elements of, in the same places.
+    fn same(&self, id: P::Id) -> Option<P::Id> {
+        let mut found = None;
+        let mut id = id;
+        // A residual stream past many branches that are 0 is a long chain.
+        while let Source::Call { op, attrs, types, operands, .. } = self.program.source(id) {
+            let to = self.program.ty(id);
+            let call = Call { op, attrs, operands: &types };
+            let real = |ty: &TensorType| {
+                ty.dtype.is_float() && !self.rounding && !matches!(ty.dtype, DType::F8E4M3 | DType::F8E5M2)
+            };
+            let zero =
+                |i: usize| operands.get(i).is_some_and(|&o| self.program.interval(o).is_some_and(Interval::is_zero));
+            let as_is = |i: usize| types.get(i).is_some_and(|ty| ty.shape == to.shape);
+            let place = match op.name {
+                "alias" | "contiguous" | "clone" => 0,
+                "cast" if real(to) && real(types[0]) => 0,
+                "dropout" if !call.bool("train") && real(to) => 0,
+                "add" if real(to) && zero(0) && as_is(1) => 1,
+                "add" if real(to) && zero(1) && as_is(0) => 0,
+                _ => break,
+            };
+            id = *operands.get(place)?;
+            found = Some(id);
+        }
+        found
     }
 
     fn spend(&mut self, reads: u64) -> Result<(), EvalError> {
@@ -242,7 +280,8 @@ impl<'p, P: Program> Demand<'p, P> {
 
     /// Element `index` of a value that an operator or the caller asks for.
     fn read(&mut self, node: &Node<'p, P::Id>, index: &[usize]) -> Result<f64, EvalError> {
-        if node.interval.is_some_and(Interval::is_zero) {
+        let outside = |support: &Support| !support.contains(index);
+        if node.interval.is_some_and(Interval::is_zero) || node.support.is_some_and(outside) {
             self.spend(1)?;
             return Ok(0.0);
         }
@@ -295,9 +334,7 @@ impl<'p, P: Program> Demand<'p, P> {
         index: &[usize],
         flat: usize,
     ) -> Result<f64, EvalError> {
-        let numbers =
-            application.numbers.get_or_init(|| application.operands.iter().map(|&o| self.number(o)).collect());
-        let operands: Operands<'p, P::Id> = numbers.iter().map(|&n| Rc::clone(&self.nodes[n as usize])).collect();
+        let operands = self.operands(application);
         let call = Call { op: application.op, attrs: application.attrs, operands: &application.types };
         let slot = application.slot;
         let dtype = node.ty.dtype;
@@ -307,7 +344,7 @@ impl<'p, P: Program> Demand<'p, P> {
                 // element on which a restart waits.
                 let moves = application.op.family == Family::View;
                 self.spend(if moves { 1 } else { COMPUTED })?;
-                let mut value = match self.shortcut(&call, &operands, index)? {
+                let mut value = match self.shortcut(&call, operands, index)? {
                     Shortcut::Value(value) => value,
                     Shortcut::Same(operand, at) => return self.read(&operands[operand], &at),
                     Shortcut::None => kernel(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?,
@@ -325,6 +362,21 @@ impl<'p, P: Program> Demand<'p, P> {
             }
             Kernel::Lane { axes, lane } => {
                 let axes = axes(&call);
+                if application.op.name == "softmax" && self.vanishes(&operands[0], index, &axes)? {
+                    self.memo.insert((node.number, flat), 0.0);
+                    return Ok(0.0);
+                }
+                if application.op.name == "softmax"
+                    && axes.as_slice() == [index.len() - 1]
+                    && let Some(visible) = self.visible(&operands[0], index)?
+                {
+                    return self.softmax_of(node, &operands[0], index, &visible);
+                }
+                if let Some(value) = self.normalised(&call, node, operands, index)? {
+                    let value = self.disturb(node, flat, self.stored(dtype, value));
+                    self.memo.insert((node.number, flat), value);
+                    return Ok(value);
+                }
                 let length: usize = axes.iter().map(|&a| node.ty.shape[a]).product();
                 // Paid before the kernel allocates the lane.
                 self.spend((length as u64).saturating_mul(COMPUTED))?;
@@ -352,121 +404,6 @@ impl<'p, P: Program> Demand<'p, P> {
                 value * (1.0 + DISTURBANCE * (bits as f64 / u64::MAX as f64 * 2.0 - 1.0))
             }
             _ => value,
-        }
-    }
-
-    /// What an operator of two operands gives without looking at all of them. Never another value than the kernel's.
-    fn shortcut(
-        &mut self,
-        call: &Call,
-        operands: &Operands<'p, P::Id>,
-        index: &[usize],
-    ) -> Result<Shortcut, EvalError> {
-        if operands.iter().all(|o| o.interval.is_none()) {
-            return Ok(Shortcut::None);
-        }
-        if call.op.family == Family::Linear {
-            return Ok(match contraction(call, index) {
-                Some(k) => Shortcut::Value(self.contract(operands, k)?),
-                None => Shortcut::None,
-            });
-        }
-        if call.op.name != "add" {
-            return Ok(Shortcut::None);
-        }
-        for (x, y) in [(0, 1), (1, 0)] {
-            let Some(bounds) = operands[x].interval else { continue };
-            let at = broadcast_index(&call.operands[y].shape, index);
-            if bounds.is_zero() {
-                return Ok(Shortcut::Same(y, at));
-            }
-            // A mask of -inf or the most negative number swallows a score that is less than half its last digit.
-            let swallows = |mask: f64| mask.abs() * HALF_A_DIGIT > bounds.magnitude();
-            if operands[y].interval.is_none_or(|i| swallows(i.magnitude())) {
-                let value = self.read(&operands[y], &at)?;
-                return Ok(if swallows(value) { Shortcut::Value(value) } else { Shortcut::None });
-            }
-        }
-        Ok(Shortcut::None)
-    }
-
-    /// An element of a matrix product. Leaves out the steps where one side is 0 and the other is known to be finite.
-    fn contract(&mut self, operands: &Operands<'p, P::Id>, mut k: Contraction) -> Result<f64, EvalError> {
-        let (x, y) = (Rc::clone(&operands[k.x.operand]), Rc::clone(&operands[k.y.operand]));
-        let finite = [&x, &y].map(|o| o.interval.is_some());
-        // The places where the other side is not 0, once it is known that all elements beside them are finite.
-        let mut places = self.line(&y, &k.y);
-        if places.is_some() && !self.finite(&x, &k.x)? {
-            places = None;
-        }
-        if places.is_none() && finite[1] {
-            places = self.line(&x, &k.x);
-        }
-        let mut sum = 0.0;
-        let mut step = |demand: &mut Self, place: usize| {
-            k.x.index[k.x.axis] = place;
-            k.y.index[k.y.axis] = place;
-            // The side that may be skipped is read last.
-            let product = if finite[1] {
-                let value = demand.read(&x, &k.x.index)?;
-                if value == 0.0 { 0.0 } else { value * demand.read(&y, &k.y.index)? }
-            } else {
-                let value = demand.read(&y, &k.y.index)?;
-                if value == 0.0 && finite[0] { 0.0 } else { value * demand.read(&x, &k.x.index)? }
-            };
-            sum += product;
-            Ok(())
-        };
-        match places {
-            Some(places) => places.into_iter().try_for_each(|place| step(self, place))?,
-            None => (0..k.length).try_for_each(|place| step(self, place))?,
-        }
-        k.finish(sum, |o, at| self.read(&operands[o], at))
-    }
-
-    /// Whether all elements along a line are finite. Where bounds do not show it, they are computed, once.
-    fn finite(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Result<bool, EvalError> {
-        if node.interval.is_some() {
-            return Ok(true);
-        }
-        let mut index = line.index.clone();
-        index[line.axis] = 0;
-        let key = (node.number, line.axis, flat_index(&node.ty.shape, &index));
-        if let Some(&known) = self.finite_lines.get(&key) {
-            self.spend(1)?;
-            return Ok(known);
-        }
-        let mut all = true;
-        for place in 0..node.ty.shape[line.axis] {
-            index[line.axis] = place;
-            all &= self.read(node, &index)?.is_finite();
-        }
-        self.finite_lines.insert(key, all);
-        Ok(all)
-    }
-
-    /// Where elements along a line can be other than 0, if those are few and known without looking.
-    fn line(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Option<Places> {
-        match &node.kind {
-            Kind::Drawn(draw) => draw.line(node.ty, &line.index, line.axis),
-            Kind::Call(call) => {
-                let (index, axis) = match call.op.name {
-                    "alias" | "contiguous" | "clone" => (line.index.clone(), line.axis),
-                    "cast" if node.ty.dtype.is_float() => (line.index.clone(), line.axis),
-                    "permute" => {
-                        let dims = call.attrs.first()?.as_ints()?;
-                        let mut index = line.index.clone();
-                        for (&to, &at) in dims.iter().zip(&line.index) {
-                            *index.get_mut(usize::try_from(to).ok()?)? = at;
-                        }
-                        (index, usize::try_from(*dims.get(line.axis)?).ok()?)
-                    }
-                    _ => return None,
-                };
-                let operand = self.node(*call.operands.first()?);
-                self.line(&operand, &Line { operand: 0, index, axis })
-            }
-            _ => None,
         }
     }
 

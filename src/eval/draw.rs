@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use super::random::{element, mix};
 use super::range::Interval;
+use super::support::{PlaceSet, Support};
 use crate::ir::{TensorType, flat_index};
 
 /// The values of an input tensor.
@@ -21,6 +22,9 @@ pub enum Draw {
     /// Ones with some zeros between them, never a zero at the start of the last dimension: a mask that leaves no row
     /// without a key.
     Mask { seed: u64 },
+    /// Floats of mean 0 and standard deviation `scale` at every `stride`-th place of the last dimension, from place
+    /// `first` on, and 0 elsewhere.
+    Strided { seed: u64, scale: f64, stride: usize, first: usize },
     /// Floats that are 0 but for a few elements in every row and column of a matrix.
     Sparse(Sparse),
 }
@@ -33,6 +37,10 @@ pub struct Sparse {
     pub scale: f64,
     /// Leading dimensions that count matrices. The dimension behind them counts rows, all others columns.
     pub batch: usize,
+    /// All other rows and columns than every so many, from place `first` on, are 0; the diagonals are those of the matrix
+    /// that is left.
+    pub strides: [usize; 2],
+    pub first: usize,
 }
 
 /// Elements other than 0 in a line along the shorter side of a sparse matrix.
@@ -55,8 +63,30 @@ impl Draw {
                 let hidden = !flat.is_multiple_of(row) && mix(*seed, flat as u64).is_multiple_of(8);
                 f64::from(u8::from(!hidden))
             }
+            Draw::Strided { seed, scale, stride, first } => {
+                let last = ty.shape.last().copied().unwrap_or(1).max(1);
+                match flat % last % stride == first % stride {
+                    true => ty.dtype.round(scale * element(*seed, ty, flat)),
+                    false => 0.0,
+                }
+            }
             Draw::Sparse(sparse) => sparse.element(ty, flat),
         }
+    }
+
+    /// The only places along each dimension where elements can be other than 0.
+    pub fn support(&self, ty: &TensorType) -> Option<Support> {
+        let places = |d: usize| match self {
+            Draw::Strided { stride, first, .. } if d + 1 == ty.rank() => {
+                PlaceSet::strided(ty.shape[d], *stride, *first)
+            }
+            Draw::Sparse(s) if d == s.batch => PlaceSet::strided(ty.shape[d], s.strides[0], s.first),
+            Draw::Sparse(s) if d == s.batch + 1 && ty.rank() == d + 1 => {
+                PlaceSet::strided(ty.shape[d], s.strides[1], s.first)
+            }
+            _ => None,
+        };
+        Support::new((0..ty.rank()).map(places))
     }
 
     /// The only places along dimension `axis` through `index` where elements can be other than 0, if they are few.
@@ -81,6 +111,7 @@ impl Draw {
             Draw::Positive { .. } => Interval::new(0.4, 2.2),
             Draw::Below { limit, .. } => Interval::new(0.0, *limit as f64),
             Draw::Mask { .. } => Interval::new(0.0, 1.0),
+            Draw::Strided { scale, .. } => spread(*scale),
             Draw::Sparse(sparse) => spread(sparse.scale),
         }
     }
@@ -91,6 +122,23 @@ impl Sparse {
     fn sizes(&self, ty: &TensorType) -> (usize, usize) {
         let rows = ty.shape.get(self.batch).copied().unwrap_or(1);
         (rows.max(1), ty.shape.iter().skip(self.batch + 1).product::<usize>().max(1))
+    }
+
+    /// Rows (`side` 0) or columns (1) that are not 0, of `size`.
+    fn kept(&self, side: usize, size: usize) -> usize {
+        let stride = self.strides[side];
+        size.saturating_sub(self.first % stride).div_ceil(stride)
+    }
+
+    /// The number of a row or column among those that are not 0.
+    fn narrow(&self, side: usize, place: usize) -> Option<usize> {
+        let (stride, first) = (self.strides[side], self.first % self.strides[side]);
+        (place % stride == first).then(|| place / stride)
+    }
+
+    /// The row or column that has a number among those that are not 0.
+    fn widen(&self, side: usize, place: usize) -> usize {
+        place * self.strides[side] + self.first % self.strides[side]
     }
 
     /// How far diagonal number `k` is shifted on a shorter side of `short` elements. All shifts differ, as there are
@@ -107,6 +155,8 @@ impl Sparse {
     fn element(&self, ty: &TensorType, flat: usize) -> f64 {
         let (rows, columns) = self.sizes(ty);
         let (row, column) = (flat / columns % rows, flat % columns);
+        let (Some(row), Some(column)) = (self.narrow(0, row), self.narrow(1, column)) else { return 0.0 };
+        let (rows, columns) = (self.kept(0, rows), self.kept(1, columns));
         let (long, short, length) = if rows > columns { (row, column, columns) } else { (column, row, rows) };
         let on_diagonal =
             (0..Self::diagonals(length)).any(|k| (short + self.shift(k, length)) % length == long % length);
@@ -125,19 +175,27 @@ impl Sparse {
         if !along_rows && (axis != self.batch + 1 || ty.rank() != self.batch + 2) {
             return None;
         }
+        let (along, across) = if along_rows { (0, 1) } else { (1, 0) };
+        let Some(fixed) = self.narrow(across, if along_rows { column } else { row }) else {
+            return Some(Places::new());
+        };
+        let (rows, columns) = (self.kept(0, rows), self.kept(1, columns));
         let short_length = rows.min(columns);
+        if short_length == 0 {
+            return Some(Places::new());
+        }
         let shifts = (0..Self::diagonals(short_length)).map(|k| self.shift(k, short_length));
         let mut places = Places::new();
         if along_rows == (rows > columns) {
             // Along the longer side: every element that lies a shift behind the place on the shorter one.
-            let (short, length) = if along_rows { (column, rows) } else { (row, columns) };
+            let length = if along_rows { rows } else { columns };
             for shift in shifts {
-                places.extend(((short + shift) % short_length..length).step_by(short_length));
+                places.extend(((fixed + shift) % short_length..length).step_by(short_length));
             }
         } else {
-            let long = if along_rows { column } else { row };
-            places.extend(shifts.map(|shift| (long % short_length + short_length - shift) % short_length));
+            places.extend(shifts.map(|shift| (fixed % short_length + short_length - shift) % short_length));
         }
+        places.iter_mut().for_each(|place| *place = self.widen(along, *place));
         places.sort_unstable();
         Some(places)
     }
@@ -157,10 +215,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_line_holds_all_elements_other_than_0(
-            rows in 1_usize..40, columns in 1_usize..40, batch in 0_usize..2, seed: u64,
+            rows in 1_usize..40, columns in 1_usize..40, batch in 0_usize..2, seed: u64, strides in any::<[bool; 2]>(),
+            first in 0_usize..20,
         ) {
+            let strides = [0, 1].map(|side| if strides[side] { [16, 32][side] } else { 1 });
             let t = if batch == 1 { ty(&[2, rows, columns]) } else { ty(&[rows, columns]) };
-            let draw = Draw::Sparse(Sparse { seed, scale: 1.0, batch });
+            let draw = Draw::Sparse(Sparse { seed, scale: 1.0, batch, strides, first });
+            let support = draw.support(&t);
             for flat in 0..t.numel() {
                 let index = unflatten(&t.shape, flat);
                 for axis in batch..batch + 2 {
@@ -174,8 +235,10 @@ mod tests {
                         })
                         .collect();
                     prop_assert_eq!(&line[..], &there[..]);
-                    prop_assert!(!line.is_empty());
+                    prop_assert!(!line.is_empty() || strides != [1, 1]);
                 }
+                let zero = draw.element(&t, flat) == 0.0;
+                prop_assert!(zero || support.as_ref().is_none_or(|s| s.contains(&index)));
             }
         }
 
@@ -188,7 +251,8 @@ mod tests {
                 Draw::Below { seed, limit: 7 },
                 Draw::Mask { seed },
                 Draw::Fill(2.5),
-                Draw::Sparse(Sparse { seed, scale: 2.0, batch: 0 }),
+                Draw::Strided { seed, scale: 0.5, stride: 4, first: 9 },
+                Draw::Sparse(Sparse { seed, scale: 2.0, batch: 0, strides: [2, 3], first: 1 }),
             ] {
                 let (value, interval) = (draw.element(&t, flat), draw.interval(&t).unwrap());
                 prop_assert!(interval.low <= value && value <= interval.high, "{draw:?} {value}");

@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Constant, Draw, Interval, Program, Source, fold, random, range};
+use super::support::{Known, support};
+use super::{Constant, Draw, Interval, Program, Source, Support, fold, random, range};
 use crate::ir::{Graph, Node, NodeId, NodeKind, TensorType, Value};
 use crate::ops::{Call, Op};
 
@@ -18,6 +19,7 @@ pub struct GraphProgram<'g> {
     /// Masks and positions that depend on no input.
     constants: FxHashMap<Value, Constant>,
     intervals: FxHashMap<Value, Interval>,
+    supports: FxHashMap<Value, Support>,
 }
 
 /// A given input has the wrong number of elements, or there is no such input.
@@ -41,11 +43,13 @@ impl<'g> GraphProgram<'g> {
             drawn: FxHashMap::default(),
             constants: FxHashMap::default(),
             intervals: FxHashMap::default(),
+            supports: FxHashMap::default(),
         }
     }
 
     /// Input number `n` is `draws[n]`. What follows for all other values without evaluating them is worked out at
-    /// once: masks as formulas, and bounds on elements, so that a product with 0 is not looked into.
+    /// once: masks as formulas, bounds on elements, and where they can be other than 0, so that a product with 0 is
+    /// not looked into.
     pub fn drawn(graph: &'g Graph, draws: Vec<Draw>) -> Self {
         let mut program = GraphProgram::new(graph, 0);
         program.drawn = graph.inputs().iter().map(|&node| Value::from(node)).zip(draws).collect();
@@ -55,6 +59,9 @@ impl<'g> GraphProgram<'g> {
                 let value = Value::new(id, slot as u32);
                 if let Some(interval) = program.bounds(value, node) {
                     program.intervals.insert(value, interval);
+                }
+                if let Some(support) = program.places(value, node) {
+                    program.supports.insert(value, support);
                 }
             }
         }
@@ -102,6 +109,27 @@ impl<'g> GraphProgram<'g> {
                 range(&Call { op, attrs, operands: &types }, &known)
             }
             NodeKind::Op { op: Op::Custom(_), .. } => None,
+        }
+    }
+
+    fn places(&self, value: Value, node: &Node) -> Option<Support> {
+        match &node.kind {
+            NodeKind::Input { .. } => self.drawn.get(&value)?.support(self.graph.ty(value)),
+            NodeKind::Op { op: Op::Table(op), attrs } => {
+                let operands = self.graph.operands(value.node);
+                let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| self.graph.ty(v)).collect();
+                let known: SmallVec<[Known; 4]> = operands
+                    .iter()
+                    .map(|v| Known {
+                        ty: self.graph.ty(*v),
+                        interval: self.intervals.get(v).copied(),
+                        support: self.supports.get(v),
+                    })
+                    .collect();
+                let call = Call { op, attrs, operands: &types };
+                support(&call, value.slot as usize, &known, self.graph.ty(value))
+            }
+            _ => None,
         }
     }
 
@@ -185,5 +213,9 @@ impl Program for GraphProgram<'_> {
 
     fn interval(&self, value: Value) -> Option<Interval> {
         self.intervals.get(&value).copied()
+    }
+
+    fn support(&self, value: Value) -> Option<&Support> {
+        self.supports.get(&value)
     }
 }

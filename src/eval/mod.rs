@@ -8,6 +8,7 @@ mod graph;
 mod program;
 pub mod random;
 mod range;
+mod support;
 
 pub use constant::{Affine, Constant};
 pub use demand::{Demand, Options};
@@ -16,6 +17,7 @@ pub use fold::{DENSE_LIMIT, canonical, fold};
 pub use graph::{GraphProgram, InputSize};
 pub use program::{Program, Source};
 pub use range::{Interval, range};
+pub use support::{PlaceSet, Support};
 
 pub use crate::ops::EvalError;
 
@@ -24,3 +26,6 @@ mod tests;
 
 #[cfg(test)]
 mod fold_tests;
+
+#[cfg(test)]
+mod support_tests;

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use smallvec::SmallVec;
 
-use super::{Constant, Draw, Interval};
+use super::{Constant, Draw, Interval, Support};
 use crate::ir::{AttrValue, TensorType};
 use crate::ops::OpDef;
 
@@ -19,6 +19,11 @@ pub trait Program {
 
     /// What all elements of a value are known to lie in.
     fn interval(&self, _: Self::Id) -> Option<Interval> {
+        None
+    }
+
+    /// Where elements of a value can be other than 0.
+    fn support(&self, _: Self::Id) -> Option<&Support> {
         None
     }
 }

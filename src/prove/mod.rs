@@ -36,6 +36,8 @@ pub use lemma::{Lemma, Reason};
 pub use math::math_tier;
 pub use recall::Steps;
 pub use refute::{Elements, needed_inputs};
+#[cfg(feature = "torch")]
+pub use refute::{RerunError, elements_to_rerun, rerun_with_torch};
 pub use regions::{Partition, Region, RegionKind};
 pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};

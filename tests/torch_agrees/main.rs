@@ -5,6 +5,7 @@ mod draw;
 mod fitting;
 mod whole;
 mod wild;
+mod witness;
 
 use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options, random};
 use magneton_ir::ir::{Attrs, Graph, Origin, Role, TensorType, Value};

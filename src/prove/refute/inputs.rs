@@ -44,6 +44,22 @@ pub struct Choice {
     pub positive: bool,
     /// Whether masks are all ones.
     pub all_visible: bool,
+    /// Whether weights are 0 but for some rows and columns, so that the model is a narrow one inside the wide one.
+    pub narrow: bool,
+}
+
+/// Dimensions below this are never narrowed.
+const WIDE: usize = 128;
+
+/// The distance of places that are not 0 in a narrowed dimension of `size` elements. A power of two: places of a
+/// wide dimension are then places of every head in it, and rotary embedding turns them in pairs.
+fn stride(size: usize) -> usize {
+    match size {
+        ..WIDE => 1,
+        WIDE..4096 => 16,
+        4096..8192 => 32,
+        _ => size.ilog2().checked_sub(7).map_or(1, |bits| 1 << bits),
+    }
 }
 
 /// The input number behind a value, if only views and casts lie between.
@@ -102,23 +118,43 @@ impl<'a> Uses<'a> {
         }
         let fan = if ty.rank() < 2 { 1.0 } else { ty.shape[1..].iter().map(|&d| d as f64).product::<f64>().max(1.0) };
         let enters = of.table || input.role == Role::User;
+        let scale = if enters { choice.scale } else { 1.0 / fan.sqrt() };
+        let first = (random::mix(choice.seed, u64::MAX) % NARROWEST) as usize;
         match of {
             _ if enters && choice.positive => Draw::Positive { seed },
             Use { positive: true, .. } => Draw::Positive { seed },
-            _ if enters => Draw::Dense { seed, scale: choice.scale },
-            &Use { weight: Some(batch), .. } if is_large(ty, batch) => {
+            &Use { weight: Some(batch), table: false, .. } if input.role != Role::User && is_matrix(ty, batch) => {
+                let narrowed = |d: usize| if choice.narrow { stride(ty.shape[d]) } else { 1 };
+                // Of a convolution, only whole filters are left out.
+                let columns = if ty.rank() == batch + 2 { narrowed(batch + 1) } else { 1 };
+                let strides = [narrowed(batch), columns];
+                if !is_large(ty, batch) && strides == [1, 1] {
+                    return Draw::Dense { seed, scale };
+                }
                 let scale = 1.0 / (DIAGONALS as f64).sqrt();
-                Draw::Sparse(Sparse { seed, scale, batch })
+                Draw::Sparse(Sparse { seed, scale, batch, strides, first })
             }
-            _ => Draw::Dense { seed, scale: 1.0 / fan.sqrt() },
+            _ if choice.narrow && input.role != Role::User => match ty.shape.last().copied().map_or(1, stride) {
+                1 => Draw::Dense { seed, scale },
+                stride => Draw::Strided { seed, scale, stride, first },
+            },
+            _ => Draw::Dense { seed, scale },
         }
     }
+}
+
+/// The smallest stride of a narrowed dimension.
+const NARROWEST: u64 = 16;
+
+/// Whether a weight has rows and columns behind its batch dimensions.
+fn is_matrix(ty: &TensorType, batch: usize) -> bool {
+    ty.rank() >= batch + 2
 }
 
 /// Whether a matrix is large enough that leaving most of it out pays, and leaves enough of it.
 fn is_large(ty: &TensorType, batch: usize) -> bool {
     let columns: usize = ty.shape.iter().skip(batch + 1).product();
-    ty.rank() >= batch + 2 && ty.shape[batch].min(columns) >= 4 * DIAGONALS
+    is_matrix(ty, batch) && ty.shape[batch].min(columns) >= 4 * DIAGONALS
 }
 
 /// Notes what one operator does with the inputs that it reads; `number` gives the input behind an operand.

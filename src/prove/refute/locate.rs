@@ -62,17 +62,18 @@ impl<'s, 'd, 'q> Side<'s, 'd, 'q> {
     }
 
     /// The unproven operators that have a computed result without a counterpart among the other side's values.
-    /// Operators that only move elements part where their operands do.
+    /// Operators that only move elements, or pass them on, part where their operands do.
     fn parted(&self, other: &Side) -> FxHashSet<NodeId> {
         let mut parted: FxHashSet<NodeId> = FxHashSet::default();
         for &id in self.unproven {
             let moves = matches!(&self.graph.node(id).kind,
                 NodeKind::Op { op: Op::Table(op), .. } if op.family == Family::View);
-            let parts = if moves {
+            let slots = (0..self.graph.node(id).types.len() as u32).map(|slot| Value::new(id, slot));
+            let computed: Vec<Value> = slots.filter(|v| self.computed.contains_key(v)).collect();
+            let parts = if moves || computed.is_empty() {
                 self.graph.operands(id).iter().any(|v| parted.contains(&v.node))
             } else {
-                let slots = 0..self.graph.node(id).types.len() as u32;
-                slots.map(|slot| Value::new(id, slot)).any(|v| self.computed.contains_key(&v) && !other.has(self, v))
+                computed.into_iter().any(|v| !other.has(self, v))
             };
             if parts {
                 parted.insert(id);

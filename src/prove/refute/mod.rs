@@ -11,7 +11,10 @@ mod rerun;
 mod silence;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "torch")]
+mod torch;
 
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 pub use evaluable::refute_defined;
@@ -21,17 +24,26 @@ use locate::locate;
 pub use rerun::{Elements, needed_inputs};
 use rustc_hash::FxHashSet;
 use silence::{active, branches};
+#[cfg(feature = "torch")]
+pub use torch::{RerunError, elements_to_rerun, rerun_with_torch};
 
 use super::bind::Binding;
 use super::verdict::Witness;
-use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, random};
-use crate::ir::{Graph, NodeId, Shape, unflatten};
+use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, PlaceSet, Program, Support, random};
+use crate::ir::{Graph, NodeId, Output, Shape, unflatten};
 
 /// Elements computed per side and attempt, all over small graphs.
 const BUDGET: usize = 200_000;
 
 /// The same for attempts that single out a part of a whole model.
-const DEEP_BUDGET: usize = 3_000_000;
+const DEEP_BUDGET: usize = 2_000_000;
+
+/// The same for all attempts together: no more than seconds are spent on graphs that may well be equal. Counted, not
+/// timed, so that every run comes to the same verdict.
+const TOTAL: usize = 6_000_000;
+
+/// The same for attempts over all layers of a model whose weights are mostly 0.
+const NARROW_BUDGET: usize = 1_000_000;
 
 /// Output elements looked at where they are cheap.
 const SAMPLES: usize = 24;
@@ -86,6 +98,25 @@ fn on_deep_stack<T: Send>(work: impl Fn(usize) -> T + Sync) -> T {
     })
 }
 
+/// Runs `work` for both sides at once, the second on a deep stack of its own.
+fn on_both<'d, 'q, T: Send>(
+    evaluators: &mut [Evaluator<'d, 'q>; 2],
+    work: impl Fn(usize, &mut Evaluator<'d, 'q>) -> T + Sync,
+) -> [T; 2] {
+    let [left, right] = evaluators;
+    let right = Mutex::new(right);
+    let second = || work(1, &mut right.lock().unwrap_or_else(PoisonError::into_inner));
+    thread::scope(|scope| {
+        let worker = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, second);
+        let first = work(0, left);
+        match worker.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(result)) => [first, result],
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => [first, second()],
+        }
+    })
+}
+
 type Evaluator<'d, 'q> = Demand<'d, GraphProgram<'q>>;
 
 /// One way of looking for a difference.
@@ -107,7 +138,7 @@ enum Outcome {
 }
 
 /// Which output elements to look at.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Place {
     /// All over the tensor.
     Spread,
@@ -121,16 +152,20 @@ fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
     let [a, b] = question.graphs;
     let uses = Uses::new(a, b, question.binding);
     let mut too_large = false;
-    for attempt in attempts(question).into_iter() {
-        if too_large && !attempt.always {
+    let mut left = TOTAL;
+    for mut attempt in attempts(question) {
+        attempt.budget = attempt.budget.min(left);
+        if too_large && !attempt.always || attempt.budget == 0 {
             continue;
         }
         let draws = uses.draws(&attempt.choice);
-        match Trial::new(question, &draws, depth).run(&attempt) {
+        let (outcome, spent) = Trial::new(question, &draws, depth).run(&attempt);
+        match outcome {
             Outcome::Found(found) => return Some(*found),
             Outcome::Agree => {}
-            Outcome::TooLarge => too_large |= attempt.budget == DEEP_BUDGET,
+            Outcome::TooLarge => too_large |= attempt.budget > NARROW_BUDGET,
         }
+        left -= spent;
     }
     None
 }
@@ -142,17 +177,20 @@ fn attempts(question: &Question) -> Vec<Attempt> {
     let choice = |n: u64| Choice { seed: seed(n), scale: 1.0, ..Choice::default() };
     let cheap = |choice: Choice| Attempt { choice, places: &[Place::Spread], budget: BUDGET, always: true };
     let deep = |choice: Choice| Attempt { choice, places: &[Place::Start], budget: DEEP_BUDGET, always: true };
-    let quiet = |n: u64| Choice { silent: silent.clone(), ..choice(n) };
+    let narrow = |n: u64| Choice { narrow: true, ..choice(n) };
+    let quiet = |n: u64| Choice { silent: silent.clone(), ..narrow(n) };
+    let long = |choice: Choice| Attempt { places: &[Place::Start, Place::End], ..deep(choice) };
     let small = 1.0 / 1024.0;
     vec![
         cheap(choice(0)),
         cheap(choice(1)),
-        deep(quiet(2)),
-        Attempt { always: false, ..deep(Choice { scale: small, ..quiet(3) }) },
-        deep(Choice { positive: true, ..quiet(4) }),
-        cheap(Choice { scale: small, ..choice(5) }),
-        Attempt { always: false, places: &[Place::End], ..deep(Choice { all_visible: true, ..quiet(6) }) },
-        deep(Choice { silent: fewer_silent, ..choice(7) }),
+        Attempt { budget: NARROW_BUDGET, ..deep(narrow(2)) },
+        long(quiet(3)),
+        Attempt { always: false, ..deep(Choice { scale: small, ..quiet(4) }) },
+        deep(Choice { positive: true, ..quiet(5) }),
+        cheap(Choice { scale: small, ..choice(6) }),
+        Attempt { always: false, places: &[Place::End], ..deep(Choice { all_visible: true, ..quiet(7) }) },
+        long(Choice { silent: fewer_silent, ..narrow(8) }),
     ]
 }
 
@@ -201,49 +239,81 @@ impl<'q> Trial<'q> {
         [0, 1].map(|side| Demand::new(&self.programs[side], options).with_depth(self.depth))
     }
 
-    /// The output element that differs most among those looked at, and where the sides part.
-    fn run(&self, attempt: &Attempt) -> Outcome {
+    /// The output element that differs most among those looked at, and where the sides part. And how many elements
+    /// were computed, on the side that took more.
+    fn run(&self, attempt: &Attempt) -> (Outcome, usize) {
         let mut evaluators = self.evaluators(attempt.budget);
         let mut too_large = false;
+        let mut found = None;
         for &place in attempt.places {
             let worst = self.worst(place, &mut evaluators, &mut too_large);
             if let Some(w) = worst
-                && self.holds(w.output_number, &w.index, [w.a, w.b], attempt.budget)
+                && self.holds(&w, attempt.budget)
             {
-                let [left, right] = &evaluators;
-                return Outcome::Found(Box::new((w, locate(self.question, left, right))));
+                found = Some(w);
+                break;
             }
         }
-        if too_large { Outcome::TooLarge } else { Outcome::Agree }
+        let [left, right] = &evaluators;
+        let spent = attempt.budget - left.left().min(right.left());
+        let outcome = match found {
+            Some(w) => Outcome::Found(Box::new((w, locate(self.question, left, right)))),
+            None if too_large => Outcome::TooLarge,
+            None => Outcome::Agree,
+        };
+        (outcome, spent)
+    }
+
+    /// The elements of every output that are looked at.
+    fn looked_at(&self, place: Place) -> Vec<Vec<Shape>> {
+        let [a, b] = self.question.graphs;
+        let outputs = a.outputs().iter().zip(b.outputs());
+        let indices = |(x, y): (&Output, &Output)| {
+            let places = [self.programs[0].support(x.value), self.programs[1].support(y.value)];
+            indices(&a.ty(x.value).shape, place, places.into_iter().flatten().next())
+        };
+        outputs.map(indices).collect()
     }
 
     /// The element at `place` that differs most. Sets `too_large` where elements could not be computed.
     fn worst(&self, place: Place, evaluators: &mut [Evaluator; 2], too_large: &mut bool) -> Option<Witness> {
-        let [left, right] = evaluators;
-        let [a, b] = self.question.graphs;
-        let mut worst: Option<Witness> = None;
-        for (number, (x, y)) in a.outputs().iter().zip(b.outputs()).enumerate() {
-            for index in indices(&a.ty(x.value).shape, place) {
-                let pair = left.element(x.value, &index).and_then(|p| Ok((p, right.element(y.value, &index)?)));
-                let (p, q) = match pair {
-                    Ok(pair) => pair,
-                    // No value here, or none within the budget; elements of another output may have one.
-                    Err(error) => {
-                        *too_large |= error == EvalError::Budget;
-                        break;
+        let all = self.looked_at(place);
+        let values = on_both(evaluators, |side, evaluator| {
+            let outputs = self.question.graphs[side].outputs();
+            let mut exceeded = false;
+            let mut values: Vec<Vec<f64>> = Vec::new();
+            for (output, indices) in outputs.iter().zip(&all) {
+                let mut own = Vec::new();
+                for index in indices {
+                    match evaluator.element(output.value, index) {
+                        Ok(value) => own.push(value),
+                        // No value here, or none within the budget; elements of another output may have one.
+                        Err(error) => {
+                            exceeded |= error == EvalError::Budget;
+                            break;
+                        }
                     }
-                };
-                let distance = if p.is_nan() != q.is_nan() { f64::INFINITY } else { (p - q).abs() };
-                if close(p, q) || worst.as_ref().is_some_and(|w| w.max_abs_error >= distance) {
+                }
+                values.push(own);
+            }
+            (values, exceeded)
+        });
+        let [(left, left_exceeded), (right, right_exceeded)] = values;
+        *too_large |= left_exceeded || right_exceeded;
+        let mut worst: Option<Witness> = None;
+        for (number, indices) in all.into_iter().enumerate() {
+            for ((&a, &b), index) in left[number].iter().zip(&right[number]).zip(indices) {
+                let distance = if a.is_nan() != b.is_nan() { f64::INFINITY } else { (a - b).abs() };
+                if close(a, b) || worst.as_ref().is_some_and(|w| w.max_abs_error >= distance) {
                     continue;
                 }
                 worst = Some(Witness {
                     seed: self.question.seed,
-                    output: x.name.to_string(),
+                    output: self.question.graphs[0].outputs()[number].name.to_string(),
                     output_number: number,
                     index: index.to_vec(),
-                    a: p,
-                    b: q,
+                    a,
+                    b,
                     max_abs_error: distance,
                     region: None,
                     first_a: None,
@@ -257,17 +327,22 @@ impl<'q> Trial<'q> {
 
     /// Whether the values of an output element lie farther apart than rounding could bring them: every step of both
     /// sides is disturbed by far more than it rounds, and neither value may come near the other.
-    fn holds(&self, output: usize, index: &[usize], values: [f64; 2], budget: usize) -> bool {
+    fn holds(&self, witness: &Witness, budget: usize) -> bool {
+        let [left, right] = self.evaluators(budget);
+        let mut evaluators = [left.disturbed(0), right.disturbed(1)];
+        let disturbed = on_both(&mut evaluators, |side, evaluator| {
+            let value = self.question.graphs[side].outputs()[witness.output_number].value;
+            evaluator.element(value, &witness.index)
+        });
         let mut moved: f64 = 0.0;
-        for (side, demand) in self.evaluators(budget).into_iter().enumerate() {
-            let value = self.question.graphs[side].outputs()[output].value;
-            let Ok(disturbed) = demand.disturbed(side as u64).element(value, index) else { return false };
-            let same = disturbed == values[side] || disturbed.is_nan() && values[side].is_nan();
+        for (disturbed, value) in disturbed.into_iter().zip([witness.a, witness.b]) {
+            let Ok(disturbed) = disturbed else { return false };
+            let same = disturbed == value || disturbed.is_nan() && value.is_nan();
             if !same {
-                moved = moved.max((disturbed - values[side]).abs());
+                moved = moved.max((disturbed - value).abs());
             }
         }
-        let distance = (values[0] - values[1]).abs();
+        let distance = (witness.a - witness.b).abs();
         // Not so for a value that came and went as a NaN or an infinity.
         moved.is_finite() && (distance.is_nan() || distance > MARGIN * moved)
     }
@@ -281,27 +356,47 @@ fn close(x: f64, y: f64) -> bool {
     x == y || (x - y).abs() <= (TOLERANCE * x.abs().max(y.abs())).max(FLOOR)
 }
 
-/// Elements of a tensor that are looked at.
-fn indices(shape: &[usize], place: Place) -> Vec<Shape> {
+/// Elements of a tensor that are looked at, all of them where they may be other than 0.
+fn indices(shape: &[usize], place: Place, support: Option<&Support>) -> Vec<Shape> {
     let numel: usize = shape.iter().product();
     let Some((&width, outer)) = shape.split_last() else { return vec![Shape::new()] };
     if numel == 0 {
         return Vec::new();
     }
-    let row = |index: &dyn Fn(usize) -> usize| -> Vec<Shape> {
-        let mut columns = vec![(width - 1).min(5), width / 2, width - 1, width / 3];
-        columns.sort_unstable();
-        columns.dedup();
-        let start: Shape = outer.iter().map(|&size| index(size)).collect();
-        let with = |&column: &usize| start.iter().copied().chain([column]).collect();
-        columns.iter().map(with).collect()
+    let whole: Vec<usize>;
+    let last = support.and_then(|s| s.dim(outer.len())).map(PlaceSet::list).filter(|list| !list.is_empty());
+    let last = match last {
+        Some(list) => list,
+        None => {
+            whole = (0..width).collect();
+            &whole
+        }
     };
+    let count = last.len();
+    let mut columns = [(count - 1).min(5), count / 2, count - 1, count / 3].map(|i| last[i]).to_vec();
+    columns.sort_unstable();
+    columns.dedup();
+    let row =
+        |start: Shape| columns.iter().map(move |&column| start.iter().copied().chain([column]).collect::<Shape>());
     match place {
         Place::Spread => {
             let stride = (numel / SAMPLES).max(1);
             (0..numel).step_by(stride).chain([numel - 1]).map(|flat| unflatten(shape, flat)).collect()
         }
-        Place::Start => row(&|size| (size - 1).min(3)),
-        Place::End => row(&|size| size - 1),
+        Place::Start => {
+            // The first rows see few others.
+            let mut starts: Vec<Shape> = Vec::new();
+            for at in [3, 1, 0] {
+                let mut start: Shape = outer.iter().map(|&size| (size - 1).min(3)).collect();
+                if let (Some(position), Some(&size)) = (start.last_mut(), outer.last()) {
+                    *position = (size - 1).min(at);
+                }
+                if !starts.contains(&start) {
+                    starts.push(start);
+                }
+            }
+            starts.into_iter().flat_map(row).collect()
+        }
+        Place::End => row(outer.iter().map(|&size| size - 1).collect()).collect(),
     }
 }

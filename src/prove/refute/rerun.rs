@@ -1,6 +1,6 @@
 //! What is needed to compute a witness again elsewhere.
 
-use super::{DEEP_BUDGET, Question, Trial, on_deep_stack};
+use super::{Question, TOTAL, Trial, on_deep_stack};
 use crate::eval::EvalError;
 use crate::ir::{Graph, Value};
 use crate::prove::{Binding, Witness};
@@ -26,7 +26,7 @@ fn collect(question: &Question, witness: &Witness, depth: usize) -> Result<Vec<E
     let trial = Trial::new(question, &witness.inputs, depth);
     let mut needed: Vec<Vec<usize>> = vec![Vec::new(); question.binding.inputs.len()];
     let numbers = [&question.binding.a, &question.binding.b];
-    for (side, demand) in trial.evaluators(DEEP_BUDGET).into_iter().enumerate() {
+    for (side, demand) in trial.evaluators(TOTAL).into_iter().enumerate() {
         let graph = question.graphs[side];
         let output = graph.outputs().get(witness.output_number).ok_or(EvalError::IndexOutOfRange)?;
         let mut demand = demand.recording();

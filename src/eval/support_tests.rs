@@ -1,0 +1,104 @@
+//! Knowing where elements are 0, and bounds, must not change what is computed.
+
+use super::support::Dim;
+use super::{Demand, Draw, GraphProgram, Options, PlaceSet, Program, Sparse, Support};
+use crate::ir::{Graph, NodeKind, Role, Value, text, unflatten};
+
+/// A block of a model, and other uses of what is mostly 0.
+const GRAPH: &str = "graph g(ids: i64[1, 5], table: param f32[9, 128], positions: param f32[5, 128],
+  scale: param f32[128], shift: param f32[128], qkv: param f32[384, 128], bias: param f32[384],
+  out: param f32[128, 128], up: param f32[128, 192], down: param f32[192, 128], low: param f32[192],
+  norm: param f32[128], image: f32[1, 2, 4, 4], filter: param f32[128, 2, 4, 4], which: i64[3]) {
+  tokens = embedding(table, ids)
+  x = add(tokens, positions)
+  n = layer_norm(x, scale, shift; normalized_shape=[128], eps=1e-5)
+  joint = linear(n, qkv, bias)
+  heads = permute(reshape(joint; shape=[1, 5, 3, 4, 32]); dims=[2, 0, 3, 1, 4])
+  q = squeeze(slice(heads; dim=0, start=0, end=1); dim=0)
+  k = squeeze(slice(heads; dim=0, start=1, end=2); dim=0)
+  v = squeeze(slice(heads; dim=0, start=2, end=3); dim=0)
+  left = slice(q; dim=3, start=0, end=16)
+  right = slice(q; dim=3, start=16, end=32)
+  turned = add(concat(neg(right), left; dim=3), mul(q, 0.5))
+  fused = sdpa(turned, k, v; causal=true, scale=0.2)
+  scores = mul(matmul(turned, permute(k; dims=[0, 1, 3, 2])), 0.2)
+  plain = matmul(softmax(scores; dim=3), v)
+  odd = matmul(softmax(scores; dim=2), v)
+  place = arange(; start=0.0, end=5.0, dtype=i64)
+  later = gt(reshape(place; shape=[1, 5]), reshape(place; shape=[5, 1]))
+  masked = add(scores, mul(cast(later; dtype=f32), -3.4e38))
+  causal = matmul(dropout(softmax(masked; dim=3); p=0.1), v)
+  columns = matmul(softmax(masked; dim=2), v)
+  mixed = add(add(fused, plain), add(add(odd, columns), causal))
+  merged = reshape(permute(mixed; dims=[0, 2, 1, 3]); shape=[1, 5, 128])
+  y = add(x, linear(merged, out))
+  root = rms_norm(y, norm; normalized_shape=[128], eps=1e-6)
+  by_hand = mul(y, rsqrt(add(mean(pow(y; exponent=2.0); dim=[2], keepdim=true), 1e-6)))
+  rows = reshape(root; shape=[5, 128])
+  hidden = gelu(addmm(low, rows, up))
+  z = matmul(silu(hidden), down)
+  patch = conv2d(image, filter; stride=[4, 4], padding=[0, 0], dilation=[1, 1])
+  picked = index_select(z, which; dim=0)
+  total = sum(z; dim=[1])
+  grown = repeat_interleave(slice(z; dim=1, start=3, end=9); repeats=2, dim=1)
+  shifted = roll(z; shifts=[1], dims=[1])
+  divided = div(z, 3.0)
+  squares = mul(z, reshape(by_hand; shape=[5, 128]))
+  return y, root, by_hand, z, patch, picked, total, grown, shifted, divided, squares, joint, mixed
+}";
+
+fn draws(graph: &Graph, first: usize) -> Vec<Draw> {
+    let inputs = graph.inputs().iter().enumerate();
+    let draw = |(n, &node): (usize, &crate::ir::NodeId)| {
+        let (seed, ty) = (n as u64, graph.ty(node.into()));
+        match (&graph.node(node).kind, ty.rank()) {
+            (NodeKind::Input { role: Role::User }, _) if ty.dtype.is_int() => Draw::Below { seed, limit: 5 },
+            (NodeKind::Input { role: Role::User }, _) => Draw::Dense { seed, scale: 1.0 },
+            (_, 4) => Draw::Sparse(Sparse { seed, scale: 0.3, batch: 0, strides: [16, 1], first }),
+            (_, 2) if ty.shape[0] > 9 => Draw::Sparse(Sparse { seed, scale: 0.3, batch: 0, strides: [8, 16], first }),
+            _ => Draw::Strided { seed, scale: 0.5, stride: 16, first },
+        }
+    };
+    inputs.map(draw).collect()
+}
+
+#[test]
+fn zeros_that_are_known_change_nothing() {
+    let graph = text::parse("test", GRAPH).unwrap();
+    let options = Options { rounding: false, budget: 10_000_000 };
+    for first in [0, 5] {
+        let draws = draws(&graph, first);
+        let mut plain = GraphProgram::new(&graph, 0);
+        for (n, (&node, draw)) in graph.inputs().iter().zip(&draws).enumerate() {
+            let ty = graph.ty(node.into());
+            plain = plain.with_input(n, (0..ty.numel()).map(|flat| draw.element(ty, flat)).collect()).unwrap();
+        }
+        let informed = GraphProgram::drawn(&graph, draws);
+        let mut limited = 0;
+        for (id, node) in graph.nodes() {
+            let value = Value::from(id);
+            let wanted = Demand::new(&plain, options).tensor(value).unwrap();
+            let found = Demand::new(&informed, options).tensor(value).unwrap();
+            let support = informed.support(value);
+            limited += usize::from(support.is_some());
+            for (flat, (w, f)) in wanted.iter().zip(&found).enumerate() {
+                assert!((w - f).abs() <= 1e-9 * w.abs().max(1.0), "{} [{flat}]: {w} {f}", node.name);
+                let inside = support.is_none_or(|s| s.contains(&unflatten(&node.types[0].shape, flat)));
+                assert!(inside || *w == 0.0, "{} [{flat}] is {w}", node.name);
+            }
+        }
+        // Else nothing was tried.
+        assert!(limited * 3 > graph.len() * 2, "only {limited} of {} values", graph.len());
+        let of = |name: &str| informed.support(graph.outputs().iter().find(|o| &*o.name == name).unwrap().value);
+        assert!(["y", "root", "z", "mixed"].into_iter().all(|name| of(name).is_some()));
+    }
+}
+
+#[test]
+fn strides_hold_every_so_many_places() {
+    let dim: Dim = PlaceSet::strided(10, 4, 5);
+    assert_eq!(dim.as_ref().unwrap().list(), [1, 5, 9]);
+    assert!(PlaceSet::strided(10, 1, 5).is_none());
+    let support = Support::new([None, dim]).unwrap();
+    assert!(support.contains(&[7, 5]) && !support.contains(&[7, 6]));
+}
