@@ -31,10 +31,10 @@ fn most_kinds_of_edits_apply_to_two_models() {
 fn no_edit_comes_out_equivalent() {
     let rules = RuleSet::library().unwrap();
     let (mut count, mut missed) = (0, Vec::new());
-    for (other, edited) in [("gpt2-eager", "gpt2-sdpa"), ("mistral-eager", "mistral-sdpa")] {
+    for (other, edited, first) in [("gpt2-eager", "gpt2-sdpa", 0), ("mistral-eager", "mistral-sdpa", 2)] {
         let (a, b) = (export(other), export(edited));
         // Every fourth kind: the whole campaign takes minutes.
-        for (mutation, mutant) in sample(&b, 1).into_iter().step_by(4) {
+        for (mutation, mutant) in sample(&b, 1).into_iter().skip(first).step_by(4) {
             let what = format!("{} at {} of {edited}", mutation.kind.name, b.node(mutation.node).name);
             match prove(&a, &mutant, &rules, &Silent).unwrap().verdict {
                 Verdict::Equivalent { .. } => panic!("{what}: proven equivalent"),
@@ -44,5 +44,5 @@ fn no_edit_comes_out_equivalent() {
             count += 1;
         }
     }
-    assert!(count >= 8 && missed.len() * 5 <= count, "of {count} edits these were not found:\n{}", missed.join("\n"));
+    assert!(count >= 8 && missed.len() * 20 <= count, "of {count} edits these were not found:\n{}", missed.join("\n"));
 }

@@ -124,7 +124,7 @@ struct Attempt {
     choice: Choice,
     places: &'static [Place],
     budget: usize,
-    /// Whether to try it even after an attempt on a part of the model ran out of its budget.
+    /// Whether to try it even after an attempt of its kind, on weights as narrow, ran out of its budget.
     always: bool,
 }
 
@@ -142,8 +142,9 @@ enum Outcome {
 enum Place {
     /// All over the tensor.
     Spread,
-    /// Near the start of every dimension but the last: what a causal model computes from few positions.
-    Start,
+    /// This far from the start of the dimension before the last, and near it in others: what a causal model computes
+    /// from few positions.
+    Start(usize),
     /// At the end of every dimension but the last, where windows and bounds show.
     End,
 }
@@ -151,11 +152,12 @@ enum Place {
 fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
     let [a, b] = question.graphs;
     let uses = Uses::new(a, b, question.binding);
-    let mut too_large = false;
+    let mut too_large = [false; 2];
     let mut left = TOTAL;
     for mut attempt in attempts(question) {
         attempt.budget = attempt.budget.min(left);
-        if too_large && !attempt.always || attempt.budget == 0 {
+        let kind = usize::from(attempt.choice.narrow);
+        if too_large[kind] && !attempt.always || attempt.budget == 0 {
             continue;
         }
         let draws = uses.draws(&attempt.choice);
@@ -163,7 +165,8 @@ fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
         match outcome {
             Outcome::Found(found) => return Some(*found),
             Outcome::Agree => {}
-            Outcome::TooLarge => too_large |= attempt.budget > NARROW_BUDGET,
+            // That all layers are too much says nothing of one.
+            Outcome::TooLarge => too_large[kind] |= attempt.budget != NARROW_BUDGET,
         }
         left -= spent;
     }
@@ -175,11 +178,11 @@ fn attempts(question: &Question) -> Vec<Attempt> {
     let [silent, fewer_silent] = [1, SUSPECTS].map(|suspects| silenced(question, suspects));
     let seed = |n: u64| if n == 0 { question.seed } else { random::mix(question.seed, n) };
     let choice = |n: u64| Choice { seed: seed(n), scale: 1.0, ..Choice::default() };
-    let cheap = |choice: Choice| Attempt { choice, places: &[Place::Spread], budget: BUDGET, always: true };
-    let deep = |choice: Choice| Attempt { choice, places: &[Place::Start], budget: DEEP_BUDGET, always: true };
+    let cheap = |choice: Choice| Attempt { choice, places: &[Place::Spread], budget: BUDGET, always: false };
+    let deep = |choice: Choice| Attempt { choice, places: &STARTS, budget: DEEP_BUDGET, always: true };
     let narrow = |n: u64| Choice { narrow: true, ..choice(n) };
     let quiet = |n: u64| Choice { silent: silent.clone(), ..narrow(n) };
-    let long = |choice: Choice| Attempt { places: &[Place::Start, Place::End], ..deep(choice) };
+    let long = |choice: Choice| Attempt { places: &EVERYWHERE, ..deep(choice) };
     let small = 1.0 / 1024.0;
     vec![
         cheap(choice(0)),
@@ -193,6 +196,12 @@ fn attempts(question: &Question) -> Vec<Attempt> {
         long(Choice { silent: fewer_silent, ..narrow(8) }),
     ]
 }
+
+/// Rows near the start, those that see the fewest others first.
+const STARTS: [Place; 3] = [Place::Start(0), Place::Start(1), Place::Start(3)];
+
+/// The same, and the last row.
+const EVERYWHERE: [Place; 4] = [Place::Start(0), Place::Start(1), Place::Start(3), Place::End];
 
 /// Parameters that switch off all layers but those where a difference may arise.
 fn silenced(question: &Question, count: usize) -> FxHashSet<u32> {
@@ -383,19 +392,12 @@ fn indices(shape: &[usize], place: Place, support: Option<&Support>) -> Vec<Shap
             let stride = (numel / SAMPLES).max(1);
             (0..numel).step_by(stride).chain([numel - 1]).map(|flat| unflatten(shape, flat)).collect()
         }
-        Place::Start => {
-            // The first rows see few others.
-            let mut starts: Vec<Shape> = Vec::new();
-            for at in [3, 1, 0] {
-                let mut start: Shape = outer.iter().map(|&size| (size - 1).min(3)).collect();
-                if let (Some(position), Some(&size)) = (start.last_mut(), outer.last()) {
-                    *position = (size - 1).min(at);
-                }
-                if !starts.contains(&start) {
-                    starts.push(start);
-                }
+        Place::Start(at) => {
+            let mut start: Shape = outer.iter().map(|&size| (size - 1).min(3)).collect();
+            if let (Some(position), Some(&size)) = (start.last_mut(), outer.last()) {
+                *position = (size - 1).min(at);
             }
-            starts.into_iter().flat_map(row).collect()
+            row(start).collect()
         }
         Place::End => row(outer.iter().map(|&size| size - 1).collect()).collect(),
     }
