@@ -15,8 +15,7 @@ use std::{env, fs};
 use magneton_ir::frontend::load;
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::mutate::sample;
-use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Bound, Verdict, Witness, bind_graphs, prove_bound};
+use magneton_ir::prove::{Bound, Context, Verdict, Witness, bind_graphs, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 #[derive(Default)]
@@ -61,7 +60,7 @@ fn main() {
                 }
                 let start = Instant::now();
                 let bound = bound(&pair[0], &graphs[1 - edited], mutant);
-                let proof = prove_bound(&bound, &rules, &Silent).expect("two comparable graphs");
+                let proof = prove_bound(&bound, &Context::under(&rules)).expect("two comparable graphs");
                 let seconds = start.elapsed().as_secs_f64();
                 for count in [&mut own, &mut all, kinds.entry(mutation.kind.name).or_default()] {
                     count.add(&proof.verdict, seconds);

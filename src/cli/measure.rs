@@ -19,7 +19,7 @@ use crate::extract::undecided;
 use crate::frontend;
 use crate::ir::{Graph, NodeId};
 use crate::progress::Silent;
-use crate::prove::{RegionKind, prove};
+use crate::prove::{Context, RegionKind, prove};
 use crate::rules::RuleSet;
 
 /// How often measured figures may raise new questions about cheaper forms.

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use magneton_ir::frontend;
 use magneton_ir::mutate::sample;
-use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Verdict, bind_graphs, prove_bound, rerun_with_torch};
+use magneton_ir::prove::{Context, Verdict, bind_graphs, prove_bound, rerun_with_torch};
 use magneton_ir::rules::RuleSet;
 
 /// The exports, and every how many kinds of edits are tried.
@@ -24,7 +23,7 @@ fn witnesses_have_the_same_values_under_libtorch() {
         let [a, b] = ["eager", "sdpa"].map(|form| frontend::load(folder.join(format!("{model}-{form}.pt2"))).unwrap());
         for (mutation, mutant) in sample(&b, 1).into_iter().step_by(step) {
             let bound = bind_graphs(a.clone(), mutant, None);
-            let proof = prove_bound(&bound, &rules, &Silent).unwrap();
+            let proof = prove_bound(&bound, &Context::under(&rules)).unwrap();
             let Verdict::Different(witness) = &proof.verdict else { continue };
             let [x, y] = rerun_with_torch(&bound, witness).unwrap();
             let what = format!("{} of {model}: {x}, {y} for {}, {}", mutation.kind.name, witness.a, witness.b);
