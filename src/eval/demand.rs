@@ -367,7 +367,7 @@ impl<'p, P: Program> Demand<'p, P> {
                     return Ok(0.0);
                 }
                 if application.op.name == "softmax"
-                    && axes.as_slice() == [index.len() - 1]
+                    && axes.iter().map(|a| a + 1).eq([index.len()])
                     && let Some(visible) = self.visible(&operands[0], index)?
                 {
                     return self.softmax_of(node, &operands[0], index, &visible);
