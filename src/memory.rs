@@ -9,16 +9,3 @@ pub trait Memory: Sync {
     /// Says that a recalled answer made no sense.
     fn spoilt(&self, question: &str);
 }
-
-/// Keeps nothing.
-pub struct Forgetful;
-
-impl Memory for Forgetful {
-    fn recall(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn keep(&self, _: &str, _: &str) {}
-
-    fn spoilt(&self, _: &str) {}
-}

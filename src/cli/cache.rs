@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::output;
-use crate::memory::{Forgetful, Memory};
+use crate::memory::Memory;
 
 /// Folders of other builds that were not written to for so long are deleted.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -22,12 +22,9 @@ const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const LARGEST_FILE: u64 = 16 << 20;
 
 /// The memory of earlier runs, or none if it is not wanted or there is no place for it.
-pub fn memory(unwanted: bool) -> Box<dyn Memory> {
-    let folder = dirs::cache_dir().zip(build()).map(|(cache, build)| cache.join("magneton-ir").join(build));
-    match folder {
-        Some(folder) if !unwanted => Box::new(Cache { folder, warned: AtomicBool::new(false) }),
-        _ => Box::new(Forgetful),
-    }
+pub fn memory(unwanted: bool) -> Option<Cache> {
+    let folder = dirs::cache_dir().filter(|_| !unwanted)?.join("magneton-ir").join(build()?);
+    Some(Cache { folder, warned: AtomicBool::new(false) })
 }
 
 /// Tells builds of the program apart: the version, and size and time of the file that is run.
@@ -37,7 +34,8 @@ fn build() -> Option<String> {
     Some(format!("{}-{:x}-{:x}", env!("CARGO_PKG_VERSION"), file.len(), age.as_nanos()))
 }
 
-struct Cache {
+/// Answers in the files of a folder.
+pub struct Cache {
     folder: PathBuf,
     /// Trouble is told once.
     warned: AtomicBool,

@@ -13,6 +13,7 @@ use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
 use crate::frontend;
 use crate::ir::{ConfigError, Contents, Graph, text};
+use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
 use crate::prove::{Bound, Context, bind_with_contents};
@@ -85,11 +86,12 @@ struct Compared {
 fn compared(args: &Compare) -> miette::Result<Compared> {
     let start = Instant::now();
     let bar = progress::progress();
-    let bound = bound(&args.pair, &*bar)?;
-    let (rules, costs) = conditions(&args.under)?;
+    let (bound, conditions) = rayon::join(|| bound(&args.pair, &*bar), || conditions(&args.under));
+    let (bound, (rules, costs)) = (bound?, conditions?);
     let read = start.elapsed();
     let memory = cache::memory(args.under.no_cache);
-    let context = Context { rules: &rules, seed: args.seed, memory: &*memory, progress: &*bar };
+    let context =
+        Context { rules: &rules, seed: args.seed, memory: memory.as_ref().map(|m| m as &dyn Memory), progress: &*bar };
     let mut checked = compare_bound(&bound, &context, args.under.tier, &costs)?;
     add_reading(&mut checked.comparison, read);
     let Bound { a, b, .. } = bound;

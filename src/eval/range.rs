@@ -144,7 +144,9 @@ pub fn range(call: &Call, operands: &[Option<Interval>]) -> Option<Interval> {
             let (q, k, v) = (x?, known(1)?, known(2)?);
             let width = call.operands[0].shape.last().copied().unwrap_or(1) as f64;
             let score = q.magnitude() * k.magnitude() * width * call.float("scale").abs();
-            score.is_finite().then(|| v.hull(Interval { low: 0.0, high: 0.0 }))
+            // A row that a bool mask hides is 0; a NaN or an infinity in a mask of numbers makes its row NaN.
+            let tame = call.operands.get(3).is_none_or(|mask| mask.dtype == DType::Bool) || known(3).is_some();
+            (tame && score.is_finite()).then(|| v.hull(Interval { low: 0.0, high: 0.0 }))
         }
         "linear" | "matmul" => {
             let inner = call.operands[0].shape.last().copied().unwrap_or(1) as f64;

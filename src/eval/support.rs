@@ -6,6 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Interval;
+use super::range::range;
 use crate::ir::{Shape, TensorType, flat_index, unflatten};
 use crate::ops::{Call, Family};
 
@@ -112,6 +113,8 @@ impl Known<'_> {
 pub fn support(call: &Call, slot: usize, operands: &[Known], ty: &TensorType) -> Option<Support> {
     let x = operands.first()?;
     let size_of = |name: &str| call.size(name);
+    // Then all that went in is finite, and 0 times it is 0.
+    let is_finite = || range(call, &operands.iter().map(|o| o.interval).collect::<SmallVec<[_; 4]>>()).is_some();
     let dims: Dims = match call.op.name {
         "reshape" => reshaped(&x.ty.shape, &ty.shape, &x.support?.dims),
         "permute" => call.ints("dims").iter().map(|&d| x.dim(d as usize)).collect(),
@@ -197,8 +200,7 @@ pub fn support(call: &Call, slot: usize, operands: &[Known], ty: &TensorType) ->
             dims
         }
         "layer_norm" => {
-            // Finite before the weight comes in.
-            if !x.is_finite() || call.float("eps") <= 0.0 || call.ints("normalized_shape").len() != 1 {
+            if !is_finite() || call.ints("normalized_shape").len() != 1 {
                 return None;
             }
             let mut last = operands.get(1)?.dim(0);
@@ -210,7 +212,7 @@ pub fn support(call: &Call, slot: usize, operands: &[Known], ty: &TensorType) ->
             dims
         }
         "rms_norm" => {
-            if !x.is_finite() || call.float("eps") <= 0.0 || call.ints("normalized_shape").len() != 1 {
+            if !is_finite() || call.ints("normalized_shape").len() != 1 {
                 return None;
             }
             let mut dims = x.dims();
@@ -221,7 +223,7 @@ pub fn support(call: &Call, slot: usize, operands: &[Known], ty: &TensorType) ->
         }
         "sdpa" => {
             let v = operands.get(2)?;
-            if v.ty.rank() != ty.rank() || operands.iter().take(3).any(|o| !o.is_finite()) {
+            if v.ty.rank() != ty.rank() || !is_finite() {
                 return None;
             }
             let mut dims = v.broadcast(&ty.shape);

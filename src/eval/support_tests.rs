@@ -102,3 +102,23 @@ fn strides_hold_every_so_many_places() {
     let support = Support::new([None, dim]).unwrap();
     assert!(support.contains(&[7, 5]) && !support.contains(&[7, 6]));
 }
+
+#[test]
+fn an_infinite_mask_or_weight_is_nan_beside_any_zeros() {
+    let graph = "graph g(q: f32[1, 1, 4, 8], k: f32[1, 1, 4, 8], v: f32[1, 1, 4, 8], x: f32[4, 32], w: param f32[8, 32]) {
+      m = full(; shape=[4, 4], value=inf, dtype=f32)
+      a = matmul(sdpa(q, k, v, m; scale=0.3), w)
+      infinite = full(; shape=[32], value=inf, dtype=f32)
+      b = rms_norm(mul(x, reshape(slice(w; dim=0, start=0, end=1); shape=[32])), infinite; normalized_shape=[32], eps=1e-6)
+      return a, b
+    }";
+    let graph = text::parse("test", graph).unwrap();
+    let dense = |seed: u64| Draw::Dense { seed, scale: 1.0 };
+    let sparse = Draw::Sparse(Sparse { seed: 9, scale: 1.0, batch: 0, strides: [4, 16], first: 0 });
+    let program = GraphProgram::drawn(&graph, vec![dense(1), dense(2), dense(3), dense(4), sparse]);
+    for output in graph.outputs() {
+        let found = Demand::new(&program, Options { rounding: false, budget: 1_000_000 }).tensor(output.value).unwrap();
+        // Where the second factor is not 0, the weight makes an infinity of it.
+        assert!(found.iter().all(|v| !v.is_finite()), "{}: {found:?}", output.name);
+    }
+}

@@ -164,11 +164,11 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     }
     let total = searches.len() as u64;
     let done = AtomicU64::new(0);
-    let figures = model.fingerprint();
+    let prices = Prices { model, config: &graph.config, fingerprint: model.fingerprint() };
     let found: Vec<Option<Found>> = searches
         .into_par_iter()
         .map(|((_, layouts), search)| {
-            let found = search.recalled(&layouts, &graph.config, context, (model, figures));
+            let found = search.run(&layouts, &prices, context);
             context.progress.tick(done.fetch_add(1, Ordering::Relaxed) + 1, total);
             found
         })
@@ -241,76 +241,68 @@ struct Search {
 /// A form as a memory keeps it; none if there is none that costs less.
 type Kept = Option<Steps>;
 
+/// What a part is priced with.
+struct Prices<'a> {
+    model: &'a CostModel,
+    config: &'a MathConfig,
+    /// Of the figures of the model.
+    fingerprint: u64,
+}
+
 impl Search {
-    /// The cheapest form, if its energy is lower beyond doubt: the one that an earlier run found, or else this one. The
-    /// figures of the model have a fingerprint.
-    fn recalled(
-        self,
-        leaves: &[Layout],
-        config: &MathConfig,
-        context: &Context,
-        figures: (&CostModel, u64),
-    ) -> Option<Found> {
-        let (model, fingerprint) = figures;
+    /// The cheapest form, if its energy is lower beyond doubt: the one that an earlier run found, or else this one.
+    fn run(self, leaves: &[Layout], prices: &Prices, context: &Context) -> Option<Found> {
+        let Some(memory) = context.memory else { return self.searched(leaves, prices, context.rules) };
+        let Prices { config, fingerprint, .. } = prices;
         let asked = format!("cheaper {} {leaves:?} {config:?} figures {fingerprint:016x}", self.root.index());
         let question = recall::question(&asked, &self.arena, context.rules);
-        if let Some(kept) = recall::recall::<Kept>(context.memory, &question) {
+        if let Some(kept) = recall::recall::<Kept>(memory, &question) {
             let mut arena = self.arena.clone();
             if let Some((proof, [from, to])) = kept?.read(&mut arena, context.rules)
                 && from == self.root
             {
-                return self.found(arena, to, proof, leaves, config, model);
+                let after = self.saving(&arena, to, leaves, prices)?;
+                return Some(found(arena, to, after, proof));
             }
-            context.memory.spoilt(&question);
+            memory.spoilt(&question);
         }
         let (known, root) = (self.arena.len(), self.root);
-        let found = self.run(leaves, config, context.rules, model);
-        let steps = found.as_ref().map(|f| {
-            let ends = [root, f.term.root];
-            Steps::write(&f.term.arena, known, &f.term.proof, ends, context.rules)
-        });
-        recall::keep::<Kept>(context.memory, &question, &steps);
+        let found = self.searched(leaves, prices, context.rules);
+        let steps = found
+            .as_ref()
+            .map(|f| Steps::write(&f.term.arena, known, &f.term.proof, [root, f.term.root], context.rules));
+        recall::keep::<Kept>(memory, &question, &steps);
         found
     }
 
     /// Saturates a window and extracts the form of least energy.
-    fn run(mut self, leaves: &[Layout], config: &MathConfig, rules: &RuleSet, model: &CostModel) -> Option<Found> {
+    fn searched(mut self, leaves: &[Layout], prices: &Prices, rules: &RuleSet) -> Option<Found> {
         let (mut window, classes) = Window::new(std::mem::take(&mut self.arena), &[self.root]);
         window.saturate(rules, None, LIMITS);
-        let best = plan::cheapest(&mut window, classes[0], config, model)?;
-        let after = plan::cost(&window.arena, best, leaves, config, model);
-        if !after.energy_mj.is_below(&self.before.energy_mj) {
-            return None;
-        }
+        let best = plan::cheapest(&mut window, classes[0], prices.config, prices.model)?;
+        let after = self.saving(&window.arena, best, leaves, prices)?;
         let proof = window.proof(self.root, best)?;
-        self.found(window.arena, best, proof, leaves, config, model)
+        Some(found(window.arena, best, after, proof))
     }
 
-    /// The form `best`, proven equal to the part by `proof`, if it costs less.
-    fn found(
-        &self,
-        mut arena: Arena,
-        best: TermId,
-        proof: Vec<Lemma>,
-        leaves: &[Layout],
-        config: &MathConfig,
-        model: &CostModel,
-    ) -> Option<Found> {
-        let after = plan::cost(&arena, best, leaves, config, model);
-        if !after.energy_mj.is_below(&self.before.energy_mj) {
-            return None;
-        }
-        let assumed = assumed(&mut arena, &proof);
-        let mut names: Vec<Arc<str>> = Vec::new();
-        for lemma in &proof {
-            if !names.iter().any(|n| &**n == lemma.name()) {
-                names.push(lemma.name().into());
-            }
-        }
-        let tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
-        let term = Term { arena: Arc::new(arena), root: best, proof: proof.into() };
-        Some(Found { term, after, rules: names, tier, assumed })
+    /// What the form `best` costs, if that is less energy than the part takes.
+    fn saving(&self, arena: &Arena, best: TermId, leaves: &[Layout], prices: &Prices) -> Option<Cost> {
+        let after = plan::cost(arena, best, leaves, prices.config, prices.model);
+        after.energy_mj.is_below(&self.before.energy_mj).then_some(after)
     }
+}
+
+fn found(mut arena: Arena, best: TermId, after: Cost, proof: Vec<Lemma>) -> Found {
+    let assumed = assumed(&mut arena, &proof);
+    let mut rules: Vec<Arc<str>> = Vec::new();
+    for lemma in &proof {
+        if !rules.iter().any(|n| &**n == lemma.name()) {
+            rules.push(lemma.name().into());
+        }
+    }
+    let tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
+    let term = Term { arena: Arc::new(arena), root: best, proof: proof.into() };
+    Found { term, after, rules, tier, assumed }
 }
 
 /// The terms of a part as a boundary: everything else is a leaf.

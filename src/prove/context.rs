@@ -1,6 +1,6 @@
 //! What a comparison runs under.
 
-use crate::memory::{Forgetful, Memory};
+use crate::memory::Memory;
 use crate::progress::{Progress, Silent};
 use crate::rules::RuleSet;
 
@@ -11,13 +11,13 @@ pub struct Context<'a> {
     /// Chooses the inputs on which a difference is looked for.
     pub seed: u64,
     /// What earlier runs came to.
-    pub memory: &'a dyn Memory,
+    pub memory: Option<&'a dyn Memory>,
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> Context<'a> {
     /// With seed 0, remembering and reporting nothing.
     pub fn under(rules: &'a RuleSet) -> Context<'a> {
-        Context { rules, seed: 0, memory: &Forgetful, progress: &Silent }
+        Context { rules, seed: 0, memory: None, progress: &Silent }
     }
 }

@@ -84,7 +84,7 @@ struct Proved {
 pub struct Sweep<'r> {
     pub arena: Arena,
     rules: &'r RuleSet,
-    memory: &'r dyn Memory,
+    memory: Option<&'r dyn Memory>,
     normaliser: Normaliser,
     /// Terms of B that were proven equal to a term of A.
     merged: FxHashMap<TermId, TermId>,
@@ -128,7 +128,7 @@ impl Boundary for Sweep<'_> {
 }
 
 impl<'r> Sweep<'r> {
-    pub fn new(rules: &'r RuleSet, memory: &'r dyn Memory) -> Self {
+    pub fn new(rules: &'r RuleSet, memory: Option<&'r dyn Memory>) -> Self {
         Sweep {
             arena: Arena::default(),
             rules,
@@ -320,7 +320,10 @@ impl<'r> Sweep<'r> {
         let ends = [roots[0], roots[1]];
         // Where budgets run out, the answer says more about this run than about the question.
         let lasting = effort.fits(self.evaluations) && self.failures < MAX_FAILURES;
-        let answer = if lasting { self.recalled(local, ends, effort) } else { self.found(local, ends, effort) };
+        let answer = match self.memory.filter(|_| lasting) {
+            Some(memory) => self.recalled(memory, local, ends, effort),
+            None => self.found(local, ends, effort),
+        };
         if let Answer::Unproven { busiest } = &answer {
             self.failures += 1;
             self.busiest.extend(busiest.clone());
@@ -330,10 +333,10 @@ impl<'r> Sweep<'r> {
     }
 
     /// The answer that an earlier run came to, or else this one.
-    fn recalled(&mut self, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
+    fn recalled(&mut self, memory: &dyn Memory, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
         let asked = format!("equal {:?} {effort:?}", ends.map(TermId::index));
         let question = recall::question(&asked, &local, self.rules);
-        if let Some(kept) = recall::recall::<Kept>(self.memory, &question) {
+        if let Some(kept) = recall::recall::<Kept>(memory, &question) {
             let mut arena = local.clone();
             let answer = match kept.answer {
                 KeptAnswer::Differs => Some(Answer::Differs),
@@ -347,7 +350,7 @@ impl<'r> Sweep<'r> {
                 self.evaluations = self.evaluations.saturating_sub(kept.evaluated);
                 return answer;
             }
-            self.memory.spoilt(&question);
+            memory.spoilt(&question);
         }
         let (known, before, wrong) = (local.len(), self.evaluations, self.ill_typed.len());
         let answer = self.found(local, ends, effort);
@@ -360,7 +363,7 @@ impl<'r> Sweep<'r> {
         };
         // A wrong rule has to be reported every time.
         if self.ill_typed.len() == wrong {
-            recall::keep(self.memory, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
+            recall::keep(memory, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
         }
         answer
     }

@@ -235,7 +235,7 @@ fn attention() -> Bound {
 #[test]
 fn what_is_remembered_leads_to_the_same_proof() {
     let (rules, memory, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());
-    let context = Context { memory: &memory, ..Context::under(&rules) };
+    let context = Context { memory: Some(&memory), ..Context::under(&rules) };
     let names = |proof: &Proof| proof.lemmas.iter().map(|l| l.name().to_owned()).collect::<Vec<_>>();
     let first = prove_bound(&bound, &context).unwrap();
     assert_eq!(*memory.recalled.lock().unwrap(), 0);
@@ -249,7 +249,7 @@ fn what_is_remembered_leads_to_the_same_proof() {
 #[test]
 fn a_memory_that_lies_proves_nothing() {
     let (rules, memory, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());
-    let context = Context { memory: &memory, ..Context::under(&rules) };
+    let context = Context { memory: Some(&memory), ..Context::under(&rules) };
     let honest = prove_bound(&bound, &context).unwrap();
     let questions: Vec<String> = memory.answers.lock().unwrap().keys().cloned().collect();
     let proven: Vec<String> =
@@ -280,8 +280,9 @@ fn a_memory_that_lies_proves_nothing() {
 fn what_was_found_under_fewer_rules_is_not_recalled_under_all() {
     let (rules, memory) = (RuleSet::library().unwrap(), Notebook::default());
     let bound = bind_graphs(graph(ADDMM), graph(SPLIT), None);
-    let verdict =
-        |rules: &RuleSet| prove_bound(&bound, &Context { memory: &memory, ..Context::under(rules) }).unwrap().verdict;
+    let verdict = |rules: &RuleSet| {
+        prove_bound(&bound, &Context { memory: Some(&memory), ..Context::under(rules) }).unwrap().verdict
+    };
     assert!(!matches!(verdict(&rules.up_to(Tier::Exact)), Verdict::Equivalent { .. }));
     assert!(matches!(verdict(&rules), Verdict::Equivalent { .. }));
 }

@@ -5,6 +5,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use miette::SourceSpan;
+use rayon::prelude::*;
 use rustc_hash::FxHasher;
 
 use super::ast::{Call, Element, Expr, ExprKind, Given, Item, Name, OpItem, RuleItem, TestItem};
@@ -47,9 +48,9 @@ pub fn load(base: &RuleSet, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleErro
 pub fn load_good(base: &RuleSet, files: &[Arc<RuleFile>]) -> (RuleSet, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut items = Vec::new();
-    for file in files {
-        let report = Reporter { file: file.clone() };
-        let (parsed, wrong) = parser::parse(&report);
+    let reports = files.par_iter().map(|file| Reporter { file: file.clone() });
+    let parsed: Vec<_> = reports.map(|report| (parser::parse(&report), report)).collect();
+    for ((parsed, wrong), report) in parsed {
         items.extend(parsed.into_iter().map(|i| (report.clone(), i)));
         problems.extend(wrong);
     }
