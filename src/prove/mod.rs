@@ -2,6 +2,7 @@
 
 mod bind;
 mod certificate;
+mod chain;
 mod cone;
 mod context;
 mod derive;

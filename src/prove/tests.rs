@@ -57,6 +57,39 @@ fn operands_of_a_commutative_operator_may_be_swapped() {
 }
 
 #[test]
+fn sums_may_be_grouped_and_ordered_in_any_way() {
+    let a = "graph g(x: f32[4, 8], y: f32[4, 8], z: f32[8], w: f32[4, 1]) {
+        r = add(add(add(x, y), z), w)
+        return r }";
+    for (other, tier) in [
+        ("add(add(w, z), add(x, y))", Some(Tier::Real)),
+        ("add(x, add(y, add(z, w)))", Some(Tier::Real)),
+        ("add(add(add(w, z), y), x)", Some(Tier::Real)),
+        ("add(add(add(w, z), x), x)", None),
+        ("add(add(w, z), mul(x, y))", None),
+    ] {
+        let b = a.replace("add(add(add(x, y), z), w)", other);
+        assert_eq!(proven(a, &b), tier, "{other}");
+    }
+}
+
+#[test]
+fn a_summand_inside_a_layer_may_be_outside() {
+    let a = "graph g(x: f32[3, 4], w: param f32[5, 4], b: param f32[5], r: f32[3, 5], s: f32[3, 5]) {
+        y = add(add(s, linear(x, w, b)), r)
+        return y }";
+    let b = a.replace("add(add(s, linear(x, w, b)), r)", "add(linear(x, w), add(b, add(r, s)))");
+    assert_eq!(proven(a, &b), Some(Tier::Real));
+}
+
+#[test]
+fn truth_values_may_be_joined_in_any_order() {
+    let a = "graph g(x: bool[4], y: bool[4], z: bool[4]) { r = logical_and(logical_and(x, y), z)\n return r }";
+    let b = "graph g(x: bool[4], y: bool[4], z: bool[4]) { r = logical_and(x, logical_and(z, y))\n return r }";
+    assert_eq!(proven(a, b), Some(Tier::Exact));
+}
+
+#[test]
 fn masks_are_recognised_whatever_arithmetic_built_them() {
     let a = "graph g(q: f32[1, 2, 6, 4], k: f32[1, 2, 6, 4], v: f32[1, 2, 6, 4]) {
         i = unsqueeze(arange(; end=6, dtype=i64); dim=1)

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::arena::{Arena, ConstantId, Head, TermId, TypeId};
+use super::chain::Associative;
 use super::closure::Closure;
 use super::kernel::Instances;
 use super::language::{Node, Types};
@@ -140,6 +141,11 @@ impl Window {
             most.map(|(&rule, _)| rules.rules()[rule].name.clone())
         };
         let met = |w: &Window| goal.is_some_and(|(a, b)| w.egraph.find(a) == w.egraph.find(b));
+        let associative = Associative::among(rules);
+        if met(self) {
+            return Stop::Proven;
+        }
+        self.settle(&associative);
         if met(self) {
             return Stop::Proven;
         }
@@ -164,11 +170,11 @@ impl Window {
                 }
                 *added.entry(index).or_default() += self.egraph.total_number_of_nodes().saturating_sub(nodes);
                 if self.egraph.total_number_of_nodes() > limits.nodes {
-                    self.egraph.rebuild();
+                    self.settle(&associative);
                     return if met(self) { Stop::Proven } else { Stop::Limit { busiest: busiest(&added) } };
                 }
             }
-            self.egraph.rebuild();
+            changed |= self.settle(&associative);
             if self.egraph.analysis.mismatch.is_some() {
                 return Stop::IllTyped { rule: busiest(&added).unwrap_or_else(|| "congruence".into()) };
             }
@@ -180,6 +186,17 @@ impl Window {
             }
         }
         Stop::Limit { busiest: busiest(&added) }
+    }
+
+    /// Makes the e-graph clean, and joins what applies an associative operator to the same operands. Gives whether
+    /// anything was joined.
+    fn settle(&mut self, associative: &Associative) -> bool {
+        self.egraph.rebuild();
+        let joined = self.regroup(associative);
+        if joined {
+            self.egraph.rebuild();
+        }
+        joined
     }
 
     /// Every place where a rule's left side stands, and whether the search got through. Only classes that are `worth` a
@@ -202,7 +219,8 @@ impl Window {
         let mut all = Vec::new();
         let mut found = Vec::new();
         for (index, rule) in rules.rules().iter().enumerate() {
-            let Some(op) = rule.root_op() else { continue };
+            // Chains are compared by their operands instead.
+            let Some(op) = rule.root_op().filter(|_| rule.associativity().is_none()) else { continue };
             for &root in by_op.get(op).into_iter().flatten() {
                 if rule.context.is_empty() && !worth(root, index) {
                     continue;
@@ -216,7 +234,7 @@ impl Window {
     }
 
     /// Applies one match. Gives whether anything was joined, or the name of the rule if it is ill-typed.
-    fn rewrite(&mut self, rule: &Arc<Rule>, root: Id, mut bindings: Bindings<Id>) -> Result<bool, Arc<str>> {
+    pub fn rewrite(&mut self, rule: &Arc<Rule>, root: Id, mut bindings: Bindings<Id>) -> Result<bool, Arc<str>> {
         let Outcome::Holds { .. } = rule.check_conditions(self, &mut bindings) else { return Ok(false) };
         // A right side that cannot be built (a shape that does not fit) is a match that does not apply.
         let Ok(built) = rule.build_rhs(&bindings, self) else { return Ok(false) };

@@ -27,7 +27,7 @@ pub use error::{Problem, RuleError, RuleFile};
 pub use functions::{FunctionInfo, describe as describe_functions};
 pub use instantiate::BuildError;
 pub use load::RuleTest;
-pub use rule::{AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule, Vars};
+pub use rule::{Associativity, AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule, Vars};
 pub use terms::{Build, Terms, Visitor};
 pub use tier::Tier;
 pub use written_out::WrittenOut;

@@ -125,6 +125,52 @@ impl Rule {
     }
 }
 
+/// What a rule says that tells a commutative operator to be associative.
+#[derive(Clone, Debug)]
+pub struct Associativity {
+    pub op: Op,
+    /// The variables of the three operands, in order.
+    pub operands: [TensorVar; 3],
+}
+
+impl Rule {
+    /// `f(f(x, y), z)` is `f(x, f(y, z))`, from either side, for a commutative `f`.
+    pub fn associativity(&self) -> Option<Associativity> {
+        let (op, [left, right]) = pair(&self.lhs)?;
+        let (same, [first, last]) = pair(&self.rhs)?;
+        let inner = |side| pair(side).filter(|(f, _)| *f == op).map(|(_, operands)| operands);
+        let [x, y, z, u, v, w] = match (inner(left), inner(last), inner(right), inner(first)) {
+            (Some([x, y]), Some([v, w]), ..) => [x, y, right, first, v, w],
+            (.., Some([y, z]), Some([u, v])) => [left, y, z, u, v, last],
+            _ => return None,
+        };
+        let operands = [variable(x)?, variable(y)?, variable(z)?];
+        let again = [variable(u)?, variable(v)?, variable(w)?];
+        let [x, y, z] = operands;
+        let fits = operands == again && x != y && y != z && x != z;
+        (fits && op == same && op.commutative() && self.context.is_empty())
+            .then(|| Associativity { op: op.clone(), operands })
+    }
+}
+
+/// An operator without attributes on two operands.
+fn pair(pattern: &Pattern) -> Option<(&Op, [&Pattern; 2])> {
+    match pattern {
+        Pattern::Apply { op, slot: 0, attrs, operands } if attrs.is_empty() => match &operands[..] {
+            [Operand::One(a), Operand::One(b)] => Some((op, [a, b])),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn variable(pattern: &Pattern) -> Option<TensorVar> {
+    match pattern {
+        Pattern::Tensor(variable) => Some(*variable),
+        _ => None,
+    }
+}
+
 impl<Id> Default for Bindings<Id> {
     fn default() -> Self {
         Bindings { tensors: SmallVec::new(), lists: SmallVec::new(), attrs: SmallVec::new() }

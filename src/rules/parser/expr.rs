@@ -31,13 +31,13 @@ impl Reader<'_> {
         parts: &mut std::iter::Peekable<impl Iterator<Item = Pair<'i, R>>>,
         at: SourceSpan,
     ) -> Parsed<Expr> {
-        while let Some((infix, level)) = parts.peek().and_then(|p| infix(p.as_str().trim())) {
+        while let Some((infix, level)) = parts.peek().and_then(|p| infix(p.as_str())) {
             if level < least {
                 break;
             }
             parts.next();
             let mut right = self.operand(parts, at)?;
-            while parts.peek().and_then(|p| self::infix(p.as_str().trim())).is_some_and(|(_, next)| next > level) {
+            while parts.peek().and_then(|p| self::infix(p.as_str())).is_some_and(|(_, next)| next > level) {
                 right = self.infixes(right, level + 1, parts, at)?;
             }
             let whole = join(left.span, right.span);

@@ -1,0 +1,232 @@
+//! Sums and products of several operands, in any order and grouping.
+//!
+//! A rule which says that a commutative operator is associative is not searched for like others: `n` operands can be
+//! grouped in more ways than any budget allows. Instead, the operands of every chain of that operator are listed, and
+//! where two chains have the same ones, both are brought into one order, by instances of the rule.
+
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use egg::Id;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::window::Window;
+use crate::ir::Attrs;
+use crate::ops::Op;
+use crate::rules::{Associativity, Bindings, Build, Rule, RuleSet};
+
+/// The most operands of a chain.
+const MAX_OPERANDS: usize = 8;
+
+/// The most ways in which the expressions of one class are read as chains.
+const MAX_READINGS: usize = 16;
+
+type Operands = SmallVec<[Id; MAX_OPERANDS]>;
+
+/// The rules of a set that say that a commutative operator is associative, one for each operator.
+pub struct Associative(Vec<(Arc<Rule>, Associativity)>);
+
+impl Associative {
+    pub fn among(rules: &RuleSet) -> Associative {
+        let mut stated: Vec<(Arc<Rule>, Associativity)> = Vec::new();
+        for rule in rules.rules() {
+            if let Some(associativity) = rule.associativity()
+                && !stated.iter().any(|(_, known)| known.op == associativity.op)
+            {
+                stated.push((rule.clone(), associativity));
+            }
+        }
+        Associative(stated)
+    }
+}
+
+/// One way to read an expression as a chain.
+#[derive(Clone)]
+enum Grouping {
+    Operand(Id),
+    Pair(Rc<Grouping>, Rc<Grouping>),
+}
+
+/// A grouping with its operands in ascending order.
+#[derive(Clone)]
+struct Reading {
+    operands: Operands,
+    grouping: Rc<Grouping>,
+}
+
+/// A chain in ascending order that is grouped from the left: the classes of its operands, and of what the first one, the
+/// first two, the first three of them come to.
+struct Ordered {
+    operands: Operands,
+    sums: Operands,
+}
+
+impl Ordered {
+    fn total(&self) -> Option<Id> {
+        self.sums.last().copied()
+    }
+}
+
+impl Window {
+    /// Joins classes that apply an associative operator to the same operands. Gives whether there were any; the e-graph
+    /// has to be clean, and has to be rebuilt then.
+    pub fn regroup(&mut self, associative: &Associative) -> bool {
+        let mut joined = false;
+        for (rule, associativity) in &associative.0 {
+            for (a, b) in self.same_operands(&associativity.op) {
+                let mut chain = Regrouping { window: self, rule, associativity, joined: false };
+                // What has no type in some order is left alone.
+                let _ = chain.ordered(&a).and_then(|_| chain.ordered(&b));
+                joined |= chain.joined;
+            }
+        }
+        joined
+    }
+
+    /// Groupings of the same operands in two classes.
+    fn same_operands(&self, op: &Op) -> Vec<(Rc<Grouping>, Rc<Grouping>)> {
+        let mut classes: Vec<Id> =
+            self.egraph.classes().filter(|c| self.pairs(op, c.id).next().is_some()).map(|c| c.id).collect();
+        classes.sort_unstable();
+        let mut readings = Readings { window: self, op, known: FxHashMap::default(), path: Vec::new() };
+        let mut first: FxHashMap<Operands, (Id, Rc<Grouping>)> = FxHashMap::default();
+        let mut found = Vec::new();
+        for class in classes {
+            for Reading { operands, grouping } in readings.of(class).iter().filter(|r| r.operands.len() > 2) {
+                match first.entry(operands.clone()) {
+                    Entry::Vacant(place) => {
+                        place.insert((class, grouping.clone()));
+                    }
+                    Entry::Occupied(place) if place.get().0 != class => {
+                        found.push((place.get().1.clone(), grouping.clone()));
+                    }
+                    Entry::Occupied(_) => {}
+                }
+            }
+        }
+        found
+    }
+
+    /// The operands of every expression of a class that applies `op`.
+    fn pairs<'a>(&'a self, op: &'a Op, class: Id) -> impl Iterator<Item = [Id; 2]> + 'a {
+        self.egraph[class].nodes.iter().filter_map(move |node| {
+            let (applied, ..) = self.arena.op(node.term).filter(|_| node.head.is_some())?;
+            match node.children[..] {
+                [a, b] if applied == op => Some([self.egraph.find(a), self.egraph.find(b)]),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// The readings of classes, each found once.
+struct Readings<'a> {
+    window: &'a Window,
+    op: &'a Op,
+    known: FxHashMap<Id, Rc<Vec<Reading>>>,
+    /// The classes above: an expression that contains its own class is not taken apart for ever.
+    path: Vec<Id>,
+}
+
+impl Readings<'_> {
+    /// The readings of a class, the longest chains of an expression first; the last one is the class as an operand.
+    fn of(&mut self, class: Id) -> Rc<Vec<Reading>> {
+        if let Some(known) = self.known.get(&class) {
+            return known.clone();
+        }
+        let operand = Reading { operands: Operands::from_slice(&[class]), grouping: Rc::new(Grouping::Operand(class)) };
+        if self.path.contains(&class) || self.path.len() >= MAX_OPERANDS {
+            return Rc::new(vec![operand]);
+        }
+        self.path.push(class);
+        let mut all = Vec::new();
+        let pairs: Vec<[Id; 2]> = self.window.pairs(self.op, class).collect();
+        for [a, b] in pairs {
+            let (left, right) = (self.of(a), self.of(b));
+            for (l, r) in left.iter().flat_map(|l| right.iter().map(move |r| (l, r))) {
+                if all.len() < MAX_READINGS && l.operands.len() + r.operands.len() <= MAX_OPERANDS {
+                    let mut operands: Operands = l.operands.iter().chain(&r.operands).copied().collect();
+                    operands.sort_unstable();
+                    let grouping = Rc::new(Grouping::Pair(l.grouping.clone(), r.grouping.clone()));
+                    all.push(Reading { operands, grouping });
+                }
+            }
+        }
+        all.push(operand);
+        self.path.pop();
+        let all = Rc::new(all);
+        self.known.insert(class, all.clone());
+        all
+    }
+}
+
+/// Brings chains into order, by instances of a rule.
+struct Regrouping<'a> {
+    window: &'a mut Window,
+    rule: &'a Arc<Rule>,
+    associativity: &'a Associativity,
+    /// Whether an instance said something new.
+    joined: bool,
+}
+
+impl Regrouping<'_> {
+    fn ordered(&mut self, grouping: &Grouping) -> Option<Ordered> {
+        match grouping {
+            &Grouping::Operand(id) => {
+                Some(Ordered { operands: Operands::from_slice(&[id]), sums: Operands::from_slice(&[id]) })
+            }
+            Grouping::Pair(left, right) => {
+                let (left, right) = (self.ordered(left)?, self.ordered(right)?);
+                self.both(left, right)
+            }
+        }
+    }
+
+    /// `left + right`.
+    fn both(&mut self, left: Ordered, mut right: Ordered) -> Option<Ordered> {
+        let last = right.operands.pop()?;
+        right.sums.pop();
+        let Some(rest) = right.total() else { return self.inserted(left, last) };
+        self.associate(left.total()?, rest, last)?;
+        let front = self.both(left, right)?;
+        self.inserted(front, last)
+    }
+
+    /// `chain + operand`.
+    fn inserted(&mut self, mut chain: Ordered, operand: Id) -> Option<Ordered> {
+        let last = *chain.operands.last()?;
+        if last <= operand {
+            return self.appended(chain, operand);
+        }
+        chain.operands.pop();
+        chain.sums.pop();
+        let Some(rest) = chain.total() else {
+            let first = Ordered { operands: Operands::from_slice(&[operand]), sums: Operands::from_slice(&[operand]) };
+            return self.appended(first, last);
+        };
+        self.associate(rest, last, operand)?;
+        self.associate(rest, operand, last)?;
+        let chain = self.inserted(chain, operand)?;
+        self.appended(chain, last)
+    }
+
+    fn appended(&mut self, mut chain: Ordered, operand: Id) -> Option<Ordered> {
+        let total = chain.total()?;
+        chain.sums.push(self.window.apply(&self.associativity.op, &Attrs::default(), 0, &[total, operand]).ok()?);
+        chain.operands.push(operand);
+        Some(chain)
+    }
+
+    /// `(x + y) + z` is `x + (y + z)`.
+    fn associate(&mut self, x: Id, y: Id, z: Id) -> Option<()> {
+        let mut bindings = Bindings::empty(self.rule);
+        for (variable, id) in self.associativity.operands.into_iter().zip([x, y, z]) {
+            *bindings.tensors.get_mut(variable)? = Some(id);
+        }
+        let root = self.rule.build_lhs(&bindings, self.window).ok()?;
+        self.joined |= self.window.rewrite(self.rule, root, bindings).ok()?;
+        Some(())
+    }
+}
