@@ -3,10 +3,17 @@
 //! Position ids and masks of real models have millions of elements and yet are simple formulas over their index.
 //! Each rule here keeps the formula; what has none is computed element by element if it is small.
 
+mod canonical;
+mod condition;
+mod formula;
+
+pub use canonical::canonical;
+use condition::{compare, conjunction, negation};
+use formula::{affine, combine, exact, integer, range, scale};
 use smallvec::SmallVec;
 
 use super::constant::{Affine, Constant};
-use crate::ir::{Shape, TensorType, unflatten};
+use crate::ir::{DType, Shape, TensorType, unflatten};
 use crate::ops::shapes::inverse_permutation;
 use crate::ops::{Call, EvalError, Kernel};
 
@@ -45,7 +52,7 @@ fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
         }
         ("neg", [A(a)]) => exact(scale(a, -1)?, ty),
         ("cast", [A(a)]) => exact(a.clone(), ty),
-        ("cast", [P(p)]) if ty.dtype == crate::ir::DType::Bool => Some(P(p.clone())),
+        ("cast", [P(p)]) if ty.dtype == DType::Bool => Some(P(p.clone())),
         ("le" | "lt" | "ge" | "gt" | "eq" | "ne", [x, y]) => {
             compare(name, &affine(x, x_type?, ty)?, &affine(y, call.operands[1], ty)?, ty)
         }
@@ -106,7 +113,7 @@ fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
         }
         ("diff", _) => diff(call, operands, ty),
         ("index", [x, indices @ ..]) => index(call, x, indices, ty),
-        ("tril" | "triu", [U(v)]) if ty.dtype == crate::ir::DType::Bool && v.0 != 0.0 && ty.rank() >= 2 => {
+        ("tril" | "triu", [U(v)]) if ty.dtype == DType::Bool && v.0 != 0.0 && ty.rank() >= 2 => {
             // tril keeps column - row <= diagonal, triu keeps row - column <= -diagonal.
             let sign = if name == "tril" { 1 } else { -1 };
             let mut a = Affine { offset: 0, coefficients: SmallVec::from_elem(0, ty.rank()) };
@@ -150,7 +157,7 @@ fn element(call: &Call, slot: usize, operands: &[&Constant], index: &[usize]) ->
 /// The general way: compute every element, if there are few.
 fn by_element(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
     let numel = ty.numel();
-    if numel > DENSE_LIMIT || !(ty.dtype.is_float() || ty.dtype.is_int() || ty.dtype == crate::ir::DType::Bool) {
+    if numel > DENSE_LIMIT || !(ty.dtype.is_float() || ty.dtype.is_int() || ty.dtype == DType::Bool) {
         return None;
     }
     // Reductions over huge constants are not worth it.
@@ -190,121 +197,6 @@ fn by_element(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
 fn arange(call: &Call, ty: &TensorType) -> Option<Constant> {
     let (start, step) = (integer(call.float("start"))?, integer(call.float("step"))?);
     exact(Affine { offset: start, coefficients: SmallVec::from_elem(step, 1) }, ty)
-}
-
-/// A whole number of moderate size: sums and products of a few stay far from overflow.
-fn integer(value: f64) -> Option<i64> {
-    (value.fract() == 0.0 && value.abs() < 1e9).then_some(value as i64)
-}
-
-/// The constant as a formula over the index of `ty`, to which it is broadcast.
-fn affine(constant: &Constant, from: &TensorType, ty: &TensorType) -> Option<Affine> {
-    let skip = ty.rank() - from.rank();
-    match constant {
-        Constant::Uniform(v) => Some(Affine { offset: integer(v.0)?, coefficients: SmallVec::from_elem(0, ty.rank()) }),
-        Constant::Affine(a) => {
-            let coefficient = |d: usize| d.checked_sub(skip).map_or(0, |s| a.coefficients[s]);
-            Some(Affine { offset: a.offset, coefficients: (0..ty.rank()).map(coefficient).collect() })
-        }
-        _ => None,
-    }
-}
-
-fn combine(x: &Affine, y: &Affine, sign: i64) -> Option<Affine> {
-    let term = |a: i64, b: i64| a.checked_add(b.checked_mul(sign)?);
-    Some(Affine {
-        offset: term(x.offset, y.offset)?,
-        coefficients: x.coefficients.iter().zip(&y.coefficients).map(|(&a, &b)| term(a, b)).collect::<Option<_>>()?,
-    })
-}
-
-fn scale(a: &Affine, factor: i64) -> Option<Affine> {
-    Some(Affine {
-        offset: a.offset.checked_mul(factor)?,
-        coefficients: a.coefficients.iter().map(|c| c.checked_mul(factor)).collect::<Option<_>>()?,
-    })
-}
-
-/// Smallest and largest value over the index range of `shape`, which has no size 0.
-fn range(a: &Affine, shape: &[usize]) -> Option<(i64, i64)> {
-    let (mut low, mut high) = (a.offset, a.offset);
-    for (&c, &size) in a.coefficients.iter().zip(shape) {
-        let last = c.checked_mul(i64::try_from(size).ok()?.checked_sub(1)?)?;
-        low = low.checked_add(last.min(0))?;
-        high = high.checked_add(last.max(0))?;
-    }
-    Some((low, high))
-}
-
-/// The formula as a constant of type `ty`, if that type holds all of its values exactly.
-fn exact(a: Affine, ty: &TensorType) -> Option<Constant> {
-    let (low, high) = range(&a, &ty.shape)?;
-    let holds = |v: i64| v.abs() < (1 << 53) && ty.dtype.round(v as f64) == v as f64;
-    // Within the range that holds both ends, an integer type holds everything; a float type holds all
-    // integers up to 2 / epsilon.
-    let fits = match ty.dtype.epsilon() {
-        Some(eps) => low.abs().max(high.abs()) as f64 <= 2.0 / eps,
-        None => ty.dtype.is_int(),
-    };
-    (fits && holds(low) && holds(high)).then_some(Constant::Affine(a))
-}
-
-/// `x OP y` as constraints on the index.
-fn compare(name: &str, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Constant> {
-    let difference = combine(x, y, -1)?;
-    let (low, high) = range(&difference, &ty.shape)?;
-    let uniform = |value: bool| Some(Constant::Uniform(f64::from(u8::from(value)).into()));
-    let always = match name {
-        "le" => (high <= 0, low > 0),
-        "lt" => (high < 0, low >= 0),
-        "ge" => (low >= 0, high < 0),
-        "gt" => (low > 0, high <= 0),
-        "eq" => (low == 0 && high == 0, low > 0 || high < 0),
-        _ => (low > 0 || high < 0, low == 0 && high == 0),
-    };
-    match always {
-        (true, _) => return uniform(true),
-        (_, true) => return uniform(false),
-        _ => {}
-    }
-    let minus = scale(&difference, -1)?;
-    let plus_one = |mut a: Affine| {
-        a.offset = a.offset.checked_add(1)?;
-        Some(a)
-    };
-    let constraints = match name {
-        "le" => vec![difference],
-        "lt" => vec![plus_one(difference)?],
-        "ge" => vec![minus],
-        "gt" => vec![plus_one(minus)?],
-        "eq" => vec![difference, minus],
-        _ => return None,
-    };
-    Some(Constant::Polyhedron(constraints))
-}
-
-/// `a <= 0` turned round: `a >= 1`.
-fn negation(a: &Affine) -> Option<Affine> {
-    let mut out = scale(a, -1)?;
-    out.offset = out.offset.checked_add(1)?;
-    Some(out)
-}
-
-fn conjunction(x: &Constant, y: &Constant, call: &Call, ty: &TensorType) -> Option<Constant> {
-    let constraints = |c: &Constant, from: &TensorType| -> Option<Vec<Affine>> {
-        let Constant::Polyhedron(all) = c else { return None };
-        all.iter().map(|a| affine(&Constant::Affine(a.clone()), from, ty)).collect()
-    };
-    match (x.uniform(), y.uniform()) {
-        (Some(0.0), _) | (_, Some(0.0)) => Some(Constant::Uniform(0.0.into())),
-        (Some(_), _) => constraints(y, call.operands[1]).map(Constant::Polyhedron),
-        (_, Some(_)) => constraints(x, call.operands[0]).map(Constant::Polyhedron),
-        _ => {
-            let mut all = constraints(x, call.operands[0])?;
-            all.extend(constraints(y, call.operands[1])?);
-            Some(Constant::Polyhedron(all))
-        }
-    }
 }
 
 fn map_formula(constant: &Constant, f: impl Fn(&Affine) -> Affine) -> Option<Constant> {
@@ -400,122 +292,4 @@ fn index(call: &Call, x: &Constant, indices: &[&Constant], ty: &TensorType) -> O
         Constant::Polyhedron(all) => all.iter().map(compose).collect::<Option<_>>().map(Constant::Polyhedron),
         _ => None,
     }
-}
-
-/// One form per value, so that equal constants compare equal: no slope along dimensions of size 1, no
-/// formula where a single value does, constraints sorted, reduced and without those that always hold.
-pub fn canonical(constant: Constant, ty: &TensorType) -> Constant {
-    if ty.shape.contains(&0) {
-        return Constant::Dense(Vec::new().into());
-    }
-    let flat = |mut a: Affine| {
-        for (c, &size) in a.coefficients.iter_mut().zip(&ty.shape) {
-            if size == 1 {
-                *c = 0;
-            }
-        }
-        a
-    };
-    match constant {
-        Constant::Affine(a) => {
-            let a = flat(a);
-            if a.coefficients.iter().all(|&c| c == 0) {
-                Constant::Uniform((a.offset as f64).into())
-            } else {
-                Constant::Affine(a)
-            }
-        }
-        Constant::Polyhedron(all) => canonical_polyhedron(all.into_iter().map(flat).map(tighten), ty),
-        Constant::Dense(data) => canonical_dense(&data, ty),
-        Constant::Uniform(v) => Constant::Uniform(v),
-    }
-}
-
-/// Divides by the common divisor of the slopes and rounds the offset to the same integer solutions.
-fn tighten(a: Affine) -> Affine {
-    let divisor = a.coefficients.iter().fold(0_u64, |g, c| gcd(g, c.unsigned_abs())) as i64;
-    if divisor <= 1 {
-        return a;
-    }
-    // offset + divisor * s <= 0 for integer s means ceil(offset / divisor) + s <= 0.
-    Affine {
-        offset: -(-a.offset).div_euclid(divisor),
-        coefficients: a.coefficients.iter().map(|c| c / divisor).collect(),
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-fn canonical_polyhedron(all: impl Iterator<Item = Affine>, ty: &TensorType) -> Constant {
-    let mut kept: Vec<Affine> = Vec::new();
-    for a in all {
-        match range(&a, &ty.shape) {
-            Some((_, high)) if high <= 0 => {}
-            Some((low, _)) if low > 0 => return Constant::Uniform(0.0.into()),
-            _ => kept.push(a),
-        }
-    }
-    kept.sort_by(|a, b| (&a.coefficients, a.offset).cmp(&(&b.coefficients, b.offset)));
-    // Of two parallel constraints the one with the larger offset implies the other.
-    kept.dedup_by(|next, first| {
-        let parallel = next.coefficients == first.coefficients;
-        if parallel {
-            first.offset = first.offset.max(next.offset);
-        }
-        parallel
-    });
-    if kept.is_empty() { Constant::Uniform(1.0.into()) } else { Constant::Polyhedron(kept) }
-}
-
-fn canonical_dense(data: &std::sync::Arc<[ordered_float::OrderedFloat<f64>]>, ty: &TensorType) -> Constant {
-    let dense = || Constant::Dense(data.clone());
-    let Some(&first) = data.first() else { return dense() };
-    if data.iter().all(|&v| v == first) {
-        return Constant::Uniform(first);
-    }
-    if let Some(a) = fit(data, ty) {
-        return Constant::Affine(a);
-    }
-    if ty.dtype == crate::ir::DType::Bool && ty.rank() >= 2 {
-        for sign in [1, -1] {
-            if let Some(p) = fit_band(data, ty, sign) {
-                return Constant::Polyhedron(vec![p]);
-            }
-        }
-    }
-    dense()
-}
-
-/// The formula that gives all elements, if there is one.
-fn fit(data: &[ordered_float::OrderedFloat<f64>], ty: &TensorType) -> Option<Affine> {
-    if ty.dtype == crate::ir::DType::Bool {
-        return None;
-    }
-    let offset = integer(data[0].0)?;
-    let mut stride = data.len();
-    let mut coefficients: SmallVec<[i64; 4]> = SmallVec::new();
-    for &size in &ty.shape {
-        stride /= size;
-        coefficients.push(if size > 1 { integer(data[stride].0)? - offset } else { 0 });
-    }
-    let a = Affine { offset, coefficients };
-    let fits = data.iter().enumerate().all(|(i, v)| v.0 == a.at(&unflatten(&ty.shape, i)) as f64);
-    fits.then_some(a)
-}
-
-/// The band `sign * (column - row) + offset <= 0` that gives all elements, if there is one.
-fn fit_band(data: &[ordered_float::OrderedFloat<f64>], ty: &TensorType, sign: i64) -> Option<Affine> {
-    let rank = ty.rank();
-    let distance = |flat: usize| {
-        let index = unflatten(&ty.shape, flat);
-        sign * (index[rank - 1] as i64 - index[rank - 2] as i64)
-    };
-    let limit = (0..data.len()).filter(|&i| data[i].0 != 0.0).map(distance).max()?;
-    let fits = (0..data.len()).all(|i| (data[i].0 != 0.0) == (distance(i) <= limit));
-    let mut a = Affine { offset: -limit, coefficients: SmallVec::from_elem(0, rank) };
-    a.coefficients[rank - 1] = sign;
-    a.coefficients[rank - 2] = -sign;
-    fits.then_some(a)
 }

@@ -1,0 +1,133 @@
+//! Forms that neither side has, and the cheapest known whole.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::SLOWER;
+use super::priced::{Priced, b_leads, kinds, names};
+use super::region::saving;
+use crate::extract::Rewrite;
+use crate::ir::{Graph, NodeId};
+use crate::prove::{Region, RegionKind};
+use crate::report as model;
+
+/// Cheaper forms by the position of the region that they are in.
+pub type Within = BTreeMap<usize, Vec<Rewrite>>;
+
+/// The cheaper forms of the side that costs less by where they are: those inside one region, and those that span several.
+pub fn placed(
+    found: Vec<Rewrite>,
+    sides: &[Priced; 2],
+    cut: &[Region],
+    regions: &[model::Region],
+) -> (Within, Vec<model::Rewrite>) {
+    let b_leads = b_leads(sides);
+    let mut region_of: FxHashMap<NodeId, usize> = FxHashMap::default();
+    for (i, region) in cut.iter().enumerate().filter(|(_, r)| r.kind == RegionKind::Proven) {
+        for &n in if b_leads { &region.b } else { &region.a } {
+            region_of.insert(n, i);
+        }
+    }
+    let mut spanning = Vec::new();
+    let mut within = Within::new();
+    for rewrite in found {
+        let touched: FxHashSet<Option<usize>> = rewrite.replaced.iter().map(|n| region_of.get(n).copied()).collect();
+        let mut touched: Vec<usize> = touched.into_iter().flatten().collect();
+        touched.sort_unstable();
+        // The other side may already do better there.
+        let own = if b_leads { model::Form::B } else { model::Form::A };
+        let free =
+            touched.iter().all(|&i| regions[i].best.form == own || regions[i].a.energy_mj == regions[i].b.energy_mj);
+        if !free {
+            continue;
+        }
+        match touched.as_slice() {
+            [one] => within.entry(*one).or_default().push(rewrite),
+            _ => spanning.push(describe_rewrite(&rewrite, b_leads, &touched, sides, cut)),
+        }
+    }
+    (within, spanning)
+}
+
+/// Makes forms that neither side has the best ones of their region.
+pub fn improve(region: &mut model::Region, cut: &Region, sides: &[Priced; 2], rewrites: &[Rewrite]) {
+    let [a, b] = [sides[0].cost(&cut.a), sides[1].cost(&cut.b)];
+    let best = if b_leads(sides) { sides[1].with(&cut.b, rewrites) } else { sides[0].with(&cut.a, rewrites) };
+    let cost = model::Cost::from(&best);
+    let forms: Vec<&str> = rewrites.iter().map(|r| r.form.as_str()).collect();
+    region.best = model::BestForm {
+        form: model::Form::Other,
+        energy_mj: cost.energy_mj,
+        time_us: cost.time_us,
+        text: forms.join("; "),
+        saves_vs_a: saving(&a.energy_mj, &best.energy_mj),
+        saves_vs_b: saving(&b.energy_mj, &best.energy_mj),
+        trade_off: rewrites.iter().any(|r| r.after.time_us.value > r.before.time_us.value * SLOWER),
+    };
+    for rule in rewrites.iter().flat_map(|r| &r.rules) {
+        if !region.rules.iter().any(|r| **r == **rule) {
+            region.rules.push(rule.to_string());
+        }
+    }
+}
+
+fn describe_rewrite(
+    rewrite: &Rewrite,
+    in_b: bool,
+    touched: &[usize],
+    [a, b]: &[Priced; 2],
+    cut: &[Region],
+) -> model::Rewrite {
+    let ops = |graph: &Graph, nodes: &dyn Fn(&Region) -> Vec<NodeId>| {
+        let mut all: Vec<NodeId> = touched.iter().flat_map(|&i| nodes(&cut[i])).collect();
+        all.sort_unstable();
+        names(graph, &all)
+    };
+    let side = if in_b { b } else { a };
+    model::Rewrite {
+        side: if in_b { model::Form::B } else { model::Form::A },
+        a_ops: ops(a.graph, &|r| r.a.clone()),
+        b_ops: ops(b.graph, &|r| r.b.clone()),
+        from: kinds(side.graph, &rewrite.replaced).join(", "),
+        to: rewrite.form.clone(),
+        pattern: rewrite.pattern.clone(),
+        saves_mj: rewrite.before.energy_mj.value - rewrite.after.energy_mj.value,
+        saves_us: rewrite.before.time_us.value - rewrite.after.time_us.value,
+        rules: rewrite.rules.iter().map(|r| r.to_string()).collect(),
+        tier: rewrite.tier.to_string(),
+    }
+}
+
+pub const UNKNOWN_BEST: model::Best =
+    model::Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None };
+
+/// The energy of one side of a region, and the fraction of it that is saved.
+type EnergyAndShare = (Option<f64>, Option<f64>);
+
+/// The cheapest known whole: the best form of each region, and the rewrites that span several.
+pub fn best([a, b]: &[Priced; 2], regions: &[model::Region], rewrites: &[model::Rewrite]) -> model::Best {
+    let known = a.total.energy_mj.is_known() && b.total.energy_mj.is_known();
+    if !known {
+        return UNKNOWN_BEST;
+    }
+    let sum = |f: &dyn Fn(&model::Region) -> Option<f64>| regions.iter().map(f).sum::<Option<f64>>();
+    let saved: f64 = rewrites.iter().map(|r| r.saves_mj).sum();
+    let energy = sum(&|r| r.best.energy_mj).map(|e| e - saved);
+    let time = sum(&|r| r.best.time_us).map(|t| t - rewrites.iter().map(|r| r.saves_us).sum::<f64>());
+    // Only what is beyond doubt counts as saved.
+    let sure = |of: fn(&model::Region) -> EnergyAndShare| -> f64 {
+        let of_region = |r: &model::Region| match of(r) {
+            (Some(energy), Some(fraction)) => energy * fraction,
+            _ => 0.0,
+        };
+        regions.iter().map(of_region).sum::<f64>() + saved
+    };
+    let fraction = |saved: f64, total: f64| (saved > 0.0 && total > 0.0).then(|| saved / total);
+    model::Best {
+        energy_mj: energy,
+        time_us: time,
+        saves_vs_a: fraction(sure(|r| (r.a.energy_mj, r.best.saves_vs_a)), a.total.energy_mj.value),
+        saves_vs_b: fraction(sure(|r| (r.b.energy_mj, r.best.saves_vs_b)), b.total.energy_mj.value),
+    }
+}

@@ -1,0 +1,171 @@
+//! The comparison of two workloads, put together: prove, price, look for cheaper forms, name causes.
+
+mod cheaper;
+mod priced;
+mod region;
+
+use std::time::Instant;
+
+use cheaper::{UNKNOWN_BEST, Within, best, improve, placed};
+use priced::{Priced, b_leads, names};
+use region::{describe, group_repeats};
+
+use crate::diagnose;
+use crate::energy::CostModel;
+use crate::extract;
+use crate::ir::{Graph, NodeId};
+use crate::progress::{Progress, Silent};
+use crate::prove::{Bound, Context, Proof, ProveError, Verdict, Witness, bind, prove_bound};
+use crate::report as model;
+use crate::rules::{RuleSet, Tier};
+
+/// A time beyond which a cheaper form counts as slower, relative to the other one.
+pub(crate) const SLOWER: f64 = 1.01;
+
+/// A comparison with the proof behind it, which `explain` shows in full.
+pub struct Checked {
+    pub comparison: model::Comparison,
+    pub proof: Proof,
+    /// Forms that neither side has, by the position of the region that each is in.
+    pub cheaper: Within,
+}
+
+/// Compares two workloads. `tier` is the weakest tier that the proof may use.
+pub fn compare(
+    a: &Graph,
+    b: &Graph,
+    rules: &RuleSet,
+    tier: Tier,
+    costs: &CostModel,
+    progress: &dyn Progress,
+) -> Result<Checked, ProveError> {
+    let bound = Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) };
+    compare_bound(&bound, &Context { progress, ..Context::under(rules) }, tier, costs)
+}
+
+/// Compares two workloads whose inputs are bound already. `tier` is the weakest tier that the proof may use.
+pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostModel) -> Result<Checked, ProveError> {
+    let start = Instant::now();
+    let rules = context.rules.up_to(tier);
+    let context = Context { rules: &rules, ..*context };
+    let Bound { a, b, .. } = bound;
+    let sides = [Priced::new(a, costs), Priced::new(b, costs)];
+    // Cheaper forms are looked for on the side that costs less, whatever the proof comes to.
+    let searched = sides[usize::from(b_leads(&sides))].graph;
+    let ((proof, proved), forms) = rayon::join(
+        || {
+            let proof = prove_bound(bound, &context);
+            context.progress.stage("looking for cheaper forms");
+            (proof, start.elapsed())
+        },
+        || extract::cheaper_forms(searched, &Context { progress: &Silent, ..context }, costs),
+    );
+    let (mut proof, forms) = (proof?, forms?);
+    // Rules beyond the tier were left out; that flags differ is only known at the end.
+    if let Verdict::Equivalent { tier: found } = proof.verdict
+        && found > tier
+    {
+        proof.verdict = Verdict::Unknown;
+        proof.assumed.push(format!("math flags differ: equal only at tier {found}; --tier approx accepts that"));
+    }
+
+    let mut regions: Vec<model::Region> =
+        proof.partition.regions.iter().enumerate().map(|(i, region)| describe(i + 1, region, &proof, &sides)).collect();
+    let (within, spanning) = placed(forms, &sides, &proof.partition.regions, &regions);
+    for (&i, rewrites) in &within {
+        improve(&mut regions[i], &proof.partition.regions[i], &sides, rewrites);
+    }
+    group_repeats(&mut regions);
+    let equivalent = matches!(proof.verdict, Verdict::Equivalent { .. });
+    let best = if equivalent { best(&sides, &regions, &spanning) } else { UNKNOWN_BEST };
+    let (covered_a, covered_b) = proof.covered(a, b);
+    let total = start.elapsed();
+    let milliseconds = |d: std::time::Duration| d.as_secs_f64() * 1e3;
+
+    let comparison = model::Comparison {
+        schema: model::SCHEMA,
+        verdict: match proof.verdict {
+            Verdict::Equivalent { .. } => model::Verdict::Equivalent,
+            Verdict::Different(_) => model::Verdict::Different,
+            Verdict::Unknown => model::Verdict::Unknown,
+        },
+        tier: match &proof.verdict {
+            Verdict::Equivalent { tier } => Some(tier.to_string()),
+            _ => None,
+        },
+        a: sides[0].describe(covered_a),
+        b: sides[1].describe(covered_b),
+        best,
+        regions,
+        rewrites: spanning,
+        witness: match &proof.verdict {
+            Verdict::Different(w) => Some(witness(w, a, b)),
+            _ => None,
+        },
+        unproven: proof
+            .unproven
+            .iter()
+            .map(|u| model::Unproven {
+                a_ops: names(a, &u.a),
+                b_ops: names(b, &u.b),
+                agrees_numerically: u.agrees_numerically,
+                a_mir: u.a_mir.clone(),
+                b_mir: u.b_mir.clone(),
+                rule: u.rule.clone(),
+            })
+            .collect(),
+        assumptions: assumptions(&proof),
+        profile: described(costs),
+        timing_ms: model::Timing {
+            read: 0.0,
+            prove: milliseconds(proved),
+            cost: milliseconds(total - proved),
+            total: milliseconds(total),
+        },
+    };
+    Ok(Checked { comparison, proof, cheaper: within })
+}
+
+fn witness(w: &Witness, a: &Graph, b: &Graph) -> model::Witness {
+    let place = |graph: &Graph, first: Option<NodeId>| {
+        first.map(|n| {
+            let node = graph.node(n);
+            model::Place { op: node.name.to_string(), source: diagnose::source(node) }
+        })
+    };
+    model::Witness {
+        seed: w.seed,
+        region: w.region.map(|r| r + 1),
+        first_a: place(a, w.first_a),
+        first_b: place(b, w.first_b),
+        output: w.output.clone(),
+        index: w.index.clone(),
+        a: w.a,
+        b: w.b,
+        max_abs_error: w.max_abs_error,
+    }
+}
+
+/// Device and software of the measured figures, if there are any.
+pub(crate) fn described(costs: &CostModel) -> Option<String> {
+    let profile = costs.profile();
+    let device = &profile.device;
+    (!profile.entries.is_empty())
+        .then(|| format!("{}, driver {}, libtorch {}", device.name, device.driver, device.libtorch))
+}
+
+fn assumptions(proof: &Proof) -> Vec<String> {
+    let mut all = proof.binding.assumptions.clone();
+    all.extend(proof.assumed.iter().cloned());
+    let mut wrong: Vec<&str> = proof.ill_typed.iter().map(|r| &**r).collect();
+    wrong.sort_unstable();
+    wrong.dedup();
+    all.extend(
+        wrong.iter().map(|r| format!("rule `{r}` joined values of different types and was stopped: it is wrong")),
+    );
+    let mut busy: Vec<&str> = proof.busiest.iter().map(|r| &**r).collect();
+    busy.sort_unstable();
+    busy.dedup();
+    all.extend(busy.iter().map(|r| format!("a search ended at its limit; rule `{r}` added most to it")));
+    all
+}

@@ -1,0 +1,74 @@
+//! A side of a comparison with its cost.
+
+use rustc_hash::FxHashSet;
+
+use crate::energy::{self, CostModel, graph_costs};
+use crate::extract::Rewrite;
+use crate::ir::{Graph, NodeId, NodeKind};
+use crate::report as model;
+
+/// A graph with what each of its nodes costs.
+pub struct Priced<'g> {
+    pub graph: &'g Graph,
+    pub costs: Vec<energy::Cost>,
+    pub total: energy::Cost,
+}
+
+impl<'g> Priced<'g> {
+    pub fn new(graph: &'g Graph, costs: &CostModel) -> Self {
+        let costs = graph_costs(graph, costs);
+        let total = costs.iter().copied().sum();
+        Priced { graph, costs, total }
+    }
+
+    pub fn cost(&self, nodes: &[NodeId]) -> energy::Cost {
+        nodes.iter().map(|n| self.costs[n.index()]).sum()
+    }
+
+    /// What `nodes` cost with cheaper forms in place of some of them.
+    pub fn with(&self, nodes: &[NodeId], rewrites: &[Rewrite]) -> energy::Cost {
+        let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
+        let kept: Vec<NodeId> = nodes.iter().copied().filter(|n| !replaced.contains(n)).collect();
+        self.cost(&kept) + rewrites.iter().map(|r| r.after).sum()
+    }
+
+    pub fn describe(&self, covered_ops: usize) -> model::Side {
+        let mut flags = Vec::new();
+        if self.graph.config.allow_tf32 {
+            flags.push("allow_tf32=true".to_owned());
+        }
+        if self.graph.config.cudnn_tf32_off {
+            flags.push("cudnn_tf32_off=true".to_owned());
+        }
+        model::Side {
+            file: self.graph.name.clone(),
+            ops: self.graph.operators().count(),
+            covered_ops,
+            energy_mj: self.total.energy_mj.into(),
+            time_us: model::Figure::from(self.total.time_us).value,
+            flags,
+        }
+    }
+}
+
+/// Whether B costs less than A, or as much. Cheaper forms are looked for on that side.
+pub fn b_leads([a, b]: &[Priced; 2]) -> bool {
+    b.total.energy_mj.value <= a.total.energy_mj.value
+}
+
+/// Names of the operators that the file has.
+pub fn names(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
+    explicit(graph, nodes).map(|n| graph.node(n).name.to_string()).collect()
+}
+
+pub fn kinds(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
+    let kind = |n: NodeId| match &graph.node(n).kind {
+        NodeKind::Op { op, .. } => Some(op.name().to_owned()),
+        _ => None,
+    };
+    explicit(graph, nodes).filter_map(kind).collect()
+}
+
+fn explicit<'a>(graph: &'a Graph, nodes: &'a [NodeId]) -> impl Iterator<Item = NodeId> + 'a {
+    nodes.iter().copied().filter(|&n| !graph.node(n).origin.implicit)
+}

@@ -1,0 +1,63 @@
+//! Arithmetic of formulas over an index.
+
+use smallvec::SmallVec;
+
+use crate::eval::constant::{Affine, Constant};
+use crate::ir::TensorType;
+
+/// A whole number of moderate size: sums and products of a few stay far from overflow.
+pub fn integer(value: f64) -> Option<i64> {
+    (value.fract() == 0.0 && value.abs() < 1e9).then_some(value as i64)
+}
+
+/// The constant as a formula over the index of `ty`, to which it is broadcast.
+pub fn affine(constant: &Constant, from: &TensorType, ty: &TensorType) -> Option<Affine> {
+    let skip = ty.rank() - from.rank();
+    match constant {
+        Constant::Uniform(v) => Some(Affine { offset: integer(v.0)?, coefficients: SmallVec::from_elem(0, ty.rank()) }),
+        Constant::Affine(a) => {
+            let coefficient = |d: usize| d.checked_sub(skip).map_or(0, |s| a.coefficients[s]);
+            Some(Affine { offset: a.offset, coefficients: (0..ty.rank()).map(coefficient).collect() })
+        }
+        _ => None,
+    }
+}
+
+pub fn combine(x: &Affine, y: &Affine, sign: i64) -> Option<Affine> {
+    let term = |a: i64, b: i64| a.checked_add(b.checked_mul(sign)?);
+    Some(Affine {
+        offset: term(x.offset, y.offset)?,
+        coefficients: x.coefficients.iter().zip(&y.coefficients).map(|(&a, &b)| term(a, b)).collect::<Option<_>>()?,
+    })
+}
+
+pub fn scale(a: &Affine, factor: i64) -> Option<Affine> {
+    Some(Affine {
+        offset: a.offset.checked_mul(factor)?,
+        coefficients: a.coefficients.iter().map(|c| c.checked_mul(factor)).collect::<Option<_>>()?,
+    })
+}
+
+/// Smallest and largest value over the index range of `shape`, which has no size 0.
+pub fn range(a: &Affine, shape: &[usize]) -> Option<(i64, i64)> {
+    let (mut low, mut high) = (a.offset, a.offset);
+    for (&c, &size) in a.coefficients.iter().zip(shape) {
+        let last = c.checked_mul(i64::try_from(size).ok()?.checked_sub(1)?)?;
+        low = low.checked_add(last.min(0))?;
+        high = high.checked_add(last.max(0))?;
+    }
+    Some((low, high))
+}
+
+/// The formula as a constant of type `ty`, if that type holds all of its values exactly.
+pub fn exact(a: Affine, ty: &TensorType) -> Option<Constant> {
+    let (low, high) = range(&a, &ty.shape)?;
+    let holds = |v: i64| v.abs() < (1 << 53) && ty.dtype.round(v as f64) == v as f64;
+    // Within the range that holds both ends, an integer type holds everything; a float type holds all
+    // integers up to 2 / epsilon.
+    let fits = match ty.dtype.epsilon() {
+        Some(eps) => low.abs().max(high.abs()) as f64 <= 2.0 / eps,
+        None => ty.dtype.is_int(),
+    };
+    (fits && holds(low) && holds(high)).then_some(Constant::Affine(a))
+}

@@ -1,0 +1,124 @@
+//! An operator applied to operands, and what can be wrong with that.
+
+use super::{OpDef, Types, Work};
+use crate::ir::{AttrValue, DType, TensorType};
+
+/// An operator applied to operands of known types.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    pub op: &'static OpDef,
+    pub attrs: &'a [AttrValue],
+    pub operands: &'a [&'a TensorType],
+}
+
+/// Why an operator does not accept its operands or attributes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{op} {reason}")]
+pub struct TypeError {
+    pub op: &'static str,
+    pub reason: String,
+}
+
+impl TypeError {
+    pub fn new(op: &'static str, reason: impl Into<String>) -> Self {
+        TypeError { op, reason: reason.into() }
+    }
+}
+
+/// Why an element could not be computed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EvalError {
+    #[error("`{0}` has no reference semantics")]
+    NoSemantics(String),
+    #[error("an index is outside of its dimension")]
+    IndexOutOfRange,
+    #[error("an integer is divided by 0")]
+    DivisionByZero,
+    #[error("the evaluation budget is used up")]
+    Budget,
+}
+
+impl<'a> Call<'a> {
+    /// Output types, after checking operand count and attribute kinds.
+    pub fn infer(&self) -> Result<Types, TypeError> {
+        let (least, most) = self.op.operand_count();
+        if self.operands.len() < least || self.operands.len() > most {
+            return Err(self.error(format!(
+                "takes {} operands, {} are given",
+                wording(least, most),
+                self.operands.len()
+            )));
+        }
+        if self.attrs.len() != self.op.attrs.len() {
+            return Err(self.error("has the wrong number of attributes"));
+        }
+        for (def, value) in self.op.attrs.iter().zip(self.attrs) {
+            if !def.accepts(value) {
+                return Err(self.error(format!("takes no {value} as `{}`", def.name)));
+            }
+        }
+        (self.op.infer)(self)
+    }
+
+    pub fn error(&self, reason: impl Into<String>) -> TypeError {
+        TypeError::new(self.op.name, reason)
+    }
+
+    fn attr(&self, name: &str) -> &'a AttrValue {
+        // Attribute names are literals in the op's own entry; `infer` has checked the count, and a test
+        // looks up every name that an entry uses.
+        self.op.attr_index(name).map_or(&AttrValue::None, |i| &self.attrs[i])
+    }
+
+    /// Attribute `name` as an integer, 0 where it is none.
+    pub fn int(&self, name: &str) -> i64 {
+        self.attr(name).as_int().unwrap_or(0)
+    }
+
+    /// Attribute `name` as a dimension or size that [`Call::infer`] has found to be non-negative.
+    pub fn size(&self, name: &str) -> usize {
+        usize::try_from(self.int(name)).unwrap_or(0)
+    }
+
+    pub fn float(&self, name: &str) -> f64 {
+        self.attr(name).as_float().unwrap_or(f64::NAN)
+    }
+
+    pub fn bool(&self, name: &str) -> bool {
+        self.attr(name).as_bool().unwrap_or(false)
+    }
+
+    pub fn str(&self, name: &str) -> &'a str {
+        self.attr(name).as_str().unwrap_or("")
+    }
+
+    pub fn ints(&self, name: &str) -> &'a [i64] {
+        self.attr(name).as_ints().unwrap_or(&[])
+    }
+
+    pub fn dtype(&self, name: &str) -> Option<DType> {
+        self.attr(name).as_dtype()
+    }
+
+    /// Whether an optional attribute is given.
+    pub fn given(&self, name: &str) -> bool {
+        *self.attr(name) != AttrValue::None
+    }
+
+    /// Output types of a call that has been inferred before; empty if it is ill-typed.
+    pub fn types(&self) -> Types {
+        (self.op.infer)(self).unwrap_or_default()
+    }
+
+    pub fn work(&self, outputs: &[TensorType]) -> Work {
+        (self.op.work)(self, outputs)
+    }
+}
+
+fn wording(least: usize, most: usize) -> String {
+    match most {
+        usize::MAX => format!("at least {least}"),
+        _ if least == most => least.to_string(),
+        _ => format!("{least} to {most}"),
+    }
+}
