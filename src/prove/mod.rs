@@ -20,6 +20,7 @@ mod show;
 mod snippet;
 mod sweep;
 mod twin;
+mod unproven;
 mod verdict;
 mod window;
 
@@ -43,7 +44,8 @@ pub use regions::{Partition, Region, RegionKind};
 pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};
 pub use sweep::PairProof;
-pub use verdict::{Proof, ProveError, Unproven, Verdict, Witness, prove, prove_bound};
+pub use unproven::Unproven;
+pub use verdict::{Proof, ProveError, Verdict, Witness, prove, prove_bound};
 pub use window::{Limits, Stop, Window, assumed};
 
 #[cfg(test)]

@@ -11,15 +11,14 @@ use super::bind::{Binding, Bound, bind};
 use super::certificate::{Certificate, Claim, Contents};
 use super::cone::Boundary;
 use super::context::Context;
-use super::fingerprint;
 use super::kernel::{CheckError, Replay, Values};
 use super::lemma::Lemma;
 use super::math::math_tier;
 use super::refute::{Location, Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
-use super::snippet;
 use super::sweep::{PairProof, Sweep};
 use super::twin::View;
+use super::unproven::{Unproven, smallest_unproven};
 use crate::eval::Draw;
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 use crate::ops::{Op, TypeError};
@@ -59,20 +58,6 @@ pub struct Witness {
     pub first_b: Option<NodeId>,
     /// The values of the inputs, by their numbers in the binding.
     pub inputs: Vec<Draw>,
-}
-
-/// A pair of values that could not be proven equal, although everything before it is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unproven {
-    pub a: Vec<NodeId>,
-    pub b: Vec<NodeId>,
-    /// Whether sampled elements agree over the same random operands; `None` if they cannot be evaluated.
-    pub agrees_numerically: Option<bool>,
-    /// Either side over values that are proven, as a graph in `.mir` text. `None` where no pair of one type was found.
-    pub a_mir: Option<String>,
-    pub b_mir: Option<String>,
-    /// The rule that would prove the pair, for a person to judge. `None` where one side uses what the other lacks.
-    pub rule: Option<String>,
 }
 
 /// What is known of two graphs.
@@ -273,15 +258,6 @@ fn cuts(partition: &Partition, a: &Values, b: &Values) -> Vec<(Value, Value)> {
     cuts
 }
 
-/// Operators in an unproven pair.
-const PAIR_LIMIT: usize = 96;
-
-/// Proven values that an unproven pair may reach over, if only then its samples agree.
-const WIDENED: usize = 3;
-
-/// Pairs that are looked at for the smallest unproven one.
-const MAX_PAIRS: usize = 40;
-
 /// Operators that are not in the table: what they compute stands in a rule file, or is not known.
 fn note_opaque(a: &Graph, b: &Graph, rules: &RuleSet, assumptions: &mut Vec<String>) {
     for (side, graph) in [("A", a), ("B", b)] {
@@ -300,77 +276,6 @@ fn note_opaque(a: &Graph, b: &Graph, rules: &RuleSet, assumptions: &mut Vec<Stri
             false => format!("`{n}` of {side} is opaque: equal only to itself on equal operands"),
         }));
     }
-}
-
-/// The first values whose operands are all proven and that are not.
-fn smallest_unproven(
-    a: &Graph,
-    b: &Graph,
-    partition: &Partition,
-    values_a: &Values,
-    values_b: &Values,
-    sweep: &Sweep,
-) -> Vec<Unproven> {
-    let first = |graph: &Graph, nodes: &[NodeId]| -> Option<NodeId> {
-        nodes.iter().copied().find(|&n| !graph.node(n).origin.implicit)
-    };
-    let (Some(x), Some(y)) = (first(a, &partition.unmatched_a), first(b, &partition.unmatched_b)) else {
-        return Vec::new();
-    };
-    // The closest pair of one type from there on: what the two sides should have met in.
-    let pairs = partition.unmatched_a.iter().flat_map(|&m| partition.unmatched_b.iter().map(move |&n| (m, n)));
-    let mut budget = super::fingerprint::TOTAL / 4;
-    let best = pairs
-        .filter(|&(m, n)| a.node(m).types[0] == b.node(n).types[0])
-        .take(MAX_PAIRS)
-        .filter_map(|(m, n)| {
-            let roots = [values_a[m.index()][0], values_b[n.index()][0]];
-            // What is proven may matter for what is not: `x` and `relu(x)` are two inputs only for who looks no further.
-            let mut shown = None;
-            for depth in 0..=WIDENED {
-                let Some(cone) = super::cone::cone(&sweep.arena, sweep, &roots, depth, PAIR_LIMIT) else { break };
-                let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
-                let agrees = fingerprint::agree(&local, copies[0], copies[1], fingerprint::REPORT, &mut budget);
-                if shown.is_none() || agrees == Some(true) {
-                    shown = Some((agrees != Some(true), cone.size, m, n, agrees, depth));
-                }
-                if agrees == Some(true) {
-                    break;
-                }
-            }
-            shown
-        })
-        .min_by_key(|&(differs, size, m, n, ..)| (differs, size, m, n));
-    let (m, n, agrees_numerically) = best.map_or((x, y, None), |(_, _, m, n, agrees, _)| (m, n, agrees));
-    let mut unproven = Unproven { a: vec![m], b: vec![n], agrees_numerically, a_mir: None, b_mir: None, rule: None };
-    if let Some((.., depth)) = best {
-        let roots = [values_a[m.index()][0], values_b[n.index()][0]];
-        write_out(&mut unproven, roots, depth, (a, values_a), (b, values_b), sweep);
-    }
-    vec![unproven]
-}
-
-/// The pair as text, down to values that are proven, of which `depth` are passed.
-fn write_out(
-    unproven: &mut Unproven,
-    roots: [TermId; 2],
-    depth: usize,
-    a: (&Graph, &Values),
-    b: (&Graph, &Values),
-    sweep: &Sweep,
-) -> Option<()> {
-    let cone = super::cone::cone(&sweep.arena, sweep, &roots, depth, PAIR_LIMIT)?;
-    let (local, copies) = cone.localise(&sweep.arena, sweep, &roots);
-    let known = snippet::names([a, b]);
-    let mut names: FxHashMap<TermId, String> = FxHashMap::default();
-    for (n, leaf) in cone.leaves.iter().enumerate() {
-        names.extend(known.get(leaf).map(|name| (local.nth(n), name.clone())));
-    }
-    let name = |t: TermId| names.get(&t).cloned();
-    unproven.a_mir = snippet::as_mir(&local, copies[0], "a", &name).ok();
-    unproven.b_mir = snippet::as_mir(&local, copies[1], "b", &name).ok();
-    unproven.rule = snippet::rule_stub("missing", &local, copies[0], copies[1]);
-    Some(())
 }
 
 impl Proof {
