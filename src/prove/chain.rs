@@ -230,3 +230,59 @@ impl Regrouping<'_> {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use crate::ir::text;
+    use crate::progress::Silent;
+    use crate::prove::{Verdict, prove};
+    use crate::rules::RuleSet;
+
+    /// `operands` joined by `op`, two neighbours at a time.
+    fn grouped(op: &str, mut operands: Vec<String>, places: &[Index]) -> String {
+        for place in places {
+            if operands.len() > 1 {
+                let at = place.index(operands.len() - 1);
+                let right = operands.remove(at + 1);
+                operands[at] = format!("{op}({}, {right})", operands[at]);
+            }
+        }
+        operands.remove(0)
+    }
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|n| format!("x{n}")).collect()
+    }
+
+    fn graph(expression: &str) -> crate::ir::Graph {
+        let inputs = "x0: f32[2, 3], x1: f32[3], x2: f32[2, 1], x3: f32[2, 3], x4: f32[1], x5: f32[2, 3]";
+        text::parse("chain.mir", &format!("graph g({inputs}) {{ y = add(x0, {expression})\n return y }}")).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn any_two_groupings_of_the_same_operands_are_equal(
+            op in prop_oneof![Just("add"), Just("mul")],
+            one in (3_usize..=6).prop_flat_map(|n| Just(names(n)).prop_shuffle()),
+            places in prop::collection::vec(any::<Index>(), 10),
+            replaced in any::<Index>(),
+        ) {
+            let mut other = one.clone();
+            other.sort();
+            let (first, second) = places.split_at(5);
+            let (a, b) = (grouped(op, one, first), grouped(op, other.clone(), second));
+            let library = RuleSet::library().unwrap();
+            let verdict = |b: &str| prove(&graph(&a), &graph(b), &library, &Silent).unwrap().verdict;
+            prop_assert!(matches!(verdict(&b), Verdict::Equivalent { .. }), "{a} and {b}");
+            let at = replaced.index(other.len());
+            other[at] = other[(at + 1) % other.len()].clone();
+            let wrong = grouped(op, other, second);
+            prop_assert!(!matches!(verdict(&wrong), Verdict::Equivalent { .. }), "{a} and {wrong}");
+        }
+    }
+}
