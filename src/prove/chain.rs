@@ -74,8 +74,8 @@ impl Window {
     /// has to be clean, and has to be rebuilt then.
     pub fn regroup(&mut self, associative: &Associative) -> bool {
         let mut joined = false;
-        for (rule, associativity) in &associative.0 {
-            for (a, b) in self.same_operands(&associativity.op) {
+        for ((rule, associativity), classes) in associative.0.iter().zip(self.applied(associative)) {
+            for (a, b) in self.same_operands(&associativity.op, &classes) {
                 let mut chain = Regrouping { window: self, rule, associativity, joined: false };
                 // What has no type in some order is left alone.
                 let _ = chain.ordered(&a).and_then(|_| chain.ordered(&b));
@@ -85,15 +85,29 @@ impl Window {
         joined
     }
 
-    /// Groupings of the same operands in two classes.
-    fn same_operands(&self, op: &Op) -> Vec<(Rc<Grouping>, Rc<Grouping>)> {
-        let mut classes: Vec<Id> =
-            self.egraph.classes().filter(|c| self.pairs(op, c.id).next().is_some()).map(|c| c.id).collect();
-        classes.sort_unstable();
+    /// The classes in which each of the operators is applied, in ascending order.
+    fn applied(&self, associative: &Associative) -> Vec<Vec<Id>> {
+        let mut classes: Vec<Vec<Id>> = vec![Vec::new(); associative.0.len()];
+        for class in self.egraph.classes() {
+            for node in class.nodes.iter().filter(|node| node.commutative) {
+                let Some((op, ..)) = self.arena.op(node.term) else { continue };
+                if let Some(number) = associative.0.iter().position(|(_, a)| a.op == *op)
+                    && classes[number].last() != Some(&class.id)
+                {
+                    classes[number].push(class.id);
+                }
+            }
+        }
+        classes.iter_mut().for_each(|ids| ids.sort_unstable());
+        classes
+    }
+
+    /// Groupings of the same operands in two of these classes.
+    fn same_operands(&self, op: &Op, classes: &[Id]) -> Vec<(Rc<Grouping>, Rc<Grouping>)> {
         let mut readings = Readings { window: self, op, known: FxHashMap::default(), path: Vec::new() };
         let mut first: FxHashMap<Operands, (Id, Rc<Grouping>)> = FxHashMap::default();
         let mut found = Vec::new();
-        for class in classes {
+        for &class in classes {
             for Reading { operands, grouping } in readings.of(class).iter().filter(|r| r.operands.len() > 2) {
                 match first.entry(operands.clone()) {
                     Entry::Vacant(place) => {
