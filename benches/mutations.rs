@@ -3,7 +3,7 @@
 //!     cargo bench --bench mutations -- [--per-kind N] [--only WORD] [--list] [--torch] [A.pt2 B.pt2]...
 //!
 //! Without files, the pairs under `corpus/exports`. Every edit of one side is compared with the untouched other side.
-//! `--only` takes the kinds with a word in their name, `--list` names the edits that are not found. `--torch` (with the
+//! `--only` takes the kinds with a word in their name, `--list` prints what became of every edit. `--torch` (with the
 //! feature of that name) runs every witness again under libtorch, both graphs whole and in f64 on the CPU, unless they
 //! are too large for that.
 
@@ -68,9 +68,13 @@ fn main() {
                 if torch && let Verdict::Different(witness) = &proof.verdict {
                     reruns.add(witness, rerun(&bound, witness), mutation.kind.name, list);
                 }
-                if list && !matches!(proof.verdict, Verdict::Different(_)) {
+                if list {
                     let node = &graphs[edited].node(mutation.node).name;
-                    let verdict = if proof.verdict == Verdict::Unknown { "unknown" } else { "EQUIVALENT" };
+                    let verdict = match proof.verdict {
+                        Verdict::Different(_) => "different",
+                        Verdict::Unknown => "unknown",
+                        Verdict::Equivalent { .. } => "EQUIVALENT",
+                    };
                     println!("  {verdict} {seconds:.1} s: {} at {node} of {}", mutation.kind.name, name.display());
                 }
             }

@@ -1,12 +1,15 @@
 //! Damaged and malicious `.pt2` files: each gets a diagnostic that names the file and the place, quickly.
 
+mod programs;
+
 use std::fs;
-use std::io::{Cursor, Write};
+use std::io::Cursor;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use magneton_ir::frontend;
 use miette::{GraphicalReportHandler, GraphicalTheme};
+use programs::{archive, node, program, reference, relu, small_types, tensor};
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -29,69 +32,8 @@ fn refusal_at(path: &Path) -> String {
     text
 }
 
-fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, data) in members {
-        zip.start_file(*name, SimpleFileOptions::default().compression_method(CompressionMethod::Deflated)).unwrap();
-        zip.write_all(data).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
-
 fn with_model(json: &[u8]) -> Vec<u8> {
     archive(&[("m/models/model.json", json), ("m/byteorder", b"little")])
-}
-
-fn tensor(dtype: i64, sizes: &[i64]) -> Value {
-    let ints = |all: &[i64]| all.iter().map(|n| json!({ "as_int": n })).collect::<Vec<_>>();
-    json!({
-        "dtype": dtype, "sizes": ints(sizes), "strides": ints(&vec![1; sizes.len()]), "layout": 7,
-        "storage_offset": { "as_int": 0 }, "requires_grad": false, "device": { "type": "cpu", "index": null }
-    })
-}
-
-fn node(target: &str, inputs: Value, output: &str) -> Value {
-    let inputs: Vec<Value> = match inputs {
-        Value::Object(all) => {
-            all.into_iter().map(|(name, arg)| json!({ "name": name, "arg": arg, "kind": 1 })).collect()
-        }
-        other => vec![other],
-    };
-    json!({
-        "target": target, "inputs": inputs, "outputs": [{ "as_tensor": { "name": output } }],
-        "metadata": {}, "name": output
-    })
-}
-
-fn reference(name: &str) -> Value {
-    json!({ "as_tensor": { "name": name } })
-}
-
-fn relu(input: &str, output: &str) -> Value {
-    node("torch.ops.aten.relu.default", json!({ "self": reference(input) }), output)
-}
-
-/// A program with the input `x`, the output `y` and these nodes.
-fn program(nodes: Vec<Value>, types: Value) -> Value {
-    json!({
-        "graph_module": {
-            "graph": {
-                "inputs": [reference("x")], "outputs": [reference("y")], "nodes": nodes, "tensor_values": types,
-                "sym_int_values": {}, "sym_bool_values": {}
-            },
-            "signature": {
-                "input_specs": [{ "user_input": { "arg": reference("x") } }],
-                "output_specs": [{ "user_output": { "arg": reference("y") } }]
-            },
-            "module_call_graph": []
-        },
-        "opset_version": { "aten": 10 }, "range_constraints": {},
-        "schema_version": { "major": 8, "minor": 17 }, "torch_version": "2.11.0"
-    })
-}
-
-fn small_types() -> Value {
-    json!({ "x": tensor(7, &[2, 3]), "y": tensor(7, &[2, 3]) })
 }
 
 fn refused(program: &Value) -> String {
@@ -332,104 +274,4 @@ fn long_chains_load_in_reasonable_time() {
     let graph = frontend::load(&path).unwrap();
     assert!(started.elapsed() < Duration::from_secs(10), "took {:?}", started.elapsed());
     assert_eq!(graph.operators().count(), count);
-}
-
-/// Zeros and one 1 as the weight of a program, described by `payload`; what is read of them, by rows and columns.
-fn weight(payload: &Value, order: &str, edit: impl Fn(&mut Vec<u8>)) -> Option<(usize, usize)> {
-    let mut program = program(vec![relu("x", "y")], small_types());
-    program["graph_module"]["signature"]["input_specs"] =
-        json!([{ "parameter": { "arg": { "name": "x" }, "parameter_name": "w" } }]);
-    let config = json!({ "config": { "w": payload } }).to_string();
-    let mut data = vec![0; 24];
-    data[5] = 1;
-    let mut bytes = archive(&[
-        ("m/models/model.json", program.to_string().as_bytes()),
-        ("m/data/weights/model_weights_config.json", config.as_bytes()),
-        ("m/data/weights/weight_0", &data),
-        ("m/byteorder", order.as_bytes()),
-    ]);
-    edit(&mut bytes);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.pt2");
-    fs::write(&path, bytes).unwrap();
-    let (graph, mut contents) = frontend::load_with_contents(&path).unwrap();
-    assert_eq!(graph.inputs().len(), 1);
-    contents.content(0).map(|c| (c.rows.len(), c.columns.len()))
-}
-
-/// `weight_0` as a tensor of that type, those sizes and strides.
-fn payload(dtype: i64, sizes: &[i64], strides: &[i64], offset: i64) -> Value {
-    let mut meta = tensor(dtype, sizes);
-    meta["strides"] = strides.iter().map(|n| json!({ "as_int": n })).collect();
-    meta["storage_offset"] = json!({ "as_int": offset });
-    json!({ "path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": meta })
-}
-
-#[test]
-fn weights_that_cannot_be_read_are_left_out() {
-    let whole = payload(7, &[2, 3], &[3, 1], 0);
-    let read = |payload: &Value| weight(payload, "little", |_| ());
-    assert_eq!(read(&whole), Some((2, 3)));
-    assert_eq!(read(&payload(7, &[2, 2], &[2, 1], 2)), Some((2, 2)), "a part of its storage");
-    assert_eq!(read(&payload(7, &[2, 3], &[1, 2], 0)), Some((2, 3)), "a transposed matrix");
-    assert_eq!(read(&payload(7, &[6], &[1], 0)), Some((6, 0)));
-    for (what, described) in [
-        ("longer than its storage", payload(7, &[2, 4], &[4, 1], 0)),
-        ("beyond its storage", payload(7, &[2, 3], &[3, 1], 1)),
-        ("far beyond its storage", payload(7, &[2, 3], &[3, 1], i64::MAX)),
-        ("before its storage", payload(7, &[2, 3], &[3, 1], -1)),
-        ("overlapping itself", payload(7, &[2, 3], &[0, 1], 0)),
-        ("with gaps", payload(7, &[2, 2], &[3, 1], 0)),
-        ("without strides", payload(7, &[2, 3], &[], 0)),
-        ("with strides that overflow", payload(7, &[2, 3], &[i64::MAX, i64::MAX], 0)),
-        ("without elements", payload(7, &[0, 3], &[3, 1], 0)),
-        ("of a negative size", payload(7, &[-2, 3], &[3, 1], 0)),
-        ("of a huge size", payload(7, &[i64::MAX, i64::MAX], &[i64::MAX, 1], 0)),
-        ("of an unknown type", payload(99, &[2, 3], &[3, 1], 0)),
-        ("of a complex type", payload(10, &[1, 3], &[3, 1], 0)),
-    ] {
-        assert_eq!(read(&described), None, "{what}");
-    }
-    let with = |key: &str, value: Value| {
-        let mut changed = whole.clone();
-        changed[key] = value;
-        changed
-    };
-    assert_eq!(read(&with("path_name", json!("weight_1"))), None);
-    assert_eq!(read(&with("path_name", json!("../../byteorder"))), None);
-    assert_eq!(read(&with("path_name", json!(7))), None);
-    assert_eq!(read(&with("use_pickle", json!(true))), None);
-    assert_eq!(read(&with("tensor_meta", Value::Null)), None);
-}
-
-#[test]
-fn damaged_weights_are_left_out() {
-    let whole = payload(7, &[2, 3], &[3, 1], 0);
-    let damaged = weight(&whole, "little", |bytes| {
-        // The checksum of the member, in the archive's directory.
-        let name = bytes.windows(10).rposition(|w| w == b"s/weight_0").unwrap();
-        let entry = bytes[..name].windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
-        bytes[entry + 16] ^= 1;
-    });
-    assert_eq!(damaged, None);
-    assert_eq!(weight(&whole, "big", |_| ()), None, "elements of the other byte order");
-}
-
-/// Whatever a damaged archive says of its weights, reading them ends.
-#[test]
-fn a_changed_byte_in_an_archive_with_weights_breaks_nothing() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/weights-turned.pt2");
-    let whole = fs::read(path).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.pt2");
-    let mut read = 0;
-    for at in (0..whole.len()).step_by(29) {
-        let mut bytes = whole.clone();
-        bytes[at] = bytes[at].wrapping_add(1 + (at % 254) as u8);
-        fs::write(&path, bytes).unwrap();
-        if let Ok((graph, mut contents)) = frontend::load_with_contents(&path) {
-            read += (0..graph.inputs().len() + 1).filter_map(|input| contents.content(input)).count();
-        }
-    }
-    assert!(read > 1000, "only {read} weights were read at all");
 }

@@ -1,16 +1,18 @@
 //! Evaluation on demand: only the elements asked for, and what they need, are computed.
 
+mod node;
+mod products;
 mod shortcuts;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
-use super::{Constant, Draw, Interval, Program, Source, Support, random};
-use crate::ir::{AttrValue, DType, TensorType, flat_index, unflatten};
+use super::{Interval, Program, Support, random};
+use crate::ir::{DType, flat_index, unflatten};
 use crate::ops::shapes::visit_axes;
-use crate::ops::{Call, EvalError, Family, Kernel, OpDef};
+use crate::ops::{Call, EvalError, Family, Kernel};
+use node::{Application, Kind, Node};
 use shortcuts::Shortcut;
 
 /// Nested operators that are computed on the machine's stack before the evaluator starts over from the innermost one.
@@ -57,27 +59,6 @@ pub struct Demand<'p, P: Program> {
     too_deep: Option<(P::Id, usize)>,
 }
 
-/// A value of the program, looked up once.
-struct Node<'p, Id> {
-    id: Id,
-    number: u32,
-    ty: &'p TensorType,
-    interval: Option<Interval>,
-    support: Option<&'p Support>,
-    kind: Kind<'p, Id>,
-}
-
-enum Kind<'p, Id> {
-    Random { seed: u64 },
-    Drawn(&'p Draw),
-    Constant(&'p Constant),
-    Data(&'p [f64]),
-    Call(Application<'p, Id>),
-    Opaque,
-}
-
-type Operands<'p, Id> = SmallVec<[Arc<Node<'p, Id>>; 4]>;
-
 /// Whole numbers up to this are taken to be exact. Rounding makes such a number of one that is not whole by changing it
 /// by less than 10^-11, which nobody takes for a difference.
 const EXACT: f64 = 65536.0;
@@ -88,18 +69,6 @@ fn is_inexact(value: f64) -> bool {
 
 /// Places along a row of a mask that it does not hide, if that is certain for scores up to the given size.
 type VisibleRow = (Option<Arc<[usize]>>, f64);
-
-struct Application<'p, Id> {
-    op: &'static OpDef,
-    attrs: &'p [AttrValue],
-    types: SmallVec<[&'p TensorType; 4]>,
-    slot: usize,
-    operands: SmallVec<[Id; 4]>,
-    /// The operands' nodes, once they are needed.
-    nodes: OnceLock<Operands<'p, Id>>,
-    /// PyTorch keeps literal scalars in wider precision than the operands they meet.
-    literal_scalar: bool,
-}
 
 impl<'p, P: Program> Demand<'p, P> {
     pub fn new(program: &'p P, options: Options) -> Self {
@@ -201,78 +170,6 @@ impl<'p, P: Program> Demand<'p, P> {
         all
     }
 
-    fn node(&mut self, id: P::Id) -> Arc<Node<'p, P::Id>> {
-        let number = self.number(id);
-        Arc::clone(&self.nodes[number as usize])
-    }
-
-    fn operands<'a>(&mut self, application: &'a Application<'p, P::Id>) -> &'a Operands<'p, P::Id> {
-        application.nodes.get_or_init(|| application.operands.iter().map(|&o| self.node(o)).collect())
-    }
-
-    fn number(&mut self, id: P::Id) -> u32 {
-        if let Some(&number) = self.ids.get(&id) {
-            return number;
-        }
-        if let Some(same) = self.same(id) {
-            let number = self.number(same);
-            self.ids.insert(id, number);
-            return number;
-        }
-        let ty = self.program.ty(id);
-        let kind = match self.program.source(id) {
-            _ if matches!(ty.dtype, DType::F8E4M3 | DType::F8E5M2) => Kind::Opaque,
-            Source::Random { seed } => Kind::Random { seed },
-            Source::Drawn(draw) => Kind::Drawn(draw),
-            Source::Constant(constant) => Kind::Constant(constant),
-            Source::Data(data) => Kind::Data(data),
-            Source::Call { op, attrs, types, slot, operands } => Kind::Call(Application {
-                op,
-                attrs,
-                types,
-                slot,
-                operands,
-                nodes: OnceLock::new(),
-                literal_scalar: op.name == "full" && ty.rank() == 0,
-            }),
-            Source::Opaque => Kind::Opaque,
-        };
-        let number = self.nodes.len() as u32;
-        let interval = self.program.interval(id);
-        let support = self.program.support(id);
-        self.nodes.push(Arc::new(Node { id, number, ty, interval, support, kind }));
-        self.ids.insert(id, number);
-        number
-    }
-
-    /// The operand that a value has the elements of, in the same places.
-    fn same(&self, id: P::Id) -> Option<P::Id> {
-        let mut found = None;
-        let mut id = id;
-        // A residual stream past many branches that are 0 is a long chain.
-        while let Source::Call { op, attrs, types, operands, .. } = self.program.source(id) {
-            let to = self.program.ty(id);
-            let call = Call { op, attrs, operands: &types };
-            let real = |ty: &TensorType| {
-                ty.dtype.is_float() && !self.rounding && !matches!(ty.dtype, DType::F8E4M3 | DType::F8E5M2)
-            };
-            let zero =
-                |i: usize| operands.get(i).is_some_and(|&o| self.program.interval(o).is_some_and(Interval::is_zero));
-            let as_is = |i: usize| types.get(i).is_some_and(|ty| ty.shape == to.shape);
-            let place = match op.name {
-                "alias" | "contiguous" | "clone" => 0,
-                "cast" if real(to) && real(types[0]) => 0,
-                "dropout" if !call.bool("train") && real(to) => 0,
-                "add" if real(to) && zero(0) && as_is(1) => 1,
-                "add" if real(to) && zero(1) && as_is(0) => 0,
-                _ => break,
-            };
-            id = *operands.get(place)?;
-            found = Some(id);
-        }
-        found
-    }
-
     fn spend(&mut self, reads: u64) -> Result<(), EvalError> {
         self.left = self.left.checked_sub(reads).ok_or(EvalError::Budget)?;
         Ok(())
@@ -346,7 +243,10 @@ impl<'p, P: Program> Demand<'p, P> {
                 self.spend(if moves { 1 } else { COMPUTED })?;
                 let mut value = match self.shortcut(&call, operands, index)? {
                     Shortcut::Value(value) => value,
-                    Shortcut::Same(operand, at) => return self.read(&operands[operand], &at),
+                    Shortcut::Same(operand, at) => {
+                        let value = self.read(&operands[operand], &at)?;
+                        return Ok(self.stored(dtype, value));
+                    }
                     Shortcut::None => kernel(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?,
                 };
                 if !application.literal_scalar {

@@ -97,6 +97,14 @@ impl Draw {
         }
     }
 
+    /// Of one filter of a convolution: the elements, in row-major order, that can be other than 0, if they are few.
+    pub fn filter(&self, ty: &TensorType, number: usize) -> Option<Places> {
+        match self {
+            Draw::Sparse(sparse) if sparse.batch == 0 => Some(sparse.along(ty, 1, number)),
+            _ => None,
+        }
+    }
+
     /// What all elements lie in. Contains 0 wherever 0 is as good a value as any.
     pub fn interval(&self, ty: &TensorType) -> Option<Interval> {
         // Three uniform numbers add up to at most 3; rounding to a narrow type adds less than a tenth.
@@ -141,11 +149,20 @@ impl Sparse {
         place * self.strides[side] + self.first % self.strides[side]
     }
 
-    /// How far diagonal number `k` is shifted on a shorter side of `short` elements. All shifts differ, as there are
-    /// no more diagonals than places.
+    /// How far diagonal number `k` is shifted on a shorter side of `short` elements. Each lies in a stretch of its own.
     fn shift(&self, k: usize, short: usize) -> usize {
-        let step = (short / DIAGONALS).max(1);
-        (k * step + (mix(self.seed, k as u64) % step as u64) as usize) % short
+        let step = Self::stretch(short);
+        k * step + (mix(self.seed, k as u64) % step as u64) as usize
+    }
+
+    /// Whether some diagonal is shifted that far.
+    fn is_shift(&self, by: usize, short: usize) -> bool {
+        let k = by / Self::stretch(short);
+        k < Self::diagonals(short) && self.shift(k, short) == by
+    }
+
+    fn stretch(short: usize) -> usize {
+        (short / DIAGONALS).max(1)
     }
 
     fn diagonals(short: usize) -> usize {
@@ -158,46 +175,46 @@ impl Sparse {
         let (Some(row), Some(column)) = (self.narrow(0, row), self.narrow(1, column)) else { return 0.0 };
         let (rows, columns) = (self.kept(0, rows), self.kept(1, columns));
         let (long, short, length) = if rows > columns { (row, column, columns) } else { (column, row, rows) };
-        let on_diagonal =
-            (0..Self::diagonals(length)).any(|k| (short + self.shift(k, length)) % length == long % length);
-        if !on_diagonal {
+        if !self.is_shift((long % length + length - short) % length, length) {
             return 0.0;
         }
         ty.dtype.round(self.scale * element(self.seed, ty, flat))
     }
 
     fn line(&self, ty: &TensorType, index: &[usize], axis: usize) -> Option<Places> {
-        let (rows, columns) = self.sizes(ty);
         let column = flat_index(&ty.shape[self.batch + 1..], &index[self.batch + 1..]);
         let row = index[self.batch];
         // A line has to run along all rows or along all columns.
-        let along_rows = axis == self.batch;
-        if !along_rows && (axis != self.batch + 1 || ty.rank() != self.batch + 2) {
-            return None;
+        if axis == self.batch {
+            Some(self.along(ty, 0, column))
+        } else {
+            (axis == self.batch + 1 && ty.rank() == self.batch + 2).then(|| self.along(ty, 1, row))
         }
-        let (along, across) = if along_rows { (0, 1) } else { (1, 0) };
-        let Some(fixed) = self.narrow(across, if along_rows { column } else { row }) else {
-            return Some(Places::new());
-        };
-        let (rows, columns) = (self.kept(0, rows), self.kept(1, columns));
-        let short_length = rows.min(columns);
-        if short_length == 0 {
-            return Some(Places::new());
-        }
-        let shifts = (0..Self::diagonals(short_length)).map(|k| self.shift(k, short_length));
+    }
+
+    /// The rows (`side` 0) that are not 0 in column `fixed`, or the columns (1) that are not 0 in row `fixed`.
+    fn along(&self, ty: &TensorType, side: usize, fixed: usize) -> Places {
+        let (rows, columns) = self.sizes(ty);
         let mut places = Places::new();
-        if along_rows == (rows > columns) {
+        let Some(fixed) = self.narrow(1 - side, fixed) else { return places };
+        let (rows, columns) = (self.kept(0, rows), self.kept(1, columns));
+        let short = rows.min(columns);
+        if short == 0 {
+            return places;
+        }
+        let shifts = (0..Self::diagonals(short)).map(|k| self.shift(k, short));
+        if (side == 0) == (rows > columns) {
             // Along the longer side: every element that lies a shift behind the place on the shorter one.
-            let length = if along_rows { rows } else { columns };
+            let length = if side == 0 { rows } else { columns };
             for shift in shifts {
-                places.extend(((fixed + shift) % short_length..length).step_by(short_length));
+                places.extend(((fixed + shift) % short..length).step_by(short));
             }
         } else {
-            places.extend(shifts.map(|shift| (fixed % short_length + short_length - shift) % short_length));
+            places.extend(shifts.map(|shift| (fixed % short + short - shift) % short));
         }
-        places.iter_mut().for_each(|place| *place = self.widen(along, *place));
+        places.iter_mut().for_each(|place| *place = self.widen(side, *place));
         places.sort_unstable();
-        Some(places)
+        places
     }
 }
 

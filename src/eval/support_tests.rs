@@ -2,7 +2,7 @@
 
 use super::support::Dim;
 use super::{Demand, Draw, GraphProgram, Options, PlaceSet, Program, Sparse, Support};
-use crate::ir::{Graph, NodeKind, Role, Value, text, unflatten};
+use crate::ir::{DType, Graph, NodeKind, Role, Value, text, unflatten};
 
 /// A block of a model, and other uses of what is mostly 0.
 const GRAPH: &str = "graph g(ids: i64[1, 5], table: param f32[9, 128], positions: param f32[5, 128],
@@ -120,5 +120,45 @@ fn an_infinite_mask_or_weight_is_nan_beside_any_zeros() {
         let found = Demand::new(&program, Options { rounding: false, budget: 1_000_000 }).tensor(output.value).unwrap();
         // Where the second factor is not 0, the weight makes an infinity of it.
         assert!(found.iter().all(|v| !v.is_finite()), "{}: {found:?}", output.name);
+    }
+}
+
+#[test]
+fn masked_rows_are_rounded_like_others() {
+    let graph = text::parse(
+        "test",
+        "graph g(x: bf16[1, 4]) {
+          place = arange(; start=0.0, end=4.0, dtype=i64)
+          hidden = cast(gt(reshape(place; shape=[1, 4]), 2); dtype=bf16)
+          y = softmax(add(x, mul(hidden, -1e30)); dim=1)
+          return y
+        }",
+    )
+    .unwrap();
+    let program = GraphProgram::drawn(&graph, vec![Draw::Dense { seed: 3, scale: 1.0 }]);
+    let y = graph.outputs()[0].value;
+    let values = Demand::new(&program, Options { rounding: true, budget: 1000 }).tensor(y).unwrap();
+    assert!(values[..3].iter().all(|v| *v > 0.0 && DType::BF16.round(*v) == *v), "{values:?}");
+    assert_eq!(values[3], 0.0);
+}
+
+#[test]
+fn a_product_with_an_infinite_factor_has_no_known_zeros() {
+    let graph = text::parse(
+        "test",
+        "graph g(b: f32[2, 32], x: f32[2, 32], w: param f32[32, 32]) {
+          alpha = addmm(b, x, w; alpha=inf)
+          beta = addmm(b, x, w; beta=inf)
+          return alpha, beta
+        }",
+    )
+    .unwrap();
+    let strided = || Draw::Strided { seed: 1, scale: 1.0, stride: 16, first: 0 };
+    let w = Draw::Sparse(Sparse { seed: 2, scale: 1.0, batch: 0, strides: [16, 16], first: 0 });
+    let program = GraphProgram::drawn(&graph, vec![strided(), strided(), w]);
+    for output in graph.outputs() {
+        let mut demand = Demand::new(&program, Options { rounding: false, budget: 10_000 });
+        let value = demand.element(output.value, &[0, 1]).unwrap();
+        assert!(value.is_nan(), "{} is {value}", output.name);
     }
 }

@@ -121,30 +121,65 @@ fn conv_types(c: &Call, spatial: usize) -> Result<Types, TypeError> {
     c.output(dtype, shape)
 }
 
+/// Where the filter of one element of a convolution's result lies on the input.
+pub struct Footprint {
+    axes: SmallVec<[Axis; 2]>,
+    first: usize,
+    index: Shape,
+}
+
+impl Footprint {
+    /// For element `index` of a call of a convolution.
+    pub fn new(c: &Call, index: &[usize]) -> Self {
+        let w = c.operands[1];
+        let out_per_group = w.shape[0] / c.size("groups").max(1);
+        Footprint {
+            axes: (0..w.rank() - 2).map(|d| axis(c, d, w.shape[2 + d] as i64)).collect(),
+            first: index[1] / out_per_group.max(1) * w.shape[1],
+            index: index.into(),
+        }
+    }
+
+    /// The channel of the input that channel 0 of the filter reads.
+    pub fn first_channel(&self) -> usize {
+        self.first
+    }
+
+    /// The element of the input under one of the filter's, given as an index into all filters. `None` in the padding.
+    pub fn cell(&self, tap: &[usize]) -> Option<Shape> {
+        let mut cell = Shape::from_slice(&[self.index[0], self.first + tap[1]]);
+        for (d, axis) in self.axes.iter().enumerate() {
+            let window = self.index[2 + d];
+            if !axis.taps(window).contains(&tap[2 + d]) {
+                return None;
+            }
+            cell.push(axis.cell(window, tap[2 + d]));
+        }
+        Some(cell)
+    }
+}
+
 fn conv_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
     let w = c.operands[1];
-    let (per_group, spatial) = (w.shape[1], w.rank() - 2);
-    let out_per_group = w.shape[0] / c.size("groups").max(1);
-    let first = index[1] / out_per_group.max(1) * per_group;
     let mut sum = match c.operands.get(2) {
         Some(_) => fetch(2, &index[1..2])?,
         None => 0.0,
     };
-    let axes: SmallVec<[Axis; 2]> = (0..spatial).map(|d| axis(c, d, w.shape[2 + d] as i64)).collect();
-    let taps: SmallVec<[Range<usize>; 2]> = axes.iter().zip(&index[2..]).map(|(a, &window)| a.taps(window)).collect();
+    let footprint = Footprint::new(c, index);
+    let taps: SmallVec<[Range<usize>; 2]> =
+        footprint.axes.iter().zip(&index[2..]).map(|(a, &window)| a.taps(window)).collect();
     // Channels of the group, then taps of each spatial dimension.
-    let steps: Shape = std::iter::once(per_group).chain(taps.iter().map(Range::len)).collect();
+    let steps: Shape = std::iter::once(w.shape[1]).chain(taps.iter().map(Range::len)).collect();
     let all: SmallVec<[usize; 4]> = (0..steps.len()).collect();
-    let mut cell = Shape::from_slice(index);
-    let mut tap = Shape::from_elem(0, w.rank());
-    tap[0] = index[1];
+    let mut tap = Shape::from_elem(index[1], w.rank());
     visit_axes(&steps, &all, &Shape::from_elem(0, steps.len()), |step| {
-        (cell[1], tap[1]) = (first + step[0], step[0]);
-        for d in 0..spatial {
-            tap[2 + d] = taps[d].start + step[1 + d];
-            cell[2 + d] = axes[d].cell(index[2 + d], tap[2 + d]);
+        tap[1] = step[0];
+        for (d, range) in taps.iter().enumerate() {
+            tap[2 + d] = range.start + step[1 + d];
         }
-        sum += fetch(0, &cell)? * fetch(1, &tap)?;
+        if let Some(cell) = footprint.cell(&tap) {
+            sum += fetch(0, &cell)? * fetch(1, &tap)?;
+        }
         Ok(())
     })?;
     Ok(sum)

@@ -26,6 +26,7 @@ mod view;
 mod work;
 
 pub use call::{Call, EvalError, TypeError};
+pub use conv::Footprint;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
 pub use semantics::{Fetch, Kernel, Lane, LayoutRule, Types};

@@ -211,6 +211,9 @@ impl<'r> Sweep<'r> {
 
     /// Looks for a value of A that B's value `t` equals.
     fn meet(&mut self, t: TermId) -> bool {
+        if !self.closes(t) {
+            return false;
+        }
         let same_type = self.of_type.get(&self.arena.term(t).ty);
         let mut tried = 0;
         for candidate in self.unmet(same_type) {
@@ -230,6 +233,9 @@ impl<'r> Sweep<'r> {
 
     /// Looks for a value of A that has the elements of B's value `t` in another shape or order.
     fn meet_twin(&mut self, t: TermId) -> bool {
+        if !self.closes(t) {
+            return false;
+        }
         let ty = self.arena.ty(t);
         let same_size = self.of_size.get(&(ty.dtype, ty.numel()));
         let mut tried = 0;
@@ -252,6 +258,12 @@ impl<'r> Sweep<'r> {
             }
         }
         false
+    }
+
+    /// Whether values that are met lie near enough for a proof. Behind a large part that cannot be proven they do not,
+    /// whatever partner is tried.
+    fn closes(&self, t: TermId) -> bool {
+        cone(&self.arena, self, &[t], 0, CONE_LIMIT).is_some()
     }
 
     /// Of these values of A those that may have a counterpart yet.

@@ -1,17 +1,17 @@
-//! What can be said of an element without computing all that its operator reads: most of a product's steps may be with
-//! 0, most of a row of scores may be masked.
+//! What can be said of an element without computing all that its operator reads: most of a row of scores may be masked,
+//! most of a row that is normalised may be 0.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::super::Interval;
-use super::super::draw::Places;
-use super::{COMPUTED, Demand, Kind, Node, Operands};
+use super::node::{Kind, Node, Operands};
+use super::{COMPUTED, Demand};
 use crate::eval::Program;
 use crate::ir::{Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
-use crate::ops::{Call, Contraction, EvalError, Family, Line, contraction};
+use crate::ops::{Call, EvalError, Family, contraction};
 
 /// What is known of an element before its operator is evaluated.
 pub(super) enum Shortcut {
@@ -43,6 +43,9 @@ impl<'p, P: Program> Demand<'p, P> {
                 Some(k) => Shortcut::Value(self.contract(operands, k)?),
                 None => Shortcut::None,
             });
+        }
+        if call.op.family == Family::Conv {
+            return self.convolved(call, operands, index);
         }
         if matches!(call.op.name, "sum" | "mean") {
             return self.few(call, &operands[0], index);
@@ -138,7 +141,7 @@ impl<'p, P: Program> Demand<'p, P> {
         for (&place, value) in visible.iter().zip(values) {
             at[last] = place;
             let flat = flat_index(&node.ty.shape, &at);
-            let value = self.disturb(node, flat, (value - largest).exp() / sum);
+            let value = self.disturb(node, flat, self.stored(node.ty.dtype, (value - largest).exp() / sum));
             self.memo.insert((node.number, flat), value);
             if place == index[last] {
                 own = value;
@@ -234,106 +237,5 @@ impl<'p, P: Program> Demand<'p, P> {
             }
         }
         Ok(false)
-    }
-
-    /// An element of a matrix product. Leaves out the steps where one side is 0 and the other is known to be finite.
-    fn contract(&mut self, operands: &Operands<'p, P::Id>, mut k: Contraction) -> Result<f64, EvalError> {
-        let (x, y) = (&*operands[k.x.operand], &*operands[k.y.operand]);
-        let finite = [x, y].map(|o| o.interval.is_some());
-        // The places where either side is not 0, once it is known that all elements beside them are finite.
-        let mut places = self.line(y, &k.y);
-        if places.is_some() && !self.finite(x, &k.x)? {
-            places = None;
-        }
-        if finite[1]
-            && let Some(own) = self.line(x, &k.x)
-        {
-            places = Some(match places {
-                Some(all) => all.into_iter().filter(|place| own.binary_search(place).is_ok()).collect(),
-                None => own,
-            });
-        }
-        let mut sum = 0.0;
-        let mut step = |demand: &mut Self, place: usize| {
-            k.x.index[k.x.axis] = place;
-            k.y.index[k.y.axis] = place;
-            // The side that may be skipped is read last.
-            let product = if finite[1] {
-                let value = demand.read(x, &k.x.index)?;
-                if value == 0.0 { 0.0 } else { value * demand.read(y, &k.y.index)? }
-            } else {
-                let value = demand.read(y, &k.y.index)?;
-                if value == 0.0 && finite[0] { 0.0 } else { value * demand.read(x, &k.x.index)? }
-            };
-            sum += product;
-            Ok(())
-        };
-        match places {
-            Some(places) => places.into_iter().try_for_each(|place| step(self, place))?,
-            None => (0..k.length).try_for_each(|place| step(self, place))?,
-        }
-        k.finish(sum, |o, at| self.read(&operands[o], at))
-    }
-
-    /// Whether all elements along a line are finite. Where bounds do not show it, they are computed, once.
-    fn finite(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Result<bool, EvalError> {
-        if node.interval.is_some() {
-            return Ok(true);
-        }
-        let mut index = line.index.clone();
-        index[line.axis] = 0;
-        let key = (node.number, line.axis, flat_index(&node.ty.shape, &index));
-        if let Some(&known) = self.finite_lines.get(&key) {
-            self.spend(1)?;
-            return Ok(known);
-        }
-        let mut all = true;
-        for place in 0..node.ty.shape[line.axis] {
-            index[line.axis] = place;
-            all &= self.read(node, &index)?.is_finite();
-        }
-        self.finite_lines.insert(key, all);
-        Ok(all)
-    }
-
-    /// Where elements along a line can be other than 0, if those are few and known without looking.
-    fn line(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Option<Places> {
-        if let Some(places) = self.drawn_line(node, line) {
-            return Some(places);
-        }
-        if let Kind::Call(call) = &node.kind
-            && call.op.name == "softmax"
-            && line.axis + 1 == node.ty.rank()
-            && call.attrs.first()?.as_int() == Some(line.axis as i64)
-        {
-            let scores = Arc::clone(&self.operands(call)[0]);
-            return Some(self.visible(&scores, &line.index).ok()??.iter().copied().collect());
-        }
-        Some(node.support?.dim(line.axis)?.list().iter().copied().collect())
-    }
-
-    /// The same for what was drawn that way.
-    fn drawn_line(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Option<Places> {
-        match &node.kind {
-            Kind::Drawn(draw) => draw.line(node.ty, &line.index, line.axis),
-            Kind::Call(call) => {
-                let (index, axis) = match call.op.name {
-                    "alias" | "contiguous" | "clone" => (line.index.clone(), line.axis),
-                    "cast" if node.ty.dtype.is_float() => (line.index.clone(), line.axis),
-                    "permute" => {
-                        let dims = call.attrs.first()?.as_ints()?;
-                        let mut index = line.index.clone();
-                        for (&to, &at) in dims.iter().zip(&line.index) {
-                            *index.get_mut(usize::try_from(to).ok()?)? = at;
-                        }
-                        (index, usize::try_from(*dims.get(line.axis)?).ok()?)
-                    }
-                    _ => return None,
-                };
-                let operand = self.node(*call.operands.first()?);
-                self.drawn_line(&operand, &Line { operand: 0, index, axis })
-            }
-            _ => None,
-        }
     }
 }

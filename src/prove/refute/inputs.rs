@@ -38,7 +38,8 @@ pub struct Choice {
     pub seed: u64,
     /// Numbers of the parameters that are 0.
     pub silent: FxHashSet<u32>,
-    /// Standard deviation of what enters the model: small values show a wrong epsilon.
+    /// Standard deviation of what enters the model, and of its vectors: weights and biases of norms. Small values show
+    /// a wrong epsilon.
     pub scale: f64,
     /// Whether what enters the model is positive: then an odd power under a root is no NaN.
     pub positive: bool,
@@ -118,7 +119,7 @@ impl<'a> Uses<'a> {
         }
         let fan = if ty.rank() < 2 { 1.0 } else { ty.shape[1..].iter().map(|&d| d as f64).product::<f64>().max(1.0) };
         let enters = of.table || input.role == Role::User;
-        let scale = if enters { choice.scale } else { 1.0 / fan.sqrt() };
+        let scale = if enters || ty.rank() < 2 { choice.scale } else { 1.0 / fan.sqrt() };
         let first = (random::mix(choice.seed, u64::MAX) % NARROWEST) as usize;
         match of {
             _ if enters && choice.positive => Draw::Positive { seed },

@@ -4,6 +4,7 @@
 //! rounding between operators). A whole model is within reach because its weights are ours to choose: see
 //! [`inputs`] and [`silence`].
 
+mod attempts;
 mod evaluable;
 mod inputs;
 mod locate;
@@ -17,36 +18,23 @@ mod torch;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use attempts::{Attempt, NARROW_BUDGET, Place, attempts, indices};
 pub use evaluable::refute_defined;
-use inputs::{Choice, Uses};
+use inputs::Uses;
 pub use locate::Location;
 use locate::locate;
 pub use rerun::{Elements, needed_inputs};
-use rustc_hash::FxHashSet;
-use silence::{active, branches};
 #[cfg(feature = "torch")]
 pub use torch::{RerunError, elements_to_rerun, rerun_with_torch};
 
 use super::bind::Binding;
 use super::verdict::Witness;
-use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, PlaceSet, Program, Support, random};
-use crate::ir::{Graph, NodeId, Output, Shape, unflatten};
+use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, Program};
+use crate::ir::{Graph, NodeId, Output, Shape};
 
-/// Elements computed per side and attempt, all over small graphs.
-const BUDGET: usize = 200_000;
-
-/// The same for attempts that single out a part of a whole model.
-const DEEP_BUDGET: usize = 2_000_000;
-
-/// The same for all attempts together: no more than seconds are spent on graphs that may well be equal. Counted, not
+/// Elements computed per side by all attempts together: no more than seconds are spent on graphs that may well be equal. Counted, not
 /// timed, so that every run comes to the same verdict.
-const TOTAL: usize = 6_000_000;
-
-/// The same for attempts over all layers of a model whose weights are mostly 0.
-const NARROW_BUDGET: usize = 1_000_000;
-
-/// Output elements looked at where they are cheap.
-const SAMPLES: usize = 24;
+const TOTAL: usize = 8_000_000;
 
 /// Relative difference up to which values in f64 count as the same real number.
 const TOLERANCE: f64 = 1e-6;
@@ -65,9 +53,6 @@ const DEPTH: usize = 40_000;
 
 /// Operators that may nest where there is no room for such a stack.
 const SHALLOW: usize = 128;
-
-/// Suspects of either side that decide which layers are computed, where the first alone does not show a difference.
-const SUSPECTS: usize = 3;
 
 /// What is compared, and what is known of it.
 pub struct Question<'a> {
@@ -119,15 +104,6 @@ fn on_both<'d, 'q, T: Send>(
 
 type Evaluator<'d, 'q> = Demand<'d, GraphProgram<'q>>;
 
-/// One way of looking for a difference.
-struct Attempt {
-    choice: Choice,
-    places: &'static [Place],
-    budget: usize,
-    /// Whether to try it even after an attempt of its kind, on weights as narrow, ran out of its budget.
-    always: bool,
-}
-
 /// What an attempt comes to.
 enum Outcome {
     Found(Box<(Witness, Location)>),
@@ -135,18 +111,6 @@ enum Outcome {
     Agree,
     /// Some elements could not be computed within the budget.
     TooLarge,
-}
-
-/// Which output elements to look at.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    /// All over the tensor.
-    Spread,
-    /// This far from the start of the dimension before the last, and near it in others: what a causal model computes
-    /// from few positions.
-    Start(usize),
-    /// At the end of every dimension but the last, where windows and bounds show.
-    End,
 }
 
 fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
@@ -171,58 +135,6 @@ fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
         left -= spent;
     }
     None
-}
-
-/// Cheap attempts first, then those that single out a layer, then all layers.
-fn attempts(question: &Question) -> Vec<Attempt> {
-    let [silent, fewer_silent] = [1, SUSPECTS].map(|suspects| silenced(question, suspects));
-    let seed = |n: u64| if n == 0 { question.seed } else { random::mix(question.seed, n) };
-    let choice = |n: u64| Choice { seed: seed(n), scale: 1.0, ..Choice::default() };
-    let cheap = |choice: Choice| Attempt { choice, places: &[Place::Spread], budget: BUDGET, always: false };
-    let deep = |choice: Choice| Attempt { choice, places: &STARTS, budget: DEEP_BUDGET, always: true };
-    let narrow = |n: u64| Choice { narrow: true, ..choice(n) };
-    let quiet = |n: u64| Choice { silent: silent.clone(), ..narrow(n) };
-    let long = |choice: Choice| Attempt { places: &EVERYWHERE, ..deep(choice) };
-    let small = 1.0 / 1024.0;
-    vec![
-        cheap(choice(0)),
-        cheap(choice(1)),
-        Attempt { budget: NARROW_BUDGET, ..deep(narrow(2)) },
-        long(quiet(3)),
-        Attempt { always: false, ..deep(Choice { scale: small, ..quiet(4) }) },
-        deep(Choice { positive: true, ..quiet(5) }),
-        cheap(Choice { scale: small, ..choice(6) }),
-        Attempt { always: false, places: &[Place::End], ..deep(Choice { all_visible: true, ..quiet(7) }) },
-        long(Choice { silent: fewer_silent, ..narrow(8) }),
-    ]
-}
-
-/// Rows near the start, those that see the fewest others first.
-const STARTS: [Place; 3] = [Place::Start(0), Place::Start(1), Place::Start(3)];
-
-/// The same, and the last row.
-const EVERYWHERE: [Place; 4] = [Place::Start(0), Place::Start(1), Place::Start(3), Place::End];
-
-/// Parameters that switch off all layers but those where a difference may arise.
-fn silenced(question: &Question, count: usize) -> FxHashSet<u32> {
-    let mut silent: FxHashSet<u32> = FxHashSet::default();
-    let mut needed: FxHashSet<u32> = FxHashSet::default();
-    let numbers = [&question.binding.a, &question.binding.b];
-    for ((graph, unproven), numbers) in question.graphs.into_iter().zip(question.unproven).zip(numbers) {
-        let branches = branches(graph, numbers);
-        let suspects = suspects(graph, unproven, count);
-        silent.extend(branches.iter().flat_map(|b| b.closers.iter().copied()));
-        needed.extend(active(graph, &branches, &suspects).iter().flat_map(|b| b.closers.iter().copied()));
-    }
-    silent.retain(|n| !needed.contains(n));
-    silent
-}
-
-/// The first unproven operators over nothing but proven values.
-fn suspects(graph: &Graph, unproven: &[NodeId], count: usize) -> Vec<NodeId> {
-    let all: FxHashSet<NodeId> = unproven.iter().copied().collect();
-    let first = |n: &NodeId| graph.operands(*n).iter().all(|v| !all.contains(&v.node));
-    unproven.iter().copied().filter(first).take(count).collect()
 }
 
 /// Both graphs on one choice of inputs.
@@ -363,42 +275,4 @@ fn close(x: f64, y: f64) -> bool {
         return x.is_nan() && y.is_nan();
     }
     x == y || (x - y).abs() <= (TOLERANCE * x.abs().max(y.abs())).max(FLOOR)
-}
-
-/// Elements of a tensor that are looked at, all of them where they may be other than 0.
-fn indices(shape: &[usize], place: Place, support: Option<&Support>) -> Vec<Shape> {
-    let numel: usize = shape.iter().product();
-    let Some((&width, outer)) = shape.split_last() else { return vec![Shape::new()] };
-    if numel == 0 {
-        return Vec::new();
-    }
-    let whole: Vec<usize>;
-    let last = support.and_then(|s| s.dim(outer.len())).map(PlaceSet::list).filter(|list| !list.is_empty());
-    let last = match last {
-        Some(list) => list,
-        None => {
-            whole = (0..width).collect();
-            &whole
-        }
-    };
-    let count = last.len();
-    let mut columns = [(count - 1).min(5), count / 2, count - 1, count / 3].map(|i| last[i]).to_vec();
-    columns.sort_unstable();
-    columns.dedup();
-    let row =
-        |start: Shape| columns.iter().map(move |&column| start.iter().copied().chain([column]).collect::<Shape>());
-    match place {
-        Place::Spread => {
-            let stride = (numel / SAMPLES).max(1);
-            (0..numel).step_by(stride).chain([numel - 1]).map(|flat| unflatten(shape, flat)).collect()
-        }
-        Place::Start(at) => {
-            let mut start: Shape = outer.iter().map(|&size| (size - 1).min(3)).collect();
-            if let (Some(position), Some(&size)) = (start.last_mut(), outer.last()) {
-                *position = (size - 1).min(at);
-            }
-            row(start).collect()
-        }
-        Place::End => row(outer.iter().map(|&size| size - 1).collect()).collect(),
-    }
 }

@@ -82,8 +82,9 @@ fn union(mut x: Closers, y: Closers) -> Closers {
     x
 }
 
-/// The branches that a difference arising in one of `suspects` shows in: the first that each of them feeds.
-pub fn active<'b>(graph: &Graph, branches: &'b [Branch], suspects: &[NodeId]) -> Vec<&'b Branch> {
+/// The branches that a difference arising in one of `suspects` shows in: the first that each of them feeds, and as many
+/// `behind` that one.
+pub fn active<'b>(graph: &Graph, branches: &'b [Branch], suspects: &[NodeId], behind: usize) -> Vec<&'b Branch> {
     let sums: FxHashSet<NodeId> = branches.iter().map(|b| b.sum).collect();
     let mut active = Vec::new();
     for &suspect in suspects {
@@ -95,9 +96,11 @@ pub fn active<'b>(graph: &Graph, branches: &'b [Branch], suspects: &[NodeId]) ->
             }
             open.extend(graph.users(n).filter(|&u| seen.insert(u)));
         }
-        let own = branches.iter().find(|b| b.sum == suspect);
-        let fed = branches.iter().find(|b| b.sum != suspect && seen.contains(&b.end.node));
-        active.extend(own.or(fed));
+        let own = branches.iter().position(|b| b.sum == suspect);
+        let fed = branches.iter().position(|b| b.sum != suspect && seen.contains(&b.end.node));
+        if let Some(first) = own.or(fed) {
+            active.extend(branches.iter().skip(first).take(1 + behind));
+        }
     }
     active
 }

@@ -1,0 +1,148 @@
+//! Products of which most steps are with 0: those are left out.
+
+use std::sync::Arc;
+
+use super::Demand;
+use super::node::{Kind, Node, Operands};
+use super::shortcuts::Shortcut;
+use crate::eval::Program;
+use crate::eval::draw::Places;
+use crate::ir::{Shape, flat_index, unflatten};
+use crate::ops::{Call, Contraction, EvalError, Footprint, Line};
+
+impl<'p, P: Program> Demand<'p, P> {
+    /// An element of a matrix product. Leaves out the steps where one side is 0 and the other is known to be finite.
+    pub(super) fn contract(&mut self, operands: &Operands<'p, P::Id>, mut k: Contraction) -> Result<f64, EvalError> {
+        let (x, y) = (&*operands[k.x.operand], &*operands[k.y.operand]);
+        let finite = [x, y].map(|o| o.interval.is_some());
+        // The places where either side is not 0, once it is known that all elements beside them are finite.
+        let mut places = self.line(y, &k.y);
+        if places.is_some() && !self.finite(x, &k.x)? {
+            places = None;
+        }
+        if finite[1]
+            && let Some(own) = self.line(x, &k.x)
+        {
+            places = Some(match places {
+                Some(all) => all.into_iter().filter(|place| own.binary_search(place).is_ok()).collect(),
+                None => own,
+            });
+        }
+        let mut sum = 0.0;
+        let mut step = |demand: &mut Self, place: usize| {
+            k.x.index[k.x.axis] = place;
+            k.y.index[k.y.axis] = place;
+            // The side that may be skipped is read last.
+            let product = if finite[1] {
+                let value = demand.read(x, &k.x.index)?;
+                if value == 0.0 { 0.0 } else { value * demand.read(y, &k.y.index)? }
+            } else {
+                let value = demand.read(y, &k.y.index)?;
+                if value == 0.0 && finite[0] { 0.0 } else { value * demand.read(x, &k.x.index)? }
+            };
+            sum += product;
+            Ok(())
+        };
+        match places {
+            Some(places) => places.into_iter().try_for_each(|place| step(self, place))?,
+            None => (0..k.length).try_for_each(|place| step(self, place))?,
+        }
+        k.finish(sum, |o, at| self.read(&operands[o], at))
+    }
+
+    /// An element of a convolution whose filters are 0 but for a few elements, over an input that is known to be finite.
+    pub(super) fn convolved(
+        &mut self,
+        call: &Call,
+        operands: &Operands<'p, P::Id>,
+        index: &[usize],
+    ) -> Result<Shortcut, EvalError> {
+        let [x, w, bias @ ..] = &operands[..] else { return Ok(Shortcut::None) };
+        let Kind::Drawn(draw) = &w.kind else { return Ok(Shortcut::None) };
+        let Some(places) = draw.filter(w.ty, index[1]).filter(|_| x.interval.is_some()) else {
+            return Ok(Shortcut::None);
+        };
+        let footprint = Footprint::new(call, index);
+        let per_channel: usize = w.ty.shape[2..].iter().product();
+        let channels = x.support.and_then(|s| s.dim(1));
+        let mut sum = match bias.first() {
+            Some(bias) => self.read(bias, &index[1..2])?,
+            None => 0.0,
+        };
+        for place in places {
+            // The channels of the input that are 0 are left out without a look at the filter.
+            let channel = footprint.first_channel() + place / per_channel;
+            if channels.is_some_and(|c| !c.contains(channel)) {
+                continue;
+            }
+            let mut tap: Shape = [index[1]].into_iter().collect();
+            tap.extend(unflatten(&w.ty.shape[1..], place));
+            if let Some(cell) = footprint.cell(&tap) {
+                sum += self.read(x, &cell)? * self.read(w, &tap)?;
+            }
+        }
+        Ok(Shortcut::Value(sum))
+    }
+
+    /// Whether all elements along a line are finite. Where bounds do not show it, they are computed, once.
+    fn finite(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Result<bool, EvalError> {
+        if node.interval.is_some() {
+            return Ok(true);
+        }
+        let mut index = line.index.clone();
+        index[line.axis] = 0;
+        let key = (node.number, line.axis, flat_index(&node.ty.shape, &index));
+        if let Some(&known) = self.finite_lines.get(&key) {
+            self.spend(1)?;
+            return Ok(known);
+        }
+        let mut all = true;
+        for place in 0..node.ty.shape[line.axis] {
+            index[line.axis] = place;
+            all &= self.read(node, &index)?.is_finite();
+        }
+        self.finite_lines.insert(key, all);
+        Ok(all)
+    }
+
+    /// Where elements along a line can be other than 0, if those are few and known without looking.
+    fn line(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Option<Places> {
+        if let Some(places) = self.drawn_line(node, line) {
+            return Some(places);
+        }
+        if let Kind::Call(call) = &node.kind
+            && call.op.name == "softmax"
+            && line.axis + 1 == node.ty.rank()
+            && call.attrs.first()?.as_int() == Some(line.axis as i64)
+        {
+            let scores = Arc::clone(&self.operands(call)[0]);
+            return Some(self.visible(&scores, &line.index).ok()??.iter().copied().collect());
+        }
+        Some(node.support?.dim(line.axis)?.list().iter().copied().collect())
+    }
+
+    /// The same for what was drawn that way.
+    fn drawn_line(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Option<Places> {
+        match &node.kind {
+            Kind::Drawn(draw) => draw.line(node.ty, &line.index, line.axis),
+            Kind::Call(call) => {
+                let (index, axis) = match call.op.name {
+                    "alias" | "contiguous" | "clone" => (line.index.clone(), line.axis),
+                    "cast" if node.ty.dtype.is_float() => (line.index.clone(), line.axis),
+                    "permute" => {
+                        let dims = call.attrs.first()?.as_ints()?;
+                        let mut index = line.index.clone();
+                        for (&to, &at) in dims.iter().zip(&line.index) {
+                            *index.get_mut(usize::try_from(to).ok()?)? = at;
+                        }
+                        (index, usize::try_from(*dims.get(line.axis)?).ok()?)
+                    }
+                    _ => return None,
+                };
+                let operand = self.node(*call.operands.first()?);
+                self.drawn_line(&operand, &Line { operand: 0, index, axis })
+            }
+            _ => None,
+        }
+    }
+}
