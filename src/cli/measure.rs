@@ -50,6 +50,7 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
     let options = Options {
         profile: args.profile.clone(),
         known: args.known.as_ref().map(|path| Profile::load(path)).transpose()?,
+        passes: args.passes,
         key_budget_s: args.key_budget,
         budget_s: args.budget,
         date: jiff::Timestamp::now().strftime("%F").to_string(),
@@ -86,7 +87,7 @@ fn stopped_by_interrupt() -> miette::Result<Arc<AtomicBool>> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(INTERRUPTED);
         }
-        tell("stopping after this figure; the same command goes on from there");
+        tell("stopping after this measurement; the same command goes on from there");
     })
     .into_diagnostic()?;
     Ok(stop)
@@ -107,12 +108,13 @@ fn tell(line: &str) {
 /// Measures operators, with a bar below the figures if standard error is a terminal.
 fn measure<R: Rig>(campaign: &mut Campaign<R>, keys: &[Key]) -> miette::Result<Summary> {
     let (missing, seconds) = campaign.estimate(keys);
-    tell(&format!("{missing} of {} operators to measure, about {}", keys.len(), duration(seconds)));
-    let bar = ProgressBar::new(keys.len() as u64);
+    tell(&format!("{} operators, {missing} measurements of them to take, about {}", keys.len(), duration(seconds)));
+    let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{pos}/{len} {wide_bar} {msg}") {
         bar.set_style(style);
     }
     let summary = campaign.operators(keys, &mut |p| {
+        bar.set_length(p.total as u64);
         bar.set_position(p.done as u64);
         bar.set_message(format!("{} left", duration(p.left_s)));
         if let Some(line) = told(p) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use miette::Diagnostic;
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use super::cost::Figure;
@@ -13,7 +14,8 @@ use super::meter::MeterError;
 use super::profile::{Device, Entry, Profile, ProfileError, Protocol};
 use super::rig::{NoRun, Rig, Subject};
 use super::take::{PROTOCOL, idle_watts, overhead, take};
-use super::windows::{Header, Line, TrialSide, WINDOWS_SCHEMA, Windows, WindowsFile, windows_path};
+use super::temperature::{bring_to_temperature, keep_at_temperature};
+use super::windows::{Header, Line, Taken, TrialSide, WINDOWS_SCHEMA, Windows, WindowsFile, windows_path};
 use crate::ir::{Graph, NodeId};
 
 /// Seconds that one figure takes before anything is known of this machine.
@@ -32,13 +34,15 @@ pub struct Options {
     pub profile: PathBuf,
     /// Figures of an earlier run: not measured again, but for a few that say how the cards differ.
     pub known: Option<Profile>,
-    /// The most seconds for one figure, warm-up left out.
+    /// How often each operator is measured, with operands at other addresses and all other operators in between.
+    pub passes: u32,
+    /// The most seconds for one measurement, warm-up left out.
     pub key_budget_s: f64,
     /// The most seconds in all.
     pub budget_s: f64,
     /// The day, as `2026-11-21`.
     pub date: String,
-    /// Set from outside to end the run after the figure that it is at.
+    /// Set from outside to end the run after the measurement that it is at.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -63,7 +67,7 @@ pub struct Progress<'a> {
     pub outcome: &'a Outcome,
 }
 
-/// What a campaign came to.
+/// What a campaign came to, in measurements: passes over operators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub measured: usize,
@@ -112,13 +116,15 @@ pub enum MeasureError {
 pub struct Campaign<R: Rig> {
     rig: R,
     options: Options,
+    /// What follows from the windows.
     profile: Profile,
-    windows: WindowsFile,
+    windows: Windows,
+    file: WindowsFile,
+    /// How often each operator was measured in this run.
+    passes: FxHashMap<Key, u32>,
     again: Vec<Key>,
-    /// Trials that stand in the windows already.
-    trials: u32,
     /// The temperature under full load that every measurement starts from.
-    working_c: u32,
+    working_c: f64,
     started_s: f64,
     /// Measurements taken and the seconds they took.
     taken: (usize, f64),
@@ -137,12 +143,11 @@ impl<R: Rig> Campaign<R> {
             super::merge::same_device(&known.device, &device)?;
         }
         let path = windows_path(&options.profile);
-        let (windows, profile, trials, working_c) = if path.exists() {
+        let (file, windows, working_c) = if path.exists() {
             let (file, windows) = WindowsFile::resume(&path)?;
-            let profile = windows.profile(&path.display().to_string())?;
-            Self::want_same(&rig, &options, &profile, &device)?;
+            Self::want_same(&rig, &options, &windows.header, &device)?;
             let working_c = bring_to_temperature(&mut rig, windows.header.working_c)?;
-            (file, profile, windows.trials(), working_c)
+            (file, windows, working_c)
         } else if options.profile.exists() {
             return Err(MeasureError::NoWindows { path: options.profile });
         } else {
@@ -158,16 +163,17 @@ impl<R: Rig> Campaign<R> {
                 idle_w,
                 working_c: Some(working_c),
             };
-            let file = WindowsFile::create(&path, &header)?;
-            (file, Windows { header, lines: Vec::new() }.profile("a new run")?, 0, working_c)
+            (WindowsFile::create(&path, &header)?, Windows { header, lines: Vec::new() }, working_c)
         };
+        let profile = windows.profile(&path.display().to_string())?;
+        let passes = windows.passes();
         let again = options.known.iter().flat_map(overlap).cloned().collect();
-        Ok(Campaign { rig, options, profile, windows, again, trials, working_c, started_s, taken: (0, 0.0) })
+        Ok(Campaign { rig, options, profile, windows, file, passes, again, working_c, started_s, taken: (0, 0.0) })
     }
 
-    fn want_same(rig: &R, options: &Options, profile: &Profile, device: &Device) -> Result<(), MeasureError> {
-        super::merge::same_device(&profile.device, device)?;
-        let (begun, here) = (profile.runs.first().map(|r| r.card.clone()).unwrap_or_default(), rig.card());
+    fn want_same(rig: &R, options: &Options, header: &Header, device: &Device) -> Result<(), MeasureError> {
+        super::merge::same_device(&header.device, device)?;
+        let (begun, here) = (header.card.clone(), rig.card());
         let path = options.profile.clone();
         if begun == here { Ok(()) } else { Err(MeasureError::OtherCard { path, begun, here }) }
     }
@@ -186,9 +192,10 @@ impl<R: Rig> Campaign<R> {
         all
     }
 
-    fn is_known(&self, key: &Key) -> bool {
+    /// Whether a pass over this operator is behind us, or left out because an earlier run has a figure.
+    fn is_known(&self, key: &Key, pass: u32) -> bool {
         let earlier = |p: &Profile| p.entries.contains_key(key) && !self.again.contains(key);
-        self.profile.entries.contains_key(key) || self.options.known.as_ref().is_some_and(earlier)
+        self.passes.get(key).is_some_and(|done| *done > pass) || self.options.known.as_ref().is_some_and(earlier)
     }
 
     /// The keys that are measured again although an earlier run did: they say how the cards differ.
@@ -196,9 +203,10 @@ impl<R: Rig> Campaign<R> {
         &self.again
     }
 
-    /// How many of `keys` have no figure yet, and the seconds that measuring them will take.
+    /// How many measurements of `keys` are missing, and the seconds that they will take.
     pub fn estimate(&self, keys: &[Key]) -> (usize, f64) {
-        let missing = keys.iter().filter(|k| !self.is_known(k)).count();
+        let missing = |pass| keys.iter().filter(|k| !self.is_known(k, pass)).count();
+        let missing = (0..self.options.passes).map(missing).sum();
         (missing, missing as f64 * self.each_s())
     }
 
@@ -211,28 +219,50 @@ impl<R: Rig> Campaign<R> {
         self.options.stop.load(Ordering::Relaxed) || self.rig.now_s() - self.started_s > self.options.budget_s
     }
 
-    /// Measures the keys that have no figure yet. Every finished one is on disk before the next one starts.
+    /// Measures the keys that lack measurements, in passes over all of them: forth, and back, so that what drifts hits all
+    /// alike. Every finished measurement is on disk before the next one starts.
     ///
     /// # Errors
     /// A device lost midway, another process on it, a full disk. A key that cannot run is no error: it is skipped.
     pub fn operators(&mut self, keys: &[Key], progress: &mut dyn FnMut(&Progress)) -> Result<Summary, MeasureError> {
         let mut summary = Summary::default();
         let (mut missing, _) = self.estimate(keys);
-        for (i, key) in keys.iter().enumerate() {
-            let outcome = if self.is_known(key) {
-                Outcome::Known
-            } else if self.is_over() {
-                summary.left = missing;
-                break;
-            } else {
-                missing -= 1;
-                let line = |taken| Line::Operator { key: key.to_string(), taken };
-                self.one(Subject::Operator(key), &line)?
-            };
-            summary.count(&outcome);
-            let what = key.to_string();
-            let left_s = missing as f64 * self.each_s();
-            progress(&Progress { done: i + 1, total: keys.len(), left_s, what: &what, outcome: &outcome });
+        let mut done = 0;
+        // What cannot run in one pass is not tried in the next.
+        let mut skipped: FxHashSet<&Key> = FxHashSet::default();
+        for pass in 0..self.options.passes {
+            let mut order: Vec<&Key> = keys.iter().collect();
+            if pass % 2 == 1 {
+                order.reverse();
+            }
+            for key in order {
+                done += 1;
+                let outcome = if self.is_known(key, pass) {
+                    Outcome::Known
+                } else if self.is_over() {
+                    summary.left = missing;
+                    return Ok(summary);
+                } else if skipped.contains(key) {
+                    missing -= 1;
+                    continue;
+                } else {
+                    missing -= 1;
+                    let line = |taken| Line::Operator { key: key.to_string(), taken };
+                    self.one(Subject::Operator(key), pass, &line)?
+                };
+                match &outcome {
+                    Outcome::Measured(_) => *self.passes.entry(key.clone()).or_default() += 1,
+                    Outcome::Skipped(_) => {
+                        skipped.insert(key);
+                    }
+                    Outcome::Known => {}
+                }
+                summary.count(&outcome);
+                let what = key.to_string();
+                let left_s = missing as f64 * self.each_s();
+                let total = keys.len() * self.options.passes as usize;
+                progress(&Progress { done, total, left_s, what: &what, outcome: &outcome });
+            }
         }
         Ok(summary)
     }
@@ -245,25 +275,24 @@ impl<R: Rig> Campaign<R> {
         if self.is_over() {
             return Ok(Outcome::Skipped("the run ends".to_owned()));
         }
-        self.one(Subject::Part { graph, nodes }, &|taken| Line::Replay { name: name.to_owned(), taken })
+        self.one(Subject::Part { graph, nodes }, 0, &|taken| Line::Replay { name: name.to_owned(), taken })
     }
 
     /// Measures a key against itself until the windows hold `count` such trials, and what polling the meter costs.
     pub fn trials(&mut self, key: &Key, count: u32) -> Result<Outcome, MeasureError> {
         let mut last = Outcome::Known;
-        while self.trials < count {
+        while self.windows.trials() < count {
             if self.is_over() {
                 return Ok(Outcome::Skipped("the run ends".to_owned()));
             }
-            for side in [TrialSide::A, TrialSide::B] {
-                let number = self.trials + 1;
+            let number = self.windows.trials() + 1;
+            for (pass, side) in [TrialSide::A, TrialSide::B].into_iter().enumerate() {
                 let line = |taken| Line::Trial { number, side, key: key.to_string(), taken };
-                last = self.one(Subject::Operator(key), &line)?;
+                last = self.one(Subject::Operator(key), pass as u32, &line)?;
                 if matches!(last, Outcome::Skipped(_)) {
                     return Ok(last);
                 }
             }
-            self.trials += 1;
         }
         Ok(last)
     }
@@ -273,13 +302,13 @@ impl<R: Rig> Campaign<R> {
         if self.is_over() {
             return Ok(None);
         }
-        let taken = match self.rig.load(Subject::Operator(key)) {
+        let taken = match self.rig.load(Subject::Operator(key), 0) {
             Ok(mut load) => overhead(&mut self.rig, &mut load, OVERHEAD_SPELLS),
             Err(reason) => Err(reason),
         };
         match taken {
             Ok((polled_us, alone_us)) => {
-                self.windows.append(&Line::Overhead { key: key.to_string(), polled_us, alone_us })?;
+                self.keep(Line::Overhead { key: key.to_string(), polled_us, alone_us })?;
                 Ok(Some((polled_us, alone_us)))
             }
             Err(NoRun::Skip(_)) => Ok(None),
@@ -288,13 +317,13 @@ impl<R: Rig> Campaign<R> {
     }
 
     /// Takes one measurement and writes it down.
-    fn one(&mut self, subject: Subject, line: &dyn Fn(super::windows::Taken) -> Line) -> Result<Outcome, MeasureError> {
+    fn one(&mut self, subject: Subject, pass: u32, line: &dyn Fn(Taken) -> Line) -> Result<Outcome, MeasureError> {
         let began = self.rig.now_s();
         self.rig.want_alone()?;
         let protocol = self.profile.protocol.clone();
         // What stands in a model runs beside others; a model does not.
-        let pace = matches!(subject, Subject::Operator(_));
-        let taken = self.rig.load(subject).and_then(|mut load| {
+        let pace = pass == 0 && matches!(subject, Subject::Operator(_));
+        let taken = self.rig.load(subject, pass).and_then(|mut load| {
             keep_at_temperature(&mut self.rig, self.working_c)?;
             take(&mut self.rig, &mut load, &protocol, self.options.key_budget_s, pace)
         });
@@ -303,60 +332,22 @@ impl<R: Rig> Campaign<R> {
             Err(NoRun::Skip(reason)) => return Ok(Outcome::Skipped(reason)),
             Err(NoRun::Over(error)) => return Err(error.into()),
         };
-        let run = self.profile.runs.first().cloned().unwrap_or_default();
-        let entry = match taken.entry(&run, &protocol) {
+        let entry = match taken.entry(&self.windows.header.run(), &protocol) {
             Ok(entry) => entry,
             Err(error) => return Ok(Outcome::Skipped(error.to_string())),
         };
-        let line = line(taken);
-        self.windows.append(&line)?;
-        self.profile.take("this run", &line)?;
-        self.profile.save(&self.options.profile)?;
+        self.keep(line(taken))?;
         self.taken = (self.taken.0 + 1, self.taken.1 + self.rig.now_s() - began);
         Ok(Outcome::Measured(entry))
     }
-}
 
-/// A spell of full load before the first measurement, and the most of them in all.
-const WARM_UP_S: f64 = 2.0;
-const MOST_WARM_UP_S: f64 = 60.0;
-
-/// Spells without a rise after which the device is taken to be as warm as it gets. The sensor counts whole degrees, and
-/// the sink behind the chip warms by one in some ten seconds.
-const STEADY_SPELLS: u32 = 6;
-
-/// A spell of full load before each measurement, and the most of them in all.
-const HEATING_S: f64 = 0.2;
-const MOST_HEATING_S: f64 = 2.0;
-
-/// How far below the working temperature a measurement may start. Currents leak more in a warmer chip: a memory-bound
-/// operator draws up to 3 % more at 57 °C than at 50 °C.
-const COOLER_C: u32 = 2;
-
-/// Runs full load until the device is as warm as it was when the run began, or, at its beginning, gets no warmer; gives
-/// that temperature.
-fn bring_to_temperature<R: Rig>(rig: &mut R, working_c: Option<u32>) -> Result<u32, MeterError> {
-    let started = rig.now_s();
-    let (mut warmest, mut steady) = (0, 0);
-    let reached = |warmest: u32| working_c.is_some_and(|wanted| warmest >= wanted);
-    while steady < STEADY_SPELLS && !reached(warmest) && rig.now_s() - started < MOST_WARM_UP_S {
-        rig.warm_up(WARM_UP_S);
-        let now = rig.state()?.temperature_c;
-        steady = if now > warmest { 0 } else { steady + 1 };
-        warmest = warmest.max(now);
-    }
-    Ok(working_c.unwrap_or(warmest))
-}
-
-/// Makes up for what the device has cooled down since the measurement before, so that figures do not depend on their order.
-fn keep_at_temperature<R: Rig>(rig: &mut R, working_c: u32) -> Result<(), MeterError> {
-    let started = rig.now_s();
-    loop {
-        rig.warm_up(HEATING_S);
-        let warm = rig.state()?.temperature_c + COOLER_C >= working_c;
-        if warm || rig.now_s() - started >= MOST_HEATING_S {
-            return Ok(());
-        }
+    /// Writes a line down, and the profile that follows from all of them.
+    fn keep(&mut self, line: Line) -> Result<(), MeasureError> {
+        self.file.append(&line)?;
+        self.windows.lines.push(line);
+        self.profile = self.windows.profile("this run")?;
+        self.profile.save(&self.options.profile)?;
+        Ok(())
     }
 }
 

@@ -162,7 +162,8 @@ mod tests {
             watts: 500.0,
             executions: 100,
             windows: 5,
-            temperature_c: 40,
+            passes: 1,
+            temperature_c: 40.0,
             sm_clock_mhz: 1980,
             launch_bound: false,
             throttled: String::new(),
@@ -179,7 +180,14 @@ mod tests {
             cuda: "13.0".into(),
         };
         let entries = entries.iter().map(|(key, mean)| (key.parse().unwrap(), entry(*mean))).collect();
-        let runs = vec![Run { id: 1, card: "a".into(), date: "2026-11-21".into(), idle_w: 120.0, against_first: None }];
+        let runs = vec![Run {
+            id: 1,
+            card: "a".into(),
+            date: "2026-11-21".into(),
+            idle_w: 120.0,
+            warmth: None,
+            against_first: None,
+        }];
         Profile { device, runs, entries, ..Profile::default() }
     }
 

@@ -254,7 +254,7 @@ pub fn points(changes: &[Change], marks: &[Mark]) -> Vec<Point> {
 /// Power is the slope of a line through all changes, since the moment at which one is noticed is some milliseconds off; times
 /// are exact. The interval comes from windows of half the run,
 /// one starting at every change: it reaches as far as the farthest of them, and never less than `least_half_width` of
-/// the figure, which stands for what differs from run to run and no single run can see.
+/// the figure, which stands for what differs from one measurement to the next and none can see.
 ///
 /// # Errors
 /// [`MeterError::TooShort`] when there are fewer than six changes or nothing ran between them.
@@ -282,7 +282,7 @@ pub fn reckon(points: &[Point], least_half_width: f64) -> Result<Reckoning, Mete
 }
 
 /// Millijoules and microseconds per execution over these points.
-fn per_execution(points: &[Point]) -> Option<(f64, f64)> {
+pub(super) fn per_execution(points: &[Point]) -> Option<(f64, f64)> {
     let (first, last) = (points.first()?, points.last()?);
     let seconds = (last.0 - first.0) / (last.2 - first.2);
     let mean = |of: fn(&Point) -> f64| points.iter().map(of).sum::<f64>() / points.len() as f64;

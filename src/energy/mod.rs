@@ -17,6 +17,7 @@ mod meter;
 mod nvml;
 #[cfg(feature = "torch")]
 mod operands;
+mod passes;
 mod power_cap;
 mod profile;
 mod profile_file;
@@ -25,8 +26,10 @@ mod rig;
 mod shipped_tests;
 pub mod tables;
 mod take;
+mod temperature;
 #[cfg(feature = "torch")]
 mod torch_rig;
+mod warmth;
 mod windows;
 mod work;
 
@@ -48,5 +51,6 @@ pub use rig::{NoRun, Rig, State, Subject, Timing};
 pub use take::PROTOCOL;
 #[cfg(feature = "torch")]
 pub use torch_rig::TorchRig;
+pub use warmth::{REFERENCE_C, Warmth};
 pub use windows::{Header, Line, Paced, Taken, TrialSide, WINDOWS_SCHEMA, Windows, windows_path};
 pub use work::{CallParts, WorkWithLayout};

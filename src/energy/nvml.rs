@@ -174,7 +174,7 @@ impl Gpu {
         let harmless = ThrottleReasons::GPU_IDLE | ThrottleReasons::NONE;
         let held: Vec<&str> = (reasons - harmless).iter_names().map(|(name, _)| name).collect();
         Ok(State {
-            temperature_c: self.ask(|d, i| d.temperature_c(i))?,
+            temperature_c: f64::from(self.ask(|d, i| d.temperature_c(i))?),
             sm_clock_mhz: self.ask(|d, i| d.sm_clock_mhz(i))?,
             throttled: held.join(" "),
         })

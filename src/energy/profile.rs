@@ -13,6 +13,7 @@ use super::key::Key;
 use super::meter::MeterError;
 use super::profile_file::SCHEMA;
 use super::rig::State;
+use super::warmth::Warmth;
 
 /// What the figures were measured on. Figures of two profiles may be joined only where it is the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +57,8 @@ pub struct Protocol {
     pub queue_ms: f64,
     /// Operand sets are rotated up to this many bytes in all.
     pub rotate_mib: u32,
-    /// Half-width that no interval goes under, as a fraction of the figure.
+    /// What one measurement may be off by without seeing it, as a fraction of the figure: no interval is narrower, over the
+    /// square root of the number of passes.
     pub least_half_width: f64,
     /// Share of the time in which a load runs that is measured with pauses.
     #[serde(default)]
@@ -118,6 +120,10 @@ pub struct Run {
     pub date: String,
     /// Power with a context open and nothing running.
     pub idle_w: f64,
+    /// What a degree costs and the temperature that its figures are stated for, where its passes tell; else they stand as
+    /// they were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmth: Option<Warmth>,
     /// Figures of this run over those of the first, for what both measured; `None` for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_first: Option<Spread>,
@@ -185,7 +191,10 @@ pub struct Entry {
     pub watts: f64,
     pub executions: u64,
     pub windows: u32,
-    pub temperature_c: u32,
+    /// Measurements that the figure is the mean of, each with operands at other addresses.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub passes: u32,
+    pub temperature_c: f64,
     pub sm_clock_mhz: u32,
     /// The host could not queue the work as fast as the device did it: the figure holds waiting too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -212,6 +221,16 @@ pub struct PacedEntry {
     /// Mean power while it ran.
     pub watts: f64,
     pub sm_clock_mhz: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+// The signature that serde asks for.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_one(passes: &u32) -> bool {
+    *passes == 1
 }
 
 impl Entry {

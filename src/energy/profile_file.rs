@@ -11,7 +11,7 @@ use super::key::Key;
 use super::profile::{Device, Entry, Profile, ProfileError, Protocol, Run};
 
 /// The format this program reads and writes.
-pub const SCHEMA: &str = "magneton-ir/profile/3";
+pub const SCHEMA: &str = "magneton-ir/profile/4";
 
 /// The profile that the program carries.
 const SHIPPED: &str = include_str!("../../corpus/energy/h200.json");
@@ -67,7 +67,8 @@ impl Profile {
             serde_json::from_str(text).map_err(|source| ProfileError::Malformed { name: name.to_owned(), source })?;
         let senseless =
             |key: &str| ProfileError::Figures { name: name.to_owned(), key: key.chars().take(200).collect() };
-        if let Some(run) = file.runs.iter().find(|r| r.against_first.is_some_and(|s| !s.is_sane())) {
+        let sane = |r: &Run| r.against_first.is_none_or(|s| s.is_sane()) && r.warmth.is_none_or(|w| w.is_sane());
+        if let Some(run) = file.runs.iter().find(|r| !sane(r)) {
             return Err(senseless(&format!("run {}", run.id)));
         }
         let known = |entry: &Entry| entry.is_sane() && file.runs.iter().any(|r| r.id == entry.run);

@@ -19,7 +19,7 @@ pub enum Subject<'a> {
 /// What the device was doing at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    pub temperature_c: u32,
+    pub temperature_c: f64,
     pub sm_clock_mhz: u32,
     /// Why the driver holds the clocks down, such as `SW_POWER_CAP`; empty when it does not.
     pub throttled: String,
@@ -33,15 +33,16 @@ impl State {
     /// hampers counts even if it was seen once. `None` if nothing was seen.
     pub fn over(states: &[State]) -> Option<State> {
         let count = u32::try_from(states.len()).ok().filter(|n| *n > 0)?;
-        let mean = |of: fn(&State) -> u32| (states.iter().map(of).sum::<u32>() + count / 2) / count;
+        let clocks: u32 = states.iter().map(|s| s.sm_clock_mhz).sum();
+        let temperature_c = states.iter().map(|s| s.temperature_c).sum::<f64>() / f64::from(count);
         let reasons: BTreeSet<&str> = states.iter().flat_map(|s| s.throttled.split_whitespace()).collect();
         let held = |reason: &&str| {
             let times = states.iter().filter(|s| s.throttled.split_whitespace().any(|r| r == *reason)).count();
             2 * times >= states.len() || State { throttled: (*reason).to_owned(), ..State::default() }.is_hampered()
         };
         Some(State {
-            temperature_c: mean(|s| s.temperature_c),
-            sm_clock_mhz: mean(|s| s.sm_clock_mhz),
+            temperature_c: (temperature_c * 10.0).round() / 10.0,
+            sm_clock_mhz: (clocks + count / 2) / count,
             throttled: reasons.into_iter().filter(held).collect::<Vec<_>>().join(" "),
         })
     }
@@ -115,8 +116,9 @@ pub trait Rig {
     /// Fails if another process computes on the device: the meter would count its energy too.
     fn want_alone(&self) -> Result<(), MeterError>;
 
-    /// Builds the operands of a subject; in as many sets as keep them out of the cache.
-    fn load(&mut self, subject: Subject) -> Result<Self::Load, NoRun>;
+    /// Builds the operands of a subject; in as many sets as keep them out of the cache. Each `pass` has them at other
+    /// addresses than those before, as far as memory goes.
+    fn load(&mut self, subject: Subject, pass: u32) -> Result<Self::Load, NoRun>;
 
     /// Records some executions of a load as one piece, which the device works off without the host. Gives their number:
     /// from then on [`Rig::run`] counts such pieces. `None` where the load cannot be recorded; it stays as it was.
@@ -132,13 +134,16 @@ mod tests {
 
     #[test]
     fn a_spell_is_capped_if_half_of_it_was() {
-        let state =
-            |temperature_c, throttled: &str| State { temperature_c, sm_clock_mhz: 1500, throttled: throttled.into() };
-        let (cap, free) = (state(60, "SW_POWER_CAP"), state(50, ""));
+        let state = |temperature_c: f64, throttled: &str| State {
+            temperature_c,
+            sm_clock_mhz: 1500,
+            throttled: throttled.into(),
+        };
+        let (cap, free) = (state(60.0, "SW_POWER_CAP"), state(50.0, ""));
         let half = State::over(&[cap.clone(), free.clone()]).unwrap();
-        assert!(half.is_capped() && half.temperature_c == 55 && half.sm_clock_mhz == 1500, "{half:?}");
+        assert!(half.is_capped() && half.temperature_c == 55.0 && half.sm_clock_mhz == 1500, "{half:?}");
         assert!(!State::over(&[cap, free.clone(), free.clone()]).unwrap().is_capped());
-        let hot = State::over(&[free.clone(), free.clone(), state(80, "SW_POWER_CAP HW_SLOWDOWN"), free]).unwrap();
+        let hot = State::over(&[free.clone(), free.clone(), state(80.0, "SW_POWER_CAP HW_SLOWDOWN"), free]).unwrap();
         assert!(hot.is_hampered() && !hot.is_capped(), "{hot:?}");
         assert_eq!(State::over(&[]), None);
     }

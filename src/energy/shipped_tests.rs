@@ -69,7 +69,7 @@ fn a_second_run_on_the_same_card_gives_the_same_figures() {
     let mut errors: Vec<f64> = both.iter().filter_map(|d| Some((d.ratio()? - 1.0).abs())).collect();
     errors.sort_by(f64::total_cmp);
     assert!(errors.len() > 50, "{}", errors.len());
-    assert!(errors[errors.len() / 2] < 0.005 && errors[errors.len() - 1] < 0.02, "{errors:?}");
+    assert!(errors[errors.len() / 2] < 0.005 && errors[errors.len() - 1] < 0.01, "{errors:?}");
     assert!(both.iter().filter(|d| d.ratio().is_some()).all(|d| !d.changed()));
 }
 
@@ -78,16 +78,18 @@ fn a_second_run_on_the_same_card_gives_the_same_figures() {
 #[test]
 fn operators_add_up_to_their_models() {
     let model = CostModel::shipped().unwrap();
-    for name in ["gpt2", "llama3-8b-4l", "llama3-8b", "qwen2-4l"]
-        .iter()
-        .flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")])
-    {
+    let models = ["gpt2", "llama3-8b-4l", "llama3-8b", "qwen2-4l"];
+    let sides = models.iter().flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")].map(|name| (name, 0.05)));
+    // An eighth of the time of `serving` goes into operators of a few microseconds, which keep some of it to themselves.
+    let serving = ["serving-plain", "serving-merged"].map(|name| (name.to_owned(), 0.1));
+    for (name, most) in sides.chain(serving) {
         let path = format!("corpus/exports/{name}.pt2");
         let calls = graph_calls(&frontend::load(file(&path)).unwrap(), &model);
         let sum = at_power_cap(&calls, &model);
         assert_eq!(sum.energy_mj.source, Source::Measured, "{name}");
         let (energy, time) = sum_to_whole(&sum.energy_mj, &sum.time_us, &model.profile().replays[&path]).unwrap();
-        assert!((energy - 1.0).abs() < 0.05 && (time - 1.0).abs() < 0.05, "{name}: {energy}, {time}");
+        println!("{name}: sum of operators / whole: energy {energy:.3}, time {time:.3}");
+        assert!((energy - 1.0).abs() < most && (time - 1.0).abs() < most, "{name}: {energy}, {time}");
     }
 }
 
@@ -99,4 +101,11 @@ fn the_models_are_measured_throughout() {
         let sum: Cost = graph_costs(&graph, &model).into_iter().sum();
         assert_eq!((sum.energy_mj.source, sum.time_us.source), (Source::Measured, Source::Measured), "{name}");
     }
+}
+
+#[test]
+fn the_estimator_predicts_what_was_left_out_of_its_fit_as_well_as_it_claims() {
+    let fitted = Estimator::fit(&Profile::shipped().unwrap());
+    let overall = fitted.overall;
+    assert!(overall.median < 0.15 && (overall.covered - COVERAGE).abs() < 0.05, "{overall:?}");
 }

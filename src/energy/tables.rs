@@ -39,7 +39,7 @@ pub fn show(profile: &Profile) -> String {
             with_error(&e.energy_mj),
             with_error(&e.time_us),
             format!("{:.0}", e.watts),
-            e.temperature_c.to_string(),
+            format!("{:.0}", e.temperature_c),
             e.sm_clock_mhz.to_string(),
             notes.join(", "),
             key.to_string(),

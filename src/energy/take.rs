@@ -7,16 +7,16 @@ use super::windows::{Paced, Taken};
 
 /// How figures are taken.
 pub const PROTOCOL: Protocol = Protocol {
-    version: 5,
+    version: 6,
     meter: MeterKind::EnergyCounter,
-    least_changes: 16,
-    target_half_width: 0.01,
+    least_changes: 13,
+    target_half_width: 0.02,
     most_changes: 21,
-    capped_changes: 31,
-    warm_up_s: 0.5,
+    capped_changes: 18,
+    warm_up_s: 0.3,
     queue_ms: 20.0,
     rotate_mib: 256,
-    least_half_width: 0.01,
+    least_half_width: 0.02,
     pace: 0.8,
 };
 

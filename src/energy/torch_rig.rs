@@ -91,22 +91,31 @@ impl TorchRig {
         Ok(sets)
     }
 
-    fn operator(&self, key: &Key) -> Result<TorchLoad, NoRun> {
+    fn operator(&self, key: &Key, pass: u32) -> Result<TorchLoad, NoRun> {
         let parts = CallParts::of_key(key).ok_or_else(|| NoRun::Skip("not in the op table".to_owned()))?;
         let types: Vec<&TensorType> = parts.types.iter().collect();
         let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
         let outputs = call.infer().map_err(|e| NoRun::Skip(e.to_string()))?;
-        let inputs: usize = key
-            .operands
-            .iter()
-            .zip(&parts.layouts)
-            .map(|(o, l)| operands::span(&o.ty, l).saturating_mul(o.ty.dtype.bytes()))
-            .sum();
-        let sets = self.sets(inputs + outputs.iter().map(TensorType::bytes).sum::<usize>())?;
+        let inputs = key.operands.iter().zip(&parts.layouts);
+        let inputs = inputs.map(|(o, l)| operands::span(&o.ty, l).saturating_mul(o.ty.dtype.bytes()));
+        let blocks: Vec<usize> = inputs.chain(outputs.iter().map(TensorType::bytes)).collect();
+        let sets = self.sets(blocks.iter().sum())?;
+        let spacers = self.spacers(&blocks, sets, pass);
         let sets: Result<Vec<_>, _> = (0..sets).map(|_| operands::of_key(key, self.torch)).collect();
         let sets = sets.map_err(|e| self.after(&e.into()))?;
         let tf32 = key.math == Some(MathMode::Tf32);
-        Ok(TorchLoad::new(Work::Operator(parts), sets, [tf32, tf32]))
+        let load = TorchLoad::new(Work::Operator(parts), sets, [tf32, tf32]);
+        Ok(TorchLoad { _spacers: spacers, ..load })
+    }
+
+    /// Takes the memory that `pass` passes before this one had, which libtorch keeps and would hand out again. Where the
+    /// device has too little, what there is has to do.
+    fn spacers(&self, blocks: &[usize], sets: usize, pass: u32) -> Vec<Tensor> {
+        let per_pass = blocks.iter().sum::<usize>().saturating_mul(sets);
+        let room = (self.memory as f64 * MEMORY_SHARE) as usize / per_pass.max(1);
+        let passes = room.saturating_sub(2).min(pass as usize);
+        let block = |&bytes: &usize| Tensor::f_empty([bytes as i64], (tch::Kind::Uint8, self.torch)).ok();
+        (0..passes * sets).flat_map(|_| blocks.iter().filter_map(block)).collect()
     }
 
     fn part(&self, graph: &Graph, nodes: &[NodeId]) -> Result<TorchLoad, NoRun> {
@@ -142,11 +151,13 @@ pub struct TorchLoad {
     /// Outputs that are still alive, so that consecutive executions write to different memory.
     outputs: VecDeque<Vec<Tensor>>,
     next: usize,
+    /// Memory that is kept from the operands.
+    _spacers: Vec<Tensor>,
 }
 
 impl TorchLoad {
     fn new(work: Work, sets: Vec<Vec<Tensor>>, tf32: [bool; 2]) -> TorchLoad {
-        TorchLoad { recorded: None, work, sets, tf32, outputs: VecDeque::new(), next: 0 }
+        TorchLoad { recorded: None, work, sets, tf32, outputs: VecDeque::new(), next: 0, _spacers: Vec::new() }
     }
 
     /// How many executions make a record; every set of operands is in it equally often. `None` if they are too many.
@@ -245,9 +256,9 @@ impl Rig for TorchRig {
         self.gpu.want_alone()
     }
 
-    fn load(&mut self, subject: Subject) -> Result<TorchLoad, NoRun> {
+    fn load(&mut self, subject: Subject, pass: u32) -> Result<TorchLoad, NoRun> {
         match subject {
-            Subject::Operator(key) => self.operator(key),
+            Subject::Operator(key) => self.operator(key, pass),
             Subject::Part { graph, nodes } => self.part(graph, nodes),
         }
     }

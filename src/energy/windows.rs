@@ -7,15 +7,20 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 use super::meter::{MeterError, Point, reckon};
+use super::passes::{join, rounded};
 use super::profile::{Device, Entry, PacedEntry, Profile, ProfileError, Protocol, Run};
 use super::profile_file::want_schema;
+use super::rig::State;
+use super::warmth::Warmth;
 
 /// The format this program reads and writes.
-pub const WINDOWS_SCHEMA: &str = "magneton-ir/windows/2";
+pub const WINDOWS_SCHEMA: &str = "magneton-ir/windows/3";
 
 /// The most bytes of windows that are read from one file, unpacked.
 const MOST_BYTES: u64 = 256 << 20;
@@ -33,13 +38,20 @@ pub struct Header {
     pub idle_w: f64,
     /// The temperature that every measurement starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub working_c: Option<u32>,
+    pub working_c: Option<f64>,
 }
 
 impl Header {
     /// The run as a profile lists it, as its first.
     pub fn run(&self) -> Run {
-        Run { id: 1, card: self.card.clone(), date: self.date.clone(), idle_w: self.idle_w, against_first: None }
+        Run {
+            id: 1,
+            card: self.card.clone(),
+            date: self.date.clone(),
+            idle_w: self.idle_w,
+            warmth: None,
+            against_first: None,
+        }
     }
 }
 
@@ -47,7 +59,8 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Taken {
     pub points: Vec<Point>,
-    pub temperature_c: u32,
+    /// Mean over the changes of the meter.
+    pub temperature_c: f64,
     pub sm_clock_mhz: u32,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub launch_bound: bool,
@@ -67,13 +80,13 @@ pub struct Paced {
     pub points: Vec<Point>,
     /// Share of the time in which it ran.
     pub busy: f64,
-    pub temperature_c: u32,
+    pub temperature_c: f64,
     pub sm_clock_mhz: u32,
 }
 
 impl Paced {
     /// Energy and time per execution without the pauses, in which the device draws `idle_w`.
-    fn entry(&self, idle_w: f64, protocol: &Protocol) -> Result<PacedEntry, MeterError> {
+    pub(super) fn entry(&self, idle_w: f64, protocol: &Protocol) -> Result<PacedEntry, MeterError> {
         let r = reckon(&self.points, protocol.least_half_width)?;
         let pauses_mj = idle_w * (1.0 - self.busy) * r.time_us.mean * 1e-3;
         let energy_mj = r.energy_mj.map(|e| (e - pauses_mj).max(0.0));
@@ -133,30 +146,15 @@ pub struct Windows {
     pub lines: Vec<Line>,
 }
 
-/// Six significant digits: finer than the meter, and the same wherever it is reckoned.
-fn rounded(x: f64) -> f64 {
-    format!("{x:.5e}").parse().unwrap_or(x)
-}
-
 impl Taken {
-    /// The figures that the windows give.
+    /// The figures that this measurement alone gives.
     pub fn entry(&self, run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
-        let r = reckon(&self.points, protocol.least_half_width)?;
-        let paced = self.paced.as_ref().map(|paced| paced.entry(run.idle_w, protocol)).transpose()?;
-        Ok(Entry {
-            run: run.id,
-            energy_mj: r.energy_mj.map(rounded),
-            time_us: r.time_us.map(rounded),
-            watts: rounded(r.watts),
-            executions: r.executions as u64,
-            windows: r.windows as u32,
-            temperature_c: self.temperature_c,
-            sm_clock_mhz: self.sm_clock_mhz,
-            launch_bound: self.launch_bound,
-            recorded: self.recorded,
-            throttled: self.throttled.clone(),
-            paced,
-        })
+        join(&[self], run, protocol)
+    }
+
+    /// What the device was doing meanwhile.
+    pub(super) fn state(&self) -> State {
+        State { temperature_c: self.temperature_c, sm_clock_mhz: self.sm_clock_mhz, throttled: self.throttled.clone() }
     }
 }
 
@@ -210,19 +208,60 @@ impl Windows {
         Ok(members.into_values().collect())
     }
 
-    /// The profile that the windows give, as run 1. Of several measurements of one key the first counts.
+    /// The profile that the windows give, as run 1. Several measurements of one key are passes of one figure.
     pub fn profile(&self, name: &str) -> Result<Profile, ProfileError> {
         let h = &self.header;
-        let mut profile = Profile {
-            device: h.device.clone(),
-            protocol: h.protocol.clone(),
-            runs: vec![h.run()],
-            ..Profile::default()
-        };
+        let run = Run { warmth: self.warmth(), ..h.run() };
+        let mut operators: IndexMap<&str, Vec<&Taken>> = IndexMap::new();
+        let mut replays: IndexMap<&str, Vec<&Taken>> = IndexMap::new();
         for line in &self.lines {
-            profile.take(name, line)?;
+            match line {
+                Line::Operator { key, taken } => operators.entry(key).or_default().push(taken),
+                Line::Replay { name, taken } => replays.entry(name).or_default().push(taken),
+                Line::Trial { .. } | Line::Overhead { .. } => {}
+            }
         }
+        let joined = |of: &str, passes: &[&Taken]| {
+            join(passes, &run, &h.protocol).map_err(|source| ProfileError::Reckon {
+                name: name.to_owned(),
+                key: of.to_owned(),
+                source,
+            })
+        };
+        let mut profile = Profile { device: h.device.clone(), protocol: h.protocol.clone(), ..Profile::default() };
+        for (text, passes) in operators {
+            let key: Key = text.parse().map_err(|source| ProfileError::Key { name: name.to_owned(), source })?;
+            let entry = joined(text, &passes)?;
+            // Two spellings of one key: the first counts.
+            profile.entries.entry(key).or_insert(entry);
+        }
+        for (text, passes) in replays {
+            profile.replays.insert(text.to_owned(), joined(text, &passes)?);
+        }
+        profile.runs.push(run);
         Ok(profile)
+    }
+
+    /// What a degree costs, as the passes of operators tell.
+    fn warmth(&self) -> Option<Warmth> {
+        let passes = self.lines.iter().filter_map(|line| match line {
+            Line::Operator { key, taken } => Some((key.as_str(), taken)),
+            _ => None,
+        });
+        Warmth::of(&passes.collect::<Vec<_>>())
+    }
+
+    /// How often each operator was measured.
+    pub(super) fn passes(&self) -> FxHashMap<Key, u32> {
+        let mut all = FxHashMap::default();
+        for line in &self.lines {
+            if let Line::Operator { key, .. } = line
+                && let Ok(key) = key.parse()
+            {
+                *all.entry(key).or_default() += 1;
+            }
+        }
+        all
     }
 
     /// Whole A-against-A trials among the lines.
@@ -237,33 +276,6 @@ impl Windows {
             text += &json(line);
         }
         text
-    }
-}
-
-impl Profile {
-    /// Takes one measurement over, unless there is one of the same already.
-    pub(super) fn take(&mut self, name: &str, line: &Line) -> Result<(), ProfileError> {
-        let run = self.runs.last().cloned().unwrap_or_default();
-        let reckoned = |of: &str, taken: &Taken| {
-            taken.entry(&run, &self.protocol).map_err(|source| ProfileError::Reckon {
-                name: name.to_owned(),
-                key: of.to_owned(),
-                source,
-            })
-        };
-        match line {
-            Line::Operator { key, taken } => {
-                let parsed: Key = key.parse().map_err(|source| ProfileError::Key { name: name.to_owned(), source })?;
-                let entry = reckoned(key, taken)?;
-                self.entries.entry(parsed).or_insert(entry);
-            }
-            Line::Replay { name, taken } => {
-                let entry = reckoned(name, taken)?;
-                self.replays.entry(name.clone()).or_insert(entry);
-            }
-            Line::Trial { .. } | Line::Overhead { .. } => {}
-        }
-        Ok(())
     }
 }
 

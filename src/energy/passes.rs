@@ -1,0 +1,126 @@
+//! Several measurements of one operator joined into one figure.
+//!
+//! Where the driver places operands in memory changes an operator's time by up to two percent, and stays as it is for as
+//! long as they live: no single measurement can see that, however long it takes. So operators are measured in passes, each
+//! with operands at other addresses and with all other operators in between, and a figure is the mean of its passes.
+
+use super::meter::{MeterError, reckon};
+use super::profile::{Entry, Measured, Protocol, Run};
+use super::rig::State;
+use super::windows::Taken;
+
+/// Six significant digits: finer than the meter, and the same wherever it is reckoned.
+pub(super) fn rounded(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
+}
+
+/// The figures that the passes of one operator, or of one replay, give together.
+///
+/// The interval reaches as far as the farthest pass, and never less than what one pass may be off by over the square root of
+/// their number. That of a single pass reaches as far as the farthest of its windows.
+///
+/// # Errors
+/// [`MeterError::TooShort`] when there is no pass, or one with too few changes of the meter.
+pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
+    let reckoned: Vec<_> =
+        passes.iter().map(|t| reckon(&t.points, protocol.least_half_width)).collect::<Result<_, _>>()?;
+    // What each pass takes, in a chip of the reference temperature.
+    let each = passes.iter().zip(&reckoned).map(|(taken, r)| {
+        let more_w = run.warmth.map_or(0.0, |w| w.missing_w(taken));
+        (r.energy_mj.map(|e| e * (1.0 + more_w / r.watts)), r.time_us)
+    });
+    let (energies, times): (Vec<Measured>, Vec<Measured>) = each.unzip();
+    let joined = |all: &[Measured]| match all {
+        [one] => *one,
+        all => {
+            let count = all.len() as f64;
+            let mean = all.iter().map(|m| m.mean).sum::<f64>() / count;
+            let farthest = all.iter().map(|m| (m.mean - mean).abs()).fold(0.0, f64::max);
+            let reach = farthest.max(mean * protocol.least_half_width / count.sqrt());
+            Measured { mean, low: (mean - reach).max(0.0), high: mean + reach }
+        }
+    };
+    let (energy_mj, time_us) = (joined(&energies), joined(&times));
+    let states: Vec<State> = passes.iter().map(|t| t.state()).collect();
+    let state = State::over(&states).ok_or(MeterError::TooShort(0))?;
+    let paced = passes.iter().find_map(|t| t.paced.as_ref());
+    Ok(Entry {
+        run: run.id,
+        energy_mj: energy_mj.map(rounded),
+        time_us: time_us.map(rounded),
+        watts: rounded(energy_mj.mean / time_us.mean * 1e3),
+        executions: reckoned.iter().map(|r| r.executions as u64).sum(),
+        windows: reckoned.iter().map(|r| r.windows as u32).sum(),
+        passes: passes.len() as u32,
+        temperature_c: state.temperature_c,
+        sm_clock_mhz: state.sm_clock_mhz,
+        launch_bound: passes.iter().any(|t| t.launch_bound),
+        recorded: passes.iter().any(|t| t.recorded),
+        throttled: state.throttled,
+        paced: paced.map(|paced| paced.entry(run.idle_w, protocol)).transpose()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::energy::meter::Point;
+    use crate::energy::warmth::{REFERENCE_C, Warmth};
+
+    const PROTOCOL: Protocol = crate::energy::PROTOCOL;
+
+    /// Twelve changes of a load that draws `watts`, 10 µs an execution.
+    fn taken(watts: f64, temperature_c: f64) -> Taken {
+        let point = |i: u32| {
+            let s = f64::from(i) * 0.1;
+            Point(s, watts * s, s * 1e5)
+        };
+        Taken {
+            points: (0..12).map(point).collect(),
+            temperature_c,
+            sm_clock_mhz: 1980,
+            launch_bound: false,
+            recorded: false,
+            throttled: String::new(),
+            paced: None,
+        }
+    }
+
+    #[test]
+    fn a_figure_is_the_mean_of_its_passes_and_reaches_as_far_as_the_farthest() {
+        let [a, b, c, d] = [500.0, 520.0, 500.0, 500.0].map(|w| taken(w, 50.0));
+        let entry = join(&[&a, &b, &c, &d], &Run::default(), &PROTOCOL).unwrap();
+        assert_eq!((entry.energy_mj.mean, entry.energy_mj.low, entry.energy_mj.high), (5.05, 4.9, 5.2));
+        assert_eq!((entry.passes, entry.windows), (4, 24));
+    }
+
+    #[test]
+    fn one_pass_claims_less_than_several() {
+        let a = taken(500.0, 50.0);
+        let half = |passes: &[&Taken]| {
+            join(passes, &Run::default(), &PROTOCOL).unwrap().energy_mj.half_width() / PROTOCOL.least_half_width
+        };
+        assert!((half(&[&a]) - 1.0).abs() < 1e-4 && (half(&[&a; 4]) - 0.5).abs() < 1e-4);
+    }
+
+    #[test]
+    fn passes_in_a_cooler_and_a_warmer_chip_give_one_figure() {
+        let passes: Vec<Taken> = (-6..6).map(f64::from).map(|c| taken(500.0 + 2.0 * c, REFERENCE_C + c)).collect();
+        let keyed: Vec<(&str, &Taken)> = passes.iter().map(|t| ("neg", t)).collect();
+        let run = Run { warmth: Warmth::of(&keyed), ..Run::default() };
+        let energy = |t: &Taken| join(&[t], &run, &PROTOCOL).unwrap().energy_mj.mean;
+        let (cool, warm) = (energy(&passes[0]), energy(&passes[11]));
+        assert!((cool - 5.0).abs() < 1e-3 && (warm - 5.0).abs() < 1e-3, "{cool}, {warm}: {run:?}");
+        // What the limit holds back draws what it allows, however warm it is.
+        let capped = Taken { throttled: "SW_POWER_CAP".into(), ..passes[0].clone() };
+        assert!((energy(&capped) - 4.88).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_a_degree_costs_is_not_told_by_few_passes_or_by_alike_ones() {
+        let one = |c: f64| taken(500.0 + 2.0 * c, REFERENCE_C + c);
+        let of = |all: &[Taken]| Warmth::of(&all.iter().map(|t| ("neg", t)).collect::<Vec<_>>());
+        assert_eq!(of(&[one(-3.0), one(3.0)]), None);
+        assert_eq!(of(&vec![one(1.0); 20]), None);
+    }
+}
