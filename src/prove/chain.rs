@@ -26,6 +26,7 @@ const MAX_READINGS: usize = 16;
 type Operands = SmallVec<[Id; MAX_OPERANDS]>;
 
 /// The rules of a set that say that a commutative operator is associative, one for each operator.
+#[derive(Default)]
 pub struct Associative(Vec<(Arc<Rule>, Associativity)>);
 
 impl Associative {
