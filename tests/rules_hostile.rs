@@ -51,6 +51,14 @@ fn large_files_and_large_numbers_are_refused() {
 }
 
 #[test]
+fn templates_that_make_too_many_rules_are_refused() {
+    let rule = |n| format!("/// Hostile.\nrule r{n} [exact] for f in neg, abs, relu: f(f(f(x))) => f(x)\n");
+    let rules = |count| (0..count).map(rule).collect::<String>();
+    assert_eq!(load(&rules(100)).unwrap().rules().len(), 300);
+    assert_eq!(code(&rules(4000)), "rules::too_large");
+}
+
+#[test]
 fn text_that_is_no_rule_file_is_refused() {
     for text in
         ["rule", "\u{0}", "é", "rule r [exact]", "op", "test", "rule r [exact]: => x", "}{", "\"", "///", "/// x"]

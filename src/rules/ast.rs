@@ -37,6 +37,20 @@ pub struct RuleItem {
     pub clauses: Clauses,
 }
 
+impl Item {
+    /// How many rules it stands for: one for each root, direction and operator of the template.
+    pub fn rules(&self) -> usize {
+        match self {
+            Item::Rule(rule) => {
+                let operators = rule.template.as_ref().map_or(1, |(_, operators)| operators.len());
+                rule.lhs.len() * operators * if rule.both_ways { 2 } else { 1 }
+            }
+            Item::Op(_) => 2,
+            Item::Test(_) => 0,
+        }
+    }
+}
+
 /// `op NAME(OPERANDS; ATTRIBUTES) = BODY …`
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpItem {

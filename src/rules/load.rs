@@ -63,9 +63,26 @@ pub fn load_good(base: &RuleSet, files: &[Arc<RuleFile>]) -> (RuleSet, Vec<Probl
             problems.push(problem);
         }
     }
-    for (report, item) in &items {
+    let mut count = set.rules.len();
+    let rules_up_to: Vec<usize> = items
+        .iter()
+        .map(|(_, item)| {
+            count += item.rules();
+            count
+        })
+        .collect();
+    let resolved: Vec<_> = items
+        .par_iter()
+        .zip(rules_up_to)
+        .map(|((report, item), count)| match item {
+            Item::Rule(rule) if count > MAX_RULES => Err(vec![too_many(report, rule.name.span)]),
+            Item::Rule(rule) => resolve_rule(report, &customs, rule),
+            Item::Op(_) | Item::Test(_) => Ok(Vec::new()),
+        })
+        .collect();
+    for ((report, item), resolved) in items.iter().zip(resolved) {
         let added = match item {
-            Item::Rule(rule) => add_rule(&mut set, report, &customs, rule),
+            Item::Rule(rule) => add_rule(&mut set, report, rule, resolved),
             Item::Op(op) => add_op(&mut set, report, &customs, op),
             Item::Test(_) => Ok(()),
         };
@@ -123,11 +140,22 @@ fn want_doc(report: &Reporter, doc: &str, name: &Name) -> Result<(), Problem> {
         .with_help("say in a line that starts with `///` what the rule means; `explain` prints it"))
 }
 
-fn add_rule(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &RuleItem) -> Result<(), Vec<Problem>> {
+/// Adds the rules that an item stands for.
+fn add_rule(
+    set: &mut RuleSet,
+    report: &Reporter,
+    item: &RuleItem,
+    resolved: Result<Vec<Rule>, Vec<Problem>>,
+) -> Result<(), Vec<Problem>> {
     if set.rules.iter().any(|r| r.name.as_ref() == item.name.text) {
         let message = format!("there is a rule `{}` already", item.name.text);
         return Err(vec![report.problem("rules::defined_twice", item.name.span, message, "defined again here")]);
     }
+    resolved?.into_iter().try_for_each(|rule| push(set, report, item.name.span, rule).map(|_| ()))
+}
+
+/// The rules that an item stands for, of every instance of its template.
+fn resolve_rule(report: &Reporter, customs: &Customs, item: &RuleItem) -> Result<Vec<Rule>, Vec<Problem>> {
     let mut problems: Vec<Problem> = want_doc(report, &item.doc, &item.name).err().into_iter().collect();
     if item.lhs.len() != item.rhs.len() {
         let (left, right) = (item.lhs.len(), item.rhs.len());
@@ -151,10 +179,7 @@ fn add_rule(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &Rule
             Err(found) => problems.extend(found.into_iter().filter(|p| !problems.contains(p)).collect::<Vec<_>>()),
         }
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    rules.into_iter().try_for_each(|rule| push(set, report, item.name.span, rule).map(|_| ()))
+    if problems.is_empty() { Ok(rules) } else { Err(problems) }
 }
 
 /// The rules that an item stands for: one for each root and direction.
@@ -182,10 +207,13 @@ fn both_directions(
     Ok(rules)
 }
 
+fn too_many(report: &Reporter, span: SourceSpan) -> Problem {
+    report.problem("rules::too_large", span, format!("there are more than {MAX_RULES} rules"), "")
+}
+
 fn push(set: &mut RuleSet, report: &Reporter, span: SourceSpan, rule: Rule) -> Result<Arc<Rule>, Vec<Problem>> {
     if set.rules.len() >= MAX_RULES {
-        let message = format!("there are more than {MAX_RULES} rules");
-        return Err(vec![report.problem("rules::too_large", span, message, "")]);
+        return Err(vec![too_many(report, span)]);
     }
     let rule = Arc::new(rule);
     set.rules.push(rule.clone());
