@@ -22,9 +22,9 @@ const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const LARGEST_FILE: u64 = 16 << 20;
 
 /// The memory of earlier runs, or none if it is not wanted or there is no place for it.
-pub fn memory(unwanted: bool) -> Option<Cache> {
+pub fn memory(unwanted: bool) -> Option<Box<dyn Memory>> {
     let folder = dirs::cache_dir().filter(|_| !unwanted)?.join("magneton-ir").join(build()?);
-    Some(Cache { folder, warned: AtomicBool::new(false) })
+    Some(Box::new(Cache { folder, warned: AtomicBool::new(false) }))
 }
 
 /// Tells builds of the program apart: the version, and size and time of the file that is run.
@@ -35,7 +35,7 @@ fn build() -> Option<String> {
 }
 
 /// Answers in the files of a folder.
-pub struct Cache {
+struct Cache {
     folder: PathBuf,
     /// Trouble is told once.
     warned: AtomicBool,

@@ -13,7 +13,6 @@ use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
 use crate::frontend;
 use crate::ir::{ConfigError, Contents, Graph, text};
-use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
 use crate::prove::{Bound, Context, bind_with_contents};
@@ -90,8 +89,7 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let (bound, (rules, costs)) = (bound?, conditions?);
     let read = start.elapsed();
     let memory = cache::memory(args.under.no_cache);
-    let context =
-        Context { rules: &rules, seed: args.seed, memory: memory.as_ref().map(|m| m as &dyn Memory), progress: &*bar };
+    let context = Context { rules: &rules, seed: args.seed, memory: memory.as_deref(), progress: &*bar };
     let mut checked = compare_bound(&bound, &context, args.under.tier, &costs)?;
     add_reading(&mut checked.comparison, read);
     let Bound { a, b, .. } = bound;

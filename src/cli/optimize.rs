@@ -8,7 +8,6 @@ use super::args::Optimize;
 use super::check::{conditions, load};
 use super::{Answer, cache, output, progress};
 use crate::ir::text;
-use crate::memory::Memory;
 use crate::optimize::optimize;
 use crate::prove::Context;
 use crate::report;
@@ -19,8 +18,7 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
     let (rules, costs) = conditions(&args.under)?;
     let bar = progress::progress();
     let memory = cache::memory(args.under.no_cache);
-    let context =
-        Context { memory: memory.as_ref().map(|m| m as &dyn Memory), progress: &*bar, ..Context::under(&rules) };
+    let context = Context { memory: memory.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let found = optimize(&graph, &context, args.under.tier, &costs)?;
     drop(bar);
     if let Some(path) = &args.write {

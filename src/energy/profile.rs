@@ -227,8 +227,6 @@ fn one() -> u32 {
     1
 }
 
-// The signature that serde asks for.
-#[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_one(passes: &u32) -> bool {
     *passes == 1
 }

@@ -178,7 +178,7 @@ impl<'r> Sweep<'r> {
             let mut terms = self.lower(graph, id, Side::B, inputs, &values)?;
             for t in &mut terms {
                 if !self.in_a.contains(t) && self.arena.constant(*t).is_none() {
-                    if !self.meet(*t) {
+                    if self.closes(*t) && !self.meet(*t) {
                         self.meet_twin(*t);
                     }
                     *t = self.representative(*t);
@@ -211,9 +211,6 @@ impl<'r> Sweep<'r> {
 
     /// Looks for a value of A that B's value `t` equals.
     fn meet(&mut self, t: TermId) -> bool {
-        if !self.closes(t) {
-            return false;
-        }
         let same_type = self.of_type.get(&self.arena.term(t).ty);
         let mut tried = 0;
         for candidate in self.unmet(same_type) {
@@ -233,9 +230,6 @@ impl<'r> Sweep<'r> {
 
     /// Looks for a value of A that has the elements of B's value `t` in another shape or order.
     fn meet_twin(&mut self, t: TermId) -> bool {
-        if !self.closes(t) {
-            return false;
-        }
         let ty = self.arena.ty(t);
         let same_size = self.of_size.get(&(ty.dtype, ty.numel()));
         let mut tried = 0;

@@ -150,15 +150,18 @@ impl Window {
         if met(self) {
             return Stop::Proven;
         }
-        let heights: Vec<usize> = rules.rules().iter().map(|rule| rule.lhs.height()).collect();
-        let highest = heights.iter().copied().max().unwrap_or(0);
+        // Rules of associativity are not searched for: chains are compared by their operands instead.
+        let height = |rule: &Rule| rule.associativity().is_none().then(|| rule.lhs.height());
+        let heights: Vec<Option<usize>> = rules.rules().iter().map(|rule| height(rule)).collect();
+        let highest = heights.iter().flatten().copied().max().unwrap_or(0);
         let mut complete = false;
         for _ in 0..limits.rounds {
             let reach = Reach::of_changes(&mut self.egraph, highest);
             // After a search that did not get through, every place may hold a match that was not seen.
             let matches;
-            (matches, complete) =
-                self.matches(rules, limits.search, |root, rule| !complete || reach.touches(root, heights[rule]));
+            (matches, complete) = self.matches(rules, limits.search, |root, rule| {
+                heights[rule].is_some_and(|height| !complete || reach.touches(root, height))
+            });
             let mut changed = false;
             for (index, root, bindings) in matches {
                 if !seen.insert((index, root, bindings.clone())) {
@@ -182,7 +185,7 @@ impl Window {
             if met(self) {
                 return Stop::Proven;
             }
-            // Most proofs need no chains; to compare them in every round would double the cost of all.
+            // Most proofs need no chains, and to compare them in every round is not cheap.
             if !changed && !self.settle(&associative) {
                 return if complete { Stop::Saturated } else { Stop::Limit { busiest: busiest(&added) } };
             }
@@ -222,8 +225,7 @@ impl Window {
         let mut all = Vec::new();
         let mut found = Vec::new();
         for (index, rule) in rules.rules().iter().enumerate() {
-            // Chains are compared by their operands instead.
-            let Some(op) = rule.root_op().filter(|_| rule.associativity().is_none()) else { continue };
+            let Some(op) = rule.root_op() else { continue };
             for &root in by_op.get(op).into_iter().flatten() {
                 if rule.context.is_empty() && !worth(root, index) {
                     continue;

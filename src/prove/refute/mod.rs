@@ -32,8 +32,8 @@ use super::verdict::Witness;
 use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, Program};
 use crate::ir::{Graph, NodeId, Output, Shape};
 
-/// Elements computed per side by all attempts together: no more than seconds are spent on graphs that may well be equal. Counted, not
-/// timed, so that every run comes to the same verdict.
+/// Elements computed per side by all attempts together: no more than seconds are spent on graphs that may well be equal.
+/// Counted, not timed, so that every run comes to the same verdict.
 const TOTAL: usize = 8_000_000;
 
 /// Relative difference up to which values in f64 count as the same real number.
