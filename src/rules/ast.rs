@@ -38,14 +38,22 @@ pub struct RuleItem {
 }
 
 impl Item {
-    /// How many rules it stands for: one for each root, direction and operator of the template.
+    pub fn name(&self) -> &Name {
+        match self {
+            Item::Rule(rule) => &rule.name,
+            Item::Op(op) => &op.name,
+            Item::Test(test) => &test.name,
+        }
+    }
+
+    /// The most rules that it stands for: one for each root, direction and operator of the template.
     pub fn rules(&self) -> usize {
         match self {
             Item::Rule(rule) => {
                 let operators = rule.template.as_ref().map_or(1, |(_, operators)| operators.len());
                 rule.lhs.len() * operators * if rule.both_ways { 2 } else { 1 }
             }
-            Item::Op(_) => 2,
+            Item::Op(op) => 2 * op.body.len(),
             Item::Test(_) => 0,
         }
     }

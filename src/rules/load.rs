@@ -38,6 +38,18 @@ pub struct Place {
 /// The most rules of a set, every direction and every instance of a template counted.
 const MAX_RULES: usize = 10_000;
 
+/// The first rule of each name.
+#[derive(Default)]
+struct ByName(BTreeMap<Arc<str>, Arc<Rule>>);
+
+impl ByName {
+    fn add(&mut self, rules: &[Arc<Rule>]) {
+        for rule in rules {
+            self.0.entry(rule.name.clone()).or_insert_with(|| rule.clone());
+        }
+    }
+}
+
 /// Adds the rules of `files` to `base`, all or none.
 pub fn load(base: &RuleSet, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleError> {
     let (set, problems) = load_good(base, files);
@@ -76,16 +88,22 @@ pub fn load_good(base: &RuleSet, files: &[Arc<RuleFile>]) -> (RuleSet, Vec<Probl
         .zip(rules_up_to)
         .map(|((report, item), count)| match item {
             Item::Rule(rule) if count > MAX_RULES => Err(vec![too_many(report, rule.name.span)]),
+            Item::Op(op) if count > MAX_RULES => Err(vec![too_many(report, op.name.span)]),
             Item::Rule(rule) => resolve_rule(report, &customs, rule),
-            Item::Op(_) | Item::Test(_) => Ok(Vec::new()),
+            Item::Op(op) => resolve_op(report, &customs, op),
+            Item::Test(_) => Ok(Vec::new()),
         })
         .collect();
+    let mut by_name = ByName::default();
+    by_name.add(&base.rules);
     for ((report, item), resolved) in items.iter().zip(resolved) {
+        let known = set.rules.len();
         let added = match item {
-            Item::Rule(rule) => add_rule(&mut set, report, rule, resolved),
-            Item::Op(op) => add_op(&mut set, report, &customs, op),
+            Item::Rule(rule) => add_rule(&mut set, &by_name, report, rule, resolved),
+            Item::Op(op) => add_op(&mut set, report, &customs, op, resolved),
             Item::Test(_) => Ok(()),
         };
+        by_name.add(&set.rules[known..]);
         problems.extend(added.err().into_iter().flatten());
     }
     let named: Vec<&str> = items
@@ -98,7 +116,7 @@ pub fn load_good(base: &RuleSet, files: &[Arc<RuleFile>]) -> (RuleSet, Vec<Probl
         .collect();
     for (report, item) in &items {
         if let Item::Test(test) = item {
-            match resolve_test(&set, report, test) {
+            match resolve_test(&by_name, report, test) {
                 Ok(test) => set.tests.push((report.clone(), test)),
                 // The rule is there, and what is wrong with it has been said.
                 Err(problem) if problem.code == "rules::unknown_rule" && named.contains(&test.name.text.as_str()) => {}
@@ -143,15 +161,19 @@ fn want_doc(report: &Reporter, doc: &str, name: &Name) -> Result<(), Problem> {
 /// Adds the rules that an item stands for.
 fn add_rule(
     set: &mut RuleSet,
+    by_name: &ByName,
     report: &Reporter,
     item: &RuleItem,
     resolved: Result<Vec<Rule>, Vec<Problem>>,
 ) -> Result<(), Vec<Problem>> {
-    if set.rules.iter().any(|r| r.name.as_ref() == item.name.text) {
+    if by_name.0.contains_key(item.name.text.as_str()) {
         let message = format!("there is a rule `{}` already", item.name.text);
         return Err(vec![report.problem("rules::defined_twice", item.name.span, message, "defined again here")]);
     }
-    resolved?.into_iter().try_for_each(|rule| push(set, report, item.name.span, rule).map(|_| ()))
+    for rule in resolved? {
+        push(set, report, item.name.span, rule);
+    }
+    Ok(())
 }
 
 /// The rules that an item stands for, of every instance of its template.
@@ -211,19 +233,33 @@ fn too_many(report: &Reporter, span: SourceSpan) -> Problem {
     report.problem("rules::too_large", span, format!("there are more than {MAX_RULES} rules"), "")
 }
 
-fn push(set: &mut RuleSet, report: &Reporter, span: SourceSpan, rule: Rule) -> Result<Arc<Rule>, Vec<Problem>> {
-    if set.rules.len() >= MAX_RULES {
-        return Err(vec![too_many(report, span)]);
-    }
+fn push(set: &mut RuleSet, report: &Reporter, span: SourceSpan, rule: Rule) -> Arc<Rule> {
     let rule = Arc::new(rule);
     set.rules.push(rule.clone());
     set.places.push(Place { report: report.clone(), span });
-    Ok(rule)
+    rule
 }
 
-/// A definition is a rule in both directions. How a kernel rounds inside is not known, so its tier is `rounding`.
-fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem) -> Result<(), Vec<Problem>> {
-    let Some(op) = customs.get(&item.name.text) else { return Ok(()) };
+/// Adds an operator with its rules.
+fn add_op(
+    set: &mut RuleSet,
+    report: &Reporter,
+    customs: &Customs,
+    item: &OpItem,
+    resolved: Result<Vec<Rule>, Vec<Problem>>,
+) -> Result<(), Vec<Problem>> {
+    let rules = resolved?.into_iter().map(|rule| push(set, report, item.name.span, rule));
+    let mut rules: Vec<Arc<Rule>> = rules.collect();
+    rules.truncate(item.body.len());
+    if let Some(op) = customs.get(&item.name.text) {
+        set.definitions.push(Arc::new(Definition { op: op.clone(), rules }));
+    }
+    Ok(())
+}
+
+/// A definition is a rule in both directions, first one that expands each output. How a kernel rounds inside is not
+/// known, so its tier is `rounding`.
+fn resolve_op(report: &Reporter, customs: &Customs, item: &OpItem) -> Result<Vec<Rule>, Vec<Problem>> {
     want_doc(report, &item.doc, &item.name).map_err(|p| vec![p])?;
     let name = |n: &Name| Expr { span: n.span, kind: ExprKind::Name(n.text.clone()) };
     let call = |slot: usize| {
@@ -236,7 +272,7 @@ fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem
         Expr { span: item.name.span, kind }
     };
     let heads: Vec<Expr> = (0..item.body.len()).map(call).collect();
-    let (mut forward, mut backward) = (Vec::new(), Vec::new());
+    let mut rules = Vec::new();
     for (head, body) in heads.iter().zip(&item.body) {
         let source = Source {
             name: &item.name,
@@ -250,7 +286,7 @@ fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem
             reversed: false,
             attrs: &item.attrs,
         };
-        forward.push(resolve(report, customs, &source)?);
+        rules.push(resolve(report, customs, &source)?);
     }
     for root in 0..heads.len() {
         let source = Source {
@@ -266,7 +302,7 @@ fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem
             attrs: &item.attrs,
         };
         match resolve(report, customs, &source) {
-            Ok(rule) => backward.push(rule),
+            Ok(rule) => rules.push(rule),
             // An attribute that the body does not show cannot be read back from it, and a body that is one of the
             // operands fits anything: such an operator is only expanded.
             Err(problems)
@@ -277,21 +313,13 @@ fn add_op(set: &mut RuleSet, report: &Reporter, customs: &Customs, item: &OpItem
             Err(problems) => return Err(problems),
         }
     }
-    let mut rules = Vec::new();
-    for rule in forward {
-        rules.push(push(set, report, item.name.span, rule)?);
-    }
-    for rule in backward {
-        push(set, report, item.name.span, rule)?;
-    }
-    set.definitions.push(Arc::new(Definition { op: op.clone(), rules }));
-    Ok(())
+    Ok(rules)
 }
 
-fn resolve_test(set: &RuleSet, report: &Reporter, item: &TestItem) -> Result<RuleTest, Problem> {
-    let rule = set.rules.iter().find(|r| r.name.as_ref() == item.name.text).ok_or_else(|| {
+fn resolve_test(by_name: &ByName, report: &Reporter, item: &TestItem) -> Result<RuleTest, Problem> {
+    let rule = by_name.0.get(item.name.text.as_str()).ok_or_else(|| {
         let message = format!("there is no rule `{}`", item.name.text);
-        let names = set.rules.iter().map(|r| r.name.as_ref());
+        let names = by_name.0.keys().map(AsRef::as_ref);
         report.problem("rules::unknown_rule", item.name.span, message, "").nearest(&item.name.text, names)
     })?;
     let mut test = RuleTest {

@@ -6,6 +6,7 @@ use miette::SourceSpan;
 use pest::Parser;
 use pest::error::{ErrorVariant, InputLocation};
 use pest::iterators::Pair;
+use rayon::prelude::*;
 
 use super::Tier;
 use super::ast::{Clauses, Expr, Given, Item, Name, OpItem, RuleItem, TestItem};
@@ -41,11 +42,14 @@ pub fn parse(report: &Reporter) -> (Vec<Item>, Vec<Problem>) {
     if text.len() > MAX_FILE {
         return (Vec::new(), vec![report.problem("rules::too_large", None, "the file is larger than 1 MiB", "")]);
     }
-    let (mut items, mut problems) = (Vec::new(), Vec::new());
-    for part in parts(text) {
+    let read = |part: Range<usize>| {
         let offset = part.start;
-        let content = text.get(part).unwrap_or("");
-        match parse_part(&Reader { report, offset }, content, MAX_ITEMS - items.len()) {
+        parse_part(&Reader { report, offset }, text.get(part).unwrap_or(""))
+    };
+    let parts: Vec<Parsed<Vec<Item>>> = parts(text).into_par_iter().map(read).collect();
+    let (mut items, mut problems) = (Vec::new(), Vec::new());
+    for part in parts {
+        match part.and_then(|found| within_limit(report, items.len(), found)) {
             Ok(found) => items.extend(found),
             Err(problem) => {
                 // What follows a file that is too large or nested too deeply is no rule file.
@@ -60,15 +64,22 @@ pub fn parse(report: &Reporter) -> (Vec<Item>, Vec<Problem>) {
     (items, problems)
 }
 
-fn parse_part(reader: &Reader<'_>, text: &str, limit: usize) -> Parsed<Vec<Item>> {
+/// Refuses the item behind the last one that a file may have.
+fn within_limit(report: &Reporter, before: usize, found: Vec<Item>) -> Parsed<Vec<Item>> {
+    match found.get(MAX_ITEMS - before) {
+        None => Ok(found),
+        Some(item) => {
+            let message = format!("the file has more than {MAX_ITEMS} items");
+            Err(report.problem("rules::too_large", item.name().span, message, ""))
+        }
+    }
+}
+
+fn parse_part(reader: &Reader<'_>, text: &str) -> Parsed<Vec<Item>> {
     check_depth(reader, text)?;
     let mut pairs = RuleGrammar::parse(R::file, text).map_err(|e| syntax_error(reader, text, &e))?;
     let mut items = Vec::new();
     for pair in pairs.next().into_iter().flat_map(Pair::into_inner) {
-        if items.len() == limit && pair.as_rule() != R::EOI {
-            let message = format!("the file has more than {MAX_ITEMS} items");
-            return Err(reader.report.problem("rules::too_large", reader.span(&pair), message, ""));
-        }
         match pair.as_rule() {
             R::rule_def => items.push(Item::Rule(reader.rule(pair)?)),
             R::op_def => items.push(Item::Op(reader.op(pair)?)),
