@@ -1,5 +1,6 @@
 //! Proving: binds inputs, sweeps both graphs, checks the proof, cuts the graphs into regions.
 
+mod answers;
 mod bind;
 mod certificate;
 mod chain;
@@ -26,6 +27,7 @@ mod window;
 
 use kernel::{arena, closure, lemma};
 
+pub use answers::PairProof;
 pub use arena::{Arena, Head, TermId};
 pub use bind::{Binding, Bound, BoundInput, bind, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};
@@ -43,7 +45,7 @@ pub use refute::{RerunError, elements_to_rerun, rerun_with_torch};
 pub use regions::{Partition, Region, RegionKind};
 pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};
-pub use sweep::PairProof;
+
 pub use unproven::Unproven;
 pub use verdict::{Proof, ProveError, Verdict, Witness, prove, prove_bound};
 pub use window::{Limits, Stop, Window, assumed};

@@ -3,21 +3,17 @@
 //! A value of B whose normal form over already met values is one of A's is equal by construction. For the
 //! rest, fingerprints propose a partner and a window proves it.
 
-use std::sync::Arc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Head, TermId, TypeId};
+use super::answers::{Answer, Answers, PairProof, Proved, read_alike};
+use super::arena::{Arena, TermId, TypeId};
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint::{self, Effort};
 use super::kernel::{Side, Values, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
-use super::recall::{self, Steps};
 use super::twin::{View, views};
-use super::window::{Limits, Stop, Window};
 use crate::ir::{DType, Graph, NodeId};
 use crate::memory::Memory;
 use crate::ops::TypeError;
@@ -30,61 +26,16 @@ const CONE_LIMIT: usize = 96;
 /// Shared values that a cone may pass before its proof is given up.
 const MAX_DEPTH: usize = 3;
 
-/// Searches that may fail in one comparison. Where that many parts cannot be proven, more attempts would only
-/// make the user wait for the same verdict.
-const MAX_FAILURES: usize = 24;
-
 /// Partners tried for one value.
 const MAX_CANDIDATES: usize = 12;
 
 /// Partners in another shape or order tried for one value.
 const MAX_TWINS: usize = 4;
 
-/// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
-#[derive(Clone, Debug, Default)]
-pub struct PairProof {
-    pub lemmas: Vec<Lemma>,
-}
-
-/// What is known of a cone key.
-#[derive(Clone)]
-enum Answer {
-    Proven(Arc<Proved>),
-    /// The two sides differ numerically over free leaves.
-    Differs,
-    /// They agree, or cannot be evaluated, and no proof was found; with the rule that used up a search's budget.
-    Unproven {
-        busiest: Option<Arc<str>>,
-    },
-}
-
-/// An [`Answer`] as a memory keeps it.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    /// Elements that were evaluated. They count when the answer is recalled too, so that a run comes to the same verdict
-    /// whatever it remembers.
-    evaluated: usize,
-    answer: KeptAnswer,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum KeptAnswer {
-    Proven(Steps),
-    Differs,
-    Unproven { busiest: Option<Arc<str>> },
-}
-
-struct Proved {
-    arena: Arena,
-    proof: PairProof,
-}
-
 /// The state of a sweep.
 pub struct Sweep<'r> {
     pub arena: Arena,
-    rules: &'r RuleSet,
-    memory: Option<&'r dyn Memory>,
+    pub answers: Answers<'r>,
     normaliser: Normaliser,
     /// Terms of B that were proven equal to a term of A.
     merged: FxHashMap<TermId, TermId>,
@@ -96,25 +47,16 @@ pub struct Sweep<'r> {
     of_size: FxHashMap<(DType, usize), Vec<TermId>>,
     /// Values of A inside a proven window: no longer candidates.
     passed: FxHashSet<TermId>,
-    memo: FxHashMap<ConeKey, Answer>,
     /// In which view, if any, the first side of a cone agrees with the second one.
     twin_memo: FxHashMap<ConeKey, Option<View>>,
-    /// What is left of the budget for fingerprints.
-    evaluations: usize,
-    /// The same for those of twins.
+    /// What is left of the budget for fingerprints of twins.
     twin_evaluations: usize,
-    /// Searches that found no proof.
-    failures: usize,
     /// All steps of all proofs so far.
     pub lemmas: Vec<Lemma>,
     /// Proofs of pairs that needed a window, by B's term.
     pub proofs: FxHashMap<TermId, PairProof>,
     /// Views of values of A that values of B were proven equal to, with the value of A and the view.
     pub twins: FxHashMap<TermId, (TermId, View)>,
-    /// Rules that were caught joining terms of different types.
-    pub ill_typed: Vec<Arc<str>>,
-    /// Rules that used up a window's budget.
-    pub busiest: Vec<Arc<str>>,
 }
 
 impl Boundary for Sweep<'_> {
@@ -131,8 +73,7 @@ impl<'r> Sweep<'r> {
     pub fn new(rules: &'r RuleSet, memory: Option<&'r dyn Memory>) -> Self {
         Sweep {
             arena: Arena::default(),
-            rules,
-            memory,
+            answers: Answers::new(rules, memory),
             normaliser: Normaliser::new(rules),
             merged: FxHashMap::default(),
             in_a: FxHashSet::default(),
@@ -140,16 +81,11 @@ impl<'r> Sweep<'r> {
             of_type: FxHashMap::default(),
             of_size: FxHashMap::default(),
             passed: FxHashSet::default(),
-            memo: FxHashMap::default(),
             twin_memo: FxHashMap::default(),
-            evaluations: fingerprint::TOTAL,
             twin_evaluations: fingerprint::TWINS,
-            failures: 0,
             lemmas: Vec::new(),
             proofs: FxHashMap::default(),
             twins: FxHashMap::default(),
-            ill_typed: Vec::new(),
-            busiest: Vec::new(),
         }
     }
 
@@ -203,7 +139,7 @@ impl<'r> Sweep<'r> {
             .map(|raw| {
                 let normal = self.normaliser.normal(&mut self.arena, raw);
                 self.lemmas.append(&mut self.normaliser.lemmas);
-                self.busiest.append(&mut self.normaliser.endless);
+                self.answers.busiest.append(&mut self.normaliser.endless);
                 Ok(self.representative(normal))
             })
             .collect()
@@ -272,7 +208,7 @@ impl<'r> Sweep<'r> {
             return known.clone();
         }
         let (mut local, roots) = cone.localise(&self.arena, self, &[a, b]);
-        let alike = inputs_below(&local, roots[0]) == inputs_below(&local, roots[1]);
+        let alike = read_alike(&local, [roots[0], roots[1]]);
         let all = views(&self.arena.ty(a).shape, &self.arena.ty(b).shape);
         let agreeing = all.into_iter().filter(|_| alike).find(|view| {
             let twin = view.of(&mut local, roots[0], |_, term| term);
@@ -314,88 +250,13 @@ impl<'r> Sweep<'r> {
         false
     }
 
-    /// The answer for a cone: remembered, or found by evaluation and search.
+    /// The answer for a cone whose first two values these are.
     fn answer(&mut self, a: TermId, b: TermId, cone: &Cone, effort: Effort) -> Answer {
-        if let Some(known) = self.memo.get(&cone.key) {
-            return known.clone();
+        if let Some(known) = self.answers.known(&cone.key) {
+            return known;
         }
         let (local, roots) = cone.localise(&self.arena, self, &[a, b]);
-        // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
-        let alike = inputs_below(&local, roots[0]) == inputs_below(&local, roots[1]);
-        let effort = if alike { effort } else { fingerprint::DOUBT };
-        let ends = [roots[0], roots[1]];
-        // Where budgets run out, the answer says more about this run than about the question.
-        let lasting = effort.fits(self.evaluations) && self.failures < MAX_FAILURES;
-        let answer = match self.memory.filter(|_| lasting) {
-            Some(memory) => self.recalled(memory, local, ends, effort),
-            None => self.found(local, ends, effort),
-        };
-        if let Answer::Unproven { busiest } = &answer {
-            self.failures += 1;
-            self.busiest.extend(busiest.clone());
-        }
-        self.memo.insert(cone.key.clone(), answer.clone());
-        answer
-    }
-
-    /// The answer that an earlier run came to, or else this one.
-    fn recalled(&mut self, memory: &dyn Memory, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
-        let asked = format!("equal {:?} {effort:?}", ends.map(TermId::index));
-        let question = recall::question(&asked, &local, self.rules);
-        if let Some(kept) = recall::recall::<Kept>(memory, &question) {
-            let mut arena = local.clone();
-            let answer = match kept.answer {
-                KeptAnswer::Differs => Some(Answer::Differs),
-                KeptAnswer::Unproven { busiest } => Some(Answer::Unproven { busiest }),
-                KeptAnswer::Proven(steps) => {
-                    let read = steps.read(&mut arena, self.rules).filter(|(_, shown)| *shown == ends);
-                    read.map(|(lemmas, _)| Answer::Proven(Arc::new(Proved { arena, proof: PairProof { lemmas } })))
-                }
-            };
-            if let Some(answer) = answer {
-                self.evaluations = self.evaluations.saturating_sub(kept.evaluated);
-                return answer;
-            }
-            memory.spoilt(&question);
-        }
-        let (known, before, wrong) = (local.len(), self.evaluations, self.ill_typed.len());
-        let answer = self.found(local, ends, effort);
-        let kept = match &answer {
-            Answer::Proven(proved) => {
-                KeptAnswer::Proven(Steps::write(&proved.arena, known, &proved.proof.lemmas, ends, self.rules))
-            }
-            Answer::Differs => KeptAnswer::Differs,
-            Answer::Unproven { busiest } => KeptAnswer::Unproven { busiest: busiest.clone() },
-        };
-        // A wrong rule has to be reported every time.
-        if self.ill_typed.len() == wrong {
-            recall::keep(memory, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
-        }
-        answer
-    }
-
-    fn found(&mut self, local: Arena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
-        match fingerprint::agree(&local, a, b, effort, &mut self.evaluations) {
-            Some(false) => Answer::Differs,
-            _ if self.failures < MAX_FAILURES => self.search(local, a, b),
-            _ => Answer::Unproven { busiest: None },
-        }
-    }
-
-    fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
-        let (mut window, classes) = Window::new(local, &[a, b]);
-        let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
-        match stop {
-            Stop::Proven => {
-                if let Some(lemmas) = window.proof(a, b) {
-                    return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
-                }
-            }
-            Stop::IllTyped { rule } => self.ill_typed.push(rule),
-            Stop::Limit { busiest } => return Answer::Unproven { busiest },
-            Stop::Saturated => {}
-        }
-        Answer::Unproven { busiest: None }
+        self.answers.find(&cone.key, local, [roots[0], roots[1]], effort)
     }
 
     /// Puts the leaves of this pair into a remembered proof, logs it, and joins the two terms.
@@ -421,21 +282,4 @@ impl<'r> Sweep<'r> {
             }
         }
     }
-}
-
-/// Numbers of the inputs that a term depends on, in ascending order.
-fn inputs_below(arena: &Arena, root: TermId) -> Vec<u32> {
-    let (mut seen, mut stack) = (FxHashSet::default(), vec![root]);
-    let mut inputs = Vec::new();
-    while let Some(t) = stack.pop() {
-        if !seen.insert(t) || arena.constant(t).is_some() {
-            continue;
-        }
-        match arena.head(t) {
-            Head::Input(n) => inputs.push(*n),
-            _ => stack.extend(&arena.term(t).operands),
-        }
-    }
-    inputs.sort_unstable();
-    inputs
 }

@@ -6,6 +6,7 @@ use miette::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
+use super::answers::PairProof;
 use super::arena::{Arena, Head, TermId};
 use super::bind::{Binding, Bound, bind};
 use super::certificate::{Certificate, Claim, Contents};
@@ -16,7 +17,7 @@ use super::lemma::Lemma;
 use super::math::math_tier;
 use super::refute::{Location, Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
-use super::sweep::{PairProof, Sweep};
+use super::sweep::Sweep;
 use super::twin::View;
 use super::unproven::{Unproven, smallest_unproven};
 use crate::eval::Draw;
@@ -227,8 +228,8 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
         values_a,
         values_b,
         proofs,
-        ill_typed: sweep.ill_typed,
-        busiest: sweep.busiest,
+        ill_typed: sweep.answers.ill_typed,
+        busiest: sweep.answers.busiest,
     })
 }
 

@@ -1,0 +1,195 @@
+//! Whether two values over free leaves are equal: answered from memory, by fingerprints, and by a search in a window.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+use super::arena::{Arena, Head, TermId};
+use super::cone::ConeKey;
+use super::fingerprint::{self, Effort};
+use super::lemma::Lemma;
+use super::recall::{self, Steps};
+use super::window::{Limits, Stop, Window};
+use crate::memory::Memory;
+use crate::rules::RuleSet;
+
+/// Searches that may fail in one comparison. Where that many parts cannot be proven, more attempts would only
+/// make the user wait for the same verdict.
+const MAX_FAILURES: usize = 24;
+
+/// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
+#[derive(Clone, Debug, Default)]
+pub struct PairProof {
+    pub lemmas: Vec<Lemma>,
+}
+
+/// Whether a pair is equal, as far as is known.
+#[derive(Clone)]
+pub enum Answer {
+    Proven(Arc<Proved>),
+    /// The two sides differ numerically over free leaves.
+    Differs,
+    /// They agree, or cannot be evaluated, and no proof was found; with the rule that used up a search's budget.
+    Unproven {
+        busiest: Option<Arc<str>>,
+    },
+}
+
+/// An [`Answer`] as a memory keeps it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// Elements that were evaluated. They count when the answer is recalled too, so that a run comes to the same verdict
+    /// whatever it remembers.
+    evaluated: usize,
+    answer: KeptAnswer,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum KeptAnswer {
+    Proven(Steps),
+    Differs,
+    Unproven { busiest: Option<Arc<str>> },
+}
+
+/// A proof with its arena.
+pub struct Proved {
+    pub arena: Arena,
+    pub proof: PairProof,
+}
+
+/// The answers of one comparison, and what is left of its budgets.
+pub struct Answers<'r> {
+    rules: &'r RuleSet,
+    memory: Option<&'r dyn Memory>,
+    known: FxHashMap<ConeKey, Answer>,
+    /// What is left of the budget for fingerprints.
+    evaluations: usize,
+    /// Searches that found no proof.
+    failures: usize,
+    /// Rules that were caught joining terms of different types.
+    pub ill_typed: Vec<Arc<str>>,
+    /// Rules that used up a window's budget.
+    pub busiest: Vec<Arc<str>>,
+}
+
+impl<'r> Answers<'r> {
+    pub fn new(rules: &'r RuleSet, memory: Option<&'r dyn Memory>) -> Self {
+        Answers {
+            rules,
+            memory,
+            known: FxHashMap::default(),
+            evaluations: fingerprint::TOTAL,
+            failures: 0,
+            ill_typed: Vec::new(),
+            busiest: Vec::new(),
+        }
+    }
+
+    /// The answer for a cone, if this comparison came to one already.
+    pub fn known(&self, key: &ConeKey) -> Option<Answer> {
+        self.known.get(key).cloned()
+    }
+
+    /// The answer for a cone that is not known yet: remembered by an earlier run, or found by evaluation and search.
+    /// `local` is the cone with free leaves, `ends` are its first two roots.
+    pub fn find(&mut self, key: &ConeKey, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
+        // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
+        let effort = if read_alike(&local, ends) { effort } else { fingerprint::DOUBT };
+        // Where budgets run out, the answer says more about this run than about the question.
+        let lasting = effort.fits(self.evaluations) && self.failures < MAX_FAILURES;
+        let answer = match self.memory.filter(|_| lasting) {
+            Some(memory) => self.recalled(memory, local, ends, effort),
+            None => self.found(local, ends, effort),
+        };
+        if let Answer::Unproven { busiest } = &answer {
+            self.failures += 1;
+            self.busiest.extend(busiest.clone());
+        }
+        self.known.insert(key.clone(), answer.clone());
+        answer
+    }
+
+    /// The answer that an earlier run came to, or else this one.
+    fn recalled(&mut self, memory: &dyn Memory, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
+        let asked = format!("equal {:?} {effort:?}", ends.map(TermId::index));
+        let question = recall::question(&asked, &local, self.rules);
+        if let Some(kept) = recall::recall::<Kept>(memory, &question) {
+            let mut arena = local.clone();
+            let answer = match kept.answer {
+                KeptAnswer::Differs => Some(Answer::Differs),
+                KeptAnswer::Unproven { busiest } => Some(Answer::Unproven { busiest }),
+                KeptAnswer::Proven(steps) => {
+                    let read = steps.read(&mut arena, self.rules).filter(|(_, shown)| *shown == ends);
+                    read.map(|(lemmas, _)| Answer::Proven(Arc::new(Proved { arena, proof: PairProof { lemmas } })))
+                }
+            };
+            if let Some(answer) = answer {
+                self.evaluations = self.evaluations.saturating_sub(kept.evaluated);
+                return answer;
+            }
+            memory.spoilt(&question);
+        }
+        let (known, before, wrong) = (local.len(), self.evaluations, self.ill_typed.len());
+        let answer = self.found(local, ends, effort);
+        let kept = match &answer {
+            Answer::Proven(proved) => {
+                KeptAnswer::Proven(Steps::write(&proved.arena, known, &proved.proof.lemmas, ends, self.rules))
+            }
+            Answer::Differs => KeptAnswer::Differs,
+            Answer::Unproven { busiest } => KeptAnswer::Unproven { busiest: busiest.clone() },
+        };
+        // A wrong rule has to be reported every time.
+        if self.ill_typed.len() == wrong {
+            recall::keep(memory, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
+        }
+        answer
+    }
+
+    fn found(&mut self, local: Arena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
+        match fingerprint::agree(&local, a, b, effort, &mut self.evaluations) {
+            Some(false) => Answer::Differs,
+            _ if self.failures < MAX_FAILURES => self.search(local, a, b),
+            _ => Answer::Unproven { busiest: None },
+        }
+    }
+
+    fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
+        let (mut window, classes) = Window::new(local, &[a, b]);
+        let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
+        match stop {
+            Stop::Proven => {
+                if let Some(lemmas) = window.proof(a, b) {
+                    return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
+                }
+            }
+            Stop::IllTyped { rule } => self.ill_typed.push(rule),
+            Stop::Limit { busiest } => return Answer::Unproven { busiest },
+            Stop::Saturated => {}
+        }
+        Answer::Unproven { busiest: None }
+    }
+}
+
+/// Whether two terms depend on the same inputs.
+pub fn read_alike(arena: &Arena, [a, b]: [TermId; 2]) -> bool {
+    inputs_below(arena, a) == inputs_below(arena, b)
+}
+
+/// Numbers of the inputs that a term depends on, in ascending order.
+fn inputs_below(arena: &Arena, root: TermId) -> Vec<u32> {
+    let (mut seen, mut stack) = (FxHashSet::default(), vec![root]);
+    let mut inputs = Vec::new();
+    while let Some(t) = stack.pop() {
+        if !seen.insert(t) || arena.constant(t).is_some() {
+            continue;
+        }
+        match arena.head(t) {
+            Head::Input(n) => inputs.push(*n),
+            _ => stack.extend(&arena.term(t).operands),
+        }
+    }
+    inputs.sort_unstable();
+    inputs
+}
