@@ -1,0 +1,63 @@
+//! What is said of a text that the grammar does not admit.
+
+use pest::error::{Error, ErrorVariant, InputLocation};
+
+use super::Rule;
+use crate::ir::text::error::MirError;
+
+pub fn syntax_error(error: Error<Rule>) -> MirError {
+    let span = match error.location {
+        InputLocation::Pos(at) => (at, 0).into(),
+        InputLocation::Span((start, end)) => (start, end - start).into(),
+    };
+    let message = match &error.variant {
+        ErrorVariant::ParsingError { positives, .. } => {
+            let mut wanted: Vec<&str> = positives.iter().map(describe).collect();
+            wanted.sort_unstable();
+            wanted.dedup();
+            match wanted.as_slice() {
+                [] => "this is not expected here".to_owned(),
+                [one] => format!("expected {one}"),
+                [most @ .., last] => format!("expected {} or {last}", most.join(", ")),
+            }
+        }
+        ErrorVariant::CustomError { message } => message.clone(),
+    };
+    let help = "names that are reserved words or hold other characters than letters, digits, `_` and `.` are quoted";
+    MirError::Syntax { message, span, help: Some(help.to_owned()) }
+}
+
+/// What a reader of an error message calls a grammar rule.
+fn describe(rule: &Rule) -> &'static str {
+    match rule {
+        Rule::EOI => "the end of the file",
+        Rule::identifier | Rule::name | Rule::binding | Rule::input | Rule::typed => "a name",
+        Rule::returned | Rule::results | Rule::statement => "a name",
+        Rule::word => "a word",
+        Rule::tensor_type => "a type",
+        Rule::string => "a string",
+        Rule::float | Rule::integer | Rule::truth | Rule::scalar => "a number",
+        Rule::numbers => "a list of numbers",
+        Rule::constant => "a value",
+        Rule::arguments => "`(`",
+        Rule::operands => "an operand",
+        Rule::attribute | Rule::attributes => "an attribute",
+        Rule::equality => "`name = expression`",
+        Rule::call => "a call",
+        Rule::literal | Rule::kw_literal => "`literal`",
+        Rule::opaque | Rule::kw_opaque => "`opaque`",
+        Rule::origin => "`@`",
+        Rule::frame | Rule::frames => "a source line",
+        Rule::config | Rule::kw_config => "`config`",
+        Rule::graph | Rule::kw_graph => "`graph`",
+        Rule::result | Rule::kw_return => "`return`",
+        Rule::role | Rule::kw_param | Rule::kw_buffer => "a role",
+        Rule::kw_as => "`as`",
+        Rule::kw_in => "`in`",
+        Rule::kw_from => "`from`",
+        Rule::function | Rule::kw_fn => "`fn`",
+        Rule::code | Rule::kw_code => "`code`",
+        Rule::kw_implicit => "`implicit`",
+        _ => "something else",
+    }
+}
