@@ -1,5 +1,6 @@
 //! Evaluation on demand: only the elements asked for, and what they need, are computed.
 
+mod attention;
 mod node;
 mod products;
 mod shortcuts;
@@ -280,7 +281,10 @@ impl<'p, P: Program> Demand<'p, P> {
                 let length: usize = axes.iter().map(|&a| node.ty.shape[a]).product();
                 // Paid before the kernel allocates the lane.
                 self.spend((length as u64).saturating_mul(COMPUTED))?;
-                let values = lane(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?;
+                let values = match self.attention(&call, node, operands, index)? {
+                    Some(values) => values,
+                    None => lane(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?,
+                };
                 let mut values = values.into_iter();
                 visit_axes(&node.ty.shape, &axes, index, |at| {
                     let value = values.next().ok_or(EvalError::IndexOutOfRange)?;

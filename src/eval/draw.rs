@@ -19,12 +19,16 @@ pub enum Draw {
     Positive { seed: u64 },
     /// Integers from 0 to `limit - 1`: positions in a table.
     Below { seed: u64, limit: usize },
+    /// The same, but 0 at most places of the last dimension: a sequence that is mostly padding.
+    Padded { seed: u64, limit: usize },
     /// Ones with some zeros between them, never a zero at the start of the last dimension: a mask that leaves no row
     /// without a key.
     Mask { seed: u64 },
     /// Floats of mean 0 and standard deviation `scale` at every `stride`-th place of the last dimension, from place
     /// `first` on, and 0 elsewhere.
     Strided { seed: u64, scale: f64, stride: usize, first: usize },
+    /// The same, and 0 in the first row: a table in which padding has no features.
+    Table { seed: u64, scale: f64, stride: usize, first: usize },
     /// Floats that are 0 but for a few elements in every row and column of a matrix.
     Sparse(Sparse),
 }
@@ -46,6 +50,11 @@ pub struct Sparse {
 /// Elements other than 0 in a line along the shorter side of a sparse matrix.
 pub const DIAGONALS: usize = 8;
 
+/// Whether a sequence of `length` that is mostly padding has a token at `place`: near both ends, and here and there between.
+fn has_token(place: usize, length: usize) -> bool {
+    place < 4 || place + 4 >= length || place.is_multiple_of(32)
+}
+
 /// Places along a line of a tensor, in ascending order.
 pub type Places = SmallVec<[usize; 16]>;
 
@@ -58,17 +67,21 @@ impl Draw {
             Draw::Dense { seed, .. } => element(*seed, ty, flat),
             Draw::Positive { seed } => ty.dtype.round(0.5 + 0.5 * element(*seed, ty, flat).abs()),
             Draw::Below { seed, limit } => (mix(*seed, flat as u64) % (*limit).max(1) as u64) as f64,
+            Draw::Padded { seed, limit } => match has_token(flat % row(ty), row(ty)) {
+                true => (mix(*seed, flat as u64) % (*limit).max(1) as u64) as f64,
+                false => 0.0,
+            },
             Draw::Mask { seed } => {
-                let row = ty.shape.last().copied().unwrap_or(1).max(1);
-                let hidden = !flat.is_multiple_of(row) && mix(*seed, flat as u64).is_multiple_of(8);
+                let hidden = !flat.is_multiple_of(row(ty)) && mix(*seed, flat as u64).is_multiple_of(8);
                 f64::from(u8::from(!hidden))
             }
-            Draw::Strided { seed, scale, stride, first } => {
-                let last = ty.shape.last().copied().unwrap_or(1).max(1);
-                match flat % last % stride == first % stride {
-                    true => ty.dtype.round(scale * element(*seed, ty, flat)),
-                    false => 0.0,
-                }
+            Draw::Strided { seed, scale, stride, first } => match flat % row(ty) % stride == first % stride {
+                true => ty.dtype.round(scale * element(*seed, ty, flat)),
+                false => 0.0,
+            },
+            Draw::Table { .. } if flat < row(ty) => 0.0,
+            &Draw::Table { seed, scale, stride, first } => {
+                Draw::Strided { seed, scale, stride, first }.element(ty, flat)
             }
             Draw::Sparse(sparse) => sparse.element(ty, flat),
         }
@@ -77,7 +90,9 @@ impl Draw {
     /// The only places along each dimension where elements can be other than 0.
     pub fn support(&self, ty: &TensorType) -> Option<Support> {
         let places = |d: usize| match self {
-            Draw::Strided { stride, first, .. } if d + 1 == ty.rank() => {
+            Draw::Padded { .. } if d + 1 == ty.rank() => PlaceSet::new(ty.shape[d], |at| has_token(at, ty.shape[d])),
+            Draw::Table { .. } if d == 0 && ty.rank() > 1 => PlaceSet::new(ty.shape[d], |row| row > 0),
+            Draw::Strided { stride, first, .. } | Draw::Table { stride, first, .. } if d + 1 == ty.rank() => {
                 PlaceSet::strided(ty.shape[d], *stride, *first)
             }
             Draw::Sparse(s) if d == s.batch => PlaceSet::strided(ty.shape[d], s.strides[0], s.first),
@@ -93,6 +108,21 @@ impl Draw {
     pub fn line(&self, ty: &TensorType, index: &[usize], axis: usize) -> Option<Places> {
         match self {
             Draw::Sparse(sparse) => sparse.line(ty, index, axis),
+            _ => None,
+        }
+    }
+
+    /// The elements, in row-major order, that can be other than 0, if not all can be.
+    pub fn places(&self, ty: &TensorType) -> Option<Vec<usize>> {
+        match self {
+            Draw::Fill(0.0) => Some(Vec::new()),
+            Draw::Strided { stride, first, .. } | Draw::Table { stride, first, .. } => {
+                let last = row(ty);
+                let kept = |n: usize| (first % stride..last).step_by(*stride).map(move |place| n * last + place);
+                let rows = usize::from(matches!(self, Draw::Table { .. }))..ty.numel() / last;
+                Some(rows.flat_map(kept).collect())
+            }
+            Draw::Sparse(sparse) => Some(sparse.places(ty)),
             _ => None,
         }
     }
@@ -117,12 +147,17 @@ impl Draw {
             Draw::Dense { scale, .. } if ty.dtype.is_float() => spread(*scale),
             Draw::Dense { .. } => Interval::new(0.0, 3.0),
             Draw::Positive { .. } => Interval::new(0.4, 2.2),
-            Draw::Below { limit, .. } => Interval::new(0.0, *limit as f64),
+            Draw::Below { limit, .. } | Draw::Padded { limit, .. } => Interval::new(0.0, *limit as f64),
             Draw::Mask { .. } => Interval::new(0.0, 1.0),
-            Draw::Strided { scale, .. } => spread(*scale),
+            Draw::Strided { scale, .. } | Draw::Table { scale, .. } => spread(*scale),
             Draw::Sparse(sparse) => spread(sparse.scale),
         }
     }
+}
+
+/// The size of the last dimension.
+fn row(ty: &TensorType) -> usize {
+    ty.shape.last().copied().unwrap_or(1).max(1)
 }
 
 impl Sparse {
@@ -192,6 +227,14 @@ impl Sparse {
         }
     }
 
+    fn places(&self, ty: &TensorType) -> Vec<usize> {
+        let (rows, columns) = self.sizes(ty);
+        let of_row = |row: usize| self.along(ty, 1, row).into_iter().map(move |column| row * columns + column);
+        let one: Vec<usize> = (0..rows).flat_map(of_row).collect();
+        let matrices = 0..ty.numel() / (rows * columns);
+        matrices.flat_map(|matrix| one.iter().map(move |place| matrix * rows * columns + place)).collect()
+    }
+
     /// The rows (`side` 0) that are not 0 in column `fixed`, or the columns (1) that are not 0 in row `fixed`.
     fn along(&self, ty: &TensorType, side: usize, fixed: usize) -> Places {
         let (rows, columns) = self.sizes(ty);
@@ -239,6 +282,8 @@ mod tests {
             let t = if batch == 1 { ty(&[2, rows, columns]) } else { ty(&[rows, columns]) };
             let draw = Draw::Sparse(Sparse { seed, scale: 1.0, batch, strides, first });
             let support = draw.support(&t);
+            let others: Vec<usize> = (0..t.numel()).filter(|&flat| draw.element(&t, flat) != 0.0).collect();
+            prop_assert_eq!(draw.places(&t).unwrap(), others);
             for flat in 0..t.numel() {
                 let index = unflatten(&t.shape, flat);
                 for axis in batch..batch + 2 {
@@ -260,13 +305,30 @@ mod tests {
         }
 
         #[test]
+        fn places_and_supports_hold_all_elements_other_than_0(seed: u64, rows in 1_usize..9, length in 1_usize..99) {
+            let t = TensorType::new(DType::I64, Shape::from_slice(&[rows, length])).unwrap();
+            let padded = Draw::Padded { seed, limit: 7 };
+            let table = Draw::Table { seed, scale: 0.5, stride: 16, first: 5 };
+            let strided = Draw::Strided { seed, scale: 0.5, stride: 16, first: 5 };
+            for (draw, t) in [(padded, t), (table, ty(&[rows, length])), (strided, ty(&[rows, length]))] {
+                let support = draw.support(&t);
+                let others: Vec<usize> = (0..t.numel()).filter(|&flat| draw.element(&t, flat) != 0.0).collect();
+                let inside = |flat: &usize| support.as_ref().is_none_or(|s| s.contains(&unflatten(&t.shape, *flat)));
+                prop_assert!(others.iter().all(inside));
+                prop_assert!(draw.places(&t).is_none_or(|places| places == others));
+            }
+        }
+
+        #[test]
         fn elements_lie_in_the_interval(seed: u64, flat in 0_usize..1000) {
             let t = TensorType::new(DType::BF16, Shape::from_slice(&[10, 100])).unwrap();
             for draw in [
                 Draw::Dense { seed, scale: 0.3 },
                 Draw::Positive { seed },
                 Draw::Below { seed, limit: 7 },
+                Draw::Padded { seed, limit: 7 },
                 Draw::Mask { seed },
+                Draw::Table { seed, scale: 0.5, stride: 4, first: 9 },
                 Draw::Fill(2.5),
                 Draw::Strided { seed, scale: 0.5, stride: 4, first: 9 },
                 Draw::Sparse(Sparse { seed, scale: 2.0, batch: 0, strides: [2, 3], first: 1 }),

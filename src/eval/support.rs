@@ -23,7 +23,7 @@ pub struct PlaceSet {
 
 impl PlaceSet {
     /// The places below `size` that `keep` holds for.
-    fn new(size: usize, keep: impl Fn(usize) -> bool) -> Dim {
+    pub fn new(size: usize, keep: impl Fn(usize) -> bool) -> Dim {
         let has: Vec<bool> = (0..size).map(keep).collect();
         if has.iter().all(|&h| h) && size > 0 {
             return None;

@@ -95,6 +95,62 @@ fn zeros_that_are_known_change_nothing() {
 }
 
 #[test]
+fn padding_that_is_known_changes_nothing() {
+    let graph = text::parse(
+        "test",
+        "graph g(ids: i64[1, 48], table: param f32[9, 128], norm: param f32[128], qw: param f32[128, 128],
+          kw: param f32[128, 128], vw: param f32[128, 128], mask: bool[1, 1, 48, 48]) {
+          x = embedding(table, ids)
+          n = rms_norm(x, norm; normalized_shape=[128], eps=1e-6)
+          q = permute(reshape(linear(n, qw); shape=[1, 48, 4, 32]); dims=[0, 2, 1, 3])
+          k = permute(reshape(linear(n, kw); shape=[1, 48, 4, 32]); dims=[0, 2, 1, 3])
+          v = permute(reshape(linear(n, vw); shape=[1, 48, 4, 32]); dims=[0, 2, 1, 3])
+          causal = sdpa(q, k, v; causal=true, scale=0.2)
+          free = sdpa(q, k, v; scale=0.2)
+          masked = sdpa(q, k, v, mask; scale=0.2)
+          scores = matmul(q, permute(k; dims=[0, 1, 3, 2]))
+          rows = matmul(softmax(scores; dim=3), v)
+          columns = matmul(softmax(scores; dim=2), v)
+          return causal, free, masked, rows, columns, x, k
+        }",
+    )
+    .unwrap();
+    let weight = |seed| Draw::Sparse(Sparse { seed, scale: 0.3, batch: 0, strides: [16, 16], first: 5 });
+    let draws = vec![
+        Draw::Padded { seed: 1, limit: 9 },
+        Draw::Table { seed: 2, scale: 1.0, stride: 16, first: 5 },
+        Draw::Dense { seed: 3, scale: 1.0 },
+        weight(4),
+        weight(5),
+        weight(6),
+        Draw::Mask { seed: 7 },
+    ];
+    let mut plain = GraphProgram::new(&graph, 0);
+    for (n, (&node, draw)) in graph.inputs().iter().zip(&draws).enumerate() {
+        let ty = graph.ty(node.into());
+        plain = plain.with_input(n, (0..ty.numel()).map(|flat| draw.element(ty, flat)).collect()).unwrap();
+    }
+    let informed = GraphProgram::drawn(&graph, draws);
+    let options = Options { rounding: false, budget: 10_000_000 };
+    let mut cheaper = 0;
+    for output in graph.outputs() {
+        let mut whole = Demand::new(&plain, options);
+        let mut narrow = Demand::new(&informed, options);
+        let (wanted, found) = (whole.tensor(output.value).unwrap(), narrow.tensor(output.value).unwrap());
+        for (flat, (w, f)) in wanted.iter().zip(&found).enumerate() {
+            assert!((w - f).abs() <= 1e-9 * w.abs().max(1.0), "{} [{flat}]: {w} {f}", output.name);
+        }
+        cheaper += usize::from((options.budget - narrow.left()) * 4 < options.budget - whole.left());
+    }
+    assert!(cheaper >= 5, "padding saved work in {cheaper} outputs");
+    // Tokens are padding along the sequence, and so are the keys made of them.
+    for (name, dim) in [("x", 1), ("k", 2)] {
+        let value = graph.outputs().iter().find(|o| &*o.name == name).unwrap().value;
+        assert_eq!(informed.support(value).unwrap().dim(dim).unwrap().list(), [0, 1, 2, 3, 32, 44, 45, 46, 47]);
+    }
+}
+
+#[test]
 fn strides_hold_every_so_many_places() {
     let dim: Dim = PlaceSet::strided(10, 4, 5);
     assert_eq!(dim.as_ref().unwrap().list(), [1, 5, 9]);

@@ -139,7 +139,27 @@ fn key_index(c: &Call, operand: usize, batch: &[usize]) -> Shape {
     index
 }
 
-fn sdpa_lane(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+/// Where the operands of fused attention can be other than 0, if all their elements are finite: the others add nothing.
+pub struct Nonzero<'a> {
+    /// Places along queries and keys.
+    pub inner: Option<&'a [usize]>,
+    /// Places along values.
+    pub value: Option<&'a [usize]>,
+    /// Keys by their position, and values.
+    pub keys: &'a dyn Fn(usize) -> bool,
+    pub values: &'a dyn Fn(usize) -> bool,
+}
+
+impl Nonzero<'_> {
+    const ANYWHERE: Nonzero<'static> = Nonzero { inner: None, value: None, keys: &|_| true, values: &|_| true };
+}
+
+fn places(nonzero: Option<&[usize]>, size: usize) -> Vec<usize> {
+    nonzero.map_or_else(|| (0..size).collect(), <[usize]>::to_vec)
+}
+
+/// The row of fused attention through `index`.
+pub fn attend(c: &Call, index: &[usize], nonzero: &Nonzero, fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
     let sizes = sizes(c).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
     let rank = index.len();
     let (batch, row) = (&index[..rank - 2], index[rank - 2]);
@@ -147,9 +167,9 @@ fn sdpa_lane(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<V
     q.extend([row, 0]);
     let last = q.len() - 1;
     let mut query = Vec::new();
-    for e in 0..sizes.query_size {
+    for e in places(nonzero.inner, sizes.query_size) {
         q[last] = e;
-        query.push(fetch(0, &q)?);
+        query.push((e, fetch(0, &q)?));
     }
     let mut k = key_index(c, 1, batch);
     let key_last = k.len() - 1;
@@ -179,25 +199,28 @@ fn sdpa_lane(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<V
         }
         k[key_last - 1] = key;
         let mut score = 0.0;
-        for (e, x) in query.iter().enumerate() {
-            k[key_last] = e;
-            score += x * fetch(1, &k)?;
+        if (nonzero.keys)(key) {
+            for &(e, x) in &query {
+                k[key_last] = e;
+                score += x * fetch(1, &k)?;
+            }
         }
         weights.push(score * scale + mask);
     }
+    let mut out = vec![0.0; sizes.value_size];
     // A query that sees no key gets zeros, unlike a softmax over nothing but -inf.
     if largest(&weights) == f64::NEG_INFINITY && !weights.iter().any(|w| w.is_nan()) {
-        return Ok(vec![0.0; sizes.value_size]);
+        return Ok(out);
     }
     softmax(&mut weights);
     let mut v = key_index(c, 2, batch);
     let value_last = v.len() - 1;
-    let mut out = vec![0.0; sizes.value_size];
-    for (key, &weight) in weights.iter().enumerate().filter(|&(_, &w)| w != 0.0) {
+    let places = places(nonzero.value, sizes.value_size);
+    for (key, &weight) in weights.iter().enumerate().filter(|&(key, &w)| w != 0.0 && (nonzero.values)(key)) {
         v[value_last - 1] = key;
-        for (e, sum) in out.iter_mut().enumerate() {
+        for &e in &places {
             v[value_last] = e;
-            *sum += weight * fetch(2, &v)?;
+            out[e] += weight * fetch(2, &v)?;
         }
     }
     Ok(out)
@@ -260,7 +283,7 @@ pub const OPS: &[OpDef] = &[
         infer: sdpa_types,
         kernel: Kernel::Lane {
             axes: |c| c.types().first().and_then(|t| t.rank().checked_sub(1)).into_iter().collect(),
-            lane: sdpa_lane,
+            lane: |c, _, index, fetch| attend(c, index, &Nonzero::ANYWHERE, fetch),
         },
         layout: LayoutRule::Contiguous,
         work: |c, outputs| {

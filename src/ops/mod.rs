@@ -25,6 +25,7 @@ mod spectral;
 mod view;
 mod work;
 
+pub use attention::{Nonzero, attend};
 pub use call::{Call, EvalError, TypeError};
 pub use conv::Footprint;
 pub use linear::{Contraction, Line, contraction};

@@ -80,7 +80,10 @@ pub fn support(call: &Call, slot: usize, operands: &[Known], ty: &TensorType) ->
             x.dims().into_iter().enumerate().map(|(d, p)| if moved.contains(&(d as i64)) { None } else { p }).collect()
         }
         "embedding" => {
-            let mut dims: Dims = (0..operands.get(1)?.ty.rank()).map(|_| None).collect();
+            let ids = operands.get(1)?;
+            // Where the first row is 0, so is every token of number 0.
+            let first_row_is_0 = x.dim(0).is_some_and(|rows| !rows.contains(0));
+            let mut dims: Dims = if first_row_is_0 { ids.dims() } else { ids.dims().iter().map(|_| None).collect() };
             dims.extend(x.dims().into_iter().skip(1));
             dims
         }

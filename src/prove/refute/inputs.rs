@@ -47,18 +47,22 @@ pub struct Choice {
     pub all_visible: bool,
     /// Whether weights are 0 but for some rows and columns, so that the model is a narrow one inside the wide one.
     pub narrow: bool,
+    /// Whether most tokens are padding without features, so that few rows of a long sequence matter.
+    pub padded: bool,
 }
 
 /// Dimensions below this are never narrowed.
 const WIDE: usize = 128;
 
 /// The distance of places that are not 0 in a narrowed dimension of `size` elements. A power of two: places of a
-/// wide dimension are then places of every head in it, and rotary embedding turns them in pairs.
+/// wide dimension are then places of every head in it. Those of a head of 128 have to be two at least, for rotary embedding
+/// turns them in pairs; dimensions beyond 32768 are not made of heads.
 fn stride(size: usize) -> usize {
     match size {
         ..WIDE => 1,
         WIDE..4096 => 16,
         4096..8192 => 32,
+        8192..32768 => 64,
         _ => size.ilog2().checked_sub(7).map_or(1, |bits| 1 << bits),
     }
 }
@@ -112,6 +116,7 @@ impl<'a> Uses<'a> {
         }
         if !ty.dtype.is_float() {
             return match of.limit {
+                Some(limit) if ty.dtype.is_int() && choice.padded => Draw::Padded { seed, limit: limit.min(ROWS) },
                 Some(limit) if ty.dtype.is_int() => Draw::Below { seed, limit: limit.min(ROWS) },
                 _ if choice.all_visible => Draw::Fill(1.0),
                 _ => Draw::Mask { seed },
@@ -134,6 +139,9 @@ impl<'a> Uses<'a> {
                 }
                 let scale = 1.0 / (DIAGONALS as f64).sqrt();
                 Draw::Sparse(Sparse { seed, scale, batch, strides, first })
+            }
+            _ if choice.padded && of.table && ty.rank() == 2 => {
+                Draw::Table { seed, scale, stride: stride(ty.shape[1]), first }
             }
             _ if choice.narrow && input.role != Role::User => match ty.shape.last().copied().map_or(1, stride) {
                 1 => Draw::Dense { seed, scale },

@@ -48,6 +48,40 @@ fn graph(body: &str) -> Graph {
     text::parse("test", &format!("graph g(x: f32[4, 8], w: param f32[8]) {{\n{body}\n}}")).unwrap()
 }
 
+/// One layer of attention over 2048 tokens, with `attention` of `q`, `k`, `v` and `causal`, the mask.
+fn long(attention: &str) -> Graph {
+    let text = format!(
+        "graph g(ids: i64[1, 2048], table: param bf16[512, 4096], norm: param bf16[4096], qw: param bf16[4096, 4096],
+          kw: param bf16[4096, 4096], vw: param bf16[4096, 4096], ow: param bf16[4096, 4096]) {{
+          x = embedding(table, ids)
+          n = rms_norm(x, norm; normalized_shape=[4096], eps=1e-5)
+          q = permute(reshape(linear(n, qw); shape=[1, 2048, 32, 128]); dims=[0, 2, 1, 3])
+          k = permute(reshape(linear(n, kw); shape=[1, 2048, 32, 128]); dims=[0, 2, 1, 3])
+          v = permute(reshape(linear(n, vw); shape=[1, 2048, 32, 128]); dims=[0, 2, 1, 3])
+          place = arange(; start=0.0, end=2048.0, dtype=i64)
+          causal = le(reshape(place; shape=[1, 2048]), reshape(place; shape=[2048, 1]))
+          heads = {attention}
+          y = add(x, linear(reshape(permute(heads; dims=[0, 2, 1, 3]); shape=[1, 2048, 4096]), ow))
+          return y
+        }}"
+    );
+    text::parse("test", &text).unwrap()
+}
+
+#[test]
+fn what_only_a_row_over_all_keys_shows_is_within_the_budget() {
+    let fused = "sdpa(q, k, v, causal; scale=0.1)";
+    let scores = "mul(matmul(q, permute(k; dims=[0, 1, 3, 2])), 0.1)";
+    let softmax = |mask: &str, dim: usize| {
+        let masked = format!("add({scores}, mul(cast(logical_not({mask}); dtype=bf16), -3.3e38))");
+        format!("matmul(softmax({masked}; dim={dim}), v)")
+    };
+    let a = long(fused);
+    for other in ["sdpa(q, k, v; scale=0.1)", &softmax("logical_not(causal)", 3), &softmax("causal", 2)] {
+        assert!(found(&a, &long(other)).is_some(), "{other}");
+    }
+}
+
 #[test]
 fn rounding_alone_is_no_difference() {
     // The second form loses nearly all digits.
