@@ -1,11 +1,12 @@
 //! The mutation campaign: how many single edits of exported models are found to be different.
 //!
-//!     cargo bench --bench mutations -- [--per-kind N] [--only WORD] [--list] [--torch] [A.pt2 B.pt2]...
+//!     cargo bench --bench mutations -- [--per-kind N] [--only WORD] [--part I/N] [--list] [--torch] [A.pt2 B.pt2]...
 //!
 //! Without files, the pairs under `corpus/exports`. Every edit of one side is compared with the untouched other side.
-//! `--only` takes the kinds with a word in their name, `--list` prints what became of every edit. `--torch` (with the
-//! feature of that name) runs every witness again under libtorch, both graphs whole and in f64 on the CPU, unless they
-//! are too large for that.
+//! `--only` takes the kinds with a word in their name, `--part 2/5` every fifth edit from the second on, so that several
+//! processes share the work; `--list` prints what became of every edit. `--torch` (with the feature of that name) runs
+//! every witness again under libtorch, both graphs whole and in f64, on a GPU if there is one: see
+//! [`magneton_ir::prove::rerun_with_torch`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ fn main() {
     let mut list = false;
     let mut torch = false;
     let mut only = String::new();
+    let mut part = (1, 1);
     let mut files: Vec<PathBuf> = Vec::new();
     let mut arguments = env::args().skip(1).filter(|a| a != "--bench");
     while let Some(argument) = arguments.next() {
@@ -39,6 +41,11 @@ fn main() {
             "--per-kind" => per_kind = arguments.next().and_then(|n| n.parse().ok()).expect("a number of edits"),
             "--list" => list = true,
             "--torch" => torch = true,
+            "--part" => {
+                let stated = arguments.next().and_then(|p| p.split_once('/').map(|(i, n)| (i.parse(), n.parse())));
+                let Some((Ok(i), Ok(n))) = stated else { panic!("a part, such as 2/5") };
+                part = (i, n);
+            }
             "--only" => only = arguments.next().expect("a word"),
             file => files.push(file.into()),
         }
@@ -53,9 +60,11 @@ fn main() {
     for pair in files.chunks_exact(2) {
         let graphs = [&pair[0], &pair[1]].map(|path| load(path).expect("an export"));
         let mut own = Count::default();
+        let mut number = 0;
         for (edited, name) in [(1, &pair[1]), (0, &pair[0])] {
             for (mutation, mutant) in sample(&graphs[edited], per_kind) {
-                if !mutation.kind.name.contains(&only) {
+                number += 1;
+                if !mutation.kind.name.contains(&only) || number % part.1 != part.0 % part.1 {
                     continue;
                 }
                 let start = Instant::now();
@@ -65,17 +74,20 @@ fn main() {
                 for count in [&mut own, &mut all, kinds.entry(mutation.kind.name).or_default()] {
                     count.add(&proof.verdict, seconds);
                 }
-                if torch && let Verdict::Different(witness) = &proof.verdict {
-                    reruns.add(witness, rerun(&bound, witness), mutation.kind.name, list);
-                }
+                let verdict = match &proof.verdict {
+                    Verdict::Different(witness) if torch => {
+                        let start = Instant::now();
+                        let found = reruns.add(witness, rerun(&bound, witness));
+                        format!("different, {found} under libtorch after {:.1} s", start.elapsed().as_secs_f64())
+                    }
+                    Verdict::Different(_) => "different".to_owned(),
+                    Verdict::Unknown => "unknown".to_owned(),
+                    Verdict::Equivalent { .. } => "EQUIVALENT".to_owned(),
+                };
                 if list {
                     let node = &graphs[edited].node(mutation.node).name;
-                    let verdict = match proof.verdict {
-                        Verdict::Different(_) => "different",
-                        Verdict::Unknown => "unknown",
-                        Verdict::Equivalent { .. } => "EQUIVALENT",
-                    };
-                    println!("  {verdict} {seconds:.1} s: {} at {node} of {}", mutation.kind.name, name.display());
+                    let (kind, file) = (mutation.kind.name, name.display());
+                    println!("  {kind} at {node} of {file}: {seconds:.1} s, {verdict}");
                 }
             }
         }
@@ -88,10 +100,8 @@ fn main() {
     println!();
     all.print("all");
     if torch {
-        let Reruns { same, other, failed, large } = reruns;
-        println!(
-            "under libtorch: {same} witnesses with the same values, {other} with others, {failed} failed, {large} too large"
-        );
+        let Reruns { same, other, failed } = reruns;
+        println!("under libtorch: {same} witnesses with the same values, {other} with others, {failed} failed");
     }
 }
 
@@ -101,43 +111,39 @@ struct Reruns {
     same: usize,
     other: usize,
     failed: usize,
-    large: usize,
 }
 
 impl Reruns {
-    fn add(&mut self, witness: &Witness, found: Rerun, kind: &str, list: bool) {
-        let close = |x: f64, y: f64| x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-6 * x.abs().max(y.abs());
+    /// Counts a witness and says what became of it.
+    fn add(&mut self, witness: &Witness, found: Rerun) -> String {
+        // Up to rounding, and far nearer than the two sides are to each other.
+        let close = |x: f64, y: f64| {
+            let tolerance = (1e-6 * x.abs().max(y.abs())).min(1e-3 * witness.max_abs_error);
+            x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= tolerance
+        };
         match found {
-            Ok(Some([a, b])) if close(a, witness.a) && close(b, witness.b) => self.same += 1,
-            Ok(Some(values)) => {
+            Ok([a, b]) if close(a, witness.a) && close(b, witness.b) => {
+                self.same += 1;
+                "the same".to_owned()
+            }
+            Ok([a, b]) => {
                 self.other += 1;
-                if list {
-                    println!("  under libtorch {values:?}, here {:?}: {kind}", [witness.a, witness.b]);
-                }
+                format!("{a} and {b}, not {} and {},", witness.a, witness.b)
             }
             Err(reason) => {
                 self.failed += 1;
-                if list {
-                    println!("  not run under libtorch: {kind}: {reason}");
-                }
+                format!("not run ({reason})")
             }
-            Ok(None) => self.large += 1,
         }
     }
 }
 
-/// The values of the witness' element under libtorch; `None` where running the graphs takes too much memory.
-type Rerun = Result<Option<[f64; 2]>, String>;
+/// The values of the witness' element under libtorch.
+type Rerun = Result<[f64; 2], String>;
 
 #[cfg(feature = "torch")]
 fn rerun(bound: &Bound, witness: &Witness) -> Rerun {
-    use magneton_ir::prove::{elements_to_rerun, rerun_with_torch};
-    /// 3.2 GB in f64.
-    const MOST: usize = 400_000_000;
-    if elements_to_rerun(&bound.a).max(elements_to_rerun(&bound.b)) > MOST {
-        return Ok(None);
-    }
-    rerun_with_torch(bound, witness).map(Some).map_err(|error| error.to_string())
+    magneton_ir::prove::rerun_with_torch(bound, witness).map_err(|error| error.to_string())
 }
 
 #[cfg(not(feature = "torch"))]

@@ -10,7 +10,7 @@ mod fit;
 mod key;
 mod key_parse;
 #[cfg(feature = "torch")]
-mod libtorch;
+pub(crate) mod libtorch;
 mod measure;
 mod merge;
 mod meter;

@@ -194,20 +194,25 @@ impl Replay<'_> {
         Ok(self.operand(0)?.f_baddbmm(x, y, self.scalar("beta", dtype), self.scalar("alpha", dtype))?)
     }
 
-    /// Libtorch's kernel wants rows of 16 bytes at a time; on the CPU, where only values count, any size will do.
+    /// Libtorch's kernel takes bf16 on a GPU, in rows of 16 bytes at a time. Elsewhere only values count: one product a group.
     fn grouped_mm(&self) -> Result<Tensor> {
         let (x, w, ends) = (self.operand(0)?, self.operand(1)?, self.operand(2)?);
-        if x.device() != Device::Cpu {
+        if x.device() != Device::Cpu && x.f_kind()? == Kind::BFloat16 {
             return Ok(x.f_internal_grouped_mm(w, Some(ends), None::<&Tensor>, None::<Kind>)?);
         }
-        let (rows, groups) = (x.size().first().copied().unwrap_or(0), w.size().first().copied().unwrap_or(0));
-        let row = Tensor::f_arange(rows, (Kind::Int, Device::Cpu))?.f_unsqueeze(1)?;
-        let before_end = ends.f_unsqueeze(0)?.f_gt_tensor(&row)?;
-        let first = before_end.f_to_kind(Kind::Int)?.f_argmax(1, false)?;
-        // A row behind all groups gets a group that does not exist, which libtorch refuses.
-        let nowhere = before_end.f_any_dim(1, false)?.f_logical_not()?;
-        let group = first.f_masked_fill(&nowhere, groups)?;
-        Ok(x.f_unsqueeze(1)?.f_bmm(&w.f_index_select(0, &group)?)?.f_squeeze_dim(1)?)
+        let rows = x.size().first().copied().unwrap_or(0);
+        let mut products = Vec::new();
+        let mut start = 0;
+        for (group, end) in elements(ends)?.into_iter().enumerate() {
+            let end = (end as i64).clamp(start, rows);
+            products.push(x.f_narrow(0, start, end - start)?.f_matmul(&w.f_select(0, group as i64)?)?);
+            start = end;
+        }
+        // Rows behind all groups have no product.
+        if start < rows {
+            return Err(ReplayError::Operand(self.c.op.name));
+        }
+        Ok(Tensor::f_cat(&products, 0)?)
     }
 
     /// Normalisations and attention.

@@ -9,7 +9,7 @@ use super::{Call, Family, Op, OpDef};
 use crate::ir::{Attrs, Graph, NodeId, NodeKind, TensorType, Value, read_value};
 
 /// Where a step finds an operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
     /// A value that the part reads: an input of it.
     Input(usize),
@@ -26,8 +26,8 @@ struct Step {
     /// The types that the call has: after casts that the kernel does on the fly.
     types: SmallVec<[TensorType; 4]>,
     outputs: SmallVec<[(usize, TensorType); 1]>,
-    /// Values that no later step reads.
-    dead: Vec<usize>,
+    /// Inputs and made values that no later step reads.
+    dead: Vec<Place>,
 }
 
 /// Nodes of a graph, ready to run on a device.
@@ -72,14 +72,14 @@ impl GraphReplay {
         results.retain(|(v, place)| matches!(place, Place::Made(_)) && wanted(v));
         results.sort_unstable_by_key(|(v, _)| *v);
         let results: Vec<Place> = results.into_iter().map(|(_, place)| place).collect();
-        let mut last: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut last: FxHashMap<Place, usize> = FxHashMap::default();
         for (i, step) in steps.iter().enumerate() {
-            last.extend(step.outputs.iter().map(|(value, _)| (*value, i)));
-            last.extend(step.operands.iter().filter_map(|p| if let Place::Made(v) = p { Some((*v, i)) } else { None }));
+            last.extend(step.outputs.iter().map(|(value, _)| (Place::Made(*value), i)));
+            last.extend(step.operands.iter().map(|&place| (place, i)));
         }
-        for (value, i) in last {
-            if !results.contains(&Place::Made(value)) {
-                steps[i].dead.push(value);
+        for (place, i) in last {
+            if !results.contains(&place) {
+                steps[i].dead.push(place);
             }
         }
         let Build { inputs, constants, values, .. } = build;
@@ -103,35 +103,66 @@ impl GraphReplay {
     /// Runs all operators; gives what others read of them. With `check`, every result has to have the type that the
     /// graph says.
     pub fn run(&self, inputs: &[Tensor], check: bool) -> Result<Vec<Tensor>, ReplayError> {
-        let mut made: Vec<Option<Tensor>> = (0..self.values).map(|_| None).collect();
+        let given = |i: usize| inputs.get(i).map(Tensor::shallow_clone).ok_or(ReplayError::Operand("input"));
+        self.run_with(given, check)
+    }
+
+    /// As [`GraphReplay::run`], with each input made by `input`, which gets its number, right before it is read first, and
+    /// let go after it is read last: no more has to fit into memory than what is in use at one time.
+    pub fn run_with<E: From<ReplayError>>(
+        &self,
+        mut input: impl FnMut(usize) -> Result<Tensor, E>,
+        check: bool,
+    ) -> Result<Vec<Tensor>, E> {
+        let none = |count: usize| -> Vec<Option<Tensor>> { (0..count).map(|_| None).collect() };
+        let mut held = Held { inputs: none(self.inputs.len()), made: none(self.values) };
         for step in &self.steps {
-            let operands =
-                step.operands.iter().map(|&p| self.find(p, inputs, &made).ok_or(ReplayError::Operand(step.op.name)));
-            // A tensor of `tch` is a counted reference; this copies no elements.
-            let operands: Vec<Tensor> = operands.collect::<Result<_, _>>()?;
+            let missing = || ReplayError::Operand(step.op.name);
+            let mut operands: Vec<Tensor> = Vec::with_capacity(step.operands.len());
+            for &place in &step.operands {
+                if let Place::Input(i) = place
+                    && held.inputs[i].is_none()
+                {
+                    held.inputs[i] = Some(input(i)?);
+                }
+                operands.push(self.find(place, &held).ok_or_else(missing)?);
+            }
             let types: SmallVec<[&TensorType; 4]> = step.types.iter().collect();
             let call = Call { op: step.op, attrs: &step.attrs, operands: &types };
             let results = replay(&call, &operands, self.device)?;
             for (tensor, (value, ty)) in results.into_iter().zip(&step.outputs) {
                 if check && type_of(&tensor).as_ref() != Some(ty) {
-                    return Err(ReplayError::Type(step.op.name, ty.to_string()));
+                    return Err(ReplayError::Type(step.op.name, ty.to_string()).into());
                 }
-                made[*value] = Some(tensor);
+                held.made[*value] = Some(tensor);
             }
-            step.dead.iter().for_each(|&value| made[value] = None);
+            for &place in &step.dead {
+                match place {
+                    Place::Input(i) => held.inputs[i] = None,
+                    Place::Made(i) => held.made[i] = None,
+                    Place::Constant(_) => {}
+                }
+            }
         }
-        let results = self.results.iter().map(|&p| self.find(p, inputs, &made).ok_or(ReplayError::Operand("result")));
-        results.collect()
+        let results = self.results.iter().map(|&p| self.find(p, &held).ok_or(ReplayError::Operand("result")));
+        Ok(results.collect::<Result<_, _>>()?)
     }
 
-    fn find(&self, place: Place, inputs: &[Tensor], made: &[Option<Tensor>]) -> Option<Tensor> {
+    /// A tensor of `tch` is a counted reference; this copies no elements.
+    fn find(&self, place: Place, held: &Held) -> Option<Tensor> {
         match place {
-            Place::Input(i) => inputs.get(i),
+            Place::Input(i) => held.inputs.get(i).and_then(Option::as_ref),
             Place::Constant(i) => self.constants.get(i),
-            Place::Made(i) => made.get(i).and_then(Option::as_ref),
+            Place::Made(i) => held.made.get(i).and_then(Option::as_ref),
         }
         .map(Tensor::shallow_clone)
     }
+}
+
+/// What is in memory during a run.
+struct Held {
+    inputs: Vec<Option<Tensor>>,
+    made: Vec<Option<Tensor>>,
 }
 
 /// Whether PyTorch calls something for this node. Casts that an elementwise kernel does on the fly are its own; numbers

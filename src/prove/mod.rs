@@ -41,7 +41,7 @@ pub use math::math_tier;
 pub use recall::Steps;
 pub use refute::{Elements, needed_inputs};
 #[cfg(feature = "torch")]
-pub use refute::{RerunError, elements_to_rerun, rerun_with_torch};
+pub use refute::{RerunError, rerun_with_torch};
 pub use regions::{Partition, Region, RegionKind};
 pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};

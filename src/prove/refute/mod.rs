@@ -25,7 +25,7 @@ pub use locate::Location;
 use locate::locate;
 pub use rerun::{Elements, needed_inputs};
 #[cfg(feature = "torch")]
-pub use torch::{RerunError, elements_to_rerun, rerun_with_torch};
+pub use torch::{RerunError, rerun_with_torch};
 
 use super::bind::Binding;
 use super::verdict::Witness;

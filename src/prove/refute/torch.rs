@@ -1,12 +1,15 @@
 //! A witness seen by libtorch: both graphs run whole, in f64, on the inputs of the witness.
 
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tch::{Device, Tensor};
 
+use crate::energy::libtorch::load_cuda;
+use crate::eval::Draw;
 use crate::ir::{AttrValue, DType, Graph, GraphError, NodeId, NodeKind, TensorType, Value};
 use crate::ops::Op;
-use crate::ops::replay::{ReplayError, upload};
+use crate::ops::replay::{ReplayError, kind};
 use crate::ops::replay_graph::GraphReplay;
 use crate::prove::{Bound, Witness};
 
@@ -21,35 +24,28 @@ pub enum RerunError {
     Mismatch,
 }
 
-/// The values of the witness' output element in A and in B, as libtorch computes them on the CPU. Every float is an f64,
-/// so that rounding explains no difference; the values of the inputs are those of their own types.
+/// The values of the witness' output element in A and in B, as libtorch computes them on the GPU, or on the CPU where there
+/// is none. Every float is an f64, so that rounding explains no difference; the values of the inputs are those of their own
+/// types. One graph runs after the other, and of a graph only what is in use at one time is in memory.
 pub fn rerun_with_torch(bound: &Bound, witness: &Witness) -> Result<[f64; 2], RerunError> {
+    let device = if load_cuda().is_ok() { Device::Cuda(0) } else { Device::Cpu };
     let Bound { a, b, binding } = bound;
-    Ok([run(a, &binding.a, witness)?, run(b, &binding.b, witness)?])
+    Ok([run(a, &binding.a, witness, device)?, run(b, &binding.b, witness, device)?])
 }
 
-/// How many elements the inputs and the largest value of a graph have: what running it whole takes.
-pub fn elements_to_rerun(graph: &Graph) -> usize {
-    let inputs: usize = graph.inputs().iter().map(|&n| graph.ty(n.into()).numel()).sum();
-    let largest = graph.nodes().flat_map(|(_, node)| &node.types).map(TensorType::numel).max();
-    inputs + largest.unwrap_or(0)
-}
-
-fn run(graph: &Graph, numbers: &[u32], witness: &Witness) -> Result<f64, RerunError> {
+fn run(graph: &Graph, numbers: &[u32], witness: &Witness, device: Device) -> Result<f64, RerunError> {
     let widened = widened(graph)?;
     let nodes: Vec<NodeId> = widened.nodes().map(|(id, _)| id).collect();
-    let replay = GraphReplay::new(&widened, &nodes, Device::Cpu)?;
-    let operand = |value: &Value| -> Result<Tensor, RerunError> {
+    let replay = GraphReplay::new(&widened, &nodes, device)?;
+    let input = |i: usize| -> Result<Tensor, RerunError> {
+        let value = replay.inputs().get(i).ok_or(RerunError::Mismatch)?;
         let position = widened.inputs().iter().position(|&n| n == value.node).ok_or(RerunError::Mismatch)?;
         let number = *numbers.get(position).ok_or(RerunError::Mismatch)? as usize;
         let (own, draw) = (graph.inputs().get(position), witness.inputs.get(number));
         let (Some(&own), Some(draw)) = (own, draw) else { return Err(RerunError::Mismatch) };
-        let ty = graph.ty(own.into());
-        let elements: Vec<f64> = (0..ty.numel()).map(|flat| draw.element(ty, flat)).collect();
-        Ok(upload(widened.ty(*value), &elements, Device::Cpu)?)
+        Ok(drawn(draw, graph.ty(own.into()), widened.ty(*value).dtype, device)?)
     };
-    let operands: Vec<Tensor> = replay.inputs().iter().map(operand).collect::<Result<_, _>>()?;
-    let results = replay.run(&operands, true)?;
+    let results = replay.run_with(input, true)?;
     let value = widened.outputs().get(witness.output_number).ok_or(RerunError::Mismatch)?.value;
     let mut outputs: Vec<Value> = widened.outputs().iter().map(|o| o.value).collect();
     outputs.sort_unstable();
@@ -60,6 +56,35 @@ fn run(graph: &Graph, numbers: &[u32], witness: &Witness) -> Result<f64, RerunEr
     let tensor = results.get(place).ok_or(RerunError::Mismatch)?;
     let index: Vec<i64> = witness.index.iter().map(|&i| i as i64).collect();
     Ok(tensor.f_double_value(&index).map_err(ReplayError::from)?)
+}
+
+/// Elements that are drawn before they go to the device.
+const CHUNK: usize = 1 << 24;
+
+/// An input of type `ty` as a tensor of another element type. Of a weight that is mostly 0, only the rest goes to the
+/// device.
+fn drawn(draw: &Draw, ty: &TensorType, dtype: DType, device: Device) -> Result<Tensor, ReplayError> {
+    let options = (kind(dtype), device);
+    let mut flat = Tensor::f_zeros([ty.numel() as i64], options)?;
+    match draw.places(ty) {
+        Some(places) => {
+            let elements: Vec<f64> = places.par_iter().map(|&place| draw.element(ty, place)).collect();
+            let places: Vec<i64> = places.into_iter().map(|place| place as i64).collect();
+            let (places, elements) = (Tensor::f_from_slice(&places)?, Tensor::f_from_slice(&elements)?);
+            let elements = elements.f_to_device(device)?.f_to_kind(kind(dtype))?;
+            let _ = flat.f_index_copy_(0, &places.f_to_device(device)?, &elements)?;
+        }
+        None => {
+            for start in (0..ty.numel()).step_by(CHUNK) {
+                let end = ty.numel().min(start + CHUNK);
+                let elements: Vec<f64> = (start..end).into_par_iter().map(|flat| draw.element(ty, flat)).collect();
+                let mut part = flat.f_narrow(0, start as i64, elements.len() as i64)?;
+                part.f_copy_(&Tensor::f_from_slice(&elements)?)?;
+            }
+        }
+    }
+    let sizes: Vec<i64> = ty.shape.iter().map(|&d| d as i64).collect();
+    Ok(flat.f_reshape(&sizes[..])?)
 }
 
 /// The same graph with f64 for every type of floats.
