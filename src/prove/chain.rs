@@ -105,11 +105,13 @@ impl Window {
 
     /// Groupings of the same operands in two of these classes.
     fn same_operands(&self, op: &Op, classes: &[Id]) -> Vec<(Rc<Grouping>, Rc<Grouping>)> {
-        let mut readings = Readings { window: self, op, known: FxHashMap::default(), path: Vec::new() };
+        let mut readings = Readings { window: self, op, known: FxHashMap::default() };
         let mut first: FxHashMap<Operands, (Id, Rc<Grouping>)> = FxHashMap::default();
         let mut found = Vec::new();
         for &class in classes {
-            for Reading { operands, grouping } in readings.of(class).iter().filter(|r| r.operands.len() > 2) {
+            for Reading { operands, grouping } in
+                readings.of(class, MAX_OPERANDS).iter().filter(|r| r.operands.len() > 2)
+            {
                 match first.entry(operands.clone()) {
                     Entry::Vacant(place) => {
                         place.insert((class, grouping.clone()));
@@ -140,39 +142,36 @@ impl Window {
 struct Readings<'a> {
     window: &'a Window,
     op: &'a Op,
-    known: FxHashMap<Id, Rc<Vec<Reading>>>,
-    /// The classes above: an expression that contains its own class is not taken apart for ever.
-    path: Vec<Id>,
+    /// By class, and by how many expressions may nest in a reading.
+    known: FxHashMap<(Id, usize), Rc<Vec<Reading>>>,
 }
 
 impl Readings<'_> {
-    /// The readings of a class, the longest chains of an expression first; the last one is the class as an operand.
-    fn of(&mut self, class: Id) -> Rc<Vec<Reading>> {
-        if let Some(known) = self.known.get(&class) {
+    /// The readings of a class, the longest chains of an expression first; the last one is the class as an operand. No
+    /// more than `depth` expressions nest in one: a class may contain itself.
+    fn of(&mut self, class: Id, depth: usize) -> Rc<Vec<Reading>> {
+        if let Some(known) = self.known.get(&(class, depth)) {
             return known.clone();
         }
-        let operand = Reading { operands: Operands::from_slice(&[class]), grouping: Rc::new(Grouping::Operand(class)) };
-        if self.path.contains(&class) || self.path.len() >= MAX_OPERANDS {
-            return Rc::new(vec![operand]);
-        }
-        self.path.push(class);
         let mut all = Vec::new();
-        let pairs: Vec<[Id; 2]> = self.window.pairs(self.op, class).collect();
-        for [a, b] in pairs {
-            let (left, right) = (self.of(a), self.of(b));
-            for (l, r) in left.iter().flat_map(|l| right.iter().map(move |r| (l, r))) {
-                if all.len() < MAX_READINGS && l.operands.len() + r.operands.len() <= MAX_OPERANDS {
-                    let mut operands: Operands = l.operands.iter().chain(&r.operands).copied().collect();
-                    operands.sort_unstable();
-                    let grouping = Rc::new(Grouping::Pair(l.grouping.clone(), r.grouping.clone()));
-                    all.push(Reading { operands, grouping });
+        if depth > 0 {
+            let pairs: Vec<[Id; 2]> = self.window.pairs(self.op, class).collect();
+            for pair in pairs {
+                // Adding 0 over and over makes no longer chains.
+                let [left, right] = pair.map(|part| self.of(part, if part == class { 0 } else { depth - 1 }));
+                for (l, r) in left.iter().flat_map(|l| right.iter().map(move |r| (l, r))) {
+                    if all.len() < MAX_READINGS && l.operands.len() + r.operands.len() <= MAX_OPERANDS {
+                        let mut operands: Operands = l.operands.iter().chain(&r.operands).copied().collect();
+                        operands.sort_unstable();
+                        let grouping = Rc::new(Grouping::Pair(l.grouping.clone(), r.grouping.clone()));
+                        all.push(Reading { operands, grouping });
+                    }
                 }
             }
         }
-        all.push(operand);
-        self.path.pop();
+        all.push(Reading { operands: Operands::from_slice(&[class]), grouping: Rc::new(Grouping::Operand(class)) });
         let all = Rc::new(all);
-        self.known.insert(class, all.clone());
+        self.known.insert((class, depth), all.clone());
         all
     }
 }
