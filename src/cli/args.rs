@@ -241,7 +241,7 @@ pub struct Measure {
     /// The profile that is read, if it exists, and written.
     #[arg(long, value_name = "FILE")]
     pub profile: PathBuf,
-    /// Which GPU.
+    /// Which GPU, as CUDA counts those that it sees.
     #[arg(long, default_value_t = 0)]
     pub device: u32,
     /// A profile whose figures are not measured again, but for a few that show how the cards differ.

@@ -189,21 +189,22 @@ fn regions<R: Rig>(campaign: &mut Campaign<R>, a: &Graph, b: &Graph) -> miette::
     let proof = prove(a, b, &rules, &Silent)?;
     let regions = proof.partition.regions.iter().filter(|r| r.kind == RegionKind::Proven);
     let mut seen = IndexSet::new();
-    for (i, region) in regions.enumerate() {
+    for region in regions {
         for (graph, nodes) in [(a, &region.a), (b, &region.b)] {
             let keys = part_keys(graph, nodes);
             // Layers repeat; a single operator has its figure already.
             if keys.len() > 1 && seen.insert(keys) {
-                replay(
-                    campaign,
-                    &format!("{}: region {} of {} and {}", graph.name, i + 1, a.name, b.name),
-                    graph,
-                    nodes,
-                )?;
+                replay(campaign, &part_name(graph, nodes), graph, nodes)?;
             }
         }
     }
     Ok(())
+}
+
+/// What a part is kept under: its first and last node, since the numbers of regions change with the rules.
+fn part_name(graph: &Graph, nodes: &[NodeId]) -> String {
+    let name = |id: Option<&NodeId>| id.map_or("", |&id| &*graph.node(id).name);
+    format!("{}: {} to {}", graph.name, name(nodes.first()), name(nodes.last()))
 }
 
 /// The operators of a part that launch something, in order.

@@ -4,14 +4,11 @@
 //! stream its kernels go to. All are looked up at run time, in the libraries that libtorch's CUDA half brings along: where
 //! one is missing, nothing is recorded.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
+use super::libtorch::find;
 use crate::ops::replay::ReplayError;
-
-unsafe extern "C" {
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-}
 
 /// libtorch's `c10::cuda::CUDAStream`: a device (type and number, a byte each) and the number of a stream.
 #[repr(C)]
@@ -50,22 +47,11 @@ pub struct CudaGraphs {
     stream: Stream,
 }
 
-/// Looks a function up; `None` where no loaded library has it.
-///
-/// # Safety
-/// `F` is the type of the function of that name, as a function pointer.
-unsafe fn find<F: Copy>(name: &CStr) -> Option<F> {
-    // SAFETY: a null handle stands for all loaded libraries; the name is a C string.
-    let address = unsafe { dlsym(null_mut(), name.as_ptr()) };
-    // SAFETY: the caller says that `F` is the function pointer; both are as wide as an address.
-    (!address.is_null()).then(|| unsafe { std::mem::transmute_copy(&address) })
-}
-
 impl CudaGraphs {
     /// Gives libtorch a stream of its own on GPU number `device`, for this thread: what goes to the default stream cannot be
     /// recorded. `None` where the libraries lack a function; libtorch then stays on its default stream.
     pub fn open(device: usize) -> Option<CudaGraphs> {
-        let device = i8::try_from(device).ok()?;
+        let (device, number) = (i8::try_from(device).ok()?, c_int::try_from(device).ok()?);
         // SAFETY: the types are those of CUDA's `driver_types.h` and `cuda_runtime_api.h` since version 12, and of libtorch's
         // `CUDAStream.h`: `getStreamFromPool(bool, DeviceIndex)`, `setCurrentCUDAStream(CUDAStream)` and
         // `CUDAStream::stream() const`. `CUDAStream` is 16 bytes that can be copied, so it goes through registers as here.
@@ -83,6 +69,10 @@ impl CudaGraphs {
             let make_current: unsafe extern "C" fn(TorchStream) =
                 find(c"_ZN3c104cuda20setCurrentCUDAStreamENS0_10CUDAStreamE")?;
             let raw: unsafe extern "C" fn(*const TorchStream) -> Stream = find(c"_ZNK3c104cuda10CUDAStream6streamEv")?;
+            let choose: unsafe extern "C" fn(c_int) -> c_int = find(c"cudaSetDevice")?;
+            if choose(number) != SUCCESS {
+                return None;
+            }
             let stream = from_pool(false, device);
             make_current(stream);
             Some(CudaGraphs { api, stream: raw(&stream) })

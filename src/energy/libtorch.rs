@@ -1,11 +1,13 @@
 //! The parts of libtorch that `tch` does not expose: loading its CUDA half, its version, the TF32 switches.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::null_mut;
 
 use super::measure::MeasureError;
 
 unsafe extern "C" {
     fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 
     // C++ functions of libtorch under their mangled names. `Context` is only ever handled by its address.
     #[link_name = "_ZN2at13globalContextEv"]
@@ -47,6 +49,30 @@ fn want_version(loaded: u64) -> Result<(), MeasureError> {
     let [major, minor, patch, ..] = loaded.to_be_bytes();
     let found = format!("{major}.{minor}.{patch}");
     if found == VERSION { Ok(()) } else { Err(MeasureError::OtherLibtorch { found, wanted: VERSION }) }
+}
+
+/// Looks a function up in the libraries that are loaded; `None` where none has it.
+///
+/// # Safety
+/// `F` is the type of the function of that name, as a function pointer.
+pub(super) unsafe fn find<F: Copy>(name: &CStr) -> Option<F> {
+    // SAFETY: a null handle stands for all loaded libraries; the name is a C string.
+    let address = unsafe { dlsym(null_mut(), name.as_ptr()) };
+    // SAFETY: the caller says that `F` is the function pointer; both are as wide as an address.
+    (!address.is_null()).then(|| unsafe { std::mem::transmute_copy(&address) })
+}
+
+/// Where CUDA's GPU number `index` sits, such as `0000:1b:00.0`; `None` if there is no such GPU.
+pub fn bus_id(index: u32) -> Option<String> {
+    const LENGTH: usize = 32;
+    let mut text = [0u8; LENGTH];
+    // SAFETY: the type is that of CUDA's `cuda_runtime_api.h`; the text has room for as many bytes as it is told.
+    let status = unsafe {
+        let ask: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int = find(c"cudaDeviceGetPCIBusId")?;
+        ask(text.as_mut_ptr().cast(), LENGTH as c_int, c_int::try_from(index).ok()?)
+    };
+    let text = CStr::from_bytes_until_nul(&text).ok().filter(|_| status == 0)?;
+    Some(text.to_string_lossy().into_owned())
 }
 
 /// Sets whether f32 products may use TF32, in cuBLAS and in cuDNN.

@@ -45,6 +45,9 @@ pub enum MeterError {
     #[error("there is no GPU number {index} ({count} found)")]
     #[diagnostic(code(measure::no_gpu), help("choose one with --device"))]
     NoGpu { index: u32, count: u32 },
+    #[error("the driver knows no GPU at {0}, where libtorch's sits")]
+    #[diagnostic(code(measure::no_such_place), help("see which GPUs `nvidia-smi` lists, and at which bus id"))]
+    NoSuchPlace(String),
     #[error("GPU {0} does not count its energy")]
     #[diagnostic(code(measure::no_counter), help("the counter exists from the Volta generation on"))]
     NoCounter(String),

@@ -41,7 +41,7 @@ pub use key_parse::KeyError;
 pub use measure::{Campaign, MeasureError, Options, Outcome, Progress, Summary, sum_to_whole};
 pub use merge::{Difference, same_device};
 pub use meter::{Change, ChangeDetector, Counter, Mark, MeterError, Point, Poller, Reading, Reckoning, points, reckon};
-pub use nvml::{Driver, Gpu, GpuMeter, PowerIntegral};
+pub use nvml::{Driver, Gpu, GpuMeter, PowerIntegral, load_driver};
 pub use power_cap::at_power_cap;
 pub use profile::{
     Device, Entry, Measured, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run, Spread,

@@ -20,6 +20,8 @@ pub trait Driver: Send + Sync {
     fn count(&self) -> Answer<u32>;
     fn name(&self, gpu: u32) -> Answer<String>;
     fn uuid(&self, gpu: u32) -> Answer<String>;
+    /// Where the GPU sits, such as `00000000:1B:00.0`.
+    fn bus_id(&self, gpu: u32) -> Answer<String>;
     /// Whether the GPU is split.
     fn is_mig(&self, gpu: u32) -> Answer<bool>;
     fn energy_mj(&self, gpu: u32) -> Answer<u64>;
@@ -48,6 +50,10 @@ impl Driver for Nvml {
 
     fn uuid(&self, gpu: u32) -> Answer<String> {
         self.device_by_index(gpu)?.uuid()
+    }
+
+    fn bus_id(&self, gpu: u32) -> Answer<String> {
+        Ok(self.device_by_index(gpu)?.pci_info()?.bus_id)
     }
 
     fn is_mig(&self, gpu: u32) -> Answer<bool> {
@@ -83,6 +89,17 @@ impl Driver for Nvml {
     }
 }
 
+/// Loads the driver.
+///
+/// # Errors
+/// There is none.
+pub fn load_driver() -> Result<Arc<dyn Driver>, MeterError> {
+    match Nvml::init() {
+        Ok(nvml) => Ok(Arc::new(nvml)),
+        Err(error) => Err(MeterError::NoDriver(error.to_string())),
+    }
+}
+
 /// One GPU.
 #[derive(Clone)]
 pub struct Gpu {
@@ -95,13 +112,18 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens GPU number `index` and sees that its energy can be measured.
-    pub fn open(index: u32) -> Result<Gpu, MeterError> {
-        let nvml = Nvml::init().map_err(|e| MeterError::NoDriver(e.to_string()))?;
-        Gpu::with(Arc::new(nvml), index)
+    /// Opens the GPU at `bus_id` and sees that its energy can be measured. The driver numbers GPUs otherwise than CUDA
+    /// does where `CUDA_VISIBLE_DEVICES` hides some, so the place is what tells which one works.
+    pub fn at(driver: Arc<dyn Driver>, bus_id: &str) -> Result<Gpu, MeterError> {
+        let wanted = bus_id.to_lowercase();
+        let count = driver.count().map_err(|e| MeterError::NoDriver(e.to_string()))?;
+        // The driver writes the domain with more digits.
+        let is_there = |gpu: &u32| driver.bus_id(*gpu).is_ok_and(|id| id.to_lowercase().ends_with(&wanted));
+        let index = (0..count).find(is_there).ok_or_else(|| MeterError::NoSuchPlace(bus_id.to_owned()))?;
+        Gpu::with(driver, index)
     }
 
-    /// The same over a driver that is loaded already.
+    /// Opens GPU number `index` of the driver.
     pub fn with(driver: Arc<dyn Driver>, index: u32) -> Result<Gpu, MeterError> {
         let count = driver.count().map_err(|e| MeterError::NoDriver(e.to_string()))?;
         if index >= count {

@@ -46,6 +46,9 @@ impl Driver for Fake {
     fn uuid(&self, _: u32) -> Answer<String> {
         Ok("GPU-0123456789-abcd".into())
     }
+    fn bus_id(&self, gpu: u32) -> Answer<String> {
+        Ok(format!("00000000:{:02X}:00.0", 0x1A + gpu))
+    }
     fn is_mig(&self, _: u32) -> Answer<bool> {
         Ok(self.mig)
     }
@@ -99,6 +102,7 @@ fn every_error_is_one_sentence_with_a_way_out() {
     for error in [
         MeterError::NoDriver("x".into()),
         MeterError::NoGpu { index: 1, count: 1 },
+        MeterError::NoSuchPlace("x".into()),
         MeterError::NoCounter("x".into()),
         MeterError::NoPermission("x".into()),
         MeterError::Mig("x".into()),
@@ -111,6 +115,13 @@ fn every_error_is_one_sentence_with_a_way_out() {
         assert!(error.help().is_some() && error.code().is_some(), "{error}");
         assert!(!error.to_string().contains('\n'));
     }
+}
+
+#[test]
+fn the_gpu_that_is_metered_is_the_one_that_works() {
+    let at = |bus_id: &str| Gpu::at(Arc::new(Fake { count: 3, ..Fake::default() }), bus_id).map(|gpu| gpu.index);
+    assert_eq!(at("0000:1c:00.0"), Ok(2));
+    assert_eq!(at("0000:1d:00.0"), Err(MeterError::NoSuchPlace("0000:1d:00.0".into())));
 }
 
 #[test]

@@ -10,16 +10,16 @@ use super::key::{Key, MathMode};
 use super::libtorch;
 use super::measure::MeasureError;
 use super::meter::{Change, MeterError, Poller};
-use super::nvml::Gpu;
+use super::nvml::{Gpu, load_driver};
 use super::operands;
 use super::profile::{Device, MeterKind};
 use super::rig::{NoRun, Rig, State, Subject, Timing};
 use super::take::PROTOCOL;
 use super::work::CallParts;
 use crate::ir::{Graph, NodeId, TensorType, layouts};
-use crate::ops::Call;
 use crate::ops::replay::{ReplayError, replay};
 use crate::ops::replay_graph::GraphReplay;
+use crate::ops::{Call, OpDef};
 
 /// Share of the device memory that one load may take.
 const MEMORY_SHARE: f64 = 0.8;
@@ -29,6 +29,10 @@ const MOST_SETS: usize = 64;
 /// Operators that a record holds at least, so that launching it takes the host no time to speak of, and at most.
 const LEAST_RECORDED: usize = 512;
 const MOST_RECORDED: usize = 16384;
+
+/// Operators that cuSOLVER computes. They read on the host whether it went well, which cannot be recorded, and the attempt
+/// leaves the library failing in every call that follows.
+const NEVER_RECORDED: [&str; 2] = ["eigvals", "eigvalsh"];
 
 /// A GPU with libtorch.
 pub struct TorchRig {
@@ -42,14 +46,16 @@ pub struct TorchRig {
 }
 
 impl TorchRig {
-    /// Opens GPU number `index`.
+    /// Opens GPU number `index`, as CUDA counts them.
     ///
     /// # Errors
     /// No driver, no such GPU, no meter; libtorch without its CUDA half or of another version.
     pub fn open(index: u32) -> Result<TorchRig, MeasureError> {
-        let gpu = Gpu::open(index)?;
-        let memory = gpu.free_memory()?;
+        let driver = load_driver()?;
         libtorch::load_cuda()?;
+        let count = u32::try_from(tch::Cuda::device_count()).unwrap_or(0);
+        let gpu = Gpu::at(driver, &libtorch::bus_id(index).ok_or(MeterError::NoGpu { index, count })?)?;
+        let memory = gpu.free_memory()?;
         Ok(TorchRig {
             poller: Poller::start(gpu.counter()),
             torch: TorchDevice::Cuda(index as usize),
@@ -160,12 +166,17 @@ impl TorchLoad {
         TorchLoad { recorded: None, work, sets, tf32, outputs: VecDeque::new(), next: 0, _spacers: Vec::new() }
     }
 
-    /// How many executions make a record; every set of operands is in it equally often. `None` if they are too many.
+    /// How many executions make a record; every set of operands is in it equally often. `None` if they are too many, or
+    /// one of them must not be tried.
     fn record_length(&self) -> Option<usize> {
-        let operators = match &self.work {
-            Work::Operator(_) => 1,
-            Work::Part(part) => part.len(),
+        let never = |op: &OpDef| NEVER_RECORDED.contains(&op.name);
+        let (operators, never) = match &self.work {
+            Work::Operator(parts) => (1, never(parts.def)),
+            Work::Part(part) => (part.operators().len(), part.operators().any(never)),
         };
+        if never {
+            return None;
+        }
         let round = self.sets.len() * operators.max(1);
         (round <= MOST_RECORDED).then(|| self.sets.len() * LEAST_RECORDED.div_ceil(round))
     }

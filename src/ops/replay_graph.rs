@@ -91,13 +91,9 @@ impl GraphReplay {
         &self.inputs
     }
 
-    /// Operators that are called.
-    pub fn len(&self) -> usize {
-        self.steps.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+    /// Operators that are called, in order.
+    pub fn operators(&self) -> impl ExactSizeIterator<Item = &'static OpDef> {
+        self.steps.iter().map(|step| step.op)
     }
 
     /// Runs all operators; gives what others read of them. With `check`, every result has to have the type that the
