@@ -15,7 +15,7 @@ use super::context::Context;
 use super::kernel::{CheckError, Replay, Values};
 use super::lemma::Lemma;
 use super::math::math_tier;
-use super::refute::{Location, Question, refute_defined};
+use super::refute::{Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::sweep::Sweep;
 use super::twin::View;
@@ -128,18 +128,9 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
 
 /// Compares two graphs whose inputs are bound already.
 pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError> {
-    let Context { rules, seed, memory, progress } = *context;
+    let Context { rules, memory, progress, .. } = *context;
     let Bound { a, b, binding } = bound;
-    let mut binding = binding.clone();
-    if a.outputs().len() != b.outputs().len() {
-        return Err(ProveError::OutputCount { a: a.outputs().len(), b: b.outputs().len() });
-    }
-    for (position, (x, y)) in a.outputs().iter().zip(b.outputs()).enumerate() {
-        let (x, y) = (a.ty(x.value), b.ty(y.value));
-        if x != y {
-            return Err(ProveError::OutputType { position, a: x.to_string(), b: y.to_string() });
-        }
-    }
+    comparable(a, b)?;
     let mut sweep = Sweep::new(rules, memory);
     let values_a = sweep.take_a(a, &binding.a)?;
     progress.stage("proving");
@@ -147,67 +138,17 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
     let mut partition = partition((a, &values_a), (b, &values_b), &sweep);
 
     progress.stage("checking the proof");
-    let mut replay = Replay::new((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
-    let outputs: Vec<(Value, Value)> = a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
-    for (&(x, y), output) in outputs.iter().zip(a.outputs()) {
-        if class(&values_a, x) == class(&values_b, y) && !replay.equal(x, y) {
-            return Err(CheckError::Incomplete { what: format!("output `{}`", output.name) }.into());
-        }
-    }
-    // Regions also end in values of which one side holds a view only; those are no claims of a proof file.
-    for (id, node) in b.nodes() {
-        for (slot, &t) in (0..).zip(&values_b[id.index()]) {
-            if sweep.twins.contains_key(&t) && !replay.equals_term(Value::new(id, slot), &sweep.arena, t) {
-                return Err(CheckError::Incomplete { what: format!("`{}` of B and a view of A", node.name) }.into());
-            }
-        }
-    }
-    let tier = replay.explain(&outputs).map(|steps| weakest(&steps, &sweep.lemmas));
-    let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
-    let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
-    // What the report says is equal: the ends of regions, and the outputs if they are.
-    let cuts = cuts(&partition, &values_a, &values_b);
-    let mut claims = cuts.clone();
-    if tier.is_some() {
-        claims.extend(&outputs);
-    }
-    let needed = replay.explain(&claims).ok_or(CheckError::Incomplete { what: "the ends of a region".into() })?;
-    let mut assumed: Vec<String> = needed.iter().flat_map(|&n| replay.assumed(n).iter().cloned()).collect();
-    assumed.sort();
-    assumed.dedup();
+    let Checked { tier, cuts, needed, assumed } = check(bound, &sweep, &partition, &values_a, &values_b)?;
 
-    let mut location = Location::default();
-    let mut doubts = Vec::new();
-    let mut verdict = match tier {
-        Some(tier) => Verdict::Equivalent { tier },
+    let mut binding = binding.clone();
+    let (verdict, unproven) = match tier {
+        Some(tier) => (Verdict::Equivalent { tier }, Vec::new()),
         None => {
             progress.stage("looking for a difference");
-            let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
-            let question = Question { graphs: [a, b], binding: &binding, seed, unproven };
-            let found = refute_defined(&question, rules);
-            let found = found.filter(|(w, _)| {
-                let doubtful = binding.is_doubtful(a, b, w.output_number);
-                if doubtful {
-                    let output = &w.output;
-                    doubts.push(format!("`{output}` differs under this binding, of which the guesses may be wrong"));
-                }
-                !doubtful
-            });
-            found.map_or(Verdict::Unknown, |(witness, found)| {
-                location = found;
-                Verdict::Different(witness)
-            })
+            let unproven = smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep);
+            (difference(bound, context, &mut partition, &mut binding.assumptions), unproven)
         }
     };
-    binding.assumptions.extend(doubts);
-    let unproven = match verdict {
-        Verdict::Equivalent { .. } => Vec::new(),
-        _ => smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep),
-    };
-    if let Verdict::Different(witness) = &mut verdict {
-        (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
-        witness.region = partition.part(location.a, location.b);
-    }
     note_opaque(a, b, rules, &mut binding.assumptions);
     let mut proofs: FxHashMap<TermId, Vec<PairProof>> = FxHashMap::default();
     let mut by_term: Vec<(TermId, PairProof)> = std::mem::take(&mut sweep.proofs).into_iter().collect();
@@ -231,6 +172,88 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
         ill_typed: sweep.answers.ill_typed,
         busiest: sweep.answers.busiest,
     })
+}
+
+/// Refuses graphs that return values of different number or type.
+fn comparable(a: &Graph, b: &Graph) -> Result<(), ProveError> {
+    if a.outputs().len() != b.outputs().len() {
+        return Err(ProveError::OutputCount { a: a.outputs().len(), b: b.outputs().len() });
+    }
+    for (position, (x, y)) in a.outputs().iter().zip(b.outputs()).enumerate() {
+        let (x, y) = (a.ty(x.value), b.ty(y.value));
+        if x != y {
+            return Err(ProveError::OutputType { position, a: x.to_string(), b: y.to_string() });
+        }
+    }
+    Ok(())
+}
+
+/// What the checker, which shares nothing with the search, says of a sweep's proof.
+struct Checked {
+    /// How equal the outputs are, if they are.
+    tier: Option<Tier>,
+    /// See [`Proof::cuts`].
+    cuts: Vec<(Value, Value)>,
+    /// See [`Proof::needed`].
+    needed: Vec<u32>,
+    /// See [`Proof::assumed`].
+    assumed: Vec<String>,
+}
+
+/// Replays the sweep's steps, and finds those that what it claims rests on.
+fn check(
+    bound: &Bound,
+    sweep: &Sweep,
+    partition: &Partition,
+    values_a: &Values,
+    values_b: &Values,
+) -> Result<Checked, CheckError> {
+    let Bound { a, b, binding } = bound;
+    let mut replay = Replay::new((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
+    let outputs: Vec<(Value, Value)> = a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
+    for (&(x, y), output) in outputs.iter().zip(a.outputs()) {
+        if class(values_a, x) == class(values_b, y) && !replay.equal(x, y) {
+            return Err(CheckError::Incomplete { what: format!("output `{}`", output.name) });
+        }
+    }
+    // Regions also end in values of which one side holds a view only; those are no claims of a proof file.
+    for (id, node) in b.nodes() {
+        for (slot, &t) in (0..).zip(&values_b[id.index()]) {
+            if sweep.twins.contains_key(&t) && !replay.equals_term(Value::new(id, slot), &sweep.arena, t) {
+                return Err(CheckError::Incomplete { what: format!("`{}` of B and a view of A", node.name) });
+            }
+        }
+    }
+    let tier = replay.explain(&outputs).map(|steps| weakest(&steps, &sweep.lemmas));
+    let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
+    let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
+    // What the report says is equal: the ends of regions, and the outputs if they are.
+    let cuts = cuts(partition, values_a, values_b);
+    let mut claims = cuts.clone();
+    if tier.is_some() {
+        claims.extend(&outputs);
+    }
+    let needed = replay.explain(&claims).ok_or(CheckError::Incomplete { what: "the ends of a region".into() })?;
+    let mut assumed: Vec<String> = needed.iter().flat_map(|&n| replay.assumed(n).iter().cloned()).collect();
+    assumed.sort();
+    assumed.dedup();
+    Ok(Checked { tier, cuts, needed, assumed })
+}
+
+/// Looks for an input on which the sides differ, and cuts the region in which they part first out of the others.
+fn difference(bound: &Bound, context: &Context, partition: &mut Partition, assumptions: &mut Vec<String>) -> Verdict {
+    let Bound { a, b, binding } = bound;
+    let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
+    let question = Question { graphs: [a, b], binding, seed: context.seed, unproven };
+    let Some((mut witness, location)) = refute_defined(&question, context.rules) else { return Verdict::Unknown };
+    if binding.is_doubtful(a, b, witness.output_number) {
+        let output = &witness.output;
+        assumptions.push(format!("`{output}` differs under this binding, of which the guesses may be wrong"));
+        return Verdict::Unknown;
+    }
+    (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
+    witness.region = partition.part(location.a, location.b);
+    Verdict::Different(witness)
 }
 
 fn class(values: &Values, value: Value) -> TermId {
