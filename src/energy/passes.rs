@@ -26,10 +26,14 @@ pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<
         passes.iter().map(|t| reckon(&t.points, protocol.least_half_width)).collect::<Result<_, _>>()?;
     // What each pass takes, in a chip of the reference temperature.
     let each = passes.iter().zip(&reckoned).map(|(taken, r)| {
-        let more_w = run.warmth.map_or(0.0, |w| w.missing_w(taken));
-        (r.energy_mj.map(|e| e * (1.0 + more_w / r.watts)), r.time_us)
+        let (more_w, off_w) = run.warmth.map_or((0.0, 0.0), |w| w.missing_w(taken));
+        let at_reference = r.energy_mj.map(|e| e * (1.0 + more_w / r.watts));
+        ((at_reference, off_w / (r.watts + more_w)), r.time_us)
     });
-    let (energies, times): (Vec<Measured>, Vec<Measured>) = each.unzip();
+    let (energies, times): (Vec<(Measured, f64)>, Vec<Measured>) = each.unzip();
+    let (energies, off): (Vec<Measured>, Vec<f64>) = energies.into_iter().unzip();
+    // The slope is as far off for every pass.
+    let off = off.iter().sum::<f64>() / off.len().max(1) as f64;
     let joined = |all: &[Measured]| match all {
         [one] => *one,
         all => {
@@ -40,7 +44,7 @@ pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<
             Measured { mean, low: (mean - reach).max(0.0), high: mean + reach }
         }
     };
-    let (energy_mj, time_us) = (joined(&energies), joined(&times));
+    let (energy_mj, time_us) = (joined(&energies).wider(off), joined(&times));
     let states: Vec<State> = passes.iter().map(|t| t.state()).collect();
     let state = State::over(&states).ok_or(MeterError::TooShort(0))?;
     let paced = passes.iter().find_map(|t| t.paced.as_ref());
@@ -105,22 +109,27 @@ mod tests {
 
     #[test]
     fn passes_in_a_cooler_and_a_warmer_chip_give_one_figure() {
-        let passes: Vec<Taken> = (-6..6).map(f64::from).map(|c| taken(500.0 + 2.0 * c, REFERENCE_C + c)).collect();
-        let keyed: Vec<(&str, &Taken)> = passes.iter().map(|t| ("neg", t)).collect();
-        let run = Run { warmth: Warmth::of(&keyed), ..Run::default() };
+        let run = Run { warmth: Warmth::of("NVIDIA H200"), ..Run::default() };
+        let watts_per_c = run.warmth.unwrap().watts_per_c;
         let energy = |t: &Taken| join(&[t], &run, &PROTOCOL).unwrap().energy_mj.mean;
-        let (cool, warm) = (energy(&passes[0]), energy(&passes[11]));
+        let at = |degrees: f64| taken(500.0 + watts_per_c * degrees, REFERENCE_C + degrees);
+        let (cool, warm) = (energy(&at(-6.0)), energy(&at(5.0)));
         assert!((cool - 5.0).abs() < 1e-3 && (warm - 5.0).abs() < 1e-3, "{cool}, {warm}: {run:?}");
         // What the limit holds back draws what it allows, however warm it is.
-        let capped = Taken { throttled: "SW_POWER_CAP".into(), ..passes[0].clone() };
+        let capped = Taken { throttled: "SW_POWER_CAP".into(), ..taken(488.0, REFERENCE_C - 6.0) };
         assert!((energy(&capped) - 4.88).abs() < 1e-3);
     }
 
     #[test]
-    fn what_a_degree_costs_is_not_told_by_few_passes_or_by_alike_ones() {
-        let one = |c: f64| taken(500.0 + 2.0 * c, REFERENCE_C + c);
-        let of = |all: &[Taken]| Warmth::of(&all.iter().map(|t| ("neg", t)).collect::<Vec<_>>());
-        assert_eq!(of(&[one(-3.0), one(3.0)]), None);
-        assert_eq!(of(&vec![one(1.0); 20]), None);
+    fn the_farther_from_the_reference_temperature_the_less_a_figure_claims() {
+        let run = Run { warmth: Warmth::of("NVIDIA H200"), ..Run::default() };
+        let half = |watts: f64, c: f64| join(&[&taken(watts, c)], &run, &PROTOCOL).unwrap().energy_mj.half_width();
+        assert!((half(500.0, REFERENCE_C) - PROTOCOL.least_half_width).abs() < 1e-4);
+        assert!(half(125.0, REFERENCE_C - 13.0) > PROTOCOL.least_half_width + 0.015);
+    }
+
+    #[test]
+    fn figures_of_a_gpu_that_nothing_is_known_of_stand_as_they_were_measured() {
+        assert_eq!(Warmth::of("Fake 100"), None);
     }
 }

@@ -101,6 +101,12 @@ impl Measured {
         Measured { mean: f(self.mean), low: f(self.low), high: f(self.high) }
     }
 
+    /// The same reaching farther, by a fraction of the mean.
+    pub(super) fn wider(&self, by: f64) -> Measured {
+        let more = self.mean * by;
+        Measured { mean: self.mean, low: (self.low - more).max(0.0), high: self.high + more }
+    }
+
     pub(super) fn is_sane(&self) -> bool {
         let ordered = self.low <= self.mean && self.mean <= self.high;
         ordered && self.low >= 0.0 && self.mean > 0.0 && self.high.is_finite()
@@ -120,8 +126,8 @@ pub struct Run {
     pub date: String,
     /// Power with a context open and nothing running.
     pub idle_w: f64,
-    /// What a degree costs and the temperature that its figures are stated for, where its passes tell; else they stand as
-    /// they were measured.
+    /// What a degree costs and the temperature that its figures are stated for, where that is known of the GPU; else they
+    /// stand as they were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmth: Option<Warmth>,
     /// Figures of this run over those of the first, for what both measured; `None` for the first.

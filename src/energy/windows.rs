@@ -49,7 +49,7 @@ impl Header {
             card: self.card.clone(),
             date: self.date.clone(),
             idle_w: self.idle_w,
-            warmth: None,
+            warmth: Warmth::of(&self.device.name),
             against_first: None,
         }
     }
@@ -211,7 +211,7 @@ impl Windows {
     /// The profile that the windows give, as run 1. Several measurements of one key are passes of one figure.
     pub fn profile(&self, name: &str) -> Result<Profile, ProfileError> {
         let h = &self.header;
-        let run = Run { warmth: self.warmth(), ..h.run() };
+        let run = h.run();
         let mut operators: IndexMap<&str, Vec<&Taken>> = IndexMap::new();
         let mut replays: IndexMap<&str, Vec<&Taken>> = IndexMap::new();
         for line in &self.lines {
@@ -240,15 +240,6 @@ impl Windows {
         }
         profile.runs.push(run);
         Ok(profile)
-    }
-
-    /// What a degree costs, as the passes of operators tell.
-    fn warmth(&self) -> Option<Warmth> {
-        let passes = self.lines.iter().filter_map(|line| match line {
-            Line::Operator { key, taken } => Some((key.as_str(), taken)),
-            _ => None,
-        });
-        Warmth::of(&passes.collect::<Vec<_>>())
     }
 
     /// How often each operator was measured.
