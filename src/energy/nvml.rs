@@ -92,7 +92,7 @@ impl Driver for Nvml {
 /// Loads the driver.
 ///
 /// # Errors
-/// There is none.
+/// [`MeterError::NoDriver`] if none can be loaded.
 pub fn load_driver() -> Result<Arc<dyn Driver>, MeterError> {
     match Nvml::init() {
         Ok(nvml) => Ok(Arc::new(nvml)),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::windows::Taken;
 
 /// The temperature that figures are stated for: in the middle of what operators of 20 µs and more bring an H200 to, 50 to
-/// 62 °C, so that no figure moves by more than a few degrees.
+/// 62 °C, so that none of theirs moves by more than a few degrees.
 pub const REFERENCE_C: f64 = 55.0;
 
 /// Watts per degree, by the name of the GPU. The passes of one run tell the slope to within 0.2 to 1.3 W only, and a wrong
