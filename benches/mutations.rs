@@ -43,8 +43,10 @@ fn main() {
             "--torch" => torch = true,
             "--part" => {
                 let stated = arguments.next().and_then(|p| p.split_once('/').map(|(i, n)| (i.parse(), n.parse())));
-                let Some((Ok(i), Ok(n))) = stated else { panic!("a part, such as 2/5") };
-                part = (i, n);
+                part = match stated {
+                    Some((Ok(i), Ok(n))) if (1..=n).contains(&i) => (i, n),
+                    _ => panic!("a part, such as 2/5"),
+                };
             }
             "--only" => only = arguments.next().expect("a word"),
             file => files.push(file.into()),
