@@ -159,11 +159,11 @@ fn windows() {
     assert_close(&result("max_pool2d", &dilated, &[x]), &[2.0, 4.0, 4.0]);
 }
 
+/// Sizes of a query, a key and a value vector.
+const WIDTHS: [usize; 3] = [5, 5, 6];
+
 /// `softmax(q @ k^T * scale + mask) @ v`, and the fused operator on the same operands.
-fn attention(g: &mut Graph, mask: Option<&[f64]>, causal: bool) -> (Value, Value) {
-    let q = input(g, F, &[2, 3, 4, 5]);
-    let k = input(g, F, &[2, 3, 4, 5]);
-    let v = input(g, F, &[2, 3, 4, 6]);
+fn attention(g: &mut Graph, [q, k, v]: [Value; 3], mask: Option<&[f64]>, causal: bool) -> (Value, Value) {
     let transposed = apply(g, "permute", &[("dims", ints(&[0, 1, 3, 2]))], &[k]);
     let scores = apply(g, "matmul", &[], &[q, transposed]);
     let scale = apply(
@@ -194,7 +194,8 @@ fn sdpa_is_its_written_out_form() {
     let other = [0., 0., 1., 0., 1., 0., 0., 1., 1., 1., 1., 1., 1., 1., 0., 1.];
     for (mask, is_causal) in [(None, false), (Some(&other[..]), false), (Some(&causal[..]), true)] {
         let mut g = Graph::new("test");
-        let (written, fused) = attention(&mut g, mask, is_causal);
+        let operands = WIDTHS.map(|width| input(&mut g, F, &[2, 3, 4, width]));
+        let (written, fused) = attention(&mut g, operands, mask, is_causal);
         assert_close(&tensor(&g, written, REAL).unwrap(), &tensor(&g, fused, REAL).unwrap());
     }
 }
@@ -223,6 +224,23 @@ fn a_query_without_keys_gives_zeros() {
     let values = tensor(&g, out, REAL).unwrap();
     assert_eq!(values[..3], [0.0; 3]);
     assert!(values[3..].iter().all(|&v| v != 0.0));
+}
+
+#[test]
+fn fused_attention_sees_a_nan_that_a_mask_hides_as_its_written_out_form_does() {
+    let mask = [0., 0., 1., 0., 1., 1., 0., 0., 1., 1., 1., 0., 1., 1., 1., 1.];
+    for spoiled in [1, 2] {
+        let mut g = Graph::new("test");
+        let mut operands = WIDTHS.map(|width| input(&mut g, F, &[2, 3, 4, width]));
+        // The last key of the first head, which only the last query sees.
+        let mut data = tensor(&g, operands[spoiled], REAL).unwrap();
+        data[3 * WIDTHS[spoiled]] = f64::NAN;
+        operands[spoiled] = literal(&mut g, F, &[2, 3, 4, WIDTHS[spoiled]], &data);
+        let (written, fused) = attention(&mut g, operands, Some(&mask), false);
+        let fused = tensor(&g, fused, REAL).unwrap();
+        assert!(fused.iter().any(|v| v.is_nan()) && !fused.iter().all(|v| v.is_nan()));
+        assert_close(&tensor(&g, written, REAL).unwrap(), &fused);
+    }
 }
 
 #[test]
@@ -301,7 +319,8 @@ proptest! {
     #[test]
     fn demanded_elements_are_those_of_the_whole_tensor(seed: u64, flat in 0_usize..96, causal: bool) {
         let mut g = Graph::new("test");
-        let (_, fused) = attention(&mut g, None, causal);
+        let operands = WIDTHS.map(|width| input(&mut g, F, &[2, 3, 4, width]));
+        let (_, fused) = attention(&mut g, operands, None, causal);
         let norm = apply(&mut g, "layer_norm", &[("normalized_shape", ints(&[4, 6]))], &[fused]);
         let top = apply(&mut g, "sort", &[("dim", AttrValue::Int(1))], &[norm]);
         let out = apply(&mut g, "sum", &[("dim", ints(&[1]))], &[top]);

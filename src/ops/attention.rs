@@ -139,7 +139,8 @@ fn key_index(c: &Call, operand: usize, batch: &[usize]) -> Shape {
     index
 }
 
-/// Where the operands of fused attention can be other than 0, if all their elements are finite: the others add nothing.
+/// Where the queries, keys and values of fused attention can be other than 0, if all their elements are finite: the others
+/// add nothing, and neither do keys that a mask hides.
 pub struct Nonzero<'a> {
     /// Places along queries and keys.
     pub inner: Option<&'a [usize]>,
@@ -150,16 +151,13 @@ pub struct Nonzero<'a> {
     pub values: &'a dyn Fn(usize) -> bool,
 }
 
-impl Nonzero<'_> {
-    const ANYWHERE: Nonzero<'static> = Nonzero { inner: None, value: None, keys: &|_| true, values: &|_| true };
-}
-
 fn places(nonzero: Option<&[usize]>, size: usize) -> Vec<usize> {
     nonzero.map_or_else(|| (0..size).collect(), <[usize]>::to_vec)
 }
 
-/// The row of fused attention through `index`.
-pub fn attend(c: &Call, index: &[usize], nonzero: &Nonzero, fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+/// The row of fused attention through `index`. `nonzero` says which elements may be left out. Without it all are read, as
+/// libtorch does: a NaN that a mask hides makes its score NaN, and 0 times a value that is NaN is NaN.
+pub fn attend(c: &Call, index: &[usize], nonzero: Option<&Nonzero>, fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
     let sizes = sizes(c).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
     let rank = index.len();
     let (batch, row) = (&index[..rank - 2], index[rank - 2]);
@@ -167,39 +165,25 @@ pub fn attend(c: &Call, index: &[usize], nonzero: &Nonzero, fetch: &mut Fetch) -
     q.extend([row, 0]);
     let last = q.len() - 1;
     let mut query = Vec::new();
-    for e in places(nonzero.inner, sizes.query_size) {
+    for e in places(nonzero.and_then(|n| n.inner), sizes.query_size) {
         q[last] = e;
         query.push((e, fetch(0, &q)?));
     }
     let mut k = key_index(c, 1, batch);
     let key_last = k.len() - 1;
     let scale = c.float("scale");
-    let visible = if c.bool("causal") { sizes.keys.min(row + 1) } else { sizes.keys };
     let mut at = Shape::from_slice(index);
     let mut weights = Vec::new();
-    for key in 0..visible {
+    for key in 0..sizes.keys {
         at[rank - 1] = key;
-        let mask = match c.operands.get(3) {
-            Some(mask) => {
-                let m = fetch(3, &broadcast_index(&mask.shape, &at))?;
-                if mask.dtype != DType::Bool {
-                    m
-                } else if m != 0.0 {
-                    0.0
-                } else {
-                    f64::NEG_INFINITY
-                }
-            }
-            None => 0.0,
-        };
-        // A masked key must not be read: its score does not matter, and reading it costs.
-        if mask == f64::NEG_INFINITY {
+        let mask = mask_value(c, row, &at, fetch)?;
+        if mask == f64::NEG_INFINITY && nonzero.is_some() {
             weights.push(mask);
             continue;
         }
         k[key_last - 1] = key;
         let mut score = 0.0;
-        if (nonzero.keys)(key) {
+        if nonzero.is_none_or(|n| (n.keys)(key)) {
             for &(e, x) in &query {
                 k[key_last] = e;
                 score += x * fetch(1, &k)?;
@@ -207,16 +191,20 @@ pub fn attend(c: &Call, index: &[usize], nonzero: &Nonzero, fetch: &mut Fetch) -
         }
         weights.push(score * scale + mask);
     }
-    let mut out = vec![0.0; sizes.value_size];
-    // A query that sees no key gets zeros, unlike a softmax over nothing but -inf.
-    if largest(&weights) == f64::NEG_INFINITY && !weights.iter().any(|w| w.is_nan()) {
-        return Ok(out);
+    // A query that sees no key gives no weight to any, unlike a softmax over nothing but -inf.
+    if weights.iter().all(|&w| w == f64::NEG_INFINITY) {
+        weights.fill(0.0);
+    } else {
+        softmax(&mut weights);
     }
-    softmax(&mut weights);
     let mut v = key_index(c, 2, batch);
     let value_last = v.len() - 1;
-    let places = places(nonzero.value, sizes.value_size);
-    for (key, &weight) in weights.iter().enumerate().filter(|&(key, &w)| w != 0.0 && (nonzero.values)(key)) {
+    let places = places(nonzero.and_then(|n| n.value), sizes.value_size);
+    let mut out = vec![0.0; sizes.value_size];
+    for (key, &weight) in weights.iter().enumerate() {
+        if nonzero.is_some_and(|n| weight == 0.0 || !(n.values)(key)) {
+            continue;
+        }
         v[value_last - 1] = key;
         for &e in &places {
             v[value_last] = e;
@@ -224,6 +212,21 @@ pub fn attend(c: &Call, index: &[usize], nonzero: &Nonzero, fetch: &mut Fetch) -
         }
     }
     Ok(out)
+}
+
+/// What is added to the score of the query in row `row` and a key: `at` is the index of the score.
+fn mask_value(c: &Call, row: usize, at: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+    let kept = match c.operands.get(3) {
+        Some(mask) => {
+            let m = fetch(3, &broadcast_index(&mask.shape, at))?;
+            if mask.dtype != DType::Bool {
+                return Ok(m);
+            }
+            m != 0.0
+        }
+        None => !c.bool("causal") || at.last().is_some_and(|&key| key <= row),
+    };
+    Ok(if kept { 0.0 } else { f64::NEG_INFINITY })
 }
 
 /// The table entries of this family.
@@ -271,7 +274,8 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "sdpa",
         doc: "`softmax(scale * q @ k^T + mask) @ v`. A bool mask keeps where it is true; `causal` keeps key j for query i where j <= i; \
-              `grouped` lets runs of query heads share a key and value head. A query that sees no key gives zeros.",
+              `grouped` lets runs of query heads share a key and value head. A query that sees no key gives zeros. NaN and infinities \
+              behind a mask count as in the formula; kernels for `causal` that skip hidden keys may not see them.",
         family: Family::Attention,
         operands: &[one("q"), one("k"), one("v"), optional("mask")],
         attrs: &[
@@ -283,7 +287,7 @@ pub const OPS: &[OpDef] = &[
         infer: sdpa_types,
         kernel: Kernel::Lane {
             axes: |c| c.types().first().and_then(|t| t.rank().checked_sub(1)).into_iter().collect(),
-            lane: |c, _, index, fetch| attend(c, index, &Nonzero::ANYWHERE, fetch),
+            lane: |c, _, index, fetch| attend(c, index, None, fetch),
         },
         layout: LayoutRule::Contiguous,
         work: |c, outputs| {
