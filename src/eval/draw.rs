@@ -1,6 +1,7 @@
 //! How the elements of an input are chosen: each is a function of a seed and its position, so that inputs of billions
 //! of elements need no memory.
 
+use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::random::{element, mix};
@@ -230,7 +231,7 @@ impl Sparse {
     fn places(&self, ty: &TensorType) -> Vec<usize> {
         let (rows, columns) = self.sizes(ty);
         let of_row = |row: usize| self.along(ty, 1, row).into_iter().map(move |column| row * columns + column);
-        let one: Vec<usize> = (0..rows).flat_map(of_row).collect();
+        let one: Vec<usize> = (0..rows).into_par_iter().flat_map_iter(of_row).collect();
         let matrices = 0..ty.numel() / (rows * columns);
         matrices.flat_map(|matrix| one.iter().map(move |place| matrix * rows * columns + place)).collect()
     }
