@@ -167,6 +167,8 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     let prices = Prices { model, config: &graph.config, fingerprint: model.fingerprint() };
     let found: Vec<Option<Found>> = searches
         .into_par_iter()
+        // A core that is done with its share, or with the proof, takes over what another one has not begun.
+        .with_max_len(1)
         .map(|((_, layouts), search)| {
             let found = search.run(&layouts, &prices, context);
             context.progress.tick(done.fetch_add(1, Ordering::Relaxed) + 1, total);
