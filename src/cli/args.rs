@@ -247,8 +247,9 @@ pub struct Measure {
     /// A profile whose figures are not measured again, but for a few that show how the cards differ.
     #[arg(long, value_name = "FILE")]
     pub known: Option<PathBuf>,
-    /// Measure each operator this many times, each time elsewhere in memory and after all others; a figure is the mean.
-    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    /// Measure each operator this many times, each time elsewhere in memory and after all others, and from three on up to three
+    /// times as often where they scatter; a figure is the mean.
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub passes: u32,
     /// The most seconds for one measurement, warm-up left out.
     #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]

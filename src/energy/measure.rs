@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use miette::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
-use thiserror::Error;
 
 use super::cost::Figure;
 use super::key::Key;
-use super::meter::MeterError;
-use super::profile::{Device, Entry, Profile, ProfileError, Protocol};
+use super::measure_error::MeasureError;
+use super::passes::{is_sure, most_passes};
+use super::profile::{Device, Entry, Profile, Protocol};
 use super::rig::{NoRun, Rig, Subject};
 use super::take::{PROTOCOL, idle_watts, overhead, take};
 use super::temperature::{bring_to_temperature, keep_at_temperature};
@@ -34,7 +33,7 @@ pub struct Options {
     pub profile: PathBuf,
     /// Figures of an earlier run: not measured again, but for a few that say how the cards differ.
     pub known: Option<Profile>,
-    /// How often each operator is measured, with operands at other addresses and all other operators in between.
+    /// How often each operator is measured at least, with operands at other addresses and all other operators in between.
     pub passes: u32,
     /// The most seconds for one measurement, warm-up left out.
     pub key_budget_s: f64,
@@ -75,41 +74,6 @@ pub struct Summary {
     pub skipped: usize,
     /// What the budget left no time for.
     pub left: usize,
-}
-
-/// Why a campaign stopped.
-#[derive(Debug, Error, Diagnostic)]
-pub enum MeasureError {
-    #[error("libtorch_cuda.so cannot be loaded")]
-    #[diagnostic(
-        code(measure::no_cuda_library),
-        help("put the `lib` folder of a CUDA build of libtorch {version} on LD_LIBRARY_PATH")
-    )]
-    NoCudaLibrary { version: &'static str },
-    #[error("libtorch sees no GPU")]
-    #[diagnostic(code(measure::no_cuda), help("see whether `nvidia-smi` lists one and CUDA_VISIBLE_DEVICES shows it"))]
-    NoCuda,
-    #[error("the libtorch that was loaded is {found}, this program was built against {wanted}")]
-    #[diagnostic(
-        code(measure::other_libtorch),
-        help("put the `lib` folder of libtorch {wanted} on LD_LIBRARY_PATH, or build the program against {found}")
-    )]
-    OtherLibtorch { found: String, wanted: &'static str },
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Meter(#[from] MeterError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Profile(#[from] ProfileError),
-    #[error("{} was begun on card {begun}, this is card {here}", path.display())]
-    #[diagnostic(
-        code(measure::other_card),
-        help("measure into a new file with `--known {}`, then join the two with `magneton-ir profile merge`", path.display())
-    )]
-    OtherCard { path: PathBuf, begun: String, here: String },
-    #[error("{} exists and has no windows beside it, so that a run cannot go on from it", path.display())]
-    #[diagnostic(code(measure::no_windows), help("measure into a new file, with `--known {}`", path.display()))]
-    NoWindows { path: PathBuf },
 }
 
 /// A run under way: a rig, the profile, and its windows on disk.
@@ -210,6 +174,14 @@ impl<R: Rig> Campaign<R> {
         (missing, missing as f64 * self.each_s())
     }
 
+    /// Whether the passes over an operator tell its mean well enough.
+    fn is_sure(&self, key: &Key) -> bool {
+        let text = key.to_string();
+        let of_key = |line: &&Line| matches!(line, Line::Operator { key, .. } if *key == text);
+        let taken = self.windows.lines.iter().filter(of_key).filter_map(Line::taken);
+        is_sure(&taken.collect::<Vec<_>>(), &self.windows.header.run(), &self.windows.header.protocol)
+    }
+
     fn each_s(&self) -> f64 {
         if self.taken.0 > 0 { self.taken.1 / self.taken.0 as f64 } else { USUAL_S }
     }
@@ -220,18 +192,24 @@ impl<R: Rig> Campaign<R> {
     }
 
     /// Measures the keys that lack measurements, in passes over all of them: forth, and back, so that what drifts hits all
-    /// alike. Every finished measurement is on disk before the next one starts.
+    /// alike; then those again whose passes differ too much for a mean as close as the protocol wants it. Every finished
+    /// measurement is on disk before the next one starts.
     ///
     /// # Errors
     /// A device lost midway, another process on it, a full disk. A key that cannot run is no error: it is skipped.
     pub fn operators(&mut self, keys: &[Key], progress: &mut dyn FnMut(&Progress)) -> Result<Summary, MeasureError> {
         let mut summary = Summary::default();
         let (mut missing, _) = self.estimate(keys);
-        let mut done = 0;
+        let (mut done, mut total) = (0, keys.len() * self.options.passes as usize);
         // What cannot run in one pass is not tried in the next.
         let mut skipped: FxHashSet<&Key> = FxHashSet::default();
-        for pass in 0..self.options.passes {
+        for pass in 0..most_passes(self.options.passes) {
             let mut order: Vec<&Key> = keys.iter().collect();
+            if pass >= self.options.passes {
+                order.retain(|key| !skipped.contains(key) && !self.is_known(key, pass) && !self.is_sure(key));
+                missing += order.len();
+                total += order.len();
+            }
             if pass % 2 == 1 {
                 order.reverse();
             }
@@ -260,7 +238,6 @@ impl<R: Rig> Campaign<R> {
                 summary.count(&outcome);
                 let what = key.to_string();
                 let left_s = missing as f64 * self.each_s();
-                let total = keys.len() * self.options.passes as usize;
                 progress(&Progress { done, total, left_s, what: &what, outcome: &outcome });
             }
         }

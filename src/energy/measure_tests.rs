@@ -1,8 +1,8 @@
 //! Campaigns on a simulated device.
 
 use super::*;
-use crate::energy::meter::Change;
-use crate::energy::{MeterKind, State, Timing};
+use crate::energy::meter::{Change, MeterError};
+use crate::energy::{MeterKind, ProfileError, State, Timing};
 
 /// Power with nothing running.
 const IDLE_W: f64 = 120.0;
@@ -210,7 +210,7 @@ fn a_lost_device_loses_no_finished_figure_and_the_next_run_goes_on() {
 #[test]
 fn a_run_ends_with_its_budget_and_says_what_is_left() {
     let folder = tempfile::tempdir().unwrap();
-    let mut campaign = Campaign::open(rig(), Options { budget_s: 11.0, ..options(&folder) }).unwrap();
+    let mut campaign = Campaign::open(rig(), Options { budget_s: 15.0, ..options(&folder) }).unwrap();
     let summary = campaign.operators(&keys(&["neg(f32[4])", "abs(f32[4])"]), &mut |_| ()).unwrap();
     assert_eq!(summary, Summary { measured: 1, left: 1, ..Summary::default() });
 }
@@ -387,4 +387,25 @@ fn where_operands_lie_in_memory_is_inside_the_interval_of_several_passes() {
     let times: Vec<_> = campaign.profile().entries.values().map(|e| e.time_us).collect();
     assert!(times.iter().any(|t| t.half_width() > 0.012), "one pass is 2 % off");
     assert!(times.iter().filter(|t| t.low <= 10.0 && 10.0 <= t.high).count() >= 38, "{times:?}");
+}
+
+#[test]
+fn operators_that_scatter_get_more_passes_and_the_others_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let placed = || Simulated { placement: 0.02, ..rig() };
+    let all = keys(&["neg(f32[4])", "abs(f32[4])", "relu(f32[4])"]);
+    let passes_of = |folder: &tempfile::TempDir| Options { passes: 3, ..options(folder) };
+    let mut campaign = Campaign::open(placed(), passes_of(&folder)).unwrap();
+    let mut last = (0, 0);
+    let summary = campaign.operators(&all, &mut |p| last = (p.done, p.total)).unwrap();
+    let passes: Vec<u32> = campaign.profile().entries.values().map(|e| e.passes).collect();
+    assert!(passes.iter().all(|n| (4..=9).contains(n)), "{passes:?}");
+    assert_eq!((summary.measured, summary.left), (last.0, 0));
+    assert_eq!(last.0, last.1);
+    // The next run finds nothing to add.
+    let mut campaign = Campaign::open(placed(), passes_of(&folder)).unwrap();
+    assert_eq!(campaign.operators(&all, &mut |_| ()).unwrap().measured, 0);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut campaign = Campaign::open(rig(), passes_of(&elsewhere)).unwrap();
+    assert_eq!(campaign.operators(&all, &mut |_| ()).unwrap().measured, 9);
 }

@@ -12,6 +12,7 @@ mod key_parse;
 #[cfg(feature = "torch")]
 pub(crate) mod libtorch;
 mod measure;
+mod measure_error;
 mod merge;
 mod meter;
 mod nvml;
@@ -38,7 +39,8 @@ pub use cost::{Cost, CostModel, Figure, Source, cost_call, graph_calls, graph_co
 pub use estimate::{COVERAGE, ErrorBand, Estimator, GroupFit, ModeFit, Overall, REACH};
 pub use key::{Key, KeyOperand, LayoutClass, MathMode, key_of};
 pub use key_parse::KeyError;
-pub use measure::{Campaign, MeasureError, Options, Outcome, Progress, Summary, sum_to_whole};
+pub use measure::{Campaign, Options, Outcome, Progress, Summary, sum_to_whole};
+pub use measure_error::MeasureError;
 pub use merge::{Difference, same_device};
 pub use meter::{Change, ChangeDetector, Counter, Mark, MeterError, Point, Poller, Reading, Reckoning, points, reckon};
 pub use nvml::{Driver, Gpu, GpuMeter, PowerIntegral, load_driver};

@@ -5,7 +5,7 @@ use tch::{Device, Kind, TchError, Tensor};
 
 use super::key::Key;
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
-use crate::ops::replay::kind;
+use crate::ops::tensors::kind;
 
 /// Scale of the parameters of a model, as libraries start them.
 const PARAMETER_SCALE: f64 = 0.02;

@@ -1,10 +1,11 @@
 //! Several measurements of one operator joined into one figure.
 //!
-//! Where the driver places operands in memory changes an operator's time by up to two percent, and stays as it is for as
-//! long as they live: no single measurement can see that, however long it takes. So operators are measured in passes, each
-//! with operands at other addresses and with all other operators in between, and a figure is the mean of its passes.
+//! Where the driver places operands in memory changes an operator's time and power by up to two percent, and stays as it is
+//! for as long as they live: no single measurement can see that, however long it takes. So operators are measured in passes,
+//! each with operands at other addresses and with all other operators in between, and a figure is the mean of its passes.
+//! Operators whose passes differ too much for a mean that is well known get more of them.
 
-use super::meter::{MeterError, reckon};
+use super::meter::{MeterError, Reckoning, reckon};
 use super::profile::{Entry, Measured, Protocol, Run};
 use super::rig::State;
 use super::windows::Taken;
@@ -12,6 +13,42 @@ use super::windows::Taken;
 /// Six significant digits: finer than the meter, and the same wherever it is reckoned.
 pub(super) fn rounded(x: f64) -> f64 {
     format!("{x:.5e}").parse().unwrap_or(x)
+}
+
+/// The fewest passes that tell how much they scatter.
+const LEAST_TELLING: u32 = 3;
+
+/// How many times the passes asked for an operator may get.
+const MOST_TIMES: u32 = 3;
+
+/// Student's t at 95 % for two to eleven degrees of freedom. Beyond, the last does for a bound on the safe side.
+const STUDENT_T: [f64; 10] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201];
+
+/// The most passes over an operator where `least` are asked for. Of fewer than three none follows.
+pub(super) fn most_passes(least: u32) -> u32 {
+    if least < LEAST_TELLING { least } else { least.saturating_mul(MOST_TIMES) }
+}
+
+/// Whether the mean energy of these passes is as well known as the protocol wants it. More passes help no operator that
+/// waits for the host.
+pub(super) fn is_sure(passes: &[&Taken], run: &Run, protocol: &Protocol) -> bool {
+    if protocol.mean_half_width <= 0.0 || passes.iter().any(|t| t.launch_bound) {
+        return true;
+    }
+    let energies: Vec<f64> =
+        passes.iter().filter_map(|t| Some(at_reference(t, &reckon(&t.points, 0.0).ok()?, run).0.mean)).collect();
+    let Some(freedom) = energies.len().checked_sub(1).filter(|n| *n > 0) else { return false };
+    let count = energies.len() as f64;
+    let mean = energies.iter().sum::<f64>() / count;
+    let variance = energies.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / freedom as f64;
+    let Some(t) = freedom.checked_sub(2).map(|i| STUDENT_T[i.min(STUDENT_T.len() - 1)]) else { return false };
+    t * (variance / count).sqrt() <= protocol.mean_half_width * mean
+}
+
+/// The energy of one pass in a chip of the reference temperature, and what part of it that may be off by.
+fn at_reference(taken: &Taken, reckoned: &Reckoning, run: &Run) -> (Measured, f64) {
+    let (more_w, off_w) = run.warmth.map_or((0.0, 0.0), |w| w.missing_w(taken, reckoned.watts));
+    (reckoned.energy_mj.map(|e| e * (1.0 + more_w / reckoned.watts)), off_w / (reckoned.watts + more_w))
 }
 
 /// The figures that the passes of one operator, or of one replay, give together.
@@ -25,11 +62,7 @@ pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<
     let reckoned: Vec<_> =
         passes.iter().map(|t| reckon(&t.points, protocol.least_half_width)).collect::<Result<_, _>>()?;
     // What each pass takes, in a chip of the reference temperature.
-    let each = passes.iter().zip(&reckoned).map(|(taken, r)| {
-        let (more_w, off_w) = run.warmth.map_or((0.0, 0.0), |w| w.missing_w(taken));
-        let at_reference = r.energy_mj.map(|e| e * (1.0 + more_w / r.watts));
-        ((at_reference, off_w / (r.watts + more_w)), r.time_us)
-    });
+    let each = passes.iter().zip(&reckoned).map(|(taken, r)| (at_reference(taken, r, run), r.time_us));
     let (energies, times): (Vec<(Measured, f64)>, Vec<Measured>) = each.unzip();
     let (energies, off): (Vec<Measured>, Vec<f64>) = energies.into_iter().unzip();
     // The slope is as far off for every pass.
@@ -126,6 +159,38 @@ mod tests {
         let half = |watts: f64, c: f64| join(&[&taken(watts, c)], &run, &PROTOCOL).unwrap().energy_mj.half_width();
         assert!((half(500.0, REFERENCE_C) - PROTOCOL.least_half_width).abs() < 1e-4);
         assert!(half(125.0, REFERENCE_C - 13.0) > PROTOCOL.least_half_width + 0.015);
+    }
+
+    /// With a power that rises to the limit, a figure must not jump where the driver begins to say that it holds back.
+    #[test]
+    fn a_figure_near_the_power_limit_does_not_hang_on_whether_the_limit_was_noticed() {
+        let run = Run { warmth: Warmth::of("NVIDIA H200"), ..Run::default() };
+        let at = |sm_clock_mhz: u32, throttled: &str| {
+            let taken = Taken { sm_clock_mhz, throttled: throttled.into(), ..taken(697.0, REFERENCE_C + 12.0) };
+            join(&[&taken], &run, &PROTOCOL).unwrap().energy_mj.mean
+        };
+        let (free, barely, held) = (at(1978, ""), at(1972, "SW_POWER_CAP"), at(1700, "SW_POWER_CAP"));
+        assert!((free - barely).abs() / free < 0.006, "{free}, {barely}");
+        assert_eq!(held, 6.97);
+        assert!(free < barely && barely < held);
+    }
+
+    #[test]
+    fn passes_that_scatter_call_for_more_of_them_until_the_mean_is_known() {
+        let sure = |watts: &[f64]| {
+            let all: Vec<Taken> = watts.iter().map(|w| taken(*w, 50.0)).collect();
+            is_sure(&all.iter().collect::<Vec<_>>(), &Run::default(), &PROTOCOL)
+        };
+        assert!(sure(&[500.0, 500.5, 499.5]));
+        // Three passes with a standard deviation of 0.4 % leave the mean open by 1 %; nine, by 0.3 %.
+        let three = [498.0, 500.0, 502.0];
+        assert!(!sure(&three) && sure(&[three; 3].concat()));
+        // Two say nothing.
+        assert!(!sure(&[500.0, 500.0]));
+        // What waits for the host scatters whatever is done.
+        let waiting = [400.0, 500.0, 600.0].map(|w| Taken { launch_bound: true, ..taken(w, 50.0) });
+        assert!(is_sure(&waiting.iter().collect::<Vec<_>>(), &Run::default(), &PROTOCOL));
+        assert_eq!([1, 2, 3, 4].map(most_passes), [1, 2, 9, 12]);
     }
 
     #[test]

@@ -55,11 +55,18 @@ pub struct Protocol {
     pub warm_up_s: f64,
     /// Work queued between two synchronisations.
     pub queue_ms: f64,
-    /// Operand sets are rotated up to this many bytes in all.
+    /// Operand sets are rotated up to this many bytes in all ...
     pub rotate_mib: u32,
+    /// ... and through this many places in memory at least, as far as memory goes; in whole graphs they are many anyhow.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub places: u32,
     /// What one measurement may be off by without seeing it, as a fraction of the figure: no interval is narrower, over the
     /// square root of the number of passes.
     pub least_half_width: f64,
+    /// More passes follow until the mean of an operator's passes is this well known: the half-width of its interval at 95 %,
+    /// as a fraction. 0 where their number was fixed.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub mean_half_width: f64,
     /// Share of the time in which a load runs that is measured with pauses.
     #[serde(default)]
     pub pace: f64,
@@ -227,6 +234,14 @@ pub struct PacedEntry {
     /// Mean power while it ran.
     pub watts: f64,
     pub sm_clock_mhz: u32,
+}
+
+fn is_zero(places: &u32) -> bool {
+    *places == 0
+}
+
+fn is_nought(half_width: &f64) -> bool {
+    *half_width == 0.0
 }
 
 fn one() -> u32 {

@@ -93,7 +93,7 @@ fn watts_per_c<'a>(cards: impl Iterator<Item = &'a Repeated>) -> f64 {
     for Repeated { runs: [first, second], .. } in cards {
         for all in measurements(&[first, second]).values() {
             let seen: Vec<(f64, f64)> =
-                all.iter().filter(|t| warmth::follows(t)).map(|t| (t.temperature_c, watts(t))).collect();
+                all.iter().filter(|t| follows(t)).map(|t| (t.temperature_c, watts(t))).collect();
             let mean = |of: fn(&(f64, f64)) -> f64| seen.iter().map(of).sum::<f64>() / seen.len() as f64;
             let (c, w) = (mean(|p| p.0), mean(|p| p.1));
             xx += seen.iter().map(|p| (p.0 - c).powi(2)).sum::<f64>();
@@ -101,6 +101,12 @@ fn watts_per_c<'a>(cards: impl Iterator<Item = &'a Repeated>) -> f64 {
         }
     }
     xy / xx
+}
+
+/// Whether the power of a measurement is free to follow the temperature: what the power limit holds back draws what it
+/// allows at any, and what waits for the host scatters far more.
+fn follows(taken: &Taken) -> bool {
+    !taken.state().is_capped() && !taken.launch_bound
 }
 
 fn watts(taken: &Taken) -> f64 {

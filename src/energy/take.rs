@@ -7,7 +7,7 @@ use super::windows::{Paced, Taken};
 
 /// How figures are taken.
 pub const PROTOCOL: Protocol = Protocol {
-    version: 6,
+    version: 7,
     meter: MeterKind::EnergyCounter,
     least_changes: 13,
     target_half_width: 0.02,
@@ -16,7 +16,9 @@ pub const PROTOCOL: Protocol = Protocol {
     warm_up_s: 0.3,
     queue_ms: 20.0,
     rotate_mib: 256,
+    places: 16,
     least_half_width: 0.02,
+    mean_half_width: 0.005,
     pace: 0.8,
 };
 

@@ -9,7 +9,7 @@ const MOST_WARM_UP_S: f64 = 60.0;
 
 /// Spells without a rise after which the device is taken to be as warm as it gets. The sensor counts whole degrees, and
 /// the sink behind the chip warms by one in some ten seconds.
-const STEADY_SPELLS: u32 = 3;
+const STEADY_SPELLS: u32 = 5;
 
 /// A spell of full load before each measurement, and the most of them in all.
 const HEATING_S: f64 = 0.2;

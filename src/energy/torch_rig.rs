@@ -8,7 +8,7 @@ use tch::{Device as TorchDevice, Tensor};
 use super::cuda_graph::{CudaGraphs, Recorded};
 use super::key::{Key, MathMode};
 use super::libtorch;
-use super::measure::MeasureError;
+use super::measure_error::MeasureError;
 use super::meter::{Change, MeterError, Poller};
 use super::nvml::{Gpu, load_driver};
 use super::operands;
@@ -23,8 +23,11 @@ use crate::ops::{Call, OpDef};
 
 /// Share of the device memory that one load may take.
 const MEMORY_SHARE: f64 = 0.8;
-/// The most operand sets that are rotated.
+/// The most operand sets that are rotated to keep out of the cache.
 const MOST_SETS: usize = 64;
+
+/// Passes that find their operands at addresses of their own: each may take this part of the memory.
+const PASSES_APART: usize = 4;
 
 /// Operators that a record holds at least, so that launching it takes the host no time to speak of, and at most.
 const LEAST_RECORDED: usize = 512;
@@ -80,13 +83,14 @@ impl TorchRig {
         }
     }
 
-    /// How many sets of `per_set` bytes keep a load out of the cache; an error if the memory does not hold them.
-    fn sets(&self, per_set: usize) -> Result<usize, NoRun> {
+    /// How many sets of `per_set` bytes keep a load out of the cache, and lie in as many `places` as memory allows; an error
+    /// if the memory does not hold the former.
+    fn sets(&self, per_set: usize, places: u32) -> Result<usize, NoRun> {
         let rotate = (PROTOCOL.rotate_mib as usize) << 20;
         let sets = rotate.div_ceil(per_set.max(1)).clamp(1, MOST_SETS);
         // Room for one more output, and for a kernel's workspace of the size of its operands.
         let need = (sets + 2).saturating_mul(per_set);
-        if need as f64 > self.memory as f64 * MEMORY_SHARE {
+        if need > self.room() {
             let mib = |bytes: u64| bytes >> 20;
             return Err(NoRun::Skip(format!(
                 "needs {} MiB of device memory, {} MiB are free",
@@ -94,7 +98,13 @@ impl TorchRig {
                 mib(self.memory)
             )));
         }
-        Ok(sets)
+        let room = self.room() / PASSES_APART / per_set.max(1);
+        Ok(sets.max(room.min(places as usize)))
+    }
+
+    /// Bytes that one load may take, with what keeps memory from it.
+    fn room(&self) -> usize {
+        (self.memory as f64 * MEMORY_SHARE) as usize
     }
 
     fn operator(&self, key: &Key, pass: u32) -> Result<TorchLoad, NoRun> {
@@ -105,7 +115,7 @@ impl TorchRig {
         let inputs = key.operands.iter().zip(&parts.layouts);
         let inputs = inputs.map(|(o, l)| operands::span(&o.ty, l).saturating_mul(o.ty.dtype.bytes()));
         let blocks: Vec<usize> = inputs.chain(outputs.iter().map(TensorType::bytes)).collect();
-        let sets = self.sets(blocks.iter().sum())?;
+        let sets = self.sets(blocks.iter().sum(), PROTOCOL.places)?;
         let spacers = self.spacers(&blocks, sets, pass);
         let sets: Result<Vec<_>, _> = (0..sets).map(|_| operands::of_key(key, self.torch)).collect();
         let sets = sets.map_err(|e| self.after(&e.into()))?;
@@ -118,8 +128,8 @@ impl TorchRig {
     /// device has too little, what there is has to do.
     fn spacers(&self, blocks: &[usize], sets: usize, pass: u32) -> Vec<Tensor> {
         let per_pass = blocks.iter().sum::<usize>().saturating_mul(sets);
-        let room = (self.memory as f64 * MEMORY_SHARE) as usize / per_pass.max(1);
-        let passes = room.saturating_sub(2).min(pass as usize);
+        let room = self.room() / per_pass.max(1);
+        let passes = room.saturating_sub(2).min(pass as usize % PASSES_APART);
         let block = |&bytes: &usize| Tensor::f_empty([bytes as i64], (tch::Kind::Uint8, self.torch)).ok();
         (0..passes * sets).flat_map(|_| blocks.iter().filter_map(block)).collect()
     }
@@ -129,7 +139,7 @@ impl TorchRig {
         let layouts = layouts(graph);
         let made: usize = nodes.iter().flat_map(|&n| &graph.node(n).types).map(TensorType::bytes).max().unwrap_or(0);
         let read: usize = replay.inputs().iter().map(|&v| graph.ty(v).bytes()).sum();
-        let sets = self.sets(read + 4 * made)?;
+        let sets = self.sets(read + 4 * made, 1)?;
         let sets: Result<Vec<Vec<Tensor>>, _> =
             (0..sets).map(|_| operands::of_graph(graph, &layouts, replay.inputs(), self.torch)).collect();
         let sets = sets.map_err(|e| self.after(&e.into()))?;

@@ -18,6 +18,12 @@ const WATTS_PER_C: [(&str, f64); 1] = [("NVIDIA H200", 1.4)];
 /// What part of the slope that of one card may be off by: cards give 1.1 to 1.5 W.
 const OFF_BY: f64 = 0.15;
 
+/// The mean clock that an H200 shows while nothing holds it back.
+const FULL_CLOCK_MHZ: f64 = 1978.0;
+
+/// Power goes with the clock to this power: what 51 operators tell that were measured at two clocks, alone and with pauses.
+const WATTS_BY_CLOCK: f64 = 1.65;
+
 /// Watts per degree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,18 +44,25 @@ impl Warmth {
         self.watts_per_c >= 0.0 && self.watts_per_c.is_finite() && self.reference_c.is_finite()
     }
 
-    /// Watts that a measurement would have shown more in a chip of the reference temperature, and what that is off by.
-    pub(super) fn missing_w(&self, taken: &Taken) -> (f64, f64) {
-        if !follows(taken) {
-            return (0.0, 0.0);
-        }
-        let missing = self.watts_per_c * (self.reference_c - taken.temperature_c);
+    /// Watts that a measurement that showed `watts` would have shown more in a chip of the reference temperature, and what
+    /// that is off by.
+    ///
+    /// What the power limit holds back draws what it allows at any temperature, unless a cooler chip would have let go of it:
+    /// the lowered clock tells how far the load is from that, so that nothing jumps where the limit sets in.
+    pub(super) fn missing_w(&self, taken: &Taken, watts: f64) -> (f64, f64) {
+        let free = self.watts_per_c * (self.reference_c - taken.temperature_c);
+        let missing = match () {
+            () if taken.launch_bound => 0.0,
+            () if free <= 0.0 => (free + held_back_w(taken, watts)).min(0.0),
+            () if taken.state().is_capped() => 0.0,
+            () => free,
+        };
         (missing, missing.abs() * OFF_BY)
     }
 }
 
-/// Whether the power of a measurement is free to follow the temperature: what the power limit holds back draws what it
-/// allows at any, and what waits for the host has an interval that is far wider.
-pub(super) fn follows(taken: &Taken) -> bool {
-    !taken.state().is_capped() && !taken.launch_bound
+/// Watts that a measurement would have shown more if nothing had lowered its clock.
+fn held_back_w(taken: &Taken, watts: f64) -> f64 {
+    let clock = f64::from(taken.sm_clock_mhz.max(1));
+    watts * ((FULL_CLOCK_MHZ / clock).powf(WATTS_BY_CLOCK) - 1.0).max(0.0)
 }

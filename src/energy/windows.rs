@@ -139,6 +139,16 @@ pub enum Line {
     Overhead { key: String, polled_us: f64, alone_us: f64 },
 }
 
+impl Line {
+    /// What the measurement saw; `None` for a test of the meter.
+    pub(super) fn taken(&self) -> Option<&Taken> {
+        match self {
+            Line::Operator { taken, .. } | Line::Replay { taken, .. } | Line::Trial { taken, .. } => Some(taken),
+            Line::Overhead { .. } => None,
+        }
+    }
+}
+
 /// The windows of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {

@@ -22,6 +22,8 @@ mod semantics;
 pub mod shapes;
 mod signature;
 mod spectral;
+#[cfg(feature = "torch")]
+pub mod tensors;
 mod view;
 mod work;
 

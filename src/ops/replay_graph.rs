@@ -4,7 +4,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tch::{Device, Tensor};
 
-use super::replay::{ReplayError, replay, type_of, upload};
+use super::replay::{ReplayError, replay};
+use super::tensors::{type_of, upload};
 use super::{Call, Family, Op, OpDef};
 use crate::ir::{Attrs, Graph, NodeId, NodeKind, TensorType, Value, read_value};
 

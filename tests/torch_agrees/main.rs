@@ -9,7 +9,8 @@ mod witness;
 
 use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options, random};
 use magneton_ir::ir::{Attrs, Graph, Origin, Role, TensorType, Value};
-use magneton_ir::ops::replay::{ReplayError, elements, replay, type_of, upload};
+use magneton_ir::ops::replay::{ReplayError, replay};
+use magneton_ir::ops::tensors::{elements, type_of, upload};
 use magneton_ir::ops::{self, Call, Family, OpDef};
 use tch::{Device, Tensor};
 

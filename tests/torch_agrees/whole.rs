@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use magneton_ir::eval::{Demand, GraphProgram, Options, random};
 use magneton_ir::frontend;
 use magneton_ir::ir::{Graph, NodeId, Value};
-use magneton_ir::ops::replay::{elements, upload};
 use magneton_ir::ops::replay_graph::GraphReplay;
+use magneton_ir::ops::tensors::{elements, upload};
 use tch::{Device, Tensor};
 
 /// Beyond this many elements in all, the evaluator takes too long.

@@ -9,8 +9,9 @@ use crate::energy::libtorch::load_cuda;
 use crate::eval::Draw;
 use crate::ir::{AttrValue, DType, Graph, GraphError, NodeId, NodeKind, TensorType, Value};
 use crate::ops::Op;
-use crate::ops::replay::{ReplayError, kind};
+use crate::ops::replay::ReplayError;
 use crate::ops::replay_graph::GraphReplay;
+use crate::ops::tensors::kind;
 use crate::prove::{Bound, Witness};
 
 /// Why libtorch could not run a witness.

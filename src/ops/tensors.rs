@@ -1,0 +1,55 @@
+//! Tensors of libtorch: their types, and how their elements get in and out.
+
+use tch::{Device, Kind, Tensor};
+
+use super::replay::ReplayError;
+use crate::ir::{DType, Shape, TensorType};
+
+type Result<T> = std::result::Result<T, ReplayError>;
+
+/// libtorch's name of an element type.
+pub fn kind(dtype: DType) -> Kind {
+    match dtype {
+        DType::F64 => Kind::Double,
+        DType::F32 => Kind::Float,
+        DType::F16 => Kind::Half,
+        DType::BF16 => Kind::BFloat16,
+        DType::F8E4M3 => Kind::Float8e4m3fn,
+        DType::F8E5M2 => Kind::Float8e5m2,
+        DType::I64 => Kind::Int64,
+        DType::I32 => Kind::Int,
+        DType::I16 => Kind::Int16,
+        DType::I8 => Kind::Int8,
+        DType::U8 => Kind::Uint8,
+        DType::Bool => Kind::Bool,
+    }
+}
+
+/// A tensor of type `ty` on `device` with the given elements in row-major order.
+pub fn upload(ty: &TensorType, elements: &[f64], device: Device) -> Result<Tensor> {
+    let sizes: Vec<i64> = ty.shape.iter().map(|&d| d as i64).collect();
+    // Through i64 for integers: libtorch may refuse a float that is out of range.
+    let flat = if ty.dtype.is_float() {
+        Tensor::f_from_slice(elements)?
+    } else {
+        let whole: Vec<i64> = elements.iter().map(|&v| v as i64).collect();
+        Tensor::f_from_slice(&whole)?
+    };
+    Ok(flat.f_reshape(&sizes[..])?.f_to_kind(kind(ty.dtype))?.f_to_device(device)?)
+}
+
+/// The elements of a tensor in row-major order.
+pub fn elements(tensor: &Tensor) -> Result<Vec<f64>> {
+    let flat = tensor.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double)?.f_contiguous()?;
+    let mut elements = vec![0.0; flat.numel()];
+    let count = elements.len();
+    flat.f_copy_data(&mut elements, count)?;
+    Ok(elements)
+}
+
+/// The type of a tensor; `None` for element types that this tool does not know.
+pub fn type_of(tensor: &Tensor) -> Option<TensorType> {
+    let dtype = DType::ALL.into_iter().find(|&d| tensor.f_kind().is_ok_and(|k| k == kind(d)))?;
+    let shape: Option<Shape> = tensor.size().into_iter().map(|d| usize::try_from(d).ok()).collect();
+    TensorType::new(dtype, shape?).ok()
+}
