@@ -13,6 +13,43 @@ const PARAMETER_SCALE: f64 = 0.02;
 /// Integers run up to this where nothing says what they count.
 const FEW: i64 = 4;
 
+/// What libtorch aligns large tensors to, and the size from which on it takes them for such.
+const LARGE: usize = 2 << 20;
+
+/// The widest gap, in steps of the alignment.
+const WIDEST: u64 = 32;
+
+/// Memory left unused between large tensors. Without, the sets of operands of a load lie alike, and what that does to an
+/// operator's power and time is the same for all of them. Small tensors share pages, as they do in a model.
+pub struct Gaps {
+    device: Device,
+    state: u64,
+    kept: Vec<Tensor>,
+}
+
+impl Gaps {
+    /// Gaps of widths of their own for each `pass`.
+    pub fn new(device: Device, pass: u32) -> Gaps {
+        Gaps { device, state: u64::from(pass), kept: Vec::new() }
+    }
+
+    /// Leaves a gap if a tensor of this size is large.
+    fn leave_before(&mut self, bytes: usize) {
+        if bytes < LARGE {
+            return;
+        }
+        // Knuth's generator for 64 bits; its upper bits are the random ones.
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let steps = 1 + (self.state >> 33) % WIDEST;
+        self.kept.extend(Tensor::f_empty([steps as i64 * LARGE as i64], (Kind::Uint8, self.device)).ok());
+    }
+
+    /// The memory, to be kept for as long as the operands live.
+    pub fn into_kept(self) -> Vec<Tensor> {
+        self.kept
+    }
+}
+
 /// Elements of memory that a tensor of this layout spans.
 pub fn span(ty: &TensorType, layout: &Layout) -> usize {
     if ty.numel() == 0 {
@@ -21,8 +58,8 @@ pub fn span(ty: &TensorType, layout: &Layout) -> usize {
     1 + ty.shape.iter().zip(&layout.strides).map(|(&size, &stride)| (size - 1) * stride).sum::<usize>()
 }
 
-/// One set of operands of a key.
-pub fn of_key(key: &Key, device: Device) -> Result<Vec<Tensor>, TchError> {
+/// One set of operands of a key, with uneven gaps between them.
+pub fn of_key(key: &Key, device: Device, gaps: &mut Gaps) -> Result<Vec<Tensor>, TchError> {
     let several = key.operands.iter().any(|o| o.ty.rank() > 0);
     let operand = |(i, operand): (usize, &super::key::KeyOperand)| {
         // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
@@ -30,6 +67,7 @@ pub fn of_key(key: &Key, device: Device) -> Result<Vec<Tensor>, TchError> {
         let number = operand.ty.rank() == 0 && several && !matches!(key.op.as_str(), "logical_and" | "logical_or");
         let device = if number { Device::Cpu } else { device };
         let layout = operand.layout.layout(&operand.ty.shape);
+        gaps.leave_before(span(&operand.ty, &layout) * operand.ty.dtype.bytes());
         random(&operand.ty, &layout, key_limit(key, i), device)
     };
     key.operands.iter().enumerate().map(operand).collect()

@@ -7,7 +7,7 @@ use super::windows::{Paced, Taken};
 
 /// How figures are taken.
 pub const PROTOCOL: Protocol = Protocol {
-    version: 7,
+    version: 8,
     meter: MeterKind::EnergyCounter,
     least_changes: 13,
     target_half_width: 0.02,

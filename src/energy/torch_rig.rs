@@ -11,7 +11,7 @@ use super::libtorch;
 use super::measure_error::MeasureError;
 use super::meter::{Change, MeterError, Poller};
 use super::nvml::{Gpu, load_driver};
-use super::operands;
+use super::operands::{self, Gaps};
 use super::profile::{Device, MeterKind};
 use super::rig::{NoRun, Rig, State, Subject, Timing};
 use super::take::PROTOCOL;
@@ -59,13 +59,24 @@ impl TorchRig {
         let count = u32::try_from(tch::Cuda::device_count()).unwrap_or(0);
         let gpu = Gpu::at(driver, &libtorch::bus_id(index).ok_or(MeterError::NoGpu { index, count })?)?;
         let memory = gpu.free_memory()?;
-        Ok(TorchRig {
+        let rig = TorchRig {
             poller: Poller::start(gpu.counter()),
             torch: TorchDevice::Cuda(index as usize),
             gpu,
             memory,
             graphs: CudaGraphs::open(index as usize),
-        })
+        };
+        rig.take_memory();
+        Ok(rig)
+    }
+
+    /// Takes the memory that loads may use from the driver, so that libtorch has it from then on: for seconds after the driver
+    /// has handed out gigabytes, whatever goes through memory is up to a tenth slower. Where there is less, libtorch asks the
+    /// driver as it goes.
+    fn take_memory(&self) {
+        let all = Tensor::f_zeros([self.room() as i64], (tch::Kind::Uint8, self.torch));
+        drop(all);
+        self.synchronize();
     }
 
     fn synchronize(&self) {
@@ -116,12 +127,14 @@ impl TorchRig {
         let inputs = inputs.map(|(o, l)| operands::span(&o.ty, l).saturating_mul(o.ty.dtype.bytes()));
         let blocks: Vec<usize> = inputs.chain(outputs.iter().map(TensorType::bytes)).collect();
         let sets = self.sets(blocks.iter().sum(), PROTOCOL.places)?;
-        let spacers = self.spacers(&blocks, sets, pass);
-        let sets: Result<Vec<_>, _> = (0..sets).map(|_| operands::of_key(key, self.torch)).collect();
+        let mut kept_free = self.spacers(&blocks, sets, pass);
+        let mut gaps = Gaps::new(self.torch, pass);
+        let sets: Result<Vec<_>, _> = (0..sets).map(|_| operands::of_key(key, self.torch, &mut gaps)).collect();
         let sets = sets.map_err(|e| self.after(&e.into()))?;
         let tf32 = key.math == Some(MathMode::Tf32);
         let load = TorchLoad::new(Work::Operator(parts), sets, [tf32, tf32]);
-        Ok(TorchLoad { _spacers: spacers, ..load })
+        kept_free.extend(gaps.into_kept());
+        Ok(TorchLoad { _kept_free: kept_free, ..load })
     }
 
     /// Takes the memory that `pass` passes before this one had, which libtorch keeps and would hand out again. Where the
@@ -168,12 +181,12 @@ pub struct TorchLoad {
     outputs: VecDeque<Vec<Tensor>>,
     next: usize,
     /// Memory that is kept from the operands.
-    _spacers: Vec<Tensor>,
+    _kept_free: Vec<Tensor>,
 }
 
 impl TorchLoad {
     fn new(work: Work, sets: Vec<Vec<Tensor>>, tf32: [bool; 2]) -> TorchLoad {
-        TorchLoad { recorded: None, work, sets, tf32, outputs: VecDeque::new(), next: 0, _spacers: Vec::new() }
+        TorchLoad { recorded: None, work, sets, tf32, outputs: VecDeque::new(), next: 0, _kept_free: Vec::new() }
     }
 
     /// How many executions make a record; every set of operands is in it equally often. `None` if they are too many, or
