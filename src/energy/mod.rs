@@ -25,6 +25,8 @@ mod profile_file;
 mod rig;
 #[cfg(test)]
 mod shipped_tests;
+#[cfg(test)]
+mod simulated;
 pub mod tables;
 mod take;
 mod temperature;
