@@ -186,6 +186,7 @@ mod tests {
             date: "2026-11-21".into(),
             idle_w: 120.0,
             warmth: None,
+            counter_s: None,
             against_first: None,
         }];
         Profile { device, runs, entries, ..Profile::default() }

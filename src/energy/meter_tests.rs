@@ -83,7 +83,7 @@ fn marks(time_us: f64, seconds: f64) -> Vec<Mark> {
 }
 
 fn measure(watts: f64, time_us: f64, seed: u64) -> Reckoning {
-    reckon(&points(&changes(Simulated::new(watts, seed), 1.6).unwrap(), &marks(time_us, 3.0)), 0.005).unwrap()
+    reckon(&points(&changes(Simulated::new(watts, seed), 1.6).unwrap(), &marks(time_us, 3.0)), 0.005, None).unwrap()
 }
 
 #[test]
@@ -119,11 +119,28 @@ fn a_real_saving_is_seen() {
 }
 
 #[test]
+fn a_counter_that_moves_evenly_is_read_as_if_every_change_had_been_noticed_at_once() {
+    let off = |counter_s: Option<f64>| {
+        let error = |seed| {
+            let slow = Simulated { read_s: 0.012, noise: 0.0, ..Simulated::new(600.0, seed) };
+            let e =
+                reckon(&points(&changes(slow, 1.6).unwrap(), &marks(37.0, 3.0)), 0.005, counter_s).unwrap().energy_mj;
+            (e.mean / (600.0 * 37.0e-3) - 1.0).abs()
+        };
+        (0..50).map(error).fold(0.0, f64::max)
+    };
+    assert!(off(Some(0.1)) < 1e-4 && off(None) > 0.001, "{} and {}", off(Some(0.1)), off(None));
+    // A period that is not the counter's own is not taken.
+    let all = points(&changes(Simulated::new(600.0, 1), 1.6).unwrap(), &marks(37.0, 3.0));
+    assert_eq!(reckon(&all, 0.005, Some(0.3)), reckon(&all, 0.005, None));
+}
+
+#[test]
 fn a_wrap_is_undone() {
     let mut counter = Simulated::new(600.0, 3);
     counter.start_mj = (1 << 32) - 600_000;
     counter.wraps = true;
-    let e = reckon(&points(&changes(counter, 2.5).unwrap(), &marks(50.0, 3.0)), 0.005).unwrap().energy_mj;
+    let e = reckon(&points(&changes(counter, 2.5).unwrap(), &marks(50.0, 3.0)), 0.005, None).unwrap().energy_mj;
     assert!((e.mean / 30.0 - 1.0).abs() < 0.02, "{e:?}");
 }
 
@@ -145,8 +162,8 @@ fn a_reset_is_noticed() {
 #[test]
 fn too_short_a_run_has_no_figure() {
     let few = changes(Simulated::new(600.0, 5), 0.4).unwrap();
-    assert!(matches!(reckon(&points(&few, &marks(50.0, 3.0)), 0.005), Err(MeterError::TooShort(_))));
-    assert!(matches!(reckon(&points(&few, &[]), 0.005), Err(MeterError::TooShort(0))));
+    assert!(matches!(reckon(&points(&few, &marks(50.0, 3.0)), 0.005, None), Err(MeterError::TooShort(_))));
+    assert!(matches!(reckon(&points(&few, &[]), 0.005, None), Err(MeterError::TooShort(0))));
 }
 
 #[test]

@@ -170,6 +170,6 @@ fn integrated_power_gives_the_energy() {
     assert!(changes.len() >= 15, "{}", changes.len());
     let marks: Vec<Mark> =
         (0..100).map(|i| Mark { time_s: f64::from(i) * 0.02, executions: f64::from(i) * 200.0 }).collect();
-    let energy = reckon(&points(&changes, &marks), 0.01).unwrap().energy_mj;
+    let energy = reckon(&points(&changes, &marks), 0.01, None).unwrap().energy_mj;
     assert!((energy.mean / 30.0 - 1.0).abs() < 0.01, "{energy:?}");
 }

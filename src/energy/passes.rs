@@ -35,8 +35,10 @@ pub(super) fn is_sure(passes: &[&Taken], run: &Run, protocol: &Protocol) -> bool
     if protocol.mean_half_width <= 0.0 || passes.iter().any(|t| t.launch_bound) {
         return true;
     }
-    let energies: Vec<f64> =
-        passes.iter().filter_map(|t| Some(at_reference(t, &reckon(&t.points, 0.0).ok()?, run).0.mean)).collect();
+    let energies: Vec<f64> = passes
+        .iter()
+        .filter_map(|t| Some(at_reference(t, &reckon(&t.points, 0.0, run.counter_s).ok()?, run).0.mean))
+        .collect();
     let Some(freedom) = energies.len().checked_sub(1).filter(|n| *n > 0) else { return false };
     let count = energies.len() as f64;
     let mean = energies.iter().sum::<f64>() / count;
@@ -60,7 +62,7 @@ fn at_reference(taken: &Taken, reckoned: &Reckoning, run: &Run) -> (Measured, f6
 /// [`MeterError::TooShort`] when there is no pass, or one with too few changes of the meter.
 pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
     let reckoned: Vec<_> =
-        passes.iter().map(|t| reckon(&t.points, protocol.least_half_width)).collect::<Result<_, _>>()?;
+        passes.iter().map(|t| reckon(&t.points, protocol.least_half_width, run.counter_s)).collect::<Result<_, _>>()?;
     // What each pass takes, in a chip of the reference temperature.
     let each = passes.iter().zip(&reckoned).map(|(taken, r)| (at_reference(taken, r, run), r.time_us));
     let (energies, times): (Vec<(Measured, f64)>, Vec<Measured>) = each.unzip();
@@ -94,7 +96,7 @@ pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<
         launch_bound: passes.iter().any(|t| t.launch_bound),
         recorded: passes.iter().any(|t| t.recorded),
         throttled: state.throttled,
-        paced: paced.map(|paced| paced.entry(run.idle_w, protocol)).transpose()?,
+        paced: paced.map(|paced| paced.entry(run, protocol)).transpose()?,
     })
 }
 

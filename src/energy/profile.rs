@@ -137,6 +137,9 @@ pub struct Run {
     /// stand as they were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmth: Option<Warmth>,
+    /// The seconds between two changes of the counter, where it is known of the GPU that they are even.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter_s: Option<f64>,
     /// Figures of this run over those of the first, for what both measured; `None` for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_first: Option<Spread>,

@@ -122,7 +122,7 @@ fn follows(taken: &Taken) -> bool {
 }
 
 fn watts(taken: &Taken) -> f64 {
-    meter::per_execution(&taken.points).map_or(f64::NAN, |(energy_mj, time_us)| energy_mj / time_us * 1e3)
+    meter::per_execution(&taken.points, None).map_or(f64::NAN, |(energy_mj, time_us)| energy_mj / time_us * 1e3)
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub fn take<R: Rig>(
             continue;
         }
         let points = points(&changes, &marks);
-        let half_width = reckon(&points, protocol.least_half_width).map(|r| r.energy_mj.half_width());
+        let half_width = reckon(&points, protocol.least_half_width, None).map(|r| r.energy_mj.half_width());
         let narrow = half_width.is_ok_and(|w| w <= protocol.target_half_width * 1.0001);
         // What the host's scheduling does to the times does not get narrower.
         if !narrow && !launch_bound && changes.len() < protocol.most_changes as usize && !late {

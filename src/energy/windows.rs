@@ -12,9 +12,9 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
-use super::meter::{MeterError, Point, reckon};
+use super::meter::{MeterError, Point, counter_s, reckon};
 use super::passes::{join, rounded};
-use super::profile::{Device, Entry, PacedEntry, Profile, ProfileError, Protocol, Run};
+use super::profile::{Device, Entry, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Run};
 use super::profile_file::want_schema;
 use super::rig::State;
 use super::warmth::Warmth;
@@ -50,6 +50,7 @@ impl Header {
             date: self.date.clone(),
             idle_w: self.idle_w,
             warmth: Warmth::of(&self.device.name),
+            counter_s: counter_s(&self.device.name).filter(|_| self.protocol.meter == MeterKind::EnergyCounter),
             against_first: None,
         }
     }
@@ -85,10 +86,10 @@ pub struct Paced {
 }
 
 impl Paced {
-    /// Energy and time per execution without the pauses, in which the device draws `idle_w`.
-    pub(super) fn entry(&self, idle_w: f64, protocol: &Protocol) -> Result<PacedEntry, MeterError> {
-        let r = reckon(&self.points, protocol.least_half_width)?;
-        let pauses_mj = idle_w * (1.0 - self.busy) * r.time_us.mean * 1e-3;
+    /// Energy and time per execution without the pauses, in which the device draws the run's power at rest.
+    pub(super) fn entry(&self, run: &Run, protocol: &Protocol) -> Result<PacedEntry, MeterError> {
+        let r = reckon(&self.points, protocol.least_half_width, run.counter_s)?;
+        let pauses_mj = run.idle_w * (1.0 - self.busy) * r.time_us.mean * 1e-3;
         let energy_mj = r.energy_mj.map(|e| (e - pauses_mj).max(0.0));
         let time_us = r.time_us.map(|t| t * self.busy);
         if !(energy_mj.mean > 0.0 && time_us.mean > 0.0) {
