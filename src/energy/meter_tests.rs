@@ -122,7 +122,7 @@ fn a_real_saving_is_seen() {
 fn a_counter_that_moves_evenly_is_read_as_if_every_change_had_been_noticed_at_once() {
     let off = |counter_s: Option<f64>| {
         let error = |seed| {
-            let slow = Simulated { read_s: 0.012, noise: 0.0, ..Simulated::new(600.0, seed) };
+            let slow = Simulated { read_s: 0.0133, noise: 0.0, ..Simulated::new(600.0, seed) };
             let e =
                 reckon(&points(&changes(slow, 1.6).unwrap(), &marks(37.0, 3.0)), 0.005, counter_s).unwrap().energy_mj;
             (e.mean / (600.0 * 37.0e-3) - 1.0).abs()

@@ -16,7 +16,7 @@ pub(super) fn rounded(x: f64) -> f64 {
 }
 
 /// The fewest passes that tell how much they scatter.
-const LEAST_TELLING: u32 = 3;
+pub(super) const LEAST_TELLING: u32 = 3;
 
 /// How many times the passes asked for an operator may get.
 const MOST_TIMES: u32 = 3;
