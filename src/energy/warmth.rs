@@ -51,11 +51,12 @@ impl Warmth {
     /// the lowered clock tells how far the load is from that, so that nothing jumps where the limit sets in.
     pub(super) fn missing_w(&self, taken: &Taken, watts: f64) -> (f64, f64) {
         let free = self.watts_per_c * (self.reference_c - taken.temperature_c);
-        let missing = match () {
-            () if taken.launch_bound => 0.0,
-            () if free <= 0.0 => (free + held_back_w(taken, watts)).min(0.0),
-            () if taken.state().is_capped() => 0.0,
-            () => free,
+        let missing = if taken.launch_bound || free > 0.0 && taken.state().is_capped() {
+            0.0
+        } else if free > 0.0 {
+            free
+        } else {
+            (free + held_back_w(taken, watts)).min(0.0)
         };
         (missing, missing.abs() * OFF_BY)
     }
