@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 use tch::{Device, Kind, TchError, Tensor};
 
 use super::key::Key;
+use crate::eval::random::mix;
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
 use crate::ops::tensors::kind;
 
@@ -23,14 +24,14 @@ const WIDEST: u64 = 32;
 /// operator's power and time is the same for all of them. Small tensors share pages, as they do in a model.
 pub struct Gaps {
     device: Device,
-    state: u64,
+    pass: u32,
     kept: Vec<Tensor>,
 }
 
 impl Gaps {
     /// Gaps of widths of their own for each `pass`.
     pub fn new(device: Device, pass: u32) -> Gaps {
-        Gaps { device, state: u64::from(pass), kept: Vec::new() }
+        Gaps { device, pass, kept: Vec::new() }
     }
 
     /// Leaves a gap if a tensor of this size is large.
@@ -38,9 +39,7 @@ impl Gaps {
         if bytes < LARGE {
             return;
         }
-        // Knuth's generator for 64 bits; its upper bits are the random ones.
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let steps = 1 + (self.state >> 33) % WIDEST;
+        let steps = 1 + mix(u64::from(self.pass), self.kept.len() as u64) % WIDEST;
         self.kept.extend(Tensor::f_empty([steps as i64 * LARGE as i64], (Kind::Uint8, self.device)).ok());
     }
 

@@ -230,7 +230,7 @@ fn with_operands_in_many_places_that_lie_alike_nearly_all_figures_repeat() {
 }
 
 /// Figures repeat on one card, from process to process. These runs came after the method was settled, with nothing changed
-/// in between or since: three passes and more, in sixteen places with uneven gaps between them.
+/// in between: three passes and more, in sixteen places with uneven gaps between them.
 #[test]
 fn a_second_run_on_the_same_card_gives_the_same_figures() {
     let all = repeat_errors(8, known_slope);
