@@ -17,7 +17,7 @@ fn check(c: &mut Criterion) {
     let costs = CostModel::shipped().expect("the shipped profile");
     let mut group = c.benchmark_group("check");
     group.sample_size(10);
-    for model in ["qwen2-4l", "gpt2", "llama3-8b"] {
+    for model in ["qwen2-4l", "gpt2", "llama3-8b", "llama3-405b"] {
         let (a, b) = (export(&format!("{model}-eager")), export(&format!("{model}-sdpa")));
         group.bench_function(model, |bencher| {
             bencher.iter(|| compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).expect("a comparison"));
