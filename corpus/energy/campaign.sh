@@ -38,6 +38,8 @@ for model in llama3-8b-4l gpt2 qwen2-4l; do
 done
 step first corpus/exports/llama3-8b-{eager,sdpa}.pt2 --whole "${known[@]}"
 step second --keys corpus/energy/long.keys
+# Too large to be replayed in one piece.
+step first corpus/exports/llama3-405b-{eager,sdpa}.pt2 --regions "${known[@]}"
 step first corpus/exports/serving-{plain,merged}.pt2 --whole "${known[@]}"
 step first corpus/cases/*/*.mir "${known[@]}"
 step trials --keys corpus/energy/trial.keys --trials 20

@@ -165,10 +165,36 @@ fn what_the_host_cannot_queue_fast_enough_is_recorded_and_the_figure_is_the_devi
     let recorded = measured(Simulated { recordable: Some(128), ..slow_host() });
     assert!(recorded.recorded && !recorded.launch_bound, "{recorded:?}");
     assert!((recorded.time_us.mean / 10.0 - 1.0).abs() < 0.01 && (recorded.energy_mj.mean / 6.0 - 1.0).abs() < 0.01);
+    // So is a short one that the host keeps up with.
+    let short = measured(Simulated { recordable: Some(128), ..rig() });
+    assert!(short.recorded && (short.time_us.mean / 10.0 - 1.0).abs() < 0.01, "{short:?}");
     // A record counts its executions under the power limit too.
     let capped = Simulated { recordable: Some(128), throttled: "SW_POWER_CAP", lag_s: 0.0, ..slow_host() };
     let paced = measured(capped).paced.unwrap();
     assert!((paced.time_us.mean / 10.0 - 1.0).abs() < 0.01, "{paced:?}");
+}
+
+/// With a single test, a product of 1.7 µs was taken to need 14 µs.
+#[test]
+fn an_interruption_does_not_hide_that_the_host_is_the_slower_side() {
+    let entry = of_a_slow_host(Simulated { interrupted: 2, ..rig() });
+    assert!(entry.launch_bound, "{entry:?}");
+}
+
+/// The first executions waited 12 ms each for memory, longer than the warm-up took: so none was recorded, and the figure of
+/// 4 µs came out as 32 µs.
+#[test]
+fn executions_that_wait_for_memory_are_no_part_of_a_figure() {
+    let entry = of_a_slow_host(Simulated { fresh: 64, ..rig() });
+    assert!(entry.launch_bound && (entry.time_us.mean / 25.0 - 1.0).abs() < 0.01, "{entry:?}");
+}
+
+fn of_a_slow_host(rig: Simulated) -> Entry {
+    let folder = tempfile::tempdir().unwrap();
+    let mut campaign = Campaign::open(Simulated { queueing: 2.0, ..rig }, options(&folder)).unwrap();
+    let neg = &keys(&["neg(f32[4])"])[0];
+    campaign.operators(std::slice::from_ref(neg), &mut |_| ()).unwrap();
+    campaign.profile().entries[neg].clone()
 }
 
 #[test]

@@ -35,8 +35,9 @@ impl Difference<'_> {
 }
 
 impl Profile {
-    /// Takes over the runs of `other` and those of its figures that are missing here. A run that has no other figures still
-    /// says how well figures repeat, unless it has too few for that. The estimator has to be fitted anew.
+    /// Takes over the runs of `other` and those of its figures that are missing here or better there: records of operators
+    /// that are short or that wait for the host. A run that has no other figures still says how well figures repeat, unless
+    /// it has too few for that. The estimator has to be fitted anew.
     ///
     /// # Errors
     /// Another device or other libraries; too few keys that both measured, so that nothing says how the cards differ.
@@ -49,7 +50,9 @@ impl Profile {
         let mut runs = Vec::new();
         let first = self.runs.iter().map(|r| r.id).max().unwrap_or(0) + 1;
         let missing = |run: &Run| {
-            let new = |(key, e): (&Key, &Entry)| e.run == run.id && !self.entries.contains_key(key);
+            let new = |(key, e): (&Key, &Entry)| {
+                e.run == run.id && self.entries.get(key).is_none_or(|own| own.gives_way_to(e))
+            };
             let new_replay = |(name, e): (&String, &Entry)| e.run == run.id && !self.replays.contains_key(name);
             other.entries.iter().any(new) || other.replays.iter().any(new_replay)
         };
@@ -68,8 +71,9 @@ impl Profile {
             Some(Entry { run: run.id, ..entry })
         };
         for (key, entry) in other.entries {
-            if let Some(entry) = numbered(entry) {
-                self.entries.entry(key).or_insert(entry);
+            let Some(entry) = numbered(entry) else { continue };
+            if self.entries.get(&key).is_none_or(|own| own.gives_way_to(&entry)) {
+                self.entries.insert(key, entry);
             }
         }
         for (name, entry) in other.replays {
@@ -90,10 +94,9 @@ impl Profile {
         let mut device: (Vec<Ratio>, Vec<Ratio>) = Default::default();
         let mut host: (Vec<Ratio>, Vec<Ratio>) = Default::default();
         for (key, other) in others {
-            // Where one holds the waiting for the host and the other does not, they are figures of different things.
-            let Some(own) = self.entries.get(key).filter(|own| own.launch_bound == other.launch_bound) else {
-                continue;
-            };
+            // Where one holds the pauses between launches and the other does not, they are figures of different things.
+            let alike = |own: &&Entry| (own.launch_bound, own.recorded) == (other.launch_bound, other.recorded);
+            let Some(own) = self.entries.get(key).filter(alike) else { continue };
             // An entry of a later run stands for the first one as far as that run does.
             let spread = self.runs.iter().find(|r| r.id == own.run).and_then(|r| r.against_first);
             let (energy, time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(own));
@@ -250,6 +253,24 @@ mod tests {
         assert!(energy.value == 10.0 && energy.high > 12.9 && energy.low < 7.7, "{energy:?}");
         let (energy, _) = own.figures(&"neg(f32[4])".parse().unwrap()).unwrap();
         assert!(energy.high < 1.02, "{energy:?}");
+    }
+
+    #[test]
+    fn a_record_replaces_pauses_and_waiting_and_tells_nothing_of_how_the_cards_differ() {
+        let (mut own, mut other) = (profile("2.11.0", "580", &FOUR), profile("2.11.0", "580", &FOUR));
+        let [short, long]: [Key; 2] = ["abs(f32[4])", "abs(f32[8])"].map(|key| key.parse().unwrap());
+        own.entries.insert(short.clone(), entry(14.0));
+        own.entries.insert(long.clone(), entry(32.0));
+        other.entries.insert(short.clone(), Entry { recorded: true, ..entry(1.7) });
+        other.entries.insert(long.clone(), Entry { recorded: true, ..entry(30.0) });
+        let waiting: Key = "abs(f32[16])".parse().unwrap();
+        own.entries.insert(waiting.clone(), Entry { launch_bound: true, ..entry(80.0) });
+        other.entries.insert(waiting.clone(), Entry { recorded: true, ..entry(60.0) });
+        own.merge(other).unwrap();
+        assert_eq!((own.entries[&short].time_us.mean, own.entries[&short].run), (1.7, 2));
+        assert_eq!((own.entries[&long].time_us.mean, own.entries[&long].run), (32.0, 1));
+        assert_eq!((own.entries[&waiting].time_us.mean, own.entries[&waiting].run), (60.0, 2));
+        assert_eq!(own.runs[1].against_first.unwrap().keys, 4);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 use super::meter::{MeterError, Reckoning, reckon};
 use super::profile::{Entry, Measured, Protocol, Run};
 use super::rig::State;
+use super::take::SHORT_US;
 use super::windows::Taken;
 
 /// Six significant digits: finer than the meter, and the same wherever it is reckoned.
@@ -29,12 +30,37 @@ pub(super) fn most_passes(least: u32) -> u32 {
     if least < LEAST_TELLING { least } else { least.saturating_mul(MOST_TIMES) }
 }
 
+/// Where the time of an execution in half of a measurement is off from that in all of it by more than this part, something
+/// else took the time. What waits for the host scatters as much.
+const UNSTEADY: f64 = 0.1;
+
+/// The passes that tell what an operator takes: those that were steady, and of a short one the recorded, if there are any.
+fn telling<'t>(passes: &[&'t Taken]) -> Result<Vec<&'t Taken>, MeterError> {
+    let mut steady = Vec::new();
+    let (mut farthest, mut has_short_record) = (0.0f64, false);
+    for &taken in passes {
+        let time_us = reckon(&taken.points, 0.0, None)?.time_us;
+        if time_us.half_width() > UNSTEADY && !taken.launch_bound {
+            farthest = farthest.max(time_us.half_width());
+            continue;
+        }
+        has_short_record |= taken.recorded && time_us.mean < SHORT_US;
+        steady.push(taken);
+    }
+    if steady.is_empty() && farthest > 0.0 {
+        return Err(MeterError::Unsteady(farthest * 100.0));
+    }
+    steady.retain(|taken| taken.recorded || !has_short_record);
+    Ok(steady)
+}
+
 /// Whether the mean energy of these passes is as well known as the protocol wants it. More passes help no operator that
 /// waits for the host.
 pub(super) fn is_sure(passes: &[&Taken], run: &Run, protocol: &Protocol) -> bool {
     if protocol.mean_half_width <= 0.0 || passes.iter().any(|t| t.launch_bound) {
         return true;
     }
+    let Ok(passes) = telling(passes) else { return false };
     let energies: Vec<f64> = passes
         .iter()
         .filter_map(|t| Some(at_reference(t, &reckon(&t.points, 0.0, run.counter_s).ok()?, run).0.mean))
@@ -59,8 +85,10 @@ fn at_reference(taken: &Taken, reckoned: &Reckoning, run: &Run) -> (Measured, f6
 /// their number. That of a single pass reaches as far as the farthest of its windows.
 ///
 /// # Errors
-/// [`MeterError::TooShort`] when there is no pass, or one with too few changes of the meter.
+/// [`MeterError::TooShort`] when there is no pass, or one with too few changes of the meter; [`MeterError::Unsteady`] when
+/// none was steady.
 pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
+    let passes = telling(passes)?;
     let reckoned: Vec<_> =
         passes.iter().map(|t| reckon(&t.points, protocol.least_half_width, run.counter_s)).collect::<Result<_, _>>()?;
     // What each pass takes, in a chip of the reference temperature.
@@ -123,6 +151,36 @@ mod tests {
             throttled: String::new(),
             paced: None,
         }
+    }
+
+    #[test]
+    fn what_took_the_time_of_something_else_is_left_out() {
+        let steady = taken(500.0, 50.0);
+        let mut waited = steady.clone();
+        // In the first half ten times as long.
+        waited.points.iter_mut().for_each(|p| p.2 = if p.0 < 0.55 { p.2 / 10.0 } else { p.2 - 5.5e4 });
+        let joined = |passes: &[&Taken]| join(passes, &Run::default(), &PROTOCOL);
+        assert!(matches!(joined(&[&waited]), Err(MeterError::Unsteady(part)) if part > 10.0));
+        let both = joined(&[&waited, &steady]).unwrap();
+        assert_eq!((both.passes, both.time_us.mean), (1, 10.0));
+        let host = Taken { launch_bound: true, ..waited };
+        assert!(joined(&[&host]).unwrap().launch_bound);
+    }
+
+    #[test]
+    fn of_a_short_operator_the_recorded_passes_count_where_there_are_any() {
+        let queued = taken(500.0, 50.0);
+        let mut recorded = Taken { recorded: true, ..taken(500.0, 50.0) };
+        recorded.points.iter_mut().for_each(|p| p.2 *= 1.2);
+        let time = |passes: &[&Taken]| join(passes, &Run::default(), &PROTOCOL).unwrap().time_us.mean;
+        assert!((time(&[&queued, &recorded, &queued]) - 10.0 / 1.2).abs() < 1e-3);
+        // Ten times as long, the pauses between them are small beside what places in memory do.
+        let longer = |taken: &Taken| {
+            let mut longer = taken.clone();
+            longer.points.iter_mut().for_each(|p| p.2 /= 10.0);
+            longer
+        };
+        assert!((time(&[&longer(&queued), &longer(&recorded)]) - (100.0 + 100.0 / 1.2) / 2.0).abs() < 1e-2);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::key::Key;
 use super::meter::MeterError;
 use super::profile_file::SCHEMA;
 use super::rig::State;
+use super::take::SHORT_US;
 use super::warmth::Warmth;
 
 /// What the figures were measured on. Figures of two profiles may be joined only where it is the same.
@@ -215,8 +216,8 @@ pub struct Entry {
     /// The host could not queue the work as fast as the device did it: the figure holds waiting too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub launch_bound: bool,
-    /// Executions were recorded in large pieces, which the device works off without the host: a CUDA graph. Done where the
-    /// host could not queue them fast enough one by one.
+    /// Executions were recorded in large pieces, which the device works off without the host: a CUDA graph. Done where they
+    /// are short, or the host could not queue them fast enough one by one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recorded: bool,
     /// Why the driver held the clocks down meanwhile; empty when it did not.
@@ -262,6 +263,12 @@ impl Entry {
         };
         is_sane(&self.energy_mj, &self.time_us, self.watts)
             && self.paced.as_ref().is_none_or(|p| is_sane(&p.energy_mj, &p.time_us, p.watts))
+    }
+
+    /// Whether the other figure of the same operator is the better one: it was recorded, and this one holds waiting for the
+    /// host, or is short and holds the pauses between launches.
+    pub(super) fn gives_way_to(&self, other: &Entry) -> bool {
+        other.recorded && (self.launch_bound || !self.recorded && other.time_us.mean < SHORT_US)
     }
 
     /// Whether the power limit held the clocks down.

@@ -120,6 +120,9 @@ pub trait Rig {
     /// addresses than those before, as far as memory goes.
     fn load(&mut self, subject: Subject, pass: u32) -> Result<Self::Load, NoRun>;
 
+    /// After how many executions a load has had all of its memory in use.
+    fn round(&self, load: &Self::Load) -> usize;
+
     /// Records some executions of a load as one piece, which the device works off without the host. Gives their number:
     /// from then on [`Rig::run`] counts such pieces. `None` where the load cannot be recorded; it stays as it was.
     fn record(&mut self, load: &mut Self::Load) -> Result<Option<usize>, NoRun>;

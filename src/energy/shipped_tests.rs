@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
 
 use super::*;
+use crate::extract::undecided;
 use crate::frontend;
+use crate::prove::Context;
+use crate::rules::RuleSet;
 
 fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -250,7 +254,7 @@ fn operators_add_up_to_their_models() {
     let model = CostModel::shipped().unwrap();
     let models = ["gpt2", "llama3-8b-4l", "llama3-8b", "qwen2-4l"];
     let sides = models.iter().flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")].map(|name| (name, 0.05)));
-    // `serving` misses by more in time than the others; why is not known.
+    // `serving-plain` in one piece waits for the host.
     let serving = ["serving-plain", "serving-merged"].map(|name| (name.to_owned(), 0.1));
     for (name, most) in sides.chain(serving) {
         let path = format!("corpus/exports/{name}.pt2");
@@ -300,10 +304,28 @@ fn on_one_card_operators_add_up_to_their_models() {
 #[test]
 fn the_models_are_measured_throughout() {
     let model = CostModel::shipped().unwrap();
-    for name in ["gpt2", "llama3-8b", "qwen2-4l"].iter().flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")]) {
+    for name in ["gpt2", "llama3-405b", "llama3-8b", "qwen2-4l"]
+        .iter()
+        .flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")])
+    {
         let graph = frontend::load(file(&format!("corpus/exports/{name}.pt2"))).unwrap();
         let sum: Cost = graph_costs(&graph, &model).into_iter().sum();
         assert_eq!((sum.energy_mj.source, sum.time_us.source), (Source::Measured, Source::Measured), "{name}");
+    }
+}
+
+/// Nothing is left that `measure` would ask for: no form that the rules find could save energy if only it were measured.
+#[test]
+fn the_forms_that_rules_find_for_the_models_are_measured() {
+    let rules = RuleSet::library().unwrap();
+    let model = CostModel::shipped().unwrap().optimistic(FxHashSet::default());
+    for name in ["gpt2", "llama3-405b", "llama3-8b", "qwen2-4l"]
+        .iter()
+        .flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")])
+    {
+        let graph = frontend::load(file(&format!("corpus/exports/{name}.pt2"))).unwrap();
+        let missing = undecided(&graph, &Context::under(&rules), &model).unwrap();
+        assert!(missing.is_empty(), "{name}: {missing:?}");
     }
 }
 

@@ -3,12 +3,16 @@
 use super::meter::{Change, MeterError};
 use super::profile::{Device, MeterKind};
 use super::rig::{NoRun, Rig, State, Subject, Timing};
+use super::take::LAUNCH_TEST;
 
 /// Power with nothing running.
 pub(super) const IDLE_W: f64 = 120.0;
 
 /// How long the meter still shows the power of a load that has ended.
 const LAG_S: f64 = 0.3;
+
+/// How long an execution waits for memory.
+const FRESH_S: f64 = 0.0125;
 
 /// A device whose clock runs as work is done. It draws 600 W while it works, and 10 µs are an execution.
 pub(super) struct Simulated {
@@ -31,6 +35,12 @@ pub(super) struct Simulated {
     /// Executions in a record, where there can be one; and whether it was made.
     pub(super) recordable: Option<usize>,
     pub(super) recorded: bool,
+    /// As many executions, of those that a load begins with, wait for memory.
+    pub(super) fresh: usize,
+    /// Executions of the load at hand.
+    pub(super) executions: usize,
+    /// As many tests of whether the host keeps up are interrupted.
+    pub(super) interrupted: usize,
     /// What the states of a spell say in place of `throttled`.
     pub(super) spells: Vec<&'static str>,
     pub(super) temperature_c: std::cell::Cell<f64>,
@@ -58,6 +68,9 @@ pub(super) fn rig() -> Simulated {
         queueing: 0.25,
         recordable: None,
         recorded: false,
+        fresh: 0,
+        executions: 0,
+        interrupted: 0,
         spells: Vec::new(),
         temperature_c: 40.0.into(),
         warmest_c: 40.0,
@@ -127,6 +140,7 @@ impl Rig for Simulated {
         if let Subject::Operator(key) = subject {
             self.loaded.push((key.op.clone(), pass));
         }
+        (self.executions, self.recorded) = (0, false);
         let mixed = (self.loaded.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40;
         self.slower = 1.0 + self.placement * (mixed as f64 / f64::from(1 << 23) - 1.0);
@@ -139,17 +153,25 @@ impl Rig for Simulated {
             _ => Ok(()),
         }
     }
+    fn round(&self, (): &()) -> usize {
+        self.fresh
+    }
     fn record(&mut self, (): &mut ()) -> Result<Option<usize>, NoRun> {
         self.recorded = self.recordable.is_some();
         Ok(self.recordable)
     }
     fn run(&mut self, (): &mut (), times: usize) -> Result<Timing, NoRun> {
+        let interrupted = times == LAUNCH_TEST && self.interrupted > 0;
+        self.interrupted -= usize::from(interrupted);
         let times = if self.recorded { times * self.recordable.unwrap() } else { times };
         // The host takes as long as it takes.
         let each_s = if self.recorded { 1e-5 } else { 1e-5 * (self.queueing / 0.8).max(1.0) };
-        let total_s = each_s * times as f64 * self.slower;
+        let fresh = self.fresh.saturating_sub(self.executions).min(times);
+        self.executions += times;
+        let total_s = each_s * times as f64 * self.slower + FRESH_S * fresh as f64;
         self.worked_s = self.clock_s + total_s;
         self.pass(total_s);
-        Ok(Timing { queued_s: total_s * if self.recorded { 0.0 } else { self.queueing.min(0.9) }, total_s })
+        let queued_s = total_s * if self.recorded { 0.0 } else { self.queueing.min(0.9) };
+        Ok(Timing { queued_s, total_s: total_s * if interrupted { 5.0 } else { 1.0 } })
     }
 }

@@ -7,7 +7,7 @@ use super::windows::{Paced, Taken};
 
 /// How figures are taken.
 pub const PROTOCOL: Protocol = Protocol {
-    version: 8,
+    version: 10,
     meter: MeterKind::EnergyCounter,
     least_changes: 13,
     target_half_width: 0.02,
@@ -25,16 +25,23 @@ pub const PROTOCOL: Protocol = Protocol {
 /// Seconds of work between two pauses of a paced load.
 const PACED_WORK_S: f64 = 0.01;
 
-/// Launches in the test of whether the host keeps up; below the depth of the device's queue, which would block it.
-const LAUNCH_TEST: usize = 200;
+/// Launches in a test of whether the host keeps up; below the depth of the device's queue, which would block it.
+pub(super) const LAUNCH_TEST: usize = 200;
+
+/// An odd number of tests, whose median counts: in one that is interrupted, the device looks like the slower side.
+const LAUNCH_TESTS: usize = 5;
+
+/// Operators that take less than this are recorded wherever they can be: between two that are queued one by one, an H200
+/// pauses for 1.5 µs.
+pub(super) const SHORT_US: f64 = 20.0;
 
 /// Share of the time that queueing takes from which on the host is the slower side.
 const HOST_SHARE: f64 = 0.8;
 
 /// Runs `load` until enough changes of the meter fell into it.
 ///
-/// A load that the host cannot queue as fast as the device works it off is recorded and launched in large pieces, so that
-/// the figure is the device's. With `pace`, a load that the power limit holds back is measured with pauses too, in which
+/// A short load, and one that the host cannot queue as fast as the device works it off, is recorded and launched in large
+/// pieces, so that the figure is the device's. With `pace`, a load that the power limit holds back is measured with pauses too, in which
 /// it may draw more while it works: so it runs between operators that draw less.
 ///
 /// # Errors
@@ -51,14 +58,13 @@ pub fn take<R: Rig>(
     if first.total_s > budget_s {
         return Err(NoRun::Skip(format!("one execution takes {:.0} s", first.total_s)));
     }
-    let mut batch = warm_up(rig, load, protocol)?;
-    let probe = rig.run(load, batch.min(LAUNCH_TEST))?;
-    let launch_bound = probe.queued_s > HOST_SHARE * probe.total_s && batch > 1;
-    let recorded = if launch_bound { rig.record(load)? } else { None };
+    let (mut batch, each_s) = warm_up(rig, load, protocol, budget_s)?;
+    let waits_for_host = batch > 1 && host_share(rig, load, batch)? > HOST_SHARE;
+    let recorded = if waits_for_host || each_s * 1e6 < SHORT_US { rig.record(load)? } else { None };
     if recorded.is_some() {
-        batch = warm_up(rig, load, protocol)?;
+        (batch, _) = warm_up(rig, load, protocol, budget_s)?;
     }
-    let launch_bound = launch_bound && recorded.is_none();
+    let launch_bound = waits_for_host && recorded.is_none();
 
     let from_s = rig.now_s();
     let mut marks = vec![Mark { time_s: from_s, executions: 0.0 }];
@@ -103,15 +109,29 @@ pub fn take<R: Rig>(
     }
 }
 
-/// Runs a load for a while; gives how many executions take as long as the protocol queues.
-fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol) -> Result<usize, NoRun> {
+/// What share of the time it takes the host to queue a load.
+fn host_share<R: Rig>(rig: &mut R, load: &mut R::Load, batch: usize) -> Result<f64, NoRun> {
+    let mut shares = [0.0; LAUNCH_TESTS];
+    for share in &mut shares {
+        let test = rig.run(load, batch.min(LAUNCH_TEST))?;
+        *share = test.queued_s / test.total_s;
+    }
+    shares.sort_by(f64::total_cmp);
+    Ok(shares[LAUNCH_TESTS / 2])
+}
+
+/// Runs a load for a while, and until all of its memory has been in use: before, libtorch waits for the driver to hand it
+/// out. Gives how many executions take as long as the protocol queues, and the seconds that each takes.
+fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_s: f64) -> Result<(usize, f64), NoRun> {
     let started = rig.now_s();
-    let mut batch = 1;
+    let (mut batch, mut executions) = (1, 0);
     loop {
-        let each = rig.run(load, batch)?.total_s.max(1e-7) / batch as f64;
-        batch = ((protocol.queue_ms * 1e-3 / each) as usize).clamp(1, batch * 8);
-        if rig.now_s() - started > protocol.warm_up_s {
-            return Ok(batch);
+        let each_s = rig.run(load, batch)?.total_s.max(1e-7) / batch as f64;
+        executions += batch;
+        batch = ((protocol.queue_ms * 1e-3 / each_s) as usize).clamp(1, batch * 8);
+        let seconds = rig.now_s() - started;
+        if seconds > protocol.warm_up_s && (executions > rig.round(load) || seconds > budget_s) {
+            return Ok((batch, each_s));
         }
     }
 }

@@ -297,6 +297,11 @@ impl Rig for TorchRig {
         }
     }
 
+    fn round(&self, load: &TorchLoad) -> usize {
+        // A record has its memory to itself, since it was made.
+        if load.recorded.is_some() { 1 } else { load.sets.len() }
+    }
+
     fn record(&mut self, load: &mut TorchLoad) -> Result<Option<usize>, NoRun> {
         let Some((graphs, executions)) = self.graphs.zip(load.record_length()) else { return Ok(None) };
         load.next = 0;

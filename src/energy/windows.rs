@@ -232,22 +232,23 @@ impl Windows {
                 Line::Trial { .. } | Line::Overhead { .. } => {}
             }
         }
-        let joined = |of: &str, passes: &[&Taken]| {
-            join(passes, &run, &h.protocol).map_err(|source| ProfileError::Reckon {
-                name: name.to_owned(),
-                key: of.to_owned(),
-                source,
-            })
+        let joined = |of: &str, passes: &[&Taken]| match join(passes, &run, &h.protocol) {
+            // Earlier versions of the method wrote down what was not steady.
+            Err(MeterError::Unsteady(_)) => Ok(None),
+            Err(source) => Err(ProfileError::Reckon { name: name.to_owned(), key: of.to_owned(), source }),
+            Ok(entry) => Ok(Some(entry)),
         };
         let mut profile = Profile { device: h.device.clone(), protocol: h.protocol.clone(), ..Profile::default() };
         for (text, passes) in operators {
             let key: Key = text.parse().map_err(|source| ProfileError::Key { name: name.to_owned(), source })?;
-            let entry = joined(text, &passes)?;
+            let Some(entry) = joined(text, &passes)? else { continue };
             // Two spellings of one key: the first counts.
             profile.entries.entry(key).or_insert(entry);
         }
         for (text, passes) in replays {
-            profile.replays.insert(text.to_owned(), joined(text, &passes)?);
+            if let Some(entry) = joined(text, &passes)? {
+                profile.replays.insert(text.to_owned(), entry);
+            }
         }
         profile.runs.push(run);
         Ok(profile)
