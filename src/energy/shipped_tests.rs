@@ -301,13 +301,15 @@ fn on_one_card_operators_add_up_to_their_models() {
     assert!(models >= 6, "{models}");
 }
 
+/// Both sides of the shared models.
+fn model_sides() -> impl Iterator<Item = String> {
+    ["gpt2", "llama3-405b", "llama3-8b", "qwen2-4l"].iter().flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")])
+}
+
 #[test]
 fn the_models_are_measured_throughout() {
     let model = CostModel::shipped().unwrap();
-    for name in ["gpt2", "llama3-405b", "llama3-8b", "qwen2-4l"]
-        .iter()
-        .flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")])
-    {
+    for name in model_sides() {
         let graph = frontend::load(file(&format!("corpus/exports/{name}.pt2"))).unwrap();
         let sum: Cost = graph_costs(&graph, &model).into_iter().sum();
         assert_eq!((sum.energy_mj.source, sum.time_us.source), (Source::Measured, Source::Measured), "{name}");
@@ -319,10 +321,7 @@ fn the_models_are_measured_throughout() {
 fn the_forms_that_rules_find_for_the_models_are_measured() {
     let rules = RuleSet::library().unwrap();
     let model = CostModel::shipped().unwrap().optimistic(FxHashSet::default());
-    for name in ["gpt2", "llama3-405b", "llama3-8b", "qwen2-4l"]
-        .iter()
-        .flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")])
-    {
+    for name in model_sides() {
         let graph = frontend::load(file(&format!("corpus/exports/{name}.pt2"))).unwrap();
         let missing = undecided(&graph, &Context::under(&rules), &model).unwrap();
         assert!(missing.is_empty(), "{name}: {missing:?}");

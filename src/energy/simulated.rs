@@ -14,6 +14,9 @@ const LAG_S: f64 = 0.3;
 /// How long an execution waits for memory.
 const FRESH_S: f64 = 0.0125;
 
+/// How long the host waits for the device to say that it is done.
+const SYNCHRONISING_S: f64 = 2e-5;
+
 /// A device whose clock runs as work is done. It draws 600 W while it works, and 10 µs are an execution.
 pub(super) struct Simulated {
     pub(super) clock_s: f64,
@@ -168,7 +171,7 @@ impl Rig for Simulated {
         let each_s = if self.recorded { 1e-5 } else { 1e-5 * (self.queueing / 0.8).max(1.0) };
         let fresh = self.fresh.saturating_sub(self.executions).min(times);
         self.executions += times;
-        let total_s = each_s * times as f64 * self.slower + FRESH_S * fresh as f64;
+        let total_s = each_s * times as f64 * self.slower + FRESH_S * fresh as f64 + SYNCHRONISING_S;
         self.worked_s = self.clock_s + total_s;
         self.pass(total_s);
         let queued_s = total_s * if self.recorded { 0.0 } else { self.queueing.min(0.9) };

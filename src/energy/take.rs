@@ -41,8 +41,8 @@ const HOST_SHARE: f64 = 0.8;
 /// Runs `load` until enough changes of the meter fell into it.
 ///
 /// A short load, and one that the host cannot queue as fast as the device works it off, is recorded and launched in large
-/// pieces, so that the figure is the device's. With `pace`, a load that the power limit holds back is measured with pauses too, in which
-/// it may draw more while it works: so it runs between operators that draw less.
+/// pieces, so that the figure is the device's. With `pace`, a load that the power limit holds back is measured with pauses
+/// too, in which it may draw more while it works: so it runs between operators that draw less.
 ///
 /// # Errors
 /// A load that does not run or that is too slow for `budget_s`; a meter or a device that fails.
@@ -128,9 +128,12 @@ fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_
     loop {
         let each_s = rig.run(load, batch)?.total_s.max(1e-7) / batch as f64;
         executions += batch;
-        batch = ((protocol.queue_ms * 1e-3 / each_s) as usize).clamp(1, batch * 8);
+        let wanted = ((protocol.queue_ms * 1e-3 / each_s) as usize).max(1);
+        let most = batch * 8;
+        batch = wanted.min(most);
         let seconds = rig.now_s() - started;
-        if seconds > protocol.warm_up_s && (executions > rig.round(load) || seconds > budget_s) {
+        let is_settled = wanted <= most && executions > rig.round(load);
+        if seconds > protocol.warm_up_s && (is_settled || seconds > budget_s) {
             return Ok((batch, each_s));
         }
     }

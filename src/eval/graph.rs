@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::support::{Known, support};
-use super::{Constant, Draw, Interval, Program, Source, Support, fold, random, range};
+use super::{Constant, Draw, Interval, Program, Source, Support, fold, random, range_of};
 use crate::ir::{Graph, Node, NodeId, NodeKind, TensorType, Value};
 use crate::ops::{Call, Op};
 
@@ -103,10 +103,7 @@ impl<'g> GraphProgram<'g> {
                 {
                     return Interval::new(-1.001 * length.sqrt(), 1.001 * length.sqrt());
                 }
-                let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| self.graph.ty(v)).collect();
-                let known: SmallVec<[Option<Interval>; 4]> =
-                    operands.iter().map(|v| self.intervals.get(v).copied()).collect();
-                range(&Call { op, attrs, operands: &types }, &known)
+                range_of(op, attrs, operands.iter().map(|v| (self.graph.ty(*v), self.intervals.get(v).copied())))
             }
             NodeKind::Op { op: Op::Custom(_), .. } => None,
         }

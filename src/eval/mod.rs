@@ -16,7 +16,7 @@ pub use draw::{DIAGONALS, Draw, Places, Sparse};
 pub use fold::{DENSE_LIMIT, canonical, fold};
 pub use graph::{GraphProgram, InputSize};
 pub use program::{Program, Source};
-pub use range::{Interval, range};
+pub use range::{Interval, range, range_of};
 pub use support::{PlaceSet, Support};
 
 pub use crate::ops::EvalError;

@@ -1,9 +1,11 @@
 //! Bounds on the elements of a value, from bounds on the operands. Where all elements are known to be finite, a
 //! product with 0 need not look at them.
 
+use smallvec::SmallVec;
+
 use super::Constant;
-use crate::ir::{DType, TensorType};
-use crate::ops::{Call, Family};
+use crate::ir::{AttrValue, DType, TensorType};
+use crate::ops::{Call, Family, OpDef};
 
 /// All elements of a value lie between two finite numbers; none is NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +75,16 @@ impl Interval {
 fn product(x: Interval, y: Interval) -> Option<Interval> {
     let all = [x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high];
     Interval::over(all.into_iter())
+}
+
+/// What the elements of output 0 of an operator lie in, from the types and bounds of its operands.
+pub fn range_of<'t>(
+    op: &'static OpDef,
+    attrs: &[AttrValue],
+    operands: impl Iterator<Item = (&'t TensorType, Option<Interval>)>,
+) -> Option<Interval> {
+    let (types, known): (SmallVec<[&TensorType; 4]>, SmallVec<[Option<Interval>; 4]>) = operands.unzip();
+    range(&Call { op, attrs, operands: &types }, &known)
 }
 
 /// What the elements of output 0 of a call lie in. `None` where nothing is known, for one because they may be NaN.

@@ -4,9 +4,9 @@
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, TermId};
-use crate::eval::{Demand, Draw, EvalError, Interval, Options, Program, Source, random, range};
+use crate::eval::{Demand, Draw, EvalError, Interval, Options, Program, Source, random, range_of};
 use crate::ir::{Shape, TensorType, flat_index, unflatten};
-use crate::ops::{Call, Op};
+use crate::ops::Op;
 
 /// How much one pair is worth.
 #[derive(Clone, Copy, Debug)]
@@ -64,10 +64,8 @@ impl<'a> Cone<'a> {
                 (_, Head::Input(_)) => Draw::Dense { seed, scale: 1.0 }.interval(ty),
                 (_, Head::Apply { op: Op::Table(op), attrs, slot: 0 }) => {
                     let operands = &arena.term(id).operands;
-                    let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
-                    let known: SmallVec<[Option<Interval>; 4]> =
-                        operands.iter().map(|o| intervals.get(o.index()).copied().flatten()).collect();
-                    range(&Call { op, attrs, operands: &types }, &known)
+                    let bounds = |o: &TermId| intervals.get(o.index()).copied().flatten();
+                    range_of(op, attrs, operands.iter().map(|o| (arena.ty(*o), bounds(o))))
                 }
                 _ => None,
             });
@@ -173,4 +171,23 @@ pub fn close(x: f64, y: f64) -> bool {
         return x.is_nan() && y.is_nan();
     }
     x == y || (x - y).abs() <= TOLERANCE * x.abs().max(y.abs()).max(1e-3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::DType;
+
+    #[test]
+    fn rows_near_the_start_are_sampled_and_of_several_samples_one_is_the_last_element() {
+        let ty = TensorType::new(DType::F32, Shape::from_slice(&[1, 32, 100_000, 128])).unwrap();
+        let places =
+            |samples| sample(&ty, samples).into_iter().map(|flat| unflatten(&ty.shape, flat)).collect::<Vec<_>>();
+        assert!(places(1).iter().all(|at| at[2] < START));
+        let several = places(MOST);
+        assert_eq!(several.len(), MOST);
+        assert_eq!(several.iter().filter(|at| at[2] >= START).count(), 1);
+        assert_eq!(several[MOST - 1].as_slice(), [0, 31, 99_999, 127]);
+        assert!(sample(&TensorType::new(DType::F32, Shape::from_slice(&[0, 3])).unwrap(), 3).is_empty());
+    }
 }
