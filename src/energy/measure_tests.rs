@@ -181,10 +181,10 @@ fn an_interruption_does_not_hide_that_the_host_is_the_slower_side() {
     assert!(entry.launch_bound, "{entry:?}");
 }
 
-/// The first executions waited 12 ms each for memory, longer than the warm-up took: so none was recorded, and the figure of
-/// 4 µs came out as 32 µs.
+/// The first executions took 12 ms each, for longer than the warm-up: so none was recorded, and what takes 4 µs came out as
+/// 32 µs.
 #[test]
-fn executions_that_wait_for_memory_are_no_part_of_a_figure() {
+fn slow_first_executions_are_no_part_of_a_figure() {
     let entry = of_a_slow_host(Simulated { fresh: 64, ..rig() });
     assert!(entry.launch_bound && (entry.time_us.mean / 25.0 - 1.0).abs() < 0.01, "{entry:?}");
 }

@@ -11,7 +11,7 @@ pub(super) const IDLE_W: f64 = 120.0;
 /// How long the meter still shows the power of a load that has ended.
 const LAG_S: f64 = 0.3;
 
-/// How long an execution waits for memory.
+/// How much longer an execution takes while its load has not had all of its memory in use.
 const FRESH_S: f64 = 0.0125;
 
 /// How long the host waits for the device to say that it is done.
@@ -38,7 +38,7 @@ pub(super) struct Simulated {
     /// Executions in a record, where there can be one; and whether it was made.
     pub(super) recordable: Option<usize>,
     pub(super) recorded: bool,
-    /// As many executions, of those that a load begins with, wait for memory.
+    /// As many executions, of those that a load begins with, take [`FRESH_S`] more.
     pub(super) fresh: usize,
     /// Executions of the load at hand.
     pub(super) executions: usize,

@@ -120,8 +120,8 @@ fn host_share<R: Rig>(rig: &mut R, load: &mut R::Load, batch: usize) -> Result<f
     Ok(shares[LAUNCH_TESTS / 2])
 }
 
-/// Runs a load for a while, and until all of its memory has been in use: before, libtorch waits for the driver to hand it
-/// out. Gives how many executions take as long as the protocol queues, and the seconds that each takes.
+/// Runs a load for a while, and until all of its memory has been in use: a few loads were seen to take milliseconds for each
+/// execution until then. Gives how many executions take as long as the protocol queues, and the seconds that each takes.
 fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_s: f64) -> Result<(usize, f64), NoRun> {
     let started = rig.now_s();
     let (mut batch, mut executions) = (1, 0);
