@@ -140,6 +140,7 @@ fn told(p: &Progress) -> Option<String> {
             p.what
         )),
         Outcome::Skipped(reason) => Some(format!("{place}: skipped {}: {reason}", p.what)),
+        Outcome::Disturbed(reason) => Some(format!("{place}: not kept, {}: {reason}", p.what)),
     }
 }
 
@@ -167,7 +168,7 @@ fn alternatives<R: Rig>(campaign: &mut Campaign<R>, graphs: &[Graph], mut summar
 
 /// Replays a part of a graph in one piece and sets it against the sum of its operators.
 fn replay<R: Rig>(campaign: &mut Campaign<R>, name: &str, graph: &Graph, nodes: &[NodeId]) -> miette::Result<()> {
-    if let Outcome::Skipped(reason) = campaign.replay(name, graph, nodes)? {
+    if let Outcome::Skipped(reason) | Outcome::Disturbed(reason) = campaign.replay(name, graph, nodes)? {
         tell(&format!("skipped {name}: {reason}"));
         return Ok(());
     }
@@ -215,7 +216,7 @@ fn part_keys(graph: &Graph, nodes: &[NodeId]) -> Vec<Key> {
 
 /// A-against-A trials of the first key, and what polling the meter costs.
 fn self_test<R: Rig>(campaign: &mut Campaign<R>, key: &Key, trials: u32) -> miette::Result<()> {
-    if let Outcome::Skipped(reason) = campaign.trials(key, trials)? {
+    if let Outcome::Skipped(reason) | Outcome::Disturbed(reason) = campaign.trials(key, trials)? {
         tell(&format!("skipped the trials: {reason}"));
     }
     if let Some((polled, alone)) = campaign.overhead(key)? {

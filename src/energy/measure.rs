@@ -10,7 +10,7 @@ use super::cost::Figure;
 use super::key::Key;
 use super::measure_error::MeasureError;
 use super::passes::{is_sure, most_passes};
-use super::profile::{Device, Entry, Profile, Protocol};
+use super::profile::{Device, Entry, Profile, Protocol, SHORT_US};
 use super::rig::{NoRun, Rig, Subject};
 use super::take::{PROTOCOL, idle_watts, overhead, take};
 use super::temperature::{bring_to_temperature, keep_at_temperature};
@@ -51,6 +51,8 @@ pub enum Outcome {
     /// Stood in a profile already.
     Known,
     Measured(Entry),
+    /// Something disturbed the measurement. A later pass may do better.
+    Disturbed(String),
     /// Not measured, and why.
     Skipped(String),
 }
@@ -137,8 +139,12 @@ impl<R: Rig> Campaign<R> {
 
     fn want_same(rig: &R, options: &Options, header: &Header, device: &Device) -> Result<(), MeasureError> {
         super::merge::same_device(&header.device, device)?;
-        let (begun, here) = (header.card.clone(), rig.card());
         let path = options.profile.clone();
+        let (begun, here) = (header.protocol.version, PROTOCOL.version);
+        if begun != here {
+            return Err(MeasureError::OtherMethod { path, begun, here });
+        }
+        let (begun, here) = (header.card.clone(), rig.card());
         if begun == here { Ok(()) } else { Err(MeasureError::OtherCard { path, begun, here }) }
     }
 
@@ -226,14 +232,16 @@ impl<R: Rig> Campaign<R> {
                 } else {
                     missing -= 1;
                     let line = |taken| Line::Operator { key: key.to_string(), taken };
-                    self.one(Subject::Operator(key), pass, &line)?
+                    // Passes that differ in this are of no use to each other: the first that is kept.
+                    let pace = !self.passes.contains_key(key);
+                    self.one(Subject::Operator(key), pass, pace, &line)?
                 };
                 match &outcome {
                     Outcome::Measured(_) => *self.passes.entry(key.clone()).or_default() += 1,
                     Outcome::Skipped(_) => {
                         skipped.insert(key);
                     }
-                    Outcome::Known => {}
+                    Outcome::Known | Outcome::Disturbed(_) => {}
                 }
                 summary.count(&outcome);
                 let what = key.to_string();
@@ -252,7 +260,8 @@ impl<R: Rig> Campaign<R> {
         if self.is_over() {
             return Ok(Outcome::Skipped("the run ends".to_owned()));
         }
-        self.one(Subject::Part { graph, nodes }, 0, &|taken| Line::Replay { name: name.to_owned(), taken })
+        // What stands in a model runs beside others; a model does not.
+        self.one(Subject::Part { graph, nodes }, 0, false, &|taken| Line::Replay { name: name.to_owned(), taken })
     }
 
     /// Measures a key against itself until the windows hold `count` such trials, and what polling the meter costs.
@@ -265,8 +274,8 @@ impl<R: Rig> Campaign<R> {
             let number = self.windows.trials() + 1;
             for (pass, side) in [TrialSide::A, TrialSide::B].into_iter().enumerate() {
                 let line = |taken| Line::Trial { number, side, key: key.to_string(), taken };
-                last = self.one(Subject::Operator(key), pass as u32, &line)?;
-                if matches!(last, Outcome::Skipped(_)) {
+                last = self.one(Subject::Operator(key), pass as u32, false, &line)?;
+                if matches!(last, Outcome::Skipped(_) | Outcome::Disturbed(_)) {
                     return Ok(last);
                 }
             }
@@ -293,13 +302,17 @@ impl<R: Rig> Campaign<R> {
         }
     }
 
-    /// Takes one measurement and writes it down.
-    fn one(&mut self, subject: Subject, pass: u32, line: &dyn Fn(Taken) -> Line) -> Result<Outcome, MeasureError> {
+    /// Takes one measurement and writes it down. With `pace`, of what the power limit holds back also one with pauses.
+    fn one(
+        &mut self,
+        subject: Subject,
+        pass: u32,
+        pace: bool,
+        line: &dyn Fn(Taken) -> Line,
+    ) -> Result<Outcome, MeasureError> {
         let began = self.rig.now_s();
         self.rig.want_alone()?;
         let protocol = self.profile.protocol.clone();
-        // What stands in a model runs beside others; a model does not.
-        let pace = pass == 0 && matches!(subject, Subject::Operator(_));
         let taken = self.rig.load(subject, pass).and_then(|mut load| {
             keep_at_temperature(&mut self.rig, self.working_c)?;
             take(&mut self.rig, &mut load, &protocol, self.options.key_budget_s, pace)
@@ -311,7 +324,7 @@ impl<R: Rig> Campaign<R> {
         };
         let entry = match taken.entry(&self.windows.header.run(), &protocol) {
             Ok(entry) => entry,
-            Err(error) => return Ok(Outcome::Skipped(error.to_string())),
+            Err(error) => return Ok(Outcome::Disturbed(error.to_string())),
         };
         self.keep(line(taken))?;
         self.taken = (self.taken.0 + 1, self.taken.1 + self.rig.now_s() - began);
@@ -328,9 +341,14 @@ impl<R: Rig> Campaign<R> {
     }
 }
 
-/// Entries of a profile that tell how another card differs: bound by the device, and spread over the keys.
+/// Entries of a profile that tell how another card differs: bound by the device, taken as they will be again where there
+/// are such, and spread over the keys.
 fn overlap(profile: &Profile) -> Vec<&Key> {
-    let bound: Vec<&Key> = profile.entries.iter().filter(|(_, e)| !e.launch_bound).map(|(k, _)| k).collect();
+    let tells = |e: &Entry| !e.launch_bound && e.recorded == (e.time_us.mean < SHORT_US);
+    let mut bound: Vec<&Key> = profile.entries.iter().filter(|(_, e)| tells(e)).map(|(k, _)| k).collect();
+    if bound.len() < OVERLAP {
+        bound = profile.entries.iter().filter(|(_, e)| !e.launch_bound).map(|(k, _)| k).collect();
+    }
     let step = (bound.len() / OVERLAP).max(1);
     bound.into_iter().step_by(step).take(OVERLAP).collect()
 }
@@ -340,7 +358,7 @@ impl Summary {
         match outcome {
             Outcome::Known => self.known += 1,
             Outcome::Measured(_) => self.measured += 1,
-            Outcome::Skipped(_) => self.skipped += 1,
+            Outcome::Skipped(_) | Outcome::Disturbed(_) => self.skipped += 1,
         }
     }
 

@@ -38,6 +38,12 @@ pub enum MeasureError {
         help("measure into a new file with `--known {}`, then join the two with `magneton-ir profile merge`", path.display())
     )]
     OtherCard { path: PathBuf, begun: String, here: String },
+    #[error("{} was begun with version {begun} of the measuring method, this is version {here}", path.display())]
+    #[diagnostic(
+        code(measure::other_method),
+        help("measure into a new file with `--known {}`, then join the two with `magneton-ir profile merge`", path.display())
+    )]
+    OtherMethod { path: PathBuf, begun: u32, here: u32 },
     #[error("{} exists and has no windows beside it, so that a run cannot go on from it", path.display())]
     #[diagnostic(code(measure::no_windows), help("measure into a new file, with `--known {}`", path.display()))]
     NoWindows { path: PathBuf },

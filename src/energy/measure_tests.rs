@@ -174,11 +174,39 @@ fn what_the_host_cannot_queue_fast_enough_is_recorded_and_the_figure_is_the_devi
     assert!((paced.time_us.mean / 10.0 - 1.0).abs() < 0.01, "{paced:?}");
 }
 
-/// With a single test, a product of 1.7 µs was taken to need 14 µs.
 #[test]
 fn an_interruption_does_not_hide_that_the_host_is_the_slower_side() {
-    let entry = of_a_slow_host(Simulated { interrupted: 2, ..rig() });
-    assert!(entry.launch_bound, "{entry:?}");
+    for first in 0..24 {
+        let entry = of_a_slow_host(Simulated { interrupted: first..first + 2, ..rig() });
+        assert!(entry.launch_bound, "runs {first} and {}: {entry:?}", first + 1);
+    }
+}
+
+#[test]
+fn a_run_does_not_go_on_with_another_version_of_the_method() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Campaign::open(rig(), options(&folder)).unwrap());
+    let path = windows_path(&options(&folder).profile);
+    let begun = format!("\"version\":{}", PROTOCOL.version);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(&begun), "{text}");
+    std::fs::write(&path, text.replace(&begun, "\"version\":8")).unwrap();
+    let error = Campaign::open(rig(), options(&folder)).err().unwrap();
+    assert!(matches!(error, MeasureError::OtherMethod { begun: 8, .. }), "{error}");
+}
+
+#[test]
+fn what_was_disturbed_once_is_measured_in_the_next_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    // A second of some two, once it is warm.
+    let disturbed = Simulated { interrupted: 30..40, ..rig() };
+    let mut campaign = Campaign::open(disturbed, Options { passes: 3, ..options(&folder) }).unwrap();
+    let neg = &keys(&["neg(f32[4])"])[0];
+    let mut outcomes = Vec::new();
+    let summary = campaign.operators(std::slice::from_ref(neg), &mut |p| outcomes.push(p.outcome.clone())).unwrap();
+    assert!(matches!(outcomes[0], Outcome::Disturbed(_)), "{outcomes:?}");
+    assert_eq!((summary.skipped, summary.measured >= 3), (1, true), "{outcomes:?}");
+    assert!((campaign.profile().entries[neg].time_us.mean / 10.0 - 1.0).abs() < 0.01);
 }
 
 /// The first executions took 12 ms each, for longer than the warm-up: so none was recorded, and what takes 4 µs came out as

@@ -35,9 +35,9 @@ impl Difference<'_> {
 }
 
 impl Profile {
-    /// Takes over the runs of `other` and those of its figures that are missing here or better there: records of operators
-    /// that are short or that wait for the host. A run that has no other figures still says how well figures repeat, unless
-    /// it has too few for that. The estimator has to be fitted anew.
+    /// Takes over the runs of `other` and those of its figures that are missing here. Of operators that are short or that
+    /// wait for the host it also takes records that are better than what is here. A run that has no other figures still says
+    /// how well figures repeat, unless it has too few for that. The estimator has to be fitted anew.
     ///
     /// # Errors
     /// Another device or other libraries; too few keys that both measured, so that nothing says how the cards differ.
@@ -271,6 +271,13 @@ mod tests {
         assert_eq!((own.entries[&long].time_us.mean, own.entries[&long].run), (32.0, 1));
         assert_eq!((own.entries[&waiting].time_us.mean, own.entries[&waiting].run), (60.0, 2));
         assert_eq!(own.runs[1].against_first.unwrap().keys, 4);
+
+        let more = Entry { recorded: true, passes: 4, ..entry(1.8) };
+        let better = |own: &Entry, other: &Entry| own.gives_way_to(other);
+        assert!(better(&own.entries[&short], &more) && !better(&more, &own.entries[&short]));
+        // One record by accident is no match for passes that agree.
+        assert!(!better(&Entry { passes: 4, ..entry(19.0) }, &Entry { recorded: true, ..entry(17.5) }));
+        assert!(!better(&entry(14.0), &Entry { launch_bound: true, ..entry(1.7) }));
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub enum MeterError {
     #[error("only {0} counter changes fell into the measurement")]
     #[diagnostic(code(measure::too_short), help("give a larger --budget"))]
     TooShort(usize),
-    #[error("executions took from run to run up to {0:.0} % more or less than on the whole")]
+    #[error("in half of the measurement executions took {0:.0} % more or less than in all of it")]
     #[diagnostic(code(measure::unsteady), help("see what else uses the machine and its memory, and measure again"))]
     Unsteady(f64),
 }

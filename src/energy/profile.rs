@@ -13,7 +13,6 @@ use super::key::Key;
 use super::meter::MeterError;
 use super::profile_file::SCHEMA;
 use super::rig::State;
-use super::take::SHORT_US;
 use super::warmth::Warmth;
 
 /// What the figures were measured on. Figures of two profiles may be joined only where it is the same.
@@ -36,6 +35,10 @@ pub enum MeterKind {
     /// The driver's instant power, integrated over time, on GPUs that have no counter.
     InstantPower,
 }
+
+/// Operators that take less than this are recorded wherever they can be: between two executions that are queued one by one,
+/// an H200 pauses for 1.5 µs.
+pub(super) const SHORT_US: f64 = 20.0;
 
 /// How the figures were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -266,9 +269,13 @@ impl Entry {
     }
 
     /// Whether the other figure of the same operator is the better one: it was recorded, and this one holds waiting for the
-    /// host, or is short and holds the pauses between launches.
+    /// host, or, where the operator is short, the pauses between launches, or rests on fewer passes.
     pub(super) fn gives_way_to(&self, other: &Entry) -> bool {
-        other.recorded && (self.launch_bound || !self.recorded && other.time_us.mean < SHORT_US)
+        if !other.recorded || other.launch_bound {
+            return false;
+        }
+        let has_enough_passes = if self.recorded { other.passes > self.passes } else { other.passes >= self.passes };
+        self.launch_bound || other.time_us.mean < SHORT_US && has_enough_passes
     }
 
     /// Whether the power limit held the clocks down.

@@ -301,9 +301,11 @@ fn on_one_card_operators_add_up_to_their_models() {
     assert!(models >= 6, "{models}");
 }
 
-/// Both sides of the shared models.
+/// Both sides of the shared models and of the serving pair.
 fn model_sides() -> impl Iterator<Item = String> {
-    ["gpt2", "llama3-405b", "llama3-8b", "qwen2-4l"].iter().flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")])
+    let shared = ["gpt2", "llama3-405b", "llama3-8b", "qwen2-4l"];
+    let sides = shared.into_iter().flat_map(|m| [format!("{m}-eager"), format!("{m}-sdpa")]);
+    sides.chain(["serving-plain", "serving-merged"].map(str::to_owned))
 }
 
 #[test]

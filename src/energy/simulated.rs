@@ -3,7 +3,6 @@
 use super::meter::{Change, MeterError};
 use super::profile::{Device, MeterKind};
 use super::rig::{NoRun, Rig, State, Subject, Timing};
-use super::take::LAUNCH_TEST;
 
 /// Power with nothing running.
 pub(super) const IDLE_W: f64 = 120.0;
@@ -42,8 +41,9 @@ pub(super) struct Simulated {
     pub(super) fresh: usize,
     /// Executions of the load at hand.
     pub(super) executions: usize,
-    /// As many tests of whether the host keeps up are interrupted.
-    pub(super) interrupted: usize,
+    /// Runs of a load so far, and those of the first load that are interrupted.
+    pub(super) runs: usize,
+    pub(super) interrupted: std::ops::Range<usize>,
     /// What the states of a spell say in place of `throttled`.
     pub(super) spells: Vec<&'static str>,
     pub(super) temperature_c: std::cell::Cell<f64>,
@@ -73,7 +73,8 @@ pub(super) fn rig() -> Simulated {
         recorded: false,
         fresh: 0,
         executions: 0,
-        interrupted: 0,
+        runs: 0,
+        interrupted: 0..0,
         spells: Vec::new(),
         temperature_c: 40.0.into(),
         warmest_c: 40.0,
@@ -143,7 +144,7 @@ impl Rig for Simulated {
         if let Subject::Operator(key) = subject {
             self.loaded.push((key.op.clone(), pass));
         }
-        (self.executions, self.recorded) = (0, false);
+        (self.executions, self.runs, self.recorded) = (0, 0, false);
         let mixed = (self.loaded.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40;
         self.slower = 1.0 + self.placement * (mixed as f64 / f64::from(1 << 23) - 1.0);
@@ -164,8 +165,8 @@ impl Rig for Simulated {
         Ok(self.recordable)
     }
     fn run(&mut self, (): &mut (), times: usize) -> Result<Timing, NoRun> {
-        let interrupted = times == LAUNCH_TEST && self.interrupted > 0;
-        self.interrupted -= usize::from(interrupted);
+        let is_interrupted = self.loaded.len() == 1 && self.interrupted.contains(&self.runs);
+        self.runs += 1;
         let times = if self.recorded { times * self.recordable.unwrap() } else { times };
         // The host takes as long as it takes.
         let each_s = if self.recorded { 1e-5 } else { 1e-5 * (self.queueing / 0.8).max(1.0) };
@@ -173,8 +174,9 @@ impl Rig for Simulated {
         self.executions += times;
         let total_s = each_s * times as f64 * self.slower + FRESH_S * fresh as f64 + SYNCHRONISING_S;
         self.worked_s = self.clock_s + total_s;
-        self.pass(total_s);
+        let until_noticed_s = total_s * if is_interrupted { 5.0 } else { 1.0 };
+        self.pass(until_noticed_s);
         let queued_s = total_s * if self.recorded { 0.0 } else { self.queueing.min(0.9) };
-        Ok(Timing { queued_s, total_s: total_s * if interrupted { 5.0 } else { 1.0 } })
+        Ok(Timing { queued_s, total_s: until_noticed_s })
     }
 }

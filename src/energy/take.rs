@@ -1,7 +1,7 @@
 //! One measurement: runs a load until the meter has moved often enough.
 
 use super::meter::{Mark, MeterError, points, reckon};
-use super::profile::{MeterKind, Protocol};
+use super::profile::{MeterKind, Protocol, SHORT_US};
 use super::rig::{NoRun, Rig, State};
 use super::windows::{Paced, Taken};
 
@@ -26,14 +26,10 @@ pub const PROTOCOL: Protocol = Protocol {
 const PACED_WORK_S: f64 = 0.01;
 
 /// Launches in a test of whether the host keeps up; below the depth of the device's queue, which would block it.
-pub(super) const LAUNCH_TEST: usize = 200;
+const LAUNCH_TEST: usize = 200;
 
 /// An odd number of tests, whose median counts: in one that is interrupted, the device looks like the slower side.
 const LAUNCH_TESTS: usize = 5;
-
-/// Operators that take less than this are recorded wherever they can be: between two that are queued one by one, an H200
-/// pauses for 1.5 µs.
-pub(super) const SHORT_US: f64 = 20.0;
 
 /// Share of the time that queueing takes from which on the host is the slower side.
 const HOST_SHARE: f64 = 0.8;
@@ -58,11 +54,12 @@ pub fn take<R: Rig>(
     if first.total_s > budget_s {
         return Err(NoRun::Skip(format!("one execution takes {:.0} s", first.total_s)));
     }
-    let (mut batch, each_s) = warm_up(rig, load, protocol, budget_s)?;
-    let waits_for_host = batch > 1 && host_share(rig, load, batch)? > HOST_SHARE;
+    let mut batch = warm_up(rig, load, protocol, budget_s)?;
+    let (host_share, each_s) = launch_tests(rig, load, batch)?;
+    let waits_for_host = batch > 1 && host_share > HOST_SHARE;
     let recorded = if waits_for_host || each_s * 1e6 < SHORT_US { rig.record(load)? } else { None };
     if recorded.is_some() {
-        (batch, _) = warm_up(rig, load, protocol, budget_s)?;
+        batch = warm_up(rig, load, protocol, budget_s)?;
     }
     let launch_bound = waits_for_host && recorded.is_none();
 
@@ -109,32 +106,36 @@ pub fn take<R: Rig>(
     }
 }
 
-/// What share of the time it takes the host to queue a load.
-fn host_share<R: Rig>(rig: &mut R, load: &mut R::Load, batch: usize) -> Result<f64, NoRun> {
-    let mut shares = [0.0; LAUNCH_TESTS];
-    for share in &mut shares {
-        let test = rig.run(load, batch.min(LAUNCH_TEST))?;
-        *share = test.queued_s / test.total_s;
+/// What share of the time it takes the host to queue a load, and the seconds that an execution takes.
+fn launch_tests<R: Rig>(rig: &mut R, load: &mut R::Load, batch: usize) -> Result<(f64, f64), NoRun> {
+    let times = batch.min(LAUNCH_TEST);
+    let (mut shares, mut each_s) = ([0.0; LAUNCH_TESTS], [0.0; LAUNCH_TESTS]);
+    for (share, each_s) in shares.iter_mut().zip(&mut each_s) {
+        let test = rig.run(load, times)?;
+        (*share, *each_s) = (test.queued_s / test.total_s, test.total_s / times as f64);
     }
-    shares.sort_by(f64::total_cmp);
-    Ok(shares[LAUNCH_TESTS / 2])
+    let median = |mut all: [f64; LAUNCH_TESTS]| {
+        all.sort_by(f64::total_cmp);
+        all[LAUNCH_TESTS / 2]
+    };
+    Ok((median(shares), median(each_s)))
 }
 
 /// Runs a load for a while, and until all of its memory has been in use: a few loads were seen to take milliseconds for each
-/// execution until then. Gives how many executions take as long as the protocol queues, and the seconds that each takes.
-fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_s: f64) -> Result<(usize, f64), NoRun> {
+/// execution until then. Gives how many executions take as long as the protocol queues.
+fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_s: f64) -> Result<usize, NoRun> {
     let started = rig.now_s();
     let (mut batch, mut executions) = (1, 0);
     loop {
         let each_s = rig.run(load, batch)?.total_s.max(1e-7) / batch as f64;
         executions += batch;
         let wanted = ((protocol.queue_ms * 1e-3 / each_s) as usize).max(1);
-        let most = batch * 8;
-        batch = wanted.min(most);
+        // Not so after a run that was interrupted.
+        let is_settled = wanted <= 2 * batch && batch <= 2 * wanted;
+        batch = wanted.min(batch * 8);
         let seconds = rig.now_s() - started;
-        let is_settled = wanted <= most && executions > rig.round(load);
-        if seconds > protocol.warm_up_s && (is_settled || seconds > budget_s) {
-            return Ok((batch, each_s));
+        if seconds > protocol.warm_up_s && (is_settled && executions > rig.round(load) || seconds > budget_s) {
+            return Ok(batch);
         }
     }
 }

@@ -254,11 +254,13 @@ impl Windows {
         Ok(profile)
     }
 
-    /// How often each operator was measured.
+    /// How often each operator was measured with nothing amiss.
     pub(super) fn passes(&self) -> FxHashMap<Key, u32> {
         let mut all = FxHashMap::default();
+        let run = self.header.run();
         for line in &self.lines {
-            if let Line::Operator { key, .. } = line
+            if let Line::Operator { key, taken } = line
+                && taken.entry(&run, &self.header.protocol).is_ok()
                 && let Ok(key) = key.parse()
             {
                 *all.entry(key).or_default() += 1;
