@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::cost::Figure;
 use super::key::Key;
 use super::measure_error::MeasureError;
+use super::meter::MeterError;
 use super::passes::{is_sure, most_passes};
 use super::profile::{Device, Entry, Profile, Protocol, SHORT_US};
 use super::rig::{NoRun, Rig, Subject};
@@ -232,7 +233,7 @@ impl<R: Rig> Campaign<R> {
                 } else {
                     missing -= 1;
                     let line = |taken| Line::Operator { key: key.to_string(), taken };
-                    // Passes that differ in this are of no use to each other: the first that is kept.
+                    // Once is enough: a figure takes what was measured with pauses from one pass.
                     let pace = !self.passes.contains_key(key);
                     self.one(Subject::Operator(key), pass, pace, &line)?
                 };
@@ -324,7 +325,8 @@ impl<R: Rig> Campaign<R> {
         };
         let entry = match taken.entry(&self.windows.header.run(), &protocol) {
             Ok(entry) => entry,
-            Err(error) => return Ok(Outcome::Disturbed(error.to_string())),
+            Err(error @ MeterError::Unsteady(_)) => return Ok(Outcome::Disturbed(error.to_string())),
+            Err(error) => return Ok(Outcome::Skipped(error.to_string())),
         };
         self.keep(line(taken))?;
         self.taken = (self.taken.0 + 1, self.taken.1 + self.rig.now_s() - began);

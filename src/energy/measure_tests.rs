@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::energy::ProfileError;
-use crate::energy::meter::MeterError;
 use crate::energy::simulated::{IDLE_W, Simulated, rig};
 
 fn options(folder: &tempfile::TempDir) -> Options {
