@@ -14,9 +14,9 @@ pub enum DType {
     F32,
     F16,
     BF16,
-    /// 8-bit float, 4 exponent bits. Carried through graphs, never evaluated.
+    /// 8-bit float, 4 exponent bits, without infinities (`float8_e4m3fn` of PyTorch).
     F8E4M3,
-    /// 8-bit float, 5 exponent bits. Carried through graphs, never evaluated.
+    /// 8-bit float, 5 exponent bits, with infinities (`float8_e5m2` of PyTorch).
     F8E5M2,
     I64,
     I32,
@@ -124,15 +124,22 @@ impl DType {
             )
     }
 
-    /// What storing `value` in this type gives back: round to nearest even for floats,
+    /// What storing `value` in this type gives back: round to nearest even for floats (beyond the range infinity,
+    /// or NaN where the type has no infinity),
     /// truncation towards zero and wrap-around for integers, `value != 0` for bool.
     pub fn round(self, value: f64) -> f64 {
         match self {
             DType::F64 => value,
             DType::F32 => f64::from(value as f32),
-            DType::F16 => f64::from(f16::from_f64(value)),
-            DType::BF16 => f64::from(bf16::from_f64(value)),
-            DType::F8E4M3 | DType::F8E5M2 => value,
+            // PyTorch rounds to f32 on the way to the narrow types.
+            DType::F16 => f64::from(f16::from_f32(value as f32)),
+            DType::BF16 => f64::from(bf16::from_f32(value as f32)),
+            DType::F8E4M3 => {
+                round_f8(value as f32, Format { mantissa: 3, least_exponent: -6, max: 448.0, beyond: f64::NAN })
+            }
+            DType::F8E5M2 => {
+                round_f8(value as f32, Format { mantissa: 2, least_exponent: -14, max: 57344.0, beyond: f64::INFINITY })
+            }
             DType::I64 => value.trunc(),
             DType::I32 => f64::from(value as i64 as i32),
             DType::I16 => f64::from(value as i64 as i16),
@@ -141,6 +148,30 @@ impl DType {
             DType::Bool => f64::from(u8::from(value != 0.0)),
         }
     }
+}
+
+/// A float type that no crate here rounds to.
+struct Format {
+    /// Bits of the mantissa, the leading one left out.
+    mantissa: i32,
+    /// Exponent of the smallest normal number.
+    least_exponent: i32,
+    /// Largest finite value.
+    max: f64,
+    /// What positive values become that round to more than `max`.
+    beyond: f64,
+}
+
+fn round_f8(value: f32, format: Format) -> f64 {
+    let value = f64::from(value);
+    if value == 0.0 || value.is_nan() {
+        return value;
+    }
+    // Every f32 other than 0 is a normal f64, so its exponent stands in its bits.
+    let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(format.least_exponent);
+    let step = 2.0_f64.powi(exponent - format.mantissa);
+    let rounded = (value / step).round_ties_even() * step;
+    if rounded.abs() <= format.max { rounded } else { format.beyond.copysign(value) }
 }
 
 impl fmt::Display for DType {
@@ -180,5 +211,25 @@ mod tests {
         assert_eq!(DType::I8.round(130.7), -126.0);
         assert_eq!(DType::Bool.round(-3.0), 1.0);
         assert_eq!(DType::F16.round(1e6), f64::INFINITY);
+    }
+
+    /// What `torch.tensor(x).to(torch.float8_…)` of PyTorch 2.11 gives.
+    #[test]
+    fn eight_bit_floats_round_as_in_pytorch() {
+        for (value, e4m3, e5m2) in [
+            (0.1, 0.1015625, 0.09375),
+            (-1.1875, -1.25, -1.25),
+            (464.0, 448.0, 448.0),
+            (465.0, f64::NAN, 448.0),
+            (1e-3, 0.001953125, 0.0009765625),
+            (9e-4, 0.0, 0.0008544921875),
+            (61439.0, f64::NAN, 57344.0),
+            (61440.0, f64::NAN, f64::INFINITY),
+            (f64::NEG_INFINITY, f64::NAN, f64::NEG_INFINITY),
+        ] {
+            let same = |x: f64, y: f64| x == y || x.is_nan() && y.is_nan() || (x - y).abs() < 1e-9;
+            let found = [DType::F8E4M3.round(value), DType::F8E5M2.round(value)];
+            assert!(same(found[0], e4m3) && same(found[1], e5m2), "{value}: {found:?}");
+        }
     }
 }
