@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options};
 use magneton_ir::frontend;
-use magneton_ir::ir::{DType, Graph};
+use magneton_ir::ir::{DType, Graph, Number};
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -37,7 +37,9 @@ fn differences(graph: &Graph) -> (Vec<String>, usize) {
     for (position, &input) in graph.inputs().iter().enumerate() {
         let name = &*graph.node(input).name;
         let given = recorded["inputs"].get(name).unwrap_or_else(|| panic!("no values for the input {name}"));
-        program = program.with_input(position, numbers(given)).unwrap();
+        let dtype = graph.ty(input.into()).dtype;
+        let elements = numbers(given).into_iter().map(|v| dtype.element(v)).collect();
+        program = program.with_input(position, elements).unwrap();
     }
     let outputs = recorded["outputs"].as_array().unwrap();
     assert_eq!(outputs.len(), graph.outputs().len());
@@ -45,7 +47,7 @@ fn differences(graph: &Graph) -> (Vec<String>, usize) {
     let (mut found, mut compared) = (Vec::new(), 0);
     for (output, expected) in graph.outputs().iter().zip(outputs) {
         let computed = match demand.tensor(output.value) {
-            Ok(values) => values,
+            Ok(values) => values.into_iter().map(Number::to_f64).collect::<Vec<_>>(),
             Err(EvalError::NoSemantics(_)) => continue,
             Err(error) => {
                 found.push(format!("{}: {error}", output.name));

@@ -68,8 +68,8 @@ pub(super) fn write(
         let mut file = Archive::create(&path)?;
         let name = &witness.output;
         file.add(&format!("{name}.index"), &[witness.index.len()], witness.index.iter().map(|&i| i as i64))?;
-        file.add(&format!("{name}.a"), &[], [witness.a])?;
-        file.add(&format!("{name}.b"), &[], [witness.b])?;
+        file.add(&format!("{name}.a"), &[], [witness.a.to_f64()])?;
+        file.add(&format!("{name}.b"), &[], [witness.b.to_f64()])?;
         file.finish()
     };
     outputs().map_err(failed(&path))

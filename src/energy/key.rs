@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::ir::{AttrValue, DType, Graph, Layout, MathConfig, NodeId, NodeKind, TensorType, Value, read_value};
 pub use crate::ops::MathMode;
-use crate::ops::{Call, Default, Op, OpDef};
+use crate::ops::{AttrKind, Call, Default, Op, OpDef};
 
 /// Attributes that change values and not which kernel runs or how long. They are left out of keys, so that
 /// a norm with another `eps` finds the same figure.
@@ -127,9 +127,20 @@ fn costly_attrs(op: &Op, attrs: &[AttrValue]) -> Vec<(String, AttrValue)> {
         .iter()
         .enumerate()
         .filter_map(|(i, value)| Some((i, op.attr_name(i)?, value)))
-        .filter(|(i, name, value)| !NEUTRAL_ATTRS.contains(name) && default(*i).value().as_ref() != Some(*value))
-        .map(|(_, name, value)| (name.to_owned(), value.clone()))
+        .filter(|(i, name, value)| {
+            !NEUTRAL_ATTRS.contains(name) && !default(*i).value().is_some_and(|d| d.is_same(value))
+        })
+        .map(|(i, name, value)| (name.to_owned(), key_value(op, i, value)))
         .collect()
+}
+
+/// Numbers stand in keys as floats, whatever the element type is.
+fn key_value(op: &Op, attr: usize, value: &AttrValue) -> AttrValue {
+    let kind = op.def().and_then(|def| def.attrs.get(attr)).map(|a| a.kind);
+    match (kind, value.as_float()) {
+        (Some(AttrKind::Number), Some(number)) => AttrValue::float(number),
+        _ => value.clone(),
+    }
 }
 
 impl fmt::Display for KeyOperand {

@@ -119,7 +119,9 @@ impl<'a> Reader<'a> {
             AttrKind::Int | AttrKind::Dim => {
                 self.word().and_then(|w| w.parse().map(AttrValue::Int).map_err(|_| wrong(w)))?
             }
-            AttrKind::Float => self.word().and_then(|w| w.parse().map(AttrValue::float).map_err(|_| wrong(w)))?,
+            AttrKind::Float | AttrKind::Number => {
+                self.word().and_then(|w| w.parse().map(AttrValue::float).map_err(|_| wrong(w)))?
+            }
             AttrKind::DType => self.word().and_then(|w| w.parse().map(AttrValue::DType).map_err(|_| wrong(w)))?,
         })
     }

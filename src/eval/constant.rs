@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use ordered_float::OrderedFloat;
 use smallvec::SmallVec;
 
-use crate::ir::{TensorType, flat_index};
+use crate::ir::{Number, TensorType, flat_index};
 
 /// `offset + Σ coefficients[d] * index[d]`, with integer coefficients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,31 +23,33 @@ impl Affine {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Constant {
     /// Every element is the same.
-    Uniform(OrderedFloat<f64>),
+    Uniform(Number),
     /// Integer positions: what `arange` and arithmetic on it give.
     Affine(Affine),
     /// A bool tensor that holds where every formula is at most 0: comparisons of positions, such as causal masks.
     /// Sorted and without repeats.
     Polyhedron(Vec<Affine>),
     /// Everything else, if it is small: elements in row-major order.
-    Dense(Arc<[OrderedFloat<f64>]>),
+    Dense(Arc<[Number]>),
 }
 
 impl Constant {
     /// Element `index` of the constant, whose type is `ty`.
-    pub fn at(&self, ty: &TensorType, index: &[usize]) -> f64 {
+    pub fn at(&self, ty: &TensorType, index: &[usize]) -> Number {
         match self {
-            Constant::Uniform(v) => v.0,
-            Constant::Affine(a) => a.at(index) as f64,
-            Constant::Polyhedron(all) => f64::from(u8::from(all.iter().all(|a| a.at(index) <= 0))),
-            Constant::Dense(data) => data[flat_index(&ty.shape, index)].0,
+            Constant::Uniform(v) => *v,
+            // The formula holds values of the type only.
+            Constant::Affine(a) if ty.dtype.is_float() => Number::float(a.at(index) as f64),
+            Constant::Affine(a) => Number::Int(a.at(index)),
+            Constant::Polyhedron(all) => all.iter().all(|a| a.at(index) <= 0).into(),
+            Constant::Dense(data) => data[flat_index(&ty.shape, index)],
         }
     }
 
     /// The value that all elements have.
-    pub fn uniform(&self) -> Option<f64> {
+    pub fn uniform(&self) -> Option<Number> {
         match self {
-            Constant::Uniform(v) => Some(v.0),
+            Constant::Uniform(v) => Some(*v),
             _ => None,
         }
     }

@@ -8,11 +8,12 @@ mod shortcuts;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::{Interval, Program, Support, random};
-use crate::ir::{DType, flat_index, unflatten};
+use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::visit_axes;
-use crate::ops::{Call, EvalError, Family, Kernel};
+use crate::ops::{Call, EvalError, Family, as_number, is_number};
 use node::{Application, Kind, Node};
 use shortcuts::Shortcut;
 
@@ -44,7 +45,7 @@ pub struct Demand<'p, P: Program> {
     left: u64,
     ids: FxHashMap<P::Id, u32>,
     nodes: Vec<Arc<Node<'p, P::Id>>>,
-    memo: FxHashMap<(u32, usize), f64>,
+    memo: FxHashMap<(u32, usize), Number>,
     /// Lines through values, by number, axis and first element: whether all their elements are finite.
     finite_lines: FxHashMap<(u32, usize, usize), bool>,
     /// Mean and factor of rows that were normalised, by number and first element.
@@ -125,7 +126,7 @@ impl<'p, P: Program> Demand<'p, P> {
     }
 
     /// Element `index` of value `id`.
-    pub fn element(&mut self, id: P::Id, index: &[usize]) -> Result<f64, EvalError> {
+    pub fn element(&mut self, id: P::Id, index: &[usize]) -> Result<Number, EvalError> {
         let ty = self.program.ty(id);
         if index.len() != ty.rank() || index.iter().zip(&ty.shape).any(|(&i, &size)| i >= size) {
             return Err(EvalError::IndexOutOfRange);
@@ -148,7 +149,7 @@ impl<'p, P: Program> Demand<'p, P> {
     }
 
     /// All elements of value `id` in row-major order.
-    pub fn tensor(&mut self, id: P::Id) -> Result<Vec<f64>, EvalError> {
+    pub fn tensor(&mut self, id: P::Id) -> Result<Vec<Number>, EvalError> {
         let ty = self.program.ty(id);
         if ty.numel() as u64 > self.left {
             return Err(EvalError::Budget);
@@ -157,14 +158,14 @@ impl<'p, P: Program> Demand<'p, P> {
     }
 
     /// Element number `flat` of a value, if it has been computed.
-    pub fn known(&self, id: P::Id, flat: usize) -> Option<f64> {
+    pub fn known(&self, id: P::Id, flat: usize) -> Option<Number> {
         let number = *self.ids.get(&id)?;
         self.memo.get(&(number, flat)).copied()
     }
 
     /// All elements that have been computed, by value: places in row-major order, and values, in no order.
-    pub fn computed(&self) -> FxHashMap<P::Id, Vec<(usize, f64)>> {
-        let mut all: FxHashMap<P::Id, Vec<(usize, f64)>> = FxHashMap::default();
+    pub fn computed(&self) -> FxHashMap<P::Id, Vec<(usize, Number)>> {
+        let mut all: FxHashMap<P::Id, Vec<(usize, Number)>> = FxHashMap::default();
         for (&(number, flat), &value) in &self.memo {
             all.entry(self.nodes[number as usize].id).or_default().push((flat, value));
         }
@@ -177,11 +178,11 @@ impl<'p, P: Program> Demand<'p, P> {
     }
 
     /// Element `index` of a value that an operator or the caller asks for.
-    fn read(&mut self, node: &Node<'p, P::Id>, index: &[usize]) -> Result<f64, EvalError> {
+    fn read(&mut self, node: &Node<'p, P::Id>, index: &[usize]) -> Result<Number, EvalError> {
         let outside = |support: &Support| !support.contains(index);
         if node.interval.is_some_and(Interval::is_zero) || node.support.is_some_and(outside) {
             self.spend(1)?;
-            return Ok(0.0);
+            return Ok(node.ty.dtype.element(0.0));
         }
         match &node.kind {
             Kind::Drawn(draw) => {
@@ -190,21 +191,20 @@ impl<'p, P: Program> Demand<'p, P> {
                 if let Some(reads) = &mut self.reads {
                     reads.insert((node.number, flat));
                 }
-                Ok(draw.element(node.ty, flat))
+                Ok(node.ty.dtype.element(draw.element(node.ty, flat)))
             }
             Kind::Random { seed } => {
                 self.spend(1)?;
-                Ok(random::element(*seed, node.ty, flat_index(&node.ty.shape, index)))
+                Ok(node.ty.dtype.element(random::element(*seed, node.ty, flat_index(&node.ty.shape, index))))
             }
             Kind::Constant(constant) => {
                 self.spend(1)?;
-                let value = constant.at(node.ty, index);
-                Ok(if node.ty.rank() == 0 { value } else { self.stored(node.ty.dtype, value) })
+                Ok(constant.at(node.ty, index))
             }
             Kind::Data(data) => {
                 self.spend(1)?;
                 let value = data.get(flat_index(&node.ty.shape, index)).copied();
-                Ok(self.stored(node.ty.dtype, value.ok_or(EvalError::IndexOutOfRange)?))
+                self.stored(node.ty.dtype, value.ok_or(EvalError::IndexOutOfRange)?)
             }
             Kind::Call(call) => {
                 let flat = flat_index(&node.ty.shape, index);
@@ -231,88 +231,97 @@ impl<'p, P: Program> Demand<'p, P> {
         application: &Application<'p, P::Id>,
         index: &[usize],
         flat: usize,
-    ) -> Result<f64, EvalError> {
+    ) -> Result<Number, EvalError> {
         let operands = self.operands(application);
         let call = Call { op: application.op, attrs: application.attrs, operands: &application.types };
-        let slot = application.slot;
         let dtype = node.ty.dtype;
-        match application.op.kernel {
-            Kernel::Element(kernel) => {
-                // An operator that only moves elements costs a read, and is not worth remembering, except for the
-                // element on which a restart waits.
-                let moves = application.op.family == Family::View;
-                self.spend(if moves { 1 } else { COMPUTED })?;
-                let mut value = match self.shortcut(&call, operands, index)? {
-                    Shortcut::Value(value) => value,
-                    Shortcut::Same(operand, at) => {
-                        let value = self.read(&operands[operand], &at)?;
-                        return Ok(self.stored(dtype, value));
-                    }
-                    Shortcut::None => kernel(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?,
-                };
-                if !application.literal_scalar {
-                    value = self.stored(dtype, value);
+        let kernel = application.op.kernel;
+        let Some(axes) = kernel.axes(&call) else {
+            // An operator that only moves elements costs a read, and is not worth remembering, except for the
+            // element on which a restart waits.
+            let moves = application.op.family == Family::View;
+            self.spend(if moves { 1 } else { COMPUTED })?;
+            let mut value = match self.shortcut(&call, operands, index)? {
+                Shortcut::Value(value) => value,
+                Shortcut::Same(operand, at) => {
+                    let value = self.read(&operands[operand], &at)?;
+                    return self.stored(dtype, value);
                 }
-                if !moves {
-                    value = self.disturb(node, flat, value);
+                Shortcut::None => {
+                    let mut fetch = |o: usize, at: &[usize]| self.read(&operands[o], at);
+                    kernel.compute(&call, application.slot, index, &mut fetch)?[0]
                 }
-                if !moves || self.depth == 1 {
-                    self.memo.insert((node.number, flat), value);
-                }
-                Ok(value)
+            };
+            value = if is_number(application.op) { as_number(dtype, value) } else { self.stored(dtype, value)? };
+            if !moves {
+                value = self.disturb(node, flat, value);
             }
-            Kernel::Lane { axes, lane } => {
-                let axes = axes(&call);
-                if application.op.name == "softmax" && self.vanishes(&operands[0], index, &axes)? {
-                    self.memo.insert((node.number, flat), 0.0);
-                    return Ok(0.0);
-                }
-                if application.op.name == "softmax"
-                    && axes.iter().map(|a| a + 1).eq([index.len()])
-                    && let Some(visible) = self.visible(&operands[0], index)?
-                {
-                    return self.softmax_of(node, &operands[0], index, &visible);
-                }
-                if let Some(value) = self.normalised(&call, node, operands, index)? {
-                    let value = self.disturb(node, flat, self.stored(dtype, value));
-                    self.memo.insert((node.number, flat), value);
-                    return Ok(value);
-                }
-                let length: usize = axes.iter().map(|&a| node.ty.shape[a]).product();
-                // Paid before the kernel allocates the lane.
-                self.spend((length as u64).saturating_mul(COMPUTED))?;
-                let values = match self.attention(&call, node, operands, index)? {
-                    Some(values) => values,
-                    None => lane(&call, slot, index, &mut |o, at| self.read(&operands[o], at))?,
-                };
-                let mut values = values.into_iter();
-                visit_axes(&node.ty.shape, &axes, index, |at| {
-                    let value = values.next().ok_or(EvalError::IndexOutOfRange)?;
-                    let flat = flat_index(&node.ty.shape, at);
-                    let value = self.disturb(node, flat, self.stored(dtype, value));
-                    self.memo.insert((node.number, flat), value);
-                    Ok(())
-                })?;
-                self.memo.get(&(node.number, flat)).copied().ok_or(EvalError::IndexOutOfRange)
+            if !moves || self.depth == 1 {
+                self.memo.insert((node.number, flat), value);
             }
-            Kernel::Opaque => Err(EvalError::NoSemantics(application.op.name.into())),
+            return Ok(value);
+        };
+        if application.op.name == "softmax" && self.vanishes(&operands[0], index, &axes)? {
+            self.memo.insert((node.number, flat), Number::float(0.0));
+            return Ok(Number::float(0.0));
         }
+        if application.op.name == "softmax"
+            && axes.iter().map(|a| a + 1).eq([index.len()])
+            && let Some(visible) = self.visible(&operands[0], index)?
+        {
+            return self.softmax_of(node, &operands[0], index, &visible);
+        }
+        if let Some(value) = self.normalised(&call, node, operands, index)? {
+            let value = self.stored(dtype, value.into())?;
+            let value = self.disturb(node, flat, value);
+            self.memo.insert((node.number, flat), value);
+            return Ok(value);
+        }
+        let length: usize = axes.iter().map(|&a| node.ty.shape[a]).product();
+        // Paid before the kernel allocates the lane.
+        self.spend((length as u64).saturating_mul(COMPUTED))?;
+        let values: SmallVec<[Number; 1]> = match self.attention(&call, node, operands, index)? {
+            Some(values) => values.into_iter().map(Number::float).collect(),
+            None => {
+                let mut fetch = |o: usize, at: &[usize]| self.read(&operands[o], at);
+                kernel.compute(&call, application.slot, index, &mut fetch)?
+            }
+        };
+        let mut values = values.into_iter();
+        visit_axes(&node.ty.shape, &axes, index, |at| {
+            let value = values.next().ok_or(EvalError::IndexOutOfRange)?;
+            let flat = flat_index(&node.ty.shape, at);
+            let value = self.stored(dtype, value)?;
+            let value = self.disturb(node, flat, value);
+            self.memo.insert((node.number, flat), value);
+            Ok(())
+        })?;
+        self.memo.get(&(node.number, flat)).copied().ok_or(EvalError::IndexOutOfRange)
+    }
+
+    /// An element as a real number.
+    fn read_real(&mut self, node: &Node<'p, P::Id>, index: &[usize]) -> Result<f64, EvalError> {
+        self.read(node, index).map(Number::to_f64)
     }
 
     /// `value` with the disturbance that is asked for. Small whole numbers are taken to be exact: positions, masks,
     /// zeros. Large ones are not: they may be what rounding left.
-    fn disturb(&self, node: &Node<'p, P::Id>, flat: usize, value: f64) -> f64 {
-        match self.disturbance {
-            Some(seed) if node.ty.dtype.is_float() && is_inexact(value) => {
+    fn disturb(&self, node: &Node<'p, P::Id>, flat: usize, value: Number) -> Number {
+        match (self.disturbance, value) {
+            (Some(seed), Number::Float(v)) if is_inexact(v.0) => {
                 let bits = random::mix(random::mix(seed, u64::from(node.number)), flat as u64);
-                value * (1.0 + DISTURBANCE * (bits as f64 / u64::MAX as f64 * 2.0 - 1.0))
+                Number::float(v.0 * (1.0 + DISTURBANCE * (bits as f64 / u64::MAX as f64 * 2.0 - 1.0)))
             }
             _ => value,
         }
     }
 
-    /// What a tensor of type `dtype` gives back for `value`.
-    fn stored(&self, dtype: DType, value: f64) -> f64 {
-        if self.rounding || !dtype.is_float() { dtype.round(value) } else { value }
+    /// What a tensor of type `dtype` gives back for `value`; floats are left as they are unless results are rounded.
+    fn stored(&self, dtype: DType, value: Number) -> Result<Number, EvalError> {
+        if self.rounding || !dtype.is_float() {
+            dtype.store(value).ok_or(EvalError::Unrepresentable)
+        } else {
+            Ok(Number::float(value.to_f64()))
+        }
     }
 }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::support::{Known, support};
 use super::{Constant, Draw, Interval, Program, Source, Support, fold, random, range_of};
-use crate::ir::{Graph, Node, NodeId, NodeKind, TensorType, Value};
+use crate::ir::{Graph, Node, NodeId, NodeKind, Number, TensorType, Value};
 use crate::ops::{Call, Op};
 
 /// A graph whose inputs are random tensors, or what the caller gives.
@@ -14,7 +14,7 @@ pub struct GraphProgram<'g> {
     seed: u64,
     /// Position of each input.
     positions: FxHashMap<Value, u64>,
-    given: FxHashMap<Value, Vec<f64>>,
+    given: FxHashMap<Value, Vec<Number>>,
     drawn: FxHashMap<Value, Draw>,
     /// Masks and positions that depend on no input.
     constants: FxHashMap<Value, Constant>,
@@ -83,7 +83,7 @@ impl<'g> GraphProgram<'g> {
             .iter()
             .enumerate()
             .filter(|(_, ty)| !ty.dtype.is_float())
-            .filter_map(|(slot, ty)| Some((Value::new(id, slot as u32), fold(&call, slot, &constants, ty)?)))
+            .filter_map(|(slot, ty)| Some((Value::new(id, slot as u32), fold(&call, slot, &constants, ty)?.value)))
             .collect();
         self.constants.extend(folded);
     }
@@ -95,7 +95,7 @@ impl<'g> GraphProgram<'g> {
         }
         match &node.kind {
             NodeKind::Input { .. } => self.drawn.get(&value)?.interval(ty),
-            NodeKind::Literal(literal) => Interval::over(literal.data.iter().copied()),
+            NodeKind::Literal(literal) => Interval::over(literal.data.iter().map(|v| v.to_f64())),
             NodeKind::Op { op: Op::Table(op), attrs } => {
                 let operands = self.graph.operands(value.node);
                 if op.name == "mul"
@@ -165,7 +165,7 @@ impl<'g> GraphProgram<'g> {
     }
 
     /// Sets the elements, in row-major order, of input number `position`.
-    pub fn with_input(mut self, position: usize, data: Vec<f64>) -> Result<Self, InputSize> {
+    pub fn with_input(mut self, position: usize, data: Vec<Number>) -> Result<Self, InputSize> {
         let input = self.graph.inputs().get(position).map(|&node| Value::from(node));
         let wanted = input.map_or(0, |v| self.graph.ty(v).numel());
         match input {

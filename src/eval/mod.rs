@@ -13,7 +13,7 @@ mod support;
 pub use constant::{Affine, Constant};
 pub use demand::{Demand, Options};
 pub use draw::{DIAGONALS, Draw, Places, Sparse};
-pub use fold::{DENSE_LIMIT, canonical, fold};
+pub use fold::{DENSE_LIMIT, Folded, canonical, fold, stored};
 pub use graph::{GraphProgram, InputSize};
 pub use program::{Program, Source};
 pub use range::{Interval, range, range_of};

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use smallvec::SmallVec;
 
 use super::{Constant, Draw, Interval, Support};
-use crate::ir::{AttrValue, TensorType};
+use crate::ir::{AttrValue, Number, TensorType};
 use crate::ops::OpDef;
 
 /// A set of values that depend on each other without cycles.
@@ -38,7 +38,7 @@ pub enum Source<'a, Id> {
     /// A leaf known as a formula.
     Constant(&'a Constant),
     /// A leaf with given elements in row-major order.
-    Data(&'a [f64]),
+    Data(&'a [Number]),
     /// Output `slot` of a well-typed application of an operator of the table. `types` are the operands' types.
     Call {
         op: &'static OpDef,

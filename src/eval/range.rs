@@ -46,9 +46,9 @@ impl Interval {
     /// The elements of a constant of type `ty`.
     pub fn of(constant: &Constant, ty: &TensorType) -> Option<Interval> {
         match constant {
-            Constant::Uniform(v) => Interval::new(v.0, v.0),
+            Constant::Uniform(v) => Interval::new(v.to_f64(), v.to_f64()),
             Constant::Polyhedron(_) => Interval::new(0.0, 1.0),
-            Constant::Dense(data) => Interval::over(data.iter().map(|v| v.0)),
+            Constant::Dense(data) => Interval::over(data.iter().map(|v| v.to_f64())),
             Constant::Affine(a) => {
                 let ends = a.coefficients.iter().zip(&ty.shape).map(|(&c, &n)| c as f64 * n.saturating_sub(1) as f64);
                 let (mut low, mut high) = (a.offset as f64, a.offset as f64);
@@ -92,6 +92,45 @@ pub fn range_of<'t>(
 /// The bounds hold for the arithmetic of the evaluator up to its rounding, which is far below the distances
 /// that users of the bounds keep.
 pub fn range(call: &Call, operands: &[Option<Interval>]) -> Option<Interval> {
+    let bounds = real_range(call, operands)?;
+    // What leaves the range of an integer type comes back in at its other end. Each type holds less here than it
+    // does, for the rounding of the bounds.
+    let float = call.operands.first().is_none_or(|t| t.dtype.is_float());
+    let range = if float { None } else { call.types().first().and_then(|t| t.dtype.int_range()) };
+    let wraps = range.is_some_and(|(low, high)| bounds.low < low as f64 || bounds.high > high as f64 * 0.7);
+    let moves = call.op.family == Family::View || known_bounds(call.op.name);
+    (!wraps || moves).then_some(bounds)
+}
+
+/// Whether the operator gives elements of its operands, bools or floats: what cannot wrap around.
+fn known_bounds(name: &str) -> bool {
+    matches!(
+        name,
+        "where"
+            | "masked_fill"
+            | "embedding"
+            | "gather"
+            | "index_select"
+            | "index"
+            | "amax"
+            | "amin"
+            | "maximum"
+            | "minimum"
+            | "relu"
+            | "clamp"
+            | "tril"
+            | "triu"
+            | "flip"
+            | "roll"
+            | "repeat_interleave"
+            | "cast"
+            | "full"
+            | "number"
+    )
+}
+
+/// As [`range`], over the real numbers.
+fn real_range(call: &Call, operands: &[Option<Interval>]) -> Option<Interval> {
     let known = |i: usize| operands.get(i).copied().flatten();
     let x = known(0);
     let size = |i: usize| call.operands.get(i).map_or(1.0, |t| t.numel() as f64);
@@ -99,7 +138,7 @@ pub fn range(call: &Call, operands: &[Option<Interval>]) -> Option<Interval> {
         "concat" => operands.iter().copied().reduce(|a, b| Some(a?.hull(b?)))?,
         _ if call.op.family == Family::View => x,
         "dropout" if !call.bool("train") => x,
-        "full" => Interval::new(call.float("value"), call.float("value")),
+        "full" | "number" => Interval::new(call.float("value"), call.float("value")),
         "add" => {
             let (x, y) = (x?, known(1)?);
             Interval::new(x.low + y.low, x.high + y.high)

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Demand, EvalError, GraphProgram, Options};
-use crate::ir::{AttrValue, DType, Graph, Ints, Origin, Role, Shape, TensorType, Value, unflatten};
+use crate::ir::{AttrValue, DType, Graph, Ints, Number, Origin, Role, Shape, TensorType, Value, unflatten};
 use crate::ops::find;
 
 const REAL: Options = Options { rounding: false, budget: 1_000_000 };
@@ -19,7 +19,8 @@ fn input(g: &mut Graph, dtype: DType, shape: &[usize]) -> Value {
 
 fn literal(g: &mut Graph, dtype: DType, shape: &[usize], data: &[f64]) -> Value {
     let name = format!("c{}", g.len());
-    g.add_literal(&name, ty(dtype, shape), data.to_vec(), Origin::default()).unwrap().into()
+    let data: Vec<Number> = data.iter().map(|&v| dtype.element(v)).collect();
+    g.add_literal(&name, ty(dtype, shape), data, Origin::default()).unwrap().into()
 }
 
 fn apply(g: &mut Graph, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Value {
@@ -34,7 +35,8 @@ fn ints(values: &[i64]) -> AttrValue {
 
 fn tensor(g: &Graph, value: Value, options: Options) -> Result<Vec<f64>, EvalError> {
     let program = GraphProgram::new(g, 1);
-    Demand::new(&program, options).tensor(value)
+    let elements = Demand::new(&program, options).tensor(value)?;
+    Ok(elements.into_iter().map(Number::to_f64).collect())
 }
 
 /// The result of an operator on literals of type f64 (or i64, for operands whose name is followed by "i").
@@ -247,15 +249,16 @@ fn fused_attention_sees_a_nan_that_a_mask_hides_as_its_written_out_form_does() {
 fn rounding_follows_the_element_type() {
     let mut g = Graph::new("test");
     let x = literal(&mut g, DType::BF16, &[1], &[1.0]);
-    let attrs = [("shape", ints(&[])), ("value", AttrValue::float(1.001)), ("dtype", AttrValue::DType(DType::BF16))];
-    let scalar = apply(&mut g, "full", &attrs, &[]);
+    let attrs = [("value", AttrValue::float(1.001)), ("dtype", AttrValue::DType(DType::BF16))];
+    let scalar = apply(&mut g, "number", &attrs, &[]);
     let product = apply(&mut g, "mul", &[], &[x, scalar]);
     let wide = apply(&mut g, "cast", &[("dtype", AttrValue::DType(DType::F32))], &[product]);
     let rounded = Options { rounding: true, ..REAL };
-    assert_eq!(tensor(&g, wide, REAL).unwrap(), [1.001]);
+    // A number beside a narrow float keeps f32's precision until an operator's result is stored.
+    let number = f64::from(1.001_f32);
+    assert_eq!(tensor(&g, wide, REAL).unwrap(), [number]);
     assert_eq!(tensor(&g, wide, rounded).unwrap(), [1.0]);
-    // A literal scalar keeps its precision until an operator's result is stored.
-    assert_eq!(tensor(&g, scalar, rounded).unwrap(), [1.001]);
+    assert_eq!(tensor(&g, scalar, rounded).unwrap(), [number]);
 }
 
 #[test]
@@ -312,7 +315,7 @@ fn indices_outside_are_errors() {
     let mut demand = Demand::new(&program, REAL);
     assert_eq!(demand.element(x, &[2]), Err(EvalError::IndexOutOfRange));
     assert_eq!(demand.element(x, &[]), Err(EvalError::IndexOutOfRange));
-    assert!(GraphProgram::new(&g, 1).with_input(0, vec![1.0]).is_err());
+    assert!(GraphProgram::new(&g, 1).with_input(0, vec![Number::float(1.0)]).is_err());
 }
 
 proptest! {
@@ -347,5 +350,5 @@ fn an_element_of_attention_at_full_size_needs_one_row_of_scores() {
     let out = apply(&mut g, "matmul", &[], &[weights, v]);
     let program = GraphProgram::new(&g, 1);
     let mut demand = Demand::new(&program, Options { rounding: false, budget: 20_000 });
-    assert!(demand.element(out, &[11, 1023, 63]).is_ok_and(f64::is_finite));
+    assert!(demand.element(out, &[11, 1023, 63]).is_ok_and(Number::is_finite));
 }

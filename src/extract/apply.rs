@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::Rewrite;
 use crate::ir::{Attrs, Graph, GraphError, NodeId, NodeKind, Origin, Value};
-use crate::ops::Op;
+use crate::ops::{Op, is_number};
 use crate::prove::{Head, TermId};
 
 /// The graph with each of `rewrites` in place of the operators that it replaces. The rewrites must come from
@@ -101,14 +101,11 @@ impl Writer {
             let name = if term == top { root.name.clone() } else { self.fresh(&root.name) };
             let value = match arena.head(term) {
                 Head::Input(n) => self.moved(rewrite.leaves[*n as usize]),
-                Head::Literal(data) => {
-                    let data: Arc<[f64]> = data.iter().map(|v| v.0).collect();
-                    self.target.add_literal(&name, ty, data, root.origin.clone())?.into()
-                }
+                Head::Literal(data) => self.target.add_literal(&name, ty, data.clone(), root.origin.clone())?.into(),
                 Head::Apply { op, attrs, slot } => {
                     let operands: SmallVec<[Value; 4]> = operands.iter().map(|o| done[o]).collect();
                     // A scalar is a number in a call and no operator of its own.
-                    let implicit = op.name() == "full" && ty.rank() == 0;
+                    let implicit = op.def().is_some_and(is_number);
                     let origin = if implicit { Origin::implicit() } else { root.origin.clone() };
                     let node = self.call(&name, op, attrs, &operands, [ty], origin)?;
                     Value::new(node, *slot)

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ordered_float::OrderedFloat;
 use smallvec::SmallVec;
 
-use super::{DType, Shape};
+use super::{DType, Float, Number, Shape};
 
 /// A list of integers in an attribute: dims, sizes, permutations.
 pub type Ints = SmallVec<[i64; 4]>;
@@ -18,7 +17,7 @@ pub enum AttrValue {
     None,
     Bool(bool),
     Int(i64),
-    Float(OrderedFloat<f64>),
+    Float(Float),
     Str(Arc<str>),
     DType(DType),
     Ints(Ints),
@@ -29,7 +28,7 @@ pub type Attrs = SmallVec<[AttrValue; 2]>;
 
 impl AttrValue {
     pub fn float(value: f64) -> Self {
-        AttrValue::Float(OrderedFloat(value))
+        AttrValue::Float(Float(value))
     }
 
     pub fn str(value: &str) -> Self {
@@ -53,6 +52,26 @@ impl AttrValue {
             AttrValue::Float(v) => Some(v.0),
             AttrValue::Int(v) => Some(*v as f64),
             _ => None,
+        }
+    }
+
+    pub fn as_number(&self) -> Option<Number> {
+        match self {
+            AttrValue::Float(v) => Some(Number::Float(*v)),
+            AttrValue::Int(v) => Some(Number::Int(*v)),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the same value: an integer and a float if they are the same number, two floats if they are the same
+    /// bits.
+    pub fn is_same(&self, other: &AttrValue) -> bool {
+        match (self, other) {
+            // -0.0 is no integer.
+            (AttrValue::Int(int), AttrValue::Float(float)) | (AttrValue::Float(float), AttrValue::Int(int)) => {
+                Number::Float(*float).to_i64() == Some(*int) && *float != Float(-0.0)
+            }
+            _ => self == other,
         }
     }
 
@@ -90,16 +109,22 @@ impl AttrValue {
     }
 }
 
+impl From<Number> for AttrValue {
+    fn from(value: Number) -> Self {
+        match value {
+            Number::Int(v) => AttrValue::Int(v),
+            Number::Float(v) => AttrValue::Float(v),
+        }
+    }
+}
+
 impl fmt::Display for AttrValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AttrValue::None => f.write_str("none"),
             AttrValue::Bool(v) => write!(f, "{v}"),
             AttrValue::Int(v) => write!(f, "{v}"),
-            // `{:?}` keeps a decimal point or an exponent, so that a float never reads back as an integer.
-            AttrValue::Float(v) if v.0.is_nan() => f.write_str("nan"),
-            AttrValue::Float(v) if v.0.is_infinite() => f.write_str(if v.0 > 0.0 { "inf" } else { "-inf" }),
-            AttrValue::Float(v) => write!(f, "{:?}", v.0),
+            AttrValue::Float(v) => write!(f, "{v}"),
             AttrValue::Str(v) => write!(f, "{v:?}"),
             AttrValue::DType(v) => write!(f, "{v}"),
             AttrValue::Ints(v) => {

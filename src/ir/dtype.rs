@@ -6,6 +6,9 @@ use std::str::FromStr;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
+use super::Number;
+use super::number::TWO_63;
+
 /// The element type of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -79,6 +82,11 @@ impl DType {
         matches!(self, DType::I64 | DType::I32 | DType::I16 | DType::I8 | DType::U8)
     }
 
+    /// The type in which PyTorch adds up elements of this type: 64 bits for integers and bools.
+    pub fn accumulator(self) -> DType {
+        if self.is_float() { self } else { DType::I64 }
+    }
+
     /// Largest finite value, for float types.
     pub fn max_finite(self) -> Option<f64> {
         match self {
@@ -124,14 +132,11 @@ impl DType {
             )
     }
 
-    /// What storing `value` in this type gives back: round to nearest even for floats (beyond the range infinity,
-    /// or NaN where the type has no infinity),
-    /// truncation towards zero and wrap-around for integers, `value != 0` for bool.
+    /// `value` rounded to this float type, to nearest even: beyond the range infinity, or NaN where the type has no
+    /// infinity. PyTorch rounds to f32 on the way to the narrow types. Integer types leave `value` as it is.
     pub fn round(self, value: f64) -> f64 {
         match self {
-            DType::F64 => value,
             DType::F32 => f64::from(value as f32),
-            // PyTorch rounds to f32 on the way to the narrow types.
             DType::F16 => f64::from(f16::from_f32(value as f32)),
             DType::BF16 => f64::from(bf16::from_f32(value as f32)),
             DType::F8E4M3 => {
@@ -140,12 +145,72 @@ impl DType {
             DType::F8E5M2 => {
                 round_f8(value as f32, Format { mantissa: 2, least_exponent: -14, max: 57344.0, beyond: f64::INFINITY })
             }
-            DType::I64 => value.trunc(),
-            DType::I32 => f64::from(value as i64 as i32),
-            DType::I16 => f64::from(value as i64 as i16),
-            DType::I8 => f64::from(value as i64 as i8),
-            DType::U8 => f64::from(value as i64 as u8),
-            DType::Bool => f64::from(u8::from(value != 0.0)),
+            _ => value,
+        }
+    }
+
+    /// What a tensor of this type gives back for `value`: floats are rounded, integers keep their low bits, bools are
+    /// whether it is not 0. `None` for a float without a counterpart in an integer type: C++ leaves open what that
+    /// becomes. (PyTorch goes by way of i64 to u8.)
+    pub fn store(self, value: Number) -> Option<Number> {
+        Some(match (self, value) {
+            (DType::Bool, _) => Number::from(value.is_true()),
+            (d, Number::Float(v)) if d.is_float() => Number::float(d.round(v.0)),
+            // One rounding for f32, not two.
+            (DType::F32, Number::Int(v)) => Number::float(f64::from(v as f32)),
+            (DType::F64, Number::Int(v)) => Number::float(v as f64),
+            (d, Number::Int(v)) if d.is_float() => Number::float(d.round(f64::from(v as f32))),
+            (d, Number::Int(v)) => Number::Int(d.wrap(v)),
+            (d, Number::Float(v)) => {
+                let whole = v.0.trunc();
+                let within = (-TWO_63..TWO_63).contains(&whole);
+                let int = within.then_some(whole as i64)?;
+                if d.wrap(int) != int && d != DType::U8 {
+                    return None;
+                }
+                Number::Int(d.wrap(int))
+            }
+        })
+    }
+
+    /// The low bits of `value` that this integer type keeps.
+    pub fn wrap(self, value: i64) -> i64 {
+        match self {
+            DType::I32 => i64::from(value as i32),
+            DType::I16 => i64::from(value as i16),
+            DType::I8 => i64::from(value as i8),
+            DType::U8 => i64::from(value as u8),
+            DType::Bool => i64::from(value != 0),
+            _ => value,
+        }
+    }
+
+    /// `value`, which stands for an element of this type somewhere, as the kind of number that the type has. Whole
+    /// floats become integers for integer types, integers become floats for float types; `None` where that would change
+    /// the value, or where the type has no such value.
+    pub fn number(self, value: Number) -> Option<Number> {
+        match value {
+            Number::Int(v) if self.is_float() => Some(Number::float(v as f64)),
+            Number::Float(_) if self.is_float() => Some(value),
+            _ => value.to_i64().filter(|&v| self.wrap(v) == v).map(Number::Int),
+        }
+    }
+
+    /// What a tensor of this type gives back for a number that is made of doubles, such as a sample.
+    pub fn element(self, value: f64) -> Number {
+        self.store(Number::float(value)).unwrap_or(Number::ZERO)
+    }
+
+    /// Smallest and largest value, for integer types and bool.
+    pub fn int_range(self) -> Option<(i64, i64)> {
+        match self {
+            DType::I64 => Some((i64::MIN, i64::MAX)),
+            DType::I32 => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
+            DType::I16 => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
+            DType::I8 => Some((i64::from(i8::MIN), i64::from(i8::MAX))),
+            DType::U8 => Some((0, 255)),
+            DType::Bool => Some((0, 1)),
+            _ => None,
         }
     }
 }
@@ -208,9 +273,23 @@ mod tests {
     fn rounding_follows_the_type() {
         assert_eq!(DType::F32.round(0.1), f64::from(0.1_f32));
         assert_eq!(DType::BF16.round(1.0 + 1.0 / 512.0), 1.0);
-        assert_eq!(DType::I8.round(130.7), -126.0);
-        assert_eq!(DType::Bool.round(-3.0), 1.0);
         assert_eq!(DType::F16.round(1e6), f64::INFINITY);
+    }
+
+    #[test]
+    fn integers_keep_their_low_bits_and_floats_must_fit() {
+        let int = |dtype: DType, v: i64| dtype.store(Number::Int(v));
+        let float = |dtype: DType, v: f64| dtype.store(Number::float(v));
+        assert_eq!(int(DType::I8, 130), Some(Number::Int(-126)));
+        assert_eq!(int(DType::I64, (1 << 53) + 1), Some(Number::Int((1 << 53) + 1)));
+        assert_eq!(int(DType::F32, (1 << 24) + 1), Some(Number::float(f64::from(1 << 24))));
+        assert_eq!(float(DType::I8, -3.9), Some(Number::Int(-3)));
+        assert_eq!(float(DType::I8, 130.7), None);
+        assert_eq!(float(DType::U8, -1.0), Some(Number::Int(255)));
+        assert_eq!(float(DType::I64, 9.3e18), None);
+        assert_eq!(float(DType::I64, f64::NAN), None);
+        assert_eq!(float(DType::Bool, f64::NAN), Some(Number::Int(1)));
+        assert_eq!(float(DType::F32, -0.0), Some(Number::float(-0.0)));
     }
 
     /// What `torch.tensor(x).to(torch.float8_…)` of PyTorch 2.11 gives.

@@ -9,8 +9,8 @@ use petgraph::{Direction, algo};
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::{Attrs, MathConfig, Origin, TensorType};
-use crate::ops::{Call, Op, OpDef, TypeError};
+use super::{Attrs, MathConfig, Number, Origin, TensorType};
+use crate::ops::{Call, Op, OpDef, TypeError, canonical_attrs};
 
 /// A node of a [`Graph`].
 pub type NodeId = NodeIndex<u32>;
@@ -50,7 +50,7 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Literal {
     /// Elements in row-major order.
-    pub data: Arc<[f64]>,
+    pub data: Arc<[Number]>,
 }
 
 /// What a node does.
@@ -133,7 +133,7 @@ impl Graph {
         &mut self,
         name: &str,
         ty: TensorType,
-        data: impl Into<Arc<[f64]>>,
+        data: impl Into<Arc<[Number]>>,
         origin: Origin,
     ) -> Result<NodeId, GraphError> {
         let data = data.into();
@@ -149,12 +149,13 @@ impl Graph {
         &mut self,
         name: &str,
         op: &'static OpDef,
-        attrs: Attrs,
+        mut attrs: Attrs,
         operands: &[Value],
         origin: Origin,
     ) -> Result<NodeId, GraphError> {
         let types = {
             let operand_types = self.operand_types(name, operands)?;
+            canonical_attrs(op, &mut attrs, &operand_types);
             let call = Call { op, attrs: &attrs, operands: &operand_types };
             call.infer().map_err(|source| GraphError::Type { node: name.to_owned(), source })?
         };

@@ -32,7 +32,7 @@ pub fn folded(graph: &Graph) -> FxHashMap<Value, Constant> {
         let types: Vec<&TensorType> = operands.iter().map(|&v| graph.ty(v)).collect();
         let call = Call { op, attrs, operands: &types };
         let constant = known.and_then(|known| fold(&call, 0, &known, &node.types[0]));
-        constants.extend(constant.map(|c| (Value::from(id), c)));
+        constants.extend(constant.map(|c| (Value::from(id), c.value)));
     }
     constants
 }

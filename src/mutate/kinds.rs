@@ -153,7 +153,7 @@ pub const KINDS: &[Kind] = &[
         replaced(s, other)
     }),
     of_constants("window off by one", |s| {
-        let int = s.is("full") && s.ty().dtype.is_int() && s.ty().numel() == 1;
+        let int = (s.is("full") || s.is("number")) && s.ty().dtype.is_int() && s.ty().numel() == 1;
         let value = s.attr("value")?.as_float()?;
         (int && value.abs() > 1.0).then(|| s.with("value", AttrValue::float(value + 1.0)).map(Change::Attrs))?
     }),

@@ -108,7 +108,9 @@ impl<'g> Site<'g> {
     /// The number that a scalar constant holds.
     pub fn scalar(&self, value: Value) -> Option<f64> {
         match &self.graph.node(value.node).kind {
-            NodeKind::Op { op: Op::Table(op), attrs } if op.name == "full" && self.graph.ty(value).numel() == 1 => {
+            NodeKind::Op { op: Op::Table(op), attrs }
+                if matches!(op.name, "full" | "number") && self.graph.ty(value).numel() == 1 =>
+            {
                 attrs.get(op.attr_index("value")?)?.as_float()
             }
             _ => None,

@@ -2,7 +2,7 @@
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
     Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
@@ -21,7 +21,7 @@ fn softmax_types(c: &Call) -> Result<Types, TypeError> {
     c.output(dtype, x.shape.clone())
 }
 
-fn read_lane(c: &Call, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+fn read_lane(c: &Call, index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
     let mut lane = Vec::new();
     visit_axes(&c.operands[0].shape, &c.dim_axis(), index, |at| {
         lane.push(fetch(0, at)?);
@@ -157,7 +157,12 @@ fn places(nonzero: Option<&[usize]>, size: usize) -> Vec<usize> {
 
 /// The row of fused attention through `index`. `nonzero` says which elements may be left out. Without it all are read, as
 /// libtorch does: a NaN that a mask hides makes its score NaN, and 0 times a value that is NaN is NaN.
-pub fn attend(c: &Call, index: &[usize], nonzero: Option<&Nonzero>, fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+pub fn attend(
+    c: &Call,
+    index: &[usize],
+    nonzero: Option<&Nonzero>,
+    fetch: &mut FetchReal,
+) -> Result<Vec<f64>, EvalError> {
     let sizes = sizes(c).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
     let rank = index.len();
     let (batch, row) = (&index[..rank - 2], index[rank - 2]);
@@ -215,7 +220,7 @@ pub fn attend(c: &Call, index: &[usize], nonzero: Option<&Nonzero>, fetch: &mut 
 }
 
 /// What is added to the score of the query in row `row` and a key: `at` is the index of the score.
-fn mask_value(c: &Call, row: usize, at: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn mask_value(c: &Call, row: usize, at: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
     let kept = match c.operands.get(3) {
         Some(mask) => {
             let m = fetch(3, &broadcast_index(&mask.shape, at))?;
@@ -239,7 +244,7 @@ pub const OPS: &[OpDef] = &[
         attrs: DIM_DTYPE,
         commutative: false,
         infer: softmax_types,
-        kernel: Kernel::Lane {
+        kernel: Kernel::RealLane {
             axes: |c| c.dim_axis(),
             lane: |c, _, index, fetch| {
                 let mut lane = read_lane(c, index, fetch)?;
@@ -258,7 +263,7 @@ pub const OPS: &[OpDef] = &[
         attrs: DIM_DTYPE,
         commutative: false,
         infer: softmax_types,
-        kernel: Kernel::Lane {
+        kernel: Kernel::RealLane {
             axes: |c| c.dim_axis(),
             lane: |c, _, index, fetch| {
                 let mut lane = read_lane(c, index, fetch)?;
@@ -285,7 +290,7 @@ pub const OPS: &[OpDef] = &[
         ],
         commutative: false,
         infer: sdpa_types,
-        kernel: Kernel::Lane {
+        kernel: Kernel::RealLane {
             axes: |c| c.types().first().and_then(|t| t.rank().checked_sub(1)).into_iter().collect(),
             lane: |c, _, index, fetch| attend(c, index, None, fetch),
         },

@@ -1,7 +1,7 @@
 //! An operator applied to operands, and what can be wrong with that.
 
-use super::{OpDef, Types, Work};
-use crate::ir::{AttrValue, DType, TensorType};
+use super::{AttrKind, OpDef, Types, Work, as_number, is_number};
+use crate::ir::{AttrValue, Attrs, DType, Number, TensorType};
 
 /// An operator applied to operands of known types.
 #[derive(Clone, Copy)]
@@ -34,6 +34,8 @@ pub enum EvalError {
     IndexOutOfRange,
     #[error("an integer is divided by 0")]
     DivisionByZero,
+    #[error("a float has no counterpart in an integer type")]
+    Unrepresentable,
     #[error("the evaluation budget is used up")]
     Budget,
 }
@@ -80,6 +82,11 @@ impl<'a> Call<'a> {
         usize::try_from(self.int(name)).unwrap_or(0)
     }
 
+    /// Attribute `name` as a number of type `dtype`; `None` where it is no number, or none that the type has.
+    pub fn number(&self, name: &str, dtype: DType) -> Option<Number> {
+        dtype.number(self.attr(name).as_number()?)
+    }
+
     pub fn float(&self, name: &str) -> f64 {
         self.attr(name).as_float().unwrap_or(f64::NAN)
     }
@@ -112,6 +119,20 @@ impl<'a> Call<'a> {
 
     pub fn work(&self, outputs: &[TensorType]) -> Work {
         (self.op.work)(self, outputs)
+    }
+}
+
+/// Turns numbers among the attributes into the kind that the operator's element type has, so that the same call has the
+/// same attributes however its numbers were written.
+pub fn canonical_attrs(op: &OpDef, attrs: &mut Attrs, operands: &[&TensorType]) {
+    let own = op.attr_index("dtype").and_then(|i| attrs.get(i)?.as_dtype());
+    let Some(dtype) = own.or_else(|| operands.first().map(|t| t.dtype)) else { return };
+    for (def, value) in op.attrs.iter().zip(attrs) {
+        if let (AttrKind::Number, Some(number)) = (def.kind, value.as_number())
+            && let Some(number) = dtype.accumulator().number(number)
+        {
+            *value = if is_number(op) { as_number(dtype, number) } else { number }.into();
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
     Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{Shape, TensorType};
@@ -159,7 +159,7 @@ impl Footprint {
     }
 }
 
-fn conv_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn conv_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
     let w = c.operands[1];
     let mut sum = match c.operands.get(2) {
         Some(_) => fetch(2, &index[1..2])?,
@@ -212,7 +212,7 @@ fn pool_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// Calls `visit` with every element under window `index`.
-fn visit_window(c: &Call, index: &[usize], fetch: &mut Fetch, mut visit: impl FnMut(f64)) -> Result<(), EvalError> {
+fn visit_window(c: &Call, index: &[usize], fetch: &mut FetchReal, mut visit: impl FnMut(f64)) -> Result<(), EvalError> {
     let kernel = c.ints("kernel_size");
     let axes = [axis(c, 0, kernel[0]), axis(c, 1, kernel[1])];
     for row in axes[0].taps(index[2]) {
@@ -239,7 +239,7 @@ pub const OPS: &[OpDef] = &[
         attrs: CONV_ATTRS,
         commutative: false,
         infer: |c| conv_types(c, 1),
-        kernel: Kernel::Element(conv_element),
+        kernel: Kernel::Real(conv_element),
         layout: LayoutRule::Contiguous,
         work: conv_work,
     },
@@ -251,7 +251,7 @@ pub const OPS: &[OpDef] = &[
         attrs: CONV_ATTRS,
         commutative: false,
         infer: |c| conv_types(c, 2),
-        kernel: Kernel::Element(conv_element),
+        kernel: Kernel::Real(conv_element),
         layout: LayoutRule::Contiguous,
         work: conv_work,
     },
@@ -269,7 +269,7 @@ pub const OPS: &[OpDef] = &[
         ],
         commutative: false,
         infer: pool_types,
-        kernel: Kernel::Element(|c, _, index, fetch| {
+        kernel: Kernel::Real(|c, _, index, fetch| {
             let mut best = f64::NEG_INFINITY;
             visit_window(c, index, fetch, |x| {
                 if x.is_nan() || x > best {
@@ -293,7 +293,7 @@ pub const OPS: &[OpDef] = &[
         ],
         commutative: false,
         infer: pool_types,
-        kernel: Kernel::Element(|c, _, index, fetch| {
+        kernel: Kernel::Real(|c, _, index, fetch| {
             let mut sum = 0.0;
             visit_window(c, index, fetch, |x| sum += x)?;
             Ok(sum / c.ints("kernel_size").iter().map(|&k| k as f64).product::<f64>())

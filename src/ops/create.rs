@@ -1,7 +1,12 @@
 //! Tensors made from nothing.
 
-use super::{AttrKind, Call, Default, Family, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, attr};
-use crate::ir::{DType, MAX_ELEMENTS, Shape, TensorType};
+use std::sync::LazyLock;
+
+use super::{
+    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, attr,
+    find,
+};
+use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
 fn fills(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, 0.0, Unit::Vector)
@@ -11,23 +16,65 @@ fn wanted_dtype(c: &Call) -> Result<DType, TypeError> {
     c.dtype("dtype").ok_or_else(|| c.error("needs the attribute `dtype`"))
 }
 
+/// The operator and attributes of a number beside a tensor of type `dtype`.
+pub fn number(value: Number, dtype: DType) -> (&'static OpDef, Attrs) {
+    static OP: LazyLock<&OpDef> = LazyLock::new(|| find("number").expect("stands in the table below"));
+    let value = dtype.number(value).map_or(value, |v| as_number(dtype, v));
+    (*OP, Attrs::from_iter([value.into(), AttrValue::DType(dtype)]))
+}
+
+/// Whether `op` is a number beside a tensor, whose value need not be one of its element type.
+pub fn is_number(op: &OpDef) -> bool {
+    op.name == "number"
+}
+
+/// The value that PyTorch keeps of a number beside a tensor of type `dtype`: it computes in f32 on narrower floats.
+pub fn as_number(dtype: DType, value: Number) -> Number {
+    match (dtype, value) {
+        (DType::F64, _) => value,
+        (d, _) if d.is_float() => Number::float(DType::F32.round(value.to_f64())),
+        _ => value,
+    }
+}
+
+/// The attribute `value` in element type `dtype`.
+fn value(c: &Call) -> Result<Number, EvalError> {
+    c.dtype("dtype").and_then(|d| c.number("value", d)).ok_or(EvalError::Unrepresentable)
+}
+
 fn arange_types(c: &Call) -> Result<Types, TypeError> {
     let dtype = wanted_dtype(c)?;
-    let (start, end, step) = (c.float("start"), c.float("end"), c.float("step"));
     if dtype == DType::Bool {
         return Err(c.error("counts no bools"));
     }
-    if !dtype.is_float() && [start, end, step].iter().any(|v| v.fract() != 0.0) {
-        return Err(c.error(format!("takes whole numbers for {dtype}")));
-    }
-    let count = ((end - start) / step).ceil();
-    if !start.is_finite() || !step.is_finite() || step == 0.0 || count.is_nan() || count < 0.0 {
+    let numbers = ["start", "end", "step"].map(|name| c.number(name, dtype.accumulator()));
+    let (start, end, step) = (c.float("start"), c.float("end"), c.float("step"));
+    let count = match numbers {
+        [Some(Number::Int(start)), Some(Number::Int(end)), Some(Number::Int(step))] if step != 0 => {
+            let (span, step) = (i128::from(end) - i128::from(start), i128::from(step));
+            // Rounded up.
+            (span / step + i128::from(span % step != 0 && (span < 0) == (step < 0))) as f64
+        }
+        [Some(Number::Float(_)), ..] if start.is_finite() && step.is_finite() && step != 0.0 => {
+            ((end - start) / step).ceil()
+        }
+        [Some(_), Some(_), Some(_)] => f64::NAN,
+        _ => return Err(c.error(format!("takes whole numbers for {dtype}"))),
+    };
+    if count.is_nan() || count < 0.0 {
         return Err(c.error(format!("cannot count from {start} to {end} by {step}")));
     }
     if count > MAX_ELEMENTS as f64 {
         return Err(c.error(format!("has too many elements from {start} to {end} by {step}")));
     }
     c.output(dtype, Shape::from_slice(&[count as usize]))
+}
+
+/// `start + index * step`.
+fn arange_element(c: &Call, _: usize, index: &[usize], _: &mut Fetch) -> Result<Number, EvalError> {
+    let dtype = c.dtype("dtype").ok_or(EvalError::Unrepresentable)?.accumulator();
+    let number = |name| c.number(name, dtype).ok_or(EvalError::Unrepresentable);
+    Ok(number("start")? + Number::Int(index[0] as i64) * number("step")?)
 }
 
 /// The table entries of this family.
@@ -39,24 +86,40 @@ pub const OPS: &[OpDef] = &[
         operands: &[],
         attrs: &[
             attr("shape", AttrKind::Ints, Default::Required),
-            attr("value", AttrKind::Float, Default::Required),
+            attr("value", AttrKind::Number, Default::Required),
             attr("dtype", AttrKind::DType, Default::Required),
         ],
         commutative: false,
         infer: |c| {
             let shape: Option<Shape> = c.ints("shape").iter().map(|&d| usize::try_from(d).ok()).collect();
             let dtype = wanted_dtype(c)?;
-            if !dtype.is_float() && !c.float("value").is_finite() {
+            if c.number("value", dtype).is_none() {
                 return Err(c.error(format!("cannot fill {dtype} with {}", c.float("value"))));
             }
             c.output(dtype, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
         },
-        kernel: Kernel::Element(|c, _, _, _| {
-            let value = c.float("value");
-            Ok(c.dtype("dtype").filter(|d| !d.is_float()).map_or(value, |d| d.round(value)))
-        }),
+        kernel: Kernel::Element(|c, _, _, _| value(c)),
         layout: LayoutRule::Contiguous,
         work: fills,
+    },
+    OpDef {
+        name: "number",
+        doc: "A number beside a tensor of type `dtype`, as in `mul(x, 0.1)`. PyTorch keeps it in the type that it computes in: \
+              f32 for the narrow float types, whose elements it need not be.",
+        family: Family::Create,
+        operands: &[],
+        attrs: &[attr("value", AttrKind::Number, Default::Required), attr("dtype", AttrKind::DType, Default::Required)],
+        commutative: false,
+        infer: |c| {
+            let dtype = wanted_dtype(c)?;
+            if c.number("value", dtype).is_none() {
+                return Err(c.error(format!("{} is no value of {dtype}", c.float("value"))));
+            }
+            c.output(dtype, Shape::new())
+        },
+        kernel: Kernel::Element(|c, _, _, _| value(c)),
+        layout: LayoutRule::Contiguous,
+        work: |_, _| Work::NONE,
     },
     OpDef {
         name: "arange",
@@ -64,14 +127,14 @@ pub const OPS: &[OpDef] = &[
         family: Family::Create,
         operands: &[],
         attrs: &[
-            attr("start", AttrKind::Float, Default::Float(0.0)),
-            attr("end", AttrKind::Float, Default::Required),
-            attr("step", AttrKind::Float, Default::Float(1.0)),
+            attr("start", AttrKind::Number, Default::Int(0)),
+            attr("end", AttrKind::Number, Default::Required),
+            attr("step", AttrKind::Number, Default::Int(1)),
             attr("dtype", AttrKind::DType, Default::Required),
         ],
         commutative: false,
         infer: arange_types,
-        kernel: Kernel::Element(|c, _, index, _| Ok(c.float("start") + index[0] as f64 * c.float("step"))),
+        kernel: Kernel::Ordered(arange_element),
         layout: LayoutRule::Contiguous,
         work: fills,
     },

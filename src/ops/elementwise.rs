@@ -2,17 +2,19 @@
 //!
 //! Operands of one call share an element type: front ends make promotion explicit with `cast`.
 
-use super::shapes::{broadcast_index, holds};
+use std::cmp::Ordering;
+
+use super::shapes::broadcast_index;
 use super::{
     AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit,
     Work, attr, one,
 };
-use crate::ir::{DType, TensorType};
+use crate::ir::{DType, Number, TensorType};
 
 const X: &[OperandDef] = &[one("x")];
 const XY: &[OperandDef] = &[one("x"), one("y")];
 
-fn read(call: &Call, operand: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn read(call: &Call, operand: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     fetch(operand, &broadcast_index(&call.operands[operand].shape, index))
 }
 
@@ -50,8 +52,9 @@ fn elements(outputs: &[TensorType]) -> f64 {
     outputs.iter().map(|t| t.numel() as f64).sum()
 }
 
+/// An operator of one operand. `$kernel` is a variant of [`Kernel`] for one element.
 macro_rules! unary {
-    ($name:literal, $doc:literal, $infer:expr, $work:expr, |$x:ident| $value:expr) => {
+    ($name:literal, $doc:literal, $infer:expr, $work:expr, $kernel:ident, |$x:ident| $value:expr) => {
         OpDef {
             name: $name,
             doc: $doc,
@@ -60,7 +63,7 @@ macro_rules! unary {
             attrs: &[],
             commutative: false,
             infer: $infer,
-            kernel: Kernel::Element(|_, _, index, fetch| {
+            kernel: Kernel::$kernel(|_, _, index, fetch| {
                 let $x = fetch(0, index)?;
                 Ok($value)
             }),
@@ -91,8 +94,19 @@ macro_rules! binary {
     };
 }
 
-fn truth(value: bool) -> f64 {
-    f64::from(u8::from(value))
+/// A comparison of two numbers, which holds for some orders. NaN has none.
+macro_rules! comparison {
+    ($name:literal, $doc:literal, $commutative:literal, $holds:pat) => {
+        binary!($name, $doc, $commutative, comparison, |x, y| Number::from(matches!(x.compare(y), $holds)))
+    };
+}
+
+/// `f` of a float; integers stay as they are.
+fn of_float(x: Number, f: fn(f64) -> f64) -> Number {
+    match x {
+        Number::Int(_) => x,
+        Number::Float(v) => Number::float(f(v.0)),
+    }
 }
 
 fn sigmoid(x: f64) -> f64 {
@@ -120,18 +134,41 @@ fn power(x: f64, exponent: f64) -> f64 {
     }
 }
 
-/// NaN wins, as in PyTorch.
-fn maximum(x: f64, y: f64) -> f64 {
-    if x.is_nan() || x > y { x } else { y }
+/// `x` to a power of 0 or more, wrapping around.
+fn whole_power(x: i64, mut exponent: i64) -> i64 {
+    let (mut power, mut square) = (1_i64, x);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            power = power.wrapping_mul(square);
+        }
+        square = square.wrapping_mul(square);
+        exponent >>= 1;
+    }
+    power
 }
 
-fn minimum(x: f64, y: f64) -> f64 {
-    if x.is_nan() || x < y { x } else { y }
+/// `x` limited to `low..=high`. Zeros of both signs are equal and stay as they are; a bound that is NaN wins.
+fn clamp(mut x: Number, low: Option<Number>, high: Option<Number>) -> Number {
+    if let Some(low) = low
+        && (low.is_above(x) || low.is_nan())
+    {
+        x = low;
+    }
+    if let Some(high) = high
+        && (x.is_above(high) || high.is_nan())
+    {
+        x = high;
+    }
+    x
 }
 
-/// A quotient that is rounded by `round`. Integers cannot be divided by 0.
-fn quotient(c: &Call, x: f64, y: f64, round: fn(f64, f64) -> f64) -> Result<f64, EvalError> {
-    if y == 0.0 && !c.operands[0].dtype.is_float() { Err(EvalError::DivisionByZero) } else { Ok(round(x, y)) }
+/// A quotient of two numbers, rounded: by `ints` and by `floats`. Integers cannot be divided by 0.
+fn quotient(x: Number, y: Number, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Result<Number, EvalError> {
+    match (x, y) {
+        (Number::Int(_), Number::Int(0)) => Err(EvalError::DivisionByZero),
+        (Number::Int(x), Number::Int(y)) => Ok(Number::Int(ints(x, y))),
+        _ => Ok(Number::float(floats(x.to_f64(), y.to_f64()))),
+    }
 }
 
 /// What truncation leaves of `x / y`, and whether Python, which rounds down, counts one less.
@@ -140,9 +177,20 @@ fn rest(x: f64, y: f64) -> (f64, bool) {
     (rest, rest != 0.0 && (rest < 0.0) != (y < 0.0))
 }
 
+/// As [`rest`], for integers.
+fn whole_rest(x: i64, y: i64) -> (i64, bool) {
+    let rest = x.wrapping_rem(y);
+    (rest, rest != 0 && (rest < 0) != (y < 0))
+}
+
 /// Python's remainder: it has the sign of the divisor.
 fn remainder(x: f64, y: f64) -> f64 {
     let (rest, borrows) = rest(x, y);
+    if borrows { rest + y } else { rest }
+}
+
+fn whole_remainder(x: i64, y: i64) -> i64 {
+    let (rest, borrows) = whole_rest(x, y);
     if borrows { rest + y } else { rest }
 }
 
@@ -152,11 +200,15 @@ fn floor_div(x: f64, y: f64) -> f64 {
         return x / y;
     }
     let (rest, borrows) = rest(x, y);
-    ((x - rest) / y - truth(borrows)).round()
+    ((x - rest) / y - f64::from(u8::from(borrows))).round()
+}
+
+fn whole_floor_div(x: i64, y: i64) -> i64 {
+    x.wrapping_div(y).wrapping_sub(i64::from(whole_rest(x, y).1))
 }
 
 macro_rules! quotient {
-    ($name:literal, $doc:literal, $round:expr) => {
+    ($name:literal, $doc:literal, $ints:expr, $floats:expr) => {
         OpDef {
             name: $name,
             doc: $doc,
@@ -165,9 +217,9 @@ macro_rules! quotient {
             attrs: &[],
             commutative: false,
             infer: same_number,
-            kernel: Kernel::Element(|c, _, index, fetch| {
+            kernel: Kernel::Ordered(|c, _, index, fetch| {
                 let (x, y) = (read(c, 0, index, fetch)?, read(c, 1, index, fetch)?);
-                quotient(c, x, y, $round)
+                quotient(x, y, $ints, $floats)
             }),
             layout: LayoutRule::Elementwise,
             work: one_per_element,
@@ -177,31 +229,40 @@ macro_rules! quotient {
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
-    unary!("neg", "`-x`.", same_number, one_per_element, |x| -x),
-    unary!("abs", "`|x|`.", same_number, one_per_element, |x| x.abs()),
-    unary!("exp", "`e^x`.", same_float, eight_per_element, |x| x.exp()),
-    unary!("expm1", "`e^x - 1`.", same_float, eight_per_element, |x| x.exp_m1()),
-    unary!("log", "Natural logarithm.", same_float, eight_per_element, |x| x.ln()),
-    unary!("log1p", "`ln(1 + x)`.", same_float, eight_per_element, |x| x.ln_1p()),
-    unary!("sqrt", "Square root.", same_float, eight_per_element, |x| x.sqrt()),
-    unary!("rsqrt", "`1 / sqrt(x)`.", same_float, eight_per_element, |x| 1.0 / x.sqrt()),
-    unary!("reciprocal", "`1 / x`.", same_float, one_per_element, |x| 1.0 / x),
-    unary!("sin", "Sine.", same_float, eight_per_element, |x| x.sin()),
-    unary!("cos", "Cosine.", same_float, eight_per_element, |x| x.cos()),
-    unary!("tanh", "Hyperbolic tangent.", same_float, eight_per_element, |x| x.tanh()),
-    unary!("erf", "Error function.", same_float, eight_per_element, |x| libm::erf(x)),
-    unary!("sigmoid", "`1 / (1 + e^-x)`.", same_float, eight_per_element, |x| sigmoid(x)),
-    unary!("relu", "`max(x, 0)`.", same_number, one_per_element, |x| maximum(x, 0.0)),
-    unary!("silu", "`x * sigmoid(x)`.", same_float, eight_per_element, |x| x * sigmoid(x)),
-    unary!("floor", "Largest integer not above `x`.", same_number, one_per_element, |x| x.floor()),
-    unary!("round", "Nearest integer to `x`; of two, the even one.", same_number, one_per_element, |x| x
-        .round_ties_even()),
+    unary!("neg", "`-x`.", same_number, one_per_element, Element, |x| -x),
+    unary!("abs", "`|x|`.", same_number, one_per_element, Element, |x| x.abs()),
+    unary!("exp", "`e^x`.", same_float, eight_per_element, Real, |x| x.exp()),
+    unary!("expm1", "`e^x - 1`.", same_float, eight_per_element, Real, |x| x.exp_m1()),
+    unary!("log", "Natural logarithm.", same_float, eight_per_element, Real, |x| x.ln()),
+    unary!("log1p", "`ln(1 + x)`.", same_float, eight_per_element, Real, |x| x.ln_1p()),
+    unary!("sqrt", "Square root.", same_float, eight_per_element, Element, |x| of_float(x, f64::sqrt)),
+    unary!("rsqrt", "`1 / sqrt(x)`.", same_float, eight_per_element, Real, |x| 1.0 / x.sqrt()),
+    unary!("reciprocal", "`1 / x`.", same_float, one_per_element, Element, |x| of_float(x, |x| 1.0 / x)),
+    unary!("sin", "Sine.", same_float, eight_per_element, Real, |x| x.sin()),
+    unary!("cos", "Cosine.", same_float, eight_per_element, Real, |x| x.cos()),
+    unary!("tanh", "Hyperbolic tangent.", same_float, eight_per_element, Real, |x| x.tanh()),
+    unary!("erf", "Error function.", same_float, eight_per_element, Real, |x| libm::erf(x)),
+    unary!("sigmoid", "`1 / (1 + e^-x)`.", same_float, eight_per_element, Real, |x| sigmoid(x)),
+    unary!("relu", "`max(x, 0)`; -0.0 stays as it is.", same_number, one_per_element, Element, |x| clamp(
+        x,
+        Some(Number::ZERO),
+        None
+    )),
+    unary!("silu", "`x * sigmoid(x)`.", same_float, eight_per_element, Real, |x| x * sigmoid(x)),
+    unary!("floor", "Largest integer not above `x`.", same_number, one_per_element, Element, |x| of_float(
+        x,
+        f64::floor
+    )),
+    unary!("round", "Nearest integer to `x`; of two, the even one.", same_number, one_per_element, Element, |x| {
+        of_float(x, f64::round_ties_even)
+    }),
     unary!(
         "logical_not",
         "`x == 0`, as bool.",
         |c| c.output(DType::Bool, c.operands[0].shape.clone()),
         one_per_element,
-        |x| truth(x == 0.0)
+        Element,
+        |x| Number::from(!x.is_true())
     ),
     OpDef {
         name: "gelu",
@@ -214,7 +275,7 @@ pub const OPS: &[OpDef] = &[
             "none" | "tanh" => same_float(c),
             other => Err(c.error(format!("knows no approximation {other:?}"))),
         },
-        kernel: Kernel::Element(|c, _, index, fetch| Ok(gelu(fetch(0, index)?, c.str("approximate") == "tanh"))),
+        kernel: Kernel::Real(|c, _, index, fetch| Ok(gelu(fetch(0, index)?, c.str("approximate") == "tanh"))),
         layout: LayoutRule::Elementwise,
         work: eight_per_element,
     },
@@ -223,17 +284,23 @@ pub const OPS: &[OpDef] = &[
         doc: "`x` to a constant power.",
         family: Family::Elementwise,
         operands: X,
-        attrs: &[attr("exponent", AttrKind::Float, Default::Required)],
+        attrs: &[attr("exponent", AttrKind::Number, Default::Required)],
         commutative: false,
         infer: |c| {
             // PyTorch would promote integers that meet a fraction; in the IR a `cast` says so.
-            let exponent = c.float("exponent");
-            if !c.operands[0].dtype.is_float() && (exponent < 0.0 || exponent.fract() != 0.0) {
+            let exponent = c.number("exponent", c.operands[0].dtype.accumulator());
+            if exponent.is_none_or(|e| Number::ZERO.is_above(e) && !c.operands[0].dtype.is_float()) {
                 return Err(c.error(format!("takes a whole exponent of 0 or more for {}", c.operands[0])));
             }
             same_number(c)
         },
-        kernel: Kernel::Element(|c, _, index, fetch| Ok(power(fetch(0, index)?, c.float("exponent")))),
+        kernel: Kernel::Ordered(|c, _, index, fetch| {
+            let (x, exponent) = (fetch(0, index)?, c.float("exponent"));
+            Ok(match (x, c.number("exponent", DType::I64)) {
+                (Number::Int(x), Some(Number::Int(exponent))) => Number::Int(whole_power(x, exponent)),
+                _ => Number::float(power(x.to_f64(), exponent)),
+            })
+        }),
         layout: LayoutRule::Elementwise,
         work: one_per_element,
     },
@@ -242,27 +309,23 @@ pub const OPS: &[OpDef] = &[
         doc: "`x` limited to `min..=max`; either bound may be none.",
         family: Family::Elementwise,
         operands: X,
-        attrs: &[attr("min", AttrKind::Float, Default::None), attr("max", AttrKind::Float, Default::None)],
+        attrs: &[attr("min", AttrKind::Number, Default::None), attr("max", AttrKind::Number, Default::None)],
         commutative: false,
         infer: |c| {
             if !c.given("min") && !c.given("max") {
                 return Err(c.error("needs `min` or `max`"));
             }
             let x = c.operands[0];
-            if ["min", "max"].iter().any(|n| c.given(n) && !holds(x.dtype, c.float(n))) {
+            if ["min", "max"].iter().any(|n| c.given(n) && c.number(n, x.dtype).is_none()) {
                 return Err(c.error(format!("takes bounds that are values of {}, for {x}", x.dtype)));
             }
             same_number(c)
         },
         kernel: Kernel::Element(|c, _, index, fetch| {
-            let mut x = fetch(0, index)?;
-            if c.given("min") {
-                x = maximum(x, c.float("min"));
-            }
-            if c.given("max") {
-                x = minimum(x, c.float("max"));
-            }
-            Ok(x)
+            // PyTorch rounds the bounds to the element type first.
+            let dtype = c.operands[0].dtype;
+            let bound = |name| c.number(name, dtype).and_then(|bound| dtype.store(bound));
+            Ok(clamp(fetch(0, index)?, bound("min"), bound("max")))
         }),
         layout: LayoutRule::Elementwise,
         work: one_per_element,
@@ -280,9 +343,12 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Element(|c, _, index, fetch| {
             let x = fetch(0, index)?;
-            // Between floats a cast is rounding, which is the evaluator's business; to integers and bool
+            // A cast to a float type is rounding, which is the business of whoever asks; to integers and bool
             // it changes the value over the real numbers too.
-            Ok(c.dtype("dtype").filter(|d| !d.is_float()).map_or(x, |d| d.round(x)))
+            match c.dtype("dtype").filter(|d| !d.is_float()) {
+                Some(dtype) => dtype.store(x).ok_or(EvalError::Unrepresentable),
+                None => Ok(x),
+            }
         }),
         layout: LayoutRule::Elementwise,
         work: |c, outputs| match c.types().first() {
@@ -310,20 +376,20 @@ pub const OPS: &[OpDef] = &[
     binary!("add", "`x + y`.", true, same, |x, y| x + y),
     binary!("sub", "`x - y`.", false, same_number, |x, y| x - y),
     binary!("mul", "`x * y`.", true, same, |x, y| x * y),
-    binary!("div", "`x / y`.", false, same_float, |x, y| x / y),
-    quotient!("floor_div", "`x / y` rounded down.", floor_div),
-    quotient!("trunc_div", "`x / y` rounded towards 0.", |x, y| (x / y).trunc()),
-    quotient!("remainder", "What `floor_div` leaves of `x`; it has the sign of `y`.", remainder),
-    binary!("maximum", "The larger one; NaN if either is.", true, same, |x, y| maximum(x, y)),
-    binary!("minimum", "The smaller one; NaN if either is.", true, same, |x, y| minimum(x, y)),
-    binary!("eq", "`x == y`, as bool.", true, comparison, |x, y| truth(x == y)),
-    binary!("ne", "`x != y`, as bool.", true, comparison, |x, y| truth(x != y)),
-    binary!("lt", "`x < y`, as bool.", false, comparison, |x, y| truth(x < y)),
-    binary!("le", "`x <= y`, as bool.", false, comparison, |x, y| truth(x <= y)),
-    binary!("gt", "`x > y`, as bool.", false, comparison, |x, y| truth(x > y)),
-    binary!("ge", "`x >= y`, as bool.", false, comparison, |x, y| truth(x >= y)),
-    binary!("logical_and", "Both are not 0, as bool.", true, comparison, |x, y| truth(x != 0.0 && y != 0.0)),
-    binary!("logical_or", "Either is not 0, as bool.", true, comparison, |x, y| truth(x != 0.0 || y != 0.0)),
+    binary!("div", "`x / y`.", false, same_float, |x, y| Number::float(x.to_f64() / y.to_f64())),
+    quotient!("floor_div", "`x / y` rounded down.", whole_floor_div, floor_div),
+    quotient!("trunc_div", "`x / y` rounded towards 0.", i64::wrapping_div, |x, y| (x / y).trunc()),
+    quotient!("remainder", "What `floor_div` leaves of `x`; it has the sign of `y`.", whole_remainder, remainder),
+    binary!("maximum", "The larger one, or `y` if they are equal; NaN if either is.", false, same, |x, y| x.max(y)),
+    binary!("minimum", "The smaller one, or `y` if they are equal; NaN if either is.", false, same, |x, y| x.min(y)),
+    comparison!("eq", "`x == y`, as bool.", true, Some(Ordering::Equal)),
+    comparison!("ne", "`x != y`, as bool.", true, None | Some(Ordering::Less | Ordering::Greater)),
+    comparison!("lt", "`x < y`, as bool.", false, Some(Ordering::Less)),
+    comparison!("le", "`x <= y`, as bool.", false, Some(Ordering::Less | Ordering::Equal)),
+    comparison!("gt", "`x > y`, as bool.", false, Some(Ordering::Greater)),
+    comparison!("ge", "`x >= y`, as bool.", false, Some(Ordering::Greater | Ordering::Equal)),
+    binary!("logical_and", "Both are not 0, as bool.", true, comparison, |x, y| (x.is_true() && y.is_true()).into()),
+    binary!("logical_or", "Either is not 0, as bool.", true, comparison, |x, y| (x.is_true() || y.is_true()).into()),
     OpDef {
         name: "where",
         doc: "`x` where the condition holds, `y` elsewhere.",
@@ -338,7 +404,7 @@ pub const OPS: &[OpDef] = &[
             c.output(c.same_dtype(1..3)?, c.broadcast(0..3)?)
         },
         kernel: Kernel::Element(|c, _, index, fetch| {
-            let chosen = if read(c, 0, index, fetch)? != 0.0 { 1 } else { 2 };
+            let chosen = if read(c, 0, index, fetch)?.is_true() { 1 } else { 2 };
             read(c, chosen, index, fetch)
         }),
         layout: LayoutRule::Elementwise,

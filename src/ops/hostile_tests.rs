@@ -44,7 +44,8 @@ impl Draw {
             _ if def.default == Default::None && self.below(3) == 0 => AttrValue::None,
             AttrKind::Bool => AttrValue::Bool(self.below(2) == 0),
             AttrKind::Int => AttrValue::Int(self.int()),
-            AttrKind::Float => AttrValue::float(self.pick(&[
+            AttrKind::Number if self.below(2) == 0 => AttrValue::Int(self.int()),
+            AttrKind::Float | AttrKind::Number => AttrValue::float(self.pick(&[
                 0.0,
                 1.0,
                 0.5,

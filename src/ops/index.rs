@@ -9,7 +9,7 @@ use super::{
     AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit,
     Work, attr, many, one,
 };
-use crate::ir::{DType, Shape, TensorType};
+use crate::ir::{DType, Number, Shape, TensorType};
 
 const X: &[OperandDef] = &[one("x")];
 /// Reads its output's worth of elements, and the positions that operand `positions` and later ones hold.
@@ -34,9 +34,10 @@ pub(super) fn check_positions(c: &Call, t: &TensorType) -> Result<(), TypeError>
 }
 
 /// A position as an index below `size`. Negative ones count from the end where `wraps` is set.
-pub(super) fn position(value: f64, size: usize, wraps: bool) -> Result<usize, EvalError> {
-    let value = if wraps && value < 0.0 { value + size as f64 } else { value };
-    if (0.0..size as f64).contains(&value) { Ok(value as usize) } else { Err(EvalError::IndexOutOfRange) }
+pub(super) fn position(value: Number, size: usize, wraps: bool) -> Result<usize, EvalError> {
+    let value = value.to_i64().ok_or(EvalError::IndexOutOfRange)?;
+    let value = if wraps && value < 0 { value.saturating_add(size as i64) } else { value };
+    usize::try_from(value).ok().filter(|&at| at < size).ok_or(EvalError::IndexOutOfRange)
 }
 
 /// The shape to which all index tensors of `index` broadcast, and where it goes in the result.
@@ -77,7 +78,7 @@ fn index_types(c: &Call) -> Result<Types, TypeError> {
     c.output(x.dtype, placement(c)?.shape(x))
 }
 
-fn index_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn index_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     let Placement { dims, positions, start } = placement(c).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
     let x = c.operands[0];
     let at = &index[start..start + positions.len()];
@@ -96,19 +97,25 @@ fn index_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resu
 }
 
 /// NaN counts as the largest value, as in PyTorch.
-fn compare(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+fn compare(a: Number, b: Number) -> Ordering {
+    a.compare(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 /// Values (slot 0) or their old places (slot 1) of a lane in order; ties keep theirs.
-fn ordered(c: &Call, slot: usize, index: &[usize], fetch: &mut Fetch, descending: bool) -> Result<Vec<f64>, EvalError> {
-    let mut lane: Vec<(usize, f64)> = Vec::new();
+fn ordered(
+    c: &Call,
+    slot: usize,
+    index: &[usize],
+    fetch: &mut Fetch,
+    descending: bool,
+) -> Result<Vec<Number>, EvalError> {
+    let mut lane: Vec<(usize, Number)> = Vec::new();
     visit_axes(&c.operands[0].shape, &c.dim_axis(), index, |at| {
         lane.push((lane.len(), fetch(0, at)?));
         Ok(())
     })?;
     lane.sort_by(|&(_, a), &(_, b)| if descending { compare(b, a) } else { compare(a, b) });
-    Ok(lane.into_iter().map(|(place, value)| if slot == 0 { value } else { place as f64 }).collect())
+    Ok(lane.into_iter().map(|(place, value)| if slot == 0 { value } else { Number::Int(place as i64) }).collect())
 }
 
 fn values_and_places(c: &Call, shape: Shape) -> Result<Types, TypeError> {
@@ -295,7 +302,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, index, fetch| {
             let last = index.len() - 1;
             let class = position(fetch(0, &index[..last])?, c.size("num_classes"), false)?;
-            Ok(f64::from(u8::from(class == index[last])))
+            Ok((class == index[last]).into())
         }),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| picks(c, outputs, 0),
@@ -316,7 +323,7 @@ pub const OPS: &[OpDef] = &[
             c.output(x.dtype, shape.ok_or_else(|| c.error(format!("cannot broadcast {x} and {mask}")))?)
         },
         kernel: Kernel::Element(|c, _, index, fetch| {
-            if fetch(1, &broadcast_index(&c.operands[1].shape, index))? != 0.0 {
+            if fetch(1, &broadcast_index(&c.operands[1].shape, index))?.is_true() {
                 return fetch(2, &[]);
             }
             fetch(0, &broadcast_index(&c.operands[0].shape, index))

@@ -2,13 +2,13 @@
 
 use super::shapes::{broadcast, broadcast_index};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit,
-    Work, attr, one, optional,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types,
+    Unit, Work, attr, one, optional,
 };
-use crate::ir::{DType, Shape, TensorType};
+use crate::ir::{DType, Number, Shape, TensorType};
 
 const BETA_ALPHA: &[AttrDef] =
-    &[attr("beta", AttrKind::Float, Default::Float(1.0)), attr("alpha", AttrKind::Float, Default::Float(1.0))];
+    &[attr("beta", AttrKind::Number, Default::Int(1)), attr("alpha", AttrKind::Number, Default::Int(1))];
 
 /// A line through an operand: every index that agrees with `index` outside of dimension `axis`.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,31 +30,33 @@ pub struct Contraction {
     pub x: Line,
     pub y: Line,
     pub length: usize,
-    pub alpha: f64,
+    pub alpha: Number,
     /// Operand, index, and factor. A factor of 0 ignores even a NaN, as BLAS does, and is no bias at all.
-    pub bias: Option<(usize, Shape, f64)>,
+    pub bias: Option<(usize, Shape, Number)>,
 }
 
 impl Contraction {
     fn plain(x: Line, y: Line, length: usize) -> Self {
-        Contraction { x, y, length, alpha: 1.0, bias: None }
+        Contraction { x, y, length, alpha: Number::Int(1), bias: None }
     }
 
     /// With the factors of `addmm` and `baddbmm`, whose operand 0 is the bias of element `index`.
     fn scaled(x: Line, y: Line, length: usize, c: &Call, index: &[usize]) -> Self {
-        let (beta, alpha) = (c.float("beta"), c.float("alpha"));
-        let bias = (beta != 0.0).then(|| (0, broadcast_index(&c.operands[0].shape, index), beta));
+        let dtype = c.operands[0].dtype.accumulator();
+        let factor = |name| c.number(name, dtype).unwrap_or(Number::float(f64::NAN));
+        let (beta, alpha) = (factor("beta"), factor("alpha"));
+        let bias = beta.is_true().then(|| (0, broadcast_index(&c.operands[0].shape, index), beta));
         Contraction { x, y, length, alpha, bias }
     }
 
     /// The element, given the sum over `k`.
     pub fn finish(
         &self,
-        sum: f64,
-        fetch: impl FnOnce(usize, &[usize]) -> Result<f64, EvalError>,
-    ) -> Result<f64, EvalError> {
+        sum: Number,
+        fetch: impl FnOnce(usize, &[usize]) -> Result<Number, EvalError>,
+    ) -> Result<Number, EvalError> {
         Ok(match &self.bias {
-            Some((operand, index, factor)) => self.alpha * sum + factor * fetch(*operand, index)?,
+            Some((operand, index, factor)) => self.alpha * sum + *factor * fetch(*operand, index)?,
             None => self.alpha * sum,
         })
     }
@@ -68,7 +70,7 @@ pub fn contraction(c: &Call, index: &[usize]) -> Option<Contraction> {
         "linear" => {
             let last = last?;
             let (x, w) = (Line::new(0, index, last), Line::new(1, &[index[last], 0], 1));
-            let bias = (c.operands.len() > 2).then(|| (2, Shape::from_slice(&index[last..]), 1.0));
+            let bias = (c.operands.len() > 2).then(|| (2, Shape::from_slice(&index[last..]), Number::Int(1)));
             Some(Contraction { bias, ..Contraction::plain(x, w, c.operands[1].shape[1]) })
         }
         "addmm" => {
@@ -83,13 +85,13 @@ pub fn contraction(c: &Call, index: &[usize]) -> Option<Contraction> {
     }
 }
 
-fn contracted(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn contracted(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     let mut k = contraction(c, index).ok_or_else(|| EvalError::NoSemantics(c.op.name.into()))?;
-    let mut sum = 0.0;
+    let mut sum = Number::ZERO;
     for step in 0..k.length {
         k.x.index[k.x.axis] = step;
         k.y.index[k.y.axis] = step;
-        sum += fetch(k.x.operand, &k.x.index)? * fetch(k.y.operand, &k.y.index)?;
+        sum = sum + fetch(k.x.operand, &k.x.index)? * fetch(k.y.operand, &k.y.index)?;
     }
     k.finish(sum, fetch)
 }
@@ -99,7 +101,7 @@ fn dot(
     (x, mut x_index, x_place): (usize, Shape, usize),
     (y, mut y_index, y_place): (usize, Shape, usize),
     length: usize,
-    fetch: &mut Fetch,
+    fetch: &mut FetchReal,
 ) -> Result<f64, EvalError> {
     let mut sum = 0.0;
     for k in 0..length {
@@ -117,8 +119,8 @@ fn numbers(c: &Call) -> Result<crate::ir::DType, TypeError> {
 
 /// PyTorch refuses fractional factors on integer tensors.
 fn check_factors(c: &Call) -> Result<(), TypeError> {
-    let fractional = [c.float("beta"), c.float("alpha")].iter().any(|f| f.fract() != 0.0);
-    if fractional && !c.operands[0].dtype.is_float() {
+    let dtype = c.operands[0].dtype.accumulator();
+    if ["beta", "alpha"].iter().any(|name| c.number(name, dtype).is_none()) {
         return Err(c.error(format!("takes whole factors for {}", c.operands[0])));
     }
     Ok(())
@@ -191,7 +193,7 @@ fn grouped_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// The matrix of a row is that of the first group that ends behind the row. Rows behind all groups have no value.
-fn grouped_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn grouped_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
     let (row, column) = (index[0], index[1]);
     for group in 0..c.operands[1].shape[0] {
         if fetch(2, &[group])? > row as f64 {
@@ -212,7 +214,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[],
         commutative: false,
         infer: matmul_types,
-        kernel: Kernel::Element(contracted),
+        kernel: Kernel::Ordered(contracted),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(0)(c, outputs),
     },
@@ -236,7 +238,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(dtype, shape)
         },
-        kernel: Kernel::Element(contracted),
+        kernel: Kernel::Ordered(contracted),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(1)(c, outputs),
     },
@@ -262,7 +264,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(dtype, shape)
         },
-        kernel: Kernel::Element(contracted),
+        kernel: Kernel::Ordered(contracted),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(0)(c, outputs),
     },
@@ -286,7 +288,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(dtype, shape)
         },
-        kernel: Kernel::Element(contracted),
+        kernel: Kernel::Ordered(contracted),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(1)(c, outputs),
     },
@@ -299,7 +301,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[],
         commutative: false,
         infer: grouped_types,
-        kernel: Kernel::Element(grouped_element),
+        kernel: Kernel::Real(grouped_element),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(0)(c, outputs),
     },

@@ -28,11 +28,12 @@ mod view;
 mod work;
 
 pub use attention::{Nonzero, attend};
-pub use call::{Call, EvalError, TypeError};
+pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
+pub use create::{as_number, is_number, number};
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
-pub use semantics::{Fetch, Kernel, Lane, LayoutRule, Types};
+pub use semantics::{Axes, Element, Fetch, FetchReal, Kernel, Lane, LayoutRule, Types};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
 pub use work::{Unit, Work};
 

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, attr,
-    one, optional,
+    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work,
+    attr, one, optional,
 };
 use crate::ir::{DType, TensorType};
 
@@ -54,7 +54,7 @@ fn affine(
     mut lane: Vec<f64>,
     axes: &[usize],
     index: &[usize],
-    fetch: &mut Fetch,
+    fetch: &mut FetchReal,
 ) -> Result<Vec<f64>, EvalError> {
     let parameters = c.operands.len() - 1;
     if parameters == 0 {
@@ -74,7 +74,7 @@ fn affine(
     Ok(lane)
 }
 
-fn read_lane(c: &Call, axes: &[usize], index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+fn read_lane(c: &Call, axes: &[usize], index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
     let mut lane = Vec::new();
     visit_axes(&c.operands[0].shape, axes, index, |at| {
         lane.push(fetch(0, at)?);
@@ -101,7 +101,7 @@ fn channels(c: &Call, first: usize) -> Result<usize, TypeError> {
     }
 }
 
-fn group_norm_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn group_norm_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
     let x = c.operands[0];
     let size = x.shape[1] / c.size("groups").max(1);
     let first = index[1] / size.max(1) * size;
@@ -118,7 +118,7 @@ fn group_norm_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) ->
 }
 
 /// Scales and shifts by the per-channel operands from number `first` on.
-fn per_channel(c: &Call, first: usize, value: f64, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn per_channel(c: &Call, first: usize, value: f64, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
     let channel = &index[1..2];
     let scaled = if c.operands.len() > first { value * fetch(first, channel)? } else { value };
     Ok(if c.operands.len() > first + 1 { scaled + fetch(first + 1, channel)? } else { scaled })
@@ -137,7 +137,7 @@ pub const OPS: &[OpDef] = &[
         ],
         commutative: false,
         infer: trailing_types,
-        kernel: Kernel::Lane {
+        kernel: Kernel::RealLane {
             axes: normalized_axes,
             lane: |c, _, index, fetch| {
                 let axes = normalized_axes(c);
@@ -162,7 +162,7 @@ pub const OPS: &[OpDef] = &[
         ],
         commutative: false,
         infer: trailing_types,
-        kernel: Kernel::Lane {
+        kernel: Kernel::RealLane {
             axes: normalized_axes,
             lane: |c, _, index, fetch| {
                 let axes = normalized_axes(c);
@@ -193,7 +193,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(dtype, c.operands[0].shape.clone())
         },
-        kernel: Kernel::Element(group_norm_element),
+        kernel: Kernel::Real(group_norm_element),
         layout: LayoutRule::Contiguous,
         work: eight_per_element,
     },
@@ -220,7 +220,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(x.dtype, x.shape.clone())
         },
-        kernel: Kernel::Element(|c, _, index, fetch| {
+        kernel: Kernel::Real(|c, _, index, fetch| {
             let channel = &index[1..2];
             let deviation = (fetch(2, channel)? + c.float("eps")).sqrt();
             let value = (fetch(0, index)? - fetch(1, channel)?) / deviation;

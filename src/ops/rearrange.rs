@@ -4,12 +4,11 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::shapes::holds;
 use super::{
     AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
     Types, Unit, Work, attr, one, optional,
 };
-use crate::ir::{DType, Shape, TensorType};
+use crate::ir::{DType, Number, Shape, TensorType};
 
 const X: &[OperandDef] = &[one("x")];
 const DIAGONAL: &[AttrDef] = &[attr("diagonal", AttrKind::Int, Default::Int(0))];
@@ -58,7 +57,7 @@ fn pad_types(c: &Call) -> Result<Types, TypeError> {
     if c.ints("pad").len() != 2 * x.rank() {
         return Err(c.error(format!("needs two sizes for each dimension of {x}")));
     }
-    if !holds(x.dtype, c.float("value")) {
+    if c.number("value", x.dtype).is_none() {
         return Err(c.error(format!("cannot fill {x} with {}", c.float("value"))));
     }
     let padded = |(&size, (low, high)): (&usize, (i64, i64))| {
@@ -70,7 +69,7 @@ fn pad_types(c: &Call) -> Result<Types, TypeError> {
     c.output(x.dtype, shape.ok_or_else(|| c.error(format!("crops more than {x} has")))?)
 }
 
-fn pad_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn pad_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     let x = c.operands[0];
     let from: Option<Shape> = index
         .iter()
@@ -80,7 +79,7 @@ fn pad_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result
         .collect();
     match from {
         Some(from) => fetch(0, &from),
-        None => Ok(c.float("value")),
+        None => c.number("value", x.dtype).ok_or(EvalError::Unrepresentable),
     }
 }
 
@@ -103,7 +102,7 @@ fn diff_types(c: &Call) -> Result<Types, TypeError> {
     c.output(dtype, shape)
 }
 
-fn diff_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn diff_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     let dim = c.size("dim");
     let before = c.operands.get(1).map_or(0, |p| p.shape[dim]);
     // Differences of differences take n² steps, which no budget would count.
@@ -119,7 +118,7 @@ fn diff_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resul
     }
     let bools = c.operands[0].dtype == DType::Bool;
     while values.len() > 1 {
-        let step = |w: &[f64]| if bools { f64::from(u8::from(w[0] != w[1])) } else { w[1] - w[0] };
+        let step = |w: &[Number]| if bools { Number::from(w[0] != w[1]) } else { w[1] - w[0] };
         values = values.windows(2).map(step).collect();
     }
     Ok(values[0])
@@ -136,7 +135,7 @@ pub const OPS: &[OpDef] = &[
         commutative: false,
         infer: matrix_types,
         kernel: Kernel::Element(|c, _, index, fetch| match beyond_diagonal(c, index) {
-            Ordering::Greater => Ok(0.0),
+            Ordering::Greater => Ok(Number::ZERO),
             _ => fetch(0, index),
         }),
         layout: LayoutRule::Contiguous,
@@ -151,7 +150,7 @@ pub const OPS: &[OpDef] = &[
         commutative: false,
         infer: matrix_types,
         kernel: Kernel::Element(|c, _, index, fetch| match beyond_diagonal(c, index) {
-            Ordering::Less => Ok(0.0),
+            Ordering::Less => Ok(Number::ZERO),
             _ => fetch(0, index),
         }),
         layout: LayoutRule::Contiguous,
@@ -227,7 +226,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`value` around the elements: `pad` holds low and high sizes for every dimension, outermost first. Negative sizes crop.",
         family: Family::Index,
         operands: X,
-        attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Float, Default::Float(0.0))],
+        attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Number, Default::Int(0))],
         commutative: false,
         infer: pad_types,
         kernel: Kernel::Element(pad_element),
@@ -242,7 +241,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("dim", AttrKind::Dim, Default::Required), attr("n", AttrKind::Int, Default::Int(1))],
         commutative: false,
         infer: diff_types,
-        kernel: Kernel::Element(diff_element),
+        kernel: Kernel::Ordered(diff_element),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| Work::streaming(c, outputs, outputs.iter().map(|t| t.numel() as f64).sum(), Unit::Vector),
     },

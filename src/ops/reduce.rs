@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
-    Types, Unit, Work, attr, one,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, LayoutRule, OpDef, OperandDef,
+    TypeError, Types, Unit, Work, attr, one,
 };
-use crate::ir::{DType, Shape, TensorType};
+use crate::ir::{DType, Number, Shape, TensorType};
 
 const X: &[OperandDef] = &[one("x")];
 const DIMS: &[AttrDef] =
@@ -30,8 +30,7 @@ fn eight_per_element(c: &Call, outputs: &[TensorType]) -> Work {
 
 /// Sums and products of integers are kept in 64 bits.
 fn accumulator(c: &Call) -> DType {
-    let dtype = c.operands[0].dtype;
-    if dtype.is_float() { dtype } else { DType::I64 }
+    c.operands[0].dtype.accumulator()
 }
 
 /// A reduction over the list `dim` that gives `dtype`. An empty list means "all" to some PyTorch operators and
@@ -68,12 +67,12 @@ fn without(shape: &[usize], dims: &[usize], keepdim: bool) -> Shape {
 }
 
 /// Calls `visit` with every element that goes into element `index` of a reduction over `dims`.
-fn gather(
+fn gather<T>(
     c: &Call,
     dims: &[usize],
     index: &[usize],
-    fetch: &mut Fetch,
-    mut visit: impl FnMut(f64),
+    fetch: &mut dyn FnMut(usize, &[usize]) -> Result<T, EvalError>,
+    mut visit: impl FnMut(T),
 ) -> Result<(), EvalError> {
     let shape = &c.operands[0].shape;
     let axes: SmallVec<[usize; 4]> = (0..shape.len()).filter(|d| dims.contains(d)).collect();
@@ -97,29 +96,39 @@ fn gather(
     })
 }
 
-fn fold(c: &Call, index: &[usize], fetch: &mut Fetch, start: f64, step: fn(f64, f64) -> f64) -> Result<f64, EvalError> {
-    let mut total = start;
+fn fold(
+    c: &Call,
+    index: &[usize],
+    fetch: &mut Fetch,
+    start: impl Into<Number>,
+    step: fn(Number, Number) -> Number,
+) -> Result<Number, EvalError> {
+    let mut total = start.into();
     gather(c, &c.dims("dim").unwrap_or_default(), index, fetch, |x| total = step(total, x))?;
     Ok(total)
 }
 
-fn values(c: &Call, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+/// The element that is left when `choose` has chosen between all.
+fn extreme(
+    c: &Call,
+    index: &[usize],
+    fetch: &mut Fetch,
+    choose: fn(Number, Number) -> Number,
+) -> Result<Number, EvalError> {
+    let mut best = None;
+    gather(c, &c.dims("dim").unwrap_or_default(), index, fetch, |x| best = Some(best.map_or(x, |b| choose(b, x))))?;
+    best.ok_or(EvalError::IndexOutOfRange)
+}
+
+fn values(c: &Call, index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
     let mut values = Vec::new();
     gather(c, &c.dims("dim").unwrap_or_default(), index, fetch, |x| values.push(x))?;
     Ok(values)
 }
 
-fn max(x: f64, y: f64) -> f64 {
-    if x.is_nan() || x > y { x } else { y }
-}
-
-fn min(x: f64, y: f64) -> f64 {
-    if x.is_nan() || x < y { x } else { y }
-}
-
 /// The place of the first value that no other one `beats`; the first NaN beats everything.
-fn arg(c: &Call, index: &[usize], fetch: &mut Fetch, beats: fn(f64, f64) -> bool) -> Result<f64, EvalError> {
-    let mut best: Option<(usize, f64)> = None;
+fn arg(c: &Call, index: &[usize], fetch: &mut Fetch, beats: fn(Number, Number) -> bool) -> Result<Number, EvalError> {
+    let mut best: Option<(i64, Number)> = None;
     let mut place = 0;
     gather(c, &[c.size("dim")], index, fetch, |x| {
         if best.is_none_or(|(_, b)| !b.is_nan() && (x.is_nan() || beats(x, b))) {
@@ -127,7 +136,7 @@ fn arg(c: &Call, index: &[usize], fetch: &mut Fetch, beats: fn(f64, f64) -> bool
         }
         place += 1;
     })?;
-    best.map(|(place, _)| place as f64).ok_or(EvalError::IndexOutOfRange)
+    best.map(|(place, _)| Number::Int(place)).ok_or(EvalError::IndexOutOfRange)
 }
 
 fn arg_types(c: &Call) -> Result<Types, TypeError> {
@@ -155,10 +164,10 @@ fn running(
     c: &Call,
     index: &[usize],
     fetch: &mut Fetch,
-    start: f64,
-    step: fn(f64, f64) -> f64,
-) -> Result<Vec<f64>, EvalError> {
-    let mut total = start;
+    start: i64,
+    step: fn(Number, Number) -> Number,
+) -> Result<Vec<Number>, EvalError> {
+    let mut total = Number::Int(start);
     let mut lane = Vec::new();
     visit_axes(&c.operands[0].shape, &c.dim_axis(), index, |at| {
         total = step(total, fetch(0, at)?);
@@ -169,7 +178,7 @@ fn running(
 }
 
 fn log_sum_exp(values: &[f64]) -> f64 {
-    let largest = values.iter().copied().fold(f64::NEG_INFINITY, max);
+    let largest = values.iter().copied().map(Number::float).fold(f64::NEG_INFINITY.into(), Number::max).to_f64();
     // Infinite values must not meet themselves in a difference.
     let shift = if largest.is_finite() { largest } else { 0.0 };
     values.iter().map(|v| (v - shift).exp()).sum::<f64>().ln() + shift
@@ -198,7 +207,7 @@ fn cross_entropy_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// The loss at one place of the target; `None` where the target is ignored.
-fn loss(c: &Call, place: &[usize], fetch: &mut Fetch) -> Result<Option<f64>, EvalError> {
+fn loss(c: &Call, place: &[usize], fetch: &mut FetchReal) -> Result<Option<f64>, EvalError> {
     let class = fetch(1, place)?;
     if class == IGNORED_CLASS {
         return Ok(None);
@@ -218,7 +227,7 @@ fn loss(c: &Call, place: &[usize], fetch: &mut Fetch) -> Result<Option<f64>, Eva
     Ok(Some(log_sum_exp(&scores) - scores[class as usize]))
 }
 
-fn cross_entropy_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn cross_entropy_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
     if c.str("reduction") == "none" {
         return Ok(loss(c, index, fetch)?.unwrap_or(0.0));
     }
@@ -236,7 +245,7 @@ fn cross_entropy_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch)
 }
 
 macro_rules! reduction {
-    ($name:literal, $doc:literal, $attrs:expr, $infer:expr, $work:expr, |$c:ident, $index:ident, $fetch:ident| $value:expr) => {
+    ($name:literal, $doc:literal, $attrs:expr, $infer:expr, $work:expr, $kernel:ident, |$c:ident, $index:ident, $fetch:ident| $value:expr) => {
         OpDef {
             name: $name,
             doc: $doc,
@@ -245,7 +254,7 @@ macro_rules! reduction {
             attrs: $attrs,
             commutative: false,
             infer: $infer,
-            kernel: Kernel::Element(|$c, _, $index, $fetch| $value),
+            kernel: Kernel::$kernel(|$c, _, $index, $fetch| $value),
             layout: LayoutRule::Contiguous,
             work: $work,
         }
@@ -262,7 +271,7 @@ macro_rules! scan {
             attrs: DIM,
             commutative: false,
             infer: running_types,
-            kernel: Kernel::Lane {
+            kernel: Kernel::OrderedLane {
                 axes: |c| c.dim_axis(),
                 lane: |c, _, index, fetch| running(c, index, fetch, $start, $step),
             },
@@ -274,10 +283,16 @@ macro_rules! scan {
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
-    reduction!("sum", "Sum over `dim`.", DIMS, |c| reduced(c, accumulator(c)), one_per_element, |c, index, fetch| {
-        fold(c, index, fetch, 0.0, |a, b| a + b)
-    }),
-    reduction!("mean", "Mean over `dim`.", DIMS, reduced_float, one_per_element, |c, index, fetch| {
+    reduction!(
+        "sum",
+        "Sum over `dim`.",
+        DIMS,
+        |c| reduced(c, accumulator(c)),
+        one_per_element,
+        Ordered,
+        |c, index, fetch| { fold(c, index, fetch, Number::ZERO, |a, b| a + b) }
+    ),
+    reduction!("mean", "Mean over `dim`.", DIMS, reduced_float, one_per_element, Real, |c, index, fetch| {
         let values = values(c, index, fetch)?;
         Ok(values.iter().sum::<f64>() / values.len() as f64)
     }),
@@ -287,7 +302,8 @@ pub const OPS: &[OpDef] = &[
         DIMS,
         reduced_nonempty,
         one_per_element,
-        |c, index, fetch| { fold(c, index, fetch, f64::NEG_INFINITY, max) }
+        Ordered,
+        |c, index, fetch| { extreme(c, index, fetch, Number::max) }
     ),
     reduction!(
         "amin",
@@ -295,7 +311,8 @@ pub const OPS: &[OpDef] = &[
         DIMS,
         reduced_nonempty,
         one_per_element,
-        |c, index, fetch| { fold(c, index, fetch, f64::INFINITY, min) }
+        Ordered,
+        |c, index, fetch| { extreme(c, index, fetch, Number::min) }
     ),
     reduction!(
         "prod",
@@ -303,7 +320,8 @@ pub const OPS: &[OpDef] = &[
         DIMS,
         |c| reduced(c, accumulator(c)),
         one_per_element,
-        |c, index, fetch| { fold(c, index, fetch, 1.0, |a, b| a * b) }
+        Ordered,
+        |c, index, fetch| { fold(c, index, fetch, Number::Int(1), |a, b| a * b) }
     ),
     reduction!(
         "argmax",
@@ -311,7 +329,8 @@ pub const OPS: &[OpDef] = &[
         DIM_KEEP,
         arg_types,
         one_per_element,
-        |c, index, fetch| { arg(c, index, fetch, |x, best| x > best) }
+        Element,
+        |c, index, fetch| { arg(c, index, fetch, Number::is_above) }
     ),
     reduction!(
         "argmin",
@@ -319,7 +338,8 @@ pub const OPS: &[OpDef] = &[
         DIM_KEEP,
         arg_types,
         one_per_element,
-        |c, index, fetch| { arg(c, index, fetch, |x, best| x < best) }
+        Element,
+        |c, index, fetch| { arg(c, index, fetch, |x, best| best.is_above(x)) }
     ),
     reduction!(
         "any",
@@ -327,7 +347,8 @@ pub const OPS: &[OpDef] = &[
         DIMS,
         truth_types,
         one_per_element,
-        |c, index, fetch| { fold(c, index, fetch, 0.0, |a, b| f64::from(u8::from(a != 0.0 || b != 0.0))) }
+        Element,
+        |c, index, fetch| { fold(c, index, fetch, false, |a, b| (a.is_true() || b.is_true()).into()) }
     ),
     reduction!(
         "all",
@@ -335,7 +356,8 @@ pub const OPS: &[OpDef] = &[
         DIMS,
         truth_types,
         one_per_element,
-        |c, index, fetch| { fold(c, index, fetch, 1.0, |a, b| f64::from(u8::from(a != 0.0 && b != 0.0))) }
+        Element,
+        |c, index, fetch| { fold(c, index, fetch, true, |a, b| (a.is_true() && b.is_true()).into()) }
     ),
     reduction!(
         "logsumexp",
@@ -343,6 +365,7 @@ pub const OPS: &[OpDef] = &[
         DIMS,
         reduced_float,
         eight_per_element,
+        Real,
         |c, index, fetch| { Ok(log_sum_exp(&values(c, index, fetch)?)) }
     ),
     reduction!(
@@ -355,6 +378,7 @@ pub const OPS: &[OpDef] = &[
         ],
         reduced_float,
         eight_per_element,
+        Real,
         |c, index, fetch| {
             let values = values(c, index, fetch)?;
             if values.is_empty() {
@@ -366,8 +390,8 @@ pub const OPS: &[OpDef] = &[
             Ok(squares / (n - c.float("correction")).max(0.0))
         }
     ),
-    scan!("cumsum", "Running sum along `dim`.", 0.0, |a, b| a + b),
-    scan!("cumprod", "Running product along `dim`.", 1.0, |a, b| a * b),
+    scan!("cumsum", "Running sum along `dim`.", 0, |a, b| a + b),
+    scan!("cumprod", "Running product along `dim`.", 1, |a, b| a * b),
     OpDef {
         name: "cross_entropy",
         doc: "`-log_softmax(x)` at the target classes (class dimension 1, or 0 for a vector); `reduction` is \"mean\", \"sum\" or \"none\". \
@@ -377,7 +401,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("reduction", AttrKind::Str, Default::Str("mean"))],
         commutative: false,
         infer: cross_entropy_types,
-        kernel: Kernel::Element(cross_entropy_element),
+        kernel: Kernel::Real(cross_entropy_element),
         layout: LayoutRule::Contiguous,
         work: eight_per_element,
     },

@@ -51,8 +51,10 @@ impl Replay<'_> {
 
     /// An attribute as libtorch wants it for `x`: whole for integers, which a float would promote.
     fn scalar(&self, name: &str, dtype: DType) -> Scalar {
-        let value = self.c.float(name);
-        if dtype.is_float() { Scalar::float(value) } else { Scalar::int(value as i64) }
+        match self.c.number(name, dtype.accumulator()) {
+            Some(Number::Int(value)) => Scalar::int(value),
+            _ => Scalar::float(self.c.float(name)),
+        }
     }
 
     fn dtype(&self, i: usize) -> Result<DType> {
@@ -223,6 +225,7 @@ impl Replay<'_> {
                 x.f_unsqueeze(2)?.f_expand(&expanded[..], false)?.f_reshape(&sizes[..])?
             }
             "full" => Tensor::f_full(c.ints("shape"), self.created("value"), (self.wanted_kind()?, self.device))?,
+            "number" => Tensor::f_full([0_i64; 0], self.created("value"), (self.wanted_kind()?, self.device))?,
             "arange" => {
                 let (start, end, step) = (self.created("start"), self.created("end"), self.created("step"));
                 Tensor::f_arange_start_step(start, end, step, (self.wanted_kind()?, self.device))?

@@ -175,7 +175,7 @@ fn is_called(graph: &Graph, id: NodeId) -> bool {
             let given_out = graph.outputs().iter().any(|o| o.value.node == id);
             given_out || !graph.users(id).all(elementwise)
         }
-        NodeKind::Op { op, .. } => !node.origin.implicit || op.name() != "full",
+        NodeKind::Op { op, .. } => !op.def().is_some_and(is_number),
         _ => false,
     }
 }
@@ -211,7 +211,7 @@ impl Build<'_> {
         let ty = self.graph.ty(value);
         let constant = match &node.kind {
             NodeKind::Literal(literal) => Some(upload(ty, &literal.data, self.device)?),
-            NodeKind::Op { op: Op::Table(made), attrs } if node.origin.implicit && made.name == "full" => {
+            NodeKind::Op { op: Op::Table(made), attrs } if is_number(made) => {
                 // A number of the source: PyTorch hands it to the kernel as an argument. The logical operators take none.
                 let device = if op.name.starts_with("logical_") { self.device } else { Device::Cpu };
                 let call = Call { op: made, attrs, operands: &[] };

@@ -8,7 +8,7 @@ use super::{
     AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, attr,
     many, one,
 };
-use crate::ir::{DType, Shape, TensorType};
+use crate::ir::{DType, Number, Shape, TensorType};
 
 /// A copy of `x`, and the places and values that are written over it.
 fn writes(c: &Call, outputs: &[TensorType]) -> Work {
@@ -34,7 +34,12 @@ fn scatter_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// Element `index` of the result: `x`, then every value of the lane that is written there, in order.
-fn scattered(c: &Call, index: &[usize], fetch: &mut Fetch, join: fn(f64, f64) -> f64) -> Result<f64, EvalError> {
+fn scattered(
+    c: &Call,
+    index: &[usize],
+    fetch: &mut Fetch,
+    join: fn(Number, Number) -> Number,
+) -> Result<Number, EvalError> {
     let (dim, places) = (c.size("dim"), &c.operands[1].shape);
     let mut value = fetch(0, index)?;
     if index.iter().zip(places).enumerate().any(|(d, (&i, &size))| d != dim && i >= size) {
@@ -63,7 +68,7 @@ fn index_add_types(c: &Call) -> Result<Types, TypeError> {
     c.output(x.dtype, x.shape.clone())
 }
 
-fn index_added(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn index_added(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     let (dim, places) = (c.size("dim"), c.operands[1]);
     let mut value = fetch(0, index)?;
     let mut at = Shape::from_slice(index);
@@ -71,7 +76,7 @@ fn index_added(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result
         let place: SmallVec<[usize; 4]> = (0..places.rank()).map(|_| i).collect();
         if position(fetch(1, &place)?, c.operands[0].shape[dim], false)? == index[dim] {
             at[dim] = i;
-            value += fetch(2, &at)?;
+            value = value + fetch(2, &at)?;
         }
     }
     Ok(value)
@@ -98,7 +103,7 @@ fn index_put_types(c: &Call) -> Result<Types, TypeError> {
     c.output(x.dtype, x.shape.clone())
 }
 
-fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<f64, EvalError> {
+fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     let operands = indexing(c);
     let placement =
         placement(&Call { operands: &operands, ..*c }).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
@@ -113,7 +118,7 @@ fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> 
             *i = kept.next().unwrap_or(0);
         }
     }
-    let (mut value, mut sum) = (None, 0.0);
+    let (mut value, mut sum) = (None, Number::ZERO);
     visit_axes(&written, &axes, &at, |at| {
         let place = &at[placement.start..placement.start + placement.positions.len()];
         let mut here = true;
@@ -124,7 +129,7 @@ fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> 
         if here {
             let found = fetch(1, &broadcast_index(&c.operands[1].shape, at))?;
             value = Some(found);
-            sum += found;
+            sum = sum + found;
         }
         Ok(())
     })?;
@@ -161,7 +166,7 @@ pub const OPS: &[OpDef] = &[
             c.refuse_bool()?;
             scatter_types(c)
         },
-        kernel: Kernel::Element(|c, _, index, fetch| scattered(c, index, fetch, |sum, new| sum + new)),
+        kernel: Kernel::Ordered(|c, _, index, fetch| scattered(c, index, fetch, |sum, new| sum + new)),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| adds(2)(c, outputs),
     },
@@ -173,7 +178,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
         commutative: false,
         infer: index_add_types,
-        kernel: Kernel::Element(index_added),
+        kernel: Kernel::Ordered(index_added),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| adds(2)(c, outputs),
     },
@@ -189,7 +194,7 @@ pub const OPS: &[OpDef] = &[
         ],
         commutative: false,
         infer: index_put_types,
-        kernel: Kernel::Element(index_put_element),
+        kernel: Kernel::Ordered(index_put_element),
         layout: LayoutRule::Contiguous,
         work: |c, outputs| match c.bool("accumulate") {
             true => adds(1)(c, outputs),
@@ -218,7 +223,7 @@ pub const OPS: &[OpDef] = &[
             }
             c.output(x.dtype, Shape::from_slice(&[bins]))
         },
-        kernel: Kernel::Lane {
+        kernel: Kernel::RealLane {
             axes: |_| SmallVec::from_slice(&[0]),
             lane: |c, _, _, fetch| {
                 let (bins, min, max) = (c.size("bins"), c.float("min"), c.float("max"));

@@ -89,12 +89,6 @@ pub fn dense_strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
     strides
 }
 
-/// Whether a constant can be an element of type `dtype`: integers and bools have no fractions, infinities or values
-/// out of range, of which PyTorch refuses some and wraps others.
-pub fn holds(dtype: DType, value: f64) -> bool {
-    dtype.is_float() || (value.is_finite() && dtype.round(value) == value)
-}
-
 /// Calls `visit` with every index that agrees with `index` outside of `axes`, in row-major order over `axes`.
 pub fn visit_axes<E>(
     shape: &[usize],

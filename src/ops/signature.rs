@@ -36,6 +36,8 @@ pub enum AttrKind {
     Int,
     /// A float; an integer literal is taken as one.
     Float,
+    /// An integer or a float: whichever the element type is that it stands for.
+    Number,
     Str,
     DType,
     Ints,
@@ -92,6 +94,7 @@ impl AttrDef {
             (AttrKind::Bool, AttrValue::Bool(_))
             | (AttrKind::Int, AttrValue::Int(_))
             | (AttrKind::Float, AttrValue::Float(_))
+            | (AttrKind::Number, AttrValue::Int(_) | AttrValue::Float(_))
             | (AttrKind::Str, AttrValue::Str(_))
             | (AttrKind::DType, AttrValue::DType(_))
             | (AttrKind::Ints, AttrValue::Ints(_)) => true,

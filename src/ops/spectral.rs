@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, Schur, SymmetricEigen};
 use smallvec::SmallVec;
 
-use super::{Call, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, one};
+use super::{Call, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, one};
 use crate::ir::{DType, Shape, TensorType};
 
 /// Rows of the largest matrix that is evaluated: the work grows with their cube, and the budget counts elements only.
@@ -28,7 +28,7 @@ fn value_types(c: &Call, outputs: usize) -> Result<Types, TypeError> {
 }
 
 /// The matrix whose eigenvalue `index` names.
-fn matrix(c: &Call, index: &[usize], fetch: &mut Fetch) -> Result<DMatrix<f64>, EvalError> {
+fn matrix(c: &Call, index: &[usize], fetch: &mut FetchReal) -> Result<DMatrix<f64>, EvalError> {
     let n = rows(c).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
     if n > MAX_ROWS {
         return Err(EvalError::Budget);
@@ -48,7 +48,7 @@ fn matrix(c: &Call, index: &[usize], fetch: &mut Fetch) -> Result<DMatrix<f64>, 
 
 /// Real and imaginary parts, the largest first and then in ascending order: libraries leave the order open, so it is one that
 /// no rule can mean.
-fn general(c: &Call, slot: usize, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+fn general(c: &Call, slot: usize, index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
     let matrix = matrix(c, index, fetch)?;
     let n = matrix.nrows();
     if matrix.iter().any(|v| !v.is_finite()) {
@@ -63,7 +63,7 @@ fn general(c: &Call, slot: usize, index: &[usize], fetch: &mut Fetch) -> Result<
     Ok(values.into_iter().map(|(real, imaginary)| if slot == 0 { real } else { imaginary }).collect())
 }
 
-fn symmetric(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Vec<f64>, EvalError> {
+fn symmetric(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
     let mut matrix = matrix(c, index, fetch)?;
     let n = matrix.nrows();
     // What stands above the diagonal is not read.
@@ -96,7 +96,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[],
         commutative: false,
         infer: |c| value_types(c, 2),
-        kernel: Kernel::Lane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: general },
+        kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: general },
         layout: LayoutRule::Contiguous,
         work: |c, outputs| work(c, outputs, 10.0),
     },
@@ -108,7 +108,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[],
         commutative: false,
         infer: |c| value_types(c, 1),
-        kernel: Kernel::Lane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: symmetric },
+        kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: symmetric },
         layout: LayoutRule::Contiguous,
         work: |c, outputs| work(c, outputs, 4.0 / 3.0),
     },

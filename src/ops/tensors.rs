@@ -3,7 +3,7 @@
 use tch::{Device, Kind, Tensor};
 
 use super::replay::ReplayError;
-use crate::ir::{DType, Shape, TensorType};
+use crate::ir::{DType, Number, Shape, TensorType};
 
 type Result<T> = std::result::Result<T, ReplayError>;
 
@@ -26,25 +26,31 @@ pub fn kind(dtype: DType) -> Kind {
 }
 
 /// A tensor of type `ty` on `device` with the given elements in row-major order.
-pub fn upload(ty: &TensorType, elements: &[f64], device: Device) -> Result<Tensor> {
+pub fn upload(ty: &TensorType, elements: &[Number], device: Device) -> Result<Tensor> {
     let sizes: Vec<i64> = ty.shape.iter().map(|&d| d as i64).collect();
     // Through i64 for integers: libtorch may refuse a float that is out of range.
     let flat = if ty.dtype.is_float() {
-        Tensor::f_from_slice(elements)?
+        let floats: Vec<f64> = elements.iter().map(|v| v.to_f64()).collect();
+        Tensor::f_from_slice(&floats)?
     } else {
-        let whole: Vec<i64> = elements.iter().map(|&v| v as i64).collect();
+        let whole: Vec<i64> = elements.iter().filter_map(|v| v.to_i64()).collect();
         Tensor::f_from_slice(&whole)?
     };
     Ok(flat.f_reshape(&sizes[..])?.f_to_kind(kind(ty.dtype))?.f_to_device(device)?)
 }
 
 /// The elements of a tensor in row-major order.
-pub fn elements(tensor: &Tensor) -> Result<Vec<f64>> {
-    let flat = tensor.f_to_device(Device::Cpu)?.f_to_kind(Kind::Double)?.f_contiguous()?;
-    let mut elements = vec![0.0; flat.numel()];
-    let count = elements.len();
-    flat.f_copy_data(&mut elements, count)?;
-    Ok(elements)
+pub fn elements(tensor: &Tensor) -> Result<Vec<Number>> {
+    let flat = tensor.f_to_device(Device::Cpu)?.f_contiguous()?;
+    let count = flat.numel();
+    if type_of(tensor).is_some_and(|ty| ty.dtype.is_float()) {
+        let mut elements = vec![0.0; count];
+        flat.f_to_kind(Kind::Double)?.f_copy_data(&mut elements, count)?;
+        return Ok(elements.into_iter().map(Number::float).collect());
+    }
+    let mut elements = vec![0_i64; count];
+    flat.f_to_kind(Kind::Int64)?.f_copy_data(&mut elements, count)?;
+    Ok(elements.into_iter().map(Number::Int).collect())
 }
 
 /// The type of a tensor; `None` for element types that this tool does not know.

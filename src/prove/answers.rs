@@ -182,7 +182,7 @@ fn inputs_below(arena: &Arena, root: TermId) -> Vec<u32> {
     let (mut seen, mut stack) = (FxHashSet::default(), vec![root]);
     let mut inputs = Vec::new();
     while let Some(t) = stack.pop() {
-        if !seen.insert(t) || arena.constant(t).is_some() {
+        if !seen.insert(t) || arena.value(t).is_some() {
             continue;
         }
         match arena.head(t) {

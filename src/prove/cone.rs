@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::arena::{Arena, ConstantId, Head, HeadId, Operands, TermId, TypeId};
+use super::arena::{Arena, Head, HeadId, KnownValue, Operands, TermId, TypeId};
 use crate::ops::{Family, Op};
 
 /// Two terms down to leaves, written so that pairs which differ only in what their leaves are read the same.
@@ -14,7 +14,7 @@ pub struct ConeKey(Vec<Entry>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Entry {
     /// A leaf: its type, and its value if it is a constant. Leaves are numbered in order of appearance.
-    Leaf(TypeId, Option<ConstantId>),
+    Leaf(TypeId, Option<KnownValue>),
     /// An operator over earlier entries.
     Node(HeadId, TypeId, SmallVec<[u32; 4]>),
 }
@@ -79,7 +79,7 @@ impl<B: Boundary> Walk<'_, B> {
         let mut below = depth;
         let leaf = match self.arena.head(t) {
             Head::Input(_) | Head::Literal(_) | Head::Random(_) => true,
-            Head::Apply { .. } if term.constant.is_some() && !root => true,
+            Head::Apply { .. } if term.value.is_some() && !root => true,
             Head::Apply { op, .. } => {
                 if !root && self.boundary.is_shared(t) && !self.boundary.passes(op) {
                     below = depth.saturating_sub(1);
@@ -91,7 +91,7 @@ impl<B: Boundary> Walk<'_, B> {
         };
         let entry = if leaf {
             self.leaves.push(t);
-            Entry::Leaf(term.ty, term.constant)
+            Entry::Leaf(term.ty, term.value)
         } else {
             self.nodes += 1;
             if self.nodes > self.limit {
@@ -117,7 +117,7 @@ impl Cone {
         let mut local = Arena::default();
         let mut copies: FxHashMap<TermId, TermId> = FxHashMap::default();
         for (n, &leaf) in self.leaves.iter().enumerate() {
-            let copy = local.leaf(Head::Input(n as u32), arena.ty(leaf), arena.constant(leaf).cloned());
+            let copy = local.leaf_like(arena, leaf, Head::Input(n as u32));
             copies.insert(leaf, copy);
         }
         let mut order: Vec<(u32, TermId)> = self.entries.iter().map(|(&t, &n)| (n, t)).collect();

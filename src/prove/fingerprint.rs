@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, TermId};
 use crate::eval::{Demand, Draw, EvalError, Interval, Options, Program, Source, random, range_of};
-use crate::ir::{Shape, TensorType, flat_index, unflatten};
+use crate::ir::{Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::Op;
 
 /// How much one pair is worth.
@@ -59,7 +59,7 @@ impl<'a> Cone<'a> {
         let mut intervals: Vec<Option<Interval>> = Vec::with_capacity(arena.len());
         for id in (0..arena.len()).map(|n| arena.nth(n)) {
             let ty = arena.ty(id);
-            intervals.push(match (arena.constant(id), arena.head(id)) {
+            intervals.push(match (arena.value(id), arena.head(id)) {
                 (Some(constant), _) => Interval::of(constant, ty),
                 (_, Head::Input(_)) => Draw::Dense { seed, scale: 1.0 }.interval(ty),
                 (_, Head::Apply { op: Op::Table(op), attrs, slot: 0 }) => {
@@ -78,7 +78,7 @@ impl Program for Cone<'_> {
     type Id = TermId;
 
     fn source(&self, id: TermId) -> Source<'_, TermId> {
-        if let Some(constant) = self.arena.constant(id) {
+        if let Some(constant) = self.arena.value(id) {
             return Source::Constant(constant);
         }
         match self.arena.head(id) {
@@ -165,8 +165,10 @@ fn sample(ty: &TensorType, samples: usize) -> SmallVec<[usize; MOST]> {
     all
 }
 
-/// Whether two values are the same real number up to the error of f64 arithmetic. NaN equals only NaN.
-pub fn close(x: f64, y: f64) -> bool {
+/// Whether two values are the same integer, or the same real number up to the error of f64 arithmetic. NaN equals only NaN.
+pub fn close(x: Number, y: Number) -> bool {
+    let (Number::Float(_), Number::Float(_)) = (x, y) else { return x == y };
+    let (x, y) = (x.to_f64(), y.to_f64());
     if x.is_nan() || y.is_nan() {
         return x.is_nan() && y.is_nan();
     }

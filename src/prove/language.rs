@@ -18,6 +18,7 @@ pub struct Node {
     pub ty: TypeId,
     pub commutative: bool,
     pub term: TermId,
+    /// Whether the term's value is known exactly.
     pub constant: bool,
     pub children: SmallVec<[Id; 4]>,
 }

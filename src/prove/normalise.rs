@@ -76,8 +76,8 @@ impl Normaliser {
     /// One step at the root, with its lemma in the log.
     fn step(&mut self, arena: &mut Arena, term: TermId) -> Option<TermId> {
         let t = arena.term(term);
-        if let Some(constant) = t.constant {
-            let twin = *self.constants.entry((t.ty, constant)).or_insert(term);
+        if let Some(value) = t.value {
+            let twin = *self.constants.entry((t.ty, value.id)).or_insert(term);
             return (twin != term).then_some(twin);
         }
         if let Some(slice) = split_slice(arena, term) {
@@ -99,8 +99,11 @@ impl Normaliser {
                 if built == term || terms.arena.term(built).ty != terms.arena.term(term).ty {
                     continue;
                 }
+                // The instance of the rule need not be `term` itself: a number may be written in several ways, and operands
+                // stand in several orders. The checker sees by itself that the two are equal.
+                let Ok(before) = rule.build_lhs(&bindings, &mut terms) else { continue };
                 let reason = Reason::Rule { rule: rule.clone(), bindings: bindings.into() };
-                return Some(self.log(term, built, reason));
+                return Some(self.log(before, built, reason));
             }
         }
         None

@@ -30,7 +30,13 @@ pub fn question(asked: &str, arena: &Arena, rules: &RuleSet) -> String {
             Head::Apply { op: Op::Custom(op), attrs, slot } => write!(text, "{op:?} {attrs:?} {slot}"),
         };
         let operands = arena.term(id).operands.iter().map(|o| o.index());
-        let _ = writeln!(text, " {:?} {} {:?}", operands.collect::<Vec<_>>(), arena.ty(id), arena.constant(id));
+        let _ = writeln!(
+            text,
+            " {:?} {} {:?}",
+            operands.collect::<Vec<_>>(),
+            arena.ty(id),
+            arena.value(id).map(|v| (v, arena.constant(id).is_some()))
+        );
     }
     text
 }

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use super::arena::{Arena, Head, TermId};
-use crate::ir::{AttrValue, DType};
-use crate::ops::Op;
+use crate::ops::{Op, is_number};
 
 /// Operators below which a term is cut off with an ellipsis.
 const MAX_DEPTH: usize = 12;
@@ -61,7 +60,7 @@ fn write_term(
             let mut separator = "; ";
             for (i, value) in attrs.iter().enumerate() {
                 let default = op.def().and_then(|d| d.attrs.get(i)?.default.value());
-                if default.as_ref() != Some(value) {
+                if !default.is_some_and(|d| d.is_same(value)) {
                     let _ = write!(out, "{separator}{}={value}", op.attr_name(i).unwrap_or("?"));
                     separator = ", ";
                 }
@@ -74,16 +73,8 @@ fn write_term(
     }
 }
 
-/// A rank-0 `full` is written as its value.
+/// A number beside a tensor is written as its value.
 fn scalar(arena: &Arena, term: TermId, op: &Op) -> Option<String> {
-    let ty = arena.ty(term);
-    if op.name() != "full" || ty.rank() > 0 {
-        return None;
-    }
-    let value = arena.constant(term)?.uniform()?;
-    Some(match ty.dtype {
-        DType::Bool => (value != 0.0).to_string(),
-        d if d.is_int() => AttrValue::Int(value as i64).to_string(),
-        _ => AttrValue::float(value).to_string(),
-    })
+    let value = arena.constant(term).filter(|_| op.def().is_some_and(is_number))?.uniform()?;
+    Some(value.text(arena.ty(term).dtype))
 }

@@ -9,7 +9,7 @@ use super::arena::{Arena, Head, TermId};
 use super::bind::bind;
 use super::kernel::{Side, Values, graph_terms};
 use crate::eval::Constant;
-use crate::ir::{AttrValue, Attrs, Graph, GraphError, NodeId, Origin, Role, Value, text};
+use crate::ir::{AttrValue, Attrs, DType, Graph, GraphError, NodeId, Origin, Role, Value, text};
 use crate::ops::{self, Op, TypeError};
 
 /// The name a reader knows a term by, if there is one.
@@ -69,12 +69,16 @@ impl GraphWriter<'_> {
                 };
                 Value::new(node, *slot)
             }
+            (_, Some(uniform)) if ty.rank() == 0 => {
+                let label = self.label(term, "number");
+                let (number, attrs) = ops::number(uniform, ty.dtype);
+                self.graph.add_op(&label, number, attrs, &[], Origin::implicit())?.into()
+            }
             (_, uniform) => match uniform.zip(ops::find("full")) {
                 Some((uniform, full)) => {
                     let label = self.label(term, "full");
-                    let origin = if ty.rank() == 0 { Origin::implicit() } else { Origin::default() };
-                    let attrs = [AttrValue::shape(&ty.shape), AttrValue::float(uniform), AttrValue::DType(ty.dtype)];
-                    self.graph.add_op(&label, full, Attrs::from_iter(attrs), &[], origin)?.into()
+                    let attrs = [AttrValue::shape(&ty.shape), uniform.into(), AttrValue::DType(ty.dtype)];
+                    self.graph.add_op(&label, full, Attrs::from_iter(attrs), &[], Origin::default())?.into()
                 }
                 None => {
                     let label = self.label(term, "input");
@@ -204,12 +208,7 @@ impl PatternWriter<'_> {
 fn scalar(arena: &Arena, term: TermId) -> Option<String> {
     let ty = arena.ty(term);
     let value = arena.constant(term)?.uniform()?;
-    let whole = value.fract() == 0.0 && value.abs() < 9e15;
-    match ty.rank() {
-        0 if ty.dtype.is_float() => Some(AttrValue::float(value).to_string()),
-        0 if ty.dtype.is_int() && whole => Some((value as i64).to_string()),
-        _ => None,
-    }
+    (ty.rank() == 0 && ty.dtype != DType::Bool).then(|| value.text(ty.dtype))
 }
 
 /// Names of a graph's values, by class.

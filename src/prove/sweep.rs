@@ -113,7 +113,7 @@ impl<'r> Sweep<'r> {
             progress.tick(id.index() as u64 + 1, graph.len() as u64);
             let mut terms = self.lower(graph, id, Side::B, inputs, &values)?;
             for t in &mut terms {
-                if !self.in_a.contains(t) && self.arena.constant(*t).is_none() {
+                if !self.in_a.contains(t) && self.arena.value(*t).is_none() {
                     if self.closes(*t) && !self.meet(*t) {
                         self.meet_twin(*t);
                     }

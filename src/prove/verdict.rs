@@ -21,7 +21,7 @@ use super::sweep::Sweep;
 use super::twin::View;
 use super::unproven::{Unproven, smallest_unproven};
 use crate::eval::Draw;
-use crate::ir::{Graph, NodeId, NodeKind, Value};
+use crate::ir::{Graph, NodeId, NodeKind, Number, Value};
 use crate::ops::{Op, TypeError};
 use crate::progress::Progress;
 use crate::rules::{RuleSet, Tier};
@@ -48,8 +48,8 @@ pub struct Witness {
     pub output_number: usize,
     /// Index of the element.
     pub index: Vec<usize>,
-    pub a: f64,
-    pub b: f64,
+    pub a: Number,
+    pub b: Number,
     /// Largest difference among the elements that were looked at.
     pub max_abs_error: f64,
     /// The first region whose results part although its operands agree: its place in [`Partition::regions`].
@@ -224,7 +224,7 @@ fn check(
             }
         }
     }
-    let tier = replay.explain(&outputs).map(|steps| weakest(&steps, &sweep.lemmas));
+    let tier = replay.explain(&outputs).map(|why| why.tier(&sweep.lemmas));
     let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
     let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
     // What the report says is equal: the ends of regions, and the outputs if they are.
@@ -233,7 +233,7 @@ fn check(
     if tier.is_some() {
         claims.extend(&outputs);
     }
-    let needed = replay.explain(&claims).ok_or(CheckError::Incomplete { what: "the ends of a region".into() })?;
+    let needed = replay.explain(&claims).ok_or(CheckError::Incomplete { what: "the ends of a region".into() })?.steps;
     let mut assumed: Vec<String> = needed.iter().flat_map(|&n| replay.assumed(n).iter().cloned()).collect();
     assumed.sort();
     assumed.dedup();
@@ -258,11 +258,6 @@ fn difference(bound: &Bound, context: &Context, partition: &mut Partition, assum
 
 fn class(values: &Values, value: Value) -> TermId {
     values[value.node.index()][value.slot as usize]
-}
-
-/// The weakest of these steps.
-fn weakest(steps: &[u32], lemmas: &[Lemma]) -> Tier {
-    steps.iter().filter_map(|&n| lemmas.get(n as usize)).map(Lemma::tier).max().unwrap_or(Tier::Exact)
 }
 
 /// The pairs of values that regions end in.

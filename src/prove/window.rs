@@ -114,13 +114,19 @@ impl Window {
             Head::Apply { op, .. } => (Some(t.head), op.commutative()),
             _ => (None, false),
         };
-        let node =
-            Node { head, ty: t.ty, commutative, term, constant: t.constant.is_some(), children: operands.into() };
-        let (ty, constant) = (t.ty, t.constant);
+        let node = Node {
+            head,
+            ty: t.ty,
+            commutative,
+            term,
+            constant: self.arena.constant(term).is_some(),
+            children: operands.into(),
+        };
+        let (ty, value) = (t.ty, t.value);
         let id = self.egraph.add(node);
-        if let Some(constant) = constant {
+        if let Some(value) = value {
             // All forms of one value are one class.
-            match self.constants.entry((ty, constant)) {
+            match self.constants.entry((ty, value.id)) {
                 Entry::Vacant(slot) => {
                     slot.insert(id);
                 }
@@ -272,7 +278,7 @@ impl Window {
             closure.extend(&self.arena);
             closure.assume(&self.arena, lemma.before, lemma.after, n as u32);
         }
-        let used = closure.explain(&self.arena, &[(a, b)])?;
+        let used = closure.explain(&self.arena, &[(a, b)])?.steps;
         let proof = used.iter().map(|&n| lemmas[n as usize].clone()).collect();
         self.lemmas = lemmas;
         Some(proof)

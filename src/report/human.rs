@@ -77,7 +77,7 @@ impl Human<'_> {
 
     fn witness(&self, w: &Witness, out: &mut String) -> fmt::Result {
         let (output, index) = (&w.output, &w.index);
-        writeln!(out, "  seed {}: {output}{index:?} is {:?} in A and {:?} in B", w.seed, w.a, w.b)?;
+        writeln!(out, "  seed {}: {output}{index:?} is {} in A and {} in B", w.seed, w.a, w.b)?;
         writeln!(out, "  largest difference among the sampled elements: {}", wording::digits(w.max_abs_error))?;
         if let Some(region) = w.region {
             writeln!(

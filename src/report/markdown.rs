@@ -39,7 +39,7 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
     }
     if let Some(w) = &c.witness {
         let (output, index) = (&w.output, &w.index);
-        writeln!(out, "- seed {}: {output}{index:?} is {:?} in A and {:?} in B", w.seed, w.a, w.b)?;
+        writeln!(out, "- seed {}: {output}{index:?} is {} in A and {} in B", w.seed, w.a, w.b)?;
         if let Some(region) = w.region {
             writeln!(out, "- the sides part in region {region}: its operands agree, its results do not")?;
         }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::energy;
 pub use crate::energy::Source;
+use crate::ir::Number;
 
 /// The version of the JSON form.
 pub const SCHEMA: &str = "magneton-ir/check/1";
@@ -227,8 +228,8 @@ pub struct Witness {
     /// Name of the output, as A calls it.
     pub output: String,
     pub index: Vec<usize>,
-    pub a: f64,
-    pub b: f64,
+    pub a: Number,
+    pub b: Number,
     /// The largest difference among the elements that were looked at.
     pub max_abs_error: f64,
 }

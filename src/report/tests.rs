@@ -115,8 +115,8 @@ fn different() -> Comparison {
         first_b: Some(Place { op: "linear_7".into(), source: None }),
         output: "logits".into(),
         index: vec![0, 3, 11],
-        a: 0.125,
-        b: -0.125,
+        a: 0.125.into(),
+        b: (-0.125).into(),
         max_abs_error: 0.4321,
     });
     c.assumptions.clear();

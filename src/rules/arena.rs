@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 
 use super::definition::Definition;
 use super::terms::{Build, Terms, Visitor};
-use crate::eval::{Constant, Program, Source};
-use crate::ir::{Attrs, DType, TensorType};
-use crate::ops::{Call, Op, TypeError};
+use crate::eval::{Constant, Program, Source, fold};
+use crate::ir::{Attrs, DType, Number, TensorType};
+use crate::ops::{Call, Op, TypeError, is_number};
 
 /// A term of an [`Arena`].
 pub type TermId = u32;
@@ -19,7 +19,7 @@ pub type TermId = u32;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
     /// A tensor of given elements, of which rules know nothing.
-    Leaf(Arc<[f64]>),
+    Leaf(Arc<[Number]>),
     /// A tensor of known elements.
     Constant(Constant),
     Apply {
@@ -54,7 +54,7 @@ impl Arena {
     }
 
     /// A leaf of which rules know nothing but the type. Without data it cannot be evaluated.
-    pub fn leaf(&mut self, ty: TensorType, data: Arc<[f64]>) -> TermId {
+    pub fn leaf(&mut self, ty: TensorType, data: Arc<[Number]>) -> TermId {
         self.push(Term::Leaf(data), ty, None)
     }
 
@@ -122,10 +122,8 @@ impl Build for Arena {
             }
             types.swap_remove(slot)
         };
-        let constant = (def.name == "full" && ty.rank() == 0)
-            .then(|| def.attr_index("value").and_then(|i| attrs.get(i)).and_then(|v| v.as_float()))
-            .flatten()
-            .map(|v| Constant::Uniform(v.into()));
+        let call = Call { op: def, attrs, operands: &[] };
+        let constant = is_number(def).then(|| fold(&call, 0, &[], &ty)).flatten().map(|folded| folded.value);
         let (op, attrs, slot, operands) = key.clone();
         let id = self.push(Term::Apply { op, attrs, slot, operands }, ty, constant);
         self.known.insert(key, id);

@@ -94,7 +94,7 @@ impl Expr {
                 let of = |i| e.eval(&Scope { element: Some(i), ..*scope });
                 let first = of(0)?;
                 for i in 1..count {
-                    if !same_value(&first, &of(i)?) {
+                    if !first.is_same(&of(i)?) {
                         return Ok(AttrValue::Bool(false));
                     }
                 }
@@ -217,25 +217,15 @@ fn negate(value: &AttrValue) -> Option<AttrValue> {
     }
 }
 
-/// Whether two attribute values are the same, integers and floats being compared as numbers.
-pub fn same_value(a: &AttrValue, b: &AttrValue) -> bool {
-    match (a, b) {
-        (AttrValue::Int(_), AttrValue::Float(_)) | (AttrValue::Float(_), AttrValue::Int(_)) => {
-            a.as_float() == b.as_float()
-        }
-        _ => a == b,
-    }
-}
-
 fn compare(how: Comparison, a: &AttrValue, b: &AttrValue) -> Option<bool> {
     match how {
-        Comparison::Eq => return Some(same_value(a, b)),
-        Comparison::Ne => return Some(!same_value(a, b)),
+        Comparison::Eq => return Some(a.is_same(b)),
+        Comparison::Ne => return Some(!a.is_same(b)),
         _ => {}
     }
     let order = match (a, b) {
         (AttrValue::Int(a), AttrValue::Int(b)) => a.cmp(b),
-        _ => a.as_float()?.partial_cmp(&b.as_float()?)?,
+        _ => a.as_number()?.compare(b.as_number()?)?,
     };
     Some(match how {
         Comparison::Lt => order.is_lt(),

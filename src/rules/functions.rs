@@ -71,7 +71,7 @@ fn bool(value: bool) -> Option<AttrValue> {
 
 /// Integers stay integers, anything else is compared as floats.
 fn pick(a: &AttrValue, b: &AttrValue, smaller: bool) -> Option<AttrValue> {
-    let a_first = a.as_float()? <= b.as_float()?;
+    let a_first = a.as_number()?.compare(b.as_number()?)?.is_le();
     Some(if a_first == smaller { a.clone() } else { b.clone() })
 }
 

@@ -7,7 +7,7 @@ use super::expr::Scope;
 use super::matcher::from_start;
 use super::rule::{AttrPattern, Bindings, Operand, Pattern, Rule};
 use super::terms::Build;
-use crate::ir::{AttrValue, Attrs, DType, Ints};
+use crate::ir::{AttrValue, Attrs, DType, TensorType};
 use crate::ops::{self, AttrKind, Op, TypeError};
 
 /// Why a side of a rule cannot be built.
@@ -21,8 +21,6 @@ pub enum BuildError {
     NoValue { op: String, attr: String },
     #[error("the element type of a scalar is not known")]
     NoDType,
-    #[error("the op table has no `full`")]
-    NoFull,
 }
 
 impl Rule {
@@ -64,21 +62,20 @@ impl<B: Build> Builder<'_, B> {
             }
             Pattern::Scalar(value) => {
                 let dtype = dtype.ok_or(BuildError::NoDType)?;
-                let value = self.attr(value).and_then(|v| v.as_float());
-                let value = value.ok_or(BuildError::NoValue { op: "full".into(), attr: "value".into() })?;
-                let full = ops::find("full").ok_or(BuildError::NoFull)?;
-                let attrs = full.attrs(&[
-                    ("shape", AttrValue::Ints(Ints::new())),
-                    ("value", AttrValue::float(value)),
-                    ("dtype", AttrValue::DType(dtype)),
-                ])?;
-                Ok(self.build.apply(&Op::Table(full), &attrs, 0, &[])?)
+                let value = self.attr(value).and_then(|v| v.as_number());
+                let value = value.ok_or(BuildError::NoValue { op: "number".into(), attr: "value".into() })?;
+                let (number, attrs) = ops::number(value, dtype);
+                Ok(self.build.apply(&Op::Table(number), &attrs, 0, &[])?)
             }
             Pattern::Apply { op, slot, attrs, operands } => {
                 let operands = self.operands(op, operands, dtype)?;
                 let rank = operands.first().map_or(0, |&id| self.build.ty(id).rank());
-                let attrs: Attrs =
+                let mut attrs: Attrs =
                     attrs.iter().enumerate().map(|(i, a)| self.apply_attr(op, i, a, rank)).collect::<Result<_, _>>()?;
+                if let Some(def) = op.def() {
+                    let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&id| self.build.ty(id)).collect();
+                    ops::canonical_attrs(def, &mut attrs, &types);
+                }
                 Ok(self.build.apply(op, &attrs, *slot, &operands)?)
             }
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::expr::Undecided;
 use super::terms::Terms;
 use crate::eval::{Affine, Constant};
-use crate::ir::{DType, TensorType, unflatten};
+use crate::ir::{DType, Number, TensorType, unflatten};
 
 /// Rows that are looked at before the question is left open.
 const MAX_ROWS: usize = 1 << 20;
@@ -20,12 +20,12 @@ pub fn is_causal(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided
     match constant {
         Constant::Dense(data) => {
             let (rows, columns) = (ty.shape[ty.rank() - 2], ty.shape[ty.rank() - 1]);
-            Ok(data.iter().enumerate().all(|(i, v)| (v.0 != 0.0) == (i % columns <= (i / columns) % rows)))
+            Ok(data.iter().enumerate().all(|(i, v)| (v.is_true()) == (i % columns <= (i / columns) % rows)))
         }
         // A single row or column can be causal and uniform at once.
         Constant::Uniform(v) => {
             let (rows, columns) = (ty.shape[ty.rank() - 2], ty.shape[ty.rank() - 1]);
-            Ok(v.0 != 0.0 && columns <= 1 && rows > 0)
+            Ok(v.is_true() && columns <= 1 && rows > 0)
         }
         _ => Ok(constant.is_causal_mask(ty)),
     }
@@ -38,9 +38,9 @@ pub fn is_diagonal(constant: &Constant, ty: &TensorType) -> bool {
     match constant {
         Constant::Dense(data) => {
             let inner = data.len().checked_div(rows).unwrap_or(0);
-            data.iter().enumerate().all(|(i, v)| (v.0 != 0.0) == (i / inner == i % columns))
+            data.iter().enumerate().all(|(i, v)| (v.is_true()) == (i / inner == i % columns))
         }
-        Constant::Uniform(v) => v.0 != 0.0 && rows == 1 && columns == 1,
+        Constant::Uniform(v) => v.is_true() && rows == 1 && columns == 1,
         // i <= j and j <= i.
         Constant::Polyhedron(all) => {
             let last = ty.rank() - 1;
@@ -74,9 +74,9 @@ pub fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, Undecid
         return Ok(ty.numel() == 0 && ty.shape[..ty.rank() - 1].contains(&0));
     }
     match constant {
-        Constant::Uniform(v) => Ok(v.0 != 0.0 || ty.numel() == 0),
+        Constant::Uniform(v) => Ok(v.is_true() || ty.numel() == 0),
         Constant::Dense(data) if data.len() <= MAX_ELEMENTS => {
-            Ok(data.chunks(columns).all(|row| row.iter().any(|v| v.0 != 0.0)))
+            Ok(data.chunks(columns).all(|row| row.iter().any(|v| v.is_true())))
         }
         Constant::Polyhedron(all) => rows_keep_a_key(all, ty, columns),
         _ => Err(Undecided::Unknown),
@@ -89,15 +89,15 @@ pub fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<bool, Unde
     let ty = terms.ty(mask);
     let Some(&columns) = ty.shape.last().filter(|&&columns| columns > 0) else { return Err(Undecided::Invalid) };
     match terms.constant(mask) {
-        Some(Constant::Uniform(v)) => return Ok(v.0 > f64::NEG_INFINITY),
+        Some(Constant::Uniform(v)) => return Ok(v.to_f64() > f64::NEG_INFINITY),
         Some(Constant::Affine(_)) => return Ok(true),
         Some(Constant::Dense(data)) if data.len() <= MAX_ELEMENTS => {
-            return Ok(data.chunks(columns).all(|row| row.iter().any(|v| v.0 > f64::NEG_INFINITY)));
+            return Ok(data.chunks(columns).all(|row| row.iter().any(|v| v.to_f64() > f64::NEG_INFINITY)));
         }
         _ => {}
     }
     let mut found = Err(Undecided::Unknown);
-    let number = |id: T::Id| terms.constant(id).and_then(Constant::uniform);
+    let number = |id: T::Id| terms.constant(id).and_then(Constant::uniform).map(Number::to_f64);
     // The visitor's verdict says only that it stopped early.
     let _ = terms.visit(mask, &mut |op, _, _, operands| {
         let (true, &[condition, yes, no]) = (op.name() == "where", operands) else { return ControlFlow::Continue(()) };
@@ -122,11 +122,11 @@ pub fn is_additive(constant: &Constant, ty: &TensorType) -> Result<bool, Undecid
     let Some(&columns) = ty.shape.last().filter(|&&columns| columns > 0) else { return Err(Undecided::Invalid) };
     match constant {
         Constant::Dense(data) if data.len() <= MAX_ELEMENTS => {
-            let all_known = data.iter().all(|v| v.0 == 0.0 || is_lowest(v.0));
-            Ok(all_known && data.chunks(columns).all(|row| row.iter().any(|v| v.0 == 0.0)))
+            let all_known = data.iter().all(|v| !v.is_true() || is_lowest(v.to_f64()));
+            Ok(all_known && data.chunks(columns).all(|row| row.iter().any(|v| !v.is_true())))
         }
         Constant::Dense(_) => Err(Undecided::Unknown),
-        Constant::Uniform(v) => Ok(v.0 == 0.0),
+        Constant::Uniform(v) => Ok(!v.is_true()),
         _ => Ok(false),
     }
 }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn dense_masks_are_read() {
-        let mask = |v: &[f64]| Constant::Dense(v.iter().map(|&v| v.into()).collect());
+        let mask = |v: &[f64]| Constant::Dense(v.iter().map(|&v| Number::float(v)).collect());
         assert_eq!(is_causal(&mask(&[1.0, 0.0, 1.0, 1.0]), &bools(&[2, 2])), Ok(true));
         assert_eq!(is_causal(&mask(&[1.0, 1.0, 1.0, 1.0]), &bools(&[2, 2])), Ok(false));
         assert_eq!(keeps_a_key(&mask(&[1.0, 0.0, 0.0, 0.0]), &bools(&[2, 2])), Ok(false));
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn additive_masks_keep_a_key_in_every_row() {
         let ty = TensorType::new(DType::F32, Shape::from_slice(&[2, 2])).unwrap();
-        let mask = |v: &[f64]| Constant::Dense(v.iter().map(|&v| v.into()).collect());
+        let mask = |v: &[f64]| Constant::Dense(v.iter().map(|&v| Number::float(v)).collect());
         let lowest = f64::from(f32::MIN);
         assert_eq!(is_additive(&mask(&[0.0, lowest, 0.0, 0.0]), &ty), Ok(true));
         assert_eq!(is_additive(&mask(&[0.0, -1e9, 0.0, 0.0]), &ty), Ok(false));

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashSet;
 
-use super::expr::{Expr, Scope, TensorRef, Undecided, same_value};
+use super::expr::{Expr, Scope, TensorRef, Undecided};
 use super::rule::{AttrPattern, Bindings, Condition, Kind, Operand, Outcome, Pattern, Rule};
 use super::terms::Terms;
-use crate::ir::{AttrValue, Attrs};
+use crate::ir::{AttrValue, Attrs, Number};
 use crate::ops::{AttrKind, Op};
 
 /// What is left to match: a list on the call stack.
@@ -168,7 +168,7 @@ impl<T: Terms> Search<'_, T> {
             Pattern::Element(l) => self.element(*l, goal),
             Pattern::Scalar(pattern) => {
                 if let Some(value) = scalar(self.terms, goal.id) {
-                    self.attr(pattern, &AttrValue::float(value), |this| this.goals(goal.next));
+                    self.attr(pattern, &AttrValue::from(value), |this| this.goals(goal.next));
                 }
             }
             Pattern::Apply { op, slot, attrs, operands } => {
@@ -220,7 +220,7 @@ impl<T: Terms> Search<'_, T> {
         let (Some(pattern), Some(value)) = (patterns.get(at), values.get(at)) else { return then(self) };
         match pattern {
             AttrPattern::Value(wanted) => {
-                if same_value(&from_start(op, at, wanted, rank), value) {
+                if from_start(op, at, wanted, rank).is_same(value) {
                     self.attrs(op, patterns, values, rank, at + 1, then);
                 }
             }
@@ -232,12 +232,12 @@ impl<T: Terms> Search<'_, T> {
     fn attr(&mut self, pattern: &AttrPattern, value: &AttrValue, then: impl FnOnce(&mut Self)) {
         match pattern {
             AttrPattern::Value(wanted) => {
-                if same_number(wanted, value) {
+                if wanted.is_same(value) {
                     then(self);
                 }
             }
             AttrPattern::Var(v) => match &self.bindings.attrs[*v] {
-                Some(bound) if same_value(bound, value) => then(self),
+                Some(bound) if bound.is_same(value) => then(self),
                 Some(_) => {}
                 None => {
                     self.bindings.attrs[*v] = Some(value.clone());
@@ -343,16 +343,8 @@ impl Pattern {
 }
 
 /// The value of a constant of rank 0.
-fn scalar<T: Terms>(terms: &T, id: T::Id) -> Option<f64> {
+fn scalar<T: Terms>(terms: &T, id: T::Id) -> Option<Number> {
     if terms.ty(id).rank() == 0 { terms.constant(id)?.uniform() } else { None }
-}
-
-/// As [`same_value`], but telling 0.0 from -0.0: adding one of them changes the other.
-fn same_number(a: &AttrValue, b: &AttrValue) -> bool {
-    match (a.as_float(), b.as_float()) {
-        (Some(a), Some(b)) => a == b && a.is_sign_negative() == b.is_sign_negative() || a.is_nan() && b.is_nan(),
-        _ => a == b,
-    }
 }
 
 /// An attribute value with negative dims counted from the end of `rank` dims.

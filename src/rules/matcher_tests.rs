@@ -19,9 +19,8 @@ fn call(arena: &mut Arena, op: &str, attrs: &[(&str, AttrValue)], operands: &[Te
 }
 
 fn number(arena: &mut Arena, value: f64) -> TermId {
-    let attrs =
-        [("shape", AttrValue::shape(&[])), ("value", AttrValue::float(value)), ("dtype", AttrValue::DType(DType::F32))];
-    call(arena, "full", &attrs, &[])
+    let (op, attrs) = crate::ops::number(value.into(), DType::F32);
+    arena.apply(&Op::Table(op), &attrs, 0, &[]).unwrap()
 }
 
 fn matches(set: &RuleSet, arena: &Arena, root: TermId) -> Vec<Bindings<TermId>> {

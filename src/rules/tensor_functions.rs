@@ -56,7 +56,7 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         name: "value",
         arguments: &[],
         doc: "The value that all elements are known to have.",
-        run: |_, c, _| constant_of(c)?.uniform().map(AttrValue::float).ok_or(Undecided::Invalid),
+        run: |_, c, _| constant_of(c)?.uniform().map(AttrValue::from).ok_or(Undecided::Invalid),
     },
     TensorFunction {
         name: "is_above",
@@ -65,8 +65,8 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         run: |_, c, a| {
             let bound = a[0].as_float().ok_or(Undecided::Invalid)?;
             match constant_of(c)? {
-                Constant::Uniform(v) => Ok(AttrValue::Bool(v.0 > bound)),
-                Constant::Dense(values) => Ok(AttrValue::Bool(values.iter().all(|v| v.0 > bound))),
+                Constant::Uniform(v) => Ok(AttrValue::Bool(v.to_f64() > bound)),
+                Constant::Dense(values) => Ok(AttrValue::Bool(values.iter().all(|v| v.to_f64() > bound))),
                 _ => Err(Undecided::Unknown),
             }
         },

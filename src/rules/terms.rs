@@ -26,6 +26,6 @@ pub trait Terms {
 
 /// A store of terms that can grow.
 pub trait Build: Terms {
-    /// The term that applies `op` to `operands` and takes output `slot`. Scalars are built as `full(shape=[])`.
+    /// The term that applies `op` to `operands` and takes output `slot`. Scalars are built as `number`.
     fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[Self::Id]) -> Result<Self::Id, TypeError>;
 }

@@ -1,12 +1,14 @@
 //! Random choices of types, shapes, elements and attributes.
 
 use magneton_ir::eval::random;
-use magneton_ir::ir::{AttrValue, DType, Ints, Shape, TensorType};
+use magneton_ir::ir::{AttrValue, DType, Ints, Number, Shape, TensorType};
 
 /// A stream of small random choices.
 pub struct Draw {
     pub seed: u64,
     pub count: u64,
+    /// Whether elements lie at the edges of their type, which then is any type.
+    pub edges: bool,
 }
 
 /// What the elements of an operand look like.
@@ -22,7 +24,7 @@ pub enum Fill {
 
 pub struct Operand {
     pub ty: TensorType,
-    pub data: Vec<f64>,
+    pub data: Vec<Number>,
 }
 
 pub struct Case {
@@ -31,6 +33,10 @@ pub struct Case {
 }
 
 impl Draw {
+    pub fn new(seed: u64) -> Self {
+        Draw { seed, count: 0, edges: false }
+    }
+
     pub fn below(&mut self, n: usize) -> usize {
         self.count += 1;
         (random::mix(self.seed, self.count) % n as u64) as usize
@@ -69,10 +75,16 @@ impl Draw {
     }
 
     pub fn float(&mut self) -> DType {
+        if self.edges {
+            return self.pick(&[DType::F64, DType::F32, DType::F16, DType::BF16]);
+        }
         self.pick(&[DType::F64, DType::F64, DType::F32])
     }
 
     pub fn dtype(&mut self) -> DType {
+        if self.edges && self.chance(2) {
+            return self.pick(&[DType::F16, DType::BF16, DType::I16]);
+        }
         self.pick(&[DType::F64, DType::F64, DType::F32, DType::I64, DType::I32, DType::U8, DType::I8, DType::Bool])
     }
 
@@ -92,7 +104,17 @@ impl Draw {
                 _ => (random::element(seed, &ty, flat) * 2.0).round() / 2.0,
             },
         };
-        let data = (0..ty.numel()).map(|flat| dtype.round(element(flat))).collect();
+        let edge = self.edges && !matches!(fill, Fill::Range(..)) && self.chance(2);
+        let data =
+            (0..ty.numel())
+                .map(|flat| {
+                    if edge {
+                        edge_element(dtype, random::mix(seed, flat as u64))
+                    } else {
+                        dtype.element(element(flat))
+                    }
+                })
+                .collect();
         Operand { ty, data }
     }
 
@@ -116,6 +138,35 @@ impl Draw {
     pub fn flag(&mut self) -> AttrValue {
         AttrValue::Bool(self.chance(2))
     }
+}
+
+/// A value at an edge of `dtype`.
+fn edge_element(dtype: DType, choice: u64) -> Number {
+    if let Some((low, high)) = dtype.int_range() {
+        let all = [low, low + 1, -1, 0, 1, 2, high - 1, high, 1 << 24 | 1, 1 << 53 | 1, -(1 << 53 | 1), 1 << 62, 3, 7];
+        return Number::Int(dtype.wrap(all[choice as usize % all.len()]));
+    }
+    let largest = dtype.max_finite().unwrap_or(f64::MAX);
+    let all = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -2.5,
+        1.5,
+        3.0,
+        1.0 / 3.0,
+        largest,
+        -largest,
+        1.0 + dtype.epsilon().unwrap_or(0.0),
+        f64::from(1 << 24 | 1),
+        2.0_f64.powi(-24),
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    dtype.element(all[choice as usize % all.len()])
 }
 
 pub fn int(value: usize) -> AttrValue {

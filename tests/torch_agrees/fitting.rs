@@ -1,6 +1,6 @@
 //! Calls that should fit, operator by operator.
 
-use magneton_ir::ir::{AttrValue, DType, Ints, Shape};
+use magneton_ir::ir::{AttrValue, DType, Ints, Number, Shape};
 use magneton_ir::ops::OpDef;
 
 use super::draw::{Case, Draw, Fill, int};
@@ -55,9 +55,9 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
         "grouped_mm" => {
             let (rows, inner, columns, groups) = (d.size(), d.size(), d.size(), d.size());
             let mut ends = d.operand(DType::I32, &[groups], Fill::Range(0, rows as i64 + 1));
-            ends.data.sort_by(f64::total_cmp);
+            ends.data.sort();
             if let Some(last) = ends.data.last_mut() {
-                *last = rows as f64;
+                *last = Number::Int(rows as i64);
             }
             let (x, w) = ([rows, inner], [groups, inner, columns]);
             vec![d.operand(DType::F32, &x, Fill::Any), d.operand(DType::F32, &w, Fill::Any), ends]
@@ -180,7 +180,8 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
                 2 => {
                     let mask = d.weakened(&scores);
                     let mut mask = d.operand(dtype, &mask, Fill::Any);
-                    mask.data.iter_mut().filter(|m| **m < -0.5).for_each(|m| *m = f64::NEG_INFINITY);
+                    let hidden = mask.data.iter_mut().filter(|m| Number::float(-0.5).is_above(**m));
+                    hidden.for_each(|m| *m = f64::NEG_INFINITY.into());
                     all.push(mask);
                 }
                 _ => {}
@@ -281,7 +282,7 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.push(("reduction", AttrValue::str(d.pick(&["none", "mean", "sum"]))));
             let mut target = d.operand(DType::I64, &target, Fill::Range(0, classes as i64));
             if d.chance(3) {
-                target.data.iter_mut().step_by(2).for_each(|t| *t = -100.0);
+                target.data.iter_mut().step_by(2).for_each(|t| *t = Number::Int(-100));
             }
             vec![d.operand(dtype, &x, Fill::Any), target]
         }
@@ -363,7 +364,10 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
                 let mut at = d.operand(DType::I64, &full, Fill::Range(-size, size));
                 if once {
                     let start = d.below(size.max(1) as usize) as i64;
-                    at.data.iter_mut().enumerate().for_each(|(i, p)| *p = ((start + i as i64) % size.max(1)) as f64);
+                    at.data
+                        .iter_mut()
+                        .enumerate()
+                        .for_each(|(i, p)| *p = Number::Int((start + i as i64) % size.max(1)));
                 }
                 all.push(at);
             }
@@ -476,6 +480,12 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             let value = attrs[1].1.as_float().unwrap_or(0.0);
             let dtype = if value.is_finite() { d.dtype() } else { d.float() };
             attrs.push(("dtype", AttrValue::DType(dtype)));
+            vec![]
+        }
+        "number" => {
+            // libtorch keeps a number beside narrower floats in f32; a tensor of them cannot hold it.
+            let dtype = d.pick(&[DType::F64, DType::F32, DType::I64, DType::I8]);
+            attrs.extend([("value", AttrValue::Int(d.range(-3, 100))), ("dtype", AttrValue::DType(dtype))]);
             vec![]
         }
         "arange" => {

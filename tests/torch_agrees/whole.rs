@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::eval::{Demand, GraphProgram, Options, random};
 use magneton_ir::frontend;
-use magneton_ir::ir::{Graph, NodeId, Value};
+use magneton_ir::ir::{Graph, NodeId, Number, Value};
 use magneton_ir::ops::replay_graph::GraphReplay;
 use magneton_ir::ops::tensors::{elements, upload};
 use tch::{Device, Tensor};
@@ -19,9 +19,9 @@ fn pairs() -> Vec<PathBuf> {
     files
 }
 
-fn input(graph: &Graph, i: usize) -> Vec<f64> {
+fn input(graph: &Graph, i: usize) -> Vec<Number> {
     let ty = graph.ty(graph.inputs()[i].into());
-    (0..ty.numel()).map(|flat| ty.dtype.round(random::element(random::mix(7, i as u64), ty, flat))).collect()
+    (0..ty.numel()).map(|flat| ty.dtype.element(random::element(random::mix(7, i as u64), ty, flat))).collect()
 }
 
 /// The largest difference of a replayed result to the evaluated one, relative to the largest value.
@@ -47,6 +47,8 @@ fn difference(graph: &Graph) -> f64 {
 
     let each = results.iter().zip(outputs).map(|(theirs, value)| {
         let (ours, theirs) = (demand.tensor(value).unwrap(), elements(theirs).unwrap());
+        let floats = |values: Vec<Number>| values.into_iter().map(Number::to_f64).collect::<Vec<_>>();
+        let (ours, theirs) = (floats(ours), floats(theirs));
         let scale = ours.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
         assert_eq!(ours.len(), theirs.len(), "{}", graph.name);
         ours.iter().zip(theirs).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs() / scale))

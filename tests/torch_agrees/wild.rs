@@ -39,7 +39,9 @@ fn wild_value(a: &AttrDef, common: &[usize], d: &mut Draw) -> AttrValue {
     match a.kind {
         AttrKind::Bool => d.flag(),
         AttrKind::Int => AttrValue::Int(d.range(-2, 6)),
-        AttrKind::Float => AttrValue::float(d.pick(&[0.0, 1.0, 2.0, -1.0, 0.5, 1e-5, 7.0, f64::INFINITY, f64::NAN])),
+        AttrKind::Float | AttrKind::Number => {
+            AttrValue::float(d.pick(&[0.0, 1.0, 2.0, -1.0, 0.5, 1e-5, 7.0, f64::INFINITY, f64::NAN]))
+        }
         AttrKind::Str => AttrValue::str(d.pick(&["none", "tanh", "mean", "sum", "other"])),
         AttrKind::DType => AttrValue::DType(d.dtype()),
         AttrKind::Dim => AttrValue::Int(d.range(0, 5)),

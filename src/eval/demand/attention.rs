@@ -31,6 +31,6 @@ impl<'p, P: Program> Demand<'p, P> {
             keys: &|position| keys.is_none_or(|k| k.contains(position)),
             values: &|position| values.is_none_or(|v| v.contains(position)),
         };
-        attend(call, index, Some(&nonzero), &mut |o, at| self.read(&operands[o], at)).map(Some)
+        attend(call, index, Some(&nonzero), &mut |o, at| self.read_real(&operands[o], at)).map(Some)
     }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Demand;
 use crate::eval::{Constant, Draw, Interval, Program, Source, Support};
-use crate::ir::{AttrValue, DType, TensorType};
+use crate::ir::{AttrValue, Number, TensorType};
 use crate::ops::{Call, OpDef};
 
 /// A value of the program, looked up once.
@@ -23,7 +23,7 @@ pub(super) enum Kind<'p, Id> {
     Random { seed: u64 },
     Drawn(&'p Draw),
     Constant(&'p Constant),
-    Data(&'p [f64]),
+    Data(&'p [Number]),
     Call(Application<'p, Id>),
     Opaque,
 }
@@ -38,8 +38,6 @@ pub(super) struct Application<'p, Id> {
     pub operands: SmallVec<[Id; 4]>,
     /// The operands' nodes, once they are needed.
     nodes: OnceLock<Operands<'p, Id>>,
-    /// PyTorch keeps literal scalars in wider precision than the operands they meet.
-    pub literal_scalar: bool,
 }
 
 impl<'p, P: Program> Demand<'p, P> {
@@ -63,20 +61,13 @@ impl<'p, P: Program> Demand<'p, P> {
         }
         let ty = self.program.ty(id);
         let kind = match self.program.source(id) {
-            _ if matches!(ty.dtype, DType::F8E4M3 | DType::F8E5M2) => Kind::Opaque,
             Source::Random { seed } => Kind::Random { seed },
             Source::Drawn(draw) => Kind::Drawn(draw),
             Source::Constant(constant) => Kind::Constant(constant),
             Source::Data(data) => Kind::Data(data),
-            Source::Call { op, attrs, types, slot, operands } => Kind::Call(Application {
-                op,
-                attrs,
-                types,
-                slot,
-                operands,
-                nodes: OnceLock::new(),
-                literal_scalar: op.name == "full" && ty.rank() == 0,
-            }),
+            Source::Call { op, attrs, types, slot, operands } => {
+                Kind::Call(Application { op, attrs, types, slot, operands, nodes: OnceLock::new() })
+            }
             Source::Opaque => Kind::Opaque,
         };
         let number = self.nodes.len() as u32;
@@ -95,9 +86,7 @@ impl<'p, P: Program> Demand<'p, P> {
         while let Source::Call { op, attrs, types, operands, .. } = self.program.source(id) {
             let to = self.program.ty(id);
             let call = Call { op, attrs, operands: &types };
-            let real = |ty: &TensorType| {
-                ty.dtype.is_float() && !self.rounding && !matches!(ty.dtype, DType::F8E4M3 | DType::F8E5M2)
-            };
+            let real = |ty: &TensorType| ty.dtype.is_float() && !self.rounding;
             let zero =
                 |i: usize| operands.get(i).is_some_and(|&o| self.program.interval(o).is_some_and(Interval::is_zero));
             let as_is = |i: usize| types.get(i).is_some_and(|ty| ty.shape == to.shape);

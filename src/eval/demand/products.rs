@@ -7,12 +7,12 @@ use super::node::{Kind, Node, Operands};
 use super::shortcuts::Shortcut;
 use crate::eval::Program;
 use crate::eval::draw::Places;
-use crate::ir::{Shape, flat_index, unflatten};
+use crate::ir::{Number, Shape, flat_index, unflatten};
 use crate::ops::{Call, Contraction, EvalError, Footprint, Line};
 
 impl<'p, P: Program> Demand<'p, P> {
     /// An element of a matrix product. Leaves out the steps where one side is 0 and the other is known to be finite.
-    pub(super) fn contract(&mut self, operands: &Operands<'p, P::Id>, mut k: Contraction) -> Result<f64, EvalError> {
+    pub(super) fn contract(&mut self, operands: &Operands<'p, P::Id>, mut k: Contraction) -> Result<Number, EvalError> {
         let (x, y) = (&*operands[k.x.operand], &*operands[k.y.operand]);
         let finite = [x, y].map(|o| o.interval.is_some());
         // The places where either side is not 0, once it is known that all elements beside them are finite.
@@ -28,19 +28,19 @@ impl<'p, P: Program> Demand<'p, P> {
                 None => own,
             });
         }
-        let mut sum = 0.0;
+        let mut sum = Number::ZERO;
         let mut step = |demand: &mut Self, place: usize| {
             k.x.index[k.x.axis] = place;
             k.y.index[k.y.axis] = place;
             // The side that may be skipped is read last.
             let product = if finite[1] {
                 let value = demand.read(x, &k.x.index)?;
-                if value == 0.0 { 0.0 } else { value * demand.read(y, &k.y.index)? }
+                if value.is_true() { value * demand.read(y, &k.y.index)? } else { Number::ZERO }
             } else {
                 let value = demand.read(y, &k.y.index)?;
-                if value == 0.0 && finite[0] { 0.0 } else { value * demand.read(x, &k.x.index)? }
+                if !value.is_true() && finite[0] { Number::ZERO } else { value * demand.read(x, &k.x.index)? }
             };
-            sum += product;
+            sum = sum + product;
             Ok(())
         };
         match places {
@@ -66,7 +66,7 @@ impl<'p, P: Program> Demand<'p, P> {
         let per_channel: usize = w.ty.shape[2..].iter().product();
         let channels = x.support.and_then(|s| s.dim(1));
         let mut sum = match bias.first() {
-            Some(bias) => self.read(bias, &index[1..2])?,
+            Some(bias) => self.read_real(bias, &index[1..2])?,
             None => 0.0,
         };
         for place in places {
@@ -78,10 +78,10 @@ impl<'p, P: Program> Demand<'p, P> {
             let mut tap: Shape = [index[1]].into_iter().collect();
             tap.extend(unflatten(&w.ty.shape[1..], place));
             if let Some(cell) = footprint.cell(&tap) {
-                sum += self.read(x, &cell)? * self.read(w, &tap)?;
+                sum += self.read_real(x, &cell)? * self.read_real(w, &tap)?;
             }
         }
-        Ok(Shortcut::Value(sum))
+        Ok(Shortcut::Value(sum.into()))
     }
 
     /// Whether all elements along a line are finite. Where bounds do not show it, they are computed, once.

@@ -9,14 +9,14 @@ use super::super::Interval;
 use super::node::{Kind, Node, Operands};
 use super::{COMPUTED, Demand};
 use crate::eval::Program;
-use crate::ir::{Shape, flat_index};
+use crate::ir::{Number, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
 use crate::ops::{Call, EvalError, Family, contraction};
 
 /// What is known of an element before its operator is evaluated.
 pub(super) enum Shortcut {
     None,
-    Value(f64),
+    Value(Number),
     /// An element of an operand.
     Same(usize, Shape),
 }
@@ -44,6 +44,10 @@ impl<'p, P: Program> Demand<'p, P> {
                 None => Shortcut::None,
             });
         }
+        // Integers wrap around, so that bounds on real numbers say nothing of what is left out.
+        if !call.operands.iter().all(|t| t.dtype.is_float()) {
+            return Ok(Shortcut::None);
+        }
         if call.op.family == Family::Conv {
             return self.convolved(call, operands, index);
         }
@@ -62,8 +66,8 @@ impl<'p, P: Program> Demand<'p, P> {
             // A mask of -inf or the most negative number swallows a score that is less than half its last digit.
             let swallows = |mask: f64| mask.abs() * HALF_A_DIGIT > bounds.magnitude();
             if operands[y].interval.is_none_or(|i| swallows(i.magnitude())) {
-                let value = self.read(&operands[y], &at)?;
-                return Ok(if swallows(value) { Shortcut::Value(value) } else { Shortcut::None });
+                let value = self.read_real(&operands[y], &at)?;
+                return Ok(if swallows(value) { Shortcut::Value(value.into()) } else { Shortcut::None });
             }
         }
         Ok(Shortcut::None)
@@ -101,7 +105,7 @@ impl<'p, P: Program> Demand<'p, P> {
         let mut places = Vec::new();
         for place in 0..mask.ty.shape[last] {
             at[last] = place;
-            let value = self.read(mask, &at)?;
+            let value = self.read_real(mask, &at)?;
             if value.abs() <= own {
                 places.push(place);
             } else if -value <= 4.0 * own + 1e4 {
@@ -122,26 +126,27 @@ impl<'p, P: Program> Demand<'p, P> {
         scores: &Node<'p, P::Id>,
         index: &[usize],
         visible: &[usize],
-    ) -> Result<f64, EvalError> {
+    ) -> Result<Number, EvalError> {
         let last = index.len() - 1;
         if visible.binary_search(&index[last]).is_err() {
             self.spend(1)?;
-            return Ok(0.0);
+            return Ok(Number::float(0.0));
         }
         let mut at: Shape = index.into();
         let mut values = Vec::with_capacity(visible.len());
         for &place in visible {
             self.spend(COMPUTED)?;
             at[last] = place;
-            values.push(self.read(scores, &at)?);
+            values.push(self.read_real(scores, &at)?);
         }
         let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = values.iter().map(|v| (v - largest).exp()).sum();
-        let mut own = 0.0;
+        let mut own = Number::ZERO;
         for (&place, value) in visible.iter().zip(values) {
             at[last] = place;
             let flat = flat_index(&node.ty.shape, &at);
-            let value = self.disturb(node, flat, self.stored(node.ty.dtype, (value - largest).exp() / sum));
+            let value = self.stored(node.ty.dtype, Number::float((value - largest).exp() / sum))?;
+            let value = self.disturb(node, flat, value);
             self.memo.insert((node.number, flat), value);
             if place == index[last] {
                 own = value;
@@ -162,10 +167,10 @@ impl<'p, P: Program> Demand<'p, P> {
         let mut sum = 0.0;
         for &place in places.list() {
             at[axis] = place;
-            sum += self.read(x, &at)?;
+            sum += self.read_real(x, &at)?;
         }
         let length = if call.op.name == "mean" { x.ty.shape[axis] as f64 } else { 1.0 };
-        Ok(Shortcut::Value(sum / length))
+        Ok(Shortcut::Value(Number::float(sum / length)))
     }
 
     /// An element of a norm over the last dimension, if few elements of a row can be other than 0: the row itself
@@ -195,7 +200,7 @@ impl<'p, P: Program> Demand<'p, P> {
                 let mut values: SmallVec<[f64; 64]> = SmallVec::new();
                 for &place in places.list() {
                     at[last] = place;
-                    values.push(self.read(x, &at)?);
+                    values.push(self.read_real(x, &at)?);
                 }
                 let length = x.ty.shape[last] as f64;
                 let mean = if centred { values.iter().sum::<f64>() / length } else { 0.0 };
@@ -206,12 +211,12 @@ impl<'p, P: Program> Demand<'p, P> {
                 row
             }
         };
-        let mut value = (self.read(x, index)? - mean) * factor;
+        let mut value = (self.read_real(x, index)? - mean) * factor;
         if let Some(weight) = operands.get(1) {
-            value *= self.read(weight, &index[last..])?;
+            value *= self.read_real(weight, &index[last..])?;
         }
         if let Some(bias) = operands.get(2) {
-            value += self.read(bias, &index[last..])?;
+            value += self.read_real(bias, &index[last..])?;
         }
         Ok(Some(value))
     }
@@ -224,7 +229,7 @@ impl<'p, P: Program> Demand<'p, P> {
         if x.interval.is_none() || axis + 1 == index.len() {
             return Ok(false);
         }
-        let own = self.read(x, index)?;
+        let own = self.read_real(x, index)?;
         if own > -MASKED {
             return Ok(false);
         }
@@ -232,7 +237,7 @@ impl<'p, P: Program> Demand<'p, P> {
         for place in [x.ty.shape[axis] - 1, 0] {
             end[axis] = place;
             // e^-800 is less than the smallest number.
-            if self.read(x, &end)? > own + 800.0 {
+            if self.read_real(x, &end)? > own + 800.0 {
                 return Ok(true);
             }
         }

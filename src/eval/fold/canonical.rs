@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use ordered_float::OrderedFloat;
 use smallvec::SmallVec;
 
 use super::formula::{integer, range};
 use crate::eval::constant::{Affine, Constant};
-use crate::ir::{DType, TensorType, unflatten};
+use crate::ir::{DType, Number, TensorType, unflatten};
 
 /// One form per value, so that equal constants compare equal: no slope along dimensions of size 1, no
 /// formula where a single value does, constraints sorted, reduced and without those that always hold.
@@ -27,7 +26,8 @@ pub fn canonical(constant: Constant, ty: &TensorType) -> Constant {
         Constant::Affine(a) => {
             let a = flat(a);
             if a.coefficients.iter().all(|&c| c == 0) {
-                Constant::Uniform((a.offset as f64).into())
+                let value = if ty.dtype.is_float() { Number::float(a.offset as f64) } else { Number::Int(a.offset) };
+                Constant::Uniform(value)
             } else {
                 Constant::Affine(a)
             }
@@ -60,7 +60,7 @@ fn canonical_polyhedron(all: impl Iterator<Item = Affine>, ty: &TensorType) -> C
     for a in all {
         match range(&a, &ty.shape) {
             Some((_, high)) if high <= 0 => {}
-            Some((low, _)) if low > 0 => return Constant::Uniform(0.0.into()),
+            Some((low, _)) if low > 0 => return Constant::Uniform(false.into()),
             _ => kept.push(a),
         }
     }
@@ -73,10 +73,10 @@ fn canonical_polyhedron(all: impl Iterator<Item = Affine>, ty: &TensorType) -> C
         }
         parallel
     });
-    if kept.is_empty() { Constant::Uniform(1.0.into()) } else { Constant::Polyhedron(kept) }
+    if kept.is_empty() { Constant::Uniform(true.into()) } else { Constant::Polyhedron(kept) }
 }
 
-fn canonical_dense(data: &Arc<[OrderedFloat<f64>]>, ty: &TensorType) -> Constant {
+fn canonical_dense(data: &Arc<[Number]>, ty: &TensorType) -> Constant {
     let dense = || Constant::Dense(data.clone());
     let Some(&first) = data.first() else { return dense() };
     if data.iter().all(|&v| v == first) {
@@ -96,31 +96,32 @@ fn canonical_dense(data: &Arc<[OrderedFloat<f64>]>, ty: &TensorType) -> Constant
 }
 
 /// The formula that gives all elements, if there is one.
-fn fit(data: &[OrderedFloat<f64>], ty: &TensorType) -> Option<Affine> {
+fn fit(data: &[Number], ty: &TensorType) -> Option<Affine> {
     if ty.dtype == DType::Bool {
         return None;
     }
-    let offset = integer(data[0].0)?;
+    let offset = integer(data[0])?;
     let mut stride = data.len();
     let mut coefficients: SmallVec<[i64; 4]> = SmallVec::new();
     for &size in &ty.shape {
         stride /= size;
-        coefficients.push(if size > 1 { integer(data[stride].0)? - offset } else { 0 });
+        coefficients.push(if size > 1 { integer(data[stride])? - offset } else { 0 });
     }
     let a = Affine { offset, coefficients };
-    let fits = data.iter().enumerate().all(|(i, v)| v.0 == a.at(&unflatten(&ty.shape, i)) as f64);
+    let formula = Constant::Affine(a.clone());
+    let fits = data.iter().enumerate().all(|(i, v)| *v == formula.at(ty, &unflatten(&ty.shape, i)));
     fits.then_some(a)
 }
 
 /// The band `sign * (column - row) + offset <= 0` that gives all elements, if there is one.
-fn fit_band(data: &[OrderedFloat<f64>], ty: &TensorType, sign: i64) -> Option<Affine> {
+fn fit_band(data: &[Number], ty: &TensorType, sign: i64) -> Option<Affine> {
     let rank = ty.rank();
     let distance = |flat: usize| {
         let index = unflatten(&ty.shape, flat);
         sign * (index[rank - 1] as i64 - index[rank - 2] as i64)
     };
-    let limit = (0..data.len()).filter(|&i| data[i].0 != 0.0).map(distance).max()?;
-    let fits = (0..data.len()).all(|i| (data[i].0 != 0.0) == (distance(i) <= limit));
+    let limit = (0..data.len()).filter(|&i| data[i].is_true()).map(distance).max()?;
+    let fits = (0..data.len()).all(|i| (data[i].is_true()) == (distance(i) <= limit));
     let mut a = Affine { offset: -limit, coefficients: SmallVec::from_elem(0, rank) };
     a.coefficients[rank - 1] = sign;
     a.coefficients[rank - 2] = -sign;

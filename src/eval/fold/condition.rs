@@ -9,7 +9,7 @@ use crate::ops::Call;
 pub fn compare(name: &str, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Constant> {
     let difference = combine(x, y, -1)?;
     let (low, high) = range(&difference, &ty.shape)?;
-    let uniform = |value: bool| Some(Constant::Uniform(f64::from(u8::from(value)).into()));
+    let uniform = |value: bool| Some(Constant::Uniform(value.into()));
     let always = match name {
         "le" => (high <= 0, low > 0),
         "lt" => (high < 0, low >= 0),
@@ -52,7 +52,7 @@ pub fn conjunction(x: &Constant, y: &Constant, call: &Call, ty: &TensorType) -> 
         all.iter().map(|a| affine(&Constant::Affine(a.clone()), from, ty)).collect()
     };
     match (x.uniform(), y.uniform()) {
-        (Some(0.0), _) | (_, Some(0.0)) => Some(Constant::Uniform(0.0.into())),
+        (Some(v), _) | (_, Some(v)) if !v.is_true() => Some(Constant::Uniform(false.into())),
         (Some(_), _) => constraints(y, call.operands[1]).map(Constant::Polyhedron),
         (_, Some(_)) => constraints(x, call.operands[0]).map(Constant::Polyhedron),
         _ => {

@@ -3,18 +3,20 @@
 use smallvec::SmallVec;
 
 use crate::eval::constant::{Affine, Constant};
-use crate::ir::TensorType;
+use crate::ir::{Number, TensorType};
 
-/// A whole number of moderate size: sums and products of a few stay far from overflow.
-pub fn integer(value: f64) -> Option<i64> {
-    (value.fract() == 0.0 && value.abs() < 1e9).then_some(value as i64)
+/// A whole number of moderate size: sums and products of a few stay far from overflow. -0.0 is none: a formula has no
+/// place for its sign.
+pub fn integer(value: Number) -> Option<i64> {
+    let negative_zero = value == Number::float(-0.0);
+    value.to_i64().filter(|v| v.unsigned_abs() < 1_000_000_000 && !negative_zero)
 }
 
 /// The constant as a formula over the index of `ty`, to which it is broadcast.
 pub fn affine(constant: &Constant, from: &TensorType, ty: &TensorType) -> Option<Affine> {
     let skip = ty.rank() - from.rank();
     match constant {
-        Constant::Uniform(v) => Some(Affine { offset: integer(v.0)?, coefficients: SmallVec::from_elem(0, ty.rank()) }),
+        Constant::Uniform(v) => Some(Affine { offset: integer(*v)?, coefficients: SmallVec::from_elem(0, ty.rank()) }),
         Constant::Affine(a) => {
             let coefficient = |d: usize| d.checked_sub(skip).map_or(0, |s| a.coefficients[s]);
             Some(Affine { offset: a.offset, coefficients: (0..ty.rank()).map(coefficient).collect() })
@@ -49,15 +51,28 @@ pub fn range(a: &Affine, shape: &[usize]) -> Option<(i64, i64)> {
     Some((low, high))
 }
 
+/// `factor` times a formula of type `ty`, if the type holds all values exactly and none is -0.0.
+pub fn multiple(a: &Affine, factor: i64, ty: &TensorType) -> Option<Constant> {
+    let (low, high) = range(a, &ty.shape)?;
+    let negative_zero = match factor {
+        0 => low < 0,
+        1.. => false,
+        _ => low <= 0 && high >= 0,
+    };
+    if ty.dtype.is_float() && negative_zero {
+        return None;
+    }
+    exact(scale(a, factor)?, ty)
+}
+
 /// The formula as a constant of type `ty`, if that type holds all of its values exactly.
 pub fn exact(a: Affine, ty: &TensorType) -> Option<Constant> {
     let (low, high) = range(&a, &ty.shape)?;
-    let holds = |v: i64| v.abs() < (1 << 53) && ty.dtype.round(v as f64) == v as f64;
     // Within the range that holds both ends, an integer type holds everything; a float type holds all
-    // integers up to 2 / epsilon.
-    let fits = match ty.dtype.epsilon() {
-        Some(eps) => low.abs().max(high.abs()) as f64 <= 2.0 / eps,
-        None => ty.dtype.is_int(),
+    // integers up to 2 / epsilon, and not beyond its largest number.
+    let fits = match (ty.dtype.epsilon(), ty.dtype.max_finite()) {
+        (Some(eps), Some(max)) => low.unsigned_abs().max(high.unsigned_abs()) as f64 <= (2.0 / eps).min(max),
+        _ => ty.dtype.is_int() && ty.dtype.wrap(low) == low && ty.dtype.wrap(high) == high,
     };
-    (fits && holds(low) && holds(high)).then_some(Constant::Affine(a))
+    fits.then_some(Constant::Affine(a))
 }

@@ -9,21 +9,32 @@ mod formula;
 
 pub use canonical::canonical;
 use condition::{compare, conjunction, negation};
-use formula::{affine, combine, exact, integer, range, scale};
+use formula::{affine, combine, exact, integer, multiple, range, scale};
 use smallvec::SmallVec;
 
 use super::constant::{Affine, Constant};
-use crate::ir::{DType, Shape, TensorType, unflatten};
+use crate::ir::{DType, Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::shapes::inverse_permutation;
-use crate::ops::{Call, EvalError, Kernel};
+use crate::ops::{Call, EvalError, as_number, is_number};
 
 /// The most elements of a constant that is kept element by element.
 pub const DENSE_LIMIT: usize = 1 << 12;
 
+/// The value of an operator over constants.
+pub struct Folded {
+    pub value: Constant,
+    /// Whether it is what PyTorch computes, bit for bit. Otherwise it is near.
+    pub exact: bool,
+}
+
 /// The value of output `slot`, whose type is `ty`, if all operands are constants and the result has a compact form.
-pub fn fold(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
-    let folded = by_formula(call, slot, operands, ty).or_else(|| by_element(call, slot, operands, ty))?;
-    Some(canonical(folded, ty))
+pub fn fold(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Folded> {
+    // Formulas are arithmetic on integers that their type holds.
+    let formula = by_formula(call, slot, operands, ty).map(|value| (value, true));
+    let (value, exact) = formula
+        .or_else(|| Some((uniform(call, slot, operands, ty)?, call.op.kernel.is_exact(call, ty))))
+        .or_else(|| Some((by_element(call, slot, operands, ty)?, call.op.kernel.is_exact(call, ty))))?;
+    Some(Folded { value: canonical(value, ty), exact })
 }
 
 fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
@@ -31,13 +42,7 @@ fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
     let name = call.op.name;
     let x_type = call.operands.first();
     match (name, operands) {
-        ("full", _) => Some(U(call.float("value").into())),
         ("arange", _) => arange(call, ty),
-        // A function of single elements, applied to uniform operands, is uniform.
-        _ if is_pointwise(call) && operands.iter().all(|c| c.uniform().is_some()) => {
-            let at: Shape = SmallVec::from_elem(0, ty.rank());
-            Some(U(ty.dtype.round(element(call, slot, operands, &at)?).into()))
-        }
         ("add" | "sub", [x, y]) => {
             let (x, y) = (affine(x, x_type?, ty)?, affine(y, call.operands[1], ty)?);
             combine(&x, &y, if name == "add" { 1 } else { -1 }).and_then(|a| exact(a, ty))
@@ -48,9 +53,9 @@ fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
                 (Some(f), _) => (affine(y, call.operands[1], ty)?, f),
                 _ => return None,
             };
-            exact(scale(&a, integer(factor)?)?, ty)
+            multiple(&a, integer(factor)?, ty)
         }
-        ("neg", [A(a)]) => exact(scale(a, -1)?, ty),
+        ("neg", [A(a)]) => multiple(a, -1, ty),
         ("cast", [A(a)]) => exact(a.clone(), ty),
         ("cast", [P(p)]) if ty.dtype == DType::Bool => Some(P(p.clone())),
         ("le" | "lt" | "ge" | "gt" | "eq" | "ne", [x, y]) => {
@@ -106,14 +111,14 @@ fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
         ("alias" | "contiguous" | "clone", [x]) => Some((*x).clone()),
         ("concat", _) => concat(call, operands, ty),
         ("cumsum", [U(v)]) => {
-            let step = integer(v.0)?;
+            let step = integer(*v)?;
             let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, ty.rank());
             *coefficients.get_mut(call.size("dim"))? = step;
             exact(Affine { offset: step, coefficients }, ty)
         }
         ("diff", _) => diff(call, operands, ty),
         ("index", [x, indices @ ..]) => index(call, x, indices, ty),
-        ("tril" | "triu", [U(v)]) if ty.dtype == DType::Bool && v.0 != 0.0 && ty.rank() >= 2 => {
+        ("tril" | "triu", [U(v)]) if ty.dtype == DType::Bool && v.is_true() && ty.rank() >= 2 => {
             // tril keeps column - row <= diagonal, triu keeps row - column <= -diagonal.
             let sign = if name == "tril" { 1 } else { -1 };
             let mut a = Affine { offset: 0, coefficients: SmallVec::from_elem(0, ty.rank()) };
@@ -146,56 +151,53 @@ fn is_pointwise(call: &Call) -> bool {
     call.op.family == Family::Elementwise || moves_only
 }
 
-fn element(call: &Call, slot: usize, operands: &[&Constant], index: &[usize]) -> Option<f64> {
-    let mut fetch = |i: usize, at: &[usize]| -> Result<f64, EvalError> { Ok(operands[i].at(call.operands[i], at)) };
-    match call.op.kernel {
-        Kernel::Element(f) => f(call, slot, index, &mut fetch).ok(),
-        Kernel::Lane { .. } | Kernel::Opaque => None,
+/// A function of single elements, applied to uniform operands, is uniform; so is what a `full` makes.
+fn uniform(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
+    let alike = is_pointwise(call) && operands.iter().all(|c| c.uniform().is_some());
+    if !alike && !matches!(call.op.name, "full" | "number") {
+        return None;
     }
+    let mut fetch = |i: usize, at: &[usize]| -> Result<Number, EvalError> { Ok(operands[i].at(call.operands[i], at)) };
+    let at: Shape = SmallVec::from_elem(0, ty.rank());
+    let value = call.op.kernel.compute(call, slot, &at, &mut fetch).ok()?[0];
+    Some(Constant::Uniform(stored(call, value, ty)?))
+}
+
+/// What a tensor of type `ty` gives back for the result of an operator.
+pub fn stored(call: &Call, value: Number, ty: &TensorType) -> Option<Number> {
+    if is_number(call.op) { Some(as_number(ty.dtype, value)) } else { ty.dtype.store(value) }
 }
 
 /// The general way: compute every element, if there are few.
 fn by_element(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
     let numel = ty.numel();
-    if numel > DENSE_LIMIT || !(ty.dtype.is_float() || ty.dtype.is_int() || ty.dtype == DType::Bool) {
-        return None;
-    }
     // Reductions over huge constants are not worth it.
-    if call.operands.iter().any(|t| t.numel() > DENSE_LIMIT) {
+    if numel > DENSE_LIMIT || call.operands.iter().any(|t| t.numel() > DENSE_LIMIT) {
         return None;
     }
-    let mut fetch = |i: usize, at: &[usize]| -> Result<f64, EvalError> { Ok(operands[i].at(call.operands[i], at)) };
-    let mut data = vec![f64::NAN; numel];
-    match call.op.kernel {
-        Kernel::Element(f) => {
-            for (flat, out) in data.iter_mut().enumerate() {
-                *out = f(call, slot, &unflatten(&ty.shape, flat), &mut fetch).ok()?;
-            }
+    let mut fetch = |i: usize, at: &[usize]| -> Result<Number, EvalError> { Ok(operands[i].at(call.operands[i], at)) };
+    let axes = call.op.kernel.axes(call).unwrap_or_default();
+    let lane_shape: Shape = axes.iter().map(|&d| ty.shape.get(d).copied()).collect::<Option<_>>()?;
+    let mut data = vec![Number::ZERO; numel];
+    for flat in 0..numel {
+        let mut index = unflatten(&ty.shape, flat);
+        if axes.iter().any(|&d| index[d] != 0) {
+            continue;
         }
-        Kernel::Lane { axes, lane } => {
-            let axes = axes(call);
-            let lane_shape: Shape = axes.iter().map(|&d| ty.shape.get(d).copied()).collect::<Option<_>>()?;
-            for flat in 0..numel {
-                let mut index = unflatten(&ty.shape, flat);
-                if axes.iter().any(|&d| index[d] != 0) {
-                    continue;
-                }
-                for (i, value) in lane(call, slot, &index, &mut fetch).ok()?.into_iter().enumerate() {
-                    for (&d, &at) in axes.iter().zip(&unflatten(&lane_shape, i)) {
-                        index[d] = at;
-                    }
-                    *data.get_mut(crate::ir::flat_index(&ty.shape, &index))? = value;
-                }
+        for (i, value) in call.op.kernel.compute(call, slot, &index, &mut fetch).ok()?.into_iter().enumerate() {
+            for (&d, &at) in axes.iter().zip(&unflatten(&lane_shape, i)) {
+                index[d] = at;
             }
+            // The element type's rounding is part of a constant's value.
+            *data.get_mut(flat_index(&ty.shape, &index))? = stored(call, value, ty)?;
         }
-        Kernel::Opaque => return None,
     }
-    // The element type's rounding is part of a constant's value.
-    Some(Constant::Dense(data.into_iter().map(|v| ty.dtype.round(v).into()).collect()))
+    Some(Constant::Dense(data.into()))
 }
 
 fn arange(call: &Call, ty: &TensorType) -> Option<Constant> {
-    let (start, step) = (integer(call.float("start"))?, integer(call.float("step"))?);
+    let number = |name| integer(call.number(name, ty.dtype.accumulator())?);
+    let (start, step) = (number("start")?, number("step")?);
     exact(Affine { offset: start, coefficients: SmallVec::from_elem(step, 1) }, ty)
 }
 
@@ -248,7 +250,7 @@ fn concat(call: &Call, operands: &[&Constant], ty: &TensorType) -> Option<Consta
 /// First differences of a formula are its slope; a prepended element must continue it.
 fn diff(call: &Call, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
     let dim = call.size("dim");
-    if call.int("n") != 1 || operands.len() > 2 {
+    if call.int("n") != 1 || operands.len() > 2 || ty.dtype == DType::Bool {
         return None;
     }
     let x = affine(operands[0], call.operands[0], call.operands[0])?;
@@ -262,7 +264,7 @@ fn diff(call: &Call, operands: &[&Constant], ty: &TensorType) -> Option<Constant
             return None;
         }
     }
-    Some(Constant::Uniform((slope as f64).into()))
+    Some(Constant::Uniform(ty.dtype.store(Number::Int(slope))?))
 }
 
 /// Advanced indexing of a formula by formulas is composition, where every dimension is indexed.

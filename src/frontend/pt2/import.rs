@@ -178,7 +178,7 @@ impl<'a> Importer<'a> {
             };
             let literal = literal.filter(|data| data.len() == ty.numel());
             let id = match literal {
-                Some(data) => self.graph.add_literal(&shown, ty, data, Origin::default())?,
+                Some(data) => self.graph.add_literal(&shown, ty, data.to_vec(), Origin::default())?,
                 None => {
                     self.stored.push((role != Role::User).then(|| given.clone()));
                     self.graph.add_input(&shown, role, ty, Origin::default())

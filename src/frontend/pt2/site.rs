@@ -1,13 +1,13 @@
 //! One operator of the file while it is converted: its arguments, and the nodes it becomes.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::argument::{Argument, Number};
 use super::dtype::dtype;
 use super::import::Scope;
 use super::names::Names;
 use super::schema;
-use crate::ir::{AttrValue, DType, Graph, GraphError, Origin, Shape, TensorType, Value};
+use crate::ir::{self, AttrValue, DType, Graph, GraphError, Origin, Shape, TensorType, Value};
 use crate::ops::shapes::normalize_dim;
 use crate::ops::{self, OpDef};
 
@@ -54,11 +54,23 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    pub fn value(self) -> f64 {
+    pub fn value(self) -> ir::Number {
         match self {
-            Scalar::Bool(b) => f64::from(u8::from(b)),
-            Scalar::Int(n) => n as f64,
-            Scalar::Float(f) => f,
+            Scalar::Bool(b) => b.into(),
+            Scalar::Int(n) => n.into(),
+            Scalar::Float(f) => f.into(),
+        }
+    }
+}
+
+impl Scalar {
+    /// What PyTorch makes of the number beside elements of type `dtype`: integers keep the low bits of it, whether it is an
+    /// integer or has a fraction that is cut off; floats keep the number as it is, to round it later.
+    pub fn beside(self, dtype: DType) -> ir::Number {
+        match (self.value(), dtype) {
+            (value, DType::Bool) => value.is_true().into(),
+            (value, d) if d.is_float() => value,
+            (value, d) => d.store(value).unwrap_or(value),
         }
     }
 }
@@ -176,7 +188,7 @@ impl<'a> Site<'_, 'a> {
     }
 
     pub fn float_or(&self, name: &str, default: f64) -> Result<f64, Refusal> {
-        Ok(self.maybe_scalar(name)?.map_or(default, Scalar::value))
+        Ok(self.maybe_scalar(name)?.map_or(default, |s| s.value().to_f64()))
     }
 
     pub fn bool_or(&self, name: &str, default: bool) -> Result<bool, Refusal> {
@@ -332,13 +344,9 @@ impl<'a> Site<'_, 'a> {
     }
 
     /// A literal number as a tensor without dimensions.
-    pub fn literal(&mut self, part: &str, value: f64, dtype: DType) -> Result<Value, Refusal> {
-        let attrs = [
-            ("shape", AttrValue::Ints(smallvec![])),
-            ("value", AttrValue::float(value)),
-            ("dtype", AttrValue::DType(dtype)),
-        ];
-        self.implicit(part, "full", &attrs, &[])
+    pub fn literal(&mut self, part: &str, value: Scalar, dtype: DType) -> Result<Value, Refusal> {
+        let attrs = [("value", value.beside(dtype).into()), ("dtype", AttrValue::DType(dtype))];
+        self.implicit(part, "number", &attrs, &[])
     }
 
     /// The strides that the file records for argument `name`.

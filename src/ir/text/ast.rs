@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use miette::SourceSpan;
 
-use crate::ir::{Origin, Role, TensorType};
+use crate::ir::{self, Origin, Role, TensorType};
 
 /// A name with its place.
 #[derive(Clone, Debug)]
@@ -28,11 +28,11 @@ impl Name<'_> {
 }
 
 impl Number {
-    pub fn value(self) -> f64 {
+    pub fn value(self) -> ir::Number {
         match self {
-            Number::Int(v) => v as f64,
-            Number::Float(v) => v,
-            Number::Bool(v) => f64::from(u8::from(v)),
+            Number::Int(v) => v.into(),
+            Number::Float(v) => v.into(),
+            Number::Bool(v) => v.into(),
         }
     }
 }

@@ -24,7 +24,10 @@ pub fn table_value(
             dim(*v, rank, first).map(AttrValue::Int)
         }
         (AttrKind::Int, Constant::Number(Number::Int(v))) => Ok(AttrValue::Int(*v)),
-        (AttrKind::Float, Constant::Number(v @ (Number::Int(_) | Number::Float(_)))) => Ok(AttrValue::float(v.value())),
+        (AttrKind::Float, Constant::Number(v @ (Number::Int(_) | Number::Float(_)))) => {
+            Ok(AttrValue::float(v.value().to_f64()))
+        }
+        (AttrKind::Number, Constant::Number(v @ (Number::Int(_) | Number::Float(_)))) => Ok(v.value().into()),
         (AttrKind::Str, Constant::Str(v)) => Ok(AttrValue::str(v)),
         (AttrKind::DType, Constant::Word(v)) => {
             v.parse().map(AttrValue::DType).map_err(|e| format!("got a word that {e}"))
@@ -73,7 +76,7 @@ fn kind_name(kind: AttrKind) -> &'static str {
     match kind {
         AttrKind::Bool => "`true` or `false`",
         AttrKind::Int => "a whole number",
-        AttrKind::Float => "a number",
+        AttrKind::Float | AttrKind::Number => "a number",
         AttrKind::Str => "a string",
         AttrKind::DType => "an element type",
         AttrKind::Ints => "a list of whole numbers",

@@ -4,10 +4,9 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use rustc_hash::FxHashSet;
 
-use super::ast::Number;
 use super::build::{natural_dtype, scalar_dtype};
-use crate::ir::{Attrs, DType, Frame, Graph, MathConfig, Node, NodeId, NodeKind, Origin, Role, Value};
-use crate::ops::{Default, Op};
+use crate::ir::{Attrs, DType, Frame, Graph, MathConfig, Node, NodeId, NodeKind, Number, Origin, Role, Value};
+use crate::ops::{Default, Op, is_number};
 
 /// The graph as text that [`parse`](super::parse) reads back as the same graph.
 pub fn print(graph: &Graph) -> String {
@@ -57,9 +56,10 @@ impl<'g> Printer<'g> {
             let anchor = self.anchor(&operands);
             let odd = operands.iter().find(|v| {
                 let node = self.graph.node(v.node);
-                let number = scalar_value(node).map(|value| number(value, node.types[0].dtype));
+                let dtype = node.types[0].dtype;
+                let natural = |value| if dtype == DType::Bool { dtype } else { natural_dtype(value) };
                 self.inlined.contains(&v.node)
-                    && number.is_some_and(|n| anchor.unwrap_or(natural_dtype(n)) != node.types[0].dtype)
+                    && scalar_value(node).is_some_and(|n| anchor.unwrap_or(natural(n)) != dtype)
             });
             match odd {
                 Some(v) => self.inlined.remove(&v.node),
@@ -125,7 +125,7 @@ impl<'g> Printer<'g> {
                 let dtype = node.types[0].dtype;
                 write!(out, "literal {} [", node.types[0])?;
                 for (i, &v) in literal.data.iter().enumerate() {
-                    write!(out, "{}{}", if i == 0 { "" } else { ", " }, Shown(number(v, dtype)))?;
+                    write!(out, "{}{}", if i == 0 { "" } else { ", " }, Shown(v, dtype))?;
                 }
                 out.push(']');
             }
@@ -146,14 +146,14 @@ impl<'g> Printer<'g> {
             let separator = if i == 0 { "" } else { ", " };
             let source = self.graph.node(value.node);
             match scalar_value(source).filter(|_| self.inlined.contains(&value.node)) {
-                Some(v) => write!(out, "{separator}{}", Shown(number(v, source.types[0].dtype)))?,
+                Some(v) => write!(out, "{separator}{}", Shown(v, source.types[0].dtype))?,
                 None => write!(out, "{separator}{}", Quoted(&self.value_name(value)))?,
             }
         }
         let mut separator = "; ";
         for (i, value) in attrs.iter().enumerate() {
             let default = op.def().and_then(|d| d.attrs.get(i)).map_or(Default::Required, |a| a.default);
-            if default.value().as_ref() == Some(value) {
+            if default.value().is_some_and(|d| d.is_same(value)) {
                 continue;
             }
             write!(out, "{separator}{}={}", Quoted(op.attr_name(i).unwrap_or_default()), Attribute(value))?;
@@ -187,34 +187,18 @@ impl<'g> Printer<'g> {
 }
 
 /// The value of a node that stands for a number in operand position.
-fn scalar_value(node: &Node) -> Option<f64> {
+fn scalar_value(node: &Node) -> Option<Number> {
     let NodeKind::Op { op: Op::Table(def), attrs } = &node.kind else { return None };
-    let ty = node.types.first()?;
-    let plain = def.name == "full" && ty.rank() == 0 && node.origin == Origin::implicit();
-    let value = attrs.get(def.attr_index("value")?)?.as_float()?;
-    (plain && (ty.dtype.is_float() || value.fract() == 0.0)).then_some(value)
+    let value = attrs.get(def.attr_index("value")?)?.as_number()?;
+    (is_number(def) && node.origin == Origin::implicit()).then_some(value)
 }
 
-/// How a value of type `dtype` is written: so that it reads back the same, and looks like its type.
-fn number(value: f64, dtype: DType) -> Number {
-    // Above 2^63 an integer would not fit; floats of that size are whole anyway.
-    let whole = value.fract() == 0.0 && value.abs() < 9e18;
-    match dtype {
-        DType::Bool if value == 0.0 || value == 1.0 => Number::Bool(value == 1.0),
-        _ if !dtype.is_float() && whole => Number::Int(value as i64),
-        _ => Number::Float(value),
-    }
-}
-
-struct Shown(Number);
+/// A number as an element of a type: so that it reads back the same, and looks like its type.
+struct Shown(Number, DType);
 
 impl Display for Shown {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Number::Int(v) => write!(f, "{v}"),
-            Number::Bool(v) => write!(f, "{v}"),
-            Number::Float(v) => write!(f, "{}", crate::ir::AttrValue::float(v)),
-        }
+        f.write_str(&self.0.text(self.1))
     }
 }
 

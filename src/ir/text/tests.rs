@@ -53,8 +53,8 @@ fn essence(graph: &Graph) -> Vec<String> {
 fn scalar(graph: &Graph, value: Value) -> Option<AttrValue> {
     let node = graph.node(value.node);
     match &node.kind {
-        NodeKind::Op { op: Op::Table(def), attrs } if def.name == "full" && node.origin.implicit => {
-            (node.types[0].rank() == 0).then(|| attrs[def.attr_index("value").unwrap()].clone())
+        NodeKind::Op { op: Op::Table(def), attrs } if crate::ops::is_number(def) => {
+            Some(attrs[def.attr_index("value").unwrap()].clone())
         }
         _ => None,
     }
@@ -141,11 +141,9 @@ fn a_scalar_of_another_type_than_its_neighbours_is_written_out() {
     use crate::ir::{DType, Origin, Role, TensorType};
     let mut graph = Graph::new("g");
     let m = graph.add_input("m", Role::User, TensorType::scalar(DType::Bool), Origin::default());
-    let full = crate::ops::find("full").unwrap();
     let scalar = |graph: &mut Graph, name: &str, dtype| {
-        let given =
-            [("shape", AttrValue::shape(&[])), ("value", AttrValue::float(1.0)), ("dtype", AttrValue::DType(dtype))];
-        graph.add_op(name, full, full.attrs(&given).unwrap(), &[], Origin::implicit()).unwrap()
+        let (number, attrs) = crate::ops::number(crate::ir::Number::float(1.0), dtype);
+        graph.add_op(name, number, attrs, &[], Origin::implicit()).unwrap()
     };
     let (x, y) = (scalar(&mut graph, "s", DType::F16), scalar(&mut graph, "t", DType::F16));
     let choose = crate::ops::find("where").unwrap();

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::ir::{AttrValue, Attrs, Graph, Ints, NodeId, NodeKind, TensorType, Value};
-use crate::ops::{self, Call, Op, OpDef, TypeError};
+use crate::ops::{self, Call, Op, OpDef, TypeError, is_number};
 
 /// A part of an [`Expression`], by its number.
 pub type PartId = usize;
@@ -155,8 +155,7 @@ impl Shown<'_> {
             Some((Part::Apply { op, attrs, slot, operands }, _)) => (op, attrs, slot, operands),
             None => return Ok(()),
         };
-        let scalar = op.name == "full" && self.expression.parts[id].1.rank() == 0;
-        if let Some(value) = op.attr_index("value").filter(|_| scalar).and_then(|i| attrs.get(i)) {
+        if let Some(value) = op.attr_index("value").filter(|_| is_number(op)).and_then(|i| attrs.get(i)) {
             return write!(f, "{value}");
         }
         write!(f, "{}(", op.name)?;
@@ -166,7 +165,7 @@ impl Shown<'_> {
         }
         let mut separator = "; ";
         for (attr, value) in op.attrs.iter().zip(attrs) {
-            if attr.default.value().as_ref() != Some(value) {
+            if !attr.default.value().is_some_and(|d| d.is_same(value)) {
                 write!(f, "{separator}{}={value}", attr.name)?;
                 separator = ", ";
             }

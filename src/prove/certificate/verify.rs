@@ -73,15 +73,14 @@ impl Certificate {
         let outputs: Vec<(Value, Value)> =
             a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
         let needed = (a.outputs().len() == b.outputs().len()).then(|| replay.explain(&outputs)).flatten();
-        let tier = needed.as_ref().map(|steps| {
-            steps.iter().filter_map(|&n| lemmas.get(n as usize)).map(Lemma::tier).max().unwrap_or(Tier::Exact)
-        });
+        let tier = needed.as_ref().map(|why| why.tier(&lemmas));
         let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
         let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
         let mut used: Vec<String> = Vec::new();
         let cuts = self.cut_values(a, b)?;
         let claims: Vec<(Value, Value)> = outputs.iter().chain(&cuts).copied().collect();
         let all = replay.explain(&claims).or_else(|| needed.clone());
+        let all = all.map(|why| why.steps);
         for &n in all.iter().flatten() {
             assumptions.extend(replay.assumed(n).iter().cloned());
             let name = lemmas.get(n as usize).map_or("", Lemma::name);

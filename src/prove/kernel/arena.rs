@@ -8,7 +8,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use crate::eval::{Constant, fold};
-use crate::ir::{Attrs, TensorType};
+use crate::ir::{Attrs, Number, TensorType};
 use crate::ops::{Call, Op, TypeError};
 
 /// An expression in an [`Arena`].
@@ -72,7 +72,7 @@ pub enum Head {
     /// Bound input number `n` of the two graphs.
     Input(u32),
     /// Elements written in a file, too many to fold.
-    Literal(Arc<[ordered_float::OrderedFloat<f64>]>),
+    Literal(Arc<[Number]>),
     /// Output `slot` of an operator.
     Apply { op: Op, attrs: Attrs, slot: u32 },
     /// An operator whose result is drawn anew at every call: which output of which node it is.
@@ -89,7 +89,15 @@ pub struct Term {
     pub ty: TypeId,
     pub operands: Operands,
     /// The value, where it depends on no input.
-    pub constant: Option<ConstantId>,
+    pub value: Option<KnownValue>,
+}
+
+/// The value of a term that depends on no input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KnownValue {
+    pub id: ConstantId,
+    /// Whether PyTorch computes it bit for bit. Functions such as `exp` come out a little differently everywhere.
+    pub exact: bool,
 }
 
 /// The store of all terms. Ids are given in order of creation, so operands have smaller ids than their users.
@@ -130,8 +138,14 @@ impl Arena {
         &self.types[self.term(id).ty.0 as usize]
     }
 
+    /// The value of `id`, if it depends on no input and is known exactly.
     pub fn constant(&self, id: TermId) -> Option<&Constant> {
-        self.term(id).constant.map(|c| &self.constants[c.0 as usize])
+        self.value(id).filter(|_| self.term(id).value.is_some_and(|v| v.exact))
+    }
+
+    /// The value of `id`, if it depends on no input: exactly, or as near as floats come to it.
+    pub fn value(&self, id: TermId) -> Option<&Constant> {
+        self.term(id).value.map(|v| &self.constants[v.id.0 as usize])
     }
 
     /// The operator at the root, if the root is one.
@@ -145,8 +159,8 @@ impl Arena {
     /// A term without operands.
     pub fn leaf(&mut self, head: Head, ty: &TensorType, constant: Option<Constant>) -> TermId {
         let ty = self.type_id(ty);
-        let constant = constant.map(|c| self.constant_id(c));
-        self.intern(head, ty, Operands::new(), constant)
+        let value = constant.map(|c| KnownValue { id: self.constant_id(c), exact: true });
+        self.intern(head, ty, Operands::new(), value)
     }
 
     /// Output `slot` of `op`. Types of table operators are inferred; `stated` gives the type of others, and
@@ -164,7 +178,7 @@ impl Arena {
             let ty = self.custom_type(&head, operands, stated)?;
             return Ok(self.intern(head, ty, operands.into(), None));
         };
-        let (ty, constant) = {
+        let (folded, ty) = {
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&t| self.ty(t)).collect();
             let call = Call { op: def, attrs, operands: &types };
             let mut inferred = call.infer()?;
@@ -172,13 +186,13 @@ impl Arena {
                 return Err(call.error(format!("has no output {slot}")));
             }
             let ty = inferred.swap_remove(slot as usize);
-            let constants: Option<SmallVec<[&Constant; 4]>> = operands.iter().map(|&t| self.constant(t)).collect();
-            let constant = constants.and_then(|c| fold(&call, slot as usize, &c, &ty));
-            (ty, constant)
+            let constants: Option<SmallVec<[&Constant; 4]>> = operands.iter().map(|&t| self.value(t)).collect();
+            (constants.and_then(|c| fold(&call, slot as usize, &c, &ty)), ty)
         };
         let ty = self.type_id(&ty);
-        let constant = constant.map(|c| self.constant_id(c));
-        Ok(self.intern(head, ty, operands.into(), constant))
+        let exact = operands.iter().all(|&t| self.term(t).value.is_some_and(|v| v.exact));
+        let value = folded.map(|f| KnownValue { id: self.constant_id(f.value), exact: exact && f.exact });
+        Ok(self.intern(head, ty, operands.into(), value))
     }
 
     fn custom_type(
@@ -199,14 +213,14 @@ impl Arena {
         }
     }
 
-    fn intern(&mut self, head: Head, ty: TypeId, operands: Operands, constant: Option<ConstantId>) -> TermId {
+    fn intern(&mut self, head: Head, ty: TypeId, operands: Operands, value: Option<KnownValue>) -> TermId {
         let head = HeadId(self.heads.insert_full(head).0 as u32);
         let key = (head, ty, operands);
         if let Some(&id) = self.ids.get(&key) {
             return id;
         }
         let id = TermId(self.terms.len() as u32);
-        self.terms.push(Term { head, ty, operands: key.2.clone(), constant });
+        self.terms.push(Term { head, ty, operands: key.2.clone(), value });
         self.ids.insert(key, id);
         id
     }
@@ -222,17 +236,26 @@ impl Arena {
         ConstantId(self.constants.insert_full(constant).0 as u32)
     }
 
+    /// A leaf with the type and the value, if that is known, of `id` in another arena.
+    pub fn leaf_like(&mut self, from: &Arena, id: TermId, head: Head) -> TermId {
+        self.copy(from, id, head, Operands::new())
+    }
+
     /// A term with the root of `id` in another arena, over operands of this one.
     pub fn copy_head(&mut self, from: &Arena, id: TermId, operands: Operands) -> TermId {
+        self.copy(from, id, from.head(id).clone(), operands)
+    }
+
+    fn copy(&mut self, from: &Arena, id: TermId, head: Head, operands: Operands) -> TermId {
         let ty = self.type_id(from.ty(id));
-        let head = from.head(id).clone();
         if let Head::Apply { op: Op::Custom(_), .. } = head {
             // What this arena builds later may be the same call: rules that define the operator do so.
             let known = HeadId(self.heads.insert_full(head.clone()).0 as u32);
             self.stated.entry((known, operands.iter().map(|&o| self.terms[o.0 as usize].ty).collect())).or_insert(ty);
         }
-        let constant = from.constant(id).cloned().map(|c| self.constant_id(c));
-        self.intern(head, ty, operands, constant)
+        let known = from.value(id).cloned().zip(from.term(id).value);
+        let value = known.map(|(value, KnownValue { exact, .. })| KnownValue { id: self.constant_id(value), exact });
+        self.intern(head, ty, operands, value)
     }
 
     /// Copies `id` and everything below it from another arena, except what `done` already maps.

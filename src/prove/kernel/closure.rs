@@ -7,6 +7,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arena::{Arena, ConstantId, Head, HeadId, Operands, TermId, TypeId};
+use super::lemma::Lemma;
+use crate::rules::Tier;
 
 /// Why two terms were joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,24 @@ enum Reason {
     Congruent,
     /// Both are input-independent and have the same value.
     Constant,
+}
+
+/// Why some terms are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explanation {
+    /// Numbers of the assumptions, in ascending order.
+    pub steps: Vec<u32>,
+    /// Whether constants were taken for equal whose values are near what PyTorch computes, and not that bit for bit.
+    pub inexact: bool,
+}
+
+impl Explanation {
+    /// How equal the terms are, given all steps.
+    pub fn tier(&self, lemmas: &[Lemma]) -> Tier {
+        let steps = self.steps.iter().filter_map(|&n| lemmas.get(n as usize)).map(Lemma::tier);
+        let constants = if self.inexact { Tier::Rounding } else { Tier::Exact };
+        steps.fold(constants, Tier::max)
+    }
 }
 
 /// The equalities that follow from assumed ones by congruence.
@@ -62,8 +82,8 @@ impl Closure {
                 self.join(arena, id, twin, Reason::Congruent);
             }
             let term = arena.term(id);
-            if let Some(constant) = term.constant {
-                let twin = *self.constants.entry((term.ty, constant)).or_insert(id);
+            if let Some(value) = term.value {
+                let twin = *self.constants.entry((term.ty, value.id)).or_insert(id);
                 self.join(arena, id, twin, Reason::Constant);
             }
         }
@@ -145,13 +165,15 @@ impl Closure {
         }
     }
 
-    /// The assumptions from which all these equalities follow, in ascending order; `None` if one of them does not.
-    pub fn explain(&self, arena: &Arena, pairs: &[(TermId, TermId)]) -> Option<Vec<u32>> {
+    /// What all these equalities follow from; `None` if one of them does not follow.
+    pub fn explain(&self, arena: &Arena, pairs: &[(TermId, TermId)]) -> Option<Explanation> {
         if !pairs.iter().all(|&(a, b)| self.equal(a, b)) {
             return None;
         }
         let mut used = FxHashSet::default();
         let mut explained = FxHashSet::default();
+        let mut inexact = false;
+        let is_inexact = |t: TermId| arena.term(t).value.is_some_and(|v| !v.exact);
         let mut pending = pairs.to_vec();
         while let Some((a, b)) = pending.pop() {
             if a == b || !explained.insert((a.min(b), a.max(b))) {
@@ -162,14 +184,14 @@ impl Closure {
                     Reason::Assumed(n) => {
                         used.insert(n);
                     }
-                    Reason::Constant => {}
+                    Reason::Constant => inexact |= is_inexact(from) || is_inexact(to),
                     Reason::Congruent => pending.extend(self.operand_pairs(arena, from, to)),
                 }
             }
         }
-        let mut used: Vec<u32> = used.into_iter().collect();
-        used.sort_unstable();
-        Some(used)
+        let mut steps: Vec<u32> = used.into_iter().collect();
+        steps.sort_unstable();
+        Some(Explanation { steps, inexact })
     }
 
     /// Pairs of operands whose equality makes two congruent terms equal.

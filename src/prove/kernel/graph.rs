@@ -52,7 +52,7 @@ pub fn raw_terms(
 
 /// What a literal is as a term.
 pub fn literal_leaf(literal: &Literal) -> Head {
-    Head::Literal(literal.data.iter().map(|&v| v.into()).collect())
+    Head::Literal(literal.data.clone())
 }
 
 /// Every value of a graph as a term. `inputs` are the numbers of its inputs.

@@ -10,12 +10,13 @@ use smallvec::SmallVec;
 use thiserror::Error;
 
 use super::arena::{Arena, Side, TermId};
-use super::closure::Closure;
+use super::closure::{Closure, Explanation};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
 use super::lemma::{Lemma, Reason};
-use crate::ir::{AttrValue, Graph, Value, unflatten};
-use crate::ops::{Call, EvalError, Kernel, Op, TypeError};
+use crate::eval::stored;
+use crate::ir::{AttrValue, Graph, Number, TensorType, Value, unflatten};
+use crate::ops::{Call, EvalError, Op, TypeError};
 use crate::rules::{Build, Outcome, Rule};
 
 /// Elements of a folded constant that are computed again.
@@ -72,7 +73,7 @@ impl Replay {
             closure.assume(&arena, lemma.before, lemma.after, step as u32);
         }
         // Constants are joined by value. Every value is computed again from those of its operands.
-        if !(0..arena.len()).map(|n| arena.nth(n)).all(|t| arena.constant(t).is_none() || recomputed(&arena, t)) {
+        if !(0..arena.len()).map(|n| arena.nth(n)).all(|t| arena.value(t).is_none() || recomputed(&arena, t)) {
             return Err(CheckError::Constants);
         }
         Ok(Replay { arena, closure, a: left, b: right, imported, assumed })
@@ -91,9 +92,8 @@ impl Replay {
         self.closure.equal(t, self.b[y.node.index()][y.slot as usize])
     }
 
-    /// The steps, in ascending order, from which all of these pairs of values, of A and of B, are equal; `None` if
-    /// one is not.
-    pub fn explain(&self, pairs: &[(Value, Value)]) -> Option<Vec<u32>> {
+    /// Why all of these pairs of values, of A and of B, are equal; `None` if one is not.
+    pub fn explain(&self, pairs: &[(Value, Value)]) -> Option<Explanation> {
         let terms: Vec<(TermId, TermId)> = pairs.iter().map(|&(x, y)| self.terms(x, y)).collect();
         self.closure.explain(&self.arena, &terms)
     }
@@ -174,43 +174,38 @@ fn is_slice_of_split(arena: &Arena, part: TermId, slice: TermId) -> bool {
         && is("step", AttrValue::Int(1))
 }
 
-/// Whether the operator's own semantics give the folded value, at sampled elements.
+/// Whether the operator's own semantics give the folded value, at sampled elements, as exactly as it claims.
 fn recomputed(arena: &Arena, term: TermId) -> bool {
-    let (Some(folded), Some((Op::Table(def), attrs, slot))) = (arena.constant(term), arena.op(term)) else {
+    let (Some(folded), Some((Op::Table(def), attrs, slot))) = (arena.value(term), arena.op(term)) else {
         // A literal of the file: its elements are the constant.
-        return arena.constant(term).is_some();
+        return arena.value(term).is_some();
     };
-    let operands = arena.term(term).operands.clone();
-    let types: SmallVec<[&crate::ir::TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
-    let call = Call { op: def, attrs, operands: &types };
-    let ty = arena.ty(term);
-    let numel = ty.numel();
-    let mut fetch = |i: usize, index: &[usize]| -> Result<f64, EvalError> {
-        let constant = arena.constant(operands[i]).ok_or_else(|| EvalError::NoSemantics(def.name.into()))?;
+    let operands = &arena.term(term).operands;
+    let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
+    let (call, ty) = (Call { op: def, attrs, operands: &types }, arena.ty(term));
+    let mut fetch = |i: usize, index: &[usize]| -> Result<Number, EvalError> {
+        let constant = arena.value(operands[i]).ok_or_else(|| EvalError::NoSemantics(def.name.into()))?;
         Ok(constant.at(types[i], index))
     };
-    let stride = (numel / CONSTANT_SAMPLES).max(1);
-    for flat in (0..numel).step_by(stride).chain(numel.checked_sub(1)) {
-        let index = unflatten(&ty.shape, flat);
-        let value = match def.kernel {
-            Kernel::Element(f) => f(&call, slot as usize, &index, &mut fetch),
-            Kernel::Lane { axes, lane } => {
-                let axes = axes(&call);
-                let mut base = index.clone();
-                let mut at = 0;
-                for &d in &axes {
-                    at = at * ty.shape[d] + index[d];
-                    base[d] = 0;
-                }
-                lane(&call, slot as usize, &base, &mut fetch).map(|values| values.get(at).copied().unwrap_or(f64::NAN))
-            }
-            Kernel::Opaque => return false,
-        };
-        let scalar = def.name == "full" && ty.rank() == 0;
-        match value {
-            Ok(v) if (if scalar { v } else { ty.dtype.round(v) }) == folded.at(ty, &index) => {}
-            _ => return false,
-        }
+    let axes = def.kernel.axes(&call).unwrap_or_default();
+    let claims_exact = arena.constant(term).is_some();
+    if claims_exact && !operands.iter().all(|&o| arena.constant(o).is_some()) {
+        return false;
     }
-    true
+    let computes_exactly = def.kernel.is_exact(&call, ty);
+    let numel = ty.numel();
+    let stride = (numel / CONSTANT_SAMPLES).max(1);
+    (0..numel).step_by(stride).chain(numel.checked_sub(1)).all(|flat| {
+        let index = unflatten(&ty.shape, flat);
+        let (mut base, mut at) = (index.clone(), 0);
+        for &d in &axes {
+            at = at * ty.shape[d] + index[d];
+            base[d] = 0;
+        }
+        let values = def.kernel.compute(&call, slot as usize, &base, &mut fetch).ok();
+        let value = values.and_then(|v| stored(&call, *v.get(at)?, ty));
+        // Sums and steps of whole numbers that their type holds are exact in any order.
+        let exact = computes_exactly || value.is_some_and(|v| v.to_i64().is_some());
+        value == Some(folded.at(ty, &index)) && (exact || !claims_exact)
+    })
 }

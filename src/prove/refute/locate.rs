@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Evaluator, Question, close};
-use crate::ir::{Graph, NodeId, NodeKind, TensorType, Value};
+use crate::ir::{Graph, NodeId, NodeKind, Number, TensorType, Value};
 use crate::ops::{Family, Op};
 
 /// Operators looked at behind the first that part, for values of one type in which the sides should meet.
@@ -45,7 +45,7 @@ struct Side<'s, 'd, 'q> {
     is_unproven: FxHashSet<NodeId>,
     evaluator: &'s Evaluator<'d, 'q>,
     /// The computed elements of each value.
-    computed: FxHashMap<Value, Vec<(usize, f64)>>,
+    computed: FxHashMap<Value, Vec<(usize, Number)>>,
     by_type: FxHashMap<&'s TensorType, Vec<Value>>,
 }
 

@@ -30,7 +30,7 @@ pub use torch::{RerunError, rerun_with_torch};
 use super::bind::Binding;
 use super::verdict::Witness;
 use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, Program};
-use crate::ir::{Graph, NodeId, Output, Shape};
+use crate::ir::{Graph, NodeId, Number, Output, Shape};
 
 /// Elements computed per side by all attempts together: no more than seconds are spent on graphs that may well be equal.
 /// Counted, not timed, so that every run comes to the same verdict.
@@ -202,7 +202,7 @@ impl<'q> Trial<'q> {
         let values = on_both(evaluators, |side, evaluator| {
             let outputs = self.question.graphs[side].outputs();
             let mut exceeded = false;
-            let mut values: Vec<Vec<f64>> = Vec::new();
+            let mut values: Vec<Vec<Number>> = Vec::new();
             for (output, indices) in outputs.iter().zip(&all) {
                 let mut own = Vec::new();
                 for index in indices {
@@ -224,7 +224,7 @@ impl<'q> Trial<'q> {
         let mut worst: Option<Witness> = None;
         for (number, indices) in all.into_iter().enumerate() {
             for ((&a, &b), index) in left[number].iter().zip(&right[number]).zip(indices) {
-                let distance = if a.is_nan() != b.is_nan() { f64::INFINITY } else { (a - b).abs() };
+                let distance = if a.is_nan() != b.is_nan() { f64::INFINITY } else { distance(a, b) };
                 if close(a, b) || worst.as_ref().is_some_and(|w| w.max_abs_error >= distance) {
                     continue;
                 }
@@ -258,19 +258,28 @@ impl<'q> Trial<'q> {
         let mut moved: f64 = 0.0;
         for (disturbed, value) in disturbed.into_iter().zip([witness.a, witness.b]) {
             let Ok(disturbed) = disturbed else { return false };
-            let same = disturbed == value || disturbed.is_nan() && value.is_nan();
-            if !same {
-                moved = moved.max((disturbed - value).abs());
+            if disturbed != value {
+                moved = moved.max(distance(disturbed, value));
             }
         }
-        let distance = (witness.a - witness.b).abs();
+        let distance = distance(witness.a, witness.b);
         // Not so for a value that came and went as a NaN or an infinity.
         moved.is_finite() && (distance.is_nan() || distance > MARGIN * moved)
     }
 }
 
-/// Whether two values are the same real number up to the error of f64 arithmetic. NaN equals only NaN.
-fn close(x: f64, y: f64) -> bool {
+/// How far two values lie apart; NaN where one of them is.
+fn distance(x: Number, y: Number) -> f64 {
+    match (x, y) {
+        (Number::Int(x), Number::Int(y)) => (i128::from(x) - i128::from(y)).unsigned_abs() as f64,
+        _ => (x.to_f64() - y.to_f64()).abs(),
+    }
+}
+
+/// Whether two values are the same integer, or the same real number up to the error of f64 arithmetic. NaN equals only NaN.
+fn close(x: Number, y: Number) -> bool {
+    let (Number::Float(_), Number::Float(_)) = (x, y) else { return x == y };
+    let (x, y) = (x.to_f64(), y.to_f64());
     if x.is_nan() || y.is_nan() {
         return x.is_nan() && y.is_nan();
     }

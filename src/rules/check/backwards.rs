@@ -141,7 +141,7 @@ impl Wanted<'_, '_> {
             AttrKind::Bool => AttrValue::Bool(random.chance(50)),
             AttrKind::Int => AttrValue::Int(self.generator.integer(var)),
             AttrKind::Dim => AttrValue::Int(random.below(rank) as i64),
-            AttrKind::Float => AttrValue::float(self.generator.number(var)),
+            AttrKind::Float | AttrKind::Number => AttrValue::float(self.generator.number(var)),
             AttrKind::DType => {
                 if self.op.name == "cast" {
                     AttrValue::DType(self.ty.dtype)

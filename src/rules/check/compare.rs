@@ -3,7 +3,7 @@
 use super::data::Scale;
 use super::instance::Instance;
 use crate::eval::{Demand, EvalError, Options};
-use crate::ir::DType;
+use crate::ir::{DType, Number};
 use crate::rules::Tier;
 use crate::rules::arena::TermId;
 use crate::rules::terms::Terms;
@@ -25,19 +25,19 @@ pub enum Finding {
     Partial,
     /// The values differ over the real numbers.
     Values {
-        left: Vec<f64>,
-        right: Vec<f64>,
+        left: Vec<Number>,
+        right: Vec<Number>,
     },
     /// The values agree over the real numbers but not as the tier claims.
     Tier {
-        left: Vec<f64>,
-        right: Vec<f64>,
+        left: Vec<Number>,
+        right: Vec<Number>,
     },
     /// The values agree by the reference semantics, and libtorch's differ.
     #[cfg(feature = "torch")]
     Libtorch {
-        left: Vec<f64>,
-        right: Vec<f64>,
+        left: Vec<Number>,
+        right: Vec<Number>,
     },
 }
 
@@ -71,7 +71,7 @@ pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
         return Finding::Undefined;
     };
     let holds = match tier {
-        Tier::Exact => left.iter().zip(&right).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()),
+        Tier::Exact => left == right,
         // A cast that rounds shows as an error far above that of the operands' and the result's type.
         _ => close(&left, &right, ROUNDINGS * coarsest(instance), scale),
     };
@@ -80,21 +80,23 @@ pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
 
 /// Whether the sides differ in leaving the range of doubles: for operands that are not around 1 this says nothing about
 /// real numbers.
-fn overflows(left: &[f64], right: &[f64]) -> bool {
-    let differ = |a: f64, b: f64| a != b && !(a.is_nan() && b.is_nan());
-    left.iter().zip(right).any(|(&a, &b)| differ(a, b) && !(a.is_finite() && b.is_finite()))
+fn overflows(left: &[Number], right: &[Number]) -> bool {
+    left.iter().zip(right).any(|(a, b)| a != b && !(a.is_finite() && b.is_finite()))
 }
 
-fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<f64>, EvalError> {
+fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<Number>, EvalError> {
     let mut demand = Demand::new(&instance.arena, Options { rounding, budget: BUDGET });
     demand.tensor(side)
 }
 
-/// Whether all elements agree, relative to the largest finite one.
-fn close(left: &[f64], right: &[f64], tolerance: f64, scale: Scale) -> bool {
+/// Whether all elements agree: floats relative to the largest finite one.
+fn close(left: &[Number], right: &[Number], tolerance: f64, scale: Scale) -> bool {
     let finite = left.iter().chain(right).filter(|v| v.is_finite());
-    let largest = finite.fold(scale.floor(), |m, v| m.max(v.abs()));
-    let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= tolerance * largest;
+    let largest = finite.fold(scale.floor(), |m, v| m.max(v.to_f64().abs()));
+    let same = |a: Number, b: Number| match (a, b) {
+        (Number::Float(x), Number::Float(y)) => x == y || x.0 == y.0 || (x.0 - y.0).abs() <= tolerance * largest,
+        _ => a == b,
+    };
     left.len() == right.len() && left.iter().zip(right).all(|(&a, &b)| same(a, b))
 }
 

@@ -171,7 +171,7 @@ fn known_value(ty: &TensorType, seed: u64) -> Constant {
     let kind = random.below(5);
     if kind == 0 {
         let values = [1.0, 0.0, 1.0, 2.0];
-        return Constant::Uniform(ty.dtype.round(values[random.below(4)]).into());
+        return Constant::Uniform(ty.dtype.element(values[random.below(4)]));
     }
     let columns = ty.shape.last().copied().unwrap_or(1).max(1);
     let rows = ty.rank().checked_sub(2).map_or(1, |d| ty.shape[d]).max(1);
@@ -184,7 +184,7 @@ fn known_value(ty: &TensorType, seed: u64) -> Constant {
         (2, d) if d.is_float() => random.pick(&[0.0, 0.0, 0.0, f64::NEG_INFINITY]).unwrap_or(0.0),
         _ => random::element(seed, ty, i),
     };
-    Constant::Dense((0..ty.numel()).map(element).map(Into::into).collect())
+    Constant::Dense((0..ty.numel()).map(element).map(|v| ty.dtype.element(v)).collect())
 }
 
 /// The numbers that stand in the patterns and conditions of a rule.

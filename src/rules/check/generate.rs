@@ -7,7 +7,6 @@ use super::backwards;
 use super::random::Random;
 use crate::ir::{AttrValue, DType, Shape, TensorType};
 use crate::ops::Op;
-use crate::rules::expr::same_value;
 use crate::rules::matcher::from_start;
 use crate::rules::rule::{AttrPattern, Operand, Pattern, Rule};
 
@@ -259,9 +258,9 @@ impl<'a> Generator<'a> {
     /// Fixes the value of an attribute; `None` if it is fixed to something else.
     pub fn set_attr(&mut self, op: &Op, at: usize, pattern: &AttrPattern, rank: usize, value: AttrValue) -> Option<()> {
         match pattern {
-            AttrPattern::Value(v) => same_value(&from_start(op, at, v, rank), &value).then_some(()),
+            AttrPattern::Value(v) => from_start(op, at, v, rank).is_same(&value).then_some(()),
             AttrPattern::Var(v) => match &self.choice.attrs[*v] {
-                Some(known) => same_value(known, &value).then_some(()),
+                Some(known) => known.is_same(&value).then_some(()),
                 None => {
                     self.choice.attrs[*v] = Some(value);
                     Some(())

@@ -92,7 +92,8 @@ fn operands(rule: &Rule, arena: &mut Arena, choice: &Choice, data: Data) -> Bind
         if constant.contains(&tensor) {
             arena.constant_leaf(ty.clone(), elements.next_constant(ty))
         } else {
-            arena.leaf(ty.clone(), elements.next(ty, rule.tier == Tier::Exact).into())
+            let data = elements.next(ty, rule.tier == Tier::Exact);
+            arena.leaf(ty.clone(), data.into_iter().map(|v| ty.dtype.element(v)).collect())
         }
     };
     for (v, ty) in choice.tensors.iter().enumerate() {

@@ -8,7 +8,7 @@ use super::generate::Choice;
 use super::instance::Instance;
 use super::trial::{Counterexample, Shown, show};
 use crate::eval::{Demand, Options};
-use crate::ir::{AttrValue, TensorType};
+use crate::ir::{AttrValue, Number, TensorType};
 use crate::rules::arena::Term;
 use crate::rules::definition::Definition;
 use crate::rules::rule::Rule;
@@ -240,7 +240,7 @@ impl Counterexample {
 }
 
 /// The elements of a leaf.
-fn leaf_values(instance: &Instance, id: u32) -> Vec<f64> {
+fn leaf_values(instance: &Instance, id: u32) -> Vec<Number> {
     match instance.arena.term(id) {
         Term::Leaf(data) => data.to_vec(),
         _ => {
@@ -251,7 +251,7 @@ fn leaf_values(instance: &Instance, id: u32) -> Vec<f64> {
 }
 
 /// The first elements of a tensor, with brackets around each row.
-fn elements(ty: &TensorType, values: &[f64]) -> String {
+fn elements(ty: &TensorType, values: &[Number]) -> String {
     const SHOWN: usize = 16;
     if ty.rank() == 0 {
         return values.first().map_or_else(String::new, |v| short(*v));
@@ -280,7 +280,11 @@ fn elements(ty: &TensorType, values: &[f64]) -> String {
 }
 
 /// Seven digits, which tell every f32 from its neighbours in most cases; all where that is not enough.
-fn short(value: f64) -> String {
+fn short(value: Number) -> String {
+    let value = match value {
+        Number::Int(v) => return v.to_string(),
+        Number::Float(v) => v.0,
+    };
     let text = format!("{value:.6e}");
     match text.parse::<f64>() {
         Ok(v) if v == value && value.abs() < 1e6 && value == value.trunc() => format!("{value}"),

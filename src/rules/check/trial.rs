@@ -11,7 +11,7 @@ use super::data::{Data, Scale};
 use super::generate::{Choice, Generator};
 use super::instance::{Instance, Unfit, build};
 use super::shrink::{self, Size};
-use crate::ir::TensorType;
+use crate::ir::{Number, TensorType};
 use crate::rules::definition::Definition;
 use crate::rules::load::RuleTest;
 use crate::rules::rule::Rule;
@@ -43,7 +43,7 @@ pub(super) struct Counterexample {
     pub choice: Choice,
     pub data: Data,
     /// Both values, where the sides have values of one type.
-    pub values: Option<(Vec<f64>, Vec<f64>)>,
+    pub values: Option<(Vec<Number>, Vec<Number>)>,
 }
 
 /// Compares both sides of `rule` on one instance.

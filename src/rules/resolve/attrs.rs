@@ -56,6 +56,7 @@ fn to_kind(def: &AttrDef, value: AttrValue) -> Option<AttrValue> {
         (AttrKind::Bool, AttrValue::Bool(_))
         | (AttrKind::Int | AttrKind::Dim, AttrValue::Int(_))
         | (AttrKind::Float, AttrValue::Float(_))
+        | (AttrKind::Number, AttrValue::Int(_) | AttrValue::Float(_))
         | (AttrKind::Str, AttrValue::Str(_))
         | (AttrKind::DType, AttrValue::DType(_))
         | (AttrKind::Ints | AttrKind::Dims, AttrValue::Ints(_)) => Some(value),
@@ -67,7 +68,7 @@ fn kind_name(kind: AttrKind) -> &'static str {
     match kind {
         AttrKind::Bool => "true or false",
         AttrKind::Int => "an integer",
-        AttrKind::Float => "a number",
+        AttrKind::Float | AttrKind::Number => "a number",
         AttrKind::Str => "a string",
         AttrKind::DType => "an element type",
         AttrKind::Ints => "a list of integers",

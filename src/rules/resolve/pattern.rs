@@ -1,7 +1,7 @@
 //! Operators and operands.
 
 use super::{Hidden, Resolved, Resolver, number};
-use crate::ir::{AttrValue, DType};
+use crate::ir::DType;
 use crate::ops::{self, Arity, Op};
 use crate::rules::Tier;
 use crate::rules::ast::{self, Call, Element, ExprKind};
@@ -63,7 +63,7 @@ impl Resolver<'_> {
             let var = self.hide(Hidden::Near(number));
             return Ok(Pattern::Scalar(AttrPattern::Var(var)));
         }
-        Ok(Pattern::Scalar(AttrPattern::Value(AttrValue::float(number))))
+        Ok(Pattern::Scalar(AttrPattern::Value(value)))
     }
 
     fn apply(&mut self, e: &ast::Expr, call: &Call) -> Resolved<Pattern> {

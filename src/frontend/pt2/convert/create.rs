@@ -6,12 +6,12 @@ use crate::ir::AttrValue;
 
 pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     match target.name {
-        "zeros" | "zeros_like" | "new_zeros" | "zero" => full(site, 0.0),
-        "ones" | "ones_like" | "new_ones" => full(site, 1.0),
-        "full" | "full_like" | "new_full" => full(site, site.scalar("fill_value")?.value()),
-        "scalar_tensor" => full(site, site.scalar("s")?.value()),
+        "zeros" | "zeros_like" | "new_zeros" | "zero" => full(site, Scalar::Int(0)),
+        "ones" | "ones_like" | "new_ones" => full(site, Scalar::Int(1)),
+        "full" | "full_like" | "new_full" => full(site, site.scalar("fill_value")?),
+        "scalar_tensor" => full(site, site.scalar("s")?),
         "fill" => match site.operand("value")? {
-            Operand::Scalar(value) => full(site, value.value()),
+            Operand::Scalar(value) => full(site, value),
             Operand::Tensor(_) => overwrite(site, "value"),
         },
         "copy" => overwrite(site, "src"),
@@ -21,10 +21,11 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// The file states shape and element type of the result, whatever they depend on.
-fn full(site: &mut Site, value: f64) -> Converted {
+fn full(site: &mut Site, value: Scalar) -> Converted {
     let (_, shape) = site.stated_shape()?;
-    let dtype = AttrValue::DType(site.stated(0)?.dtype);
-    site.explicit("full", &[("shape", shape), ("value", AttrValue::float(value)), ("dtype", dtype)], &[])
+    let dtype = site.stated(0)?.dtype;
+    let attrs = [("shape", shape), ("value", value.beside(dtype).into()), ("dtype", AttrValue::DType(dtype))];
+    site.explicit("full", &attrs, &[])
 }
 
 /// The elements of argument `source` in the place of those of `self`.
@@ -40,12 +41,12 @@ fn overwrite(site: &mut Site, source: &str) -> Converted {
 }
 
 fn arange(site: &mut Site) -> Converted {
-    let start = site.maybe_scalar("start")?.map_or(0.0, Scalar::value);
-    let step = site.maybe_scalar("step")?.map_or(1.0, Scalar::value);
+    let start = site.maybe_scalar("start")?.unwrap_or(Scalar::Int(0));
+    let step = site.maybe_scalar("step")?.unwrap_or(Scalar::Int(1));
     let attrs = [
-        ("start", AttrValue::float(start)),
-        ("end", AttrValue::float(site.scalar("end")?.value())),
-        ("step", AttrValue::float(step)),
+        ("start", start.value().into()),
+        ("end", site.scalar("end")?.value().into()),
+        ("step", step.value().into()),
         ("dtype", AttrValue::DType(site.stated(0)?.dtype)),
     ];
     site.explicit("arange", &attrs, &[])

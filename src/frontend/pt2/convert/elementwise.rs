@@ -3,7 +3,7 @@
 use super::super::site::{Converted, Operand, Refusal, Scalar, Site};
 use super::Target;
 use super::promote::{Promotion, result_dtype};
-use crate::ir::{AttrValue, DType, Value};
+use crate::ir::{AttrValue, DType, Number, Value};
 
 pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     match target.name {
@@ -127,14 +127,14 @@ fn difference_reversed(site: &mut Site) -> Converted {
 
 /// `operand * alpha` in the result's element type.
 fn scaled(site: &mut Site, operand: Operand, dtype: DType) -> Result<Operand, Refusal> {
-    let alpha = site.maybe_scalar("alpha")?.map_or(1.0, Scalar::value);
-    if alpha == 1.0 {
+    let alpha = site.maybe_scalar("alpha")?.unwrap_or(Scalar::Int(1));
+    if alpha.value().to_i64() == Some(1) {
         return Ok(operand);
     }
     match operand {
-        Operand::Scalar(s) => Ok(Operand::Scalar(match s {
-            Scalar::Int(n) if alpha.fract() == 0.0 => Scalar::Int(n.saturating_mul(alpha as i64)),
-            s => Scalar::Float(s.value() * alpha),
+        Operand::Scalar(s) => Ok(Operand::Scalar(match s.value() * alpha.value() {
+            Number::Int(n) => Scalar::Int(n),
+            Number::Float(f) => Scalar::Float(f.0),
         })),
         Operand::Tensor(value) => {
             let value = site.cast("cast", value, dtype)?;
@@ -148,7 +148,7 @@ fn power(site: &mut Site, exponent: Scalar) -> Converted {
     let x = site.tensor("self")?;
     let dtype = result_dtype(site, &[Operand::Tensor(x), Operand::Scalar(exponent)], Promotion::Common)?;
     let x = site.cast("self", x, dtype)?;
-    site.explicit("pow", &[("exponent", AttrValue::float(exponent.value()))], &[x])
+    site.explicit("pow", &[("exponent", exponent.value().into())], &[x])
 }
 
 fn clamp(site: &mut Site, min: Option<Scalar>, max: Option<Scalar>) -> Converted {
@@ -157,7 +157,7 @@ fn clamp(site: &mut Site, min: Option<Scalar>, max: Option<Scalar>) -> Converted
         [Some(Operand::Tensor(x)), min.map(Operand::Scalar), max.map(Operand::Scalar)].into_iter().flatten().collect();
     let dtype = result_dtype(site, &operands, Promotion::Common)?;
     let x = site.cast("self", x, dtype)?;
-    let bound = |b: Option<Scalar>| b.map_or(AttrValue::None, |s| AttrValue::float(s.value()));
+    let bound = |b: Option<Scalar>| b.map_or(AttrValue::None, |s| s.beside(dtype).into());
     site.explicit("clamp", &[("min", bound(min)), ("max", bound(max))], &[x])
 }
 

@@ -1,6 +1,6 @@
 //! Lookups, sorting, masks, padding.
 
-use super::super::site::{Converted, Refusal, Site, Values, int, ints};
+use super::super::site::{Converted, Refusal, Scalar, Site, Values, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, DType, Ints, Value};
 
@@ -89,7 +89,7 @@ fn scatter(site: &mut Site, op: &str) -> Converted {
     let src = match site.maybe_tensor("src")? {
         Some(src) => src,
         None => {
-            let value = site.literal("value", site.scalar("value")?.value(), site.dtype(x))?;
+            let value = site.literal("value", site.scalar("value")?, site.dtype(x))?;
             let shape = AttrValue::shape(&site.ty(index).shape);
             site.implicit("src", "expand", &[("shape", shape)], &[value])?
         }
@@ -166,6 +166,6 @@ fn pad(site: &mut Site) -> Converted {
         pad[2 * dim] = pair[0];
         pad[2 * dim + 1] = pair[1];
     }
-    let value = AttrValue::float(site.float_or("value", 0.0)?);
+    let value = site.maybe_scalar("value")?.unwrap_or(Scalar::Int(0)).beside(site.dtype(x)).into();
     site.explicit("pad", &[("pad", AttrValue::Ints(pad)), ("value", value)], &[x])
 }

@@ -1,8 +1,8 @@
 //! Matrix products.
 
-use super::super::site::{Converted, Refusal, Site, Values, ints};
+use super::super::site::{Converted, Refusal, Scalar, Site, Values, ints};
 use super::Target;
-use crate::ir::{AttrValue, Value};
+use crate::ir::Value;
 
 pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     let operands = match target.name {
@@ -32,8 +32,8 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 fn biased(site: &mut Site, op: &str, [x, y]: [&str; 2]) -> Converted {
     let operands = [site.tensor("self")?, site.tensor(x)?, site.tensor(y)?];
     let attrs = [
-        ("beta", AttrValue::float(site.float_or("beta", 1.0)?)),
-        ("alpha", AttrValue::float(site.float_or("alpha", 1.0)?)),
+        ("beta", site.maybe_scalar("beta")?.unwrap_or(Scalar::Int(1)).value().into()),
+        ("alpha", site.maybe_scalar("alpha")?.unwrap_or(Scalar::Int(1)).value().into()),
     ];
     site.explicit(op, &attrs, &operands)
 }

@@ -85,7 +85,7 @@ impl Site<'_, '_> {
     pub(super) fn as_tensor(&mut self, part: &str, operand: Operand, dtype: DType) -> Result<Value, Refusal> {
         match operand {
             Operand::Tensor(value) => self.cast(part, value, dtype),
-            Operand::Scalar(scalar) => self.literal(part, scalar.value(), dtype),
+            Operand::Scalar(scalar) => self.literal(part, scalar, dtype),
         }
     }
 
@@ -93,7 +93,13 @@ impl Site<'_, '_> {
     pub(super) fn promoted(&mut self, op: &str, operands: &[(&str, Operand)], promotion: Promotion) -> Converted {
         let all: Vec<Operand> = operands.iter().map(|&(_, o)| o).collect();
         let dtype = result_dtype(self, &all, promotion)?;
-        let values = operands.iter().map(|&(part, o)| self.as_tensor(part, o, dtype)).collect::<Result<Vec<_>, _>>()?;
+        let compares = matches!(op, "eq" | "ne" | "lt" | "le" | "gt" | "ge");
+        let value = |&(part, o): &(&str, Operand)| match o {
+            // PyTorch rounds a number that it compares to the element type; where it computes, it does not.
+            Operand::Scalar(Scalar::Float(f)) if compares => self.literal(part, Scalar::Float(dtype.round(f)), dtype),
+            _ => self.as_tensor(part, o, dtype),
+        };
+        let values = operands.iter().map(value).collect::<Result<Vec<_>, _>>()?;
         // Arithmetic on bools is logic.
         let op = match (dtype, op) {
             (DType::Bool, "add" | "maximum") => "logical_or",

@@ -1,6 +1,6 @@
 //! Reductions, running reductions, losses.
 
-use super::super::site::{Converted, Refusal, Scalar, Site, Values, int};
+use super::super::site::{Converted, Refusal, Site, Values, int};
 use super::Target;
 use crate::ir::{AttrValue, DType, Value};
 
@@ -122,7 +122,7 @@ fn arg(site: &mut Site, op: &str) -> Converted {
 fn variance(site: &Site) -> Result<[(&'static str, AttrValue); 3], Refusal> {
     let x = site.tensor("self")?;
     let correction = match site.maybe_scalar("correction")? {
-        Some(c) => c.value(),
+        Some(c) => c.value().to_f64(),
         None => f64::from(u8::from(site.bool_or("unbiased", true)?)),
     };
     Ok([
@@ -135,7 +135,7 @@ fn variance(site: &Site) -> Result<[(&'static str, AttrValue); 3], Refusal> {
 /// The loss over class indices, without weights, smoothing, or an unusual index to ignore.
 fn cross_entropy(site: &mut Site) -> Converted {
     let (x, target) = (site.tensor("self")?, site.tensor("target")?);
-    let smoothing = site.maybe_scalar("label_smoothing")?.map_or(0.0, Scalar::value);
+    let smoothing = site.float_or("label_smoothing", 0.0)?;
     let usual = site.int_or("ignore_index", -100)? == -100 && smoothing == 0.0 && !site.given("weight");
     let reduction = match site.int_or("reduction", 1)? {
         0 => "none",

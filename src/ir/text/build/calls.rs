@@ -9,7 +9,7 @@ use super::{Builder, Namer, Reported, graph_error};
 use crate::ir::text::ast::{CallExpr, Number, Operand, Setting};
 use crate::ir::text::attrs::{opaque_value, slice_bound, table_value};
 use crate::ir::text::error::{MirError, nearest};
-use crate::ir::{AttrValue, Attrs, DType, Graph, GraphError, NodeId, Origin, Value};
+use crate::ir::{self, AttrValue, Attrs, DType, Graph, GraphError, NodeId, Origin, Value};
 use crate::ops::{self, CustomOp, Default, Op, OpDef};
 
 impl Builder<'_, '_> {
@@ -113,9 +113,10 @@ impl Builder<'_, '_> {
         anchor: Option<DType>,
         namer: &mut Namer,
     ) -> Result<Value, Reported> {
-        let dtype = anchor.unwrap_or(natural_dtype(number));
         let value = number.value();
-        if !dtype.is_float() && value.fract() != 0.0 {
+        let natural = if let Number::Bool(_) = number { DType::Bool } else { natural_dtype(value) };
+        let dtype = anchor.unwrap_or(natural);
+        if dtype.number(value).is_none() {
             let reason = format!("{value} stands next to operands of type {dtype}");
             let help = Some("cast them to a floating-point type first, as PyTorch does".to_owned());
             return Err(self.report(MirError::Type { reason, span, help }));
@@ -185,20 +186,15 @@ pub fn scalar_dtype(mut tensors: impl Iterator<Item = DType>) -> Option<DType> {
 }
 
 /// The element type of a scalar that no tensor stands next to.
-pub fn natural_dtype(number: Number) -> DType {
+pub fn natural_dtype(number: ir::Number) -> DType {
     match number {
-        Number::Int(_) => DType::I64,
-        Number::Float(_) => DType::F32,
-        Number::Bool(_) => DType::Bool,
+        ir::Number::Int(_) => DType::I64,
+        ir::Number::Float(_) => DType::F32,
     }
 }
 
 /// The implicit node of a scalar operand.
-fn add_scalar(graph: &mut Graph, name: &str, value: f64, dtype: DType) -> Result<NodeId, GraphError> {
-    let typed = |source| GraphError::Type { node: name.to_owned(), source };
-    let full = ops::find("full").ok_or_else(|| typed(ops::TypeError::new("full", "is not in the op table")))?;
-    let given =
-        [("shape", AttrValue::shape(&[])), ("value", AttrValue::float(value)), ("dtype", AttrValue::DType(dtype))];
-    let attrs = full.attrs(&given).map_err(typed)?;
-    graph.add_op(name, full, attrs, &[], Origin::implicit())
+fn add_scalar(graph: &mut Graph, name: &str, value: ir::Number, dtype: DType) -> Result<NodeId, GraphError> {
+    let (op, attrs) = ops::number(value, dtype);
+    graph.add_op(name, op, attrs, &[], Origin::implicit())
 }

@@ -139,13 +139,19 @@ impl<'f, 's> Builder<'f, 's> {
         let origin = statement.origin.clone();
         let node = match &statement.body {
             Body::Literal { ty, data, span } => {
-                let data: Arc<[f64]> = data.iter().map(|n| n.value()).collect();
-                if let Some(v) = data.iter().find(|v| !ty.dtype.is_float() && v.fract() != 0.0) {
-                    let reason = format!("{v} is no element of {ty}");
-                    Err(self.report(MirError::Type { reason, span: *span, help: None }))
-                } else {
-                    let added = self.graph.add_literal(&name, ty.clone(), data, origin);
-                    added.map_err(|e| self.report(graph_error(&e, *span)))
+                let element = |n: &Number| match ty.dtype.number(n.value()) {
+                    Some(value) => ty.dtype.store(value).ok_or(n.value()),
+                    None => Err(n.value()),
+                };
+                match data.iter().map(element).collect::<Result<Arc<[_]>, _>>() {
+                    Err(v) => {
+                        let reason = format!("{v} is no element of {ty}");
+                        Err(self.report(MirError::Type { reason, span: *span, help: None }))
+                    }
+                    Ok(data) => {
+                        let added = self.graph.add_literal(&name, ty.clone(), data, origin);
+                        added.map_err(|e| self.report(graph_error(&e, *span)))
+                    }
                 }
             }
             Body::Opaque { call, types } => self.opaque(call, number, &mut namer).and_then(|(op, attrs, operands)| {

@@ -2,7 +2,9 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{AttrValue, Attrs, DType, Frame, Graph, Ints, MathConfig, Origin, Role, Shape, TensorType, Value};
+use crate::ir::{
+    AttrValue, Attrs, DType, Frame, Graph, Ints, MathConfig, Number, Origin, Role, Shape, TensorType, Value,
+};
 use crate::ops::{self, AttrDef, AttrKind, CustomOp, Default, Op};
 
 /// SplitMix64: enough for test data.
@@ -71,6 +73,8 @@ impl Random {
             AttrKind::Bool => AttrValue::Bool(self.below(2) == 0),
             AttrKind::Int => AttrValue::Int(self.below(4) as i64),
             AttrKind::Float => AttrValue::float(self.float()),
+            AttrKind::Number if self.below(2) == 0 => AttrValue::Int(self.below(4) as i64),
+            AttrKind::Number => AttrValue::float(self.float()),
             AttrKind::Str => AttrValue::str(self.pick::<&str>(&["tanh", "mean", "none", "sum"])),
             AttrKind::DType => AttrValue::DType(*self.pick(&DType::ALL)),
             AttrKind::Dim => AttrValue::Int(self.below(rank) as i64),
@@ -109,7 +113,7 @@ pub fn graph(seed: u64, size: usize) -> (Graph, Vec<&'static str>) {
         values.push(graph.add_input(&name, role, ty, origin).into());
         number += 1;
     }
-    let data: Vec<f64> = (0..3).map(|_| random.float()).collect();
+    let data: Vec<Number> = (0..3).map(|_| DType::F32.element(random.float())).collect();
     let ty = TensorType::new(DType::F32, Shape::from_slice(&[3])).unwrap();
     values.push(graph.add_literal("a literal", ty.clone(), data, Origin::default()).unwrap().into());
     let op = Op::Custom(CustomOp { name: "lib.op".into(), attrs: vec!["odd name".into(), "x".into()] }.into());
@@ -134,12 +138,12 @@ pub fn graph(seed: u64, size: usize) -> (Graph, Vec<&'static str>) {
             values.extend((0..slots).map(|s| Value::new(node, s as u32)));
             break;
         }
-        if let (Some(full), 0) = (ops::find("full"), random.below(3)) {
+        if random.below(3) == 0 {
             let like = graph.ty(*random.pick(&values)).dtype;
-            let value = AttrValue::float(if like.is_float() { random.float() } else { random.below(3) as f64 });
-            let given = [("shape", AttrValue::shape(&[])), ("value", value), ("dtype", AttrValue::DType(like))];
-            let attrs = full.attrs(&given).unwrap();
-            let node = graph.add_op(&format!("s{number}"), full, attrs, &[], Origin::implicit()).unwrap();
+            let whole = if like == DType::Bool { random.below(2) as i64 } else { [0, 1, 2, 100][random.below(4)] };
+            let value = if like.is_float() { Number::float(random.float()) } else { Number::Int(whole) };
+            let (op, attrs) = ops::number(value, like);
+            let node = graph.add_op(&format!("s{number}"), op, attrs, &[], Origin::implicit()).unwrap();
             number += 1;
             values.push(node.into());
         }
