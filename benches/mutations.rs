@@ -124,7 +124,7 @@ impl Reruns {
             x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= tolerance
         };
         match found {
-            Ok([a, b]) if close(a, witness.a) && close(b, witness.b) => {
+            Ok([a, b]) if close(a, witness.a.to_f64()) && close(b, witness.b.to_f64()) => {
                 self.same += 1;
                 "the same".to_owned()
             }
