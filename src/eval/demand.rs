@@ -252,7 +252,11 @@ impl<'p, P: Program> Demand<'p, P> {
                     kernel.compute(&call, application.slot, index, &mut fetch)?[0]
                 }
             };
-            value = if is_number(application.op) { as_number(dtype, value) } else { self.stored(dtype, value)? };
+            value = match is_number(application.op) {
+                true if self.rounding => as_number(dtype, value),
+                true => value,
+                false => self.stored(dtype, value)?,
+            };
             if !moves {
                 value = self.disturb(node, flat, value);
             }

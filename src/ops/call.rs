@@ -1,6 +1,6 @@
 //! An operator applied to operands, and what can be wrong with that.
 
-use super::{AttrKind, OpDef, Types, Work, as_number, is_number};
+use super::{AttrKind, OpDef, Types, Work};
 use crate::ir::{AttrValue, Attrs, DType, Number, TensorType};
 
 /// An operator applied to operands of known types.
@@ -131,7 +131,7 @@ pub fn canonical_attrs(op: &OpDef, attrs: &mut Attrs, operands: &[&TensorType]) 
         if let (AttrKind::Number, Some(number)) = (def.kind, value.as_number())
             && let Some(number) = dtype.accumulator().number(number)
         {
-            *value = if is_number(op) { as_number(dtype, number) } else { number }.into();
+            *value = number.into();
         }
     }
 }

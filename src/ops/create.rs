@@ -19,7 +19,7 @@ fn wanted_dtype(c: &Call) -> Result<DType, TypeError> {
 /// The operator and attributes of a number beside a tensor of type `dtype`.
 pub fn number(value: Number, dtype: DType) -> (&'static OpDef, Attrs) {
     static OP: LazyLock<&OpDef> = LazyLock::new(|| find("number").expect("stands in the table below"));
-    let value = dtype.number(value).map_or(value, |v| as_number(dtype, v));
+    let value = dtype.number(value).unwrap_or(value);
     (*OP, Attrs::from_iter([value.into(), AttrValue::DType(dtype)]))
 }
 
@@ -28,7 +28,7 @@ pub fn is_number(op: &OpDef) -> bool {
     op.name == "number"
 }
 
-/// The value that PyTorch keeps of a number beside a tensor of type `dtype`: it computes in f32 on narrower floats.
+/// The value that PyTorch computes with for a number beside a tensor of type `dtype`: f32 for narrower floats too.
 pub fn as_number(dtype: DType, value: Number) -> Number {
     match (dtype, value) {
         (DType::F64, _) => value,

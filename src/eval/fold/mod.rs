@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::constant::{Affine, Constant};
 use crate::ir::{DType, Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::shapes::inverse_permutation;
-use crate::ops::{Call, EvalError, as_number, is_number};
+use crate::ops::{Call, EvalError, is_number};
 
 /// The most elements of a constant that is kept element by element.
 pub const DENSE_LIMIT: usize = 1 << 12;
@@ -163,9 +163,10 @@ fn uniform(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) ->
     Some(Constant::Uniform(stored(call, value, ty)?))
 }
 
-/// What a tensor of type `ty` gives back for the result of an operator.
+/// What a tensor of type `ty` gives back for the result of an operator. A number beside a tensor stays as it is written;
+/// whoever computes with it rounds it.
 pub fn stored(call: &Call, value: Number, ty: &TensorType) -> Option<Number> {
-    if is_number(call.op) { Some(as_number(ty.dtype, value)) } else { ty.dtype.store(value) }
+    if is_number(call.op) { Some(value) } else { ty.dtype.store(value) }
 }
 
 /// The general way: compute every element, if there are few.

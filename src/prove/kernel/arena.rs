@@ -1,6 +1,7 @@
 //! Hash-consed terms: both graphs live here as one DAG over bound inputs, and so does every form that
 //! a rule builds. Two terms with the same id are the same expression.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
@@ -9,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::eval::{Constant, fold};
 use crate::ir::{Attrs, Number, TensorType};
-use crate::ops::{Call, Op, TypeError};
+use crate::ops::{Call, Op, TypeError, as_number, is_number};
 
 /// An expression in an [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,6 +149,17 @@ impl Arena {
         self.term(id).value.map(|v| &self.constants[v.id.0 as usize])
     }
 
+    /// The value that an operator computes with where it reads `id`: see [`as_number`].
+    pub fn read_value(&self, id: TermId) -> Option<Cow<'_, Constant>> {
+        let value = self.value(id)?;
+        Some(match (self.op(id), value) {
+            (Some((Op::Table(op), ..)), Constant::Uniform(v)) if is_number(op) => {
+                Cow::Owned(Constant::Uniform(as_number(self.ty(id).dtype, *v)))
+            }
+            _ => Cow::Borrowed(value),
+        })
+    }
+
     /// The operator at the root, if the root is one.
     pub fn op(&self, id: TermId) -> Option<(&Op, &Attrs, u32)> {
         match self.head(id) {
@@ -186,8 +198,13 @@ impl Arena {
                 return Err(call.error(format!("has no output {slot}")));
             }
             let ty = inferred.swap_remove(slot as usize);
-            let constants: Option<SmallVec<[&Constant; 4]>> = operands.iter().map(|&t| self.value(t)).collect();
-            (constants.and_then(|c| fold(&call, slot as usize, &c, &ty)), ty)
+            let constants: Option<SmallVec<[Cow<Constant>; 4]>> =
+                operands.iter().map(|&t| self.read_value(t)).collect();
+            let folded = constants.and_then(|c| {
+                let constants: SmallVec<[&Constant; 4]> = c.iter().map(AsRef::as_ref).collect();
+                fold(&call, slot as usize, &constants, &ty)
+            });
+            (folded, ty)
         };
         let ty = self.type_id(&ty);
         let exact = operands.iter().all(|&t| self.term(t).value.is_some_and(|v| v.exact));

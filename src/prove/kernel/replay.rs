@@ -184,7 +184,7 @@ fn recomputed(arena: &Arena, term: TermId) -> bool {
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
     let (call, ty) = (Call { op: def, attrs, operands: &types }, arena.ty(term));
     let mut fetch = |i: usize, index: &[usize]| -> Result<Number, EvalError> {
-        let constant = arena.value(operands[i]).ok_or_else(|| EvalError::NoSemantics(def.name.into()))?;
+        let constant = arena.read_value(operands[i]).ok_or_else(|| EvalError::NoSemantics(def.name.into()))?;
         Ok(constant.at(types[i], index))
     };
     let axes = def.kernel.axes(&call).unwrap_or_default();
