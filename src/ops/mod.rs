@@ -4,6 +4,7 @@ mod attention;
 mod call;
 mod conv;
 mod create;
+mod effects;
 mod elementwise;
 #[cfg(test)]
 mod hostile_tests;
@@ -31,6 +32,7 @@ pub use attention::{Nonzero, attend};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
 pub use create::{as_number, is_number, number};
+pub use effects::{DRAW, Effects, Given, effects};
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
 pub use semantics::{Axes, Element, Fetch, FetchReal, Kernel, Lane, LayoutRule, Types};

@@ -4,6 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
+use zip::read::{ArchiveOffset, Config};
 use zip::result::ZipError;
 
 use crate::frontend::LoadError;
@@ -47,7 +48,10 @@ impl<R: Read + Seek> Archive<R> {
         let io = |source| LoadError::Io { file: path.to_owned(), source };
         let length = source.seek(SeekFrom::End(0)).map_err(io)?;
         source.rewind().map_err(io)?;
-        let zip = ZipArchive::new(source).map_err(|e| match e {
+        // Offsets count from the start of the file, as PyTorch reads them. Guessing what may stand in front of the archive takes
+        // the zip64 records behind a directory for it where an entry happens to be as long as they are.
+        let config = Config { archive_offset: ArchiveOffset::Known(0) };
+        let zip = ZipArchive::with_config(config, source).map_err(|e| match e {
             ZipError::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
                 LoadError::Io { file: path.to_owned(), source }
             }

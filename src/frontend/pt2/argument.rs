@@ -6,6 +6,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::schema::Graph;
+use super::site::Refusal;
 
 /// A reference to a tensor by the name of the value.
 #[derive(Clone, Debug, Deserialize)]
@@ -41,6 +42,9 @@ pub(super) enum Argument {
     Tensor(String),
     Tensors(Vec<String>),
     OptionalTensors(Vec<Option<String>>),
+    NestedTensors(Vec<Vec<String>>),
+    /// Arguments by name.
+    Map(Vec<(String, Argument)>),
     Int(Number<i64>),
     Ints(Vec<Number<i64>>),
     Float(Number<f64>),
@@ -57,6 +61,9 @@ pub(super) enum Argument {
     Other(String, String),
 }
 
+/// The tags of other arguments that are plain data.
+const PLAIN: [&str; 4] = ["as_strings", "as_operator", "as_complex", "as_int_lists"];
+
 impl Argument {
     /// Names of the tensors that the argument refers to.
     pub fn tensors(&self) -> Vec<&str> {
@@ -64,7 +71,22 @@ impl Argument {
             Argument::Tensor(name) => vec![name],
             Argument::Tensors(names) => names.iter().map(String::as_str).collect(),
             Argument::OptionalTensors(names) => names.iter().flatten().map(String::as_str).collect(),
+            Argument::NestedTensors(all) => all.iter().flatten().map(String::as_str).collect(),
+            Argument::Map(all) => all.iter().flat_map(|(_, a)| a.tensors()).collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// Plain data as text: other texts are other data.
+    pub fn literal(&self) -> Result<String, Refusal> {
+        match self {
+            Argument::Other(tag, text) if PLAIN.contains(&tag.as_str()) => Ok(format!("{tag} {text}")),
+            Argument::Other(tag, _) if tag == "as_custom_obj" => {
+                Err(Refusal::new("takes an object, whose contents are not read"))
+            }
+            Argument::Other(tag, _) => Err(Refusal::new(format!("has an argument of the unknown kind `{tag}`"))),
+            Argument::Bools(all) => Ok(format!("{all:?}")),
+            other => Ok(format!("{other:?}")),
         }
     }
 
@@ -82,6 +104,7 @@ impl Argument {
             Argument::Bool(n) => of(n),
             Argument::Ints(all) => all.iter().find_map(of),
             Argument::Floats(all) => all.iter().find_map(of),
+            Argument::Map(all) => all.iter().find_map(|(_, a)| a.symbol()),
             _ => None,
         }
     }
@@ -269,6 +292,14 @@ impl<'de> Visitor<'de> for ArgumentVisitor {
                 Argument::Device
             }
             "as_graph" => Argument::Graph(map.next_value()?),
+            "as_nested_tensors" => {
+                let all = map.next_value::<Vec<Vec<TensorName>>>()?;
+                Argument::NestedTensors(all.into_iter().map(|l| l.into_iter().map(|t| t.name).collect()).collect())
+            }
+            "as_string_to_argument" => {
+                let all = map.next_value::<std::collections::BTreeMap<String, Argument>>()?;
+                Argument::Map(all.into_iter().collect())
+            }
             _ => {
                 let text = map.next_value::<serde_json::Value>()?.to_string();
                 Argument::Other(tag, text)

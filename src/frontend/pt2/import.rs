@@ -5,49 +5,40 @@ use std::path::Path;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::argument::Argument;
+use super::autocast::{Autocast, Casts};
 use super::constants::Constants;
+use super::memory::{Memory, Tensor};
 use super::names::Names;
 use super::origin::Origins;
 use super::schema::{self, ExportedProgram, InputSpec, OutputSpec};
+use super::sharing::Sharing;
 use super::site::{Refusal, Site, Values};
-use super::{convert, dtype, inline, mutation};
+use super::views::{self, Views};
+use super::{convert, dtype, inline, mutation, nested};
 use crate::frontend::LoadError;
-use crate::ir::{Graph, NodeKind, Origin, Role, TensorType, Value};
-use crate::ops::{LayoutRule, Op};
-
-/// A tensor as in-place operators see it: they put another value into the cell, and every name that stands for the
-/// cell sees it from then on.
-pub(super) struct Cell {
-    pub value: Value,
-    /// Why the tensor cannot be changed in place without changing others; `None` if it can.
-    pub shared: Option<&'static str>,
-}
-
-pub(super) const INPUT: &str = "is an input";
-pub(super) const VIEW: &str = "may share memory with another tensor";
+use crate::ir::{Graph, Layout, Origin, Role, TensorType, Value};
 
 /// The names of one graph of the file. A nested graph has names of its own.
 pub(super) struct Scope<'a> {
     graph: &'a schema::Graph,
-    cells: Vec<Cell>,
-    by_name: FxHashMap<&'a str, usize>,
+    by_name: FxHashMap<&'a str, Tensor>,
     /// Names that some node or output of the graph uses.
     pub used: FxHashSet<&'a str>,
-    /// Whether the graph runs under autocast.
-    pub autocast: bool,
+    /// What autocast does to the operators of the graph.
+    pub autocast: Autocast,
 }
 
 impl<'a> Scope<'a> {
-    pub fn new(graph: &'a schema::Graph) -> Self {
+    pub fn new(graph: &'a schema::Graph, autocast: Autocast) -> Self {
         let arguments = graph.nodes.iter().flat_map(|n| n.inputs.iter().map(|i| &i.arg));
         let used = arguments.chain(&graph.outputs).flat_map(Argument::tensors).collect();
-        Scope { graph, cells: Vec::new(), by_name: FxHashMap::default(), used, autocast: false }
+        Scope { graph, by_name: FxHashMap::default(), used, autocast }
     }
 
-    /// The cell that `name` stands for.
-    pub fn cell(&self, name: &str) -> Result<usize, Refusal> {
-        if let Some(&cell) = self.by_name.get(name) {
-            return Ok(cell);
+    /// The tensor that `name` stands for.
+    pub fn tensor(&self, name: &str) -> Result<Tensor, Refusal> {
+        if let Some(&tensor) = self.by_name.get(name) {
+            return Ok(tensor);
         }
         let computed = |n: &schema::Node| n.outputs.iter().flat_map(Argument::tensors).any(|o| o == name);
         Err(if self.graph.nodes.iter().any(computed) {
@@ -58,24 +49,9 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// What `name` holds at this point of the program.
-    pub fn value(&self, name: &str) -> Result<Value, Refusal> {
-        self.cell(name).map(|cell| self.cells[cell].value)
-    }
-
-    pub fn at(&mut self, cell: usize) -> &mut Cell {
-        &mut self.cells[cell]
-    }
-
-    /// Lets `name` stand for a new cell.
-    pub fn bind(&mut self, name: &'a str, value: Value, shared: Option<&'static str>) -> Result<(), Refusal> {
-        self.cells.push(Cell { value, shared });
-        self.bind_cell(name, self.cells.len() - 1)
-    }
-
-    /// Lets `name` stand for a cell that other names stand for too.
-    pub fn bind_cell(&mut self, name: &'a str, cell: usize) -> Result<(), Refusal> {
-        match self.by_name.insert(name, cell) {
+    /// Lets `name` stand for a tensor.
+    pub fn bind(&mut self, name: &'a str, tensor: Tensor) -> Result<(), Refusal> {
+        match self.by_name.insert(name, tensor) {
             None => Ok(()),
             Some(_) => Err(Refusal::new(format!("defines `{name}` a second time")).help("the file is damaged")),
         }
@@ -92,6 +68,28 @@ impl<'a> Scope<'a> {
     pub fn strides(&self, name: &str) -> Option<Vec<usize>> {
         self.graph.tensor_values.get(name).and_then(dtype::strides)
     }
+
+    /// Where the file says that the elements of `name` lie in its memory.
+    pub fn layout(&self, name: &str) -> Option<Layout> {
+        self.graph.tensor_values.get(name).and_then(dtype::layout)
+    }
+
+    /// The kind of device that `name` lies on.
+    pub fn device(&self, name: &str) -> Option<&'a str> {
+        self.graph.tensor_values.get(name).map(|meta| meta.device.kind.as_str())
+    }
+
+    pub fn same_device(&self, a: &str, b: &str) -> bool {
+        let device = |name: &str| self.graph.tensor_values.get(name).map(|meta| &meta.device);
+        device(a) == device(b)
+    }
+
+    /// What all of the memory holds that `name` lies in, and how it lies there; `None` if that is not known.
+    pub fn storage(&self, memory: &Memory, name: &str) -> Result<Option<(Value, Layout)>, Refusal> {
+        let tensor = self.tensor(name)?;
+        let (value, layout) = memory.whole(tensor);
+        Ok(layout.filter(|_| !memory.is_tangled(tensor)).map(|layout| (value, layout.clone())))
+    }
 }
 
 /// The graph under construction.
@@ -102,8 +100,21 @@ pub(super) struct Importer<'a> {
     stored: Vec<Option<String>>,
     pub names: Names,
     origins: Origins<'a>,
+    pub memory: Memory,
+    inputs: Vec<Input<'a>>,
     /// How many random operators the program has called so far.
     pub draws: i64,
+}
+
+/// See [`Importer::state`].
+pub(super) type State = (Graph, Names, Memory, i64);
+
+/// An input of the program that it may write.
+struct Input<'a> {
+    spec: &'a InputSpec,
+    /// What reports call it.
+    shown: String,
+    tensor: Tensor,
 }
 
 /// Builds the graph of `program`. With it comes, per input, what the archive calls its values.
@@ -118,10 +129,12 @@ pub(super) fn import(
         stored: Vec::new(),
         names: Names::default(),
         origins: Origins::default(),
+        memory: Memory::default(),
+        inputs: Vec::new(),
         draws: 0,
     };
     let module = &program.graph_module;
-    let mut scope = Scope::new(&module.graph);
+    let mut scope = Scope::new(&module.graph, Autocast::default());
     for node in &module.graph.nodes {
         // The name of a dissolved graph is free for the node that computes its result.
         if !inline::is_transparent(&node.target) && !importer.names.take(node_name(node)) {
@@ -135,6 +148,7 @@ pub(super) fn import(
     for node in &module.graph.nodes {
         importer.node(&mut scope, node, node_name(node))?;
     }
+    importer.writes(&mut scope, &module.signature.output_specs)?;
     for spec in &module.signature.output_specs {
         importer.output(&scope, spec)?;
     }
@@ -184,7 +198,9 @@ impl<'a> Importer<'a> {
                     self.graph.add_input(&shown, role, ty, Origin::default())
                 }
             };
-            scope.bind(name, id.into(), Some(INPUT))
+            let tensor = self.memory.own(id.into(), scope.layout(name));
+            self.inputs.push(Input { spec, shown: shown.clone(), tensor });
+            scope.bind(name, tensor)
         });
         added.map_err(|refusal| self.refused(name, "", refusal))
     }
@@ -196,18 +212,63 @@ impl<'a> Importer<'a> {
                 None => arg.tensors(),
             },
             OutputSpec::LossOutput { arg }
-            | OutputSpec::BufferMutation { arg }
-            | OutputSpec::ParameterMutation { arg }
-            | OutputSpec::UserInputMutation { arg }
+            | OutputSpec::BufferMutation { arg, .. }
+            | OutputSpec::ParameterMutation { arg, .. }
+            | OutputSpec::UserInputMutation { arg, .. }
             | OutputSpec::GradientToParameter { arg }
             | OutputSpec::GradientToUserInput { arg } => vec![arg.name.as_str()],
             OutputSpec::Token { .. } => return Ok(()),
         };
         for name in names {
-            let value = scope.value(name).map_err(|refusal| self.refused("outputs", "", refusal))?;
-            self.graph.add_output(name, value);
+            let tensor = scope.tensor(name).map_err(|refusal| self.refused("outputs", "", refusal))?;
+            self.graph.add_output(name, self.memory.value(tensor));
         }
         Ok(())
+    }
+
+    /// Brings every output up to date, and adds the inputs as outputs that the program writes and its signature does not list: a
+    /// caller sees these writes all the same.
+    fn writes(&mut self, scope: &mut Scope<'a>, specs: &'a [OutputSpec]) -> Result<(), LoadError> {
+        let outputs = "outputs";
+        for name in specs.iter().flat_map(tensors_of) {
+            self.read(scope, name, outputs, &Origin::default()).map_err(|r| self.refused(outputs, "", r))?;
+        }
+        for input in std::mem::take(&mut self.inputs) {
+            if !self.memory.is_written(input.tensor) {
+                continue;
+            }
+            let listed = specs.iter().find(|&output| is_written_by(input.spec, output));
+            let mut views =
+                Views { graph: &mut self.graph, names: &mut self.names, name: outputs, origin: Origin::default() };
+            let value = self.memory.read(input.tensor, &mut views).map_err(|r| self.refused(outputs, "", r))?;
+            match listed.and_then(|output| tensors_of(output).into_iter().next()) {
+                None => self.graph.add_output(&input.shown, value),
+                Some(name) => {
+                    let tensor = scope.tensor(name).map_err(|r| self.refused(outputs, "", r))?;
+                    if self.memory.value(tensor) != value {
+                        let reason = format!("writes `{}` in place and lists another value for it", input.shown);
+                        return Err(self.refused(outputs, "", Refusal::new(reason)));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings what `name` holds up to date, for the node of that name.
+    fn read(&mut self, scope: &Scope<'a>, name: &str, node: &str, origin: &Origin) -> Result<Value, Refusal> {
+        let tensor = scope.tensor(name)?;
+        let mut views = Views { graph: &mut self.graph, names: &mut self.names, name: node, origin: origin.clone() };
+        self.memory.read(tensor, &mut views)
+    }
+
+    /// What taking over a node changes, to come back to.
+    pub fn state(&self) -> State {
+        (self.graph.clone(), self.names.clone(), self.memory.clone(), self.draws)
+    }
+
+    pub fn restore(&mut self, state: State) {
+        (self.graph, self.names, self.memory, self.draws) = state;
     }
 
     /// Takes over one node. `name` is unique in the graph.
@@ -215,6 +276,11 @@ impl<'a> Importer<'a> {
         if inline::is_transparent(&node.target) {
             return self.inline(scope, node, name);
         }
+        self.operator(scope, node, name)
+    }
+
+    /// Takes over one node as an operator, also if its nested graph could be dissolved.
+    pub fn operator(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
         let refused = |importer: &Self, refusal| importer.refused(name, &node.target, refusal);
         let symbol = node.outputs.iter().find_map(Argument::symbol);
         if let Some(symbol) = symbol {
@@ -224,11 +290,25 @@ impl<'a> Importer<'a> {
             return Ok(());
         }
         let names: Vec<&'a str> = node.outputs.iter().flat_map(Argument::tensors).collect();
-        if names.is_empty() {
+        let written = mutation::written(node).map_err(|refusal| refused(self, refusal))?;
+        if names.is_empty() && written.is_empty() {
             let refusal = Refusal::new("has no output, so it can only have a side effect");
             return Err(refused(self, refusal.help("a graph here computes values and does nothing else")));
         }
-        let values = self.convert(scope, node, name).map_err(|refusal| refused(self, refusal))?;
+        if let Some(writer) = nested::writes_outside(node) {
+            let reason =
+                format!("calls `{}` in a nested graph, which may write a tensor from outside of it", writer.target);
+            return Err(refused(self, Refusal::new(reason).help(mutation::HELP)));
+        }
+        let origin = self.origins.of(&node.metadata);
+        for operand in node.inputs.iter().flat_map(|i| i.arg.tensors()) {
+            self.read(scope, operand, name, &origin).map_err(|refusal| refused(self, refusal))?;
+        }
+        let first = self.graph.len();
+        if mutation::effects_of(node).is_some_and(|effects| effects.reshapes) {
+            return self.reshape(scope, node, name, origin).map_err(|refusal| refused(self, refusal));
+        }
+        let values = self.convert(scope, node, name, &written, origin.clone()).map_err(|r| refused(self, r))?;
         for (&output, &value) in names.iter().zip(&values) {
             let stated = scope.stated(output).map_err(|refusal| refused(self, refusal))?;
             let inferred = self.graph.ty(value);
@@ -243,14 +323,112 @@ impl<'a> Importer<'a> {
                 });
             }
         }
-        self.bind_outputs(scope, node, &names, &values).map_err(|refusal| refused(self, refusal))
+        let bound = match written.is_empty() {
+            true => self.bind_outputs(scope, node, &names, &values, first),
+            false => self.write(scope, node, name, &written, &values, origin),
+        };
+        bound.map_err(|refusal| refused(self, refusal))
     }
 
-    fn convert(&mut self, scope: &Scope<'a>, node: &'a schema::Node, name: &str) -> Result<Values, Refusal> {
-        let origin = self.origins.of(&node.metadata);
-        let (graph, names, draws) = (&mut self.graph, &mut self.names, &mut self.draws);
-        let mut site = Site { graph, names, scope, node, name, origin };
-        convert::convert(&mut site, draws)
+    fn convert(
+        &mut self,
+        scope: &Scope<'a>,
+        node: &'a schema::Node,
+        name: &str,
+        written: &[&str],
+        origin: Origin,
+    ) -> Result<Values, Refusal> {
+        let written =
+            written.iter().map(|n| Ok(self.memory.value(scope.tensor(n)?))).collect::<Result<Vec<_>, Refusal>>()?;
+        let (graph, names, memory, draws) = (&mut self.graph, &mut self.names, &self.memory, &mut self.draws);
+        let mut site = Site { graph, names, scope, memory, node, name, origin, casts: Casts::default() };
+        site.casts = scope.autocast.casts(&mut site)?;
+        convert::convert(&mut site, draws, &written)
+    }
+
+    /// Takes over an operator such as `transpose_`: its argument shows the same memory in another way from now on.
+    fn reshape(
+        &mut self,
+        scope: &mut Scope<'a>,
+        node: &'a schema::Node,
+        name: &str,
+        origin: Origin,
+    ) -> Result<(), Refusal> {
+        let unknown = || Refusal::new("changes how its argument lies in memory").help(mutation::HELP);
+        let Some(Argument::Tensor(argument)) = node.inputs.first().map(|i| &i.arg) else { return Err(unknown()) };
+        let tensor = scope.tensor(argument)?;
+        let first = self.graph.len();
+        let (graph, names, memory) = (&mut self.graph, &mut self.names, &self.memory);
+        let mut site = Site { graph, names, scope, memory, node, name, origin, casts: Casts::default() };
+        let values = convert::reshaped(&mut site)?.ok_or_else(unknown)?;
+        let ([value], [output]) =
+            (&values[..], &node.outputs.iter().flat_map(Argument::tensors).collect::<Vec<_>>()[..])
+        else {
+            return Err(unknown());
+        };
+        let path = views::path(&self.graph, *value, first).filter(|(source, _)| *source == self.memory.value(tensor));
+        let (_, path) = path.ok_or_else(unknown)?;
+        let stated = scope.stated(output)?;
+        if *self.graph.ty(*value) != stated {
+            return Err(Refusal::new(format!("gives {}, and the file states {stated}", self.graph.ty(*value))));
+        }
+        let other = self.memory.view(tensor, &path, *value);
+        self.memory.reshape(tensor, other);
+        scope.bind(output, tensor)
+    }
+
+    /// Puts the new contents of what the operator writes into its place, and binds its results.
+    fn write(
+        &mut self,
+        scope: &mut Scope<'a>,
+        node: &'a schema::Node,
+        name: &str,
+        written: &[&str],
+        values: &[Value],
+        origin: Origin,
+    ) -> Result<(), Refusal> {
+        let names: Vec<&'a str> = node.outputs.iter().flat_map(Argument::tensors).collect();
+        let in_place = values.len() == 1 && written.len() == 1 && names.len() == 1;
+        let (results, contents) = match in_place {
+            true => (&[][..], values),
+            false => values.split_at(values.len().saturating_sub(written.len())),
+        };
+        if contents.len() != written.len() || results.len() != if in_place { 0 } else { names.len() } {
+            return Err(Refusal::new("has another number of results than its schema says"));
+        }
+        for (&argument, &value) in written.iter().zip(contents) {
+            let tensor = scope.tensor(argument)?;
+            let (old, new) = (self.graph.ty(self.memory.value(tensor)), self.graph.ty(value));
+            if old != new {
+                return Err(Refusal::new(format!("writes {new} into `{argument}`, which is {old}")));
+            }
+            if self.memory.is_tangled(tensor) {
+                let reason = format!("writes `{argument}`, which may share memory with another tensor");
+                return Err(Refusal::new(reason).help(mutation::HELP));
+            }
+            let mut views = Views { graph: &mut self.graph, names: &mut self.names, name, origin: origin.clone() };
+            self.memory.write(tensor, value, &mut views)?;
+        }
+        if mutation::effects_of(node).is_some_and(|effects| effects.fresh) {
+            for (&output, &value) in names.iter().zip(results) {
+                let tensor = self.memory.own(value, scope.layout(output));
+                scope.bind(output, tensor)?;
+            }
+            return Ok(());
+        }
+        // What it gives is what it wrote.
+        if names.len() > written.len() {
+            return Err(Refusal::new("has results that its schema does not tell apart from what it writes"));
+        }
+        for (&output, argument) in names.iter().zip(written) {
+            let tensor = scope.tensor(argument)?;
+            let (given, stated) = (self.graph.ty(self.memory.value(tensor)), scope.stated(output)?);
+            if *given != stated {
+                return Err(Refusal::new(format!("gives {given} as `{output}`, and the file states {stated}")));
+            }
+            scope.bind(output, tensor)?;
+        }
+        Ok(())
     }
 
     fn bind_outputs(
@@ -259,43 +437,56 @@ impl<'a> Importer<'a> {
         node: &'a schema::Node,
         names: &[&'a str],
         values: &[Value],
+        first: usize,
     ) -> Result<(), Refusal> {
-        if let Some(cell) = mutation::mutated_cell(scope, node)? {
-            let ([name], [value]) = (names, values) else {
-                return Err(Refusal::new("changes its operand in place and has more than one output"));
-            };
-            scope.at(cell).value = *value;
-            return scope.bind_cell(name, cell);
-        }
-        let shared = values.iter().any(|&v| self.may_alias(v)).then_some(VIEW);
-        if shared.is_some() {
-            for operand in node.inputs.iter().flat_map(|i| i.arg.tensors()) {
-                let cell = scope.cell(operand)?;
-                scope.at(cell).shared.get_or_insert(VIEW);
-            }
-        }
-        for (slot, name) in names.iter().enumerate() {
-            match values.get(slot) {
-                Some(&value) => scope.bind(name, value, shared)?,
-                None if scope.used.contains(name) => {
+        for (slot, &name) in names.iter().enumerate() {
+            let Some(&value) = values.get(slot) else {
+                if scope.used.contains(name) {
                     return Err(Refusal::new(format!("computes no `{name}`")));
                 }
-                None => {}
-            }
+                continue;
+            };
+            let tensor = match self.sharing(scope, node, name, value, first)? {
+                Sharing::Own => self.memory.own(value, scope.layout(name)),
+                Sharing::View(of, path) => self.memory.view(of, &path, value),
+                Sharing::Unknown => {
+                    for operand in node.inputs.iter().flat_map(|i| i.arg.tensors()) {
+                        self.memory.tangle(scope.tensor(operand)?);
+                    }
+                    let tensor = self.memory.own(value, None);
+                    self.memory.tangle(tensor);
+                    tensor
+                }
+            };
+            scope.bind(name, tensor)?;
         }
         Ok(())
     }
+}
 
-    /// Whether `value` may lie in the same memory as an operand of its node.
-    fn may_alias(&self, value: Value) -> bool {
-        match &self.graph.node(value.node).kind {
-            NodeKind::Op { op: Op::Table(def), .. } if def.name == "cast" => {
-                self.graph.operands(value.node).iter().any(|&x| self.graph.ty(x).dtype == self.graph.ty(value).dtype)
-            }
-            NodeKind::Op { op: Op::Table(def), .. } => matches!(def.layout, LayoutRule::View(_)),
-            // Memory of its own, whatever the operand is.
-            NodeKind::Op { op: Op::Custom(op), .. } if op.name.starts_with("aten.empty") => false,
-            _ => true,
-        }
+/// The tensors that an output holds.
+fn tensors_of(output: &OutputSpec) -> Vec<&str> {
+    match output {
+        OutputSpec::UserOutput { arg } => arg.tensors(),
+        OutputSpec::LossOutput { arg }
+        | OutputSpec::BufferMutation { arg, .. }
+        | OutputSpec::ParameterMutation { arg, .. }
+        | OutputSpec::UserInputMutation { arg, .. }
+        | OutputSpec::GradientToParameter { arg }
+        | OutputSpec::GradientToUserInput { arg } => vec![arg.name.as_str()],
+        OutputSpec::Token { .. } => Vec::new(),
+    }
+}
+
+/// Whether `output` is what the program leaves in `input`.
+fn is_written_by(input: &InputSpec, output: &OutputSpec) -> bool {
+    match (input, output) {
+        (InputSpec::Buffer { buffer_name: a, .. }, OutputSpec::BufferMutation { buffer_name: b, .. })
+        | (InputSpec::Parameter { parameter_name: a, .. }, OutputSpec::ParameterMutation { parameter_name: b, .. })
+        | (
+            InputSpec::UserInput { arg: Argument::Tensor(a) },
+            OutputSpec::UserInputMutation { user_input_name: b, .. },
+        ) => a == b,
+        _ => false,
     }
 }

@@ -1,7 +1,8 @@
 //! Nested graphs that only carry a flag: they are dissolved into the graph around them.
 
-use super::argument::{Argument, Number};
-use super::import::{Importer, Scope, VIEW, node_name};
+use super::argument::Argument;
+use super::autocast::Autocast;
+use super::import::{Importer, Scope, node_name};
 use super::schema;
 use super::site::Refusal;
 use crate::frontend::LoadError;
@@ -21,8 +22,14 @@ pub(super) fn is_transparent(target: &str) -> bool {
     )
 }
 
+/// The operator that runs its graph under autocast.
+const AUTOCAST: &str = "torch.ops.higher_order.wrap_with_autocast";
+
 impl<'a> Importer<'a> {
     /// Takes over the nodes of the graph that `node` carries.
+    ///
+    /// Where autocast does something else than what is known of it, which shows in the types that the file states, the graph
+    /// stays what it is: one operator.
     pub(super) fn inline(
         &mut self,
         outer: &mut Scope<'a>,
@@ -30,9 +37,31 @@ impl<'a> Importer<'a> {
         name: &str,
     ) -> Result<(), LoadError> {
         let refused = |importer: &Self, refusal| importer.refused(name, &node.target, refusal);
+        let autocast = match node.target == AUTOCAST {
+            true => outer.autocast.inside(node).map_err(|refusal| refused(self, refusal))?,
+            false => outer.autocast.clone(),
+        };
+        let before = (node.target == AUTOCAST && autocast.is_on()).then(|| self.state());
+        match (self.dissolve(outer, node, name, autocast), before) {
+            (Err(LoadError::TypeMismatch { .. }), Some(before)) => {
+                self.restore(before);
+                let unique = if self.names.take(name) { name.to_owned() } else { self.names.fresh(name) };
+                self.operator(outer, node, &unique)
+            }
+            (done, _) => done,
+        }
+    }
+
+    fn dissolve(
+        &mut self,
+        outer: &mut Scope<'a>,
+        node: &'a schema::Node,
+        name: &str,
+        autocast: Autocast,
+    ) -> Result<(), LoadError> {
+        let refused = |importer: &Self, refusal| importer.refused(name, &node.target, refusal);
         let graph = nested_graph(node).map_err(|refusal| refused(self, refusal))?;
-        let mut inner = Scope::new(graph);
-        inner.autocast = runs_under_autocast(node).unwrap_or(outer.autocast);
+        let mut inner = Scope::new(graph, autocast);
         bind_inputs(outer, &mut inner, node, graph).map_err(|refusal| refused(self, refusal))?;
         for nested in &graph.nodes {
             let short = node_name(nested);
@@ -42,14 +71,6 @@ impl<'a> Importer<'a> {
         }
         bind_outputs(outer, &inner, node, graph).map_err(|refusal| refused(self, refusal))
     }
-}
-
-/// Whether `wrap_with_autocast` turns autocast on; `None` for other operators.
-fn runs_under_autocast(node: &schema::Node) -> Option<bool> {
-    // Its arguments have no names: device, element type, whether it is on, whether casts are cached.
-    let on = node.inputs.get(2).map(|i| &i.arg);
-    (node.target == "torch.ops.higher_order.wrap_with_autocast")
-        .then_some(!matches!(on, Some(Argument::Bool(Number::Known(false)))))
 }
 
 fn nested_graph(node: &schema::Node) -> Result<&schema::Graph, Refusal> {
@@ -65,7 +86,7 @@ fn nested_graph(node: &schema::Node) -> Result<&schema::Graph, Refusal> {
 
 /// Binds the inputs of the nested graph to the operands, which follow the graph in the argument list.
 fn bind_inputs<'a>(
-    outer: &mut Scope<'a>,
+    outer: &Scope<'a>,
     inner: &mut Scope<'a>,
     node: &'a schema::Node,
     graph: &'a schema::Graph,
@@ -78,10 +99,7 @@ fn bind_inputs<'a>(
         return Err(Refusal::new(reason));
     }
     for (operand, input) in operands.into_iter().zip(inputs) {
-        let cell = outer.cell(operand)?;
-        // The tensor now has names in two graphs; changing it in either would have to show in the other.
-        outer.at(cell).shared.get_or_insert(VIEW);
-        inner.bind(input, outer.at(cell).value, Some(VIEW))?;
+        inner.bind(input, outer.tensor(operand)?)?;
         let (given, taken) = (outer.stated(operand)?, inner.stated(input)?);
         if given != taken {
             return Err(Refusal::new(format!("gives `{operand}`, {given}, for `{input}`, {taken}")));
@@ -103,7 +121,7 @@ fn bind_outputs<'a>(
         return Err(Refusal::new(reason));
     }
     for (name, result) in names.into_iter().zip(results) {
-        outer.bind(name, inner.value(result)?, Some(VIEW))?;
+        outer.bind(name, inner.tensor(result)?)?;
         let (stated, given) = (outer.stated(name)?, inner.stated(result)?);
         if stated != given {
             return Err(Refusal::new(format!("states {stated} for `{name}`, its nested graph gives {given}")));

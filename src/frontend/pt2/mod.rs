@@ -1,23 +1,30 @@
 //! Programs written by `torch.export.save`.
 //!
 //! Phases, one file each: `archive` finds the members, `schema` and `argument` parse the JSON, `import` walks the
-//! nodes in order, `inline` dissolves nested graphs, `convert` turns each ATen operator into operators of the table,
-//! `mutation` gives in-place operators a value of their own. `weights` reads the values of parameters when they are asked for.
+//! nodes in order, `inline` dissolves nested graphs, `convert` turns each ATen operator into operators of the table. `mutation`
+//! says what operators write, `memory` what a tensor holds after a write, through `views` too; `sharing` says which tensors lie
+//! in one memory. `autocast` makes its casts explicit, `nested` describes graphs that stay opaque. `weights` reads the values
+//! of parameters when they are asked for.
 
 mod archive;
 mod argument;
+mod autocast;
 mod constants;
 mod convert;
 mod dtype;
 mod import;
 mod inline;
+mod memory;
 mod mutation;
 mod names;
+mod nested;
 mod origin;
 #[cfg(test)]
 mod recorded_strides;
 mod schema;
+mod sharing;
 mod site;
+mod views;
 mod weights;
 
 use std::io::{Read, Seek};

@@ -1,19 +1,15 @@
-//! In-place operators: `add_` computes `add` and puts the result into the cell of its first argument.
+//! What the operators of the file write, by their schemas.
 
-use super::argument::Argument;
+use super::argument::{Argument, Number};
 use super::convert::Target;
-use super::import::Scope;
 use super::schema;
 use super::site::Refusal;
+use crate::ops::{Effects, Given, effects};
 
-const HELP: &str = "use the operator's functional form in the model, or export with `run_decompositions()`";
+pub(super) const HELP: &str = "use the operator's functional form in the model, or export with `run_decompositions()`";
 
-/// The name of the operator that computes what the in-place operator `name` stores; `None` if it is not in-place.
+/// The name of the operator that computes what the in-place operator `name` stores; `None` if it is not in-place by its name.
 pub(super) fn functional_name(name: &str) -> Option<String> {
-    // Cuts a tensor off from gradients and changes nothing.
-    if name == "detach_" {
-        return None;
-    }
     match name.strip_prefix("__i") {
         // `__iand__` and its like.
         Some(rest) if matches!(rest, "and__" | "or__" | "xor__" | "lshift__" | "rshift__") => Some(format!("__{rest}")),
@@ -21,22 +17,58 @@ pub(super) fn functional_name(name: &str) -> Option<String> {
     }
 }
 
-/// The cell that `node` changes; `None` if it changes none.
+/// What the schema of the operator that `node` calls says of it besides its results.
+pub(super) fn effects_of(node: &schema::Node) -> Option<&'static Effects> {
+    effects(&Target::of(&node.target).full_name())
+}
+
+/// What argument `name` says where an effect depends on it.
+pub(super) fn given(node: &schema::Node, name: &str) -> Given {
+    match node.inputs.iter().find(|i| i.name == name).map(|i| &i.arg) {
+        None | Some(Argument::None) => Given::None,
+        Some(Argument::Bool(Number::Known(false)) | Argument::Int(Number::Known(0))) => Given::Off,
+        Some(Argument::Float(Number::Known(p))) if *p == 0.0 => Given::Off,
+        Some(_) => Given::On,
+    }
+}
+
+/// Whether the call draws random numbers, or gives memory as it finds it.
+pub(super) fn draws(node: &schema::Node) -> bool {
+    effects_of(node).is_some_and(|effects| effects.draws(|name| given(node, name)))
+}
+
+/// The tensors that `node` writes, each once.
 ///
-/// Refuses changes that would have to show elsewhere: in an input, in a view, or in the tensor that a view shows.
-pub(super) fn mutated_cell(scope: &mut Scope, node: &schema::Node) -> Result<Option<usize>, Refusal> {
-    if node.inputs.iter().any(|i| i.name == "out" && matches!(i.arg, Argument::Tensor(_))) {
-        return Err(Refusal::new("writes its result into the argument `out`").help(HELP));
-    }
-    if functional_name(Target::of(&node.target).name).is_none() {
-        return Ok(None);
-    }
-    let Some(Argument::Tensor(name)) = node.inputs.first().map(|i| &i.arg) else {
-        return Err(Refusal::new("looks in-place but has no tensor as its first argument").help(HELP));
+/// Refuses operators that change an argument in place by their name, but whose schema is not known.
+pub(super) fn written(node: &schema::Node) -> Result<Vec<&str>, Refusal> {
+    let Some(effects) = effects_of(node) else {
+        return match functional_name(Target::of(&node.target).name) {
+            None => Ok(Vec::new()),
+            Some(_) => Err(Refusal::new("changes its argument in place, by its name")
+                .help("only PyTorch's own in-place operators are understood; use a functional form")),
+        };
     };
-    let cell = scope.cell(name)?;
-    match scope.at(cell).shared {
-        None => Ok(Some(cell)),
-        Some(why) => Err(Refusal::new(format!("changes `{name}` in place, which {why}")).help(HELP)),
+    let mut names: Vec<&str> = Vec::new();
+    for argument in effects.writes(|name| given(node, name)) {
+        let arg = node.inputs.iter().find(|i| i.name == *argument).map(|i| &i.arg);
+        for name in arg.map(Argument::tensors).unwrap_or_default() {
+            if names.contains(&name) {
+                return Err(Refusal::new(format!("writes `{name}` twice")).help(HELP));
+            }
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_place_operators_have_a_functional_name() {
+        let names = ["add_", "__iand__", "__and__", "relu", "index_put_"].map(functional_name);
+        let expected = [Some("add"), Some("__and__"), None, None, Some("index_put")].map(|n| n.map(str::to_owned));
+        assert_eq!(names, expected);
     }
 }

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Names that are taken, or that the file will need later.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Names {
     taken: FxHashSet<String>,
     /// The last number tried after a name that was taken, so that a thousand clashes take no million tries.

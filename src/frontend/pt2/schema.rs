@@ -59,21 +59,20 @@ pub(super) struct Node {
 pub(super) struct NamedArgument {
     pub name: String,
     pub arg: Argument,
+    /// How it was given: by position is [`POSITIONAL`]. Older files do not say.
+    #[serde(default)]
+    pub kind: Option<i64>,
 }
 
-#[derive(Default, Deserialize)]
+/// The code of an argument that is given by position.
+pub(super) const POSITIONAL: i64 = 1;
+
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Metadata {
     #[serde(default)]
     pub stack_trace: Option<String>,
     #[serde(default)]
     pub nn_module_stack: Option<String>,
-}
-
-/// Metadata says nothing about what a graph computes; leaving it out lets two nested graphs be compared by text.
-impl std::fmt::Debug for Metadata {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("_")
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -86,6 +85,17 @@ pub(super) struct TensorMeta {
     pub storage_offset: Option<Size>,
     #[serde(default = "strided")]
     pub layout: i64,
+    #[serde(default)]
+    pub device: Device,
+}
+
+/// Where a tensor lies.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Device {
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    #[serde(default)]
+    pub index: Option<i64>,
 }
 
 /// The code of PyTorch's ordinary memory layout.
@@ -118,9 +128,9 @@ pub(super) enum InputSpec {
 pub(super) enum OutputSpec {
     UserOutput { arg: Argument },
     LossOutput { arg: TensorName },
-    BufferMutation { arg: TensorName },
-    ParameterMutation { arg: TensorName },
-    UserInputMutation { arg: TensorName },
+    BufferMutation { arg: TensorName, buffer_name: String },
+    ParameterMutation { arg: TensorName, parameter_name: String },
+    UserInputMutation { arg: TensorName, user_input_name: String },
     GradientToParameter { arg: TensorName },
     GradientToUserInput { arg: TensorName },
     Token {},

@@ -3,8 +3,10 @@
 use smallvec::SmallVec;
 
 use super::argument::{Argument, Number};
+use super::autocast::Casts;
 use super::dtype::dtype;
 use super::import::Scope;
+use super::memory::Memory;
 use super::names::Names;
 use super::schema;
 use crate::ir::{self, AttrValue, DType, Graph, GraphError, Origin, Shape, TensorType, Value};
@@ -93,13 +95,22 @@ pub(super) struct Site<'s, 'a> {
     pub graph: &'s mut Graph,
     pub names: &'s mut Names,
     pub scope: &'s Scope<'a>,
+    pub memory: &'s Memory,
     pub node: &'a schema::Node,
     /// The unique name of the node.
     pub name: &'s str,
     pub origin: Origin,
+    /// What autocast does to the arguments.
+    pub casts: Casts,
 }
 
 impl<'a> Site<'_, 'a> {
+    /// What the tensor of that name holds, as the operator gets it.
+    pub fn value(&self, name: &str) -> Result<Value, Refusal> {
+        let value = self.memory.value(self.scope.tensor(name)?);
+        Ok(self.casts.cast.get(&value).copied().unwrap_or(value))
+    }
+
     /// The argument of that name, unless it is missing or none.
     pub fn argument(&self, name: &str) -> Option<&'a Argument> {
         let given = self.node.inputs.iter().find(|i| i.name == name)?;
@@ -123,7 +134,7 @@ impl<'a> Site<'_, 'a> {
     pub fn maybe_tensor(&self, name: &str) -> Result<Option<Value>, Refusal> {
         match self.argument(name) {
             None => Ok(None),
-            Some(Argument::Tensor(tensor)) => self.scope.value(tensor).map(Some),
+            Some(Argument::Tensor(tensor)) => self.value(tensor).map(Some),
             Some(_) => Err(self.wrong(name, "a tensor")),
         }
     }
@@ -134,7 +145,7 @@ impl<'a> Site<'_, 'a> {
 
     pub fn tensors(&self, name: &str) -> Result<Vec<Value>, Refusal> {
         match self.argument(name) {
-            Some(Argument::Tensors(tensors)) => tensors.iter().map(|t| self.scope.value(t)).collect(),
+            Some(Argument::Tensors(tensors)) => tensors.iter().map(|t| self.value(t)).collect(),
             _ => Err(self.wrong(name, "a list of tensors")),
         }
     }
@@ -143,7 +154,7 @@ impl<'a> Site<'_, 'a> {
     pub fn optional_tensors(&self, name: &str) -> Result<Vec<Option<Value>>, Refusal> {
         match self.argument(name) {
             Some(Argument::OptionalTensors(tensors)) => {
-                tensors.iter().map(|t| t.as_ref().map(|t| self.scope.value(t)).transpose()).collect()
+                tensors.iter().map(|t| t.as_ref().map(|t| self.value(t)).transpose()).collect()
             }
             _ => self.tensors(name).map(|all| all.into_iter().map(Some).collect()),
         }
@@ -287,24 +298,9 @@ impl<'a> Site<'_, 'a> {
     /// The node that stands for the operator in reports: `op` of the table. `None` if the table lacks it.
     pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
         let Some(def) = ops::find(op) else { return Ok(None) };
-        let operands = self.autocast(def, operands)?;
         let (name, origin) = (self.name, self.origin.clone());
-        let slots = self.add(def, name, attrs, &operands, origin)?;
+        let slots = self.add(def, name, attrs, operands, origin)?;
         Ok(Some(slots))
-    }
-
-    /// Operands as autocast hands them to the kernel. The export does not record its casts, but it does record
-    /// the type of the result, and what autocast casts computes in the type of its result.
-    fn autocast(&mut self, def: &OpDef, operands: &[Value]) -> Result<SmallVec<[Value; 4]>, Refusal> {
-        let dtype = self.stated(0)?.dtype;
-        // Batch norm keeps its statistics in f32 whatever its operand is.
-        let applies = self.scope.autocast && dtype.is_float() && def.name != "batch_norm";
-        let lower = |d: DType| matches!(d, DType::F32 | DType::F16 | DType::BF16);
-        let cast = |&value: &Value| match applies && lower(self.dtype(value)) {
-            true => self.cast("autocast", value, dtype),
-            false => Ok(value),
-        };
-        operands.iter().map(cast).collect()
     }
 
     /// A node that the operator's kernel does on the fly; `part` says for which argument.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::arena::{Arena, Draw, Head, Operands, Side, TermId};
 use crate::eval::{Constant, DENSE_LIMIT, canonical};
 use crate::ir::{AttrValue, Graph, Literal, NodeId, NodeKind};
-use crate::ops::{Op, TypeError};
+use crate::ops::{DRAW, Given, Op, TypeError, effects};
 
 /// Terms of each value of a graph, by node index and slot.
 pub type Values = Vec<SmallVec<[TermId; 1]>>;
@@ -65,18 +65,18 @@ pub fn graph_terms(arena: &mut Arena, graph: &Graph, side: Side, inputs: &[u32])
     Ok(values)
 }
 
-/// Whether two calls of the operator give different results. Matched generously: taking a deterministic
-/// operator for a random one only costs a proof.
+/// Whether two calls of the operator give different results. Front ends mark such calls by an attribute; a graph that is written
+/// as text may leave it out.
 fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
+    let attr = |name: &str| (0..attrs.len()).find(|&i| op.attr_name(i) == Some(name)).map(|i| &attrs[i]);
+    let given = |name: &str| match attr(name) {
+        None | Some(AttrValue::None) => Given::None,
+        Some(AttrValue::Bool(false) | AttrValue::Int(0)) => Given::Off,
+        Some(value) if value.as_float() == Some(0.0) => Given::Off,
+        Some(_) => Given::On,
+    };
     match op {
-        Op::Table(def) if def.name == "dropout" => {
-            def.attr_index("train").is_some_and(|i| attrs[i] != AttrValue::Bool(false))
-        }
-        Op::Table(_) => false,
-        Op::Custom(op) => {
-            ["rand", "bernoulli", "multinomial", "normal_", "uniform", "exponential", "dropout", "normal.", "empty"]
-                .iter()
-                .any(|word| op.name.contains(word))
-        }
+        Op::Table(def) => def.name == "dropout" && given("train") != Given::Off,
+        Op::Custom(op) => attr(DRAW).is_some() || effects(&op.name).is_some_and(|e| e.draws(given)),
     }
 }

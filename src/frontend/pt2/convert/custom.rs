@@ -5,53 +5,18 @@ use std::sync::Arc;
 use super::Target;
 use crate::frontend::pt2::argument::{Argument, Number};
 use crate::frontend::pt2::dtype::dtype;
-use crate::frontend::pt2::mutation;
+use crate::frontend::pt2::nested;
+use crate::frontend::pt2::schema::POSITIONAL;
 use crate::frontend::pt2::site::{Refusal, Site, Values};
 use crate::ir::{AttrValue, Attrs, Value};
-use crate::ops::{CustomOp, Op};
-
-/// Operators that draw random numbers, or give memory as they find it: two calls with the same arguments give different
-/// tensors.
-fn is_random(name: &str) -> bool {
-    const RANDOM: [&str; 18] = [
-        "alpha_dropout",
-        "bernoulli",
-        "binomial",
-        "cauchy",
-        "dropout",
-        "exponential",
-        "feature_alpha_dropout",
-        "feature_dropout",
-        "geometric",
-        "log_normal",
-        "multinomial",
-        "native_dropout",
-        "normal",
-        "normal_functional",
-        "poisson",
-        "random",
-        "rrelu",
-        "uniform",
-    ];
-    let attention = name.contains("scaled_dot_product");
-    let starts = ["empty", "new_empty", "rand", "_philox"].into_iter().any(|start| name.starts_with(start));
-    RANDOM.contains(&name) || starts || attention
-}
+use crate::ops::{CustomOp, DRAW, Op};
 
 /// A node named after the operator, with the output types that the file states. Tensor arguments are its operands,
-/// everything else its attributes.
-pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64) -> Result<Values, Refusal> {
-    if target.namespace != "aten" && mutation::functional_name(target.name).is_some() {
-        return Err(Refusal::new("changes its argument in place, by its name")
-            .help("only PyTorch's own in-place operators are understood; use a functional form"));
-    }
+/// everything else its attributes. The new contents of what it writes are further outputs.
+pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: &[Value]) -> Result<Values, Refusal> {
     let mut operands: Vec<Value> = Vec::new();
-    let mut names: Vec<String> = Vec::new();
-    let mut attrs = Attrs::new();
-    let mut attr = |name: &str, value: AttrValue| {
-        names.push(name.to_owned());
-        attrs.push(value);
-    };
+    let mut attrs: Vec<(String, AttrValue)> = Vec::new();
+    let mut by_name: Vec<&str> = Vec::new();
     for (position, input) in site.node.inputs.iter().enumerate() {
         // Arguments of higher-order operators have no names.
         let name = if input.name.is_empty() { format!("arg{position}") } else { input.name.clone() };
@@ -59,42 +24,86 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64) -> Result
         if let Some(symbol) = arg.symbol() {
             return Err(Refusal::symbolic(symbol));
         }
+        if matches!(arg, Argument::Tensor(_)) && input.kind != Some(POSITIONAL) {
+            by_name.push(&input.name);
+        }
         match arg {
-            Argument::Tensor(tensor) => operands.push(site.scope.value(tensor)?),
-            Argument::Tensors(_) => {
-                let tensors = site_values(site, arg)?;
-                // The length tells where this list ends and the next operand begins.
-                attr(&name, AttrValue::Int(tensors.len() as i64));
-                operands.extend(tensors);
-            }
-            Argument::OptionalTensors(tensors) => {
-                let given = tensors.iter().map(|t| i64::from(t.is_some())).collect();
-                attr(&name, AttrValue::Ints(given));
-                operands.extend(site_values(site, arg)?);
-            }
             // Where a tensor lies does not change what is computed.
             Argument::Device | Argument::Layout => {}
             _ if name == "pin_memory" => {}
-            _ => attr(&name, attribute(arg)?),
+            _ => argument(site, &name, arg, &mut operands, &mut attrs)?,
         }
     }
-    if target.namespace == "aten" && is_random(target.name) {
-        attr("draw", AttrValue::Int(*draws));
+    if !by_name.is_empty() && !(by_name.len() == operands.len() && by_name == ["self"]) {
+        // Which argument a tensor is: those in between may be left out.
+        attrs.push(("by_name".to_owned(), AttrValue::str(&by_name.join(" "))));
+    }
+    if target.name.starts_with("as_strided") {
+        storage(site, &mut operands, &mut attrs)?;
+    }
+    if let Some(mode) = &site.casts.mode {
+        attrs.push(("autocast".to_owned(), AttrValue::str(mode)));
+    }
+    if nested::draws(site.node) {
+        attrs.push((DRAW.to_owned(), AttrValue::Int(*draws)));
         *draws += 1;
     }
-    let types = site.output_names().map(|name| site.scope.stated(name)).collect::<Result<Vec<_>, _>>()?;
-    let name = match target {
-        Target { namespace: "", name, .. } => name.to_owned(),
-        Target { namespace, name, overload: "" } => format!("{namespace}.{name}"),
-        Target { namespace, name, overload } => format!("{namespace}.{name}.{overload}"),
-    };
-    let op = Op::Custom(Arc::new(CustomOp { name, attrs: names }));
+    let results = site.output_names().map(|name| site.scope.stated(name)).collect::<Result<Vec<_>, _>>()?;
+    let types: Vec<_> = results.into_iter().chain(written.iter().map(|&v| site.ty(v))).collect();
+    let (names, attrs): (Vec<String>, Attrs) = attrs.into_iter().unzip();
+    let op = Op::Custom(Arc::new(CustomOp { name: target.full_name(), attrs: names }));
     let id = site.graph.add_custom(site.name, op, attrs, &operands, types, site.origin.clone())?;
     Ok((0..site.graph.node(id).types.len() as u32).map(|slot| Value::new(id, slot)).collect())
 }
 
+fn argument(
+    site: &Site,
+    name: &str,
+    arg: &Argument,
+    operands: &mut Vec<Value>,
+    attrs: &mut Vec<(String, AttrValue)>,
+) -> Result<(), Refusal> {
+    let attr = match arg {
+        Argument::Tensor(tensor) => {
+            operands.push(site.value(tensor)?);
+            return Ok(());
+        }
+        // The length tells where this list ends and the next operand begins.
+        Argument::Tensors(tensors) => AttrValue::Int(tensors.len() as i64),
+        Argument::OptionalTensors(tensors) => AttrValue::Ints(tensors.iter().map(|t| i64::from(t.is_some())).collect()),
+        Argument::NestedTensors(all) => AttrValue::Ints(all.iter().map(|l| l.len() as i64).collect()),
+        Argument::Map(all) => {
+            for (key, arg) in all {
+                let name = format!("{name}.{key}");
+                if let Argument::Tensor(_) = arg {
+                    attrs.push((name.clone(), AttrValue::str("tensor")));
+                }
+                argument(site, &name, arg, operands, attrs)?;
+            }
+            return Ok(());
+        }
+        _ => attribute(arg)?,
+    };
+    operands.extend(site_values(site, arg)?);
+    attrs.push((name.to_owned(), attr));
+    Ok(())
+}
+
+/// `as_strided` reads memory by position, whatever view of it is given: its operand is all of the memory.
+fn storage(site: &Site, operands: &mut [Value], attrs: &mut Vec<(String, AttrValue)>) -> Result<(), Refusal> {
+    let unknown = || Refusal::new("reads memory by position, and it is not known how its operand lies there");
+    let first = site.node.inputs.first().map(|i| &i.arg);
+    let (Some(Argument::Tensor(name)), Some(operand)) = (first, operands.first_mut()) else { return Err(unknown()) };
+    let (whole, lies) = site.scope.storage(site.memory, name)?.ok_or_else(unknown)?;
+    let own = site.scope.layout(name).ok_or_else(unknown)?;
+    *operand = whole;
+    attrs.push(("memory".to_owned(), AttrValue::shape(&lies.strides)));
+    attrs.push(("from".to_owned(), AttrValue::shape(&[lies.offset, own.offset])));
+    Ok(())
+}
+
 fn site_values(site: &Site, arg: &Argument) -> Result<Vec<Value>, Refusal> {
-    arg.tensors().into_iter().map(|name| site.scope.value(name)).collect()
+    arg.tensors().into_iter().map(|name| site.value(name)).collect()
 }
 
 fn attribute(arg: &Argument) -> Result<AttrValue, Refusal> {
@@ -113,12 +122,8 @@ fn attribute(arg: &Argument) -> Result<AttrValue, Refusal> {
                 })
                 .collect::<Result<_, _>>()?,
         ),
+        Argument::Graph(g) => AttrValue::str(&nested::text(&g.graph)?),
         // The IR has no attributes of these kinds; the text tells different arguments apart.
-        Argument::Bools(all) => AttrValue::str(&format!("{all:?}")),
-        Argument::Other(tag, text) => AttrValue::str(&format!("{tag} {text}")),
-        Argument::Graph(g) => {
-            AttrValue::str(&format!("{:?} {:?} {:?}", g.graph.inputs, g.graph.nodes, g.graph.outputs))
-        }
-        other => AttrValue::str(&format!("{other:?}")),
+        other => AttrValue::str(&other.literal()?),
     })
 }

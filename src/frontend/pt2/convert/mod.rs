@@ -17,6 +17,7 @@ mod view;
 
 use super::mutation::functional_name;
 use super::site::{Converted, Refusal, Site, Values};
+use crate::ir::Value;
 
 /// The parts of an operator's full name, `torch.ops.aten.add.Tensor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,15 @@ impl<'a> Target<'a> {
         let (name, overload) = rest.split_once('.').unwrap_or((rest, ""));
         Target { namespace, name, overload: if overload == "default" { "" } else { overload } }
     }
+
+    /// The name as schemas have it: `aten.add.Tensor`, `aten.relu`.
+    pub fn full_name(self) -> String {
+        match self {
+            Target { namespace: "", name, .. } => name.to_owned(),
+            Target { namespace, name, overload: "" } => format!("{namespace}.{name}"),
+            Target { namespace, name, overload } => format!("{namespace}.{name}.{overload}"),
+        }
+    }
 }
 
 /// Whether the operator only checks something that the export already knew.
@@ -42,30 +52,44 @@ pub(super) fn is_check(target: &str) -> bool {
     namespace == "aten" && (name.starts_with("_assert") || name.starts_with("sym_constrain_range"))
 }
 
-/// Converts one operator. `draws` counts the random operators so far.
+/// Converts one operator. `draws` counts the calls so far that draw, and `written` holds what tensors hold that the operator
+/// writes.
 ///
-/// In-place operators are converted as what they compute; the caller puts the result where it belongs.
-pub(super) fn convert(site: &mut Site, draws: &mut i64) -> Result<Values, Refusal> {
+/// What an operator writes follows its results. In-place operators are converted as what they compute; the caller puts the
+/// result where it belongs.
+pub(super) fn convert(site: &mut Site, draws: &mut i64, written: &[Value]) -> Result<Values, Refusal> {
     let target = Target::of(&site.node.target);
-    if target.namespace != "aten" {
-        return custom::opaque(site, target, draws);
+    if target.namespace != "aten" || site.casts.happen_inside {
+        return custom::opaque(site, target, draws, written);
     }
-    let Some(functional) = functional_name(target.name) else {
-        return match families(site, target)? {
+    match (functional_name(target.name), written) {
+        (None, []) => match families(site, target)? {
             Some(values) => Ok(values),
-            None => custom::opaque(site, target, draws),
-        };
-    };
-    let target = Target { name: &functional, ..target };
-    let values = match families(site, target)? {
-        Some(values) => values,
-        None => custom::opaque(site, target, draws)?,
-    };
-    // The result is stored in the element type of what it replaces.
-    let dtype = site.stated(0)?.dtype;
-    match values[..] {
-        [value] => Ok(Values::from_elem(site.cast("stored", value, dtype)?, 1)),
-        _ => Ok(values),
+            None => custom::opaque(site, target, draws, written),
+        },
+        (Some(functional), [_]) => {
+            let target = Target { name: &functional, ..target };
+            let values = match families(site, target)? {
+                Some(values) => values,
+                None => custom::opaque(site, target, draws, &[])?,
+            };
+            // The result is stored in the element type of what it replaces.
+            let dtype = site.stated(0)?.dtype;
+            match values[..] {
+                [value] => Ok(Values::from_elem(site.cast("stored", value, dtype)?, 1)),
+                _ => Ok(values),
+            }
+        }
+        _ => custom::opaque(site, target, draws, written),
+    }
+}
+
+/// Converts an operator that changes the shape of its argument and not its elements. `None` if it is not known as a view.
+pub(super) fn reshaped(site: &mut Site) -> Converted {
+    let target = Target::of(&site.node.target);
+    match functional_name(target.name) {
+        Some(functional) if target.namespace == "aten" => families(site, Target { name: &functional, ..target }),
+        _ => Ok(None),
     }
 }
 

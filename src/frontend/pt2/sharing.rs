@@ -1,0 +1,84 @@
+//! Which results of an operator lie in the memory of its arguments.
+
+use super::argument::{Argument, Number};
+use super::convert::Target;
+use super::import::{Importer, Scope};
+use super::memory::Tensor;
+use super::mutation;
+use super::schema;
+use super::site::Refusal;
+use super::views;
+use crate::ir::{Layout, NodeKind, Value};
+use crate::ops::Op;
+
+/// How a result lies in memory.
+pub(super) enum Sharing {
+    /// In memory of its own.
+    Own,
+    /// As a view of a tensor, with the operators that lead to it.
+    View(Tensor, Vec<Value>),
+    /// Perhaps in that of an argument.
+    Unknown,
+}
+
+/// Operators whose result is a copy although the operators of the table that stand for them are views.
+fn copies(name: &str) -> bool {
+    name.ends_with("_copy") || matches!(name, "clone" | "copy" | "fill" | "native_dropout" | "full_like")
+}
+
+impl<'a> Importer<'a> {
+    /// How result `name`, which is `value`, lies in memory. The nodes that stand for the operator start at number `first`.
+    pub(super) fn sharing(
+        &self,
+        scope: &Scope<'a>,
+        node: &'a schema::Node,
+        name: &str,
+        value: Value,
+        first: usize,
+    ) -> Result<Sharing, Refusal> {
+        let effects = mutation::effects_of(node);
+        let takes_tensors = node.inputs.iter().any(|i| !i.arg.tensors().is_empty());
+        if !takes_tensors || effects.is_some_and(|e| e.fresh) {
+            return Ok(Sharing::Own);
+        }
+        if matches!(self.graph.node(value.node).kind, NodeKind::Op { op: Op::Custom(_), .. }) {
+            return Ok(Sharing::Unknown);
+        }
+        let Some((source, path)) = views::path(&self.graph, value, first) else { return Ok(Sharing::Own) };
+        if copies(Target::of(&node.target).name) || is_set(node, "copy") {
+            return Ok(Sharing::Own);
+        }
+        let shown = effects.into_iter().flat_map(|e| &e.views);
+        let shown = shown.filter_map(|&argument| match &node.inputs.iter().find(|i| i.name == argument)?.arg {
+            Argument::Tensor(name) => Some(name.as_str()),
+            _ => None,
+        });
+        for argument in shown {
+            let tensor = scope.tensor(argument)?;
+            if self.memory.value(tensor) != source {
+                continue;
+            }
+            let (Some(from), Some(to)) = (scope.layout(argument), scope.layout(name)) else { break };
+            if !scope.same_device(argument, name) {
+                return Ok(Sharing::Own);
+            }
+            let Some(reached) = views::layout(&self.graph, &path, from) else { return Ok(Sharing::Own) };
+            let shape = &self.graph.ty(value).shape;
+            let normal = |mut layout: Layout| {
+                layout.forget_ones(shape);
+                layout.strides
+            };
+            // A conversion to the type that the tensor has is a copy where it changes the order of the dimensions.
+            return Ok(match normal(reached) == normal(to) {
+                true => Sharing::View(tensor, path),
+                false if Target::of(&node.target).name == "to" => Sharing::Own,
+                false => Sharing::Unknown,
+            });
+        }
+        Ok(Sharing::Unknown)
+    }
+}
+
+fn is_set(node: &schema::Node, name: &str) -> bool {
+    node.inputs.iter().any(|i| i.name == name && matches!(i.arg, Argument::Bool(Number::Known(true))))
+}
