@@ -191,7 +191,7 @@ def autocast():
         composite = torch._C._dispatch_has_kernel_for_dispatch_key(full_name(schema), "CompositeImplicitAutograd")
         base = name.split(".")[0]
         base = base if base.endswith("__") else base.removesuffix("_")
-        if composite and tensors and base not in PLAIN and "out" not in schema.overload_name and "backward" not in base:
+        if composite and tensors and base not in PLAIN:
             for device in ("cuda",) if base in PLAIN_ON_CPU else ("cpu", "cuda"):
                 found.setdefault(name, {}).setdefault(device, "inside")
     return [f"{name} " + " ".join(f"{d}={p}" for d, p in sorted(where.items())) for name, where in sorted(found.items())]

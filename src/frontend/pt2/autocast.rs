@@ -41,7 +41,7 @@ pub(super) struct Casts {
     pub cast: FxHashMap<Value, Value>,
     /// Whether there may be casts in what the operator is made of.
     pub happen_inside: bool,
-    /// For operators that are not in the table: the mode that they run under.
+    /// For operators in which casts may happen: the mode that they run under.
     pub mode: Option<String>,
 }
 
@@ -125,6 +125,8 @@ impl Autocast {
                     true => DType::F32,
                     false => *lower,
                 },
+                // The kernels of ATen that no list names compute as without autocast.
+                None if target.namespace == "aten" && matches!(device.as_str(), "cpu" | "cuda") => continue,
                 inside => {
                     casts.happen_inside |= inside == Some(Policy::Inside);
                     casts.mode = Some(self.describe());

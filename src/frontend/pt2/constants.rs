@@ -1,4 +1,4 @@
-//! Data of small lifted constants.
+//! Data of small lifted constants, however it lies in its storage.
 
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::archive::Archive;
 use super::schema::{ExportedProgram, InputSpec, Payload, PayloadConfig};
 use super::{dtype, json_error};
 use crate::frontend::LoadError;
-use crate::ir::{DType, Number};
+use crate::ir::{DType, Layout, Number, TensorType};
 
 /// Constants with more elements than this stay inputs.
 const MAX_ELEMENTS: usize = 1 << 16;
@@ -22,7 +22,7 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// Reads the constants that `program` names, where they are small, dense and stored as plain bytes.
+    /// Reads the constants that `program` names, where they are small and stored as plain bytes.
     pub fn read<R: Read + Seek>(
         path: &Path,
         archive: &mut Archive<R>,
@@ -78,15 +78,46 @@ fn read_payload<R: Read + Seek>(
 ) -> Result<Option<Vec<Number>>, LoadError> {
     let Some(meta) = payload.tensor_meta.as_ref().filter(|_| !payload.use_pickle) else { return Ok(None) };
     // A constant that cannot be described stays an input; its use in the graph says why if that matters.
-    let Ok(ty) = dtype::tensor_type(meta) else { return Ok(None) };
-    let dense = dtype::layout(meta).is_some_and(|l| l.offset == 0 && l.is_contiguous(&ty.shape));
+    let (Ok(ty), Some(layout)) = (dtype::tensor_type(meta), dtype::layout(meta)) else { return Ok(None) };
     let member = format!("{root}data/constants/{}", payload.path_name);
-    // Exports from the meta device hold no data.
-    let whole = archive.declared_size(&member) == Some(ty.bytes() as u64);
-    if !dense || !whole || ty.numel() > MAX_ELEMENTS {
+    let stored = archive.declared_size(&member).unwrap_or(0);
+    // Exports from the meta device hold no data; a small part of much data is read when its values are asked for.
+    let whole =
+        extent(&ty, &layout).is_some_and(|bytes| bytes <= stored) && stored <= ty.bytes() as u64 * 16 + (1 << 20);
+    if !whole || ty.numel() > MAX_ELEMENTS {
         return Ok(None);
     }
-    Ok(elements(ty.dtype, &archive.read(&member)?))
+    let bytes = archive.read(&member)?;
+    Ok(gather(&ty, &layout, &bytes).and_then(|bytes| elements(ty.dtype, &bytes)))
+}
+
+/// How many bytes from the start of its storage a tensor reaches.
+pub(super) fn extent(ty: &TensorType, layout: &Layout) -> Option<u64> {
+    if ty.numel() == 0 {
+        return Some(0);
+    }
+    let steps = ty.shape.iter().zip(&layout.strides).map(|(&size, &stride)| (size - 1).checked_mul(stride));
+    let last = steps.into_iter().try_fold(layout.offset, |sum, step| sum.checked_add(step?))?;
+    Some(last.checked_add(1)?.checked_mul(ty.dtype.bytes())? as u64)
+}
+
+/// The elements of a tensor in row-major order, from the bytes of its storage. `None` if these are too few.
+pub(super) fn gather(ty: &TensorType, layout: &Layout, storage: &[u8]) -> Option<Vec<u8>> {
+    let size = ty.dtype.bytes();
+    let mut bytes = Vec::with_capacity(ty.bytes());
+    let mut index = vec![0_usize; ty.rank()];
+    for _ in 0..ty.numel() {
+        let at: usize = layout.offset + index.iter().zip(&layout.strides).map(|(i, stride)| i * stride).sum::<usize>();
+        bytes.extend_from_slice(storage.get(at.checked_mul(size)?..at.checked_add(1)?.checked_mul(size)?)?);
+        for (i, &size) in index.iter_mut().zip(&ty.shape).rev() {
+            *i += 1;
+            if *i < size {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    Some(bytes)
 }
 
 /// Little-endian elements.
@@ -150,5 +181,18 @@ mod tests {
         assert_eq!(read(DType::F8E5M2, 0xfb), Number::float(-57344.0));
         assert_eq!(read(DType::F8E5M2, 0x7c), Number::float(f64::INFINITY));
         assert!(read(DType::F8E4M3, 0xff).is_nan());
+    }
+
+    #[test]
+    fn strides_say_where_elements_lie() {
+        let ty = TensorType::new(DType::U8, [2, 3].into_iter().collect()).unwrap();
+        let layout = |strides: [usize; 2], offset| Layout { strides: strides.into_iter().collect(), offset };
+        let storage: Vec<u8> = (0..8).collect();
+        let read = |layout: Layout| (extent(&ty, &layout), gather(&ty, &layout, &storage));
+        assert_eq!(read(layout([3, 1], 0)), (Some(6), Some(vec![0, 1, 2, 3, 4, 5])));
+        assert_eq!(read(layout([1, 2], 1)), (Some(7), Some(vec![1, 3, 5, 2, 4, 6])));
+        assert_eq!(read(layout([0, 1], 4)), (Some(7), Some(vec![4, 5, 6, 4, 5, 6])));
+        assert_eq!(read(layout([3, 1], 3)), (Some(9), None));
+        assert_eq!(extent(&ty, &layout([usize::MAX, 1], 0)), None);
     }
 }

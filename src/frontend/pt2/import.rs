@@ -14,6 +14,7 @@ use super::schema::{self, ExportedProgram, InputSpec, OutputSpec};
 use super::sharing::Sharing;
 use super::site::{Refusal, Site, Values};
 use super::views::{self, Views};
+use super::weights::{Folder, Stored};
 use super::{convert, dtype, inline, mutation, nested};
 use crate::frontend::LoadError;
 use crate::ir::{Graph, Layout, Origin, Role, TensorType, Value};
@@ -88,7 +89,7 @@ impl<'a> Scope<'a> {
     pub fn storage(&self, memory: &Memory, name: &str) -> Result<Option<(Value, Layout)>, Refusal> {
         let tensor = self.tensor(name)?;
         let (value, layout) = memory.whole(tensor);
-        Ok(layout.filter(|_| !memory.is_tangled(tensor)).map(|layout| (value, layout.clone())))
+        Ok(layout.map(|layout| (value, layout.clone())))
     }
 }
 
@@ -97,7 +98,7 @@ pub(super) struct Importer<'a> {
     path: &'a Path,
     pub graph: Graph,
     /// Per input of the graph: what the archive calls its values.
-    stored: Vec<Option<String>>,
+    stored: Vec<Option<Stored>>,
     pub names: Names,
     origins: Origins<'a>,
     pub memory: Memory,
@@ -122,7 +123,7 @@ pub(super) fn import(
     path: &Path,
     program: &ExportedProgram,
     constants: &Constants,
-) -> Result<(Graph, Vec<Option<String>>), LoadError> {
+) -> Result<(Graph, Vec<Option<Stored>>), LoadError> {
     let mut importer = Importer {
         path,
         graph: Graph::new(path.display().to_string()),
@@ -180,7 +181,7 @@ impl<'a> Importer<'a> {
                 None => return Ok(()),
             },
             InputSpec::Parameter { arg, parameter_name } => (&arg.name, parameter_name, Role::Parameter),
-            InputSpec::Buffer { arg, buffer_name } => (&arg.name, buffer_name, Role::Buffer),
+            InputSpec::Buffer { arg, buffer_name, .. } => (&arg.name, buffer_name, Role::Buffer),
             InputSpec::TensorConstant { arg, tensor_constant_name } => (&arg.name, tensor_constant_name, Role::Buffer),
             InputSpec::CustomObj { .. } | InputSpec::Token { .. } | InputSpec::ConstantInput { .. } => return Ok(()),
         };
@@ -194,7 +195,7 @@ impl<'a> Importer<'a> {
             let id = match literal {
                 Some(data) => self.graph.add_literal(&shown, ty, data.to_vec(), Origin::default())?,
                 None => {
-                    self.stored.push((role != Role::User).then(|| given.clone()));
+                    self.stored.push(folder(spec).map(|folder| Stored { folder, name: given.clone() }));
                     self.graph.add_input(&shown, role, ty, Origin::default())
                 }
             };
@@ -461,6 +462,15 @@ impl<'a> Importer<'a> {
             scope.bind(name, tensor)?;
         }
         Ok(())
+    }
+}
+
+/// Where the archive keeps the values of an input.
+fn folder(input: &InputSpec) -> Option<Folder> {
+    match input {
+        InputSpec::Parameter { .. } | InputSpec::Buffer { persistent: true, .. } => Some(Folder::Weights),
+        InputSpec::Buffer { .. } | InputSpec::TensorConstant { .. } => Some(Folder::Constants),
+        _ => None,
     }
 }
 

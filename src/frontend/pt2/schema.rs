@@ -101,6 +101,10 @@ pub(super) struct Device {
 /// The code of PyTorch's ordinary memory layout.
 pub(super) const STRIDED: i64 = 7;
 
+fn yes() -> bool {
+    true
+}
+
 fn strided() -> i64 {
     STRIDED
 }
@@ -114,10 +118,24 @@ pub(super) struct Signature {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum InputSpec {
-    UserInput { arg: Argument },
-    Parameter { arg: TensorName, parameter_name: String },
-    Buffer { arg: TensorName, buffer_name: String },
-    TensorConstant { arg: TensorName, tensor_constant_name: String },
+    UserInput {
+        arg: Argument,
+    },
+    Parameter {
+        arg: TensorName,
+        parameter_name: String,
+    },
+    Buffer {
+        arg: TensorName,
+        buffer_name: String,
+        /// Whether it is stored with the weights; others are with the constants.
+        #[serde(default = "yes")]
+        persistent: bool,
+    },
+    TensorConstant {
+        arg: TensorName,
+        tensor_constant_name: String,
+    },
     CustomObj {},
     Token {},
     ConstantInput {},

@@ -5,17 +5,47 @@ use std::io::{self, Read, Seek};
 use rustc_hash::FxHashMap;
 
 use super::archive::Archive;
-use super::constants::is_little_endian;
+use super::constants::{extent, gather, is_little_endian};
 use super::dtype;
 use super::schema::{Payload, PayloadConfig};
-use crate::ir::{Content, Contents, TensorType};
+use crate::ir::{Content, Contents, Layout, TensorType};
 
-/// The folders that hold values, and the member of each that describes them.
-const FOLDERS: [(&str, &str); 2] =
-    [("data/weights/", "model_weights_config.json"), ("data/constants/", "model_constants_config.json")];
+/// What a file calls the values of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Stored {
+    pub folder: Folder,
+    pub name: String,
+}
+
+/// A folder that holds values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Folder {
+    /// Parameters, and buffers that are saved with them.
+    Weights,
+    /// Other buffers, and lifted constants.
+    Constants,
+}
+
+impl Folder {
+    const ALL: [Folder; 2] = [Folder::Weights, Folder::Constants];
+
+    /// The folder, and the member that describes what lies there.
+    fn members(self) -> (&'static str, &'static str) {
+        match self {
+            Folder::Weights => ("data/weights/", "model_weights_config.json"),
+            Folder::Constants => ("data/constants/", "model_constants_config.json"),
+        }
+    }
+}
 
 /// The most digests of one archive; those of a 100B model stay below.
 const MAX_DIGESTS: usize = 1 << 24;
+
+/// The most bytes of a storage of which a tensor takes elements that do not lie one after another.
+const MAX_GATHERED: u64 = 256 << 20;
+
+/// Where values are stored, by what the file calls them: the member and its description.
+type Payloads = FxHashMap<Stored, (String, Payload)>;
 
 /// An archive that may hold the values of its graph's inputs.
 pub struct Weights<R> {
@@ -23,56 +53,105 @@ pub struct Weights<R> {
     /// The folder that the whole archive stands in, with its slash.
     root: String,
     /// Per input of the graph: what the archive calls its values.
-    names: Vec<Option<String>>,
-    /// By name: the member and its description. Read on first use.
-    payloads: Option<FxHashMap<String, (String, Payload)>>,
+    names: Vec<Option<Stored>>,
+    /// Read on first use.
+    payloads: Option<Payloads>,
     digests_left: usize,
     bytes_left: u64,
 }
 
-/// Where the elements of a tensor lie: one after another from byte `start` of `member`.
+/// Where the elements of a tensor lie.
 struct Located {
     member: String,
-    /// The tensor as it lies there in row-major order.
     ty: TensorType,
-    start: u64,
-    /// Whether that is the transpose of what the name stands for.
-    transposed: bool,
+    order: Order,
     /// The checksum of the member, if the tensor is all of it.
     crc32: Option<u32>,
 }
 
+/// How elements lie in a member.
+enum Order {
+    /// One after another in row-major order, from this byte on.
+    Rows(u64),
+    /// As those of the transposed matrix in that order.
+    Columns(u64),
+    /// Somehow, and up to this byte.
+    Strided(Layout, u64),
+    /// In a form that is not read.
+    Pickled(u64),
+}
+
 impl<R: Read + Seek> Weights<R> {
-    pub(super) fn new(archive: Archive<R>, model: &str, names: Vec<Option<String>>) -> Self {
+    pub(super) fn new(archive: Archive<R>, model: &str, names: Vec<Option<Stored>>) -> Self {
         let root = model.split_once("models/").map_or("", |(root, _)| root).to_owned();
         // Members may overlap, and many names may stand for one member: honest archives stay far below.
         let bytes_left = archive.length().saturating_mul(16).saturating_add(256 << 20);
         Weights { archive, root, names, payloads: None, digests_left: MAX_DIGESTS, bytes_left }
     }
 
-    /// What the archive says of input `i`, if it is stored as plain bytes.
+    fn payloads(&mut self) -> &Payloads {
+        self.payloads.get_or_insert_with(|| payloads(&mut self.archive, &self.root))
+    }
+
+    /// What the archive says of input `i`, if it holds its values.
     fn locate(&mut self, input: usize) -> Option<Located> {
-        let name = self.names.get(input)?.as_ref()?;
-        let payloads = match &mut self.payloads {
-            Some(known) => known,
-            unread => unread.insert(payloads(&mut self.archive, &self.root)),
-        };
-        let (member, payload) = payloads.get(name)?;
-        let meta = payload.tensor_meta.as_ref().filter(|_| !payload.use_pickle)?;
-        let mut ty = dtype::tensor_type(meta).ok()?;
-        let mut layout = dtype::layout(meta)?;
-        let transposed = ty.rank() == 2 && !layout.is_contiguous(&ty.shape);
-        if transposed {
-            ty.shape.reverse();
-            layout.strides.reverse();
+        let stored = self.names.get(input)?.clone()?;
+        let (member, payload) = self.payloads().get(&stored)?;
+        let meta = payload.tensor_meta.as_ref()?;
+        let (member, pickled) = (member.clone(), payload.use_pickle);
+        let (ty, layout) = (dtype::tensor_type(meta).ok()?, dtype::layout(meta));
+        let stored = self.archive.member(&member)?;
+        if ty.numel() == 0 {
+            return None;
+        }
+        if pickled {
+            return Some(Located { member, ty, order: Order::Pickled(stored.size), crc32: None });
+        }
+        let layout = layout?;
+        let end = extent(&ty, &layout)?;
+        // Exports from the meta device hold no data.
+        if end > stored.size {
+            return None;
         }
         let start = layout.offset.checked_mul(ty.dtype.bytes())? as u64;
-        let end = start.checked_add(ty.bytes() as u64)?;
-        let stored = self.archive.member(member)?;
-        // Exports from the meta device hold no data.
-        let whole = layout.is_contiguous(&ty.shape) && end <= stored.size && ty.numel() > 0;
-        let crc32 = (start == 0 && end == stored.size && !transposed).then_some(stored.crc32);
-        whole.then(|| Located { member: member.clone(), ty, start, transposed, crc32 })
+        let all = start == 0 && end == stored.size;
+        let mut turned = layout.clone();
+        turned.strides.reverse();
+        let shape: Vec<usize> = ty.shape.iter().rev().copied().collect();
+        let (order, crc32) = if layout.is_contiguous(&ty.shape) {
+            (Order::Rows(start), all.then_some(stored.crc32))
+        } else if ty.rank() == 2 && turned.is_contiguous(&shape) {
+            (Order::Columns(start), None)
+        } else {
+            (Order::Strided(layout, end), None)
+        };
+        Some(Located { member, ty, order, crc32 })
+    }
+
+    /// Reads the elements from `source`, the member that holds them.
+    fn read(located: &Located, mut source: impl Read) -> Option<Content> {
+        let Located { ty, order, .. } = located;
+        let content = match order {
+            Order::Rows(start) | Order::Columns(start) => {
+                let skipped = io::copy(&mut source.by_ref().take(*start), &mut io::sink()).ok()?;
+                let mut lying = ty.clone();
+                if let Order::Columns(_) = order {
+                    lying.shape.reverse();
+                }
+                let content = Content::read(&lying, source.by_ref()).ok().flatten().filter(|_| skipped == *start)?;
+                if let Order::Columns(_) = order { content.transposed() } else { content }
+            }
+            Order::Strided(layout, end) => {
+                let mut storage = Vec::new();
+                source.by_ref().take(*end).read_to_end(&mut storage).ok()?;
+                let elements = gather(ty, layout, &storage)?;
+                Content::read(ty, elements.as_slice()).ok().flatten()?
+            }
+            Order::Pickled(size) => Content::unread(ty, source.by_ref().take(*size)).ok().flatten()?,
+        };
+        // At the end of the member the checksum is compared; a tensor that lies before it goes without.
+        io::copy(&mut source.take(1), &mut io::sink()).ok()?;
+        Some(content)
     }
 }
 
@@ -86,31 +165,32 @@ impl<R: Read + Seek + Send> Contents for Weights<R> {
     }
 
     fn content(&mut self, input: usize) -> Option<Content> {
-        let Located { member, ty, start, transposed, .. } = self.locate(input)?;
-        let digests = self.digests_left.checked_sub(Content::digests(&ty)?)?;
-        let bytes = self.bytes_left.checked_sub(start.checked_add(ty.bytes() as u64)?)?;
+        let located = self.locate(input)?;
+        let (bytes, limit) = match located.order {
+            Order::Rows(start) | Order::Columns(start) => (start.checked_add(located.ty.bytes() as u64)?, u64::MAX),
+            Order::Strided(_, end) => (end.checked_add(located.ty.bytes() as u64)?, MAX_GATHERED),
+            Order::Pickled(size) => (size, u64::MAX),
+        };
+        let digests = self.digests_left.checked_sub(Content::digests(&located.ty)?)?;
+        let bytes = self.bytes_left.checked_sub(bytes).filter(|_| bytes <= limit)?;
         (self.digests_left, self.bytes_left) = (digests, bytes);
-        let mut source = self.archive.stream(&member)?;
-        let skipped = io::copy(&mut source.by_ref().take(start), &mut io::sink()).ok()?;
-        let content = Content::read(&ty, source.by_ref()).ok().flatten().filter(|_| skipped == start)?;
-        // At the end of the member the checksum is compared; a tensor that lies before it goes without.
-        io::copy(&mut source.take(1), &mut io::sink()).ok()?;
-        Some(if transposed { content.transposed() } else { content })
+        Self::read(&located, self.archive.stream(&located.member)?)
     }
 }
 
 /// Everything that the archive describes. What cannot be read is left out: the graph is complete without.
-fn payloads<R: Read + Seek>(archive: &mut Archive<R>, root: &str) -> FxHashMap<String, (String, Payload)> {
+fn payloads<R: Read + Seek>(archive: &mut Archive<R>, root: &str) -> Payloads {
     let mut all = FxHashMap::default();
     if !is_little_endian(archive, root).unwrap_or(false) {
         return all;
     }
-    for (folder, config) in FOLDERS {
-        let member = format!("{root}{folder}{config}");
+    for folder in Folder::ALL {
+        let (path, config) = folder.members();
+        let member = format!("{root}{path}{config}");
         let json = if archive.has(&member) { archive.read(&member).ok() } else { None };
         let config = json.and_then(|json| serde_json::from_slice::<PayloadConfig>(&json).ok());
         for (name, payload) in config.into_iter().flat_map(|c| c.config) {
-            all.entry(name).or_insert_with(|| (format!("{root}{folder}{}", payload.path_name), payload));
+            all.insert(Stored { folder, name }, (format!("{root}{path}{}", payload.path_name), payload));
         }
     }
     all

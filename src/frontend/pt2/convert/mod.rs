@@ -62,7 +62,8 @@ pub(super) fn convert(site: &mut Site, draws: &mut i64, written: &[Value]) -> Re
     if target.namespace != "aten" || site.casts.happen_inside {
         return custom::opaque(site, target, draws, written);
     }
-    match (functional_name(target.name), written) {
+    let in_place = functional_name(target.name).filter(|_| site.output_names().count() == 1);
+    match (in_place, written) {
         (None, []) => match families(site, target)? {
             Some(values) => Ok(values),
             None => custom::opaque(site, target, draws, written),

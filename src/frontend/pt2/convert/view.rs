@@ -37,6 +37,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         ("slice" | "slice_copy", "Tensor" | "") => slice(site),
         ("narrow" | "narrow_copy", "") => narrow(site),
         ("select" | "select_copy", "int") => select(site),
+        ("slice_scatter" | "select_scatter", "") => scattered(site, target.name),
         ("unsqueeze" | "unsqueeze_copy", "") => {
             let x = site.tensor("self")?;
             let dim = site.int("dim")?;
@@ -178,6 +179,42 @@ fn select(site: &mut Site) -> Converted {
     let attrs = [("dim", int(dim)), ("start", int(index)), ("end", int(index.saturating_add(1)))];
     let entry = site.implicit("slice", "slice", &attrs, &[x])?;
     site.explicit("squeeze", &[("dim", int(dim))], &[entry])
+}
+
+/// The operand with a slice of it replaced: the rows in front, those of the source, the rows behind.
+fn scattered(site: &mut Site, name: &str) -> Converted {
+    let (x, mut part) = (site.tensor("self")?, site.tensor("src")?);
+    let dim = site.dim_of(x, if name == "slice_scatter" { site.int_or("dim", 0)? } else { site.int("dim")? })?;
+    let size = site.ty(x).shape.get(dim as usize).copied().unwrap_or(0);
+    let (start, end) = match name {
+        "slice_scatter" if site.int_or("step", 1)? != 1 => return Ok(None),
+        "slice_scatter" => (
+            clamp_bound(site.int_or("start", 0)?, size) as i64,
+            clamp_bound(site.int_or("end", i64::MAX)?, size) as i64,
+        ),
+        _ => {
+            let index = site.int("index")?;
+            let index = if index < 0 { index.saturating_add(size as i64) } else { index };
+            part = site.implicit("src", "unsqueeze", &[("dim", int(dim))], &[part])?;
+            (index, index.saturating_add(1))
+        }
+    };
+    if start < 0 || end > size as i64 {
+        return Err(Refusal::new(format!("writes outside of {}", site.ty(x))));
+    }
+    let end = end.max(start);
+    let part = site.cast("src", part, site.dtype(x))?;
+    let mut parts = vec![part];
+    let rows = |site: &mut Site, name: &str, from: i64, to: i64| {
+        site.implicit(name, "slice", &[("dim", int(dim)), ("start", int(from)), ("end", int(to))], &[x])
+    };
+    if start > 0 {
+        parts.insert(0, rows(site, "before", 0, start)?);
+    }
+    if end < size as i64 {
+        parts.push(rows(site, "after", end, size as i64)?);
+    }
+    site.explicit("concat", &[("dim", int(dim))], &parts)
 }
 
 fn squeeze(site: &mut Site) -> Converted {
