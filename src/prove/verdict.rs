@@ -292,9 +292,18 @@ fn note_opaque(a: &Graph, b: &Graph, rules: &RuleSet, assumptions: &mut Vec<Stri
         let defined = |name: &str| rules.definitions().iter().any(|d| d.op.name == name);
         assumptions.extend(names.iter().map(|n| match defined(n) {
             true => format!("`{n}` of {side} computes what its definition says"),
+            false if is_foreign(n) => format!(
+                "`{n}` of {side} is opaque: equal only to itself on equal operands, and taken to write and to draw nothing"
+            ),
             false => format!("`{n}` of {side} is opaque: equal only to itself on equal operands"),
         }));
     }
+}
+
+/// Whether no schema of PyTorch says what the operator writes and draws.
+fn is_foreign(name: &str) -> bool {
+    let namespace = name.split('.').next().unwrap_or_default();
+    !["aten", "prims", "higher_order", "quantized", "_quantized"].contains(&namespace)
 }
 
 impl Proof {

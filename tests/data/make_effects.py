@@ -208,8 +208,8 @@ def pairs():
     yield "input-written", then(lambda s, x: x.add_(1)), then(lambda s, x: x.add_(2), lambda s, x: (x - 1) * 2), "other", TRAINING, nothing
     yield "input-written-without-gradients", written_without_gradients, then(lambda s, x: x.add_(2), lambda s, x: x - 1), "other", TRAINING, nothing
     yield "view-written", changed(lambda y: y[0].fill_(3)), changed(lambda y: y[1].fill_(3)), "other", TRAINING, nothing
-    yield "row-written", changed(lambda y: y[0].fill_(3)), lambda _, x: torch.cat([torch.full((1, 4), 3.0), (x * 2)[1:]]), "same", BOTH, nothing
-    yield "column-written", changed(lambda y: y[:, 1].mul_(2)), lambda _, x: torch.cat([(x * 2)[:, :1], (x * 2)[:, 1:2] * 2, (x * 2)[:, 2:]], 1), "same", BOTH, nothing
+    yield "row-written", changed(lambda y: y[0].fill_(3)), lambda _, x: torch.cat([torch.full((1, 4), 3.0), (x * 2)[1:]]), "same", TRAINING, nothing
+    yield "column-written", changed(lambda y: y[:, 1].mul_(2)), lambda _, x: torch.cat([(x * 2)[:, :1], (x * 2)[:, 1:2] * 2, (x * 2)[:, 2:]], 1), "same", TRAINING, nothing
     yield "part-written", changed(lambda y: y.split(2)[1].zero_()), lambda _, x: torch.cat([(x * 2)[:2], torch.zeros(2, 4)]), "same", BOTH, nothing
     yield "steps-written", changed(lambda y: y[::2].zero_()), changed(lambda y: y[1::2].zero_()), "other", TRAINING, nothing
     yield "transposed-written", changed(lambda y: y.t()[0].zero_()), changed(lambda y: y[0].zero_()), "other", TRAINING, nothing

@@ -159,6 +159,7 @@ fn eight_bits(bits: u8, exponent_bits: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Shape;
 
     #[test]
     fn elements_are_little_endian() {
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn strides_say_where_elements_lie() {
-        let ty = TensorType::new(DType::U8, [2, 3].into_iter().collect()).unwrap();
+        let ty = TensorType::new(DType::U8, Shape::from_slice(&[2, 3])).unwrap();
         let layout = |strides: [usize; 2], offset| Layout { strides: strides.into_iter().collect(), offset };
         let storage: Vec<u8> = (0..8).collect();
         let read = |layout: Layout| (extent(&ty, &layout), gather(&ty, &layout, &storage));

@@ -118,12 +118,17 @@ struct Input<'a> {
     tensor: Tensor,
 }
 
-/// Builds the graph of `program`. With it comes, per input, what the archive calls its values.
-pub(super) fn import(
-    path: &Path,
-    program: &ExportedProgram,
-    constants: &Constants,
-) -> Result<(Graph, Vec<Option<Stored>>), LoadError> {
+/// The graph of a program.
+pub(super) struct Imported {
+    pub graph: Graph,
+    /// Per input of the graph: what the archive calls its values.
+    pub stored: Vec<Option<Stored>>,
+    /// What the archive calls the values that the program writes in place.
+    pub written: Vec<Stored>,
+}
+
+/// Builds the graph of `program`.
+pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constants) -> Result<Imported, LoadError> {
     let mut importer = Importer {
         path,
         graph: Graph::new(path.display().to_string()),
@@ -149,11 +154,11 @@ pub(super) fn import(
     for node in &module.graph.nodes {
         importer.node(&mut scope, node, node_name(node))?;
     }
-    importer.writes(&mut scope, &module.signature.output_specs)?;
+    let written = importer.writes(&mut scope, &module.signature.output_specs)?;
     for spec in &module.signature.output_specs {
         importer.output(&scope, spec)?;
     }
-    Ok((importer.graph, importer.stored))
+    Ok(Imported { graph: importer.graph, stored: importer.stored, written })
 }
 
 /// What reports call a node. Files of older versions name only the outputs.
@@ -195,7 +200,7 @@ impl<'a> Importer<'a> {
             let id = match literal {
                 Some(data) => self.graph.add_literal(&shown, ty, data.to_vec(), Origin::default())?,
                 None => {
-                    self.stored.push(folder(spec).map(|folder| Stored { folder, name: given.clone() }));
+                    self.stored.push(stored(spec));
                     self.graph.add_input(&shown, role, ty, Origin::default())
                 }
             };
@@ -228,9 +233,10 @@ impl<'a> Importer<'a> {
     }
 
     /// Brings every output up to date, and adds the inputs as outputs that the program writes and its signature does not list: a
-    /// caller sees these writes all the same.
-    fn writes(&mut self, scope: &mut Scope<'a>, specs: &'a [OutputSpec]) -> Result<(), LoadError> {
+    /// caller sees these writes all the same. Gives what the archive calls their values.
+    fn writes(&mut self, scope: &mut Scope<'a>, specs: &'a [OutputSpec]) -> Result<Vec<Stored>, LoadError> {
         let outputs = "outputs";
+        let mut written = Vec::new();
         for name in specs.iter().flat_map(tensors_of) {
             self.read(scope, name, outputs, &Origin::default()).map_err(|r| self.refused(outputs, "", r))?;
         }
@@ -238,6 +244,7 @@ impl<'a> Importer<'a> {
             if !self.memory.is_written(input.tensor) {
                 continue;
             }
+            written.extend(stored(input.spec));
             let listed = specs.iter().find(|&output| is_written_by(input.spec, output));
             let mut views =
                 Views { graph: &mut self.graph, names: &mut self.names, name: outputs, origin: Origin::default() };
@@ -253,7 +260,7 @@ impl<'a> Importer<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(written)
     }
 
     /// Brings what `name` holds up to date, for the node of that name.
@@ -465,13 +472,16 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// Where the archive keeps the values of an input.
-fn folder(input: &InputSpec) -> Option<Folder> {
-    match input {
-        InputSpec::Parameter { .. } | InputSpec::Buffer { persistent: true, .. } => Some(Folder::Weights),
-        InputSpec::Buffer { .. } | InputSpec::TensorConstant { .. } => Some(Folder::Constants),
-        _ => None,
-    }
+/// What the archive calls the values of an input.
+fn stored(input: &InputSpec) -> Option<Stored> {
+    let (folder, name) = match input {
+        InputSpec::Parameter { parameter_name, .. } => (Folder::Weights, parameter_name),
+        InputSpec::Buffer { buffer_name, persistent: true, .. } => (Folder::Weights, buffer_name),
+        InputSpec::Buffer { buffer_name, .. } => (Folder::Constants, buffer_name),
+        InputSpec::TensorConstant { tensor_constant_name, .. } => (Folder::Constants, tensor_constant_name),
+        _ => return None,
+    };
+    Some(Stored { folder, name: name.clone() })
 }
 
 /// The tensors that an output holds.

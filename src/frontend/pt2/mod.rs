@@ -32,6 +32,7 @@ use std::path::Path;
 
 use archive::Archive;
 use constants::Constants;
+use import::Imported;
 use schema::{ExportedProgram, MAJOR_VERSIONS, SchemaVersion, VersionOnly};
 
 pub use weights::Weights;
@@ -51,8 +52,18 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
     let program = parse(path, &member, &json)?;
     drop(json);
     let constants = Constants::read(path, &mut archive, &member, &program)?;
-    let (graph, stored) = import::import(path, &program, &constants)?;
-    Ok((graph, Weights::new(archive, &member, stored)))
+    let Imported { graph, stored, written } = import::import(path, &program, &constants)?;
+    let mut weights = Weights::new(archive, &member, stored);
+    if let Some((name, other)) = written.iter().find_map(|of| Some((of.name.clone(), weights.shares_memory(of)?))) {
+        return Err(LoadError::Node {
+            file: path.to_owned(),
+            node: "outputs".to_owned(),
+            target: String::new(),
+            reason: format!("writes `{name}` in place, which lies in one memory with `{other}`"),
+            help: Some(mutation::HELP.to_owned()),
+        });
+    }
+    Ok((graph, weights))
 }
 
 /// Reads the JSON of an exported program without an archive around it. Constants become inputs.
@@ -61,7 +72,7 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
 /// As [`read_archive`].
 pub fn read_json(path: &Path, json: &[u8]) -> Result<Graph, LoadError> {
     let program = parse(path, "model.json", json)?;
-    import::import(path, &program, &Constants::default()).map(|(graph, _)| graph)
+    import::import(path, &program, &Constants::default()).map(|imported| imported.graph)
 }
 
 fn parse(path: &Path, member: &str, json: &[u8]) -> Result<ExportedProgram, LoadError> {

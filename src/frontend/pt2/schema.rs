@@ -75,7 +75,7 @@ pub(super) struct Metadata {
     pub nn_module_stack: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct TensorMeta {
     pub dtype: i64,
     pub sizes: Vec<Size>,
@@ -90,7 +90,7 @@ pub(super) struct TensorMeta {
 }
 
 /// Where a tensor lies.
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Device {
     #[serde(rename = "type", default)]
     pub kind: String,
@@ -160,7 +160,7 @@ pub(super) struct PayloadConfig {
     pub config: FxHashMap<String, Payload>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct Payload {
     pub path_name: String,
     #[serde(default)]

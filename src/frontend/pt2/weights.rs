@@ -93,6 +93,24 @@ impl<R: Read + Seek> Weights<R> {
         self.payloads.get_or_insert_with(|| payloads(&mut self.archive, &self.root))
     }
 
+    /// The name of another tensor whose elements lie among those of `of`.
+    pub(super) fn shares_memory(&mut self, of: &Stored) -> Option<String> {
+        let range = |payload: &Payload| {
+            let meta = payload.tensor_meta.as_ref().filter(|_| !payload.use_pickle)?;
+            let (ty, layout) = (dtype::tensor_type(meta).ok()?, dtype::layout(meta)?);
+            Some((layout.offset as u64).checked_mul(ty.dtype.bytes() as u64)?..extent(&ty, &layout)?)
+        };
+        let (member, payload) = self.payloads().get(of)?.clone();
+        let own = range(&payload)?;
+        // Exports from the meta device hold no data, and all of it in one place.
+        if self.archive.member(&member)?.size == 0 {
+            return None;
+        }
+        let overlaps = |payload: &Payload| range(payload).is_some_and(|r| r.start < own.end && own.start < r.end);
+        let others = self.payloads().iter().filter(|(stored, (place, _))| *stored != of && *place == member);
+        others.filter(|(_, (_, payload))| overlaps(payload)).map(|(stored, _)| stored.name.clone()).min()
+    }
+
     /// What the archive says of input `i`, if it holds its values.
     fn locate(&mut self, input: usize) -> Option<Located> {
         let stored = self.names.get(input)?.clone()?;
