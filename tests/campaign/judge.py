@@ -1,0 +1,228 @@
+"""What libtorch says about a pair: whether the two programs are equal, on which inputs not, and by how much."""
+
+import math
+import re
+from dataclasses import dataclass
+
+import torch
+
+import inputs as values
+from program import FLOAT8, FLOATS, cast_up_states, module, paths, source
+
+# What PyTorch computes in an order that depends on strides and tiling, which no tier promises.
+UNORDERED = re.compile(
+    r" @ |\b(sum|mean|prod|logsumexp|std|var|cumsum|cumprod|softmax|log_softmax|matmul|linear|addmm|mm|bmm|baddbmm|einsum|conv1d|conv2d|avg_pool2d"
+    r"|layer_norm|rms_norm|group_norm|batch_norm|scaled_dot_product_attention|cross_entropy|scatter_add|index_add|index_put|autocast)\("
+)
+TO_INTEGER = re.compile(r"\.to\(torch\.(u?int\d+)\)|dtype=torch\.u?int")
+FLOAT_TYPE = re.compile(r"torch\.(float|bfloat)|\.(float|double)\(\)")
+NARROW_TYPE = re.compile(r"torch\.(float16|float8|bfloat16|u?int(8|16|32))")
+TOLERANCE = (("float8", 0.3), ("bfloat16", 0.06), ("float16", 8e-3), ("float32", 2e-4), ("float64", 1e-9))
+
+
+@dataclass
+class Outcome:
+    """What one run gives: results by path, and what states and inputs hold afterwards."""
+
+    constants: dict
+    tensors: dict
+
+
+class Side:
+    """One program, ready to be run in its own types and in f64."""
+
+    def __init__(self, program):
+        self.program = program
+        self.text = source(program)
+        self.models = {}
+
+    def run(self, inputs, seed=0, wide=False, states=None):
+        if wide not in self.models:
+            model = module(self.program, wide)
+            self.models[wide] = (model, {n: t.clone() for n, t in model.state_dict().items()})
+        model, contents = self.models[wide]
+        with torch.no_grad():
+            for name, tensor in model.state_dict().items():
+                tensor.copy_((states or {}).get(name, contents[name]))
+        given = {n: v.clone() for n, v in (values.cast_up(inputs) if wide else inputs).items()}
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            result = model(**given)
+        constants, tensors = {}, {}
+        for path, leaf in paths(result):
+            (tensors if isinstance(leaf, torch.Tensor) else constants)[f"output{path}"] = leaf
+        # What nothing writes to is no result.
+        written = {o for s in self.program.stmts if s.writes for o in s.args}
+        tensors |= {f"state {n}": t for n, t in model.state_dict().items()} if written else {}
+        tensors |= {f"input {n}": t for n, t in given.items()} if written else {}
+        return Outcome(constants, {n: t.detach().clone() for n, t in tensors.items()})
+
+
+def same_constants(a, b):
+    return a.keys() == b.keys() and all(type(a[k]) is type(b[k]) and (repr(a[k]) == repr(b[k])) for k in a)
+
+
+def structure(a, b):
+    """Why two outcomes are of other kinds; None if they are not."""
+    if not same_constants(a.constants, b.constants):
+        return f"constant outputs {a.constants} against {b.constants}"
+    if a.tensors.keys() != b.tensors.keys():
+        return f"outputs {sorted(a.tensors.keys() ^ b.tensors.keys())} on one side only"
+    for n in a.tensors:
+        x, y = a.tensors[n], b.tensors[n]
+        if x.dtype != y.dtype or x.shape != y.shape:
+            return f"{n} is {x.dtype}{list(x.shape)} against {y.dtype}{list(y.shape)}"
+    return None
+
+
+def bits(t):
+    """The tensor as integers, one for all NaN."""
+    if not t.dtype.is_floating_point:
+        return t
+    nan = torch.isnan(t.float())
+    as_int = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}[t.element_size()]
+    return t.contiguous().view(as_int).masked_fill(nan, -7 if t.element_size() > 1 else 127)
+
+
+def first_difference(x, y, where):
+    at = where.nonzero()[0].tolist() if x.dim() else []
+    return f"{at}: {x[tuple(at)].item()!r} against {y[tuple(at)].item()!r}"
+
+
+def parts_in_bits(a, b):
+    for n in a.tensors:
+        x, y = a.tensors[n], b.tensors[n]
+        where = bits(x) != bits(y)
+        if where.any():
+            return f"{n}{first_difference(x, y, where)}"
+    return None
+
+
+def parts_beyond(a, b, tolerance, finite_only=False, whole=True):
+    """A difference that is larger than `tolerance` of the largest value around. `whole`: look at integers and bools too."""
+    for n in a.tensors:
+        x, y = a.tensors[n], b.tensors[n]
+        if not x.dtype.is_floating_point:
+            if whole and (x != y).any():
+                return f"{n}{first_difference(x, y, x != y)}"
+            continue
+        p, q = x.double(), y.double()
+        both = torch.isfinite(p) & torch.isfinite(q)
+        if not finite_only:
+            odd = ~both & ~((p == q) | (torch.isnan(p) & torch.isnan(q)))
+            if odd.any():
+                return f"{n}{first_difference(x, y, odd)}"
+        if both.any():
+            scale = max(1.0, p[both].abs().max().item(), q[both].abs().max().item())
+            far = both & ((p - q).abs() > tolerance * scale)
+            if far.any():
+                return f"{n}{first_difference(x, y, far)}"
+    return None
+
+
+class Judge:
+    def __init__(self, a, b, draws):
+        self.sides = (Side(a), Side(b))
+        self.text = self.sides[0].text + self.sides[1].text
+        self.draws = draws
+        self.unordered = bool(UNORDERED.search(self.text))
+        self.floats = bool(FLOAT_TYPE.search(self.text)) or any(i.dtype.is_floating_point for i in a.inputs)
+        types = self.text + " ".join(str(i.dtype) for i in a.inputs)
+        self.narrow = bool(NARROW_TYPE.search(types))
+        self.to_integer = bool(TO_INTEGER.search(self.text))
+        self.tolerance = next((t for name, t in TOLERANCE if name in types), 2e-4)
+
+    def both(self, inputs, seed=0, wide=False, states=None):
+        """The two outcomes; None where PyTorch refuses one of them on these inputs."""
+        try:
+            return tuple(s.run(inputs, seed, wide, states) for s in self.sides)
+        except Exception:
+            return None
+
+    def cases(self, kinds=values.KINDS, rounds=2):
+        for n in range(rounds):
+            for kind in kinds:
+                yield kind, n, values.draw(self.sides[0].program, kind, n)
+
+    def kinds(self):
+        # A float that no integer type holds becomes an integer that C++ leaves open.
+        if self.to_integer and self.floats:
+            return ("ordinary", "ties", "zeros")
+        return values.KINDS
+
+    def difference(self):
+        """Some input on which the bits of the outcomes part."""
+        for kind, n, given in self.cases(self.kinds(), 3):
+            outcomes = self.both(given, n)
+            if outcomes is None:
+                continue
+            found = structure(*outcomes) or parts_in_bits(*outcomes)
+            if found:
+                return f"{kind} {n}: {found}"
+        return None
+
+    def other_structure(self):
+        outcomes = self.both(values.draw(self.sides[0].program, "ordinary", 0))
+        return outcomes and structure(*outcomes)
+
+    def against_exact(self):
+        for kind, n, given in self.cases(self.kinds(), 3):
+            outcomes = self.both(given, n)
+            if outcomes is None:
+                continue
+            found = structure(*outcomes)
+            if found is None:
+                found = parts_in_bits(*outcomes)
+                if found and self.unordered and self.floats:
+                    found = self.beyond_order(outcomes, given, n, kind)
+            if found:
+                return f"{kind} {n}: {found}"
+        return None
+
+    def beyond_order(self, outcomes, given, seed, kind):
+        """A difference that the order of operations does not explain."""
+        if kind in ("extreme", "large", "mixed") or not parts_beyond(*outcomes, self.tolerance):
+            return None
+        wide = self.both(given, seed, wide=True)
+        return wide and parts_beyond(*wide, 1e-7)
+
+    def against_real(self, ranges):
+        """`ranges`: whether values that leave the range of a narrower type count."""
+        for kind, n, given in self.cases(("ordinary", "ties"), 3):
+            outcomes = self.both(given, n)
+            if outcomes is None:
+                continue
+            found = structure(*outcomes)
+            if found is None and parts_beyond(*outcomes, self.tolerance, finite_only=kind == "ties"):
+                if not self.floats:
+                    found = parts_in_bits(*outcomes)
+                else:
+                    wide = self.both(given, n, wide=True)
+                    found = wide and parts_beyond(*wide, 1e-6, finite_only=kind == "ties", whole=kind != "ties")
+            if found:
+                return f"{kind} {n}: {found}"
+        if not self.floats:
+            return self.against_exact()
+        if ranges and self.narrow:
+            for kind, n, given in self.cases(("large",), 3):
+                outcomes = self.both(given, n)
+                wide = self.both(given, n, wide=True)
+                if outcomes is None or wide is None or parts_beyond(*wide, 1e-6):
+                    continue
+                found = parts_beyond(*outcomes, self.tolerance * 10, whole=False)
+                if found:
+                    return f"range, {kind} {n}: {found}"
+        return None
+
+    def witness(self, given, states):
+        """Whether the outcomes part on these inputs by more than rounding, in f64 or in the types themselves."""
+        for wide in (True, False):
+            outcomes = self.both(given, 0, wide, cast_up_states(states) if wide else states)
+            if outcomes is None:
+                continue
+            found = structure(*outcomes) or parts_beyond(*outcomes, 1e-9 if wide else self.tolerance)
+            if not found and not wide:
+                found = parts_in_bits(*outcomes) if not self.unordered else None
+            if found:
+                return found
+        return None

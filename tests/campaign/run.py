@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""The differential campaign: random programs, each against variants and edits of itself; libtorch judges the verdicts.
+
+    nice -n 10 python3 tests/campaign/run.py target/release/magneton-ir --pairs 20000"""
+
+import argparse
+import collections
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+import warnings
+
+# Vector code and what is left over at its end round transcendental functions differently.
+os.environ.setdefault("ATEN_CPU_CAPABILITY", "default")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+warnings.simplefilter("ignore")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--pairs", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="one pair, as PROGRAM.PAIR, or one program")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", help="folder for what was found")
+    parser.add_argument("--no-shrink", action="store_true")
+    return parser.parse_args()
+
+
+def work(task):
+    from trial import programs
+
+    args, numbers, wanted = task
+    return programs(args, numbers, wanted)
+
+
+def main():
+    args = arguments()
+    args.binary = os.path.abspath(args.binary)
+    from pairs import PER_PROGRAM
+
+    if args.only:
+        program, _, pair = args.only.partition(".")
+        tasks = [(args, [int(program)], int(pair) if pair else None)]
+    else:
+        programs = range((args.pairs + PER_PROGRAM - 1) // PER_PROGRAM)
+        tasks = [(args, list(programs[i : i + 5]), None) for i in range(0, len(programs), 5)]
+    started = time.time()
+    counts, finds = collections.Counter(), []
+    with multiprocessing.get_context("spawn").Pool(args.jobs, maxtasksperchild=200) as pool:
+        for some, found in pool.imap_unordered(work, tasks):
+            counts.update(some)
+            for find in found:
+                finds.append(find)
+                print(find, flush=True)
+    for name in sorted(counts):
+        print(f"{counts[name]:8d}  {name}")
+    print(f"{time.time() - started:.0f} s")
+    print(f"{len(finds)} finds")
+    sys.exit(bool(finds))
+
+
+if __name__ == "__main__":
+    main()
