@@ -758,3 +758,136 @@ def write_part(g):
     if m.dtype == torch.bool:
         return g.make("{0}[{i}].logical_not_()", target, op="write_part", writes=True, i=at)
     return g.make("{0}[{i}].add_({c})", target, op="write_part", writes=True, i=at, c=g.scalar(target))
+
+
+@entry(2)
+def write_indexed(g):
+    """A write to some of the elements."""
+    target = g.target()
+    m = g.meta(target)
+    if not m.shape or m.dtype == torch.bool:
+        raise Skip
+    at = g.index(m.shape[0], (g.size(),))
+    n = g.meta(at).shape[0]
+    op = g.rng.choice(("index_copy_", "index_add_", "index_fill_", "index_put_"))
+    if op == "index_fill_":
+        return g.make("{0}.index_fill_(0, {1}, {c})", target, at, op=op, writes=True, c=g.scalar(target))
+    values = g.like(m.dtype, (n, *m.shape[1:]))
+    if op == "index_put_":
+        return g.make("{0}.index_put_(({1},), {2})", target, at, values, op=op, writes=True)
+    return g.make("{{0}}.{fn}(0, {{1}}, {{2}})", target, at, values, op=op, writes=True)
+
+
+@entry(1)
+def write_out(g):
+    """The argument `out` is written to."""
+    target = g.target()
+    m = g.meta(target)
+    if m.dtype == torch.bool:
+        raise Skip
+    x, y = g.like(m.dtype, m.shape), g.like(m.dtype, m.shape)
+    return g.make("torch.{fn}({{1}}, {{2}}, out={{0}})", target, x, y, op=g.rng.choice(("add", "mul", "sub")), writes=True)
+
+
+@entry(1)
+def write_by_custom(g):
+    target = g.target()
+    if g.meta(target).dtype == torch.bool:
+        raise Skip
+    return g.make("torch.ops.campaign.bump({0})", target, op="bump", writes=True)
+
+
+@entry(1)
+def instance_norm(g):
+    x = g.pick(lambda m: m.dtype == torch.float32 and len(m.shape) == 3)
+    c = g.meta(x).shape[1]
+    mean, var = g.buffer(torch.float32, (c,)), g.buffer(torch.float32, (c,))
+    return g.make("F.instance_norm({0}, {1}, {2}, use_input_stats={stats})", x, mean, var, op="norm_training", writes=True, stats=g.flip())
+
+
+@entry(2)
+def draw_otherwise(g):
+    x = g.pick(lambda m: m.dtype == torch.float32 and m.shape)
+    kind = g.rng.choice(("rrelu", "alpha_dropout", "feature_alpha_dropout", "multinomial", "randperm", "normal", "poisson", "sdpa", "noise", "uniform_", "randint"))
+    if kind == "rrelu":
+        return g.make("F.rrelu({0}, training=True)", x, op=kind, draws=True)
+    if kind in ("alpha_dropout", "feature_alpha_dropout"):
+        return g.make("F." + kind + "({0}, {p}, True)", x, op=kind, draws=True, p=0.4)
+    if kind == "multinomial":
+        return g.make("torch.multinomial({0}.abs() * 0 + 1, 1)", x, op=kind, draws=True)
+    if kind == "randperm":
+        return g.make("torch.randperm({n})", op=kind, draws=True, n=g.size())
+    if kind == "normal":
+        return g.make("torch.normal({0}, {s})", x, op=kind, draws=True, s=1.0)
+    if kind == "poisson":
+        return g.make("torch.poisson({0} * 0 + 1)", x, op=kind, draws=True)
+    if kind == "randint":
+        return g.make("torch.randint({low}, {high}, {shape})", op=kind, draws=True, low=0, high=5, shape=g.shape())
+    if kind == "sdpa":
+        q = g.like(torch.float32, (1, 1, 3, 2))
+        return g.make("F.scaled_dot_product_attention({0}, {0}, {0}, dropout_p={p})", q, op="sdpa_dropout", draws=True, p=0.5)
+    if kind == "noise":
+        return g.make("torch.ops.campaign.noise({0})", x, op=kind, draws=True)
+    return g.make("{0}.clone().uniform_()", x, op=kind, draws=True)
+
+
+@entry(1)
+def recurrent(g):
+    """Two layers with dropout between them; in training it draws."""
+    x = g.like(torch.float32, (g.rng.randint(1, 2), 2, 2))
+    h = g.like(torch.float32, (2, 2, 2))
+    weights = [g.like(torch.float32, (2, 2)), g.like(torch.float32, (2, 2)), g.like(torch.float32, (2,)), g.like(torch.float32, (2,))]
+    train = g.flip()
+    text = "torch.{fn}({{0}}, {{1}}, [{{2}}, {{3}}, {{4}}, {{5}}] * 2, True, 2, {{p}}, " + str(train) + ", False, False)"
+    return g.make(text, x, h, *weights, op="rnn_tanh", draws=train, p=0.5)
+
+
+@entry(1)
+def opaque(g):
+    """Operators outside of the table."""
+    x = g.pick(is_float)
+    one = "exp2 log2 log10 tan asin atan sinh cosh asinh erfinv lgamma digamma frac isnan isinf isfinite signbit nan_to_num deg2rad sinc logit i0 count_nonzero aminmax median".split()
+    two = "copysign atan2 hypot xlogy fmax fmin logaddexp nextafter heaviside".split()
+    if g.flip():
+        return g.make("torch.{fn}({{0}})", x, op=g.rng.choice(one))
+    return g.make("torch.{fn}({{0}}, {{1}})", x, g.partner(x), op=g.rng.choice(two))
+
+
+@entry(1)
+def opaque_along(g):
+    x = g.pick(lambda m: is_number(m) and m.shape)
+    return g.make("torch.{fn}({{0}}, dim={{dim}})", x, op=g.rng.choice(("cummax", "cummin", "median", "mode", "logcumsumexp", "nansum", "count_nonzero", "norm")), dim=g.dim(x))
+
+
+@entry(1)
+def custom(g):
+    return g.make("torch.ops.campaign.twice({0})", g.pick(is_number), op="custom")
+
+
+@entry(1)
+def mixed(g):
+    x = g.pick(is_float)
+    y, z = g.partner(x), g.partner(x)
+    op = g.rng.choice(("addcmul", "addcdiv", "lerp"))
+    if op == "lerp":
+        return g.make("torch.lerp({0}, {1}, {w})", x, y, op=op, w=g.finite(x))
+    return g.make("torch.{fn}({{0}}, {{1}}, {{2}}, value={{c}})", x, y, z, op=op, c=g.scalar(x))
+
+
+@entry(2)
+def bitcast(g):
+    """The same bits as another type."""
+    x = g.pick(lambda m: m.dtype != torch.bool)
+    same = {8: (torch.int64, torch.float64), 4: (torch.int32, torch.float32), 2: (torch.int16, torch.float16, torch.bfloat16), 1: (torch.int8, torch.uint8, torch.float8_e5m2)}
+    size = torch.empty((), dtype=g.meta(x).dtype).element_size()
+    return g.make("{0}.view({dtype})", x, op="bitcast", dtype=g.rng.choice([d for d in same[size] if d != g.meta(x).dtype]))
+
+
+@entry(1)
+def windows(g):
+    x = g.pick(has_dims)
+    d = g.dim(x)
+    n = g.meta(x).shape[d]
+    if not n:
+        raise Skip
+    return g.make("{0}.unfold({dim}, {size}, {step})", x, op="unfold", dim=d, size=g.rng.randint(1, n), step=g.rng.randint(1, 2))

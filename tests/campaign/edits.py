@@ -116,7 +116,7 @@ def write_dropped(program, metas, rng):
     program = program.copy()
     i = rng.choice(places)
     s = program.stmts[i]
-    if len(s.outs) > 1 or s.op == "batch_norm_training":
+    if len(s.outs) > 1 or s.op.endswith("norm_training"):
         return None
     target = s.args[0]
     program.stmts.pop(i)

@@ -210,7 +210,7 @@ class Generator:
         # How many tensors come out is known once it has run.
         made = self.trace.step(stmt)
         names = tuple(self.name() for _ in made)
-        if not names:
+        if not names and not stmt.writes:
             raise Broken("makes nothing")
         for name, tensor in zip(names, made):
             self.trace.bind(name, tensor)

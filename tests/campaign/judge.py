@@ -12,7 +12,7 @@ from program import FLOAT8, FLOATS, cast_up_states, module, paths, source
 # What PyTorch computes in an order that depends on strides and tiling, which no tier promises.
 UNORDERED = re.compile(
     r" @ |\b(sum|mean|prod|logsumexp|std|var|cumsum|cumprod|softmax|log_softmax|matmul|linear|addmm|mm|bmm|baddbmm|einsum|conv1d|conv2d|avg_pool2d"
-    r"|layer_norm|rms_norm|group_norm|batch_norm|scaled_dot_product_attention|cross_entropy|scatter_add|index_add|index_put|autocast)\("
+    r"|addcmul|addcdiv|lerp|rnn_tanh|logcumsumexp|nansum|norm|instance_norm|layer_norm|rms_norm|group_norm|batch_norm|scaled_dot_product_attention|cross_entropy|scatter_add|index_add|index_put|autocast)\("
 )
 TO_INTEGER = re.compile(r"\.to\(torch\.(u?int\d+)\)|dtype=torch\.u?int")
 FLOAT_TYPE = re.compile(r"torch\.(float|bfloat)|\.(float|double)\(\)")
@@ -26,6 +26,8 @@ class Outcome:
 
     constants: dict
     tensors: dict
+    # States and inputs that hold something else now.
+    written: set
 
 
 class Side:
@@ -51,11 +53,10 @@ class Side:
         constants, tensors = {}, {}
         for path, leaf in paths(result):
             (tensors if isinstance(leaf, torch.Tensor) else constants)[f"output{path}"] = leaf
-        # What nothing writes to is no result.
-        written = {o for s in self.program.stmts if s.writes for o in s.args}
-        tensors |= {f"state {n}": t for n, t in model.state_dict().items()} if written else {}
-        tensors |= {f"input {n}": t for n, t in given.items()} if written else {}
-        return Outcome(constants, {n: t.detach().clone() for n, t in tensors.items()})
+        memory = {f"state {n}": t for n, t in model.state_dict().items()} | {f"input {n}": t for n, t in given.items()}
+        before = {f"state {n}": (states or {}).get(n, t) for n, t in contents.items()} | {f"input {n}": t for n, t in inputs.items()}
+        written = {n for n, t in memory.items() if (bits(t) != bits(before[n].to(t.dtype))).any()}
+        return Outcome(constants, {n: t.detach().clone() for n, t in (tensors | memory).items()}, written)
 
 
 def same_constants(a, b):
@@ -135,9 +136,14 @@ class Judge:
     def both(self, inputs, seed=0, wide=False, states=None):
         """The two outcomes; None where PyTorch refuses one of them on these inputs."""
         try:
-            return tuple(s.run(inputs, seed, wide, states) for s in self.sides)
+            outcomes = tuple(s.run(inputs, seed, wide, states) for s in self.sides)
         except Exception:
             return None
+        # What neither side writes is no result.
+        written = outcomes[0].written | outcomes[1].written
+        for outcome in outcomes:
+            outcome.tensors = {n: t for n, t in outcome.tensors.items() if n.startswith("output") or n in written}
+        return outcomes
 
     def cases(self, kinds=values.KINDS, rounds=2):
         for n in range(rounds):

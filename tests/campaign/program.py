@@ -154,6 +154,26 @@ def tree_text(tree, states):
     return text_of(tree)
 
 
+@torch.library.custom_op("campaign::bump", mutates_args={"x"})
+def bump(x: torch.Tensor) -> None:
+    x.add_(1)
+
+
+@torch.library.custom_op("campaign::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x + x
+
+
+@torch.library.custom_op("campaign::noise", mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,))
+def noise(x: torch.Tensor) -> torch.Tensor:
+    return torch.rand_like(x)
+
+
+bump.register_fake(lambda x: None)
+twice.register_fake(lambda x: torch.empty_like(x))
+noise.register_fake(lambda x: torch.empty_like(x))
+
+
 def no_grad(part):
     with torch.no_grad():
         return part()
@@ -219,6 +239,8 @@ class Trace:
             result = eval(line_of(stmt, self.states), self.scope | {"self": self.model}, self.env)
         except Exception as error:
             raise Broken(str(error)) from error
+        if result is None:
+            return []
         made = list(result) if isinstance(result, (tuple, list)) else [result]
         if not all(isinstance(t, torch.Tensor) for t in made):
             raise Broken("makes something that is no tensor")

@@ -32,7 +32,7 @@ def uses(program, metas, fits):
     found = []
     for i, s in enumerate(program.stmts):
         for k, a in enumerate(s.args):
-            if not (s.writes and (k == 0 or s.op == "batch_norm_training")) and fits(metas[a]):
+            if not (s.writes and (k == 0 or s.op.endswith("norm_training"))) and fits(metas[a]):
                 found.append((i, k))
     return found
 
