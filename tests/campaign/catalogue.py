@@ -672,10 +672,9 @@ def filled_like(g):
 def constant(g):
     dtype = g.rng.choice((*FLOATS, *INTS, torch.bool))
     shape = g.shape()
-    count = math.prod(shape)
-    if count > 12:
+    if math.prod(shape) > 12:
         raise Skip
-    data = [g.flip() if dtype == torch.bool else g.scalar_of(dtype) for _ in range(count)]
+    data = [g.flip() if dtype == torch.bool else g.element(dtype) for _ in range(math.prod(shape))]
     return g.make("torch.tensor({data}, dtype={dtype}).reshape({shape})", op="constant", data=data, dtype=dtype, shape=shape)
 
 

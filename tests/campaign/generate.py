@@ -1,5 +1,6 @@
 """Random typed programs. PyTorch runs each statement as it is made, so that types, shapes and memory are its own."""
 
+import math
 import random
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import torch
 
 import inputs as values
 from catalogue import CATALOGUE, Skip, any_type, is_float
-from program import FLOATS, INTS, Broken, Input, Program, Ref, State, Stmt, Trace, without_dead_code
+from program import FLOAT8, FLOATS, INTS, Broken, Input, Program, Ref, State, Stmt, Trace, without_dead_code
 
 WEIGHTS = [w for w, _ in CATALOGUE]
 MAKERS = [m for _, m in CATALOGUE]
@@ -16,7 +17,7 @@ FLOAT_SCALARS = (1.0, 2.0, 0.5, -1.0, 3.0, 0.1, 1 / 3, -2.5, 10.0, 2, 3, -1, 1)
 ODD_FLOATS = (0.0, -0.0, 0, float("inf"), float("-inf"), float("nan"), 1e30, -1e30, 65504.0, 65520.0, 448.0, 2.0**24 + 1, 1e-3, 1e-45, 2**53 + 1, 1e-8)
 INT_SCALARS = (1, 2, 3, -1, -2, 5, 7, 10)
 ODD_INTS = (0, 2**7 - 1, 2**7, 2**8 - 1, 2**15, 2**24 + 1, 2**31 - 1, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63))
-SIZES = (0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5)
+SIZES = (0, *(1,) * 6, *(2,) * 8, *(3,) * 9, *(4,) * 4, 5, 5)
 MOST_INPUTS = 6
 
 
@@ -41,7 +42,8 @@ class Generator:
         return self.rng.choice(SIZES)
 
     def shape(self):
-        return tuple(self.size() for _ in range(self.rng.choice((0, 1, 1, 2, 2, 2, 3, 3, 4))))
+        rank = self.rng.choice((0, 1, 1, 2, 2, 2, 3, 3, 4))
+        return tuple(min(self.size(), 3 if rank > 2 else 5) for _ in range(rank))
 
     def number_type(self):
         return self.rng.choice((torch.float32, torch.float32, torch.float32, *FLOATS, torch.int64, torch.int64, *INTS))
@@ -124,11 +126,18 @@ class Generator:
         low = -limit if negative and self.flip() else 0
         if self.flip():
             return self.new_input(torch.int64, shape, (low, limit - 1))
-        count = 1
-        for d in shape:
-            count *= d
-        data = [self.rng.randint(low, limit - 1) for _ in range(count)]
-        stmt = Stmt((self.name(),), "torch.tensor({data}, dtype={dtype}).reshape({shape})", (), {"data": data, "dtype": torch.int64, "shape": shape}, "constant")
+        return self.literal([self.rng.randint(low, limit - 1) for _ in range(math.prod(shape))], torch.int64, shape)
+
+    def constant(self, dtype, shape):
+        return self.literal([self.flip() if dtype == torch.bool else self.element(dtype) for _ in range(math.prod(shape))], dtype, tuple(shape))
+
+    def element(self, dtype):
+        while (c := self.scalar_of(dtype)) and not dtype.is_floating_point and not torch.iinfo(dtype).min <= c <= torch.iinfo(dtype).max:
+            pass
+        return c
+
+    def literal(self, data, dtype, shape):
+        stmt = Stmt((self.name(),), "torch.tensor({data}, dtype={dtype}).reshape({shape})", (), {"data": data, "dtype": dtype, "shape": shape}, "constant")
         self.add(stmt)
         return stmt.outs[0]
 
@@ -188,7 +197,9 @@ class Generator:
         kind = self.rng.random()
         if kind < 0.7:
             return self.new_input(dtype, shape)
-        return self.state(dtype, shape, parameter=kind < 0.85 and dtype.is_floating_point)
+        if kind < 0.82 and math.prod(shape) <= 12 and dtype not in FLOAT8:
+            return self.constant(dtype, shape)
+        return self.state(dtype, tuple(shape), parameter=kind < 0.9 and dtype.is_floating_point)
 
     def add(self, stmt):
         self.trace.step(stmt)

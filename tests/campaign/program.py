@@ -257,12 +257,22 @@ class Trace:
         return made
 
 
-def trace(program, values):
-    """The types of all values of `program`; `Broken` if it does not run or returns what it does not compute."""
+def computed(program):
+    """All values of `program` on inputs of zeros."""
+    return run(program, {i.name: torch.zeros(i.shape, dtype=i.dtype) for i in program.inputs}).env
+
+
+def run(program, values):
     torch.manual_seed(0)
     t = Trace(program, values)
     for stmt in program.stmts:
         t.step(stmt)
+    return t
+
+
+def trace(program, values):
+    """The types of all values of `program`; `Broken` if it does not run or returns what it does not compute."""
+    t = run(program, values)
     for leaf in program.leaves():
         if isinstance(leaf, Ref) and leaf.name not in t.metas:
             raise Broken("returns what it does not compute")

@@ -64,7 +64,7 @@ def judged(binary, pair, folder, a=None):
         if refused:
             return ("proof not accepted", refused)
     if answer.verdict == "different":
-        found = "a draw" if pair.draws() else judge.witness(*checker.read_witness(witness, pair.a))
+        found = judge.other_structure() or ("a draw" if pair.draws() else judge.witness(*checker.read_witness(witness, pair.a)))
         if pair.claim:
             return ("false difference", f"equal by construction ({pair.claim}); libtorch: {judge.difference()}; on the witness: {found}")
         if not found:
@@ -133,7 +133,7 @@ def one_program(args, number, wanted, folder, counts, finds):
         except NotExported:
             counts["not exported"] += 1
             continue
-        group = "variant" if pair.claim else "edit"
+        group = "variant, folded" if "folded" in pair.how else "variant" if pair.claim else "edit"
         if not pair.claim and kind is None:
             group = "edit, different" if Judge(pair.a, pair.b, pair.draws()).difference() else "edit, equal"
         counts[f"{group}: {kind or why}"] += 1

@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 
 from catalogue import is_float, is_int, is_number
-from program import FLOAT8, FLOATS, INTS, Ref, Stmt
+from program import FLOAT8, FLOATS, INTS, Ref, Stmt, computed
 
 VARIANTS = []
 
@@ -320,6 +320,28 @@ def integer_algebra(program, metas, rng):
             yield "{0} - (-{1})"
 
     return rewrite(program, metas, rng, rules)
+
+
+@variant(weight=5)
+def folded(program, metas, rng):
+    """What depends on no input is a literal with the values that libtorch computes."""
+    written = writes_of(program, metas)
+    known, places = set(), []
+    for i, s in enumerate(program.stmts):
+        if s.writes or s.draws or not set(s.args) <= known or any(metas[n].memory in written for n in (*s.args, *s.outs)):
+            continue
+        known |= set(s.outs)
+        if s.op != "constant" and len(s.outs) == 1 and metas[s.outs[0]].numel <= 64 and metas[s.outs[0]].dtype not in FLOAT8:
+            places.append(i)
+    if not places:
+        return None
+    i = rng.choice(places)
+    out = program.stmts[i].outs[0]
+    value = computed(program)[out]
+    program = program.copy()
+    lits = {"data": value.flatten().tolist(), "dtype": value.dtype, "shape": tuple(value.shape)}
+    program.stmts[i] = Stmt((out,), "torch.tensor({data}, dtype={dtype}).reshape({shape})", (), lits, "constant")
+    return program
 
 
 @variant("real", weight=5)
