@@ -807,7 +807,7 @@ def instance_norm(g):
 @entry(2)
 def draw_otherwise(g):
     x = g.pick(lambda m: m.dtype == torch.float32 and m.shape)
-    kind = g.rng.choice(("rrelu", "alpha_dropout", "feature_alpha_dropout", "multinomial", "randperm", "normal", "poisson", "sdpa", "noise", "uniform_", "randint"))
+    kind = g.rng.choice(("rrelu", "alpha_dropout", "feature_alpha_dropout", "multinomial", "randperm", "normal", "poisson", "sdpa", "uniform_", "randint"))
     if kind == "rrelu":
         return g.make("F.rrelu({0}, training=True)", x, op=kind, draws=True)
     if kind in ("alpha_dropout", "feature_alpha_dropout"):
@@ -825,8 +825,6 @@ def draw_otherwise(g):
     if kind == "sdpa":
         q = g.like(torch.float32, (1, 1, 3, 2))
         return g.make("F.scaled_dot_product_attention({0}, {0}, {0}, dropout_p={p})", q, op="sdpa_dropout", draws=True, p=0.5)
-    if kind == "noise":
-        return g.make("torch.ops.campaign.noise({0})", x, op=kind, draws=True)
     return g.make("{0}.clone().uniform_()", x, op=kind, draws=True)
 
 

@@ -164,14 +164,8 @@ def twice(x: torch.Tensor) -> torch.Tensor:
     return x + x
 
 
-@torch.library.custom_op("campaign::noise", mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,))
-def noise(x: torch.Tensor) -> torch.Tensor:
-    return torch.rand_like(x)
-
-
 bump.register_fake(lambda x: None)
 twice.register_fake(lambda x: torch.empty_like(x))
-noise.register_fake(lambda x: torch.empty_like(x))
 
 
 def no_grad(part):
