@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from catalogue import is_float, is_int, is_number
+from catalogue import is_float, is_number
 from generate import FLOAT_SCALARS, INT_SCALARS, ODD_FLOATS, ODD_INTS
 from program import FLOAT8, FLOATS, INTS, Ref, Stmt
 from variants import at_use, rewritten, substituted, writes_of
@@ -341,7 +341,6 @@ def another_draw(program, metas, rng):
 
 @edit(3)
 def outputs(program, metas, rng):
-    leaves = [l for l in program.leaves()]
     program = program.copy()
     tree = program.outputs
     kind = rng.randrange(4)

@@ -5,7 +5,6 @@ import random
 
 import torch
 
-from program import FLOATS
 
 KINDS = ("ordinary", "ties", "special", "extreme", "zeros", "large", "mixed")
 

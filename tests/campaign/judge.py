@@ -1,13 +1,12 @@
 """What libtorch says about a pair: whether the two programs are equal, on which inputs not, and by how much."""
 
-import math
 import re
 from dataclasses import dataclass
 
 import torch
 
 import inputs as values
-from program import FLOAT8, FLOATS, cast_up_states, module, paths, source
+from program import cast_up_states, module, paths, source
 
 # What PyTorch computes in an order that depends on strides and tiling, which no tier promises.
 UNORDERED = re.compile(

@@ -7,10 +7,8 @@ import inputs as values
 from edits import EDITS
 from generate import generate
 from program import Broken, Program, trace
+from run import PER_PROGRAM
 from variants import VARIANTS
-
-PER_PROGRAM = 4
-
 
 @dataclass
 class Pair:

@@ -136,10 +136,10 @@ def source(program, wide=False):
             lines.append(f"        self.{s.name} = torch.nn.Parameter({data}, requires_grad=False)")
         else:
             lines.append(f"        self.register_buffer({s.name!r}, {data})")
-    lines.append(f"    def forward(self, {', '.join(i.name for i in program.inputs)}):")
+    lines.append(f"    def forward({', '.join(['self', *(i.name for i in program.inputs)])}):")
     for s in program.stmts:
-        left = "".join(f"{o}, " for o in s.outs) if len(s.outs) > 1 or s.text.startswith("*") else ", ".join(s.outs)
-        lines.append(f"        {left.strip()} = {line_of(s, states, wide)}" if s.outs else f"        {line_of(s, states, wide)}")
+        left = ", ".join(s.outs) + " = " if s.outs else ""
+        lines.append(f"        {left}{line_of(s, states, wide)}")
     lines.append(f"        return {tree_text(program.outputs, states)}")
     return "\n".join(lines) + "\n"
 

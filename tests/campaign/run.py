@@ -5,11 +5,9 @@
 
 import argparse
 import collections
-import json
 import multiprocessing
 import os
 import sys
-import tempfile
 import time
 import warnings
 
@@ -17,6 +15,10 @@ import warnings
 os.environ.setdefault("ATEN_CPU_CAPABILITY", "default")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")
+
+
+# Two variants and two edits.
+PER_PROGRAM = 4
 
 
 def arguments():
@@ -32,17 +34,15 @@ def arguments():
 
 
 def work(task):
+    # PyTorch is loaded in the workers, once the settings above are in place.
     from trial import programs
 
-    args, numbers, wanted = task
-    return programs(args, numbers, wanted)
+    return programs(*task)
 
 
 def main():
     args = arguments()
     args.binary = os.path.abspath(args.binary)
-    from pairs import PER_PROGRAM
-
     if args.only:
         program, _, pair = args.only.partition(".")
         tasks = [(args, [int(program)], int(pair) if pair else None)]
@@ -52,8 +52,9 @@ def main():
     started = time.time()
     counts, finds = collections.Counter(), []
     with multiprocessing.get_context("spawn").Pool(args.jobs, maxtasksperchild=200) as pool:
-        for some, found in pool.imap_unordered(work, tasks):
+        for done, (some, found) in enumerate(pool.imap_unordered(work, tasks), 1):
             counts.update(some)
+            print(f"{done} of {len(tasks)}, {time.time() - started:.0f} s", end="\r", file=sys.stderr, flush=True)
             for find in found:
                 finds.append(find)
                 print(find, flush=True)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import inputs as values
-from program import Broken, Input, Ref, drop_unused, trace, without_dead_code
+from program import Broken, Input, drop_unused, trace, without_dead_code
 
 
 def shrunk(pair, kind, why, test, tries=60):

@@ -13,7 +13,7 @@ import torch
 import checker
 import inputs as values
 from judge import Judge
-from pairs import pairs_of
+from pairs import Pair, pairs_of
 from program import module, source
 from shrink import shrunk
 
@@ -105,8 +105,6 @@ def programs(args, numbers, wanted=None):
 
 
 def one_program(args, number, wanted, folder, counts, finds):
-    from pairs import Pair
-
     made = pairs_of(args.seed, number)
     if not made:
         counts["no program"] += 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from catalogue import is_float, is_int, is_number
+from catalogue import is_float, is_number
 from program import FLOAT8, FLOATS, INTS, Ref, Stmt, computed
 
 VARIANTS = []
@@ -395,7 +395,7 @@ def over_the_reals(program, metas, rng):
         if s.op == "conv1d" and len(s.args) == 3:
             yield "F.conv1d({0}, {1}, stride={stride}, padding={padding}, dilation={dilation}) + {2}.unsqueeze(1)"
         if s.op == "diff" and s.lits["n"] == 1 and m.shape[s.lits["dim"]] > 0:
-            d, n = s.lits["dim"], m.shape[s.lits["dim"]]
+            n = m.shape[s.lits["dim"]]
             yield "{0}.narrow({dim}, 1, " + str(n - 1) + ") - {0}.narrow({dim}, 0, " + str(n - 1) + ")"
 
     return rewrite(program, metas, rng, rules)
@@ -500,9 +500,8 @@ def write_otherwise(program, metas, rng):
     others = "{1}" if len(s.args) == 2 else "{c}"
     if s.op in ("add_", "mul_", "sub_"):
         new = program.fresh("t")
-        out = metas[s.args[0]].dtype
-        computed = Stmt((new,), f"torch.{s.op[:-1]}({{0}}, {others})", s.args, s.lits, s.op[:-1])
-        program.stmts[i : i + 1] = [computed, replace(s, text="{0}.copy_({1})", args=(s.args[0], new), lits={}, op="copy_")]
+        result = Stmt((new,), f"torch.{s.op[:-1]}({{0}}, {others})", s.args, s.lits, s.op[:-1])
+        program.stmts[i : i + 1] = [result, replace(s, text="{0}.copy_({1})", args=(s.args[0], new), lits={}, op="copy_")]
     elif s.op == "copy_" and metas[s.args[0]].memory == metas[s.args[1]].memory:
         return None
     else:
