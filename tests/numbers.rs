@@ -44,6 +44,9 @@ fn other_numbers_are_never_proven_equal() {
     let verdicts = verdicts(".b-other.pt2");
     assert!(verdicts.len() >= 20, "{}", verdicts.len());
     for (name, verdict) in verdicts {
-        assert!(!matches!(verdict, Verdict::Equivalent { .. }), "{name}");
+        // Over the real numbers there is one zero.
+        let zeros = name.starts_with("sign-of-zero");
+        let equal = matches!(verdict, Verdict::Equivalent { tier } if tier == Tier::Exact || !zeros);
+        assert!(!equal, "{name}: {verdict:?}");
     }
 }
