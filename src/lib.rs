@@ -8,6 +8,7 @@ pub mod eval;
 pub mod explain;
 pub mod extract;
 pub mod frontend;
+mod guard;
 pub mod ir;
 pub mod memory;
 pub mod mutate;

@@ -13,9 +13,10 @@ use region::{describe, group_repeats};
 use crate::diagnose;
 use crate::energy::CostModel;
 use crate::extract;
+use crate::guard::guarded;
 use crate::ir::{Graph, NodeId};
 use crate::progress::{Progress, Silent};
-use crate::prove::{Bound, Context, Proof, ProveError, Verdict, Witness, bind, prove_bound};
+use crate::prove::{Bound, Context, Proof, ProveError, Rejected, Verdict, Witness, bind, prove_bound};
 use crate::report as model;
 use crate::rules::{RuleSet, Tier};
 
@@ -54,13 +55,20 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
     let searched = sides[usize::from(b_leads(&sides))].graph;
     let ((proof, proved), forms) = rayon::join(
         || {
-            let proof = prove_bound(bound, &context);
+            let proof = guarded(|| prove_bound(bound, &context));
             context.progress.stage("looking for cheaper forms");
             (proof, start.elapsed())
         },
-        || extract::cheaper_forms(searched, &Context { progress: &Silent, ..context }, costs),
+        || guarded(|| extract::cheaper_forms(searched, &Context { progress: &Silent, ..context }, costs)),
     );
-    let (mut proof, forms) = (proof?, forms?);
+    let mut proof =
+        proof.unwrap_or_else(|panic| Ok(Proof::broken_off(bound, format!("the search broke off: {panic}"))))?;
+    let mut rejected: Vec<Rejected> = proof.rejected.clone().into_iter().collect();
+    let forms = forms.unwrap_or_else(|panic| {
+        let reason = format!("the search for cheaper forms broke off: {panic}");
+        rejected.push(Rejected { step: None, reason });
+        Ok(Vec::new())
+    })?;
     // Rules beyond the tier were left out; that flags differ is only known at the end.
     if let Verdict::Equivalent { tier: found } = proof.verdict
         && found > tier
@@ -115,6 +123,7 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
             })
             .collect(),
         assumptions: assumptions(&proof),
+        rejected: rejected.into_iter().map(|r| model::Rejected { step: r.step, reason: r.reason }).collect(),
         profile: described(costs),
         timing_ms: model::Timing {
             read: 0.0,

@@ -47,7 +47,7 @@ pub use show::{show, show_above};
 pub use snippet::{as_mir, rule_between, rule_stub};
 
 pub use unproven::Unproven;
-pub use verdict::{Proof, ProveError, Verdict, Witness, prove, prove_bound};
+pub use verdict::{Proof, ProveError, Rejected, Verdict, Witness, prove, prove_bound};
 pub use window::{Limits, Stop, Window, assumed};
 
 #[cfg(test)]

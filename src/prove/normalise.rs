@@ -100,8 +100,11 @@ impl Normaliser {
                     continue;
                 }
                 // The instance of the rule need not be `term` itself: a number may be written in several ways, and operands
-                // stand in several orders. The checker sees by itself that the two are equal.
+                // stand in several orders. The checker sees by itself that the two are equal, where they are.
                 let Ok(before) = rule.build_lhs(&bindings, &mut terms) else { continue };
+                if !terms.arena.same_but_for_order(before, term) {
+                    continue;
+                }
                 let reason = Reason::Rule { rule: rule.clone(), bindings: bindings.into() };
                 return Some(self.log(before, built, reason));
             }

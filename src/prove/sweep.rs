@@ -89,6 +89,11 @@ impl<'r> Sweep<'r> {
         }
     }
 
+    /// The class that a value counts as when the graphs are cut: of a view, what it is a view of.
+    pub fn cut(&self, term: TermId) -> TermId {
+        self.twins.get(&term).map_or(term, |(original, _)| *original)
+    }
+
     /// Takes in graph A. `inputs` are the numbers of its inputs.
     pub fn take_a(&mut self, graph: &Graph, inputs: &[u32]) -> Result<Values, TypeError> {
         let mut values = Values::with_capacity(graph.len());

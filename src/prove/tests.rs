@@ -143,6 +143,28 @@ fn a_pruned_branch_is_dead_and_covered() {
     assert_eq!(proof.covered(&a, &b), (2, 1));
 }
 
+/// The checker did not accept a rule whose operands stand the other way round in the graph: `zeros + x`.
+#[test]
+fn a_rule_of_the_normaliser_holds_in_either_order_of_operands() {
+    let zeros = "z = full(; shape=[4, 8], value=0.0, dtype=f32)";
+    let sums = [
+        ("add(z, x)", "x"),
+        ("add(0.0, x)", "x"),
+        ("mul(1.0, x)", "x"),
+        ("add(z, add(z, x))", "add(x, 0.0)"),
+        ("add(z, relu(x))", "relu(x)"),
+    ];
+    for (sum, plain) in sums {
+        let of = |value: &str| {
+            graph(&format!("graph g(x: f32[4, 8]) {{ {zeros}\n y = {value}\n v = alias(y)\n return v }}"))
+        };
+        let plain = of(&format!("alias({plain})"));
+        let proof = compare(&of(sum), &plain);
+        assert!(matches!(proof.verdict, Verdict::Equivalent { .. }), "{sum}: {:?}", proof.rejected);
+        assert_eq!(proof.rejected, None, "{sum}");
+    }
+}
+
 /// Replays the proof of [`ADDMM`] and [`SPLIT`] after `tamper` has changed it.
 fn replay(tamper: impl FnOnce(&mut Proof)) -> Result<Replay, CheckError> {
     let (a, b) = (graph(ADDMM), graph(SPLIT));

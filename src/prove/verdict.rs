@@ -12,7 +12,7 @@ use super::bind::{Binding, Bound, bind};
 use super::certificate::{Certificate, Claim, Contents};
 use super::cone::Boundary;
 use super::context::Context;
-use super::kernel::{CheckError, Replay, Values};
+use super::kernel::{CheckError, Refused, Replay, Side, Values};
 use super::lemma::Lemma;
 use super::math::math_tier;
 use super::refute::{Question, refute_defined};
@@ -81,6 +81,8 @@ pub struct Proof {
     pub values_b: Values,
     /// Proofs of single values, by the class that they end in.
     pub proofs: FxHashMap<TermId, Vec<PairProof>>,
+    /// What the checker did not accept. Nothing here rests on it.
+    pub rejected: Option<Rejected>,
     /// Rules that joined terms of different types: wrong rules.
     pub ill_typed: Vec<Arc<str>>,
     /// Rules that used up the budget of a window.
@@ -99,22 +101,39 @@ pub enum ProveError {
     #[error(transparent)]
     #[diagnostic(code(prove::graph))]
     Graph(#[from] TypeError),
-    #[error("the proof does not hold: {0}")]
-    #[diagnostic(code(prove::checker), help("this is a bug in magneton-ir; no verdict is given"))]
-    Checker(#[from] CheckError),
 }
 
-impl Classes for Sweep<'_> {
+/// What of a proof did not hold: an inconsistency in this program, never in its input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejected {
+    /// The rule of the step, or the operator of the constant. None where it is no single step.
+    pub step: Option<String>,
+    pub reason: String,
+}
+
+impl From<Refused> for Rejected {
+    fn from(refused: Refused) -> Self {
+        Rejected { step: Some(refused.step), reason: refused.error.to_string() }
+    }
+}
+
+/// The classes of a sweep, less those that the checker did not accept.
+struct Accepted<'s> {
+    sweep: &'s Sweep<'s>,
+    refused: FxHashSet<TermId>,
+}
+
+impl Classes for Accepted<'_> {
     fn is_shared(&self, term: TermId) -> bool {
-        Boundary::is_shared(self, term)
+        self.sweep.is_shared(term) && !self.refused.contains(&term)
     }
 
     fn is_random(&self, term: TermId) -> bool {
-        matches!(self.arena.head(term), Head::Random(_))
+        matches!(self.sweep.arena.head(term), Head::Random(_))
     }
 
     fn twin(&self, term: TermId) -> Option<&(TermId, View)> {
-        self.twins.get(&term)
+        self.sweep.twins.get(&term)
     }
 }
 
@@ -135,17 +154,33 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
     let values_a = sweep.take_a(a, &binding.a)?;
     progress.stage("proving");
     let values_b = sweep.take_b(b, &binding.b, progress)?;
-    let mut partition = partition((a, &values_a), (b, &values_b), &sweep);
+    conclude(bound, context, sweep, values_a, values_b)
+}
 
+/// What follows from a finished sweep, as far as the checker agrees.
+fn conclude(
+    bound: &Bound,
+    context: &Context,
+    mut sweep: Sweep,
+    values_a: Values,
+    values_b: Values,
+) -> Result<Proof, ProveError> {
+    let Context { rules, progress, .. } = *context;
+    let Bound { a, b, binding } = bound;
     progress.stage("checking the proof");
-    let Checked { tier, cuts, needed, assumed } = check(bound, &sweep, &partition, &values_a, &values_b)?;
+    let checked = check(bound, &sweep, &values_a, &values_b)?;
+    let Checked { tier, mut partition, cuts, needed, assumed, rejected, complete } = checked;
 
     let mut binding = binding.clone();
     let (verdict, unproven) = match tier {
         Some(tier) => (Verdict::Equivalent { tier }, Vec::new()),
         None => {
             progress.stage("looking for a difference");
-            let unproven = smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep);
+            // What the sweep takes for equal is no pair that it could not prove.
+            let unproven = match complete {
+                true => smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep),
+                false => Vec::new(),
+            };
             (difference(bound, context, &mut partition, &mut binding.assumptions), unproven)
         }
     };
@@ -154,7 +189,8 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
     let mut by_term: Vec<(TermId, PairProof)> = std::mem::take(&mut sweep.proofs).into_iter().collect();
     by_term.sort_by_key(|&(t, _)| t);
     for (t, proof) in by_term {
-        proofs.entry(sweep.cut(sweep.representative(t))).or_default().push(proof);
+        let cut = sweep.cut(sweep.representative(t));
+        proofs.entry(cut).or_default().push(proof);
     }
     Ok(Proof {
         verdict,
@@ -169,6 +205,7 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
         values_a,
         values_b,
         proofs,
+        rejected,
         ill_typed: sweep.answers.ill_typed,
         busiest: sweep.answers.busiest,
     })
@@ -192,52 +229,79 @@ fn comparable(a: &Graph, b: &Graph) -> Result<(), ProveError> {
 struct Checked {
     /// How equal the outputs are, if they are.
     tier: Option<Tier>,
+    /// Both graphs, cut where the checker agrees that they are equal.
+    partition: Partition,
     /// See [`Proof::cuts`].
     cuts: Vec<(Value, Value)>,
     /// See [`Proof::needed`].
     needed: Vec<u32>,
     /// See [`Proof::assumed`].
     assumed: Vec<String>,
+    /// See [`Proof::rejected`].
+    rejected: Option<Rejected>,
+    /// Whether all that the sweep takes for equal is.
+    complete: bool,
 }
 
-/// Replays the sweep's steps, and finds those that what it claims rests on.
-fn check(
-    bound: &Bound,
-    sweep: &Sweep,
-    partition: &Partition,
-    values_a: &Values,
-    values_b: &Values,
-) -> Result<Checked, CheckError> {
+/// Replays the sweep's steps, and finds those that the report's claims rest on. A claim that does not follow from valid steps is
+/// dropped.
+fn check(bound: &Bound, sweep: &Sweep, values_a: &Values, values_b: &Values) -> Result<Checked, TypeError> {
     let Bound { a, b, binding } = bound;
-    let mut replay = Replay::new((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
+    let (mut replay, refused) = Replay::of_valid((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
+    let mut rejected = refused.map(Rejected::from);
+    let (refused, gap) = refused_classes([(a, values_a), (b, values_b)], sweep, &mut replay);
+    let complete = refused.is_empty();
+    rejected = rejected.or(gap.map(|gap| Rejected { step: None, reason: gap.to_string() }));
+
+    let partition = partition((a, values_a), (b, values_b), &Accepted { sweep, refused });
     let outputs: Vec<(Value, Value)> = a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
-    for (&(x, y), output) in outputs.iter().zip(a.outputs()) {
-        if class(values_a, x) == class(values_b, y) && !replay.equal(x, y) {
-            return Err(CheckError::Incomplete { what: format!("output `{}`", output.name) });
-        }
-    }
-    // Regions also end in values of which one side holds a view only; those are no claims of a proof file.
-    for (id, node) in b.nodes() {
-        for (slot, &t) in (0..).zip(&values_b[id.index()]) {
-            if sweep.twins.contains_key(&t) && !replay.equals_term(Value::new(id, slot), &sweep.arena, t) {
-                return Err(CheckError::Incomplete { what: format!("`{}` of B and a view of A", node.name) });
-            }
-        }
-    }
     let tier = replay.explain(&outputs).map(|why| why.tier(&sweep.lemmas));
     let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
     let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
     // What the report says is equal: the ends of regions, and the outputs if they are.
-    let cuts = cuts(partition, values_a, values_b);
+    let mut cuts = cuts(&partition, values_a, values_b);
+    cuts.retain(|&(x, y)| replay.equal(x, y));
     let mut claims = cuts.clone();
     if tier.is_some() {
         claims.extend(&outputs);
     }
-    let needed = replay.explain(&claims).ok_or(CheckError::Incomplete { what: "the ends of a region".into() })?.steps;
+    let needed = replay.explain(&claims).map_or_else(Vec::new, |why| why.steps);
     let mut assumed: Vec<String> = needed.iter().flat_map(|&n| replay.assumed(n).iter().cloned()).collect();
     assumed.sort();
     assumed.dedup();
-    Ok(Checked { tier, cuts, needed, assumed })
+    Ok(Checked { tier, partition, cuts, needed, assumed, rejected, complete })
+}
+
+/// The classes in which the sweep puts values that are not equal by valid steps, and what is missing for the first of them.
+fn refused_classes(
+    sides: [(&Graph, &Values); 2],
+    sweep: &Sweep,
+    replay: &mut Replay,
+) -> (FxHashSet<TermId>, Option<CheckError>) {
+    let seen: FxHashSet<TermId> = sweep.twins.values().map(|(original, _)| *original).collect();
+    let mut first: FxHashMap<TermId, (Side, Value)> = FxHashMap::default();
+    let (mut refused, mut gap) = (FxHashSet::default(), None);
+    for ((graph, values), side) in sides.into_iter().zip([Side::A, Side::B]) {
+        for (id, node) in graph.nodes() {
+            for (slot, &t) in (0..).zip(&values[id.index()]) {
+                let value = (side, Value::new(id, slot));
+                // Values that one side holds a view of only, and those views, have no value of the other side to be compared with.
+                let accepted = if seen.contains(&t) || sweep.twins.contains_key(&t) {
+                    replay.equals_term(value, &sweep.arena, t)
+                } else {
+                    !sweep.is_shared(t) || replay.same(*first.entry(t).or_insert(value), value)
+                };
+                if !accepted {
+                    refused.insert(sweep.cut(t));
+                    gap.get_or_insert_with(|| {
+                        let what = format!("`{}` of {side} and what it was taken for", node.name);
+                        CheckError::Incomplete { what }
+                    });
+                }
+            }
+        }
+    }
+    (refused, gap)
 }
 
 /// Looks for an input on which the sides differ, and cuts the region in which they part first out of the others.
@@ -254,10 +318,6 @@ fn difference(bound: &Bound, context: &Context, partition: &mut Partition, assum
     (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
     witness.region = partition.part(location.a, location.b);
     Verdict::Different(witness)
-}
-
-fn class(values: &Values, value: Value) -> TermId {
-    values[value.node.index()][value.slot as usize]
 }
 
 /// The pairs of values that regions end in.
@@ -307,6 +367,32 @@ fn is_foreign(name: &str) -> bool {
 }
 
 impl Proof {
+    /// What is known where proving broke off: nothing.
+    pub fn broken_off(bound: &Bound, reason: String) -> Proof {
+        let operators = |graph: &Graph| graph.operators().map(|(id, _)| id).collect();
+        Proof {
+            verdict: Verdict::Unknown,
+            binding: bound.binding.clone(),
+            partition: Partition {
+                regions: Vec::new(),
+                unmatched_a: operators(&bound.a),
+                unmatched_b: operators(&bound.b),
+            },
+            assumed: Vec::new(),
+            unproven: Vec::new(),
+            lemmas: Vec::new(),
+            needed: Vec::new(),
+            cuts: Vec::new(),
+            arena: Arena::default(),
+            values_a: Values::new(),
+            values_b: Values::new(),
+            proofs: FxHashMap::default(),
+            rejected: Some(Rejected { step: None, reason }),
+            ill_typed: Vec::new(),
+            busiest: Vec::new(),
+        }
+    }
+
     /// The proof as a file: what the report claims, and the steps that it needs.
     pub fn certificate(&self, a: &Graph, b: &Graph, rules: &RuleSet) -> Certificate {
         Certificate::write(&Contents {
@@ -347,3 +433,7 @@ impl Proof {
         (sum(|r| &r.a, a), sum(|r| &r.b, b))
     }
 }
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

@@ -59,6 +59,7 @@ impl Human<'_> {
             Verdict::Unknown => OPEN,
         };
         writeln!(out, "{style}{}{style:#}\n", wording::verdict(self.c))?;
+        self.rejected(out)?;
         if let Some(witness) = &self.c.witness {
             self.witness(witness, out)?;
         }
@@ -73,6 +74,16 @@ impl Human<'_> {
         self.rewrites(out)?;
         self.assumptions(out)?;
         self.next(out)
+    }
+
+    fn rejected(&self, out: &mut String) -> fmt::Result {
+        for rejected in &self.c.rejected {
+            writeln!(out, "  {}", wording::rejected(rejected))?;
+        }
+        if !self.c.rejected.is_empty() {
+            writeln!(out, "  {}\n", wording::HOW_TO_REPORT)?;
+        }
+        Ok(())
     }
 
     fn witness(&self, w: &Witness, out: &mut String) -> fmt::Result {

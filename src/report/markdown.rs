@@ -17,6 +17,12 @@ pub fn markdown(c: &Comparison) -> String {
 
 fn write(c: &Comparison, out: &mut String) -> fmt::Result {
     writeln!(out, "**{}**\n", wording::verdict(c))?;
+    for rejected in &c.rejected {
+        writeln!(out, "- {}", wording::rejected(rejected))?;
+    }
+    if !c.rejected.is_empty() {
+        writeln!(out, "- {}\n", wording::HOW_TO_REPORT)?;
+    }
     let mut sides = table(&["side", "file", "operators proven", "energy per execution", "time"]);
     for (name, side) in [("A", &c.a), ("B", &c.b)] {
         sides.add_row([

@@ -33,6 +33,8 @@ pub struct Comparison {
     pub unproven: Vec<Unproven>,
     /// What rules assumed, input bindings that were guessed, opaque operators.
     pub assumptions: Vec<String>,
+    /// What of the search did not hold: mistakes in this program. Nothing in the report rests on it.
+    pub rejected: Vec<Rejected>,
     /// Where measured figures come from: device and software. None where the profile is empty.
     pub profile: Option<String>,
     pub timing_ms: Timing,
@@ -255,6 +257,14 @@ pub struct Unproven {
     pub b_mir: Option<String>,
     /// The rule that would close the gap, to be judged before it is used.
     pub rule: Option<String>,
+}
+
+/// What the proof checker did not accept, or where the search broke off.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rejected {
+    /// The rule of the step, or the operator of the constant. Null where it is no single step.
+    pub step: Option<String>,
+    pub reason: String,
 }
 
 /// Where the time of the comparison went, in milliseconds.

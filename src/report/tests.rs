@@ -1,8 +1,8 @@
 //! Snapshots of reports on hand-made comparisons, and what every report has to keep.
 
 use super::super::{
-    Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, SCHEMA, Side, Source, Timing, Unproven,
-    Verdict, Witness, json, markdown,
+    Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, Rejected, SCHEMA, Side, Source, Timing,
+    Unproven, Verdict, Witness, json, markdown,
 };
 use super::{HumanOptions, human};
 
@@ -93,6 +93,7 @@ fn equivalent() -> Comparison {
             "every row of `mask` keeps a key",
             "`x` is bound to `y`",
         ]),
+        rejected: vec![],
         profile: Some("NVIDIA H200, driver 580, libtorch 2.11".into()),
         timing_ms: Timing { read: 10.0, prove: 200.5, cost: 3.0, total: 213.5 },
     }
@@ -170,6 +171,19 @@ fn equivalent_as_markdown() {
 #[test]
 fn different_as_json() {
     insta::assert_snapshot!(json(&different()).unwrap());
+}
+
+#[test]
+fn a_step_that_was_not_accepted_is_named_with_what_to_do() {
+    let mut c = unknown();
+    let reason = "step 3 (`add_zeros`) is no instance of its rule".to_owned();
+    c.rejected = vec![Rejected { step: Some("add_zeros".into()), reason }];
+    let value: serde_json::Value = serde_json::from_str(&json(&c).unwrap()).unwrap();
+    assert_eq!(value["rejected"][0]["step"], "add_zeros");
+    for text in [stripped(&c, &HumanOptions::default()), markdown(&c)] {
+        assert!(text.contains("not accepted by the checker, at step `add_zeros`: step 3"), "{text}");
+        assert!(text.contains("open an issue with both files"), "{text}");
+    }
 }
 
 #[test]

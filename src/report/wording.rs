@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::{Comparison, Figure, Region, Rewrite, Verdict};
+use super::{Comparison, Figure, Region, Rejected, Rewrite, Verdict};
 use crate::ops::{self, Family};
 
 /// Three significant digits.
@@ -84,6 +84,19 @@ pub fn tier_meaning(tier: &str) -> &'static str {
         _ => "equal within the stated relative error",
     }
 }
+
+/// What of a search was not accepted.
+pub fn rejected(r: &Rejected) -> String {
+    let reason = &r.reason;
+    match &r.step {
+        Some(step) => format!("the proof was not accepted by the checker, at step `{step}`: {reason}"),
+        None => format!("the proof was not accepted: {reason}"),
+    }
+}
+
+/// What to do about it.
+pub const HOW_TO_REPORT: &str = "nothing here rests on it; it is a bug in magneton-ir: please open an issue with both files and what \
+                                 `check --no-cache --format json` prints";
 
 /// The verdict as a sentence.
 pub fn verdict(c: &Comparison) -> String {

@@ -111,9 +111,24 @@ pub struct Arena {
     ids: FxHashMap<(HeadId, TypeId, Operands), TermId>,
     /// Output types that files state for operators outside the table, by operator and operand types.
     stated: FxHashMap<(HeadId, SmallVec<[TypeId; 4]>), TypeId>,
+    /// Says whether the value of a term is what it should be; without one, all values are taken as they come.
+    judge: Option<fn(&Arena, TermId) -> bool>,
+    /// The first term whose value was refused.
+    first_refused: Option<TermId>,
 }
 
 impl Arena {
+    /// An empty arena in which no term has a value that `judge` refuses. It is asked when the term is already there, with what
+    /// is left of its operands' values.
+    pub fn judging_values(judge: fn(&Arena, TermId) -> bool) -> Arena {
+        Arena { judge: Some(judge), ..Arena::default() }
+    }
+
+    /// The first term whose value was refused, if any was.
+    pub fn first_refused(&self) -> Option<TermId> {
+        self.first_refused
+    }
+
     pub fn len(&self) -> usize {
         self.terms.len()
     }
@@ -166,6 +181,28 @@ impl Arena {
             Head::Apply { op, attrs, slot } => Some((op, attrs, *slot)),
             _ => None,
         }
+    }
+
+    /// Whether congruence alone makes two terms equal: they are the same but for the order of a commutative operator's operands
+    /// and for how known values are computed.
+    pub fn same_but_for_order(&self, a: TermId, b: TermId) -> bool {
+        if a == b {
+            return true;
+        }
+        let (x, y) = (self.term(a), self.term(b));
+        if x.ty != y.ty || x.value.is_some() || y.value.is_some() {
+            return x.ty == y.ty && x.value.map(|v| v.id) == y.value.map(|v| v.id);
+        }
+        let alike = |xs: &[TermId], ys: &[TermId]| {
+            xs.len() == ys.len() && xs.iter().zip(ys).all(|(&a, &b)| self.same_but_for_order(a, b))
+        };
+        let swapped = || match (self.head(a), x.operands.as_slice(), y.operands.as_slice()) {
+            (Head::Apply { op, .. }, [s, t, rest @ ..], [u, v, others @ ..]) if op.commutative() => {
+                alike(&[*s, *t], &[*v, *u]) && alike(rest, others)
+            }
+            _ => false,
+        };
+        x.head == y.head && (alike(&x.operands, &y.operands) && !x.operands.is_empty() || swapped())
     }
 
     /// A term without operands.
@@ -239,6 +276,10 @@ impl Arena {
         let id = TermId(self.terms.len() as u32);
         self.terms.push(Term { head, ty, operands: key.2.clone(), value });
         self.ids.insert(key, id);
+        if value.is_some() && self.judge.is_some_and(|judge| !judge(self, id)) {
+            self.terms[id.index()].value = None;
+            self.first_refused.get_or_insert(id);
+        }
         id
     }
 

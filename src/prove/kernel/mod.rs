@@ -13,4 +13,4 @@ pub use arena::Side;
 pub use graph::{Values, graph_terms, literal_leaf, raw_terms};
 pub use instances::Instances;
 pub use lemma::{Lemma, Reason};
-pub use replay::{CheckError, Replay, shows};
+pub use replay::{CheckError, Refused, Replay, shows};

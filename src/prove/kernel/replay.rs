@@ -34,15 +34,23 @@ pub enum CheckError {
     #[error("step {step} (`{name}`) joins terms of different types")]
     #[diagnostic(code(proof::types))]
     Types { step: usize, name: String },
-    #[error("a folded constant is not what its operator computes")]
+    #[error("a folded constant is not what its operator (`{operator}`) computes")]
     #[diagnostic(code(proof::constants))]
-    Constants,
+    Constants { operator: String },
     #[error("the steps do not make {what} equal")]
     #[diagnostic(code(proof::incomplete))]
     Incomplete { what: String },
     #[error(transparent)]
     #[diagnostic(code(proof::graph))]
     Graph(#[from] TypeError),
+}
+
+/// A step of a log that does not hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refused {
+    /// The rule that it is said to be an instance of; the operator of a constant.
+    pub step: String,
+    pub error: CheckError,
 }
 
 /// A replayed log over both graphs.
@@ -59,42 +67,75 @@ pub struct Replay {
 
 impl Replay {
     /// Verifies every lemma of `log`, whose terms live in `source`, and assumes it.
+    ///
+    /// # Errors
+    /// A lemma or a constant that does not hold.
     pub fn new(a: (&Graph, &[u32]), b: (&Graph, &[u32]), source: &Arena, log: &[Lemma]) -> Result<Replay, CheckError> {
-        let mut arena = Arena::default();
+        let (replay, refused) = Replay::of_valid(a, b, source, log)?;
+        refused.map_or(Ok(replay), |refused| Err(refused.error))
+    }
+
+    /// As [`Replay::new`], but goes on without the lemmas and constants that do not hold: what follows, follows from the others
+    /// alone. Gives the first of those left out, too.
+    ///
+    /// # Errors
+    /// A graph whose types do not fit.
+    pub fn of_valid(
+        a: (&Graph, &[u32]),
+        b: (&Graph, &[u32]),
+        source: &Arena,
+        log: &[Lemma],
+    ) -> Result<(Replay, Option<Refused>), TypeError> {
+        // Constants are joined by value. Every value is computed again from those of its operands.
+        let mut arena = Arena::judging_values(recomputed);
         let left = graph_terms(&mut arena, a.0, Side::A, a.1)?;
         let right = graph_terms(&mut arena, b.0, Side::B, b.1)?;
         let mut closure = Closure::default();
         closure.extend(&arena);
         let mut imported = FxHashMap::default();
         let mut assumed = Vec::with_capacity(log.len());
+        let mut refused = None;
         for (step, lemma) in log.iter().enumerate() {
-            let lemma = lemma.map(|t| arena.import(source, t, &mut imported));
-            assumed.push(verify(&mut arena, &lemma, step)?);
-            closure.assume(&arena, lemma.before, lemma.after, step as u32);
+            let local = lemma.map(|t| arena.import(source, t, &mut imported));
+            let verified = verify(&mut arena, &local, step);
+            if verified.is_ok() {
+                closure.assume(&arena, local.before, local.after, step as u32);
+            }
+            assumed.push(verified.unwrap_or_else(|error| {
+                refused.get_or_insert(Refused { step: lemma.name().to_owned(), error });
+                Vec::new()
+            }));
         }
-        // Constants are joined by value. Every value is computed again from those of its operands.
-        if !(0..arena.len()).map(|n| arena.nth(n)).all(|t| arena.value(t).is_none() || recomputed(&arena, t)) {
-            return Err(CheckError::Constants);
-        }
-        Ok(Replay { arena, closure, a: left, b: right, imported, assumed })
+        closure.extend(&arena);
+        let constant = arena.first_refused().map(|t| {
+            let operator = arena.op(t).map_or("literal", |(op, ..)| op.name()).to_owned();
+            Refused { step: operator.clone(), error: CheckError::Constants { operator } }
+        });
+        let replay = Replay { arena, closure, a: left, b: right, imported, assumed };
+        Ok((replay, constant.or(refused)))
     }
 
     /// Whether it follows that value `x` of A equals value `y` of B.
     pub fn equal(&self, x: Value, y: Value) -> bool {
-        let (s, t) = self.terms(x, y);
-        self.closure.equal(s, t)
+        self.same((Side::A, x), (Side::B, y))
     }
 
-    /// Whether it follows that value `y` of B equals `term`, which lives in the arena of the log.
-    pub fn equals_term(&mut self, y: Value, source: &Arena, term: TermId) -> bool {
+    /// Whether it follows that two values of either side are equal.
+    pub fn same(&self, x: (Side, Value), y: (Side, Value)) -> bool {
+        self.closure.equal(self.term(x), self.term(y))
+    }
+
+    /// Whether it follows that a value equals `term`, which lives in the arena of the log.
+    pub fn equals_term(&mut self, value: (Side, Value), source: &Arena, term: TermId) -> bool {
         let t = self.arena.import(source, term, &mut self.imported);
         self.closure.extend(&self.arena);
-        self.closure.equal(t, self.b[y.node.index()][y.slot as usize])
+        self.closure.equal(t, self.term(value))
     }
 
     /// Why all of these pairs of values, of A and of B, are equal; `None` if one is not.
     pub fn explain(&self, pairs: &[(Value, Value)]) -> Option<Explanation> {
-        let terms: Vec<(TermId, TermId)> = pairs.iter().map(|&(x, y)| self.terms(x, y)).collect();
+        let terms: Vec<(TermId, TermId)> =
+            pairs.iter().map(|&(x, y)| (self.term((Side::A, x)), self.term((Side::B, y)))).collect();
         self.closure.explain(&self.arena, &terms)
     }
 
@@ -103,8 +144,9 @@ impl Replay {
         self.assumed.get(step as usize).map_or(&[], Vec::as_slice)
     }
 
-    fn terms(&self, x: Value, y: Value) -> (TermId, TermId) {
-        (self.a[x.node.index()][x.slot as usize], self.b[y.node.index()][y.slot as usize])
+    fn term(&self, (side, value): (Side, Value)) -> TermId {
+        let values = if side == Side::A { &self.a } else { &self.b };
+        values[value.node.index()][value.slot as usize]
     }
 }
 

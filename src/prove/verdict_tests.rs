@@ -1,0 +1,88 @@
+//! What comes of a proof that the checker does not accept.
+
+use super::*;
+use crate::ir::text;
+use crate::prove::bind_graphs;
+
+/// Two regions, one after the other, the second of which needs the rule `addmm_split`.
+const FUSED: &str = "graph g(x: f32[4, 8], w: f32[8, 3], c: f32[3]) {
+    r = silu(x)
+    y = addmm(c, r, w)
+    z = tanh(y)
+    return z
+}";
+const SPLIT: &str = "graph g(x: f32[4, 8], w: f32[8, 3], c: f32[3]) {
+    s = sigmoid(x)
+    r = mul(x, s)
+    m = matmul(r, w)
+    y = add(c, m)
+    z = tanh(y)
+    return z
+}";
+
+/// The conclusion from the sweep of these two after `tamper` has changed it.
+fn concluded(tamper: impl FnOnce(&mut Sweep)) -> (Bound, Proof) {
+    let [a, b] = [FUSED, SPLIT].map(|source| text::parse("test.mir", source).unwrap());
+    let bound = bind_graphs(a, b, None);
+    let rules = RuleSet::library().unwrap();
+    let context = Context::under(&rules);
+    let mut sweep = Sweep::new(&rules, None);
+    let values_a = sweep.take_a(&bound.a, &bound.binding.a).unwrap();
+    let values_b = sweep.take_b(&bound.b, &bound.binding.b, context.progress).unwrap();
+    tamper(&mut sweep);
+    let proof = conclude(&bound, &context, sweep, values_a, values_b).unwrap();
+    (bound, proof)
+}
+
+#[test]
+fn a_sound_proof_is_accepted() {
+    let (bound, proof) = concluded(|_| {});
+    assert!(matches!(proof.verdict, Verdict::Equivalent { .. }));
+    assert_eq!(proof.rejected, None);
+    assert_eq!(proof.covered(&bound.a, &bound.b), (3, 5));
+}
+
+#[test]
+fn a_step_that_does_not_hold_costs_what_rests_on_it_and_nothing_else() {
+    let (bound, proof) = concluded(|sweep| {
+        let lemma = sweep.lemmas.iter_mut().find(|l| l.name() == "addmm_split").unwrap();
+        lemma.after = lemma.before;
+    });
+    assert_eq!(proof.verdict, Verdict::Unknown);
+    let rejected = proof.rejected.as_ref().unwrap();
+    assert_eq!(rejected.step.as_deref(), Some("addmm_split"));
+    assert!(rejected.reason.contains("no instance"), "{}", rejected.reason);
+    // The first region holds; what stands behind the step is in none.
+    assert_eq!(proof.covered(&bound.a, &bound.b), (1, 2));
+    assert_eq!(proof.cuts.len(), 1);
+}
+
+#[test]
+fn a_step_that_is_missing_leaves_the_pair_unknown_and_says_for_which_value() {
+    let (bound, proof) = concluded(|sweep| sweep.lemmas.clear());
+    assert_eq!(proof.verdict, Verdict::Unknown);
+    let rejected = proof.rejected.as_ref().unwrap();
+    assert_eq!(rejected.step, None);
+    assert!(rejected.reason.contains("`r` of B"), "{}", rejected.reason);
+    assert_eq!(proof.covered(&bound.a, &bound.b), (0, 0));
+}
+
+#[test]
+fn a_step_that_nothing_rests_on_costs_no_verdict() {
+    let (_, proof) = concluded(|sweep| {
+        let mut idle = sweep.lemmas[0].clone();
+        idle.after = idle.before;
+        sweep.lemmas.push(idle);
+    });
+    assert!(matches!(proof.verdict, Verdict::Equivalent { .. }));
+    assert!(proof.rejected.is_some());
+}
+
+#[test]
+fn proving_that_broke_off_claims_nothing() {
+    let bound = concluded(|_| {}).0;
+    let proof = Proof::broken_off(&bound, "a reason".to_owned());
+    assert_eq!(proof.verdict, Verdict::Unknown);
+    assert_eq!(proof.covered(&bound.a, &bound.b), (0, 0));
+    assert_eq!((proof.partition.unmatched_a.len(), proof.partition.unmatched_b.len()), (3, 5));
+}
