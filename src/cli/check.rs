@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use miette::{Diagnostic, IntoDiagnostic};
+use miette::Diagnostic;
 use thiserror::Error;
 
 use super::args::{Check, Compare, FailOn, Format, Pair, Under};
@@ -38,22 +38,27 @@ enum UsageError {
 /// Compares two files and prints the report.
 pub fn check(args: &Check) -> miette::Result<Answer> {
     let Compared { a, b, rules, checked: Checked { comparison, proof, .. }, .. } = compared(&args.compare)?;
-    if let Some(path) = &args.proof {
-        super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
+    match args.format {
+        Format::Human => {
+            let options = HumanOptions { width: output::width(), ..HumanOptions::default() };
+            output::styled(&report::human(&comparison, &options), &comparison)?;
+        }
+        Format::Json => output::json(&comparison)?,
+        Format::Markdown => output::report(&report::markdown(&comparison))?,
+    }
+    // The verdict stands, and is the exit status, whatever becomes of these files.
+    if let Some(path) = &args.proof
+        && let Err(error) = super::proof::write(path, &proof.certificate(&a, &b, &rules))
+    {
+        output::diagnostic(&error);
     }
     if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
         let [written_a, written_b] = [&a, &b].map(|graph| rules.written_out(graph).map(|w| w.graph));
         let sides = [written_a.as_ref().unwrap_or(&a), written_b.as_ref().unwrap_or(&b)];
-        super::witness::write(folder, sides, &proof.binding, witness)?;
-    }
-    let text = match args.format {
-        Format::Human => {
-            report::human(&comparison, &HumanOptions { width: output::width(), ..HumanOptions::default() })
+        if let Err(error) = super::witness::write(folder, sides, &proof.binding, witness) {
+            output::diagnostic(&error.into());
         }
-        Format::Json => report::json(&comparison).into_diagnostic()? + "\n",
-        Format::Markdown => report::markdown(&comparison),
-    };
-    output::report(&text)?;
+    }
     let wasteful = args.fail_on == Some(FailOn::Waste) && comparison.waste() > args.threshold;
     Ok(if comparison.verdict == Verdict::Equivalent && !wasteful { Answer::Yes } else { Answer::No })
 }
@@ -64,7 +69,7 @@ pub fn explain(args: &Compare, region: usize) -> miette::Result<Answer> {
     let count = checked.comparison.regions.len();
     let found = explain_region(&checked, &a, &b, &costs, region);
     let explanation = found.ok_or(UsageError::Region { asked: region, count })?;
-    output::report(&report::explanation(&explanation, output::width()))?;
+    output::styled(&report::explanation(&explanation, output::width()), &explanation)?;
     Ok(if checked.comparison.verdict == Verdict::Equivalent { Answer::Yes } else { Answer::No })
 }
 

@@ -1,6 +1,5 @@
 //! `measure`: replay what a profile does not hold yet on this machine's GPU.
 
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -100,9 +99,9 @@ fn ending(s: &Summary, file: &str) -> String {
     format!("{} measured, {} known before, {} skipped, {} left; {file}\n", s.measured, s.known, s.skipped, s.left)
 }
 
-/// A line on standard error. With it closed there is nobody to tell.
+/// A line on standard error.
 fn tell(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    output::note(line);
 }
 
 /// Measures operators, with a bar below the figures if standard error is a terminal.

@@ -19,6 +19,8 @@ use clap::Parser;
 
 use args::{Args, Command};
 
+use crate::guard::guarded;
+
 /// What a run answers, as its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -33,13 +35,20 @@ const TROUBLE: u8 = 2;
 
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
-    match run(&Args::parse().command) {
-        Ok(Answer::Yes) => ExitCode::SUCCESS,
-        Ok(Answer::No) => ExitCode::from(1),
-        Err(report) => {
+    std::panic::set_hook(Box::new(|panic| output::warning(&format!("a mistake in magneton-ir: {panic}"))));
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return ExitCode::from(output::usage(&error)),
+    };
+    match guarded(|| run(&args.command)) {
+        Ok(Ok(Answer::Yes)) => ExitCode::SUCCESS,
+        Ok(Ok(Answer::No)) => ExitCode::from(1),
+        Ok(Err(report)) => {
             output::diagnostic(&report);
             ExitCode::from(TROUBLE)
         }
+        // The hook has said what.
+        Err(_) => ExitCode::from(TROUBLE),
     }
 }
 

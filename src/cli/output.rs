@@ -1,15 +1,38 @@
-//! Writing reports to standard output and diagnostics to standard error.
+//! The door to the outside: all that the program prints goes through here. Names, paths and source lines come from files that
+//! others wrote; control characters in them never reach a terminal.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Write};
 
-use miette::{Context, IntoDiagnostic};
+use miette::{Context, Diagnostic, IntoDiagnostic, MietteHandler, MietteHandlerOpts, ReportHandler};
+use serde::Serialize;
+
+use crate::printable::{escaped, printable};
+use crate::report as model;
 
 /// Columns of a report where standard output is no terminal.
 const WIDTH: usize = 100;
 
-/// Writes a report. Styles are kept only on a terminal, and not if `NO_COLOR` is set. A reader that has
-/// seen enough and closed the pipe is no error.
+/// Writes a text without styles.
 pub fn report(text: &str) -> miette::Result<()> {
+    print(&printable(text))
+}
+
+/// Writes a text with styles that was made of `model`. Styles are kept only on a terminal, and not if `NO_COLOR` is set; nor if
+/// something in the model could be taken for one.
+pub fn styled(text: &str, model: &impl Serialize) -> miette::Result<()> {
+    let json = serde_json::to_string(model).into_diagnostic()?;
+    let clean = !["\\u00", "\\r", "\\b", "\\f"].iter().any(|escape| json.contains(escape)) && printable(&json) == json;
+    if clean { print(text) } else { report(&anstream::adapter::strip_str(text).to_string()) }
+}
+
+/// Writes a report for scripts.
+pub fn json(model: &impl Serialize) -> miette::Result<()> {
+    print(&(escaped(&model::json(model).into_diagnostic()?) + "\n"))
+}
+
+/// A reader that has seen enough and closed the pipe is no error.
+fn print(text: &str) -> miette::Result<()> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(e).into_diagnostic().wrap_err("cannot write the report"),
@@ -17,14 +40,43 @@ pub fn report(text: &str) -> miette::Result<()> {
     }
 }
 
+/// A diagnostic without colours.
+struct Plain<'r>(&'r dyn Diagnostic, MietteHandler);
+
+impl fmt::Debug for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.1.debug(self.0, f)
+    }
+}
+
 /// Writes why the program gives up. With standard error closed there is nobody to tell.
 pub fn diagnostic(report: &miette::Report) {
-    let _ = writeln!(io::stderr(), "{report:?}");
+    let handler = MietteHandlerOpts::new().color(false).terminal_links(false).build();
+    let plain = format!("{:?}", Plain(report.as_ref(), handler));
+    // Colours of a clean text are ours.
+    let clean = printable(&plain) == plain;
+    let _ = if clean { writeln!(io::stderr(), "{report:?}") } else { writeln!(io::stderr(), "{}", printable(&plain)) };
+}
+
+/// Writes what the command line got wrong, or the help that it asked for. Gives the exit status.
+pub fn usage(error: &clap::Error) -> u8 {
+    let plain = error.render().to_string();
+    if printable(&plain) == plain {
+        let _ = error.print();
+    } else {
+        let _ = write!(io::stderr(), "{}", printable(&plain));
+    }
+    u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
 /// Writes what a user should know although the program goes on.
 pub fn warning(text: &str) {
-    let _ = writeln!(io::stderr(), "warning: {text}");
+    note(&format!("warning: {text}"));
+}
+
+/// Writes a line to standard error.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
 /// Columns of the terminal that the report goes to.

@@ -1,6 +1,6 @@
 //! Proof files: `check --proof` and `verify-proof`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::args::VerifyProof;
 use super::check::bound;
 use super::{Answer, output, progress};
+use crate::files;
 use crate::prove::{Certificate, Shown};
 use crate::rules::RuleSet;
 
@@ -32,7 +33,7 @@ enum ProofFileError {
 /// Writes a proof file.
 pub fn write(path: &Path, proof: &Certificate) -> miette::Result<()> {
     let text = proof.to_json() + "\n";
-    Ok(fs::write(path, text).map_err(|source| ProofFileError::Write { file: path.to_owned(), source })?)
+    Ok(files::write(path, text.as_bytes()).map_err(|source| ProofFileError::Write { file: path.to_owned(), source })?)
 }
 
 /// Replays a proof file on two graphs and says what it shows.

@@ -7,6 +7,7 @@ use miette::{Context, IntoDiagnostic};
 
 use super::args::Rules;
 use super::{Answer, output};
+use crate::files;
 use crate::frontend;
 use crate::progress::Silent;
 use crate::prove::{derivation, prove, rule_between};
@@ -138,7 +139,7 @@ fn fmt(paths: &[PathBuf], check: bool) -> miette::Result<Answer> {
             continue;
         }
         if !check {
-            std::fs::write(path, text)
+            files::write(path, text.as_bytes())
                 .into_diagnostic()
                 .wrap_err_with(|| format!("cannot write {}", path.display()))?;
         }

@@ -11,6 +11,7 @@ use super::key::{Key, key_of};
 use super::key_parse::KeyError;
 use super::work::WorkWithLayout;
 use crate::ir::{Graph, Layout, NodeId, layouts};
+use crate::printable::of_same_length;
 
 /// A line of a key file that is no key.
 #[derive(Debug, Error, Diagnostic)]
@@ -47,7 +48,7 @@ pub fn read_keys(name: &str, text: &str) -> Result<Vec<Key>, KeyFileError> {
         if !content.is_empty() && !content.starts_with('#') {
             let error = |source| KeyFileError {
                 source,
-                text: Arc::new(NamedSource::new(name, text.to_owned())),
+                text: Arc::new(NamedSource::new(name, of_same_length(text))),
                 line: (offset, line.trim_end().len()).into(),
             };
             keys.insert(content.parse::<Key>().map_err(error)?);

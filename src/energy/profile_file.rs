@@ -1,14 +1,14 @@
 //! Profiles as files: JSON with one entry a line, so that a change to one shows as one line.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimator;
 use super::key::Key;
 use super::profile::{Device, Entry, Profile, ProfileError, Protocol, Run};
+use crate::files;
 
 /// The format this program reads and writes.
 pub const SCHEMA: &str = "magneton-ir/profile/4";
@@ -117,22 +117,10 @@ impl Profile {
         text + "\n}\n"
     }
 
-    /// Writes the file beside its place, then renames it there, so that a reader never sees half of it.
+    /// Writes the file whole or not at all: a reader never sees half of it.
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".part");
-        let beside = PathBuf::from(beside);
-        let write = || {
-            let mut file = std::fs::File::create(&beside)?;
-            file.write_all(self.to_json().as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&beside, path)
-        };
-        write().map_err(|source| {
-            // Half a file is of no use; that it cannot be removed changes nothing.
-            let _ = std::fs::remove_file(&beside);
-            ProfileError::Io { path: path.to_owned(), source }
-        })
+        files::write(path, self.to_json().as_bytes())
+            .map_err(|source| ProfileError::Io { path: path.to_owned(), source })
     }
 }
 

@@ -14,7 +14,7 @@ use super::{Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::visit_axes;
 use crate::ops::{Call, EvalError, Family, as_number, is_number};
-use node::{Application, Kind, Node};
+use node::{Application, Kind, Node, Operands};
 use shortcuts::Shortcut;
 
 /// Nested operators that are computed on the machine's stack before the evaluator starts over from the innermost one.
@@ -25,6 +25,9 @@ const DISTURBANCE: f64 = 1e-11;
 
 /// What computing an element costs, in reads of a leaf.
 const COMPUTED: u64 = 16;
+
+/// The most elements that one step may read: kernels keep what they have read.
+const MOST_READ: usize = 1 << 22;
 
 /// How to evaluate.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +70,27 @@ const EXACT: f64 = 65536.0;
 
 fn is_inexact(value: f64) -> bool {
     value.is_finite() && (value.fract() != 0.0 || value.abs() > EXACT)
+}
+
+/// Refuses an operator that reads too many elements for each of `results` results, before it reads the first.
+fn readable(call: &Call, results: usize) -> Result<(), EvalError> {
+    let numel = |operand: usize| call.operands.get(operand).map_or(0, |t| t.numel());
+    few(match call.op.name {
+        // Each result may come from any of the elements that are scattered.
+        "scatter" | "scatter_add" | "index_add" | "index_put" => numel(1),
+        // A window may be larger than the image, of which it then reads all.
+        "max_pool2d" | "avg_pool2d" => {
+            let taps = call.ints("kernel_size").iter().zip(&call.operands[0].shape[2..]);
+            taps.map(|(&kernel, &size)| size.min(kernel as usize)).product()
+        }
+        _ if call.op.family == Family::Reduce => numel(0) / results.max(1),
+        _ => 0,
+    })
+}
+
+/// Refuses to read more elements than one step may.
+fn few(elements: usize) -> Result<(), EvalError> {
+    if elements > MOST_READ { Err(EvalError::Budget) } else { Ok(()) }
 }
 
 /// Places along a row of a mask that it does not hide, if that is certain for scores up to the given size.
@@ -189,6 +213,9 @@ impl<'p, P: Program> Demand<'p, P> {
                 self.spend(1)?;
                 let flat = flat_index(&node.ty.shape, index);
                 if let Some(reads) = &mut self.reads {
+                    if reads.len() == MOST_READ {
+                        return Err(EvalError::Budget);
+                    }
                     reads.insert((node.number, flat));
                 }
                 Ok(node.ty.dtype.element(draw.element(node.ty, flat)))
@@ -241,6 +268,7 @@ impl<'p, P: Program> Demand<'p, P> {
             // element on which a restart waits.
             let moves = application.op.family == Family::View;
             self.spend(if moves { 1 } else { COMPUTED })?;
+            readable(&call, node.ty.numel())?;
             let mut value = match self.shortcut(&call, operands, index)? {
                 Shortcut::Value(value) => value,
                 Shortcut::Same(operand, at) => {
@@ -248,8 +276,7 @@ impl<'p, P: Program> Demand<'p, P> {
                     return self.stored(dtype, value);
                 }
                 Shortcut::None => {
-                    let mut fetch = |o: usize, at: &[usize]| self.read(&operands[o], at);
-                    kernel.compute(&call, application.slot, index, &mut fetch)?[0]
+                    kernel.compute(&call, application.slot, index, &mut self.fetch(operands))?[0]
                 }
             };
             value = match is_number(application.op) {
@@ -284,11 +311,11 @@ impl<'p, P: Program> Demand<'p, P> {
         let length: usize = axes.iter().map(|&a| node.ty.shape[a]).product();
         // Paid before the kernel allocates the lane.
         self.spend((length as u64).saturating_mul(COMPUTED))?;
+        few(operands.first().map_or(0, |x| x.ty.numel()) / (node.ty.numel() / length.max(1)).max(1))?;
         let values: SmallVec<[Number; 1]> = match self.attention(&call, node, operands, index)? {
             Some(values) => values.into_iter().map(Number::float).collect(),
             None => {
-                let mut fetch = |o: usize, at: &[usize]| self.read(&operands[o], at);
-                kernel.compute(&call, application.slot, index, &mut fetch)?
+                kernel.compute(&call, application.slot, index, &mut self.fetch(operands))?
             }
         };
         let mut values = values.into_iter();
@@ -306,6 +333,15 @@ impl<'p, P: Program> Demand<'p, P> {
     /// An element as a real number.
     fn read_real(&mut self, node: &Node<'p, P::Id>, index: &[usize]) -> Result<f64, EvalError> {
         self.read(node, index).map(Number::to_f64)
+    }
+
+    /// What a kernel reads its operands with.
+    fn fetch(&mut self, operands: &Operands<'p, P::Id>) -> impl FnMut(usize, &[usize]) -> Result<Number, EvalError> {
+        let mut left = MOST_READ;
+        move |operand, at| {
+            left = left.checked_sub(1).ok_or(EvalError::Budget)?;
+            self.read(&operands[operand], at)
+        }
     }
 
     /// `value` with the disturbance that is asked for. Small whole numbers are taken to be exact: positions, masks,

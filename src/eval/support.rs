@@ -21,9 +21,15 @@ pub struct PlaceSet {
     has: Vec<bool>,
 }
 
+/// The longest dimension of which places are listed. Of a longer one nothing is known, which is never wrong.
+const LONGEST: usize = 1 << 22;
+
 impl PlaceSet {
     /// The places below `size` that `keep` holds for.
     pub fn new(size: usize, keep: impl Fn(usize) -> bool) -> Dim {
+        if size > LONGEST {
+            return None;
+        }
         let has: Vec<bool> = (0..size).map(keep).collect();
         if has.iter().all(|&h| h) && size > 0 {
             return None;

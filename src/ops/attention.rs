@@ -151,6 +151,9 @@ pub struct Nonzero<'a> {
     pub values: &'a dyn Fn(usize) -> bool,
 }
 
+/// The longest row that is computed: its scores are kept.
+const LONGEST_ROW: usize = 1 << 23;
+
 fn places(nonzero: Option<&[usize]>, size: usize) -> Vec<usize> {
     nonzero.map_or_else(|| (0..size).collect(), <[usize]>::to_vec)
 }
@@ -164,6 +167,9 @@ pub fn attend(
     fetch: &mut FetchReal,
 ) -> Result<Vec<f64>, EvalError> {
     let sizes = sizes(c).map_err(|e| EvalError::NoSemantics(e.to_string()))?;
+    if [sizes.query_size, sizes.keys, sizes.value_size].into_iter().any(|size| size > LONGEST_ROW) {
+        return Err(EvalError::Budget);
+    }
     let rank = index.len();
     let (batch, row) = (&index[..rank - 2], index[rank - 2]);
     let mut q = broadcast_index(&c.operands[0].shape[..c.operands[0].rank() - 2], batch);

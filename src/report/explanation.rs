@@ -6,10 +6,12 @@ use anstyle::Style;
 use comfy_table::{ContentArrangement, Table, presets::NOTHING};
 use serde::Serialize;
 
+use crate::printable::one_line;
+
 use super::{Cost, Region, wording};
 
 /// A region with everything that is known about it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     pub region: Region,
     /// How many regions there are.
@@ -23,7 +25,7 @@ pub struct Explanation {
 }
 
 /// An operator of the input file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Operator {
     pub name: String,
     pub kind: String,
@@ -76,10 +78,10 @@ fn write(e: &Explanation, width: usize, out: &mut String) -> fmt::Result {
         writeln!(out, "  {energy}, {time}{savings}{slower}")?;
     }
     if !r.cause.text.is_empty() {
-        writeln!(out, "  {}", r.cause.text)?;
+        writeln!(out, "  {}", one_line(&r.cause.text))?;
     }
     if let Some(flag) = &r.cause.flag {
-        writeln!(out, "  flag {flag}")?;
+        writeln!(out, "  flag {}", one_line(flag))?;
     }
     writeln!(out, "\n{BOLD}proof{BOLD:#}")?;
     if e.steps.is_empty() {
@@ -97,8 +99,8 @@ fn steps(steps: &[Step], out: &mut String) -> fmt::Result {
     for (i, step) in steps.iter().enumerate() {
         writeln!(out, "  {}. {} [{}]", i + 1, step.rule, step.tier)?;
         writeln!(out, "     {FAINT}{}{FAINT:#}", step.doc.replace('\n', " "))?;
-        writeln!(out, "     {}", step.before)?;
-        writeln!(out, "     = {}", step.after)?;
+        writeln!(out, "     {}", one_line(&step.before))?;
+        writeln!(out, "     = {}", one_line(&step.after))?;
     }
     Ok(())
 }
@@ -118,7 +120,8 @@ fn side(name: &str, cost: &Cost, operators: &[Operator], width: usize, out: &mut
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     for o in operators {
         let source = wording::shorten(o.source.as_deref().unwrap_or(""), width);
-        table.add_row([o.name.clone(), o.kind.clone(), o.types.clone(), wording::energy(o.cost.energy_mj), source]);
+        let [name, kind, types] = [&o.name, &o.kind, &o.types].map(|text| one_line(text).into_owned());
+        table.add_row([name, kind, types, wording::energy(o.cost.energy_mj), source]);
     }
     for line in table.lines() {
         writeln!(out, " {}", line.trim_end())?;

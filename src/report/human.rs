@@ -7,6 +7,8 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::wording::{self, Line};
+use crate::printable::one_line;
+
 use super::{Comparison, Side, Unproven, Verdict, Witness};
 
 /// How much of the report is shown.
@@ -87,7 +89,7 @@ impl Human<'_> {
     }
 
     fn witness(&self, w: &Witness, out: &mut String) -> fmt::Result {
-        let (output, index) = (&w.output, &w.index);
+        let (output, index) = (one_line(&w.output), &w.index);
         writeln!(out, "  seed {}: {output}{index:?} is {} in A and {} in B", w.seed, w.a, w.b)?;
         writeln!(out, "  largest difference among the sampled elements: {}", wording::digits(w.max_abs_error))?;
         if let Some(region) = w.region {
@@ -146,7 +148,7 @@ impl Human<'_> {
         }
         writeln!(out, "{}", trimmed(&table))?;
         for (name, side) in [("A", &self.c.a), ("B", &self.c.b)].into_iter().filter(|(_, s)| !s.flags.is_empty()) {
-            writeln!(out, "  flags of {name}: {}", side.flags.join(", "))?;
+            writeln!(out, "  flags of {name}: {}", one_line(&side.flags.join(", ")))?;
         }
         let best = &self.c.best;
         let savings: Vec<String> = [(best.saves_vs_a, "A"), (best.saves_vs_b, "B")]
@@ -310,11 +312,11 @@ impl Human<'_> {
     }
 
     fn next(&self, out: &mut String) -> fmt::Result {
-        let (a, b) = (&self.c.a.file, &self.c.b.file);
+        let (a, b) = (one_line(&self.c.a.file), one_line(&self.c.b.file));
         let dearest = || self.lines.first().map(|l| l.region.id).filter(|_| self.c.verdict == Verdict::Equivalent);
         let region = self.c.witness.as_ref().and_then(|w| w.region).or_else(dearest);
         match region {
-            Some(id) => writeln!(out, "next: magneton-ir explain {} {} {id}", quoted(a), quoted(b)),
+            Some(id) => writeln!(out, "next: magneton-ir explain {} {} {id}", quoted(&a), quoted(&b)),
             None if self.c.verdict == Verdict::Unknown && !self.c.unproven.is_empty() => {
                 writeln!(out, "next: if they should be equal, state the missing rule in a file and pass --rules FILE")
             }

@@ -6,6 +6,7 @@ use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
 
 use super::{Comparison, wording};
+use crate::printable::one_line;
 
 /// The report as Markdown.
 pub fn markdown(c: &Comparison) -> String {
@@ -41,10 +42,10 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
         }
     }
     if let Some(profile) = &c.profile {
-        writeln!(out, "- figures for {profile}")?;
+        writeln!(out, "- figures for {}", one_line(profile))?;
     }
     if let Some(w) = &c.witness {
-        let (output, index) = (&w.output, &w.index);
+        let (output, index) = (one_line(&w.output), &w.index);
         writeln!(out, "- seed {}: {output}{index:?} is {} in A and {} in B", w.seed, w.a, w.b)?;
         if let Some(region) = w.region {
             writeln!(out, "- the sides part in region {region}: its operands agree, its results do not")?;
@@ -74,7 +75,7 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
                 line.energy(r.b.energy_mj),
                 wording::cheapest(r, 60),
                 line.saving_text(c),
-                format!("{}{flag}", cause.text),
+                format!("{}{flag}", one_line(&cause.text)),
             ]);
         }
         writeln!(out, "\n{regions}")?;
@@ -92,7 +93,7 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
         writeln!(out, "\nAssumed:\n")?;
         for (text, count) in wording::grouped(&c.assumptions) {
             let times = if count > 1 { format!(" (×{count})") } else { String::new() };
-            writeln!(out, "- {text}{times}")?;
+            writeln!(out, "- {}{times}", one_line(text))?;
         }
     }
     Ok(())
@@ -106,5 +107,5 @@ fn table(header: &[&str]) -> Table {
 
 /// Text in code quotes that survives in a table cell.
 fn code(text: &str) -> String {
-    format!("`{}`", text.replace('`', "'").replace('|', "\\|").replace('\n', " "))
+    format!("`{}`", one_line(text).replace('`', "'").replace('|', "\\|"))
 }

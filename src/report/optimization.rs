@@ -5,6 +5,8 @@ use std::fmt::{self, Write};
 use anstyle::Style;
 use serde::Serialize;
 
+use crate::printable::one_line;
+
 use super::{Figure, Step, wording};
 
 /// What the rules find for one workload. Energies are in millijoules, times in microseconds, both per execution.
@@ -81,7 +83,7 @@ impl Optimization {
 
     fn write(&self, width: usize, out: &mut String) -> fmt::Result {
         let (now, time) = (wording::figure(&self.energy_mj), wording::time(self.time_us));
-        writeln!(out, "{BOLD}{}: {} operators{BOLD:#}\n\n  now   {now}, {time}", self.file, self.ops)?;
+        writeln!(out, "{BOLD}{}: {} operators{BOLD:#}\n\n  now   {now}, {time}", one_line(&self.file), self.ops)?;
         if self.cheaper.is_empty() {
             writeln!(out, "  the rules know no form that costs less beyond doubt")?;
         } else {
@@ -91,7 +93,7 @@ impl Optimization {
             writeln!(out, "  best  {best}, {time}{saves}")?;
         }
         if let Some(profile) = &self.profile {
-            writeln!(out, "  {FAINT}per execution; figures for {profile}{FAINT:#}")?;
+            writeln!(out, "  {FAINT}per execution; figures for {}{FAINT:#}", one_line(profile))?;
         }
         for (i, c) in self.cheaper.iter().enumerate() {
             let times = if c.ops.len() > 1 { format!(", {} times", c.ops.len()) } else { String::new() };
@@ -112,7 +114,7 @@ impl Optimization {
             out.push('\n');
         }
         for (text, _) in wording::grouped(&self.assumptions) {
-            writeln!(out, "  assumed: {text}")?;
+            writeln!(out, "  assumed: {}", one_line(text))?;
         }
         Ok(())
     }

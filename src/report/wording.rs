@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Comparison, Figure, Region, Rejected, Rewrite, Verdict};
 use crate::ops::{self, Family};
+use crate::printable::one_line;
 
 /// Three significant digits.
 pub fn digits(value: f64) -> String {
@@ -87,7 +88,7 @@ pub fn tier_meaning(tier: &str) -> &'static str {
 
 /// What of a search was not accepted.
 pub fn rejected(r: &Rejected) -> String {
-    let reason = &r.reason;
+    let reason = one_line(&r.reason);
     match &r.step {
         Some(step) => format!("the proof was not accepted by the checker, at step `{step}`: {reason}"),
         None => format!("the proof was not accepted: {reason}"),
@@ -139,23 +140,25 @@ pub fn operators(kinds: &[String], width: usize) -> String {
     if shown < kinds.len() {
         text += &format!(", +{}", kinds.len() - shown);
     }
-    text
+    one_line(&text).into_owned()
 }
 
-/// The text in at most `width` characters.
+/// The text on one line, in at most `width` characters.
 pub fn shorten(text: &str, width: usize) -> String {
+    let text = &one_line(text);
     if text.chars().count() <= width {
-        return text.to_owned();
+        return text.to_string();
     }
     let kept: String = text.chars().take(width.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
 }
 
-/// The end of the text in at most `width` characters: of a path, the part that tells most.
+/// The end of the text on one line, in at most `width` characters: of a path, the part that tells most.
 pub fn shorten_start(text: &str, width: usize) -> String {
+    let text = &one_line(text);
     let count = text.chars().count();
     if count <= width {
-        return text.to_owned();
+        return text.to_string();
     }
     let kept: String = text.chars().skip(count - width.saturating_sub(1)).collect();
     format!("…{}", kept.trim_start())

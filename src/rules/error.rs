@@ -6,6 +6,8 @@ use std::sync::Arc;
 use miette::{Diagnostic, LabeledSpan, NamedSource, Severity, SourceCode, SourceSpan};
 use thiserror::Error;
 
+use crate::printable::of_same_length;
+
 /// One thing that is wrong with a rule file, with the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -23,16 +25,19 @@ pub struct Problem {
 #[derive(Debug, PartialEq, Eq)]
 pub struct RuleFile {
     pub name: String,
-    pub source: NamedSource<String>,
+    text: String,
+    /// What a report shows of the text.
+    source: NamedSource<String>,
 }
 
 impl RuleFile {
     pub fn new(name: &str, text: &str) -> Arc<Self> {
-        Arc::new(RuleFile { name: name.to_owned(), source: NamedSource::new(name, text.to_owned()) })
+        let source = NamedSource::new(name, of_same_length(text));
+        Arc::new(RuleFile { name: name.to_owned(), text: text.to_owned(), source })
     }
 
     pub fn text(&self) -> &str {
-        self.source.inner()
+        &self.text
     }
 
     /// Whether this is the file name, directories left aside.

@@ -3,6 +3,7 @@
 use super::Demand;
 use super::node::{Node, Operands};
 use crate::eval::{PlaceSet, Program};
+use crate::ir::Number;
 use crate::ops::{Call, EvalError, Nonzero, attend};
 
 impl<'p, P: Program> Demand<'p, P> {
@@ -31,6 +32,7 @@ impl<'p, P: Program> Demand<'p, P> {
             keys: &|position| keys.is_none_or(|k| k.contains(position)),
             values: &|position| values.is_none_or(|v| v.contains(position)),
         };
-        attend(call, index, Some(&nonzero), &mut |o, at| self.read_real(&operands[o], at)).map(Some)
+        let mut fetch = self.fetch(operands);
+        attend(call, index, Some(&nonzero), &mut |o, at| fetch(o, at).map(Number::to_f64)).map(Some)
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Demand;
 use super::node::{Kind, Node, Operands};
 use super::shortcuts::Shortcut;
+use super::{Demand, MOST_READ};
 use crate::eval::Program;
 use crate::eval::draw::Places;
 use crate::ir::{Number, Shape, flat_index, unflatten};
@@ -27,6 +27,9 @@ impl<'p, P: Program> Demand<'p, P> {
                 Some(all) => all.into_iter().filter(|place| own.binary_search(place).is_ok()).collect(),
                 None => own,
             });
+        }
+        if places.as_ref().map_or(k.length, |all| all.len()) > MOST_READ {
+            return Err(EvalError::Budget);
         }
         let mut sum = Number::ZERO;
         let mut step = |demand: &mut Self, place: usize| {
@@ -59,6 +62,9 @@ impl<'p, P: Program> Demand<'p, P> {
     ) -> Result<Shortcut, EvalError> {
         let [x, w, bias @ ..] = &operands[..] else { return Ok(Shortcut::None) };
         let Kind::Drawn(draw) = &w.kind else { return Ok(Shortcut::None) };
+        if w.ty.shape[1..].iter().product::<usize>() > MOST_READ {
+            return Err(EvalError::Budget);
+        }
         let Some(places) = draw.filter(w.ty, index[1]).filter(|_| x.interval.is_some()) else {
             return Ok(Shortcut::None);
         };
@@ -107,6 +113,9 @@ impl<'p, P: Program> Demand<'p, P> {
 
     /// Where elements along a line can be other than 0, if those are few and known without looking.
     fn line(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Option<Places> {
+        if node.ty.shape[line.axis] > MOST_READ {
+            return None;
+        }
         if let Some(places) = self.drawn_line(node, line) {
             return Some(places);
         }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::super::Interval;
 use super::node::{Kind, Node, Operands};
-use super::{COMPUTED, Demand};
+use super::{COMPUTED, Demand, MOST_READ};
 use crate::eval::Program;
 use crate::ir::{Number, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
@@ -93,7 +93,8 @@ impl<'p, P: Program> Demand<'p, P> {
             _ => return Ok(None),
         };
         let mut at = broadcast_index(&mask.ty.shape, index);
-        let whole = |last: &usize| mask.ty.shape[*last] == scores.ty.shape[index.len() - 1];
+        let length = scores.ty.shape[index.len() - 1];
+        let whole = |last: &usize| mask.ty.shape[*last] == length && length <= MOST_READ;
         let Some(last) = at.len().checked_sub(1).filter(whole) else { return Ok(None) };
         at[last] = 0;
         let key = (mask.number, flat_index(&mask.ty.shape, &at));

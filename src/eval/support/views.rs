@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Dim, Dims, Known, PlaceSet, union};
+use super::{Dim, Dims, Known, LONGEST, PlaceSet, union};
 use crate::eval::Interval;
 use crate::ir::{Shape, TensorType, flat_index, unflatten};
 
@@ -25,7 +25,10 @@ pub fn concatenated(operands: &[Known], dim: usize, ty: &TensorType) -> Dims {
         let zero = part.interval.is_some_and(Interval::is_zero);
         let own = if zero { part.broadcast(&part.ty.shape) } else { part.dims() };
         let size = part.ty.shape.get(dim).copied().unwrap_or(0);
-        has.extend((0..size).map(|i| own.get(dim).cloned().flatten().is_none_or(|d| d.contains(i))));
+        // Of a dimension that is too long for places, none are kept.
+        if ty.shape.get(dim).is_some_and(|&whole| whole <= LONGEST) {
+            has.extend((0..size).map(|i| own.get(dim).cloned().flatten().is_none_or(|d| d.contains(i))));
+        }
         dims = Some(dims.map_or(own.clone(), |all| union(all, own)));
     }
     let mut dims = dims.unwrap_or_default();

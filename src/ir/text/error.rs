@@ -5,6 +5,8 @@ use std::sync::Arc;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
+use crate::printable::of_same_length;
+
 /// Everything that is wrong with one file.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{} does not parse: {}", source_code.name(), count(errors.len()))]
@@ -31,7 +33,7 @@ fn count(errors: usize) -> String {
 impl MirErrors {
     pub(super) fn new(file: &str, source: &str, mut errors: Vec<MirError>) -> Self {
         errors.truncate(MOST_ERRORS);
-        MirErrors { source_code: NamedSource::new(file, Arc::from(source)), errors }
+        MirErrors { source_code: NamedSource::new(file, Arc::from(of_same_length(source))), errors }
     }
 }
 

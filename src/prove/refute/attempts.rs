@@ -112,17 +112,10 @@ pub fn indices(shape: &[usize], place: Place, support: Option<&Support>) -> Vec<
     if numel == 0 {
         return Vec::new();
     }
-    let whole: Vec<usize>;
     let last = support.and_then(|s| s.dim(outer.len())).map(PlaceSet::list).filter(|list| !list.is_empty());
-    let last = match last {
-        Some(list) => list,
-        None => {
-            whole = (0..width).collect();
-            &whole
-        }
-    };
-    let count = last.len();
-    let mut columns = [(count - 1).min(5), count / 2, count - 1, count / 3].map(|i| last[i]).to_vec();
+    let count = last.map_or(width, <[usize]>::len);
+    let column = |i: usize| last.map_or(i, |list| list[i]);
+    let mut columns = [(count - 1).min(5), count / 2, count - 1, count / 3].map(column).to_vec();
     columns.sort_unstable();
     columns.dedup();
     let row =
