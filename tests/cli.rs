@@ -580,3 +580,166 @@ fn what_earlier_runs_found_changes_no_report() {
     assert_eq!(told.matches("damaged").count(), 1, "{told}");
     assert_eq!(report(&[]).1, "", "what was damaged has been replaced");
 }
+
+/// A name that would set a terminal's title, colour what follows and forge a line.
+const HOSTILE: &str = "ev\u{1b}]0;pwned\u{7}il\u{1b}[31m\u{9b}31m\u{7f}\u{202e}";
+
+/// Whether a stream holds nothing that acts on a terminal.
+fn is_quiet(stream: &[u8]) -> bool {
+    text(stream).chars().all(|c| c == '\n' || !c.is_control() && !('\u{202a}'..='\u{202e}').contains(&c))
+}
+
+#[test]
+fn control_characters_from_files_never_reach_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let broken = file(
+        "broken.mir",
+        format!("graph g(\"in{HOSTILE}\": f32[4,8]) {{ y = \"re{HOSTILE}lu\"(\"in{HOSTILE}\") return y }}"),
+    );
+    let rules = file("x.rules", format!("/// A.\nrule {HOSTILE} [real]: relu(x) => x\n"));
+    let forging = format!("{HOSTILE}\nequivalent, tier exact").escape_debug().to_string();
+    let named = |op: &str| {
+        format!(
+            "graph \"g\"(x \"{forging}\": f32[4]) {{ y \"{forging}\" = {op}(x) @ \"{forging}\":6 fn \"{forging}\" code \"{forging}\" return y as \"{forging}\" }}"
+        )
+    };
+    let (a, b) = (file(&format!("a{HOSTILE}.mir"), named("relu")), file("b.mir", named("tanh")));
+    let profile = file("p.json", format!("{{ \"schema\": \"{HOSTILE}\" }}"));
+    let commands: [&[&str]; 16] = [
+        &["check", &broken, &broken],
+        &["lower", &broken],
+        &["rules", "check", &rules],
+        &["rules", "test", &rules],
+        &["rules", "fmt", "--check", &rules],
+        &["check", &a, &a, "--bind", &broken],
+        &["check", &a, &b],
+        &["check", &a, &b, "--format", "markdown"],
+        &["check", &a, &b, "--format", "json"],
+        &["check", &a, &a],
+        &["explain", &a, &a, "1"],
+        &["optimize", &a],
+        &["lower", &a],
+        &["profile", "show", &profile],
+        &["check", &a, &b, "--config-a", &format!("{HOSTILE}=1")],
+        &["check", &format!("--{HOSTILE}"), &format!("{HOSTILE}.mir")],
+    ];
+    for command in commands {
+        let output = run(command);
+        assert!(is_quiet(&output.stdout), "{command:?}: {:?}", text(&output.stdout));
+        assert!(is_quiet(&output.stderr), "{command:?}: {:?}", text(&output.stderr));
+        let forged = text(&output.stdout).lines().any(|line| line.starts_with("equivalent, tier exact"));
+        assert!(!forged || command[1] == command[2], "{command:?}");
+    }
+    let json: Value = serde_json::from_slice(&run(&["check", &a, &b, "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["a"]["file"], *a);
+}
+
+#[test]
+fn a_witness_has_a_member_for_every_input_whatever_they_are_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    // `w` is written in parts, one of which is called as another input is.
+    let graph = |op: &str| {
+        format!(
+            "graph g(w: f32[100000], s \"w.shape\": f32[2], u \"../up/x\": f32[2], v \"..\\\\up/x\": f32[2]) {{
+                p = slice(w; dim=0, start=0, end=2)
+                q = add(p, s)
+                r = add(q, u)
+                t = add(r, v)
+                y = {op}(t)
+                return y
+            }}"
+        )
+    };
+    for (name, op) in [("a.mir", "tanh"), ("b.mir", "sigmoid")] {
+        std::fs::write(at(name), graph(op)).unwrap();
+    }
+    let output = run(&["check", &at("a.mir"), &at("b.mir"), "--write-witness", &at("out")]);
+    assert_eq!(status(&output), 1, "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("different"));
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(at("out/inputs.npz")).unwrap()).unwrap();
+    let names: HashSet<String> =
+        (0..archive.len()).map(|i| archive.by_index(i).unwrap().name().unwrap().to_lowercase()).collect();
+    assert_eq!(names.len(), archive.len(), "{names:?}");
+    assert_eq!(names.len(), 3 + 3, "{names:?}");
+    assert!(names.iter().all(|n| !n.contains(['/', '\\'])), "{names:?}");
+}
+
+#[test]
+fn a_witness_or_proof_that_cannot_be_written_costs_no_verdict() {
+    let (a, b) = pair("addmm");
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = folder.path().join("file");
+    std::fs::write(&blocked, "").unwrap();
+    let blocked = blocked.join("under").to_str().unwrap().to_owned();
+    let different = run(&["check", &a, "corpus/pairs/addmm.b-wrong-sign.mir", "--write-witness", &blocked]);
+    assert_eq!(status(&different), 1);
+    assert!(text(&different.stdout).starts_with("different"));
+    assert!(text(&different.stderr).contains("cannot write"));
+    let equivalent = run(&["check", &a, &b, "--proof", &blocked]);
+    assert_eq!(status(&equivalent), 0);
+    assert!(text(&equivalent.stdout).starts_with("equivalent"));
+    assert!(text(&equivalent.stderr).contains("cannot write"));
+}
+
+#[cfg(unix)]
+#[test]
+fn profiles_go_through_links_and_pipes_and_replace_neither() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let at = |name: &str| path(name).to_str().unwrap().to_owned();
+    std::fs::copy("corpus/energy/h200.json", path("real.json")).unwrap();
+    symlink("real.json", path("link.json")).unwrap();
+    let before = std::fs::read_to_string(path("real.json")).unwrap();
+    assert_eq!(status(&run(&["profile", "merge", "-o", &at("link.json"), &at("real.json"), &at("real.json")])), 0);
+    assert!(path("link.json").is_symlink());
+    let runs = |text: &str| serde_json::from_str::<Value>(text).unwrap()["runs"].as_array().unwrap().len();
+    assert_eq!(runs(&std::fs::read_to_string(path("real.json")).unwrap()), runs(&before));
+
+    assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = path("pipe");
+        move || std::fs::read_to_string(pipe).unwrap()
+    });
+    assert_eq!(status(&run(&["profile", "merge", "-o", &at("pipe"), &at("real.json")])), 0);
+    assert_eq!(runs(&reader.join().unwrap()), runs(&before));
+    assert!(std::fs::metadata(path("pipe")).unwrap().file_type().is_fifo());
+}
+
+/// Tensors that no machine holds are sampled, not computed: the verdict comes in seconds and takes little memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn huge_tensors_take_no_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let pairs = [
+        ("x: f32[1099511627776]", "tanh(x)", "sigmoid(x)"),
+        ("x: f32[4, 1099511627776]", "softmax(x; dim=1)", "log_softmax(x; dim=1)"),
+        ("x: f32[1099511627776]", "sum(x; dim=[0])", "amax(x; dim=[0])"),
+        ("x: f32[1099511627776]", "cumsum(x; dim=0)", "cumprod(x; dim=0)"),
+        ("x: f32[8, 17179869184], w: f32[128, 17179869184]", "linear(x, w)", "neg(linear(x, w))"),
+        ("x: f32[8, 64], w: f32[17179869184, 64]", "linear(x, w)", "neg(linear(x, w))"),
+        ("x: f32[17179869184], i: i64[17179869184]", "index_select(x, i; dim=0)", "neg(index_select(x, i; dim=0))"),
+        ("x: f32[8, 17179869184], w: f32[8, 17179869184]", "concat(x, w; dim=1)", "concat(w, x; dim=1)"),
+    ];
+    for (number, (inputs, left, right)) in pairs.into_iter().enumerate() {
+        let [a, b] = [("a", left), ("b", right)].map(|(side, value)| {
+            let path = folder.path().join(format!("{number}{side}.mir"));
+            std::fs::write(&path, format!("graph g({inputs}) {{ y = {value} return y }}")).unwrap();
+            path
+        });
+        let binary = binary();
+        let limited = "ulimit -v 6291456; exec \"$0\" check \"$1\" \"$2\" --no-cache";
+        let output = Command::new("sh")
+            .args(["-c", limited])
+            .args([binary.get_program(), a.as_os_str(), b.as_os_str()])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{left}: {}", text(&output.stderr));
+    }
+}

@@ -24,6 +24,7 @@ pub const COVERAGE: f64 = 0.9;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Estimator {
+    #[serde(deserialize_with = "super::unique::unique")]
     pub groups: BTreeMap<String, GroupFit>,
     pub overall: Overall,
 }
@@ -49,6 +50,7 @@ pub struct GroupFit {
     pub static_w: f64,
     pub pj_per_byte: f64,
     /// By arithmetic mode, such as `matrix bf16` or `vector f32`.
+    #[serde(deserialize_with = "super::unique::unique")]
     pub modes: BTreeMap<String, ModeFit>,
     pub energy_error: ErrorBand,
     pub time_error: ErrorBand,
@@ -84,7 +86,7 @@ impl ErrorBand {
 
     fn is_sane(&self) -> bool {
         let ordered = 0.0 <= self.low_ratio && self.low_ratio <= 1.0 && 1.0 <= self.high_ratio;
-        ordered && self.high_ratio.is_finite() && self.median >= 0.0
+        ordered && self.high_ratio.is_finite() && self.median >= 0.0 && self.median.is_finite()
     }
 }
 

@@ -37,7 +37,7 @@ impl Difference<'_> {
 impl Profile {
     /// Takes over the runs of `other` and those of its figures that are missing here. Of operators that are short or that
     /// wait for the host it also takes records that are better than what is here. A run that has no other figures still says
-    /// how well figures repeat, unless it has too few for that. The estimator has to be fitted anew.
+    /// how well figures repeat, unless it has too few for that; a run that is here already says nothing. The estimator has to be fitted anew.
     ///
     /// # Errors
     /// Another device or other libraries; too few keys that both measured, so that nothing says how the cards differ.
@@ -58,6 +58,9 @@ impl Profile {
         };
         let mut id = first;
         for run in &other.runs {
+            if self.has(run, &other) {
+                continue;
+            }
             let own = other.entries.iter().filter(|(_, e)| e.run == run.id);
             match self.spread(own) {
                 Ok(spread) => runs.push((run.id, Run { id, against_first: Some(spread), ..run.clone() })),
@@ -84,6 +87,22 @@ impl Profile {
         self.runs.extend(runs.into_iter().map(|(_, run)| run));
         self.estimator = None;
         Ok(())
+    }
+
+    /// Whether a run of `other` is one of those here: the same card, day and power at rest, and the same figures but for those
+    /// that gave way to another run's.
+    fn has(&self, run: &Run, other: &Profile) -> bool {
+        let same = |own: &Run| {
+            let alike = |here: Option<&Entry>, e: &Entry| {
+                here.is_some_and(|here| here.run != own.id || *here == Entry { run: own.id, ..e.clone() })
+            };
+            let entries = other.entries.iter().filter(|(_, e)| e.run == run.id);
+            let replays = other.replays.iter().filter(|(_, e)| e.run == run.id);
+            own.is_that(run)
+                && entries.into_iter().all(|(key, e)| alike(self.entries.get(key), e))
+                && replays.into_iter().all(|(name, e)| alike(self.replays.get(name), e))
+        };
+        self.runs.iter().any(same)
     }
 
     /// How entries of another run stand to those of the first run here, from the keys that both hold.

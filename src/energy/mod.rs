@@ -32,6 +32,7 @@ mod take;
 mod temperature;
 #[cfg(feature = "torch")]
 mod torch_rig;
+mod unique;
 mod warmth;
 mod windows;
 mod work;

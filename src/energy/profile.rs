@@ -120,9 +120,21 @@ impl Measured {
 
     pub(super) fn is_sane(&self) -> bool {
         let ordered = self.low <= self.mean && self.mean <= self.high;
-        ordered && self.low >= 0.0 && self.mean > 0.0 && self.high.is_finite()
+        ordered && self.low >= 0.0 && self.mean > 0.0 && self.high <= MOST
     }
 }
+
+/// No execution takes more than this many millijoules or microseconds: a gigajoule, eleven days.
+const MOST: f64 = 1e12;
+
+/// No GPU draws more.
+const MOST_WATTS: f64 = 1e5;
+
+/// No GPU runs hotter or colder.
+const MOST_DEGREES: f64 = 300.0;
+
+/// No two runs differ more.
+const MOST_RATIO: f64 = 1e3;
 
 /// One measuring run: one process on one card. Cards of one model differ, by up to a tenth in the energy of
 /// memory traffic, so every run says how its figures stand to those of the first.
@@ -169,6 +181,28 @@ pub struct Ratio {
     pub high: f64,
 }
 
+impl Run {
+    pub(super) fn is_sane(&self) -> bool {
+        (0.0..=MOST_WATTS).contains(&self.idle_w)
+            && self.counter_s.is_none_or(|s| s > 0.0 && s <= MOST)
+            && self.warmth.is_none_or(|w| w.is_sane())
+            && self.against_first.is_none_or(|s| s.is_sane())
+    }
+
+    /// Whether it is the same run, whatever number it has and whatever it was compared with.
+    pub(super) fn is_that(&self, other: &Run) -> bool {
+        *other == Run { id: other.id, against_first: other.against_first, ..self.clone() }
+    }
+}
+
+impl Protocol {
+    pub(super) fn is_sane(&self) -> bool {
+        let lengths = [self.warm_up_s, self.queue_ms];
+        let fractions = [self.target_half_width, self.least_half_width, self.mean_half_width, self.pace];
+        lengths.iter().all(|l| (0.0..=MOST).contains(l)) && fractions.iter().all(|f| (0.0..=1.0).contains(f))
+    }
+}
+
 impl Ratio {
     pub const ONE: Ratio = Ratio { low: 1.0, high: 1.0 };
 
@@ -184,7 +218,7 @@ impl Ratio {
     }
 
     fn is_sane(&self) -> bool {
-        0.0 < self.low && self.low <= self.high && self.high.is_finite()
+        1.0 / MOST_RATIO <= self.low && self.low <= self.high && self.high <= MOST_RATIO
     }
 }
 
@@ -262,9 +296,10 @@ fn is_one(passes: &u32) -> bool {
 impl Entry {
     pub(super) fn is_sane(&self) -> bool {
         let is_sane = |energy: &Measured, time: &Measured, watts: f64| {
-            energy.is_sane() && time.is_sane() && watts.is_finite() && watts > 0.0
+            energy.is_sane() && time.is_sane() && watts > 0.0 && watts <= MOST_WATTS
         };
-        is_sane(&self.energy_mj, &self.time_us, self.watts)
+        self.temperature_c.abs() <= MOST_DEGREES
+            && is_sane(&self.energy_mj, &self.time_us, self.watts)
             && self.paced.as_ref().is_none_or(|p| is_sane(&p.energy_mj, &p.time_us, p.watts))
     }
 
@@ -330,8 +365,19 @@ pub enum ProfileError {
         #[source]
         source: super::key_parse::KeyError,
     },
+    #[error("{name} was measured by version {found} of the method; this program knows versions 1 to {known}")]
+    #[diagnostic(code(profile::method), help("use the version of the program that measured it"))]
+    Method { name: String, found: u32, known: u32 },
+    #[error("{name}: two runs have the number {run}")]
+    #[diagnostic(code(profile::runs), help("entries refer to runs by their numbers"))]
+    Twice { name: String, run: u32 },
     #[error("{name}: the figures of `{key}` make no sense")]
-    #[diagnostic(code(profile::figures), help("energy and time have to be above 0, inside their intervals and finite"))]
+    #[diagnostic(
+        code(profile::figures),
+        help(
+            "energy and time have to be above 0, inside their intervals, and what a GPU can take; entries name a run of the file"
+        )
+    )]
     Figures { name: String, key: String },
     #[error("{name}: the windows of `{key}` give no figure: {source}")]
     #[diagnostic(code(profile::reckon))]

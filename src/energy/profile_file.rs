@@ -1,6 +1,8 @@
 //! Profiles as files: JSON with one entry a line, so that a change to one shows as one line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::estimate::Estimator;
 use super::key::Key;
 use super::profile::{Device, Entry, Profile, ProfileError, Protocol, Run};
+use super::take::PROTOCOL;
+use super::unique::unique;
 use crate::files;
 
 /// The format this program reads and writes.
@@ -16,17 +20,21 @@ pub const SCHEMA: &str = "magneton-ir/profile/4";
 /// The profile that the program carries.
 const SHIPPED: &str = include_str!("../../corpus/energy/h200.json");
 
+/// The largest file that is read, in bytes.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// What stands in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct Content {
     #[serde(rename = "schema")]
     _schema: String,
     device: Device,
     protocol: Protocol,
     runs: Vec<Run>,
+    #[serde(deserialize_with = "unique")]
     entries: BTreeMap<String, Entry>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique")]
     replays: BTreeMap<String, Entry>,
     #[serde(default)]
     estimator: Option<Estimator>,
@@ -63,15 +71,31 @@ impl Profile {
     /// Reads a profile from its text; `name` is what errors call it.
     pub fn parse(name: &str, text: &str) -> Result<Profile, ProfileError> {
         want_schema(name, text, SCHEMA)?;
-        let file: File =
+        let file: Content =
             serde_json::from_str(text).map_err(|source| ProfileError::Malformed { name: name.to_owned(), source })?;
         let senseless =
             |key: &str| ProfileError::Figures { name: name.to_owned(), key: key.chars().take(200).collect() };
-        let sane = |r: &Run| r.against_first.is_none_or(|s| s.is_sane()) && r.warmth.is_none_or(|w| w.is_sane());
-        if let Some(run) = file.runs.iter().find(|r| !sane(r)) {
-            return Err(senseless(&format!("run {}", run.id)));
+        let version = file.protocol.version;
+        // A profile without runs was measured by no method.
+        if version > PROTOCOL.version || version == 0 && !file.runs.is_empty() {
+            return Err(ProfileError::Method { name: name.to_owned(), found: version, known: PROTOCOL.version });
         }
-        let known = |entry: &Entry| entry.is_sane() && file.runs.iter().any(|r| r.id == entry.run);
+        if !file.protocol.is_sane() {
+            return Err(senseless("protocol"));
+        }
+        let mut ids = BTreeSet::new();
+        for run in &file.runs {
+            if !ids.insert(run.id) {
+                return Err(ProfileError::Twice { name: name.to_owned(), run: run.id });
+            }
+            if !run.is_sane() {
+                return Err(senseless(&format!("run {}", run.id)));
+            }
+        }
+        if file.estimator.as_ref().is_some_and(|e| !e.is_sane()) {
+            return Err(senseless("estimator"));
+        }
+        let known = |entry: &Entry| entry.is_sane() && ids.contains(&entry.run);
         if let Some((name, _)) = file.replays.iter().find(|(_, e)| !known(e)) {
             return Err(senseless(name));
         }
@@ -87,14 +111,17 @@ impl Profile {
                 entries.insert(key, entry);
             }
         }
-        let File { device, protocol, runs, replays, estimator, .. } = file;
-        let estimator = estimator.filter(Estimator::is_sane);
+        let Content { device, protocol, runs, replays, estimator, .. } = file;
         Ok(Profile { device, protocol, runs, entries, replays, estimator })
     }
 
     pub fn load(path: &Path) -> Result<Profile, ProfileError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| ProfileError::Io { path: path.to_owned(), source })?;
+        let io = |source| ProfileError::Io { path: path.to_owned(), source };
+        let mut text = String::new();
+        File::open(path).map_err(io)?.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(io)?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(io(std::io::Error::other(format!("the file is larger than {} MiB", MOST_BYTES >> 20))));
+        }
         Profile::parse(&path.display().to_string(), &text)
     }
 

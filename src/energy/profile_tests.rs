@@ -90,3 +90,46 @@ fn the_shipped_profile_reads() {
     let profile = Profile::shipped().unwrap();
     assert_eq!(profile.device.name, "NVIDIA H200");
 }
+
+/// What a hostile or broken file may say, and what the refusal has to name.
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let good = text(SCHEMA, &format!(r#""neg(f32[4])": {ENTRY}"#));
+    Profile::parse("p", &good).unwrap();
+    let run = r#"{"id": 1, "card": "0a1b", "date": "2026-11-21", "idle_w": 120}"#;
+    let two = format!(r#""neg(f32[4])": {ENTRY}, "neg(f32[4])": {ENTRY}"#);
+    let cases = [
+        (text(SCHEMA, &two), "`neg(f32[4])` stands there twice"),
+        (
+            good.replace("\"replays\": {", &format!("\"replays\": {{ \"whole.pt2\": {ENTRY},")),
+            "`whole.pt2` stands there twice",
+        ),
+        (good.replace(run, &format!("{run}, {run}")), "two runs have the number 1"),
+        (good.replace("\"version\": 1", "\"version\": 99"), "version 99 of the method"),
+        (good.replace("\"version\": 1", "\"version\": 0"), "version 0 of the method"),
+        (good.replace("\"pace\"", "").replace("\"queue_ms\": 20", "\"queue_ms\": -1"), "`protocol`"),
+        (good.replace("\"idle_w\": 120", "\"idle_w\": -5"), "`run 1`"),
+        (good.replace("\"idle_w\": 120", "\"idle_w\": 1e300"), "`run 1`"),
+        (good.replace("[2.0, 1.9, 2.1]", "[1e300, 1e299, 1e301]"), "`whole.pt2`"),
+        (good.replacen("[2.0, 1.9, 2.1]", "[-2.0, -2.1, -1.9]", 1), "`neg(f32[4])`"),
+        (good.replacen("[5.0, 4.9, 5.1]", "[0, 0, 0]", 1), "`neg(f32[4])`"),
+        (good.replacen("\"watts\": 400.0", "\"watts\": 1e9", 1), "`neg(f32[4])`"),
+        (good.replacen("\"temperature_c\": 40", "\"temperature_c\": 4000", 1), "`neg(f32[4])`"),
+        (good.replacen("\"run\": 1", "\"run\": 7", 1), "`neg(f32[4])`"),
+        (good.replacen("2.0, 1.9, 2.1", "NaN, 1, 2", 1), "line"),
+        (good.replacen("2.0, 1.9, 2.1", &"[".repeat(100_000), 1), "line"),
+    ];
+    for (text, named) in cases {
+        let error = Profile::parse("p", &text).unwrap_err().to_string();
+        assert!(error.contains(named), "{named} in {error}");
+    }
+}
+
+#[test]
+fn a_run_that_is_there_already_is_not_merged_again() {
+    let real = || Profile::shipped().unwrap();
+    let (mut joined, runs) = (real(), real().runs.len());
+    joined.merge(real()).unwrap();
+    assert_eq!(joined.runs.len(), runs);
+    assert_eq!(joined.entries, real().entries);
+}
