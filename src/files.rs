@@ -44,6 +44,8 @@ fn replace(path: &Path, text: &[u8], permissions: Option<fs::Permissions>) -> io
     if permissions.as_ref().is_some_and(fs::Permissions::readonly) {
         return Err(io::Error::from(ErrorKind::PermissionDenied));
     }
+    // The system's own words where there is no such folder.
+    fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     // A new file gets the permissions that the process gives to new files.
     #[cfg(unix)]

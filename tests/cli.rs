@@ -605,7 +605,7 @@ fn control_characters_from_files_never_reach_a_terminal() {
     let forging = format!("{HOSTILE}\nequivalent, tier exact").escape_debug().to_string();
     let named = |op: &str| {
         format!(
-            "graph \"g\"(x \"{forging}\": f32[4]) {{ y \"{forging}\" = {op}(x) @ \"{forging}\":6 fn \"{forging}\" code \"{forging}\" return y as \"{forging}\" }}"
+            "graph \"g\"(x \"x{forging}\": f32[4]) {{ y \"y{forging}\" = {op}(x) @ \"{forging}\":6 fn \"{forging}\" code \"{forging}\" return y as \"{forging}\" }}"
         )
     };
     let (a, b) = (file(&format!("a{HOSTILE}.mir"), named("relu")), file("b.mir", named("tanh")));
@@ -671,8 +671,8 @@ fn a_witness_has_a_member_for_every_input_whatever_they_are_called() {
 }
 
 #[test]
-fn a_witness_or_proof_that_cannot_be_written_costs_no_verdict() {
-    let (a, b) = pair("addmm");
+fn a_witness_that_cannot_be_written_costs_no_verdict() {
+    let a = pair("addmm").0;
     let folder = tempfile::tempdir().unwrap();
     let blocked = folder.path().join("file");
     std::fs::write(&blocked, "").unwrap();
@@ -681,10 +681,6 @@ fn a_witness_or_proof_that_cannot_be_written_costs_no_verdict() {
     assert_eq!(status(&different), 1);
     assert!(text(&different.stdout).starts_with("different"));
     assert!(text(&different.stderr).contains("cannot write"));
-    let equivalent = run(&["check", &a, &b, "--proof", &blocked]);
-    assert_eq!(status(&equivalent), 0);
-    assert!(text(&equivalent.stdout).starts_with("equivalent"));
-    assert!(text(&equivalent.stderr).contains("cannot write"));
 }
 
 #[cfg(unix)]

@@ -110,7 +110,8 @@ pub struct Check {
     /// Write the proof to this file; `verify-proof` replays it.
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,
-    /// Write the inputs on which the two differ, and the values that differ, into this folder as `.npz` files.
+    /// Write the inputs on which the two differ, and the values that differ, into this folder as `.npz` files. If that
+    /// fails, standard error says so; the verdict and the exit status stay.
     #[arg(long, value_name = "DIR")]
     pub write_witness: Option<PathBuf>,
     /// Also answer 1 if a proven equivalent saves more than the threshold and is not slower.

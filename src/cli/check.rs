@@ -38,6 +38,9 @@ enum UsageError {
 /// Compares two files and prints the report.
 pub fn check(args: &Check) -> miette::Result<Answer> {
     let Compared { a, b, rules, checked: Checked { comparison, proof, .. }, .. } = compared(&args.compare)?;
+    if let Some(path) = &args.proof {
+        super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
+    }
     match args.format {
         Format::Human => {
             let options = HumanOptions { width: output::width(), ..HumanOptions::default() };
@@ -46,12 +49,7 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
         Format::Json => output::json(&comparison)?,
         Format::Markdown => output::report(&report::markdown(&comparison))?,
     }
-    // The verdict stands, and is the exit status, whatever becomes of these files.
-    if let Some(path) = &args.proof
-        && let Err(error) = super::proof::write(path, &proof.certificate(&a, &b, &rules))
-    {
-        output::diagnostic(&error);
-    }
+    // The verdict stands, and is the exit status, whatever becomes of the witness.
     if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
         let [written_a, written_b] = [&a, &b].map(|graph| rules.written_out(graph).map(|w| w.graph));
         let sides = [written_a.as_ref().unwrap_or(&a), written_b.as_ref().unwrap_or(&b)];
