@@ -150,6 +150,51 @@ fn a_weight_with_other_values_stays_unbound() {
     insta::assert_snapshot!(listed(&proof));
 }
 
+/// The sides are equal operator by operator, and their weights have one name: but other weights make another program.
+#[test]
+fn a_weight_of_one_name_with_other_values_is_another_program() {
+    for (a, b) in [("plain", "retrained"), ("retrained", "plain")] {
+        let proof = with_weights(a, b, str::to_owned);
+        assert_eq!(proof.verdict, Verdict::Unknown);
+        insta::assert_snapshot!(format!("{a}_{b}"), listed(&proof));
+        assert!(with_weights(a, a, str::to_owned).binding.unlike.is_empty());
+    }
+}
+
+/// Shapes and use would bind a merged weight to three that were trained apart from it.
+#[test]
+fn a_guess_that_the_files_contradict_is_no_binding() {
+    for merged in ["merged-other", "merged-retrained"] {
+        for (a, b) in [("plain", merged), (merged, "plain")] {
+            let proof = with_weights(a, b, str::to_owned);
+            assert_eq!(proof.verdict, Verdict::Unknown, "{a} {b}");
+            let guess =
+                listed(&proof).lines().find(|line| line.contains("guessed") && line.contains("qkv")).map(str::to_owned);
+            assert!(guess.is_none_or(|line| !line.contains("i = 0 to 1")), "{a} {b}: {}", listed(&proof));
+        }
+    }
+}
+
+/// A statement that is true of one weight and leaves out the others is no reason to call the sides different.
+#[test]
+fn a_partial_binding_refutes_nothing() {
+    const LINES: &str = "q_proj.weight = slice(qkv_proj.weight; dim=0, start=0, end=8)";
+    let b = merged(RIGHT, FIRST, SECOND);
+    for (a, b) in [(PLAIN, b.as_str()), (b.as_str(), PLAIN)] {
+        let (a, b) = (graph(a), graph(b));
+        let stated = text::parse_equalities("names", LINES, &a, &b).unwrap();
+        let proof =
+            prove_bound(&bind_graphs(a, b, Some(&stated)), &Context::under(&RuleSet::library().unwrap())).unwrap();
+        assert!(!matches!(proof.verdict, Verdict::Different(_)), "{}", listed(&proof));
+    }
+    let a = graph("graph a(x: f32[5, 8], w: param f32[8], g: param f32[8]) { y = mul(mul(x, w), g) return y }");
+    let b = graph("graph b(x: f32[5, 8], wg: param f32[8]) { y = mul(x, wg) return y }");
+    let stated = text::parse_equalities("names", "w = wg", &a, &b).unwrap();
+    let bound = bind_graphs(a, b, Some(&stated));
+    let verdict = prove_bound(&bound, &Context::under(&RuleSet::library().unwrap())).unwrap().verdict;
+    assert_eq!(verdict, Verdict::Unknown);
+}
+
 fn export(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/exports").join(name)
 }

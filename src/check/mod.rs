@@ -40,7 +40,7 @@ pub fn compare(
     costs: &CostModel,
     progress: &dyn Progress,
 ) -> Result<Checked, ProveError> {
-    let bound = Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) };
+    let bound = bind(a, b);
     compare_bound(&bound, &Context { progress, ..Context::under(rules) }, tier, costs)
 }
 
@@ -143,6 +143,7 @@ fn witness(w: &Witness, a: &Graph, b: &Graph) -> model::Witness {
         })
     };
     model::Witness {
+        constants: w.constants.as_ref().map(|both| both.each_ref().map(ToString::to_string)),
         seed: w.seed,
         region: w.region.map(|r| r + 1),
         first_a: place(a, w.first_a),

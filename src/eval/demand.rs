@@ -275,9 +275,7 @@ impl<'p, P: Program> Demand<'p, P> {
                     let value = self.read(&operands[operand], &at)?;
                     return self.stored(dtype, value);
                 }
-                Shortcut::None => {
-                    kernel.compute(&call, application.slot, index, &mut self.fetch(operands))?[0]
-                }
+                Shortcut::None => kernel.compute(&call, application.slot, index, &mut self.fetch(operands))?[0],
             };
             value = match is_number(application.op) {
                 true if self.rounding => as_number(dtype, value),
@@ -314,9 +312,7 @@ impl<'p, P: Program> Demand<'p, P> {
         few(operands.first().map_or(0, |x| x.ty.numel()) / (node.ty.numel() / length.max(1)).max(1))?;
         let values: SmallVec<[Number; 1]> = match self.attention(&call, node, operands, index)? {
             Some(values) => values.into_iter().map(Number::float).collect(),
-            None => {
-                kernel.compute(&call, application.slot, index, &mut self.fetch(operands))?
-            }
+            None => kernel.compute(&call, application.slot, index, &mut self.fetch(operands))?,
         };
         let mut values = values.into_iter();
         visit_axes(&node.ty.shape, &axes, index, |at| {

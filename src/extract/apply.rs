@@ -45,11 +45,9 @@ pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Graph, GraphError> {
             }
         }
     }
-    for output in graph.outputs() {
-        let value = writer.moved(output.value);
-        writer.target.add_output(&output.name, value);
-    }
-    Ok(writer.target)
+    let Writer { mut target, moved, .. } = writer;
+    target.take_outputs(graph, |value| Ok::<_, GraphError>(moved[&value]))?;
+    Ok(target)
 }
 
 struct Writer {

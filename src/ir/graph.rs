@@ -9,7 +9,8 @@ use petgraph::{Direction, algo};
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::{Attrs, MathConfig, Number, Origin, TensorType};
+use super::signature::{ConstantInput, ConstantOutput, Output, Path, Place, Target};
+use super::{AttrValue, Attrs, MathConfig, Number, Origin, TensorType};
 use crate::ops::{Call, Op, OpDef, TypeError, canonical_attrs};
 
 /// A node of a [`Graph`].
@@ -79,13 +80,6 @@ struct Use {
     operand: u32,
 }
 
-/// A result of the graph, with the name a caller knows it by.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Output {
-    pub name: Arc<str>,
-    pub value: Value,
-}
-
 /// An operator graph with concrete types.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -95,6 +89,8 @@ pub struct Graph {
     dag: DiGraph<Node, Use>,
     inputs: Vec<NodeId>,
     outputs: Vec<Output>,
+    constant_inputs: Vec<ConstantInput>,
+    constant_outputs: Vec<ConstantOutput>,
 }
 
 /// What can be wrong with a graph under construction.
@@ -209,8 +205,48 @@ impl Graph {
         node
     }
 
+    /// Adds a result, of which only its position is known.
     pub fn add_output(&mut self, name: &str, value: Value) {
-        self.outputs.push(Output { name: name.into(), value });
+        let place = self.next_place(None);
+        self.push_output(Output { name: name.into(), value, target: Target::Result(place) });
+    }
+
+    pub fn push_output(&mut self, output: Output) {
+        self.outputs.push(output);
+    }
+
+    /// Adds a result that is a constant.
+    pub fn add_constant_output(&mut self, value: AttrValue, path: Option<Path>) {
+        let place = self.next_place(path);
+        self.constant_outputs.push(ConstantOutput { value, place });
+    }
+
+    /// Adds a constant that the graph was made for.
+    pub fn add_constant_input(&mut self, name: &str, value: AttrValue) {
+        self.constant_inputs.push(ConstantInput { name: name.into(), value });
+    }
+
+    /// The place of the result that is added next.
+    pub fn next_place(&self, path: Option<Path>) -> Place {
+        let results = self.outputs.iter().filter(|o| o.place().is_some()).count();
+        Place { position: results + self.constant_outputs.len(), path }
+    }
+
+    /// Takes over what a caller sees of `other`: its outputs, which stand in this graph where `moved` says, and its constants.
+    ///
+    /// # Errors
+    /// As `moved`.
+    pub fn take_outputs<E>(&mut self, other: &Graph, moved: impl Fn(Value) -> Result<Value, E>) -> Result<(), E> {
+        let outputs = other.outputs.iter().map(|o| Ok(Output { value: moved(o.value)?, ..o.clone() }));
+        self.outputs = outputs.collect::<Result<_, E>>()?;
+        self.constant_inputs.clone_from(&other.constant_inputs);
+        self.constant_outputs.clone_from(&other.constant_outputs);
+        Ok(())
+    }
+
+    /// Puts outputs in another order, or others in their place.
+    pub fn set_outputs(&mut self, outputs: Vec<Output>) {
+        self.outputs = outputs;
     }
 
     /// Inputs in the order of the file.
@@ -218,8 +254,19 @@ impl Graph {
         &self.inputs
     }
 
+    /// The tensors that the graph gives.
     pub fn outputs(&self) -> &[Output] {
         &self.outputs
+    }
+
+    /// The results that are constants.
+    pub fn constant_outputs(&self) -> &[ConstantOutput] {
+        &self.constant_outputs
+    }
+
+    /// The constants that the graph was made for.
+    pub fn constant_inputs(&self) -> &[ConstantInput] {
+        &self.constant_inputs
     }
 
     pub fn node(&self, id: NodeId) -> &Node {

@@ -8,6 +8,7 @@ mod graph;
 mod layout;
 mod number;
 mod origin;
+mod signature;
 mod tensor;
 pub mod text;
 
@@ -15,8 +16,9 @@ pub use attr::{AttrValue, Attrs, Ints};
 pub use config::{ConfigError, MathConfig};
 pub use content::{Content, Contents, Digest, NoContents};
 pub use dtype::{DType, UnknownDType};
-pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Output, Role, Value, read_value};
+pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Role, Value, read_value};
 pub use layout::{Layout, layouts, output_layout};
 pub use number::{Float, Number};
 pub use origin::{Frame, Origin};
+pub use signature::{ConstantInput, ConstantOutput, Output, Path, Place, Step, Target};
 pub use tensor::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, TensorType, flat_index, unflatten};

@@ -126,9 +126,7 @@ impl Mutation {
             }
             moved.extend((0..node.types.len() as u32).map(|slot| (Value::new(id, slot), Value::new(new, slot))));
         }
-        for output in graph.outputs() {
-            out.add_output(&output.name, moved[&output.value]);
-        }
+        out.take_outputs(graph, |value| moved.get(&value).copied().ok_or(())).ok()?;
         (!self.kind.of_constants || constants::differ(graph, &out)).then_some(out)
     }
 }

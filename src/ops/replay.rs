@@ -5,7 +5,7 @@ use tch::{Device, Kind, Reduction, Scalar, TchError, Tensor};
 
 use super::Call;
 use super::tensors::{elements, kind};
-use crate::ir::DType;
+use crate::ir::{DType, Number};
 
 /// Why an operator did not run.
 #[derive(Debug, thiserror::Error)]
@@ -160,7 +160,7 @@ impl Replay<'_> {
         let mut products = Vec::new();
         let mut start = 0;
         for (group, end) in elements(ends)?.into_iter().enumerate() {
-            let end = (end as i64).clamp(start, rows);
+            let end = end.to_i64().unwrap_or(rows).clamp(start, rows);
             products.push(x.f_narrow(0, start, end - start)?.f_matmul(&w.f_select(0, group as i64)?)?);
             start = end;
         }

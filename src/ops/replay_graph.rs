@@ -6,7 +6,7 @@ use tch::{Device, Tensor};
 
 use super::replay::{ReplayError, replay};
 use super::tensors::{type_of, upload};
-use super::{Call, Family, Op, OpDef};
+use super::{Call, Family, Op, OpDef, is_number};
 use crate::ir::{Attrs, Graph, NodeId, NodeKind, TensorType, Value, read_value};
 
 /// Where a step finds an operand.

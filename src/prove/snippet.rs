@@ -132,7 +132,7 @@ pub fn rule_stub(name: &str, arena: &Arena, a: TermId, b: TermId) -> Option<Stri
 
 /// The same for two graphs of one output each, whose inputs of one name are the same.
 pub fn rule_between(name: &str, a: &Graph, b: &Graph) -> Result<Option<String>, TypeError> {
-    let binding = bind(a, b);
+    let binding = bind(a, b).binding;
     let mut arena = Arena::default();
     let mut roots = Vec::new();
     for (side, graph, inputs) in [(Side::A, a, &binding.a), (Side::B, b, &binding.b)] {

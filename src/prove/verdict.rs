@@ -12,7 +12,7 @@ use super::bind::{Binding, Bound, bind};
 use super::certificate::{Certificate, Claim, Contents};
 use super::cone::Boundary;
 use super::context::Context;
-use super::kernel::{CheckError, Refused, Replay, Side, Values};
+use super::kernel::{CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, pair_outputs};
 use super::lemma::Lemma;
 use super::math::math_tier;
 use super::refute::{Question, refute_defined};
@@ -21,7 +21,7 @@ use super::sweep::Sweep;
 use super::twin::View;
 use super::unproven::{Unproven, smallest_unproven};
 use crate::eval::Draw;
-use crate::ir::{Graph, NodeId, NodeKind, Number, Value};
+use crate::ir::{AttrValue, Graph, NodeId, NodeKind, Number, Value};
 use crate::ops::{Op, TypeError};
 use crate::progress::Progress;
 use crate::rules::{RuleSet, Tier};
@@ -44,12 +44,14 @@ pub struct Witness {
     pub seed: u64,
     /// Name of the output.
     pub output: String,
-    /// Its position among the outputs.
-    pub output_number: usize,
+    /// Its position among the tensors that the graphs give; none for a constant.
+    pub output_number: Option<usize>,
     /// Index of the element.
     pub index: Vec<usize>,
     pub a: Number,
     pub b: Number,
+    /// What the two graphs return whatever their inputs are, if that differs.
+    pub constants: Option<[AttrValue; 2]>,
     /// Largest difference among the elements that were looked at.
     pub max_abs_error: f64,
     /// The first region whose results part although its operands agree: its place in [`Partition::regions`].
@@ -92,12 +94,9 @@ pub struct Proof {
 /// Why two graphs cannot be compared.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ProveError {
-    #[error("A has {a} outputs and B has {b}")]
-    #[diagnostic(code(prove::outputs), help("compare graphs that return the same values"))]
-    OutputCount { a: usize, b: usize },
-    #[error("output {position} is {a} in A and {b} in B")]
-    #[diagnostic(code(prove::output_type), help("compare graphs that return values of the same types"))]
-    OutputType { position: usize, a: String, b: String },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Outputs(#[from] OutputError),
     #[error(transparent)]
     #[diagnostic(code(prove::graph))]
     Graph(#[from] TypeError),
@@ -139,28 +138,26 @@ impl Classes for Accepted<'_> {
 
 /// Compares two graphs under `rules`, with inputs bound by name and by position.
 pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
-    prove_bound(
-        &Bound { a: a.clone(), b: b.clone(), binding: bind(a, b) },
-        &Context { progress, ..Context::under(rules) },
-    )
+    prove_bound(&bind(a, b), &Context { progress, ..Context::under(rules) })
 }
 
 /// Compares two graphs whose inputs are bound already.
 pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError> {
     let Context { rules, memory, progress, .. } = *context;
     let Bound { a, b, binding } = bound;
-    comparable(a, b)?;
+    let outputs = pair_outputs((a, &binding.a), (b, &binding.b))?;
     let mut sweep = Sweep::new(rules, memory);
     let values_a = sweep.take_a(a, &binding.a)?;
     progress.stage("proving");
     let values_b = sweep.take_b(b, &binding.b, progress)?;
-    conclude(bound, context, sweep, values_a, values_b)
+    conclude(bound, context, &outputs, sweep, values_a, values_b)
 }
 
 /// What follows from a finished sweep, as far as the checker agrees.
 fn conclude(
     bound: &Bound,
     context: &Context,
+    outputs: &Outputs,
     mut sweep: Sweep,
     values_a: Values,
     values_b: Values,
@@ -168,13 +165,19 @@ fn conclude(
     let Context { rules, progress, .. } = *context;
     let Bound { a, b, binding } = bound;
     progress.stage("checking the proof");
-    let checked = check(bound, &sweep, &values_a, &values_b)?;
+    let checked = check(bound, outputs, &sweep, &values_a, &values_b)?;
     let Checked { tier, mut partition, cuts, needed, assumed, rejected, complete } = checked;
 
     let mut binding = binding.clone();
-    let (verdict, unproven) = match tier {
-        Some(tier) => (Verdict::Equivalent { tier }, Vec::new()),
-        None => {
+    let (verdict, unproven) = match (outputs.unequal.first(), tier) {
+        (Some(constants), _) => (Verdict::Different(constants_witness(constants, context.seed)), Vec::new()),
+        (None, Some(tier)) if binding.is_contradicted(a, b) => {
+            let text = format!("the sides would be equivalent at tier {tier} if both files held the same values");
+            binding.assumptions.push(text);
+            (Verdict::Unknown, Vec::new())
+        }
+        (None, Some(tier)) => (Verdict::Equivalent { tier }, Vec::new()),
+        (None, None) => {
             progress.stage("looking for a difference");
             // What the sweep takes for equal is no pair that it could not prove.
             let unproven = match complete {
@@ -211,18 +214,27 @@ fn conclude(
     })
 }
 
-/// Refuses graphs that return values of different number or type.
-fn comparable(a: &Graph, b: &Graph) -> Result<(), ProveError> {
-    if a.outputs().len() != b.outputs().len() {
-        return Err(ProveError::OutputCount { a: a.outputs().len(), b: b.outputs().len() });
+/// That a result is one constant in A and another one in B: no input makes them the same.
+fn constants_witness(ConstantPair { name, a, b }: &ConstantPair, seed: u64) -> Witness {
+    let number = |value: &AttrValue| match value {
+        AttrValue::Bool(v) => Number::Int(i64::from(*v)),
+        other => other.as_number().unwrap_or(Number::float(f64::NAN)),
+    };
+    let (x, y) = (number(a), number(b));
+    Witness {
+        seed,
+        output: name.clone(),
+        output_number: None,
+        index: Vec::new(),
+        a: x,
+        b: y,
+        constants: Some([a.clone(), b.clone()]),
+        max_abs_error: (x.to_f64() - y.to_f64()).abs(),
+        region: None,
+        first_a: None,
+        first_b: None,
+        inputs: Vec::new(),
     }
-    for (position, (x, y)) in a.outputs().iter().zip(b.outputs()).enumerate() {
-        let (x, y) = (a.ty(x.value), b.ty(y.value));
-        if x != y {
-            return Err(ProveError::OutputType { position, a: x.to_string(), b: y.to_string() });
-        }
-    }
-    Ok(())
 }
 
 /// What the checker, which shares nothing with the search, says of a sweep's proof.
@@ -245,7 +257,13 @@ struct Checked {
 
 /// Replays the sweep's steps, and finds those that the report's claims rest on. A claim that does not follow from valid steps is
 /// dropped.
-fn check(bound: &Bound, sweep: &Sweep, values_a: &Values, values_b: &Values) -> Result<Checked, TypeError> {
+fn check(
+    bound: &Bound,
+    outputs: &Outputs,
+    sweep: &Sweep,
+    values_a: &Values,
+    values_b: &Values,
+) -> Result<Checked, TypeError> {
     let Bound { a, b, binding } = bound;
     let (mut replay, refused) = Replay::of_valid((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
     let mut rejected = refused.map(Rejected::from);
@@ -254,7 +272,7 @@ fn check(bound: &Bound, sweep: &Sweep, values_a: &Values, values_b: &Values) -> 
     rejected = rejected.or(gap.map(|gap| Rejected { step: None, reason: gap.to_string() }));
 
     let partition = partition((a, values_a), (b, values_b), &Accepted { sweep, refused });
-    let outputs: Vec<(Value, Value)> = a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
+    let outputs: Vec<(Value, Value)> = outputs.pairs.iter().map(|pair| (pair.a.value, pair.b.value)).collect();
     let tier = replay.explain(&outputs).map(|why| why.tier(&sweep.lemmas));
     let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
     let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
@@ -310,9 +328,16 @@ fn difference(bound: &Bound, context: &Context, partition: &mut Partition, assum
     let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
     let question = Question { graphs: [a, b], binding, seed: context.seed, unproven };
     let Some((mut witness, location)) = refute_defined(&question, context.rules) else { return Verdict::Unknown };
-    if binding.is_doubtful(a, b, witness.output_number) {
+    if witness.output_number.is_none_or(|output| binding.is_doubtful(a, b, output)) {
         let output = &witness.output;
-        assumptions.push(format!("`{output}` differs under this binding, of which the guesses may be wrong"));
+        assumptions.push(format!(
+            "`{output}` differs under this binding, {}",
+            if binding.is_contradicted(a, b) {
+                "under which the files hold different values for one input"
+            } else {
+                "of which the guesses may be wrong"
+            }
+        ));
         return Verdict::Unknown;
     }
     (witness.first_a, witness.first_b) = (location.first_a, location.first_b);

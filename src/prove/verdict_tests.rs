@@ -30,7 +30,8 @@ fn concluded(tamper: impl FnOnce(&mut Sweep)) -> (Bound, Proof) {
     let values_a = sweep.take_a(&bound.a, &bound.binding.a).unwrap();
     let values_b = sweep.take_b(&bound.b, &bound.binding.b, context.progress).unwrap();
     tamper(&mut sweep);
-    let proof = conclude(&bound, &context, sweep, values_a, values_b).unwrap();
+    let outputs = pair_outputs((&bound.a, &bound.binding.a), (&bound.b, &bound.binding.b)).unwrap();
+    let proof = conclude(&bound, &context, &outputs, sweep, values_a, values_b).unwrap();
     (bound, proof)
 }
 

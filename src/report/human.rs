@@ -90,6 +90,10 @@ impl Human<'_> {
 
     fn witness(&self, w: &Witness, out: &mut String) -> fmt::Result {
         let (output, index) = (one_line(&w.output), &w.index);
+        if let Some([a, b]) = &w.constants {
+            let (a, b) = (one_line(a), one_line(b));
+            return writeln!(out, "  {output} is {a} in A and {b} in B, whatever the inputs are\n");
+        }
         writeln!(out, "  seed {}: {output}{index:?} is {} in A and {} in B", w.seed, w.a, w.b)?;
         writeln!(out, "  largest difference among the sampled elements: {}", wording::digits(w.max_abs_error))?;
         if let Some(region) = w.region {

@@ -230,8 +230,11 @@ pub struct Witness {
     /// Name of the output, as A calls it.
     pub output: String,
     pub index: Vec<usize>,
+    /// The element in A; null where it is no number.
     pub a: Number,
     pub b: Number,
+    /// What both sides return whatever the inputs are, if that is what differs.
+    pub constants: Option<[String; 2]>,
     /// The largest difference among the elements that were looked at.
     pub max_abs_error: f64,
 }

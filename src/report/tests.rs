@@ -118,6 +118,7 @@ fn different() -> Comparison {
         index: vec![0, 3, 11],
         a: 0.125.into(),
         b: (-0.125).into(),
+        constants: None,
         max_abs_error: 0.4321,
     });
     c.assumptions.clear();

@@ -70,9 +70,7 @@ fn copy(rules: &RuleSet, graph: &Graph) -> Option<WrittenOut> {
         writer.parts_of.resize(writer.graph.len(), id);
         values.extend((0..types.len() as u32).map(|slot| (Value::new(id, slot), Value::new(copied, slot))));
     }
-    for output in graph.outputs() {
-        writer.graph.add_output(&output.name, values[&output.value]);
-    }
+    writer.graph.take_outputs(graph, |value| values.get(&value).copied().ok_or(())).ok()?;
     Some(WrittenOut { graph: writer.graph, parts_of: writer.parts_of })
 }
 

@@ -8,6 +8,9 @@ merged   one layer for queries, keys, values
 turned   as GPT-2 has it: merged, and every weight transposed
 conv     as plain, under the same names, with every weight transposed
 other    as renamed, with one weight that plain does not have
+retrained        as plain, with that weight
+merged-other     as merged, with that weight
+merged-retrained as merged, with other values for every weight
 """
 
 import io
@@ -116,3 +119,6 @@ save("turned", Model(Layer(v, named(v, "t_"), turned) for v in map(transposed, m
 save("conv", Model(Layer(v, named(v), turned) for v in map(transposed, all)))
 all[1]["v"] = torch.randn(SIZE, SIZE)
 save("other", Model(Layer(v, backwards(v), linear) for v in all))
+save("retrained", Model(Layer(v, named(v), linear) for v in all))
+save("merged-other", Model(Layer(v, named(v, "w_"), linear) for v in map(merged, all)))
+save("merged-retrained", Model(Layer(v, named(v, "w_"), linear) for v in (merged(values()) for _ in range(LAYERS))))

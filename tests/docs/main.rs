@@ -160,6 +160,7 @@ fn signature(def: &OpDef) -> String {
             AttrKind::Bool => "bool",
             AttrKind::Int => "int",
             AttrKind::Float => "float",
+            AttrKind::Number => "number",
             AttrKind::Str => "string",
             AttrKind::DType => "dtype",
             AttrKind::Ints => "ints",

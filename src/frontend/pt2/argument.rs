@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::schema::Graph;
 use super::site::Refusal;
+use crate::ir::AttrValue;
 
 /// A reference to a tensor by the name of the value.
 #[derive(Clone, Debug, Deserialize)]
@@ -88,6 +89,24 @@ impl Argument {
             Argument::Bools(all) => Ok(format!("{all:?}")),
             other => Ok(format!("{other:?}")),
         }
+    }
+
+    /// The argument as a constant among inputs or outputs.
+    pub fn constant(&self) -> Result<AttrValue, Refusal> {
+        if let Some(symbol) = self.symbol() {
+            return Err(Refusal::symbolic(symbol));
+        }
+        if !self.tensors().is_empty() {
+            return Err(Refusal::new("holds several tensors in one argument").help("the file is damaged"));
+        }
+        Ok(match self {
+            Argument::None => AttrValue::None,
+            Argument::Bool(Number::Known(v)) => AttrValue::Bool(*v),
+            Argument::Int(Number::Known(v)) => AttrValue::Int(*v),
+            Argument::Float(Number::Known(v)) => AttrValue::float(*v),
+            Argument::Str(text) => AttrValue::str(text),
+            other => AttrValue::str(&other.literal()?),
+        })
     }
 
     /// The symbolic part of the argument, if it has one.

@@ -1,6 +1,7 @@
 //! Walks the nodes of the file in order and builds the graph.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,11 +14,12 @@ use super::origin::Origins;
 use super::schema::{self, ExportedProgram, InputSpec, OutputSpec};
 use super::sharing::Sharing;
 use super::site::{Refusal, Site, Values};
+use super::structure::{self, Structure};
 use super::views::{self, Views};
 use super::weights::{Folder, Stored};
 use super::{convert, dtype, inline, mutation, nested};
 use crate::frontend::LoadError;
-use crate::ir::{Graph, Layout, Origin, Role, TensorType, Value};
+use crate::ir::{AttrValue, Graph, Layout, Origin, Output, Role, Step, Target, TensorType, Value};
 
 /// The names of one graph of the file. A nested graph has names of its own.
 pub(super) struct Scope<'a> {
@@ -103,6 +105,8 @@ pub(super) struct Importer<'a> {
     origins: Origins<'a>,
     pub memory: Memory,
     inputs: Vec<Input<'a>>,
+    /// What the graph calls an input, by its role and by what the file calls it.
+    input_names: FxHashMap<(Role, &'a str), Arc<str>>,
     /// How many random operators the program has called so far.
     pub draws: i64,
 }
@@ -137,6 +141,7 @@ pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constan
         origins: Origins::default(),
         memory: Memory::default(),
         inputs: Vec::new(),
+        input_names: FxHashMap::default(),
         draws: 0,
     };
     let module = &program.graph_module;
@@ -155,11 +160,12 @@ pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constan
         importer.node(&mut scope, node, node_name(node))?;
     }
     let written = importer.writes(&mut scope, &module.signature.output_specs)?;
-    for spec in &module.signature.output_specs {
-        importer.output(&scope, spec)?;
-    }
+    importer.outputs(&scope, &module.signature.output_specs, structure::returned(module))?;
     Ok(Imported { graph: importer.graph, stored: importer.stored, written })
 }
+
+/// What stands behind the path of a container for the data that it holds beside its parts.
+const CONTEXT: &str = "(context)";
 
 /// What reports call a node. Files of older versions name only the outputs.
 pub(super) fn node_name(node: &schema::Node) -> &str {
@@ -181,14 +187,16 @@ impl<'a> Importer<'a> {
         // The name in the program, the name that reports and the archive use, the role.
         let (name, given, role) = match spec {
             InputSpec::UserInput { arg: Argument::Tensor(name) } => (name, name, Role::User),
-            InputSpec::UserInput { arg } => match arg.symbol() {
-                Some(symbol) => return Err(self.refused("inputs", "", Refusal::symbolic(symbol))),
-                None => return Ok(()),
-            },
+            InputSpec::UserInput { arg } => {
+                // What has no name of its own goes by its place among all inputs.
+                let name = format!("input {}", self.graph.inputs().len() + self.graph.constant_inputs().len());
+                return self.constant_input(&name, arg);
+            }
+            InputSpec::ConstantInput { name, value } => return self.constant_input(name, value),
             InputSpec::Parameter { arg, parameter_name } => (&arg.name, parameter_name, Role::Parameter),
             InputSpec::Buffer { arg, buffer_name, .. } => (&arg.name, buffer_name, Role::Buffer),
             InputSpec::TensorConstant { arg, tensor_constant_name } => (&arg.name, tensor_constant_name, Role::Buffer),
-            InputSpec::CustomObj { .. } | InputSpec::Token { .. } | InputSpec::ConstantInput { .. } => return Ok(()),
+            InputSpec::CustomObj { .. } | InputSpec::Token { .. } => return Ok(()),
         };
         let shown = if self.names.take(given) { given.clone() } else { self.names.fresh(name) };
         let added = scope.stated(name).and_then(|ty| {
@@ -208,27 +216,13 @@ impl<'a> Importer<'a> {
             self.inputs.push(Input { spec, shown: shown.clone(), tensor });
             scope.bind(name, tensor)
         });
+        self.input_names.insert((role, given.as_str()), shown.into());
         added.map_err(|refusal| self.refused(name, "", refusal))
     }
 
-    fn output(&mut self, scope: &Scope<'a>, spec: &'a OutputSpec) -> Result<(), LoadError> {
-        let names = match spec {
-            OutputSpec::UserOutput { arg } => match arg.symbol() {
-                Some(symbol) => return Err(self.refused("outputs", "", Refusal::symbolic(symbol))),
-                None => arg.tensors(),
-            },
-            OutputSpec::LossOutput { arg }
-            | OutputSpec::BufferMutation { arg, .. }
-            | OutputSpec::ParameterMutation { arg, .. }
-            | OutputSpec::UserInputMutation { arg, .. }
-            | OutputSpec::GradientToParameter { arg }
-            | OutputSpec::GradientToUserInput { arg } => vec![arg.name.as_str()],
-            OutputSpec::Token { .. } => return Ok(()),
-        };
-        for name in names {
-            let tensor = scope.tensor(name).map_err(|refusal| self.refused("outputs", "", refusal))?;
-            self.graph.add_output(name, self.memory.value(tensor));
-        }
+    fn constant_input(&mut self, name: &str, value: &Argument) -> Result<(), LoadError> {
+        let value = value.constant().map_err(|refusal| self.refused("inputs", "", refusal))?;
+        self.graph.add_constant_input(name, value);
         Ok(())
     }
 
@@ -250,7 +244,10 @@ impl<'a> Importer<'a> {
                 Views { graph: &mut self.graph, names: &mut self.names, name: outputs, origin: Origin::default() };
             let value = self.memory.read(input.tensor, &mut views).map_err(|r| self.refused(outputs, "", r))?;
             match listed.and_then(|output| tensors_of(output).into_iter().next()) {
-                None => self.graph.add_output(&input.shown, value),
+                None => {
+                    let name: Arc<str> = input.shown.as_str().into();
+                    self.graph.push_output(Output { name: name.clone(), value, target: Target::Write(name) });
+                }
                 Some(name) => {
                     let tensor = scope.tensor(name).map_err(|r| self.refused(outputs, "", r))?;
                     if self.memory.value(tensor) != value {
@@ -277,6 +274,65 @@ impl<'a> Importer<'a> {
 
     pub fn restore(&mut self, state: State) {
         (self.graph, self.names, self.memory, self.draws) = state;
+    }
+
+    /// Adds all outputs. Of the results, `structure` says where each stands.
+    fn outputs(
+        &mut self,
+        scope: &Scope<'a>,
+        specs: &'a [OutputSpec],
+        structure: Option<Structure>,
+    ) -> Result<(), LoadError> {
+        let is_result =
+            |spec: &&OutputSpec| matches!(spec, OutputSpec::UserOutput { .. } | OutputSpec::LossOutput { .. });
+        let results = specs.iter().filter(is_result).count();
+        // A spec of another number of leaves says nothing of these.
+        let structure = structure.filter(|s| s.leaves.len() == results);
+        let mut leaves = structure.iter().flat_map(|s| s.leaves.iter().cloned());
+        for spec in specs {
+            let refused = |importer: &Self, refusal| importer.refused("outputs", "", refusal);
+            let path = if is_result(&spec) { leaves.next() } else { None };
+            let (name, target) = match spec {
+                OutputSpec::UserOutput { arg: Argument::Tensor(name) } => {
+                    (name, Target::Result(self.graph.next_place(path)))
+                }
+                OutputSpec::UserOutput { arg } => {
+                    let constant = arg.constant().map_err(|refusal| refused(self, refusal))?;
+                    self.graph.add_constant_output(constant, path);
+                    continue;
+                }
+                OutputSpec::LossOutput { arg } => (&arg.name, Target::Loss(self.graph.next_place(path))),
+                OutputSpec::BufferMutation { arg, buffer_name: of } => {
+                    (&arg.name, Target::Write(self.input_name(Role::Buffer, of)))
+                }
+                OutputSpec::ParameterMutation { arg, parameter_name: of } => {
+                    (&arg.name, Target::Write(self.input_name(Role::Parameter, of)))
+                }
+                OutputSpec::UserInputMutation { arg, user_input_name: of } => {
+                    (&arg.name, Target::Write(self.input_name(Role::User, of)))
+                }
+                OutputSpec::GradientToParameter { arg, parameter_name: of } => {
+                    (&arg.name, Target::Gradient(self.input_name(Role::Parameter, of)))
+                }
+                OutputSpec::GradientToUserInput { arg, user_input_name: of } => {
+                    (&arg.name, Target::Gradient(self.input_name(Role::User, of)))
+                }
+                OutputSpec::Token { .. } => continue,
+            };
+            let tensor = scope.tensor(name).map_err(|refusal| refused(self, refusal))?;
+            let value = self.memory.value(tensor);
+            self.graph.push_output(Output { name: name.as_str().into(), value, target });
+        }
+        // Data that a container holds beside its leaves is returned too.
+        for (path, text) in structure.iter().flat_map(|s| &s.contexts) {
+            self.graph.add_constant_output(AttrValue::str(text), Some(path.then(Step::Name(CONTEXT.into()))));
+        }
+        Ok(())
+    }
+
+    /// What the graph calls the input that the file calls `name`.
+    fn input_name(&self, role: Role, name: &str) -> Arc<str> {
+        self.input_names.get(&(role, name)).cloned().unwrap_or_else(|| name.into())
     }
 
     /// Takes over one node. `name` is unique in the graph.
@@ -492,8 +548,8 @@ fn tensors_of(output: &OutputSpec) -> Vec<&str> {
         | OutputSpec::BufferMutation { arg, .. }
         | OutputSpec::ParameterMutation { arg, .. }
         | OutputSpec::UserInputMutation { arg, .. }
-        | OutputSpec::GradientToParameter { arg }
-        | OutputSpec::GradientToUserInput { arg } => vec![arg.name.as_str()],
+        | OutputSpec::GradientToParameter { arg, .. }
+        | OutputSpec::GradientToUserInput { arg, .. } => vec![arg.name.as_str()],
         OutputSpec::Token { .. } => Vec::new(),
     }
 }

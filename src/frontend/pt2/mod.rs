@@ -24,6 +24,7 @@ mod recorded_strides;
 mod schema;
 mod sharing;
 mod site;
+mod structure;
 mod views;
 mod weights;
 

@@ -34,6 +34,23 @@ pub(super) struct SchemaVersion {
 pub(super) struct GraphModule {
     pub graph: Graph,
     pub signature: Signature,
+    #[serde(default)]
+    pub module_call_graph: Vec<ModuleCall>,
+}
+
+/// One call of a module. The first entry is the program itself.
+#[derive(Deserialize)]
+pub(super) struct ModuleCall {
+    pub fqn: String,
+    #[serde(default)]
+    pub signature: Option<CallSignature>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CallSignature {
+    /// The structure of what is returned, as JSON text.
+    #[serde(default)]
+    pub out_spec: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -138,7 +155,10 @@ pub(super) enum InputSpec {
     },
     CustomObj {},
     Token {},
-    ConstantInput {},
+    ConstantInput {
+        name: String,
+        value: Argument,
+    },
 }
 
 #[derive(Deserialize)]
@@ -149,8 +169,8 @@ pub(super) enum OutputSpec {
     BufferMutation { arg: TensorName, buffer_name: String },
     ParameterMutation { arg: TensorName, parameter_name: String },
     UserInputMutation { arg: TensorName, user_input_name: String },
-    GradientToParameter { arg: TensorName },
-    GradientToUserInput { arg: TensorName },
+    GradientToParameter { arg: TensorName, parameter_name: String },
+    GradientToUserInput { arg: TensorName, user_input_name: String },
     Token {},
 }
 

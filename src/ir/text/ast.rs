@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use miette::SourceSpan;
 
-use crate::ir::{self, Origin, Role, TensorType};
+use crate::ir::{self, AttrValue, Origin, Path, Role, TensorType};
 
 /// A name with its place.
 #[derive(Clone, Debug)]
@@ -119,10 +119,30 @@ pub struct Equality<'s> {
     pub value: CallExpr<'s>,
 }
 
+/// What is returned, and where it goes.
 #[derive(Debug)]
 pub struct Returned<'s> {
-    pub value: Name<'s>,
-    pub name: Option<Name<'s>>,
+    pub value: Yielded<'s>,
+    pub target: Purpose<'s>,
+}
+
+#[derive(Debug)]
+pub enum Yielded<'s> {
+    /// The value of that name, under another name or its own.
+    Tensor {
+        value: Name<'s>,
+        name: Option<Name<'s>>,
+    },
+    Constant(AttrValue),
+}
+
+/// See [`Target`](crate::ir::Target).
+#[derive(Debug)]
+pub enum Purpose<'s> {
+    Result(Option<Path>),
+    Loss(Option<Path>),
+    Write(Name<'s>),
+    Gradient(Name<'s>),
 }
 
 #[derive(Debug)]
@@ -130,6 +150,8 @@ pub struct File<'s> {
     pub config: Vec<Setting<'s>>,
     pub name: Name<'s>,
     pub inputs: Vec<Input<'s>>,
+    /// Constants among the inputs.
+    pub given: Vec<(Name<'s>, AttrValue)>,
     pub statements: Vec<Statement<'s>>,
     pub returned: Vec<Returned<'s>>,
 }

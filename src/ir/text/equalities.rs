@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use miette::SourceSpan;
 use rustc_hash::FxHashMap;
 
-use super::ast::{Binding, Body, Equality, File, Input, Name, Returned, Statement, Typed};
+use super::ast::{Binding, Body, Equality, File, Input, Name, Purpose, Returned, Statement, Typed, Yielded};
 use super::build::build;
 use super::error::{MirError, MirErrors, nearest};
 use super::read::read_equalities;
@@ -94,7 +94,8 @@ fn over(source: &Graph, target: &Inputs, given: &[&Equality]) -> Result<Graph, V
                 origin: Origin::default(),
             })
             .collect(),
-        returned: given.iter().map(|line| Returned { value: local(line), name: Some(line.target.clone()) }).collect(),
+        given: Vec::new(),
+        returned: given.iter().map(|line| returned(local(line), line.target.clone())).collect(),
     };
     let graph = build(&file)?;
     let mut errors = Vec::new();
@@ -108,6 +109,11 @@ fn over(source: &Graph, target: &Inputs, given: &[&Equality]) -> Result<Graph, V
         }
     }
     if errors.is_empty() { Ok(graph) } else { Err(errors) }
+}
+
+/// The value of one name, returned under another.
+fn returned<'s>(value: Name<'s>, name: Name<'s>) -> Returned<'s> {
+    Returned { value: Yielded::Tensor { value, name: Some(name) }, target: Purpose::Result(None) }
 }
 
 /// The inputs that some operator reads.

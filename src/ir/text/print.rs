@@ -5,7 +5,9 @@ use std::fmt::{self, Display, Formatter, Write};
 use rustc_hash::FxHashSet;
 
 use super::build::{natural_dtype, scalar_dtype};
-use crate::ir::{Attrs, DType, Frame, Graph, MathConfig, Node, NodeId, NodeKind, Number, Origin, Role, Value};
+use crate::ir::{
+    AttrValue, Attrs, DType, Frame, Graph, MathConfig, Node, NodeId, NodeKind, Number, Origin, Role, Target, Value,
+};
 use crate::ops::{Default, Op, is_number};
 
 /// The graph as text that [`parse`](super::parse) reads back as the same graph.
@@ -91,7 +93,12 @@ impl<'g> Printer<'g> {
             let separator = if i == 0 { "\n" } else { ",\n" };
             write!(out, "{separator}  {}: {role}{}{}", Quoted(&node.name), node.types[0], Place(&node.origin))?;
         }
-        out.push_str(if self.graph.inputs().is_empty() { ") {\n" } else { "\n) {\n" });
+        for (i, given) in self.graph.constant_inputs().iter().enumerate() {
+            let separator = if i + self.graph.inputs().len() == 0 { "\n" } else { ",\n" };
+            write!(out, "{separator}  {} = {}", Quoted(&given.name), Fixed(&given.value))?;
+        }
+        let bare = self.graph.inputs().is_empty() && self.graph.constant_inputs().is_empty();
+        out.push_str(if bare { ") {\n" } else { "\n) {\n" });
         for (id, node) in self.graph.nodes() {
             let skipped = matches!(node.kind, NodeKind::Input { .. }) || self.inlined.contains(&id);
             if !skipped {
@@ -99,15 +106,40 @@ impl<'g> Printer<'g> {
             }
         }
         out.push_str("  return");
-        for (i, output) in self.graph.outputs().iter().enumerate() {
+        self.returned(out)?;
+        out.push_str("\n}\n");
+        Ok(())
+    }
+
+    /// Outputs in their order, with each constant at its position among the results.
+    fn returned(&self, out: &mut String) -> fmt::Result {
+        let mut separator = " ";
+        let mut constants = self.graph.constant_outputs().iter().peekable();
+        let mut constants_before = |position: usize, separator: &mut &str, out: &mut String| -> fmt::Result {
+            while let Some(constant) = constants.next_if(|c| c.place.position < position) {
+                write!(out, "{separator}{}{}", Fixed(&constant.value), At(&constant.place))?;
+                *separator = ", ";
+            }
+            Ok(())
+        };
+        for output in self.graph.outputs() {
+            if let Some(place) = output.place() {
+                constants_before(place.position, &mut separator, out)?;
+            }
             let name = self.value_name(output.value);
-            write!(out, "{}{}", if i == 0 { " " } else { ", " }, Quoted(&name))?;
+            write!(out, "{separator}{}", Quoted(&name))?;
+            separator = ", ";
             if *name != *output.name {
                 write!(out, " as {}", Quoted(&output.name))?;
             }
+            match &output.target {
+                Target::Result(place) => write!(out, "{}", At(place))?,
+                Target::Loss(place) => write!(out, " loss{}", At(place))?,
+                Target::Write(input) => write!(out, " writes {}", Quoted(input))?,
+                Target::Gradient(input) => write!(out, " gradient {}", Quoted(input))?,
+            }
         }
-        out.push_str("\n}\n");
-        Ok(())
+        constants_before(usize::MAX, &mut separator, out)
     }
 
     fn statement(&self, id: NodeId, node: &Node, out: &mut String) -> fmt::Result {
@@ -210,6 +242,27 @@ impl Display for Attribute<'_> {
             crate::ir::AttrValue::Str(v) => write!(f, "{}", Text(v)),
             other => write!(f, "{other}"),
         }
+    }
+}
+
+/// A constant among inputs or outputs.
+struct Fixed<'a>(&'a AttrValue);
+
+impl Display for Fixed<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            AttrValue::Str(text) => write!(f, "text {}", Text(text)),
+            other => write!(f, "{other}"),
+        }
+    }
+}
+
+/// The path of a result, if there is one.
+struct At<'a>(&'a crate::ir::Place);
+
+impl Display for At<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.path.as_ref().map_or(Ok(()), |path| write!(f, " at {path}"))
     }
 }
 

@@ -46,7 +46,9 @@ fn essence(graph: &Graph) -> Vec<String> {
         let operands: Vec<String> = graph.operands(id).into_iter().map(show).collect();
         lines.push(format!("{} {kind} {:?} {:?} {operands:?}", node.name, node.types, node.origin));
     }
-    lines.extend(graph.outputs().iter().map(|o| format!("{} {}", o.name, show(o.value))));
+    lines.extend(graph.outputs().iter().map(|o| format!("{} {} {:?}", o.name, show(o.value), o.target)));
+    lines.extend(graph.constant_outputs().iter().map(|c| format!("{c:?}")));
+    lines.extend(graph.constant_inputs().iter().map(|c| format!("{c:?}")));
     lines
 }
 

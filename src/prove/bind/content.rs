@@ -56,7 +56,7 @@ impl Plan {
             if y.input.role != Role::Parameter || !of_a.holds(i) || !of_b.holds(j) {
                 continue;
             }
-            match (of_a.checksum(i), of_b.checksum(j)) {
+            match (self.a[i].checksum, y.checksum) {
                 (Some(x), Some(y)) if x == y => same_weights = true,
                 _ if rows == columns => open.push((i, j)),
                 _ => {}
@@ -86,20 +86,6 @@ impl Plan {
         }
     }
 
-    /// Notes which inputs that are bound to each other hold other values in the two files.
-    pub fn compare(&mut self, of_a: &mut dyn Contents, of_b: &mut dyn Contents) {
-        for (j, y) in self.b.iter().enumerate() {
-            let i = match y.meaning {
-                Some((_, Source::Content | Source::Layer | Source::Alike)) => continue,
-                Some((Meaning::Same(i), _)) => i,
-                _ => continue,
-            };
-            if of_b.checksum(j).is_some_and(|sum| of_a.checksum(i).is_some_and(|other| other != sum)) {
-                self.unlike.push(j);
-            }
-        }
-    }
-
     /// Whether the files hold the same values for input `target` of `side` and for `parts` of the other side joined along
     /// their first dimension, where both are known.
     pub fn same_values(&self, side: Side, target: usize, parts: &[usize]) -> Option<bool> {
@@ -109,10 +95,9 @@ impl Plan {
         Some(target.rows.iter().eq(parts.iter().flat_map(|part| &part.rows)))
     }
 
-    /// Whether the files show that input `target` of `side` is not `parts` of the other side joined. Files of two models
-    /// that still have to be trained show nothing.
+    /// Whether the files show that input `target` of `side` is not `parts` of the other side joined.
     pub fn denies(&self, side: Side, target: usize, parts: &[usize]) -> bool {
-        self.same_weights && self.same_values(side, target, parts) == Some(false)
+        self.same_values(side, target, parts) == Some(false)
     }
 
     /// Input `target` of `side` as `parts` of the other side joined, if the types agree.

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::ir::text::parse_equalities;
 use crate::ir::{Content, DType, Origin, Shape};
 
 /// A matrix of bytes as a parameter.
@@ -172,14 +173,61 @@ fn weights_of_another_model_are_not_paired_by_position() {
     let other = Matrix::new(3, &[0, 1, 0, 1, 0, 7]);
     let (a, b) = ([("w", w.clone()), ("v", v)], [("p", other.clone()), ("q", w)]);
     assert_eq!(bound(&a, &b).0.b, [2, 0]);
-    // Nothing shows that these are the weights of one model; they may be two that still have to be trained.
+    // Two models that share no weight are two models all the same.
     let (binding, _) = bound(&a[1..], &b[..1]);
-    assert_eq!((binding.b, binding.guessed), (vec![0], vec![0]));
-    assert!(
-        binding.assumptions.iter().any(|s| s.contains("different values for 1 inputs")),
-        "{:?}",
-        binding.assumptions
-    );
+    assert_eq!((binding.b, binding.guessed), (vec![1], vec![]));
+}
+
+#[test]
+fn values_win_over_names_that_were_exchanged() {
+    let [w, v] = [W, V].map(|data| Matrix::new(3, &data));
+    let (binding, reads) = bound(&[("q", w.clone()), ("k", v.clone())], &[("q", v), ("k", w)]);
+    assert_eq!((binding.b, binding.guessed, binding.unlike, reads), (vec![1, 0], vec![], vec![], 4));
+}
+
+/// A binding under the lines of a binding file.
+fn stated(a: &Named, b: &Named, lines: &str) -> Binding {
+    let ((a, mut of_a), (b, mut of_b)) = (side(a), side(b));
+    let stated = parse_equalities("names", lines, &a, &b).unwrap();
+    bind_with_contents(a, b, Some(&stated), [&mut of_a, &mut of_b]).binding
+}
+
+#[test]
+fn a_statement_that_the_values_contradict_is_noted() {
+    let [w, v] = [W, V].map(|data| Matrix::new(3, &data));
+    let parts = [("q", w.clone()), ("k", v.clone())];
+    let whole = [("qk", w.below(&v))];
+    let beside = [("qk", w.transposed().beside(&v.transposed()))];
+    for (b, right, wrong) in [
+        (&whole, "qk = concat(q, k; dim=0)", "qk = concat(k, q; dim=0)"),
+        (&whole, "q = slice(qk; dim=0, start=0, end=2)", "q = slice(qk; dim=0, start=1, end=3)"),
+        (&whole, "k = split(qk; sizes=[2, 2], dim=0).1", "k = split(qk; sizes=[2, 2], dim=0).0"),
+        (
+            &beside,
+            "qk = concat(permute(q; dims=[1, 0]), permute(k; dims=[1, 0]); dim=1)",
+            "qk = concat(permute(k; dims=[1, 0]), permute(q; dims=[1, 0]); dim=1)",
+        ),
+        (
+            &beside,
+            "q = permute(slice(qk; dim=1, start=0, end=2); dims=[1, 0])",
+            "q = permute(slice(qk; dim=1, start=2, end=4); dims=[1, 0])",
+        ),
+    ] {
+        let binding = stated(&parts, b, right);
+        assert!(binding.unlike.is_empty(), "{right}: {:?}", binding.assumptions);
+        let binding = stated(&parts, b, wrong);
+        assert!(!binding.unlike.is_empty(), "{wrong}: {:?}", binding.assumptions);
+        assert!(binding.assumptions.iter().any(|s| s.contains("different values for 1 inputs")));
+    }
+    assert!(!stated(&parts, &[("p", w), ("r", v)], "p = k").unlike.is_empty());
+}
+
+#[test]
+fn a_statement_with_arithmetic_is_not_compared() {
+    let w = Matrix::new(3, &W);
+    let binding = stated(&[("w", w.clone())], &[("p", w)], "p = mul(w, 2)");
+    assert!(binding.unlike.is_empty());
+    assert!(binding.assumptions.iter().any(|s| s.contains("were not compared")), "{:?}", binding.assumptions);
 }
 
 /// As in a GPT-2 whose `Conv1D` layers became linear layers.

@@ -1,29 +1,41 @@
 //! Whether a difference between two outputs may only mean that a guess was wrong.
 
 use super::Binding;
-use crate::ir::{Graph, NodeKind, Role, Value};
+use crate::ir::{Graph, NodeId, NodeKind, Role};
 
 impl Binding {
     /// Whether a difference in output number `output` may come from the binding: one of its values depends on an input
-    /// that was bound by a guess, or both depend on weights that could not be bound and may belong together.
+    /// that was bound by a guess or against the values that the files hold, or on a weight that could not be bound while the other
+    /// one depends on weights that may belong to it. Those are weights that could not be bound either, and weights of which a binding
+    /// file says something, since it need not say all.
     pub fn is_doubtful(&self, a: &Graph, b: &Graph, output: usize) -> bool {
         let (Some(x), Some(y)) = (a.outputs().get(output), b.outputs().get(output)) else { return true };
-        let left = self.reached(a, &self.a, x.value);
-        let right = self.reached(b, &self.b, y.value);
-        let guessed = |n: &u32| self.guessed.binary_search(n).is_ok();
+        let left = self.reached(a, &self.a, vec![x.value.node]);
+        let right = self.reached(b, &self.b, vec![y.value.node]);
+        let guessed = |n: &u32| self.guessed.binary_search(n).is_ok() || self.unlike.binary_search(n).is_ok();
+        let stated = |own: &[u32]| own.iter().any(|n| self.stated.binary_search(n).is_ok());
         let alone = |own: &[u32], others: &[u32]| {
             own.iter().any(|n| {
                 let input = self.inputs.get(*n as usize);
                 !others.contains(n) && input.is_some_and(|i| i.role != Role::User)
             })
         };
-        left.iter().chain(&right).any(guessed) || alone(&left, &self.b) && alone(&right, &self.a)
+        let [alone_a, alone_b] = [alone(&left, &self.b), alone(&right, &self.a)];
+        left.iter().chain(&right).any(guessed) || alone_a && (alone_b || stated(&right)) || alone_b && stated(&left)
     }
 
-    /// Numbers of the inputs that `value` depends on.
-    fn reached(&self, graph: &Graph, numbers: &[u32], value: Value) -> Vec<u32> {
+    /// Whether some output depends on an input for which the two files hold different values.
+    pub fn is_contradicted(&self, a: &Graph, b: &Graph) -> bool {
+        let unlike = |graph: &Graph, numbers: &[u32]| {
+            let outputs = graph.outputs().iter().map(|output| output.value.node).collect();
+            self.reached(graph, numbers, outputs).iter().any(|n| self.unlike.binary_search(n).is_ok())
+        };
+        !self.unlike.is_empty() && (unlike(a, &self.a) || unlike(b, &self.b))
+    }
+
+    /// Numbers of the inputs that the nodes in `stack` depend on.
+    fn reached(&self, graph: &Graph, numbers: &[u32], mut stack: Vec<NodeId>) -> Vec<u32> {
         let mut seen = vec![false; graph.len()];
-        let mut stack = vec![value.node];
         while let Some(node) = stack.pop() {
             if !std::mem::replace(&mut seen[node.index()], true) {
                 stack.extend(graph.operands(node).iter().map(|v| v.node));

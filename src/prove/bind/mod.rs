@@ -4,10 +4,13 @@
 //! with their weights, and at last positions. Whatever is taken for granted is listed as an assumption. An input that is made of inputs of the other graph
 //! is replaced by operators over those, so that everything behind this point sees two graphs over common inputs.
 
+mod align;
 mod bias;
+mod compare;
 mod content;
 mod doubt;
 mod expression;
+mod held;
 mod join;
 mod merged;
 mod pairs;
@@ -41,6 +44,10 @@ pub struct Binding {
     pub assumptions: Vec<String>,
     /// Numbers of inputs that are bound by a guess that may be wrong.
     pub guessed: Vec<u32>,
+    /// Numbers of inputs that a binding file speaks of. It may leave out how others belong to them.
+    pub stated: Vec<u32>,
+    /// Numbers of inputs that are bound although the two files hold other values for them.
+    pub unlike: Vec<u32>,
 }
 
 /// Two graphs over common inputs.
@@ -55,11 +62,11 @@ pub struct Bound {
 
 /// Binds what can be bound without looking at the graphs' operators: inputs of one name and type, then, per role and
 /// type, the rest by position.
-pub fn bind(a: &Graph, b: &Graph) -> Binding {
+pub fn bind(a: &Graph, b: &Graph) -> Bound {
     let mut plan = Plan::new(a, b);
     plan.by_name(|_, _| true);
     plan.by_position();
-    share::number(&plan)
+    Bound { a: a.clone(), b: b.clone(), binding: share::number(&plan) }.aligned()
 }
 
 /// Binds the inputs of two graphs by all means there are without their values. `stated` is what a binding file says
@@ -80,7 +87,9 @@ pub fn bind_with_contents(
         plan.by_statement(Side::A, stated_a);
         plan.by_statement(Side::B, stated_b);
     }
-    plan.by_name(|x, y| x.live == y.live);
+    plan.read_checksums([&mut *of_a, &mut *of_b]);
+    let exchanged = plan.exchanged_names();
+    plan.by_name(|x, y| x.live == y.live && !exchanged.contains(&x.input.name));
     plan.by_content(of_a, of_b);
     plan.turned(of_a, of_b);
     plan.bias_with_weight(&a, &b);
@@ -88,8 +97,8 @@ pub fn bind_with_contents(
     plan.by_use(&a, &b);
     plan.alike();
     plan.by_position();
-    plan.compare(of_a, of_b);
-    share::share(a, b, &plan)
+    plan.compare([of_a, of_b]);
+    share::share(a, b, &plan).aligned()
 }
 
 #[cfg(test)]

@@ -47,10 +47,11 @@ impl Plan {
                 continue;
             }
             let (role, ty) = (y.input.role, &y.input.ty);
-            let mut fitting = self.a.iter().enumerate().filter(|(_, x)| {
-                let values = !self.same_weights || x.may_hold(y);
-                x.is_free() && x.input.role == role && x.input.ty == *ty && values
-            });
+            let mut fitting = self
+                .a
+                .iter()
+                .enumerate()
+                .filter(|(_, x)| x.is_free() && x.input.role == role && x.input.ty == *ty && x.may_hold(y));
             let Some((i, _)) = fitting.next() else { continue };
             let rivals = fitting.next().is_some()
                 || self.b.iter().filter(|y| y.is_free() && y.input.role == role && y.input.ty == *ty).count() > 1;

@@ -37,6 +37,11 @@ pub enum Source {
 }
 
 impl Source {
+    /// Whether the values that the files hold are the reason.
+    pub fn is_by_content(self) -> bool {
+        matches!(self, Source::Content | Source::Layer | Source::Alike)
+    }
+
     /// Whether another binding is as possible as this one.
     pub fn is_guess(self) -> bool {
         matches!(self, Source::Use | Source::Alike | Source::Position)
@@ -54,6 +59,8 @@ pub struct Slot {
     pub live: bool,
     /// What the file holds for it, if that was read.
     pub content: Option<Content>,
+    /// A checksum of what the file holds for it, if there is one that takes no reading.
+    pub checksum: Option<u32>,
 }
 
 impl Slot {
@@ -62,6 +69,14 @@ impl Slot {
         match (&self.content, &other.content) {
             (Some(x), Some(y)) => x == y,
             _ => true,
+        }
+    }
+
+    /// The inputs of the other graph that this one is computed from.
+    pub fn made_of(&self) -> Vec<usize> {
+        match &self.meaning {
+            Some((Meaning::Derived(expression), _)) => expression.inputs().collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -76,11 +91,12 @@ impl Slot {
 pub struct Plan {
     pub a: Vec<Slot>,
     pub b: Vec<Slot>,
-    /// Whether some input was bound by its values: the files then hold the weights of one model, and inputs whose values
-    /// differ are different ones. Otherwise the files may be two models that still have to be trained.
+    /// Whether some input was bound by its values: the files then hold the weights of one model.
     pub same_weights: bool,
-    /// Inputs of B that are the same tensor as one of A while the files hold different values for them.
-    pub unlike: Vec<usize>,
+    /// Inputs whose meaning goes against the values that the files hold; of pairs, B's.
+    pub unlike: Vec<(Side, usize)>,
+    /// Inputs that are bound to an expression whose values could not be compared with theirs.
+    pub uncompared: Vec<(Side, usize)>,
 }
 
 impl Plan {
@@ -93,10 +109,11 @@ impl Plan {
                 used: false,
                 live: graph.users(id).next().is_some() || given.contains(&id),
                 content: None,
+                checksum: None,
             };
             graph.inputs().iter().map(slot).collect()
         };
-        Plan { a: slots(a), b: slots(b), same_weights: false, unlike: Vec::new() }
+        Plan { a: slots(a), b: slots(b), same_weights: false, unlike: Vec::new(), uncompared: Vec::new() }
     }
 
     pub fn side(&self, side: Side) -> &[Slot] {

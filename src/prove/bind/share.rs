@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::plan::{Meaning, Plan};
+use super::plan::{Meaning, Plan, Source};
 use super::{Binding, Bound, BoundInput, Expression, Part, statement};
 use crate::ir::{Graph, NodeKind, Origin, Value};
 use crate::ops;
@@ -41,22 +41,28 @@ fn numbered(plan: &Plan, inputs: [&[Key]; 2]) -> Binding {
             if n == 0 { &mut binding.a } else { &mut binding.b }.push(number);
         }
     }
-    binding.guessed = guessed(plan).into_iter().filter_map(|key| numbers.get(&key).copied()).collect();
-    binding.guessed.sort_unstable();
-    binding.guessed.dedup();
+    let of_keys = |keys: Vec<Key>| {
+        let mut found: Vec<u32> = keys.into_iter().filter_map(|key| numbers.get(&key).copied()).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    binding.guessed = of_keys(bound_by(plan, |_, _, source| source.is_guess()));
+    binding.stated = of_keys(bound_by(plan, |_, _, source| source == Source::Stated));
+    binding.unlike = of_keys(bound_by(plan, |side, i, _| plan.unlike.contains(&(side, i))));
     binding
 }
 
-/// The tensors that some guess is about.
-fn guessed(plan: &Plan) -> Vec<Key> {
+/// The tensors that the meanings which `chosen` picks are about.
+fn bound_by(plan: &Plan, chosen: impl Fn(Side, usize, Source) -> bool) -> Vec<Key> {
     let mut keys = Vec::new();
     for side in [Side::A, Side::B] {
         for (i, slot) in plan.side(side).iter().enumerate() {
             match &slot.meaning {
-                Some((Meaning::Derived(expression), source)) if source.is_guess() => {
+                Some((Meaning::Derived(expression), source)) if chosen(side, i, *source) => {
                     keys.extend(expression.inputs().map(|leaf| key(plan, side.other(), leaf)));
                 }
-                Some((Meaning::Same(_), source)) if source.is_guess() => keys.push(key(plan, side, i)),
+                Some((Meaning::Same(_), source)) if chosen(side, i, *source) => keys.push(key(plan, side, i)),
                 _ => {}
             }
         }
@@ -148,11 +154,8 @@ impl Writer<'_> {
             };
             values.push(new);
         }
-        for output in graph.outputs() {
-            let value = values[output.value.node.index()];
-            self.out.add_output(&output.name, Value::new(value.node, output.value.slot));
-        }
-        Some(())
+        let moved = |v: Value| Some(Value::new(values.get(v.node.index())?.node, v.slot));
+        self.out.take_outputs(graph, |v| moved(v).ok_or(())).ok()
     }
 
     fn add_input(&mut self, key: Key, input: &BoundInput, name: &str) -> Value {

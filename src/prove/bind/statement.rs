@@ -27,11 +27,18 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
         }
     }
     all.extend(grouped(&statements));
-    if let Some(&first) = plan.unlike.first() {
-        let (count, name) = (plan.unlike.len(), &plan.b[first].input.name);
+    let name = |&(side, i): &(Side, usize)| &plan.side(side)[i].input.name;
+    if let Some(first) = plan.unlike.first() {
+        let (count, name, side) = (plan.unlike.len(), name(first), first.0);
         all.push(format!(
-            "the files hold different values for {count} inputs taken to be the same, first for `{name}`; what is proven holds \
-             where they are the same"
+            "the files hold different values for {count} inputs taken to be the same, first for `{name}` of {side}; what is proven \
+             holds where they are the same"
+        ));
+    }
+    if let Some(first) = plan.uncompared.first() {
+        let (count, name, side) = (plan.uncompared.len(), name(first), first.0);
+        all.push(format!(
+            "{count} inputs are bound to expressions whose values were not compared with what the files hold, first `{name}` of {side}"
         ));
     }
     for (side, slots) in [(Side::A, &plan.a), (Side::B, &plan.b)] {

@@ -4,7 +4,9 @@ use rustc_hash::FxHashSet;
 
 use super::super::bind::{Binding, Bound};
 use super::super::kernel::arena::{Arena, TermId};
-use super::super::kernel::{Lemma, Replay, Side, Values, graph_terms};
+use super::super::kernel::{
+    ConstantPair, Lemma, OutputError, Outputs, Replay, Side, Values, graph_terms, pair_outputs,
+};
 use super::super::log::{self, Leaves, LogError, Type};
 use super::super::math::math_tier;
 use super::error::CertificateError;
@@ -70,9 +72,10 @@ impl Certificate {
         let replay =
             Replay::new((a, &binding.a), (b, &binding.b), &arena, &lemmas).map_err(CertificateError::Refused)?;
 
+        let paired = pair_outputs((a, &binding.a), (b, &binding.b));
         let outputs: Vec<(Value, Value)> =
-            a.outputs().iter().zip(b.outputs()).map(|(x, y)| (x.value, y.value)).collect();
-        let needed = (a.outputs().len() == b.outputs().len()).then(|| replay.explain(&outputs)).flatten();
+            paired.iter().flat_map(|all| &all.pairs).map(|pair| (pair.a.value, pair.b.value)).collect();
+        let needed = paired.is_ok().then(|| replay.explain(&outputs)).flatten();
         let tier = needed.as_ref().map(|why| why.tier(&lemmas));
         let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
         let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
@@ -92,7 +95,7 @@ impl Certificate {
         assumptions.retain(|text| seen.insert(text.clone()));
         Ok(Shown {
             claim: self.claim_text(),
-            gap: self.gap(tier, [a, b], &outputs, &cuts, &replay),
+            gap: self.gap(tier, ([a, b], binding), &paired, &cuts, &replay),
             tier,
             assumptions,
             steps: all.map_or(0, |n| n.len()),
@@ -128,8 +131,8 @@ impl Certificate {
     fn gap(
         &self,
         tier: Option<Tier>,
-        [a, b]: [&Graph; 2],
-        outputs: &[(Value, Value)],
+        ([a, b], binding): ([&Graph; 2], &Binding),
+        outputs: &Result<Outputs, OutputError>,
         cuts: &[(Value, Value)],
         replay: &Replay,
     ) -> Option<String> {
@@ -140,12 +143,19 @@ impl Certificate {
         if self.claim.verdict != Verdict::Equivalent {
             return Some("the file does not claim that the graphs are equivalent".to_owned());
         }
-        if a.outputs().len() != b.outputs().len() {
-            return Some(format!("A has {} outputs and B has {}", a.outputs().len(), b.outputs().len()));
+        let outputs = match outputs {
+            Ok(outputs) => outputs,
+            Err(error) => return Some(error.to_string()),
+        };
+        if binding.is_contradicted(a, b) {
+            return Some("the files hold different values for inputs that are taken to be the same".to_owned());
+        }
+        if let Some(ConstantPair { name, a, b }) = outputs.unequal.first() {
+            return Some(format!("result `{name}` is {a} in A and {b} in B"));
         }
         let Some(tier) = tier else {
-            let missing = a.outputs().iter().zip(outputs).find(|(_, pair)| !replay.equal(pair.0, pair.1));
-            let name = missing.map_or("", |(output, _)| &output.name);
+            let missing = outputs.pairs.iter().find(|pair| !replay.equal(pair.a.value, pair.b.value));
+            let name = missing.map_or_else(String::new, |pair| pair.a.shown());
             return Some(format!("the steps do not show that output `{name}` is equal"));
         };
         let claimed = self.claim.tier.as_deref().unwrap_or("none");

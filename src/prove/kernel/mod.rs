@@ -7,10 +7,12 @@ pub mod closure;
 mod graph;
 mod instances;
 pub mod lemma;
+mod outputs;
 mod replay;
 
 pub use arena::Side;
 pub use graph::{Values, graph_terms, literal_leaf, raw_terms};
 pub use instances::Instances;
 pub use lemma::{Lemma, Reason};
+pub use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
 pub use replay::{CheckError, Refused, Replay, shows};

@@ -230,11 +230,12 @@ impl<'q> Trial<'q> {
                 }
                 worst = Some(Witness {
                     seed: self.question.seed,
-                    output: self.question.graphs[0].outputs()[number].name.to_string(),
-                    output_number: number,
+                    output: self.question.graphs[0].outputs()[number].shown(),
+                    output_number: Some(number),
                     index: index.to_vec(),
                     a,
                     b,
+                    constants: None,
                     max_abs_error: distance,
                     region: None,
                     first_a: None,
@@ -252,8 +253,8 @@ impl<'q> Trial<'q> {
         let [left, right] = self.evaluators(budget);
         let mut evaluators = [left.disturbed(0), right.disturbed(1)];
         let disturbed = on_both(&mut evaluators, |side, evaluator| {
-            let value = self.question.graphs[side].outputs()[witness.output_number].value;
-            evaluator.element(value, &witness.index)
+            let output = witness.output_number.and_then(|n| self.question.graphs[side].outputs().get(n));
+            evaluator.element(output.ok_or(EvalError::IndexOutOfRange)?.value, &witness.index)
         });
         let mut moved: f64 = 0.0;
         for (disturbed, value) in disturbed.into_iter().zip([witness.a, witness.b]) {

@@ -28,7 +28,8 @@ fn collect(question: &Question, witness: &Witness, depth: usize) -> Result<Vec<E
     let numbers = [&question.binding.a, &question.binding.b];
     for (side, demand) in trial.evaluators(TOTAL).into_iter().enumerate() {
         let graph = question.graphs[side];
-        let output = graph.outputs().get(witness.output_number).ok_or(EvalError::IndexOutOfRange)?;
+        let Some(number) = witness.output_number else { continue };
+        let output = graph.outputs().get(number).ok_or(EvalError::IndexOutOfRange)?;
         let mut demand = demand.recording();
         demand.element(output.value, &witness.index)?;
         let mut reads = demand.reads();

@@ -5,7 +5,7 @@ use tch::{Device, Tensor};
 
 use super::instance::Instance;
 use crate::eval::{Demand, Options};
-use crate::ir::{AttrValue, DType};
+use crate::ir::{AttrValue, DType, Number};
 use crate::ops::replay::replay;
 use crate::ops::tensors::{elements, upload};
 use crate::ops::{Call, Op};
@@ -15,7 +15,7 @@ use crate::rules::terms::Terms;
 /// The values of both sides as libtorch computes them on the CPU. `None` where it has no opinion: it lacks an operator,
 /// rounds so coarsely that a difference says nothing, or leaves the finite numbers, where its kernels differ among
 /// themselves.
-pub fn values(instance: &Instance, rhs: TermId) -> Option<(Vec<f64>, Vec<f64>)> {
+pub fn values(instance: &Instance, rhs: TermId) -> Option<(Vec<Number>, Vec<Number>)> {
     let fine = |dtype: DType| !dtype.is_float() || matches!(dtype, DType::F32 | DType::F64);
     let mut known = FxHashMap::default();
     let mut side = |root: TermId| {

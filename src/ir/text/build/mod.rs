@@ -5,10 +5,10 @@ use std::sync::Arc;
 use miette::SourceSpan;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::ast::{Binding, Body, Constant, File, Name, Number, Statement, Typed};
+use super::ast::{Binding, Body, Constant, File, Name, Number, Purpose, Returned, Statement, Typed, Yielded};
 use super::error::{MOST_ERRORS, MirError, nearest};
 use super::order::path;
-use crate::ir::{Graph, GraphError, NodeId, NodeKind, Value};
+use crate::ir::{Graph, GraphError, NodeId, NodeKind, Output, Target, Value};
 
 mod calls;
 
@@ -30,6 +30,9 @@ pub fn build(file: &File) -> Result<Graph, Vec<MirError>> {
         let name = &input.binding.node_name().text;
         let node = builder.graph.add_input(name, input.role, input.ty.clone(), input.origin.clone());
         builder.define(&input.binding.local, Some(node.into()));
+    }
+    for (name, value) in &file.given {
+        builder.graph.add_constant_input(&name.text, value.clone());
     }
     for (number, statement) in file.statements.iter().enumerate() {
         if builder.errors.len() >= MOST_ERRORS {
@@ -193,12 +196,47 @@ impl<'f, 's> Builder<'f, 's> {
     }
 
     fn outputs(&mut self) {
-        for returned in &self.file.returned {
-            let name = returned.name.as_ref().unwrap_or(&returned.value);
-            if let Ok(value) = self.lookup(&returned.value, None) {
-                self.graph.add_output(&name.text, value);
+        for Returned { value, target } in &self.file.returned {
+            match value {
+                Yielded::Tensor { value, name } => {
+                    let Ok(found) = self.lookup(value, None) else { continue };
+                    let Ok(target) = self.target(target, found) else { continue };
+                    let name = name.as_ref().unwrap_or(value).text.as_ref().into();
+                    self.graph.push_output(Output { name, value: found, target });
+                }
+                Yielded::Constant(value) => match target {
+                    Purpose::Result(path) | Purpose::Loss(path) => {
+                        self.graph.add_constant_output(value.clone(), path.clone());
+                    }
+                    Purpose::Write(name) | Purpose::Gradient(name) => {
+                        let reason = "a constant is no tensor".to_owned();
+                        self.errors.push(MirError::Type { reason, span: name.span, help: None });
+                    }
+                },
             }
         }
+    }
+
+    fn target(&mut self, target: &Purpose, value: Value) -> Result<Target, Reported> {
+        Ok(match target {
+            Purpose::Result(path) => Target::Result(self.graph.next_place(path.clone())),
+            Purpose::Loss(path) => Target::Loss(self.graph.next_place(path.clone())),
+            Purpose::Write(name) => Target::Write(self.changed(name, value)?),
+            Purpose::Gradient(name) => Target::Gradient(self.changed(name, value)?),
+        })
+    }
+
+    /// The real name of the input `name`, which `value` is a new value of, or the gradient of.
+    fn changed(&mut self, name: &Name, value: Value) -> Result<Arc<str>, Reported> {
+        let input = self.lookup(name, None)?;
+        let node = self.graph.node(input.node);
+        let (wanted, found) = (&node.types[0], self.graph.ty(value));
+        let reason = match &node.kind {
+            NodeKind::Input { .. } if wanted == found => return Ok(node.name.clone()),
+            NodeKind::Input { .. } => format!("`{}` is {wanted}, not {found}", name.text),
+            _ => format!("`{}` is no input", name.text),
+        };
+        Err(self.report(MirError::Type { reason, span: name.span, help: None }))
     }
 
     fn report(&mut self, error: MirError) -> Reported {

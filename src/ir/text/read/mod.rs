@@ -7,12 +7,11 @@ use pest::Parser;
 use pest::iterators::Pair;
 
 use self::syntax::syntax_error;
-use super::ast::{
-    Binding, Body, CallExpr, Constant, Equality, File, Input, Name, Operand, Returned, Setting, Statement, Typed,
-};
+use super::ast::{Binding, Body, CallExpr, Constant, Equality, File, Input, Name, Operand, Setting, Statement, Typed};
 use super::error::MirError;
 use crate::ir::{DType, Origin, Role, TensorType};
 
+mod returned;
 mod syntax;
 mod words;
 
@@ -54,7 +53,8 @@ struct Reader {
 impl Reader {
     fn file<'s>(&mut self, pair: Pair<'s, Rule>) -> File<'s> {
         let name = Name::missing(span(&pair));
-        let mut file = File { config: vec![], name, inputs: vec![], statements: vec![], returned: vec![] };
+        let mut file =
+            File { config: vec![], name, inputs: vec![], given: vec![], statements: vec![], returned: vec![] };
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::config => file.config.push(self.setting(part)),
@@ -70,6 +70,7 @@ impl Reader {
             match part.as_rule() {
                 Rule::name => file.name = self.name(part),
                 Rule::input => file.inputs.push(self.input(part)),
+                Rule::given => file.given.extend(self.given(part)),
                 Rule::statement => file.statements.push(self.statement(part)),
                 Rule::result => {
                     let returned = part.into_inner().filter(|p| p.as_rule() == Rule::returned);
@@ -158,15 +159,6 @@ impl Reader {
             }
         }
         typed
-    }
-
-    fn returned<'s>(&mut self, pair: Pair<'s, Rule>) -> Returned<'s> {
-        let mut value = Name::missing(span(&pair));
-        let mut names = pair.into_inner().filter(|p| p.as_rule() == Rule::name);
-        if let Some(first) = names.next() {
-            value = self.name(first);
-        }
-        Returned { value, name: names.next().map(|p| self.name(p)) }
     }
 
     fn literal<'s>(&mut self, pair: Pair<'s, Rule>) -> Body<'s> {

@@ -30,7 +30,7 @@ impl Reader {
         }
     }
 
-    fn integer(&mut self, pair: Pair<Rule>) -> i64 {
+    pub(super) fn integer(&mut self, pair: Pair<Rule>) -> i64 {
         match self.number(pair) {
             Number::Int(v) => v,
             _ => 0,

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use crate::ir::{
-    AttrValue, Attrs, DType, Frame, Graph, Ints, MathConfig, Number, Origin, Role, Shape, TensorType, Value,
+    AttrValue, Attrs, DType, Frame, Graph, Ints, MathConfig, Number, Origin, Output, Path, Role, Shape, Step, Target,
+    TensorType, Value,
 };
 use crate::ops::{self, AttrDef, AttrKind, CustomOp, Default, Op};
 
@@ -82,6 +83,53 @@ impl Random {
         }
     }
 
+    fn path(&mut self) -> Option<Path> {
+        let names = ["logits", "odd \"key\"", "", "1a", "größe"];
+        let step = |r: &mut Random| match r.below(2) {
+            0 => Step::Index(r.below(5) as i64 - 1),
+            _ => Step::Name((*r.pick(&names)).into()),
+        };
+        let steps = self.below(4);
+        (self.below(3) > 0).then(|| Path((0..steps).map(|_| step(self)).collect()))
+    }
+
+    fn constant(&mut self) -> AttrValue {
+        match self.below(5) {
+            0 => AttrValue::None,
+            1 => AttrValue::Bool(self.below(2) == 0),
+            2 => AttrValue::Int(self.below(9) as i64 - 4),
+            3 => AttrValue::float(self.float()),
+            _ => AttrValue::str(self.pick::<&str>(&["none", "a \"text\"\n", ""])),
+        }
+    }
+
+    /// Outputs of every kind, and constants.
+    fn signature(&mut self, graph: &mut Graph, values: &[Value]) {
+        for i in 0..self.below(6) {
+            let value = *self.pick(values);
+            let path = self.path();
+            let input = *self.pick(graph.inputs());
+            let same_type = graph.ty(value) == graph.ty(input.into());
+            let changed = graph.node(input).name.clone();
+            let target = match self.below(6) {
+                0 => {
+                    let constant = self.constant();
+                    graph.add_constant_output(constant, path);
+                    continue;
+                }
+                1 => Target::Loss(graph.next_place(path)),
+                2 if same_type => Target::Write(changed),
+                3 if same_type => Target::Gradient(changed),
+                _ => Target::Result(graph.next_place(path)),
+            };
+            graph.push_output(Output { name: format!("out {i}").into(), value, target });
+        }
+        for i in 0..self.below(3) {
+            let (name, value) = (self.name(1000 + i), self.constant());
+            graph.add_constant_input(&name, value);
+        }
+    }
+
     /// Lists that some operator has a use for: sizes, a reversed order, parts of a size, ones.
     fn ints(&mut self, first: Option<&TensorType>) -> Ints {
         let shape: Ints = first.map(|t| t.shape.iter().map(|&d| d as i64).collect()).unwrap_or_default();
@@ -148,9 +196,6 @@ pub fn graph(seed: u64, size: usize) -> (Graph, Vec<&'static str>) {
             values.push(node.into());
         }
     }
-    for i in 0..random.below(4) {
-        let value = *random.pick(&values);
-        graph.add_output(&format!("out {i}"), value);
-    }
+    random.signature(&mut graph, &values);
     (graph, used)
 }
