@@ -3,12 +3,19 @@
 import random
 from dataclasses import dataclass
 
+import torch
+
 import inputs as values
 from edits import EDITS
 from generate import generate
-from program import Broken, Program, trace
+from identities import forms
+from program import FLOATS, INTS, Broken, Input, Program, Ref, Stmt, trace
 from run import PER_PROGRAM
 from variants import VARIANTS
+
+FORMS = forms()
+# Every so many programs is none, but a form of an identity.
+IDENTITIES_EVERY = 6
 
 @dataclass
 class Pair:
@@ -69,8 +76,34 @@ def edited_pair(program, metas, rng):
     return Pair(program, new, how)
 
 
+def form(text, dtype, shape):
+    """A form of an identity as a program, and its type; None if PyTorch has no such operator for the type."""
+    inputs = [Input(name, dtype, shape) for name in ("x0", "x1")]
+    stmt = Stmt(("v1",), text, ("x0", "x1"), {"d": dtype}, "identity")
+    program = Program(inputs, [], [stmt], (Ref("v1"),))
+    try:
+        m = trace(program, values.draw(program, "ordinary", 0))["v1"]
+    except Broken:
+        return None
+    return program, (m.dtype, m.shape)
+
+
+def identity_pairs(rng):
+    """One form of an identity against others."""
+    dtype = rng.choice((torch.float32, *FLOATS, torch.int64, *INTS, torch.bool))
+    shape = rng.choice(((2, 3), (3, 3), (1, 4), (2, 1), (2, 2, 3), (0, 3)))
+    found = [f for f in (form(text, dtype, shape) for text in rng.choice(FORMS)) if f]
+    if not found:
+        return []
+    base, kind = found[0] if rng.random() < 0.5 else rng.choice(found)
+    others = [p for p, k in found if k == kind and p is not base]
+    return [Pair(base, p, "identity") for p in rng.sample(others, min(PER_PROGRAM, len(others)))]
+
+
 def pairs_of(seed, number):
-    """The pairs of program `number`: as many variants as edits."""
+    """The pairs of program `number`: as many variants as edits, or forms of an identity."""
+    if number % IDENTITIES_EVERY == IDENTITIES_EVERY - 1:
+        return identity_pairs(random.Random(f"{seed}/{number}"))
     program = generate(f"{seed}/{number}")
     if program is None:
         return []
