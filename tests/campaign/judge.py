@@ -14,7 +14,8 @@ UNORDERED = re.compile(
     r"|addcmul|addcdiv|lerp|rnn_tanh|logcumsumexp|nansum|norm|instance_norm|layer_norm|rms_norm|group_norm|batch_norm|scaled_dot_product_attention|cross_entropy|scatter_add|index_add|index_put|autocast)\("
 )
 TO_INTEGER = re.compile(r"\.to\(torch\.(u?int\d+)\)|dtype=torch\.u?int")
-FLOAT_TYPE = re.compile(r"torch\.(float|bfloat)|\.(float|double)\(\)")
+# What makes floats, of integers too.
+FLOATS = re.compile(r"float|double|half|\d\.\d| / |/ |\*\* -|\b(exp|expm1|log|log1p|sqrt|rsqrt|sigmoid|tanh|softmax|log_softmax|logsumexp|mean|std|var|div)\(")
 NARROW_TYPE = re.compile(r"torch\.(float16|float8|bfloat16|u?int(8|16|32))")
 TOLERANCE = (("float8", 0.3), ("bfloat16", 0.06), ("float16", 8e-3), ("float32", 2e-4), ("float64", 1e-9))
 
@@ -126,8 +127,8 @@ class Judge:
         self.text = self.sides[0].text + self.sides[1].text
         self.draws = draws
         self.unordered = bool(UNORDERED.search(self.text))
-        self.floats = bool(FLOAT_TYPE.search(self.text)) or any(i.dtype.is_floating_point for i in a.inputs)
         types = self.text + " ".join(str(i.dtype) for i in a.inputs)
+        self.floats = bool(FLOATS.search(types))
         self.narrow = bool(NARROW_TYPE.search(types))
         self.to_integer = bool(TO_INTEGER.search(self.text))
         self.tolerance = next((t for name, t in TOLERANCE if name in types), 2e-4)
