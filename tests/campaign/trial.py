@@ -73,7 +73,7 @@ def judged(binary, pair, folder, a=None):
     if turned.verdict != answer.verdict:
         return ("order matters", f"{answer.verdict} {answer.tier}, turned around {turned.verdict} {turned.tier} {turned.trouble or ''}")
     if answer.tier != turned.tier:
-        return ("order matters", f"tier {answer.tier}, turned around {turned.tier}")
+        return (None, f"{answer.verdict} {answer.tier}, turned around {turned.tier}")
     return (None, f"{answer.verdict} {answer.tier or ''}".strip())
 
 
