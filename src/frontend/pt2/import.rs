@@ -355,8 +355,12 @@ impl<'a> Importer<'a> {
         }
         let names: Vec<&'a str> = node.outputs.iter().flat_map(Argument::tensors).collect();
         let written = mutation::written(node).map_err(|refusal| refused(self, refusal))?;
-        if names.is_empty() && written.is_empty() {
-            let refusal = Refusal::new("has no output, so it can only have a side effect");
+        // What gives nothing that is used was kept for something else that it does; PyTorch's own operators do nothing else.
+        let unused = !names.iter().any(|name| scope.used.contains(name));
+        let foreign = !convert::Target::of(&node.target).is_pytorch();
+        if written.is_empty() && (names.is_empty() || (foreign && unused)) {
+            let what = if names.is_empty() { "no output" } else { "no output that is used" };
+            let refusal = Refusal::new(format!("has {what}, so it can only have a side effect"));
             return Err(refused(self, refusal.help("a graph here computes values and does nothing else")));
         }
         if let Some(writer) = nested::writes_outside(node) {

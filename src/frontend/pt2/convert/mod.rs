@@ -36,6 +36,11 @@ impl<'a> Target<'a> {
         Target { namespace, name, overload: if overload == "default" { "" } else { overload } }
     }
 
+    /// Whether a schema of PyTorch's own says what the operator writes.
+    pub fn is_pytorch(self) -> bool {
+        matches!(self.namespace, "aten" | "prims" | "higher_order" | "quantized" | "_quantized" | "")
+    }
+
     /// The name as schemas have it: `aten.add.Tensor`, `aten.relu`.
     pub fn full_name(self) -> String {
         match self {
