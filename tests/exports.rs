@@ -140,6 +140,13 @@ fn an_old_and_a_new_version_export_the_same_model_with_its_weights() {
     assert_eq!(proof.covered(&old, &new), (old.operators().count(), new.operators().count()));
 }
 
+/// Where the directory's entries are as long as the records behind it, the archive still starts at the start of its file.
+#[test]
+fn an_entry_as_long_as_the_zip64_records_hides_no_other() {
+    let graph = frontend::load(data("entry-as-long-as-zip64-records.pt2")).unwrap();
+    assert!(graph.nodes().any(|(_, n)| &*n.name == "bn.running_mean"));
+}
+
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
