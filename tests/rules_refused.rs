@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use magneton_ir::rules::check::{Effort, check_from};
-use magneton_ir::rules::{RuleError, RuleFile, RuleSet};
+use magneton_ir::rules::check::{Effort, check_from, find};
+use magneton_ir::rules::{Problem, RuleError, RuleFile, RuleSet};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 fn diagnostic(error: &RuleError) -> String {
@@ -31,6 +31,32 @@ fn wrong_rules_are_refused_with_a_counterexample() {
         let Err(error) = verdict(path) else { panic!("a wrong rule passed: {}", path.display()) };
         insta::assert_snapshot!(diagnostic(&error));
     });
+}
+
+/// Rules that are wrong only far from what programs usually have: at limits of types, for attributes that nobody has, at a
+/// number that the rule names, among equal elements. Each has to be refused for what its instances give.
+#[test]
+fn rules_that_are_wrong_far_out_are_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules/refused");
+    let library = RuleSet::library().unwrap();
+    let mut tried = 0;
+    for file in folder.read_dir().unwrap() {
+        let path = file.unwrap().path();
+        let file = RuleFile::new("far_out.rules", &std::fs::read_to_string(&path).unwrap());
+        let set = library.with_sources(&[file]).unwrap_or_else(|e| panic!("{}", diagnostic(&e)));
+        let found = find(&set, library.rules().len(), Effort::default());
+        let refused = |name: &str| {
+            let about = |p: &&Problem| p.message.contains(&format!("`{name}`"));
+            found.problems.iter().find(about).map(|p| p.code)
+        };
+        for rule in &set.rules()[library.rules().len()..] {
+            let code = refused(&rule.name);
+            assert!(code.is_some(), "{} passes, in {}", rule.name, path.display());
+            assert_ne!(code, Some("rules::never_exercised"), "{} is not tried, in {}", rule.name, path.display());
+            tried += 1;
+        }
+    }
+    assert!(tried > 120, "{tried} rules");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::{Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::visit_axes;
+use crate::ops::ties::{self, Ties};
 use crate::ops::{Call, EvalError, Family, as_number, is_number};
 use node::{Application, Kind, Node, Operands};
 use shortcuts::Shortcut;
@@ -58,6 +59,7 @@ pub struct Demand<'p, P: Program> {
     depth: usize,
     max_depth: usize,
     disturbance: Option<u64>,
+    ties: Ties,
     /// Elements of drawn leaves that were read, if somebody wants to know.
     reads: Option<FxHashSet<(u32, usize)>>,
     /// The element at which the recursion became too deep.
@@ -111,6 +113,7 @@ impl<'p, P: Program> Demand<'p, P> {
             depth: 0,
             max_depth: MAX_DEPTH,
             disturbance: None,
+            ties: Ties::Reference,
             reads: None,
             too_deep: None,
         }
@@ -141,6 +144,12 @@ impl<'p, P: Program> Demand<'p, P> {
     /// it can be trusted: the evaluator's own rounding is a hundred thousand times smaller.
     pub fn disturbed(mut self, seed: u64) -> Self {
         self.disturbance = Some(seed);
+        self
+    }
+
+    /// Answers what operators leave open in another way than the reference semantics.
+    pub fn with_ties(mut self, ties: Ties) -> Self {
+        self.ties = ties;
         self
     }
 
@@ -262,7 +271,7 @@ impl<'p, P: Program> Demand<'p, P> {
         let operands = self.operands(application);
         let call = Call { op: application.op, attrs: application.attrs, operands: &application.types };
         let dtype = node.ty.dtype;
-        let kernel = application.op.kernel;
+        let (kernel, ties) = (application.op.kernel, self.ties);
         let Some(axes) = kernel.axes(&call) else {
             // An operator that only moves elements costs a read, and is not worth remembering, except for the
             // element on which a restart waits.
@@ -275,7 +284,9 @@ impl<'p, P: Program> Demand<'p, P> {
                     let value = self.read(&operands[operand], &at)?;
                     return self.stored(dtype, value);
                 }
-                Shortcut::None => kernel.compute(&call, application.slot, index, &mut self.fetch(operands))?[0],
+                Shortcut::None => {
+                    ties::compute(&kernel, &call, application.slot, index, &mut self.fetch(operands), ties)?[0]
+                }
             };
             value = match is_number(application.op) {
                 true if self.rounding => as_number(dtype, value),
@@ -312,7 +323,7 @@ impl<'p, P: Program> Demand<'p, P> {
         few(operands.first().map_or(0, |x| x.ty.numel()) / (node.ty.numel() / length.max(1)).max(1))?;
         let values: SmallVec<[Number; 1]> = match self.attention(&call, node, operands, index)? {
             Some(values) => values.into_iter().map(Number::float).collect(),
-            None => kernel.compute(&call, application.slot, index, &mut self.fetch(operands))?,
+            None => ties::compute(&kernel, &call, application.slot, index, &mut self.fetch(operands), ties)?,
         };
         let mut values = values.into_iter();
         visit_axes(&node.ty.shape, &axes, index, |at| {

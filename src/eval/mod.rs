@@ -20,6 +20,7 @@ pub use range::{Interval, range, range_of};
 pub use support::{PlaceSet, Support};
 
 pub use crate::ops::EvalError;
+pub use crate::ops::ties::Ties;
 
 #[cfg(test)]
 mod tests;

@@ -36,6 +36,8 @@ pub enum EvalError {
     DivisionByZero,
     #[error("a float has no counterpart in an integer type")]
     Unrepresentable,
+    #[error("the order of equal elements is open")]
+    OpenOrder,
     #[error("the evaluation budget is used up")]
     Budget,
 }

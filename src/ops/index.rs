@@ -97,7 +97,7 @@ fn index_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resu
 }
 
 /// NaN counts as the largest value, as in PyTorch.
-fn compare(a: Number, b: Number) -> Ordering {
+pub(super) fn compare(a: Number, b: Number) -> Ordering {
     a.compare(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
@@ -240,7 +240,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "topk",
-        doc: "The `k` largest (or smallest) elements along `dim` in order, and their places.",
+        doc: "The `k` largest (or smallest) elements along `dim` in order, and their places. The order of equal elements is open, \
+              zeros of both signs among them.",
         family: Family::Index,
         operands: X,
         attrs: &[
@@ -263,12 +264,14 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "sort",
-        doc: "The elements along `dim` in order, and their old places. Stable.",
+        doc: "The elements along `dim` in order, and their old places. Unless it is `stable`, the order of equal elements is open, \
+              zeros of both signs among them.",
         family: Family::Index,
         operands: X,
         attrs: &[
             attr("dim", AttrKind::Dim, Default::Required),
             attr("descending", AttrKind::Bool, Default::Bool(false)),
+            attr("stable", AttrKind::Bool, Default::Bool(false)),
         ],
         commutative: false,
         infer: |c| {

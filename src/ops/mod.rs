@@ -25,6 +25,7 @@ mod signature;
 mod spectral;
 #[cfg(feature = "torch")]
 pub mod tensors;
+pub mod ties;
 mod view;
 mod work;
 

@@ -367,7 +367,7 @@ impl Replay<'_> {
                 vec![values.f_real()?, values.f_imag()?]
             }
             "sort" => {
-                let (values, places) = x()?.f_sort_stable(true, c.int("dim"), c.bool("descending"))?;
+                let (values, places) = x()?.f_sort_stable(c.bool("stable"), c.int("dim"), c.bool("descending"))?;
                 vec![values, places]
             }
             _ => return Ok(None),

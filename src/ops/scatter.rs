@@ -144,8 +144,8 @@ fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> 
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "scatter",
-        doc: "`x` with the elements of `src` written along `dim` at the places that `index` holds; of several in one place \
-              the last one counts.",
+        doc: "`x` with the elements of `src` written along `dim` at the places that `index` holds; which of \
+              several in one place counts is open.",
         family: Family::Index,
         operands: &[one("x"), one("index"), one("src")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
@@ -185,7 +185,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "index_put",
         doc: "`x` with `values` written where `index` would read with the same `indices` and `dims`, or added if \
-              `accumulate`; of several in one place the last one counts.",
+              `accumulate`; which of several in one place counts is open.",
         family: Family::Index,
         operands: &[one("x"), one("values"), many("indices")],
         attrs: &[

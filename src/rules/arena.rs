@@ -69,6 +69,14 @@ impl Arena {
         (self.terms.len() - 1) as TermId
     }
 
+    pub fn terms(&self) -> impl Iterator<Item = &Term> {
+        self.terms.iter().map(|(term, _)| term)
+    }
+
+    pub fn types(&self) -> impl Iterator<Item = &TensorType> {
+        self.terms.iter().map(|(_, ty)| ty)
+    }
+
     pub fn term(&self, id: TermId) -> &Term {
         &self.terms[id as usize].0
     }

@@ -4,10 +4,34 @@ use super::expr::{Undecided, position};
 use super::functions::TensorFunction;
 use super::masks;
 use crate::eval::Constant;
-use crate::ir::{AttrValue, DType};
+use crate::ir::{AttrValue, DType, Number, TensorType};
 
 fn constant_of(constant: Option<&Constant>) -> Result<&Constant, Undecided> {
     constant.ok_or(Undecided::Unknown)
+}
+
+/// Whether no two elements of a constant along dim `at` are equal. NaN count as equal: they are sorted as if they were.
+fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Undecided> {
+    let size = ty.shape[at];
+    if size < 2 || ty.numel() == 0 {
+        return Ok(true);
+    }
+    match constant {
+        Constant::Uniform(_) => Ok(false),
+        Constant::Affine(a) => Ok(a.coefficients.get(at).is_some_and(|&c| c != 0)),
+        Constant::Dense(values) => {
+            let inner: usize = ty.shape[at + 1..].iter().product();
+            let lane = |start: usize| (0..size).map(move |i| values.get(start + i * inner).copied());
+            let mut starts = (0..values.len()).filter(|i| (i / inner).is_multiple_of(size));
+            Ok(starts.all(|start| {
+                let mut lane: Vec<Number> = lane(start).flatten().collect();
+                let order = |a: &Number, b: &Number| a.compare(*b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
+                lane.sort_by(order);
+                lane.windows(2).all(|w| order(&w[0], &w[1]).is_ne())
+            }))
+        }
+        Constant::Polyhedron(_) => Err(Undecided::Unknown),
+    }
 }
 
 /// Functions of tensors.
@@ -69,6 +93,15 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
                 Constant::Dense(values) => Ok(AttrValue::Bool(values.iter().all(|v| v.to_f64() > bound))),
                 _ => Err(Undecided::Unknown),
             }
+        },
+    },
+    TensorFunction {
+        name: "distinct",
+        arguments: &["i"],
+        doc: "Whether no two elements of the value that differ in dim `i` only are equal.",
+        run: |t, c, a| {
+            let at = a[0].as_int().and_then(|i| position(i, t.rank())).ok_or(Undecided::Invalid)?;
+            distinct(constant_of(c)?, t, at).map(AttrValue::Bool)
         },
     },
     TensorFunction {

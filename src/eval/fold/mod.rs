@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use super::constant::{Affine, Constant};
 use crate::ir::{DType, Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::shapes::inverse_permutation;
+use crate::ops::ties::{self, Ties};
 use crate::ops::{Call, EvalError, is_number};
 
 /// The most elements of a constant that is kept element by element.
@@ -185,7 +186,8 @@ fn by_element(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
         if axes.iter().any(|&d| index[d] != 0) {
             continue;
         }
-        for (i, value) in call.op.kernel.compute(call, slot, &index, &mut fetch).ok()?.into_iter().enumerate() {
+        let values = ties::compute(&call.op.kernel, call, slot, &index, &mut fetch, Ties::Refused).ok()?;
+        for (i, value) in values.into_iter().enumerate() {
             for (&d, &at) in axes.iter().zip(&unflatten(&lane_shape, i)) {
                 index[d] = at;
             }

@@ -29,7 +29,7 @@ pub use torch::{RerunError, rerun_with_torch};
 
 use super::bind::Binding;
 use super::verdict::Witness;
-use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, Program};
+use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, Program, Ties};
 use crate::ir::{Graph, NodeId, Number, Output, Shape};
 
 /// Elements computed per side by all attempts together: no more than seconds are spent on graphs that may well be equal.
@@ -157,7 +157,9 @@ impl<'q> Trial<'q> {
 
     fn evaluators(&self, budget: usize) -> [Evaluator<'_, 'q>; 2] {
         let options = Options { rounding: false, budget };
-        [0, 1].map(|side| Demand::new(&self.programs[side], options).with_depth(self.depth))
+        // What hangs on the order of equal elements is no difference where that order is open.
+        let evaluator = |side: usize| Demand::new(&self.programs[side], options).with_ties(Ties::Refused);
+        [0, 1].map(|side| evaluator(side).with_depth(self.depth))
     }
 
     /// The output element that differs most among those looked at, and where the sides part. And how many elements

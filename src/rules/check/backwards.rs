@@ -83,7 +83,15 @@ impl Wanted<'_, '_> {
                 shape.push(*shape.last()?);
                 vec![tensor(self.ty.dtype, shape)]
             }
-            "full" | "arange" => Vec::new(),
+            "scatter" | "scatter_add" | "index_add" | "index_put" | "index" => super::places::operand_types(self)?,
+            "diff" => self.differences()?,
+            "full" | "arange" => {
+                if self.op.name == "full" {
+                    self.set("shape", 0, AttrValue::shape(&self.ty.shape.clone()))?;
+                }
+                self.set("dtype", 0, AttrValue::DType(self.ty.dtype))?;
+                Vec::new()
+            }
             _ if self.op.operands.iter().all(|o| o.arity == Arity::One) => self.elementwise(self.ty.dtype)?,
             _ => return None,
         };
@@ -100,7 +108,7 @@ impl Wanted<'_, '_> {
         self.known.iter().flatten().map(|t| t.dtype).next()
     }
 
-    fn operand_dtype(&mut self) -> DType {
+    pub(super) fn operand_dtype(&mut self) -> DType {
         self.dtype_of_known().unwrap_or_else(|| self.generator.any_dtype())
     }
 
@@ -298,6 +306,31 @@ impl Wanted<'_, '_> {
         Some(vec![tensor(self.ty.dtype, shape), tensor(DType::I64, target)])
     }
 
+    fn differences(&mut self) -> Option<Vec<TensorType>> {
+        let rank = self.ty.rank();
+        let dim = match self.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
+            Some(d) => usize::try_from(d).ok().filter(|&d| d < rank)?,
+            None => self.generator.random.below(rank),
+        };
+        self.set("dim", rank, AttrValue::Int(dim as i64))?;
+        let order = match self.fixed("n", None).and_then(|n| n.as_int()) {
+            Some(order) => order,
+            None => self.generator.count(|random| 1 + random.below(2) as i64),
+        };
+        self.set("n", rank, AttrValue::Int(order))?;
+        let mut shape = self.ty.shape.clone();
+        let size = shape.get_mut(dim)?;
+        *size = size.checked_add(usize::try_from(order).ok()?)?;
+        // What stands in front makes up for part of it.
+        if self.known.len() > 1 {
+            let mut before = shape.clone();
+            before[dim] = self.generator.random.below(shape[dim] + 1);
+            shape[dim] -= before[dim];
+            return Some(vec![tensor(self.ty.dtype, shape), tensor(self.ty.dtype, before)]);
+        }
+        Some(vec![tensor(self.ty.dtype, shape)])
+    }
+
     fn ordered(&mut self) -> Option<Vec<TensorType>> {
         let rank = self.ty.rank();
         let dim = match self.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
@@ -317,7 +350,7 @@ impl Wanted<'_, '_> {
             )?;
             *size += self.generator.random.below(3);
         }
-        let dtype = if self.slot == 1 { DType::F32 } else { self.ty.dtype };
+        let dtype = if self.slot == 1 { self.operand_dtype() } else { self.ty.dtype };
         Some(vec![tensor(dtype, shape)])
     }
 }

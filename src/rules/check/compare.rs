@@ -2,7 +2,7 @@
 
 use super::data::Scale;
 use super::instance::Instance;
-use crate::eval::{Demand, EvalError, Options};
+use crate::eval::{Demand, EvalError, Options, Ties};
 use crate::ir::{DType, Number};
 use crate::rules::Tier;
 use crate::rules::arena::TermId;
@@ -14,6 +14,8 @@ pub const BUDGET: usize = 400_000;
 const REAL: f64 = 1e-8;
 /// How many roundings' worth two orders of floating-point operations may differ by on small operands.
 const ROUNDINGS: f64 = 4096.0;
+/// How often what operators leave open is answered in another way.
+const ANSWERS: u64 = 3;
 
 /// What comparing found.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,11 @@ pub enum Finding {
         left: Vec<Number>,
         right: Vec<Number>,
     },
+    /// The values agree as long as equal elements keep their order, which is open.
+    Order {
+        left: Vec<Number>,
+        right: Vec<Number>,
+    },
     /// The values agree by the reference semantics, and libtorch's differ.
     #[cfg(feature = "torch")]
     Libtorch {
@@ -43,18 +50,29 @@ pub enum Finding {
 
 /// Compares the values of both sides as far as `tier` claims.
 pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
-    let (left, right) = match (values(instance, instance.lhs, false), values(instance, rhs, false)) {
+    // Over 8-bit floats nothing is evaluated without rounding, which where bits count may be left out.
+    let rounds = tier == Tier::Exact && has_bytes(instance);
+    let (left, right) = match (values(instance, instance.lhs, rounds), values(instance, rhs, rounds)) {
         (Ok(left), Ok(right)) => (left, right),
         (Ok(_), Err(EvalError::IndexOutOfRange | EvalError::DivisionByZero)) => return Finding::Partial,
         _ => return Finding::Undefined,
     };
     let scale = instance.data.scale;
-    if scale != Scale::Unit && tier != Tier::Exact && overflows(&left, &right) {
+    let far = instance.data.is_far();
+    if matches!(scale, Scale::Around(_) | Scale::Limits) && instance.adds_floats() {
+        return Finding::Agree;
+    }
+    if far && tier != Tier::Exact && overflows(&left, &right) {
         return Finding::Undefined;
     }
     let tolerance = if let Tier::Approx(e) = tier { e.0 } else { REAL };
     if !close(&left, &right, tolerance, scale) {
         return Finding::Values { left, right };
+    }
+    if instance.leaves_open()
+        && let Some((left, right)) = order_matters(instance, rhs, tier, tolerance)
+    {
+        return Finding::Order { left, right };
     }
     #[cfg(feature = "torch")]
     if let (Scale::Unit, Some((left, right))) = (scale, super::torch::values(instance, rhs)) {
@@ -64,7 +82,7 @@ pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
         }
     }
     // How much may be lost by rounding is known for operands around 1 only.
-    if tier > Tier::Real || tier == Tier::Real && scale != Scale::Unit {
+    if tier > Tier::Real || tier == Tier::Real && far {
         return Finding::Agree;
     }
     let (Ok(left), Ok(right)) = (values(instance, instance.lhs, true), values(instance, rhs, true)) else {
@@ -76,6 +94,25 @@ pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
         _ => close(&left, &right, ROUNDINGS * coarsest(instance), scale),
     };
     if holds { Finding::Agree } else { Finding::Tier { left, right } }
+}
+
+/// The values of both sides where they differ in how they order equal elements.
+fn order_matters(instance: &Instance, rhs: TermId, tier: Tier, tolerance: f64) -> Option<(Vec<Number>, Vec<Number>)> {
+    let exact = tier == Tier::Exact;
+    let side = |root, answer| {
+        let options = Options { rounding: exact, budget: BUDGET };
+        Demand::new(&instance.arena, options).with_ties(Ties::Drawn(answer)).tensor(root).ok()
+    };
+    (0..ANSWERS).find_map(|answer| {
+        let (left, right) = (side(instance.lhs, answer)?, side(rhs, answer)?);
+        let same = if exact { left == right } else { close(&left, &right, tolerance, instance.data.scale) };
+        (!same).then_some((left, right))
+    })
+}
+
+/// Whether an 8-bit float is among the types of the instance.
+fn has_bytes(instance: &Instance) -> bool {
+    instance.arena.types().any(|t| matches!(t.dtype, DType::F8E4M3 | DType::F8E5M2))
 }
 
 /// Whether the sides differ in leaving the range of doubles: for operands that are not around 1 this says nothing about

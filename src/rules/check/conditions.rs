@@ -3,7 +3,8 @@
 use miette::SourceSpan;
 
 use super::data::{Data, Scale};
-use super::generate::Generator;
+use super::generate::{Generator, Style};
+use super::named::Named;
 use super::trial::{Shown, show};
 use crate::rules::matcher::holds;
 use crate::rules::rule::{Condition, Kind, Rule};
@@ -14,8 +15,6 @@ use crate::rules::{Problem, RuleSet};
 const EXCLUDED: usize = 40;
 /// Instances without one that the condition excludes after which it counts as implied.
 const INCLUDED: usize = 250;
-/// One attempt of this many makes dims empty.
-const EMPTIES: u64 = 4;
 /// Attempts to find instances for one condition of one direction.
 const ATTEMPTS: u64 = 10_000;
 
@@ -87,21 +86,24 @@ fn warning(set: &RuleSet, rules: &[&Rule], span: SourceSpan) -> Option<Warning> 
 fn without(set: &RuleSet, rule: &Rule, at: usize) -> Tried {
     let mut looser = rule.clone();
     let condition: Condition = looser.conditions.remove(at);
-    let scales = Scale::others(&looser);
+    let named = Named::of(&looser);
+    let (scales, in_turn) = (Scale::others(&named), Scale::in_turn(&named, looser.tier));
+    // Half of the attempts are usual ones.
+    let styles = [Style::Empty, Style::Named, Style::Narrow, Style::Extreme];
+    let style = |seed: u64| if seed % 2 == 0 { styles[(seed / 2 % 4) as usize] } else { Style::Usual };
     let mut tried = Tried::default();
     for seed in 0..ATTEMPTS {
         if tried.excluded >= EXCLUDED || tried.excluded == 0 && tried.included >= INCLUDED {
             break;
         }
-        let empties = seed % EMPTIES == 0;
-        let generator = if empties { Generator::with_empties(&looser, seed) } else { Generator::new(&looser, seed) };
-        let Some(choice) = generator.attempt() else { continue };
-        match show(&looser, &set.definitions, &choice, Data::seeded(seed)) {
+        let Some(choice) = Generator::styled(&looser, seed, &named, style(seed)).attempt() else { continue };
+        let data = Data::seeded(seed).far(!matches!(style(seed), Style::Usual | Style::Empty));
+        match show(&looser, &set.definitions, &choice, data) {
             Shown::Agrees(instance) => {
-                let elsewhere = |scale| show(&looser, &set.definitions, &choice, Data::seeded(seed).at(scale));
+                let elsewhere = |scale| show(&looser, &set.definitions, &choice, data.at(scale));
                 if holds(&condition, &instance.arena, &instance.bindings) == Ok(true) {
                     tried.included += 1;
-                } else if scales.iter().any(|&s| matches!(elsewhere(s), Shown::Breaks(_))) {
+                } else if scales.iter().chain(&in_turn).any(|&s| matches!(elsewhere(s), Shown::Breaks(_))) {
                     tried.breaks = true;
                     break;
                 } else if instance.arena.ty(instance.lhs).numel() > 0 {

@@ -1,10 +1,11 @@
 //! Which elements operands have.
 
+use super::limits;
+use super::named::Named;
 use super::random::Random;
 use crate::eval::{Constant, random};
-use crate::ir::{AttrValue, DType, TensorType};
-use crate::rules::expr::Expr;
-use crate::rules::rule::{AttrPattern, Operand, Pattern, Rule};
+use crate::ir::{DType, Number, TensorType};
+use crate::rules::Tier;
 
 /// How large the elements of float operands are. What a rule gets wrong may show only where an operand is about as small
 /// as an `eps` that stands beside it, or as large as a number that stands for infinity.
@@ -18,17 +19,44 @@ pub enum Scale {
     Large,
     /// One operand is of this size, the others are around 1.
     One(f64),
+    /// Many elements are this number or lie beside it.
+    Around(f64),
+    /// Integers, and floats where every bit counts, lie at the limits of types.
+    Limits,
+    /// Many elements are equal, zeros of both signs among them.
+    Ties,
 }
 
+/// What the numbers of a rule may be in absolute value for operands to be as large. Beyond, they stand for infinity: `f32` ends
+/// at 3.4e38.
+const LARGEST: f64 = 1e36;
+/// Where bits do not count, numbers as large are not mixed with others: what is small would be lost in a sum.
+const MIXED: f64 = 1e6;
+
+/// Elements of which several are drawn.
+const EQUAL: [f64; 4] = [0.0, -0.0, 1.0, -1.0];
+
 impl Scale {
-    /// The scales at which `rule` is tried besides [`Scale::Unit`]: the numbers that it names are among them.
-    pub fn others(rule: &Rule) -> Vec<Scale> {
+    /// The scales at which every instance of a rule is tried besides [`Scale::Unit`]: the numbers that it names are among
+    /// them.
+    pub fn others(named: &Named) -> Vec<Scale> {
         let mut scales = vec![Scale::Small, Scale::Large];
-        for number in numbers(rule) {
+        for number in &named.floats {
             let size = number.abs();
-            let told_apart = (1e-30..=1e-2).contains(&size) || (8.0..=1e10).contains(&size);
+            let told_apart = (1e-100..=1e-2).contains(&size) || (8.0..=LARGEST).contains(&size);
             if told_apart && !scales.contains(&Scale::One(size)) {
                 scales.push(Scale::One(size));
+            }
+        }
+        scales
+    }
+
+    /// The scales of which one is tried with every instance, in turn.
+    pub fn in_turn(named: &Named, tier: Tier) -> Vec<Scale> {
+        let mut scales = vec![Scale::Limits, Scale::Ties];
+        for number in named.all() {
+            if number != 0.0 && (tier == Tier::Exact || number.abs() <= MIXED) {
+                scales.push(Scale::Around(number));
             }
         }
         scales
@@ -39,7 +67,7 @@ impl Scale {
         // Powers of two keep the digits of narrow types.
         let pick = |factors: &[f64], random: &mut Random| random.pick(factors).unwrap_or(1.0);
         match self {
-            Scale::Unit => 1.0,
+            Scale::Unit | Scale::Around(_) | Scale::Limits | Scale::Ties => 1.0,
             Scale::Small => pick(&[1.0 / 128.0, 1.0 / 8192.0, 1.0 / 1_048_576.0], random),
             Scale::Large => pick(&[8.0, 32.0], random),
             Scale::One(size) => {
@@ -80,20 +108,32 @@ pub struct Data {
     /// Small integers, which a reader can calculate with.
     pub plain: bool,
     pub scale: Scale,
+    /// Attributes or types are far from usual ones: what rounding does to the results says nothing of real numbers.
+    pub far: bool,
 }
 
 impl Data {
     pub fn seeded(seed: u64) -> Data {
-        Data { seed, plain: false, scale: Scale::Unit }
+        Data { seed, plain: false, scale: Scale::Unit, far: false }
     }
 
     pub fn plain(seed: u64) -> Data {
-        Data { seed, plain: true, scale: Scale::Unit }
+        Data { seed, plain: true, scale: Scale::Unit, far: false }
     }
 
     /// Others of the same kind.
     pub fn next(self, n: u64) -> Data {
         Data { seed: self.seed.wrapping_add(n), ..self }
+    }
+
+    /// The same beside attributes or types that are far from usual ones.
+    pub fn far(self, far: bool) -> Data {
+        Data { far, ..self }
+    }
+
+    /// Whether rounding and leaving the range of a type say nothing of real numbers.
+    pub fn is_far(self) -> bool {
+        self.far || self.scale != Scale::Unit
     }
 
     /// The same at another scale.
@@ -104,8 +144,9 @@ impl Data {
     /// Makes the elements of `count` operands, one after the other.
     pub fn operands(self, count: usize) -> Elements {
         let mut random = Random::new(self.seed);
-        let scales = Random::new(random.next());
-        Elements { data: self, random: Random::new(self.seed), scales, made: 0, count }
+        let mut scales = Random::new(random.next());
+        let whole = limits::whole(&mut scales);
+        Elements { data: self, random: Random::new(self.seed), scales, made: 0, count, whole }
     }
 }
 
@@ -116,14 +157,25 @@ pub struct Elements {
     scales: Random,
     made: usize,
     count: usize,
+    /// The number around which integers lie where they are not at the ends of their type.
+    whole: i64,
 }
 
 impl Elements {
     /// The elements of the next operand; `every_bit` adds values of which only bits tell that they differ.
-    pub fn next(&mut self, ty: &TensorType, every_bit: bool) -> Vec<f64> {
+    pub fn next(&mut self, ty: &TensorType, every_bit: bool) -> Vec<Number> {
         let seed = self.random.next();
         let factor = self.data.scale.factor(self.made, self.count, &mut self.scales);
         self.made += 1;
+        if let Some(values) = self.chosen(ty, seed, every_bit) {
+            return values;
+        }
+        let usual = self.usual(ty, seed, every_bit, factor);
+        usual.into_iter().map(|v| ty.dtype.element(v)).collect()
+    }
+
+    /// Elements that are all of one size.
+    fn usual(&mut self, ty: &TensorType, seed: u64, every_bit: bool, factor: f64) -> Vec<f64> {
         if !ty.dtype.is_float() {
             let mut values = elements(ty, seed, every_bit);
             let offset = self.data.scale.integers(ty.dtype, &mut self.scales);
@@ -143,6 +195,27 @@ impl Elements {
                 .for_each(|v| *v = ty.dtype.round((*v * factor).clamp(-largest, largest)));
         }
         values
+    }
+
+    /// Elements that are chosen one by one. Some are usual ones, so that what is chosen meets those too.
+    fn chosen(&self, ty: &TensorType, seed: u64, every_bit: bool) -> Option<Vec<Number>> {
+        if ty.dtype.is_float() && self.data.scale == Scale::Limits && !every_bit {
+            return None;
+        }
+        let mut random = Random::new(seed);
+        let mut values: Vec<Number> = elements(ty, seed, every_bit).into_iter().map(|v| ty.dtype.element(v)).collect();
+        for value in &mut values {
+            match self.data.scale {
+                Scale::Around(number) if random.chance(60) => *value = limits::around(ty.dtype, number, &mut random),
+                Scale::Limits if random.chance(80) => *value = limits::at_limits(ty.dtype, self.whole, &mut random),
+                Scale::Ties if ty.dtype.is_float() && random.chance(80) => {
+                    *value = random.pick(&EQUAL).unwrap_or(0.0).into()
+                }
+                Scale::Around(_) | Scale::Limits | Scale::Ties => {}
+                _ => return None,
+            }
+        }
+        Some(values)
     }
 
     /// The next operand as a constant: uniform, causal, an additive mask, or anything.
@@ -187,50 +260,10 @@ fn known_value(ty: &TensorType, seed: u64) -> Constant {
     Constant::Dense((0..ty.numel()).map(element).map(|v| ty.dtype.element(v)).collect())
 }
 
-/// The numbers that stand in the patterns and conditions of a rule.
-fn numbers(rule: &Rule) -> Vec<f64> {
-    let mut found = Vec::new();
-    for pattern in [&rule.lhs, &rule.rhs].into_iter().chain(&rule.context) {
-        in_pattern(pattern, &mut found);
-    }
-    let conditions = rule.conditions.iter().map(|c| &c.expr);
-    conditions.chain(rule.lets.iter().map(|(_, e)| e)).for_each(|e| in_expr(e, &mut found));
-    found
-}
-
-fn in_pattern(pattern: &Pattern, found: &mut Vec<f64>) {
-    match pattern {
-        Pattern::Scalar(value) => in_attr(value, found),
-        Pattern::Apply { attrs, operands, .. } => {
-            attrs.iter().for_each(|a| in_attr(a, found));
-            for operand in operands {
-                let (Operand::One(p) | Operand::Each(p)) = operand;
-                in_pattern(p, found);
-            }
-        }
-        Pattern::Tensor(_) | Pattern::Element(_) => {}
-    }
-}
-
-fn in_attr(attr: &AttrPattern, found: &mut Vec<f64>) {
-    match attr {
-        AttrPattern::Value(AttrValue::Float(v)) => found.push(v.0),
-        AttrPattern::Expr(e) => in_expr(e, found),
-        _ => {}
-    }
-}
-
-fn in_expr(expr: &Expr, found: &mut Vec<f64>) {
-    expr.walk(&mut |e| {
-        if let Expr::Value(AttrValue::Float(v)) = e {
-            found.push(v.0);
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::rule::Rule;
     use crate::rules::{RuleFile, RuleSet};
 
     fn rule(text: &str) -> std::sync::Arc<Rule> {
@@ -241,7 +274,7 @@ mod tests {
     #[test]
     fn numbers_in_a_rule_become_sizes_of_operands() {
         let rule = rule("clamp(add(x, 1e-12); min=-1e6, max=1.5) => x where rank(x) < 3");
-        let scales = Scale::others(&rule);
+        let scales = Scale::others(&Named::of(&rule));
         assert!(scales.contains(&Scale::One(1e-12)) && scales.contains(&Scale::One(1e6)), "{scales:?}");
         assert!(!scales.contains(&Scale::One(1.5)));
     }
@@ -251,7 +284,7 @@ mod tests {
         let ty = TensorType::new(DType::F64, crate::ir::Shape::from_slice(&[50])).unwrap();
         for seed in 0..10 {
             let mut elements = Data::seeded(seed).at(Scale::One(1e6)).operands(3);
-            let largest = |v: Vec<f64>| v.into_iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+            let largest = |v: Vec<Number>| v.into_iter().fold(0.0_f64, |m, v| m.max(v.to_f64().abs()));
             let sizes: Vec<f64> = (0..3).map(|_| largest(elements.next(&ty, false))).collect();
             assert_eq!(sizes.iter().filter(|&&s| s > 1e5).count(), 1, "{sizes:?}");
         }

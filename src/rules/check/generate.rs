@@ -4,6 +4,7 @@
 //! give it. Choices that do not fit together are thrown away; type inference has the last word.
 
 use super::backwards;
+use super::named::Named;
 use super::random::Random;
 use crate::ir::{AttrValue, DType, Shape, TensorType};
 use crate::ops::Op;
@@ -14,6 +15,32 @@ use crate::rules::rule::{AttrPattern, Operand, Pattern, Rule};
 const SIZES: [usize; 8] = [1, 2, 3, 4, 5, 2, 3, 4];
 /// How many of 100 sizes are 0 where empty tensors are wanted.
 const EMPTY: usize = 30;
+/// How many of 100 sizes lie beside a number that the rule names, where those are wanted, and up to which size.
+const NAMED: usize = 25;
+const MAX_NAMED: i64 = 24;
+/// How many of 100 sizes are larger than usual beside such attributes.
+const LARGE: usize = 15;
+/// How many of 100 types are those that the rule names.
+const NAMED_TYPES: usize = 40;
+/// Types whose range a program leaves easily.
+const NARROW: [DType; 12] = [
+    DType::I8,
+    DType::U8,
+    DType::I16,
+    DType::I32,
+    DType::I8,
+    DType::U8,
+    DType::Bool,
+    DType::Bool,
+    DType::I64,
+    DType::F16,
+    DType::F8E4M3,
+    DType::F8E5M2,
+];
+/// How many of 100 attributes are what the style prefers.
+const PREFERRED: usize = 60;
+/// Whole numbers that no program has as an attribute.
+const EXTREME: [i64; 16] = [-1, -2, -3, -1, -2, -5, 4, 5, 6, 7, 9, 31, -31, 1 << 31, -(1 << 40), 1 << 40];
 /// Elements of the largest tensor that is tried.
 const MAX_ELEMENTS: usize = 160;
 
@@ -42,8 +69,22 @@ pub struct Generator<'a> {
     pub random: Random,
     pub choice: Choice,
     element: Option<usize>,
-    /// Whether dims may be empty.
-    empties: bool,
+    pub(super) style: Style,
+    pub(super) named: &'a Named,
+}
+
+/// What an attempt prefers to what programs usually have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Style {
+    Usual,
+    /// Some dims are empty.
+    Empty,
+    /// Attributes, numbers and sizes are those that the rule names, or lie beside them.
+    Named,
+    /// Types whose range is left easily.
+    Narrow,
+    /// Attributes are negative, or larger than any program has them.
+    Extreme,
 }
 
 impl<'a> Generator<'a> {
@@ -53,12 +94,19 @@ impl<'a> Generator<'a> {
             lists: vec![None; rule.vars.lists.len()],
             attrs: vec![None; rule.vars.attrs.len()],
         };
-        Generator { rule, random: Random::new(seed), choice, element: None, empties: false }
+        Generator {
+            rule,
+            random: Random::new(seed),
+            choice,
+            element: None,
+            style: Style::Usual,
+            named: Named::nothing(),
+        }
     }
 
-    /// A generator that makes some dims empty.
-    pub fn with_empties(rule: &'a Rule, seed: u64) -> Self {
-        Generator { empties: true, ..Generator::new(rule, seed) }
+    /// A generator that knows what the rule names, of any style.
+    pub fn styled(rule: &'a Rule, seed: u64, named: &'a Named, style: Style) -> Self {
+        Generator { style, named, ..Generator::new(rule, seed) }
     }
 
     /// A choice with the attributes filled in that conditions determine.
@@ -91,6 +139,12 @@ impl<'a> Generator<'a> {
     }
 
     pub fn any_dtype(&mut self) -> DType {
+        if !self.named.dtypes.is_empty() && self.random.chance(NAMED_TYPES) {
+            return self.named.dtypes[self.random.below(self.named.dtypes.len())];
+        }
+        if self.style == Style::Narrow {
+            return NARROW[self.random.below(NARROW.len())];
+        }
         match self.random.below(20) {
             0..=8 => DType::F32,
             9..=12 => DType::BF16,
@@ -102,10 +156,37 @@ impl<'a> Generator<'a> {
     }
 
     pub fn size(&mut self) -> usize {
-        if self.empties && self.random.chance(EMPTY) {
-            return 0;
+        match self.style {
+            Style::Empty if self.random.chance(EMPTY) => return 0,
+            Style::Named if self.random.chance(NAMED) => {
+                if let Some(size) = self.preferred().filter(|n| (1..=MAX_NAMED).contains(n)) {
+                    return size as usize;
+                }
+            }
+            // Large paddings, steps and diagonals show in large tensors only.
+            Style::Named | Style::Extreme if self.random.chance(LARGE) => return 6 + self.random.below(7),
+            _ => {}
         }
         SIZES[self.random.below(SIZES.len())]
+    }
+
+    /// A whole number as the style prefers it.
+    fn preferred(&mut self) -> Option<i64> {
+        match self.style {
+            Style::Named => {
+                let near = self.random.below(4) as i64 - 1;
+                Some(self.random.pick(&self.named.integers)?.saturating_add(near))
+            }
+            Style::Extreme => self.random.pick(&EXTREME),
+            _ => None,
+        }
+    }
+
+    /// A whole number for an attribute: what `usual` draws, or what the style prefers.
+    pub fn count(&mut self, usual: impl FnOnce(&mut Random) -> i64) -> i64 {
+        let prefers = matches!(self.style, Style::Named | Style::Extreme) && self.random.chance(PREFERRED);
+        let preferred = if prefers { self.preferred() } else { None };
+        preferred.unwrap_or_else(|| usual(&mut self.random))
     }
 
     pub fn any_shape(&mut self) -> Shape {
@@ -135,7 +216,9 @@ impl<'a> Generator<'a> {
 
     /// Makes `pattern` give `ty`; `None` if that attempt fails.
     pub fn want(&mut self, pattern: &Pattern, ty: &TensorType) -> Option<()> {
-        if ty.numel() > MAX_ELEMENTS {
+        // Extreme attributes ask for operands so large that their elements cannot be counted.
+        let elements = ty.shape.iter().try_fold(1_usize, |n, &size| n.checked_mul(size));
+        if elements.is_none_or(|n| n > MAX_ELEMENTS) {
             return None;
         }
         match pattern {
@@ -174,7 +257,7 @@ impl<'a> Generator<'a> {
                     }
                 }
                 let known: Vec<Option<TensorType>> = plan.iter().map(|(p, e)| self.known(p, *e)).collect();
-                let scalars: Vec<bool> = plan.iter().map(|(p, _)| p.takes_any_dtype()).collect();
+                let scalars: Vec<bool> = plan.iter().map(|(p, _)| is_number(p)).collect();
                 let mut call = backwards::Wanted {
                     generator: self,
                     op: def,
@@ -267,6 +350,17 @@ impl<'a> Generator<'a> {
                 }
             },
             AttrPattern::Expr(_) => None,
+        }
+    }
+}
+
+/// Whether a pattern is a number, or computed of numbers alone.
+fn is_number(pattern: &Pattern) -> bool {
+    match pattern {
+        Pattern::Scalar(_) => true,
+        Pattern::Tensor(_) | Pattern::Element(_) => false,
+        Pattern::Apply { operands, .. } => {
+            !operands.is_empty() && operands.iter().all(|o| matches!(o, Operand::One(p) if is_number(p)))
         }
     }
 }

@@ -7,8 +7,10 @@ use super::data::Data;
 use super::generate::Choice;
 use crate::eval::Constant;
 use crate::ir::{AttrValue, TensorType};
+use crate::ops::ties::leaves_open;
+use crate::ops::{Call, Family, Op};
 use crate::rules::Tier;
-use crate::rules::arena::{Arena, TermId};
+use crate::rules::arena::{Arena, Term, TermId};
 use crate::rules::definition::Definition;
 use crate::rules::expr::{Expr, Scope, TensorRef};
 use crate::rules::matcher::holds;
@@ -16,11 +18,12 @@ use crate::rules::rule::{Bindings, Outcome, Rule};
 use crate::rules::terms::{Terms, Visitor};
 
 /// Functions that ask for the value of a tensor.
-const ABOUT_VALUES: [&str; 9] = [
+const ABOUT_VALUES: [&str; 10] = [
     "is_const",
     "is_uniform",
     "value",
     "is_above",
+    "distinct",
     "is_diagonal",
     "is_causal_mask",
     "mask_keeps_a_key",
@@ -43,6 +46,32 @@ impl Instance {
     pub fn leaves(&self) -> impl Iterator<Item = TermId> {
         let lists = self.bindings.lists.iter().flatten().flatten();
         self.bindings.tensors.iter().flatten().chain(lists).copied()
+    }
+
+    /// Whether an operator of either side adds floats up. In which order it does is open, and where some are far larger than
+    /// others the order shows.
+    pub fn adds_floats(&self) -> bool {
+        let adds = |term: &Term| match term {
+            Term::Apply { op: Op::Table(op), operands, .. } => {
+                let elsewhere = matches!(op.name, "scatter_add" | "index_add" | "index_put");
+                let adds = !matches!(op.family, Family::Elementwise | Family::View | Family::Index | Family::Create);
+                (adds || elsewhere) && operands.iter().any(|&o| self.arena.ty(o).dtype.is_float())
+            }
+            Term::Apply { .. } => true,
+            _ => false,
+        };
+        self.arena.terms().any(adds)
+    }
+
+    /// Whether an operator of either side leaves the order of equal elements open.
+    pub fn leaves_open(&self) -> bool {
+        let open = |term: &Term| match term {
+            Term::Apply { op: Op::Table(op), attrs, .. } => leaves_open(&Call { op, attrs, operands: &[] }),
+            // A defined operator may be made of such operators.
+            Term::Apply { .. } => true,
+            _ => false,
+        };
+        self.arena.terms().any(open)
     }
 }
 
@@ -92,8 +121,7 @@ fn operands(rule: &Rule, arena: &mut Arena, choice: &Choice, data: Data) -> Bind
         if constant.contains(&tensor) {
             arena.constant_leaf(ty.clone(), elements.next_constant(ty))
         } else {
-            let data = elements.next(ty, rule.tier == Tier::Exact);
-            arena.leaf(ty.clone(), data.into_iter().map(|v| ty.dtype.element(v)).collect())
+            arena.leaf(ty.clone(), elements.next(ty, rule.tier == Tier::Exact).into())
         }
     };
     for (v, ty) in choice.tensors.iter().enumerate() {
@@ -149,7 +177,8 @@ pub fn types_only(rule: &Rule, choice: &Choice, expr: &Expr) -> Option<AttrValue
 }
 
 /// Tensors of which only the types are known.
-struct Types(Vec<TensorType>);
+#[derive(Default)]
+pub struct Types(Vec<TensorType>);
 
 impl Terms for Types {
     type Id = usize;

@@ -14,7 +14,7 @@ pub fn operand_types(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
             let dims = some_dims(w)?;
             let shifts: Ints = match w.fixed("shifts", None) {
                 Some(AttrValue::Ints(shifts)) => shifts,
-                _ => dims.iter().map(|_| w.generator.random.below(6) as i64 - 2).collect(),
+                _ => dims.iter().map(|_| w.generator.count(|random| random.below(6) as i64 - 2)).collect(),
             };
             w.set("shifts", w.ty.rank(), AttrValue::Ints(shifts))?;
             Some(vec![w.ty.clone()])
@@ -61,7 +61,7 @@ fn pad(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
     let rank = w.ty.rank();
     let pad: Ints = match w.fixed("pad", None) {
         Some(AttrValue::Ints(pad)) => pad,
-        _ => (0..2 * rank).map(|_| [0, 0, 1, 2][w.generator.random.below(4)]).collect(),
+        _ => (0..2 * rank).map(|_| w.generator.count(|random| [0, 0, 1, 2, -1][random.below(5)])).collect(),
     };
     w.set("pad", rank, AttrValue::Ints(pad.clone()))?;
     let mut from = w.ty.clone();

@@ -8,8 +8,9 @@ use super::Effort;
 use super::compare::{Finding, compare};
 use super::coverage::Seen;
 use super::data::{Data, Scale};
-use super::generate::{Choice, Generator};
+use super::generate::{Choice, Generator, Style};
 use super::instance::{Instance, Unfit, build};
+use super::named::Named;
 use super::shrink::{self, Size};
 use crate::ir::{Number, TensorType};
 use crate::rules::definition::Definition;
@@ -21,6 +22,14 @@ use crate::rules::{Problem, RuleSet};
 /// Attempts to find instances with an empty dim, and how many are compared.
 const EMPTY_ATTEMPTS: usize = 3_000;
 const EMPTY_INSTANCES: usize = 40;
+
+/// The same for each of the styles in which attempts depart from what is usual.
+const STYLED_ATTEMPTS: usize = 1_500;
+const STYLED_INSTANCES: usize = 40;
+const NAMED_INSTANCES: usize = 80;
+
+/// Elements of the largest result that is compared: extreme attributes make large ones.
+const MAX_RESULT: usize = 1 << 12;
 
 /// Attempts to find other counterexamples once there is one; the smallest is then made smaller.
 const MORE: usize = 300;
@@ -56,6 +65,9 @@ pub(super) fn show(rule: &Rule, definitions: &[std::sync::Arc<Definition>], choi
         Shown::Breaks(Box::new(Counterexample { code, instance, choice: choice.clone(), data, values }))
     };
     let left = instance.arena.ty(instance.lhs);
+    if left.numel() > MAX_RESULT {
+        return Shown::NoInstance;
+    }
     let Ok(rhs) = instance.rhs else { return breaks(instance, "rules::unbuildable", None) };
     if left != instance.arena.ty(rhs) {
         return breaks(instance, "rules::ill_typed", None);
@@ -65,6 +77,7 @@ pub(super) fn show(rule: &Rule, definitions: &[std::sync::Arc<Definition>], choi
         Finding::Undefined => Shown::Undefined,
         Finding::Partial => breaks(instance, "rules::partial", None),
         Finding::Values { left, right } => breaks(instance, "rules::wrong", Some((left, right))),
+        Finding::Order { left, right } => breaks(instance, "rules::order_of_equals", Some((left, right))),
         Finding::Tier { left, right } => breaks(instance, "rules::tier_too_strong", Some((left, right))),
         #[cfg(feature = "torch")]
         Finding::Libtorch { left, right } => breaks(instance, "rules::libtorch_differs", Some((left, right))),
@@ -74,8 +87,11 @@ pub(super) fn show(rule: &Rule, definitions: &[std::sync::Arc<Definition>], choi
 struct Trial<'a> {
     set: &'a RuleSet,
     rule: &'a Rule,
-    /// Where an instance that agrees is tried again.
+    named: &'a Named,
+    /// Where an instance that agrees is tried again, and of which one is taken in turn.
     scales: Vec<Scale>,
+    in_turn: Vec<Scale>,
+    turn: usize,
     seen: Seen,
     undefined: usize,
     worst: Option<(Size, Box<Counterexample>)>,
@@ -90,7 +106,18 @@ pub(super) struct Verdict {
 /// Tries rule number `i` of the set out: what is wrong with it, if anything, and what was tried.
 pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> Verdict {
     let rule = &*set.rules[i];
-    let mut trial = Trial { set, rule, scales: Scale::others(rule), seen: Seen::default(), undefined: 0, worst: None };
+    let named = Named::of(rule);
+    let mut trial = Trial {
+        set,
+        rule,
+        named: &named,
+        scales: Scale::others(&named),
+        in_turn: Scale::in_turn(&named, rule.tier),
+        turn: 0,
+        seen: Seen::default(),
+        undefined: 0,
+        worst: None,
+    };
     for (_, test) in set.tests.iter().filter(|(_, t)| *t.rule == *rule.name) {
         if let Some(choice) = chosen(rule, test) {
             (0..4).for_each(|seed| trial.instance(&choice, Data::seeded(seed)));
@@ -101,7 +128,7 @@ pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> Verdict {
     let first = first_seed(set, i, effort);
     while attempt < limit && (trial.worst.is_some() || trial.seen.instances < effort.instances) {
         let seed = first.wrapping_add(attempt as u64);
-        if let Some(choice) = Generator::new(rule, seed).attempt() {
+        if let Some(choice) = Generator::styled(rule, seed, &named, Style::Usual).attempt() {
             let before = trial.worst.is_some();
             trial.instance(&choice, Data::seeded(seed));
             if trial.worst.is_some() && !before {
@@ -109,6 +136,11 @@ pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> Verdict {
             }
         }
         attempt += 1;
+    }
+    for style in [Style::Named, Style::Narrow, Style::Extreme] {
+        if trial.worst.is_none() && (style != Style::Named || named.has_numbers()) {
+            trial.styled(style, first, effort.attempts.min(STYLED_ATTEMPTS));
+        }
     }
     if trial.worst.is_none() {
         trial.empties(first, effort.attempts.min(EMPTY_ATTEMPTS));
@@ -126,13 +158,27 @@ fn first_seed(set: &RuleSet, i: usize, effort: Effort) -> u64 {
 }
 
 impl Trial<'_> {
+    /// Tries instances of a style.
+    fn styled(&mut self, style: Style, first: u64, attempts: usize) {
+        let count = if style == Style::Named { NAMED_INSTANCES } else { STYLED_INSTANCES };
+        let wanted = self.seen.instances + count;
+        for seed in (0..attempts as u64).map(|n| first.wrapping_add(n)) {
+            if self.seen.instances >= wanted || self.worst.is_some() {
+                break;
+            }
+            if let Some(choice) = Generator::styled(self.rule, seed, self.named, style).attempt() {
+                self.instance(&choice, Data::seeded(seed).far(true));
+            }
+        }
+    }
+
     /// Tries instances in which some dims are empty: those that the rule leaves free.
     fn empties(&mut self, first: u64, attempts: usize) {
         for seed in (0..attempts as u64).map(|n| first.wrapping_add(n)) {
             if self.seen.empty == EMPTY_INSTANCES {
                 break;
             }
-            let choice = Generator::with_empties(self.rule, seed).attempt();
+            let choice = Generator::styled(self.rule, seed, self.named, Style::Empty).attempt();
             if let Some(choice) = choice.filter(|c| c.types().any(|t| t.shape.contains(&0))) {
                 self.instance(&choice, Data::seeded(seed));
             }
@@ -147,7 +193,10 @@ impl Trial<'_> {
                 self.seen.count(&instance);
                 // Of an empty result, only the type can be compared.
                 if instance.arena.ty(instance.lhs).numel() > 0 {
-                    self.scales.clone().into_iter().for_each(|scale| self.instance(choice, data.at(scale)));
+                    let in_turn = self.in_turn[self.turn % self.in_turn.len()];
+                    self.turn += 1;
+                    let scales = self.scales.clone().into_iter().chain([in_turn]);
+                    scales.for_each(|scale| self.instance(choice, data.at(scale)));
                 }
             }
             Shown::Agrees(_) => {}
@@ -194,7 +243,9 @@ pub fn samples(set: &RuleSet, i: usize, count: usize) -> Vec<Choice> {
     let mut found: Vec<Choice> = Vec::new();
     let first = first_seed(set, i, Effort::default());
     let tests = set.tests.iter().filter(|(_, t)| *t.rule == *rule.name).filter_map(|(_, t)| chosen(rule, t));
-    let random = (0..4_000).filter_map(|n| Generator::new(rule, first.wrapping_add(n)).attempt());
+    let named = Named::of(rule);
+    let random =
+        (0..4_000).filter_map(|n| Generator::styled(rule, first.wrapping_add(n), &named, Style::Usual).attempt());
     for choice in tests.chain(random) {
         if found.len() == count {
             break;
@@ -272,6 +323,9 @@ impl Counterexample {
             }
             ("rules::tier_too_strong", _) => {
                 format!("`{name}` claims to be {}, but its sides round differently", rule.tier)
+            }
+            ("rules::order_of_equals", _) => {
+                format!("`{name}` holds only for one order of equal elements, which is open")
             }
             ("rules::libtorch_differs", _) => {
                 format!("`{name}` holds by the reference semantics, but its sides differ under libtorch")

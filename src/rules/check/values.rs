@@ -1,6 +1,6 @@
 //! Values for attributes and numbers that operand types leave open.
 
-use super::generate::Generator;
+use super::generate::{Generator, Style};
 use super::instance::types_only;
 use crate::ir::AttrValue;
 use crate::rules::expr::{Comparison, Expr};
@@ -11,6 +11,10 @@ use crate::rules::rule::AttrVar;
 const USUAL: [f64; 8] = [0.5, 2.0, 0.125, 3.0, -1.5, 1e-5, 0.25, 1.0];
 /// Numbers whose effect is small, large or none.
 const RARE: [f64; 10] = [0.0, 1e-3, 1e-6, 1e-12, -0.01, 0.999, -1.0, 10.0, 100.0, 1e4];
+
+/// Numbers that no program has.
+const EXTREME: [f64; 14] =
+    [0.0, -0.0, -1.0, -2.0, -3.0, 7.0, 127.0, 128.0, 256.0, -129.0, 65_504.0, 16_777_217.0, 1e30, -1e30];
 
 /// How far from a number in a condition others are drawn.
 const FACTORS: [f64; 8] = [0.999_999, 1.000_001, 0.999, 1.001, 0.5, 2.0, 0.01, -1.0];
@@ -28,6 +32,21 @@ impl Generator<'_> {
                 n => mark * FACTORS[n - 2],
             };
         }
+        match self.style {
+            Style::Named if self.random.chance(60) => {
+                if let Some(number) = self.random.pick(&self.named.all()) {
+                    return match self.random.below(10) {
+                        0..=2 => number,
+                        3 => number + 1.0,
+                        4 => number - 1.0,
+                        5 => -number,
+                        n => number * FACTORS[n - 6],
+                    };
+                }
+            }
+            Style::Extreme if self.random.chance(60) => return EXTREME[self.random.below(EXTREME.len())],
+            _ => {}
+        }
         if self.random.chance(75) { USUAL[self.random.below(USUAL.len())] } else { RARE[self.random.below(RARE.len())] }
     }
 
@@ -40,7 +59,7 @@ impl Generator<'_> {
             // The cast saturates; a mark too large to count with gives an instance that is none.
             return (mark as i64).saturating_add(self.random.below(4) as i64 - 1);
         }
-        self.random.below(4) as i64
+        self.count(|random| random.below(4) as i64)
     }
 
     /// The numbers that conditions compare a variable with.

@@ -1,6 +1,7 @@
 //! Which operands could give a wanted result, for operators that move elements.
 
 use super::backwards::Wanted;
+use super::generate::Style;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
 /// One choice of operand types, with the attributes fixed to go with it.
@@ -65,13 +66,24 @@ pub fn operand_types(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
             from
         }
         _ => {
-            // argmax and argmin drop a dim.
-            let dims: Vec<usize> = (0..=rank).collect();
+            // argmax and argmin drop a dim, or keep it with one entry.
+            let keep = match w.fixed("keepdim", None).and_then(|k| k.as_bool()) {
+                Some(keep) => keep,
+                None => w.generator.random.chance(30),
+            };
+            let dims: Vec<usize> =
+                if keep { (0..rank).filter(|&d| shape[d] == 1).collect() } else { (0..=rank).collect() };
             let dim = chosen_dim(w, &dims)?;
-            w.set("keepdim", rank, AttrValue::Bool(false))?;
+            w.set("keepdim", rank, AttrValue::Bool(keep))?;
             let mut from = shape;
-            from.insert(dim, w.generator.size());
-            return (w.ty.dtype == DType::I64).then(|| vec![TensorType { dtype: DType::F32, shape: from }]);
+            let size = w.generator.size();
+            if keep {
+                from[dim] = size
+            } else {
+                from.insert(dim, size)
+            }
+            let dtype = w.operand_dtype();
+            return (w.ty.dtype == DType::I64).then(|| vec![TensorType { dtype, shape: from }]);
         }
     };
     Some(vec![TensorType { dtype: w.ty.dtype, shape: operand }])
@@ -93,7 +105,10 @@ fn divisor(w: &mut Wanted<'_, '_>, name: &str, size: usize) -> Option<usize> {
         Some(t) => usize::try_from(t).ok()?,
         None => {
             let divisors: Vec<usize> = (1..=size.max(3)).filter(|d| size.is_multiple_of(*d)).collect();
-            w.generator.random.pick(&divisors)?
+            match w.generator.style {
+                Style::Named | Style::Extreme if w.generator.random.chance(50) => *divisors.last()?,
+                _ => w.generator.random.pick(&divisors)?,
+            }
         }
     };
     w.set(name, 0, AttrValue::Int(times as i64))?;
@@ -162,24 +177,27 @@ fn slice(w: &mut Wanted<'_, '_>, known: Option<TensorType>) -> Option<Shape> {
         _ => w.generator.random.below(rank),
     };
     let out = *shape.get(dim)?;
-    let step = int(w, "step").unwrap_or_else(|| 1 + w.generator.random.below(2) as i64);
+    let step = int(w, "step").unwrap_or_else(|| w.generator.count(|random| 1 + random.below(2) as i64)).max(1);
     let size_known = known.as_ref().and_then(|t| t.shape.get(dim).copied());
-    let covered = (out.max(1) - 1) as i64 * step + 1;
+    let covered = ((out.max(1) - 1) as i64).checked_mul(step)?.checked_add(1)?;
     let end_known = int(w, "end");
     let start = match (int(w, "start"), size_known, end_known) {
         (Some(start), _, _) => start,
-        (None, _, Some(end)) => end - covered,
+        (None, _, Some(end)) => end.checked_sub(covered)?,
         (None, Some(size), None) => w.generator.random.below((size as i64 - covered + 1).max(1) as usize) as i64,
-        (None, None, None) => w.generator.random.below(3) as i64,
+        (None, None, None) => w.generator.count(|random| random.below(3) as i64).max(0),
     };
-    let end = end_known.unwrap_or(start + covered);
+    let end = match end_known {
+        Some(end) => end,
+        None => start.checked_add(covered)?,
+    };
     w.set("dim", rank, AttrValue::Int(dim as i64))?;
     w.set("start", rank, AttrValue::Int(start))?;
     w.set("end", rank, AttrValue::Int(end))?;
     w.set("step", rank, AttrValue::Int(step))?;
     let size = match size_known {
         Some(size) => size,
-        None => usize::try_from(end).ok()? + w.generator.random.below(3),
+        None => usize::try_from(end).ok()?.checked_add(w.generator.random.below(3))?,
     };
     let mut from = shape;
     from[dim] = size;

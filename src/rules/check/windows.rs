@@ -8,7 +8,7 @@ use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 fn numbers(w: &mut Wanted<'_, '_>, name: &str, count: usize, draw: impl Fn(&mut Random) -> i64) -> Option<Ints> {
     let numbers: Ints = match w.fixed(name, None) {
         Some(AttrValue::Ints(numbers)) => numbers,
-        _ => (0..count).map(|_| draw(&mut w.generator.random)).collect(),
+        _ => (0..count).map(|_| w.generator.count(&draw)).collect(),
     };
     w.set(name, 0, AttrValue::Ints(numbers.clone()))?;
     (numbers.len() == count).then_some(numbers)

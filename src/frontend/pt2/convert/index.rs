@@ -148,6 +148,7 @@ fn sort(site: &mut Site) -> Converted {
     let attrs = [
         ("dim", int(site.dim_of(x, site.int_or("dim", -1)?)?)),
         ("descending", AttrValue::Bool(site.bool_or("descending", false)?)),
+        ("stable", AttrValue::Bool(site.bool_or("stable", false)?)),
     ];
     site.explicit("sort", &attrs, &[x])
 }

@@ -1,0 +1,85 @@
+//! Which operands could give a wanted result, for operators that read or write at places that another operand holds.
+
+use super::backwards::{Wanted, tensor};
+use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
+
+/// Random places lie in 0..=3: a dim that is read or written by them has at least as many entries.
+const PLACES: usize = 4;
+
+/// One choice of operand types, with the attributes fixed to go with it.
+pub fn operand_types(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    match w.op.name {
+        "scatter" | "scatter_add" => scatter(w),
+        "index_add" => {
+            let dim = written_dim(w)?;
+            let count = known_places(w, 1).unwrap_or_else(|| w.generator.size());
+            let mut source = w.ty.clone();
+            source.shape[dim] = count;
+            Some(vec![w.ty.clone(), tensor(DType::I64, Shape::from_slice(&[count])), source])
+        }
+        "index_put" => {
+            let dim = only_dim(w, |size| size >= PLACES)?;
+            let count = known_places(w, 2).unwrap_or_else(|| w.generator.size());
+            let mut written = w.ty.clone();
+            written.shape[dim] = count;
+            Some(vec![w.ty.clone(), written, tensor(DType::I64, Shape::from_slice(&[count]))])
+        }
+        _ => {
+            // index
+            let dim = only_dim(w, |_| true)?;
+            let mut from = w.ty.clone();
+            let count = std::mem::replace(&mut from.shape[dim], PLACES + w.generator.random.below(2));
+            Some(vec![from, tensor(DType::I64, Shape::from_slice(&[count]))])
+        }
+    }
+}
+
+fn scatter(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let dim = written_dim(w)?;
+    let known = w.known.iter().skip(1).flatten().next().map(|t| t.shape.clone());
+    let places = match known {
+        Some(shape) => shape,
+        None => {
+            let mut shape = w.ty.shape.clone();
+            shape[dim] = w.generator.size();
+            shape
+        }
+    };
+    Some(vec![w.ty.clone(), tensor(DType::I64, places.clone()), tensor(w.ty.dtype, places)])
+}
+
+/// The attribute `dim`: as it is fixed, or one along which all random places lie.
+fn written_dim(w: &mut Wanted<'_, '_>) -> Option<usize> {
+    let rank = w.ty.rank();
+    let fits: Vec<usize> = (0..rank).filter(|&d| w.ty.shape[d] >= PLACES).collect();
+    let dim = match w.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
+        Some(dim) => usize::try_from(dim).ok().filter(|d| fits.contains(d))?,
+        None => w.generator.random.pick(&fits)?,
+    };
+    w.set("dim", rank, AttrValue::Int(dim as i64))?;
+    Some(dim)
+}
+
+/// The only entry of the attribute `dims`: as it is fixed, or one whose size fits. There is one index tensor.
+fn only_dim(w: &mut Wanted<'_, '_>, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    let rank = w.ty.rank();
+    let first = usize::from(w.op.name == "index_put") + 1;
+    if w.known.len() != first + 1 {
+        return None;
+    }
+    let fits: Vec<usize> = (0..rank).filter(|&d| fits(w.ty.shape[d])).collect();
+    let dim = match w.fixed("dims", Some(rank)) {
+        Some(AttrValue::Ints(dims)) => match dims[..] {
+            [dim] => usize::try_from(dim).ok().filter(|d| fits.contains(d))?,
+            _ => return None,
+        },
+        _ => w.generator.random.pick(&fits)?,
+    };
+    w.set("dims", rank, AttrValue::Ints(Ints::from_slice(&[dim as i64])))?;
+    Some(dim)
+}
+
+/// How many places an operand that is a vector holds, if it is known.
+fn known_places(w: &Wanted<'_, '_>, operand: usize) -> Option<usize> {
+    w.known.get(operand)?.as_ref().filter(|t| t.rank() == 1).map(|t| t.shape[0])
+}
