@@ -29,7 +29,7 @@ fn is_exact(parameters: &str, a: &str, b: &str) {
 
 #[test]
 fn an_unstable_sort_is_no_stable_one() {
-    let (stable, unstable) = ("  y = sort(x; dim=0, stable=true).1", "  y = sort(x; dim=0).1");
+    let (stable, unstable) = ("  y_values, y = sort(x; dim=0, stable=true)", "  y_values, y = sort(x; dim=0)");
     is_open("x: i64[16]", unstable, stable);
     is_open("x: f32[16]", unstable, stable);
     is_exact("x: f32[16]", unstable, unstable);
@@ -38,14 +38,14 @@ fn an_unstable_sort_is_no_stable_one() {
 
 #[test]
 fn places_of_the_largest_are_open_among_equal_ones() {
-    let sorted = "  y = sort(x; dim=0, descending=true).1";
-    is_open("x: i64[9]", "  y = topk(x; k=9, dim=0).1", sorted);
-    is_open("x: i64[9]", "  s = sort(x; dim=0).1\n  y = flip(s; dims=[0])", sorted);
-    is_open("x: i64[9]", "  y = topk(x; k=1, dim=0).1", "  y = argmax(x; dim=0, keepdim=true)");
+    let sorted = "  y_values, y = sort(x; dim=0, descending=true)";
+    is_open("x: i64[9]", "  y_values, y = topk(x; k=9, dim=0)", sorted);
+    is_open("x: i64[9]", "  s_values, s = sort(x; dim=0)\n  y = flip(s; dims=[0])", sorted);
+    is_open("x: i64[9]", "  y_values, y = topk(x; k=1, dim=0)", "  y = argmax(x; dim=0, keepdim=true)");
     is_open(
         "x: i64[9]",
-        "  y = topk(x; k=2, dim=0).1",
-        "  t = topk(x; k=3, dim=0).1\n  y = slice(t; dim=0, start=0, end=2)",
+        "  y_values, y = topk(x; k=2, dim=0)",
+        "  t_values, t = topk(x; k=3, dim=0)\n  y = slice(t; dim=0, start=0, end=2)",
     );
 }
 
@@ -62,18 +62,19 @@ fn which_of_two_writes_counts_is_open() {
 #[test]
 fn what_is_folded_has_one_order() {
     let equal = "  c = full(; shape=[6], value=1.0, dtype=f32)";
-    let first = format!("{equal}\n  s = sort(c; dim=0, stable=true).1\n  y = add(x, s)");
-    let any = format!("{equal}\n  s = sort(c; dim=0).1\n  y = add(x, s)");
+    let first = format!("{equal}\n  s_values, s = sort(c; dim=0, stable=true)\n  y = add(x, s)");
+    let any = format!("{equal}\n  s_values, s = sort(c; dim=0)\n  y = add(x, s)");
     is_open("x: i64[6]", &first, &any);
     let counted = "  c = arange(; end=6.0, dtype=f32)";
-    let first = format!("{counted}\n  s = sort(c; dim=0, stable=true).1\n  y = add(x, s)");
-    let any = format!("{counted}\n  s = sort(c; dim=0).1\n  y = add(x, s)");
+    let first = format!("{counted}\n  s_values, s = sort(c; dim=0, stable=true)\n  y = add(x, s)");
+    let any = format!("{counted}\n  s_values, s = sort(c; dim=0)\n  y = add(x, s)");
     is_exact("x: i64[6]", &first, &any);
 }
 
 /// What differs however equal elements are ordered is found.
 #[test]
 fn other_sorts_are_different() {
-    let found = verdict("x: f32[16]", "  y = sort(x; dim=0).1", "  y = sort(x; dim=0, descending=true).1");
+    let found =
+        verdict("x: f32[16]", "  y_values, y = sort(x; dim=0)", "  y_values, y = sort(x; dim=0, descending=true)");
     assert!(matches!(found, Verdict::Different(_)), "{found:?}");
 }

@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::generate::Generator;
-use super::windows;
+use super::generate::{Generator, Style};
+use super::{limits, windows};
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 use crate::ops::shapes::broadcast;
 use crate::ops::{Arity, AttrDef, AttrKind, Op, OpDef};
@@ -144,6 +144,10 @@ impl Wanted<'_, '_> {
     }
 
     fn any_value(&mut self, def: &AttrDef, var: Option<AttrVar>, rank: usize) -> AttrValue {
+        if def.kind == AttrKind::Number && self.ty.dtype.is_int() && self.generator.style != Style::Usual {
+            let random = &mut self.generator.random;
+            return AttrValue::Int(limits::whole(random) + random.below(3) as i64 - 1);
+        }
         let random = &mut self.generator.random;
         match def.kind {
             AttrKind::Bool => AttrValue::Bool(random.chance(50)),

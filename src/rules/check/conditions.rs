@@ -103,7 +103,11 @@ fn without(set: &RuleSet, rule: &Rule, at: usize) -> Tried {
                 let elsewhere = |scale| show(&looser, &set.definitions, &choice, data.at(scale));
                 if holds(&condition, &instance.arena, &instance.bindings) == Ok(true) {
                     tried.included += 1;
-                } else if scales.iter().chain(&in_turn).any(|&s| matches!(elsewhere(s), Shown::Breaks(_))) {
+                } else if scales
+                    .iter()
+                    .chain(in_turn.get(seed as usize % in_turn.len()))
+                    .any(|&s| matches!(elsewhere(s), Shown::Breaks(_)))
+                {
                     tried.breaks = true;
                     break;
                 } else if instance.arena.ty(instance.lhs).numel() > 0 {
