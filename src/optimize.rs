@@ -8,7 +8,7 @@ use crate::energy::{Cost, CostModel, graph_costs};
 use crate::explain::step;
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
-use crate::prove::{Context, ProveError};
+use crate::prove::{Context, ProveError, Said, grouped};
 use crate::report::{Cheaper, Figure, Optimization};
 use crate::rules::Tier;
 
@@ -28,16 +28,19 @@ impl Optimized {
 /// Looks for cheaper forms of parts of `graph`. `tier` is the weakest tier that a proof may use.
 pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel) -> Result<Optimized, ProveError> {
     context.progress.stage("looking for cheaper forms");
-    let rewrites = extract::cheaper_forms(graph, &Context { rules: &context.rules.up_to(tier), ..*context }, costs)?;
+    let mut rewrites =
+        extract::cheaper_forms(graph, &Context { rules: &context.rules.up_to(tier), ..*context }, costs)?;
+    // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
+    rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
     let price = graph_costs(graph, costs);
     let now: Cost = price.iter().copied().sum();
     let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
     let kept = graph.nodes().map(|(id, _)| id).filter(|id| !replaced.contains(id));
     let after: Cost = kept.map(|id| price[id.index()]).chain(rewrites.iter().map(|r| r.after)).sum();
     let mut cheaper: Vec<Cheaper> = Vec::new();
-    let mut assumptions: Vec<String> = Vec::new();
+    let mut assumed: Vec<Said> = Vec::new();
     for rewrite in &rewrites {
-        assumptions.extend(rewrite.assumed.iter().cloned());
+        assumed.extend(rewrite.assumed.iter().cloned());
         let part = Part { graph, nodes: &rewrite.replaced, costs: &price };
         let one = describe(graph, rewrite, part.source());
         // Layers of a model repeat: the same change is told once.
@@ -48,8 +51,6 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
         }
     }
     cheaper.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
-    assumptions.sort();
-    assumptions.dedup();
     let optimization = Optimization {
         schema: Optimization::SCHEMA,
         file: graph.name.clone(),
@@ -59,7 +60,7 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
         best_energy_mj: after.energy_mj.into(),
         best_time_us: Figure::from(after.time_us).value,
         cheaper,
-        assumptions,
+        assumptions: grouped(assumed),
         profile: described(costs),
     };
     Ok(Optimized { optimization, rewrites })

@@ -54,7 +54,7 @@ struct Pair {
     b: String,
     verdict: String,
     tier: Option<String>,
-    /// The relative error that is accepted; without one, none beyond rounding.
+    /// The error of the outputs that is accepted, `inf` for one of each step; without one, none beyond rounding.
     error: Option<f64>,
     /// The side that costs less by its work counts, where they decide.
     cheaper: Option<String>,

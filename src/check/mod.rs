@@ -64,17 +64,19 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
     let mut proof =
         proof.unwrap_or_else(|panic| Ok(Proof::broken_off(bound, format!("the search broke off: {panic}"))))?;
     let mut rejected: Vec<Rejected> = proof.rejected.clone().into_iter().collect();
-    let forms = forms.unwrap_or_else(|panic| {
+    let mut forms = forms.unwrap_or_else(|panic| {
         let reason = format!("the search for cheaper forms broke off: {panic}");
         rejected.push(Rejected { step: None, reason });
         Ok(Vec::new())
     })?;
-    // Rules beyond the tier were left out; that flags differ is only known at the end.
+    forms.retain(|form| tier.refuses(form.tier, None).is_none());
+    // Rules beyond the tier were left out; that flags differ, and that values may leave the range of a type, is only known
+    // at the end, and so is what error reaches the outputs.
     if let Verdict::Equivalent { tier: found } = proof.verdict
-        && found > tier
+        && let Some(reason) = tier.refuses(found, proof.output_error)
     {
         proof.verdict = Verdict::Unknown;
-        proof.assumed.push(format!("math flags differ: equal only at tier {found}; --tier approx accepts that"));
+        proof.assumed.push(reason);
     }
 
     let mut regions: Vec<model::Region> =
@@ -99,6 +101,10 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
         },
         tier: match &proof.verdict {
             Verdict::Equivalent { tier } => Some(tier.to_string()),
+            _ => None,
+        },
+        output_error: match &proof.verdict {
+            Verdict::Equivalent { tier: Tier::Approx(_) } => proof.output_error,
             _ => None,
         },
         a: sides[0].describe(covered_a),

@@ -90,7 +90,8 @@ pub struct Under {
     /// Use the rules of this file too. May be given several times.
     #[arg(long, value_name = "FILE")]
     pub rules: Vec<PathBuf>,
-    /// The weakest tier that a proof may use: exact, real, rounding, approx or approx(ERROR).
+    /// The weakest tier that a proof may use: exact, real, rounding, approx (each step has an error of its own) or
+    /// approx(ERROR) (a bound on the outputs).
     #[arg(long, value_parser = tier, default_value = "rounding")]
     pub tier: Tier,
     /// Take measured energies from this file in place of those that the program carries.
@@ -278,7 +279,7 @@ fn tier(text: &str) -> Result<Tier, String> {
         "exact" => Ok(Tier::Exact),
         "real" => Ok(Tier::Real),
         "rounding" => Ok(Tier::Rounding),
-        "approx" => Ok(Tier::Approx(OrderedFloat(f64::INFINITY))),
+        "approx" => Ok(Tier::ANY_ERROR),
         _ => error().map(|e| Tier::Approx(OrderedFloat(e))).ok_or_else(|| {
             "tiers are exact, real, rounding, approx and approx(ERROR), with a relative error such as 0.01".to_owned()
         }),

@@ -12,7 +12,7 @@ use super::check::bound;
 use super::{Answer, output, progress};
 use crate::files;
 use crate::prove::{Certificate, Shown};
-use crate::rules::RuleSet;
+use crate::rules::{RuleSet, Tier};
 
 /// The largest proof file that is read, in bytes.
 const LARGEST_FILE: u64 = 256 << 20;
@@ -58,6 +58,9 @@ fn read(path: &Path) -> Result<String, ProofFileError> {
 
 fn describe(shown: &Shown) -> String {
     let mut out = match (&shown.gap, shown.tier) {
+        (None, Some(tier @ Tier::Approx(_))) => {
+            format!("shown: equivalent, tier {tier}: an error of each step, not of the outputs\n")
+        }
         (None, Some(tier)) => format!("shown: equivalent, tier {tier}\n"),
         (gap, _) => format!("not shown: {}\n", gap.as_deref().unwrap_or("the outputs are equal")),
     };

@@ -16,10 +16,10 @@ use crate::energy::{Cost, CostModel, Key, graph_costs};
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
-    Arena, Boundary, ConeKey, Context, Lemma, Limits, Side, Steps, TermId, Window, assumed, cone, graph_terms, recall,
-    show,
+    Arena, Boundary, Closure, ConeKey, Context, Head, Lemma, Limits, Made, Narrow, Places, Said, Side, Steps, TermId,
+    Values, Window, assumed, cone, graph_terms, has_narrow, narrow, ranges, recall, show,
 };
-use crate::rules::{RuleSet, Tier};
+use crate::rules::{RuleSet, Sentence, Tier};
 
 pub use apply::apply;
 use fanout_free::Users;
@@ -41,7 +41,7 @@ pub struct Rewrite {
     /// Rules of the proof, in order, each once.
     pub rules: Vec<Arc<str>>,
     pub tier: Tier,
-    pub assumed: Vec<String>,
+    pub assumed: Vec<Said>,
     /// The value that the cheaper form computes.
     root: NodeId,
     /// What stands for the inputs of `term`.
@@ -87,7 +87,7 @@ struct Found {
     after: Cost,
     rules: Vec<Arc<str>>,
     tier: Tier,
-    assumed: Vec<String>,
+    assumed: Vec<Sentence<TermId>>,
 }
 
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
@@ -175,7 +175,7 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
             found
         })
         .collect();
-    let rewritten = |part: Part| found[part.search].as_ref().map(|form| part.rewritten(graph, form));
+    let rewritten = |part: Part| found[part.search].as_ref().map(|form| part.rewritten(graph, &values, form));
     Ok(parts.into_iter().filter_map(rewritten).collect())
 }
 
@@ -214,8 +214,9 @@ struct Part {
 
 impl Part {
     /// With the form that its search found.
-    fn rewritten(self, graph: &Graph, found: &Found) -> Rewrite {
+    fn rewritten(self, graph: &Graph, values: &Values, found: &Found) -> Rewrite {
         let name = |n: u32| self.leaves.get(n as usize).map_or("?".to_owned(), |v| graph.node(v.node).name.to_string());
+        let assumed = if found.assumed.is_empty() { Vec::new() } else { self.said(graph, values, found) };
         Rewrite {
             form: found.term.text(&name),
             pattern: found.term.text(&letter),
@@ -224,12 +225,65 @@ impl Part {
             after: found.after,
             rules: found.rules.clone(),
             tier: found.tier,
-            assumed: found.assumed.clone(),
+            assumed,
             root: self.root,
             leaves: self.leaves,
             term: found.term.clone(),
         }
     }
+
+    /// What `found` assumes, about the values of this part.
+    fn said(&self, graph: &Graph, values: &Values, found: &Found) -> Vec<Said> {
+        // The search knows this part as terms of its own, over leaves that are numbered.
+        let mut arena = (*found.term.arena).clone();
+        let mut here: FxHashMap<TermId, TermId> = FxHashMap::default();
+        let mut made = Vec::new();
+        let term_of = |v: Value| values[v.node.index()][v.slot as usize];
+        for (n, &leaf) in (0..).zip(&self.leaves) {
+            let input = (0..arena.len()).map(|t| arena.nth(t)).find(|&t| *arena.head(t) == Head::Input(n));
+            if let Some(term) = input {
+                here.insert(term_of(leaf), term);
+                made.push(Made { term, node: graph.node(leaf.node), slot: leaf.slot as usize, side: None });
+            }
+        }
+        for &id in &self.replaced {
+            let node = graph.node(id);
+            let operands: Option<SmallVec<[TermId; 4]>> =
+                graph.operands(id).iter().map(|&v| here.get(&term_of(v)).copied()).collect();
+            let (NodeKind::Op { op, attrs }, Some(operands)) = (&node.kind, operands) else { continue };
+            for (slot, &graph_term) in values[id.index()].iter().enumerate() {
+                let known = here.get(&graph_term).copied();
+                let call =
+                    |arena: &mut Arena| arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot])).ok();
+                if let Some(term) = known.or_else(|| call(&mut arena)) {
+                    here.insert(graph_term, term);
+                    made.push(Made { term, node, slot, side: None });
+                }
+            }
+        }
+        let closure = closure(&arena, &found.term.proof, Tier::ANY_ERROR);
+        let places = Places::new(&arena, &closure, made);
+        found.assumed.iter().map(|sentence| places.said(sentence)).collect()
+    }
+}
+
+/// What follows from those steps of a proof that are at least as strong as `tier`.
+fn closure(arena: &Arena, proof: &[Lemma], tier: Tier) -> Closure {
+    let mut closure = if tier == Tier::Exact { Closure::exact() } else { Closure::default() };
+    closure.extend(arena);
+    for (n, lemma) in (0..).zip(proof).filter(|(_, lemma)| lemma.tier() <= tier) {
+        closure.assume(arena, lemma.before, lemma.after, n);
+    }
+    closure
+}
+
+/// The values that have to stay within the range of their types for `best` to be what `root` is.
+fn narrow_values(arena: &Arena, root: TermId, best: TermId, proof: &[Lemma]) -> Vec<Narrow> {
+    if !has_narrow(arena) {
+        return Vec::new();
+    }
+    let exact = closure(arena, proof, Tier::Exact);
+    narrow(arena, &exact, &closure(arena, proof, Tier::ANY_ERROR), &[(root, best)])
 }
 
 /// A search for the cheapest form of one part, whose leaves are the inputs of `arena`.
@@ -264,7 +318,7 @@ impl Search {
                 && from == self.root
             {
                 let after = self.saving(&arena, to, leaves, prices)?;
-                return Some(found(arena, to, after, proof));
+                return Some(found(arena, [from, to], after, proof));
             }
             memory.spoilt(&question);
         }
@@ -284,7 +338,7 @@ impl Search {
         let best = plan::cheapest(&mut window, classes[0], prices.config, prices.model)?;
         let after = self.saving(&window.arena, best, leaves, prices)?;
         let proof = window.proof(self.root, best)?;
-        Some(found(window.arena, best, after, proof))
+        Some(found(window.arena, [self.root, best], after, proof))
     }
 
     /// What the form `best` costs, if that is less energy than the part takes.
@@ -294,15 +348,20 @@ impl Search {
     }
 }
 
-fn found(mut arena: Arena, best: TermId, after: Cost, proof: Vec<Lemma>) -> Found {
-    let assumed = assumed(&mut arena, &proof);
+fn found(mut arena: Arena, [root, best]: [TermId; 2], after: Cost, proof: Vec<Lemma>) -> Found {
+    let mut assumed = assumed(&mut arena, &proof);
+    let narrow = narrow_values(&arena, root, best, &proof);
+    assumed.extend(ranges(&arena, &narrow));
     let mut rules: Vec<Arc<str>> = Vec::new();
     for lemma in &proof {
         if !rules.iter().any(|n| &**n == lemma.name()) {
             rules.push(lemma.name().into());
         }
     }
-    let tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
+    let mut tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
+    if narrow.iter().any(|n| n.weakens) {
+        tier = tier.max(Tier::Rounding);
+    }
     let term = Term { arena: Arc::new(arena), root: best, proof: proof.into() };
     Found { term, after, rules, tier, assumed }
 }

@@ -132,6 +132,44 @@ impl DType {
             )
     }
 
+    /// The largest absolute value: for integer types that of their least number.
+    pub fn magnitude(self) -> f64 {
+        match self {
+            DType::I64 => 2.0_f64.powi(63),
+            DType::I32 => 2.0_f64.powi(31),
+            DType::I16 => 2.0_f64.powi(15),
+            DType::I8 => 2.0_f64.powi(7),
+            DType::U8 => 255.0,
+            DType::Bool => 1.0,
+            _ => self.max_finite().unwrap_or(f64::MAX),
+        }
+    }
+
+    /// Whether no finite value of `self` is beyond the range of `to`. The ranges of f32 and bf16 count as one: they have
+    /// the same exponents.
+    pub fn within_range_of(self, to: DType) -> bool {
+        use DType::*;
+        match (self, to) {
+            (F32, BF16) => true,
+            // Integer types are not closed under change of sign: what counts is each end.
+            (_, I64 | I32 | I16 | I8 | U8 | Bool) => self.widens_to(to),
+            _ => self.magnitude() <= to.magnitude(),
+        }
+    }
+
+    /// Whether a finite number is within the range of this type: stored in it, it stays finite and does not wrap.
+    pub fn contains(self, value: f64) -> bool {
+        match self {
+            DType::I64 => (-self.magnitude()..self.magnitude()).contains(&value),
+            DType::I32 | DType::I16 | DType::I8 => {
+                (-self.magnitude()..=self.magnitude() - 1.0).contains(&value.trunc())
+            }
+            DType::U8 => (0.0..=255.0).contains(&value.trunc()),
+            DType::Bool => value == 0.0 || value == 1.0,
+            _ => self.round(value).is_finite(),
+        }
+    }
+
     /// `value` rounded to this float type, to nearest even: beyond the range infinity, or NaN where the type has no
     /// infinity. PyTorch rounds to f32 on the way to the narrow types. Integer types leave `value` as it is.
     pub fn round(self, value: f64) -> f64 {
@@ -290,6 +328,26 @@ mod tests {
         assert_eq!(float(DType::I64, f64::NAN), None);
         assert_eq!(float(DType::Bool, f64::NAN), Some(Number::Int(1)));
         assert_eq!(float(DType::F32, -0.0), Some(Number::float(-0.0)));
+    }
+
+    #[test]
+    fn ranges_are_those_of_the_types() {
+        for (from, to, within) in [
+            (DType::F32, DType::BF16, true),
+            (DType::F64, DType::F32, false),
+            (DType::F32, DType::F16, false),
+            (DType::F16, DType::F8E5M2, false),
+            (DType::F8E5M2, DType::F16, true),
+            (DType::I8, DType::F8E4M3, true),
+            (DType::I64, DType::F16, false),
+            (DType::U8, DType::I8, false),
+            (DType::I8, DType::I32, true),
+            (DType::F8E4M3, DType::I8, false),
+        ] {
+            assert_eq!(from.within_range_of(to), within, "{from} to {to}");
+        }
+        assert!(DType::F16.contains(65_519.0) && !DType::F16.contains(65_520.0));
+        assert!(DType::I8.contains(-128.9) && !DType::I8.contains(128.0) && !DType::U8.contains(-1.0));
     }
 
     /// What `torch.tensor(x).to(torch.float8_…)` of PyTorch 2.11 gives.

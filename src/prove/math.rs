@@ -4,11 +4,12 @@ use ordered_float::OrderedFloat;
 use smallvec::SmallVec;
 
 use crate::ir::{Graph, MathConfig, NodeId, NodeKind, TensorType};
-use crate::ops::Op;
+use crate::ops::{MathMode, Op};
 use crate::rules::Tier;
 
-/// Relative error of a product of two f32 that are rounded to the 11 bits of TF32 first: 2⁻¹¹ for each of them.
-const TF32: f64 = 1.0 / 1024.0;
+/// Error of a product of f32 whose operands are rounded to the 11 bits of TF32 first, relative to the product of the absolute
+/// values: 2⁻¹¹ for each operand. Relative to the product itself there is no bound, since its terms may cancel.
+pub const TF32: f64 = 1.0 / 1024.0;
 
 /// How equal operators are whose flags differ: the tier that a proof about `nodes` of both graphs has at best. `None`
 /// where the flags of A and of B mean the same for all of them.
@@ -18,11 +19,20 @@ pub fn math_tier(a: (&Graph, &[NodeId]), b: (&Graph, &[NodeId])) -> Option<Tier>
     (flags[0] != flags[1] && (any(a) || any(b))).then_some(Tier::Approx(OrderedFloat(TF32)))
 }
 
-fn is_changed(graph: &Graph, node: NodeId, [a, b]: [&MathConfig; 2]) -> bool {
-    let NodeKind::Op { op: Op::Table(def), .. } = &graph.node(node).kind else { return false };
+/// Whether an operator is computed in TF32 under the flags of its graph and not under `other`.
+pub fn is_tf32(graph: &Graph, node: NodeId, other: &MathConfig) -> bool {
+    mode(graph, node, &graph.config) == Some(MathMode::Tf32) && mode(graph, node, other) != Some(MathMode::Tf32)
+}
+
+fn mode(graph: &Graph, node: NodeId, config: &MathConfig) -> Option<MathMode> {
+    let NodeKind::Op { op: Op::Table(def), .. } = &graph.node(node).kind else { return None };
     let operands = graph.operands(node);
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();
-    def.math_mode(&types, a) != def.math_mode(&types, b)
+    def.math_mode(&types, config)
+}
+
+fn is_changed(graph: &Graph, node: NodeId, [a, b]: [&MathConfig; 2]) -> bool {
+    mode(graph, node, a) != mode(graph, node, b)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bind;
+mod bound;
 mod certificate;
 mod chain;
 mod cone;
@@ -31,10 +32,13 @@ pub use answers::PairProof;
 pub use arena::{Arena, Head, TermId};
 pub use bind::{Binding, Bound, BoundInput, bind, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};
+pub use closure::Closure;
 pub use cone::{Boundary, Cone, ConeKey, cone};
 pub use context::Context;
 pub use derive::derivation;
-pub use kernel::{CheckError, Replay, Side, Values, graph_terms};
+pub use kernel::{
+    CheckError, Made, Narrow, Places, Replay, Said, Side, Values, graph_terms, grouped, has_narrow, narrow, ranges,
+};
 pub use language::Node;
 pub use lemma::{Lemma, Reason};
 pub use math::math_tier;

@@ -91,10 +91,7 @@ impl Normaliser {
             let mut terms = Instances { arena };
             rule.search(&terms, term, &mut budget, &mut found);
             for mut bindings in found {
-                let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings) else { continue };
-                if !assumed.is_empty() {
-                    continue;
-                }
+                let Outcome::Holds { .. } = rule.check_conditions(&terms, &mut bindings) else { continue };
                 let Ok(built) = rule.build_rhs(&bindings, &mut terms) else { continue };
                 if built == term || terms.arena.term(built).ty != terms.arena.term(term).ty {
                     continue;

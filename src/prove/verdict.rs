@@ -9,6 +9,7 @@ use thiserror::Error;
 use super::answers::PairProof;
 use super::arena::{Arena, Head, TermId};
 use super::bind::{Binding, Bound, bind};
+use super::bound::output_error;
 use super::certificate::{Certificate, Claim, Contents};
 use super::cone::Boundary;
 use super::context::Context;
@@ -68,8 +69,13 @@ pub struct Proof {
     pub verdict: Verdict,
     pub binding: Binding,
     pub partition: Partition,
-    /// What the rules that were used assumed.
+    /// What the rules that were used assumed, and which values have to stay within the range of their types.
     pub assumed: Vec<String>,
+    /// How far the outputs are apart at most, in the norm of the approximate step that they come from; none where nothing
+    /// bounds all of them.
+    pub output_error: Option<f64>,
+    /// The operators whose results would leave the range of their types first.
+    narrow: Vec<(Side, NodeId)>,
     pub unproven: Vec<Unproven>,
     /// All steps, over the terms of `arena`.
     pub lemmas: Vec<Lemma>,
@@ -166,7 +172,7 @@ fn conclude(
     let Bound { a, b, binding } = bound;
     progress.stage("checking the proof");
     let checked = check(bound, outputs, &sweep, &values_a, &values_b)?;
-    let Checked { tier, mut partition, cuts, needed, assumed, rejected, complete } = checked;
+    let Checked { tier, output_error, mut partition, cuts, needed, assumed, narrow, rejected, complete } = checked;
 
     let mut binding = binding.clone();
     let (verdict, unproven) = match (outputs.unequal.first(), tier) {
@@ -200,6 +206,8 @@ fn conclude(
         binding,
         partition,
         assumed,
+        output_error,
+        narrow,
         unproven,
         lemmas: sweep.lemmas,
         needed,
@@ -241,6 +249,8 @@ fn constants_witness(ConstantPair { name, a, b }: &ConstantPair, seed: u64) -> W
 struct Checked {
     /// How equal the outputs are, if they are.
     tier: Option<Tier>,
+    /// See [`Proof::output_error`].
+    output_error: Option<f64>,
     /// Both graphs, cut where the checker agrees that they are equal.
     partition: Partition,
     /// See [`Proof::cuts`].
@@ -249,6 +259,8 @@ struct Checked {
     needed: Vec<u32>,
     /// See [`Proof::assumed`].
     assumed: Vec<String>,
+    /// See [`Proof::narrow`].
+    narrow: Vec<(Side, NodeId)>,
     /// See [`Proof::rejected`].
     rejected: Option<Rejected>,
     /// Whether all that the sweep takes for equal is.
@@ -284,10 +296,13 @@ fn check(
         claims.extend(&outputs);
     }
     let needed = replay.explain(&claims).map_or_else(Vec::new, |why| why.steps);
-    let mut assumed: Vec<String> = needed.iter().flat_map(|&n| replay.assumed(n).iter().cloned()).collect();
-    assumed.sort();
-    assumed.dedup();
-    Ok(Checked { tier, partition, cuts, needed, assumed, rejected, complete })
+    let equal_outputs = if tier.is_some() { &outputs[..] } else { &[] };
+    let output_error = tier.and_then(|_| output_error([a, b], &replay, &needed, &outputs));
+    let assumed = replay.assumed([a, b], &needed, equal_outputs, &cuts);
+    let tier = tier.map(|t| if assumed.weakens { t.max(Tier::Rounding) } else { t });
+    let narrow = replay.weakening(&assumed.narrow);
+    let assumed = assumed.texts;
+    Ok(Checked { tier, output_error, partition, cuts, needed, assumed, narrow, rejected, complete })
 }
 
 /// The classes in which the sweep puts values that are not equal by valid steps, and what is missing for the first of them.
@@ -404,6 +419,8 @@ impl Proof {
                 unmatched_b: operators(&bound.b),
             },
             assumed: Vec::new(),
+            output_error: None,
+            narrow: Vec::new(),
             unproven: Vec::new(),
             lemmas: Vec::new(),
             needed: Vec::new(),
@@ -438,7 +455,12 @@ impl Proof {
 
     /// How equal the two sides of a region are: the weakest step of the proofs that end in it.
     pub fn region_tier(&self, region: &Region) -> Tier {
-        self.region_lemmas(region).map(Lemma::tier).max().unwrap_or(Tier::Exact)
+        let tier = self.region_lemmas(region).map(Lemma::tier).max().unwrap_or(Tier::Exact);
+        let inside = |(side, node): &(Side, NodeId)| match side {
+            Side::A => region.a.contains(node),
+            Side::B => region.b.contains(node),
+        };
+        if tier == Tier::Real && self.narrow.iter().any(inside) { Tier::Rounding } else { tier }
     }
 
     /// The steps that prove a region, beyond normal forms.

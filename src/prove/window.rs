@@ -18,7 +18,7 @@ use super::reach::Reach;
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
 use crate::ops::{Op, TypeError};
-use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Terms, Visitor};
+use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Sentence, Terms, Visitor};
 
 /// How far a search may go.
 #[derive(Clone, Copy, Debug)]
@@ -286,16 +286,15 @@ impl Window {
 }
 
 /// What the rules of a proof's steps assume, because it could not be decided.
-pub fn assumed(arena: &mut Arena, proof: &[Lemma]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+pub fn assumed(arena: &mut Arena, proof: &[Lemma]) -> Vec<Sentence<TermId>> {
+    let mut all = Vec::new();
     for lemma in proof {
         let Reason::Rule { rule, bindings } = &lemma.reason else { continue };
         let terms = Instances { arena };
-        if let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings.as_ref().clone()) {
-            all.extend(assumed);
+        let mut bindings = bindings.as_ref().clone();
+        if let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings) {
+            all.extend(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)));
         }
     }
-    all.sort();
-    all.dedup();
     all
 }

@@ -20,6 +20,9 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// The weakest tier that the proof uses: `exact`, `real`, `rounding`, `approx(e)`. None unless equivalent.
     pub tier: Option<String>,
+    /// At tier `approx`: how far the outputs are apart at most, in the norm of the step that each comes from. None where no bound
+    /// reaches all of them.
+    pub output_error: Option<f64>,
     pub a: Side,
     pub b: Side,
     /// The cheapest equivalent that is known for the whole.

@@ -81,6 +81,7 @@ fn equivalent() -> Comparison {
         schema: SCHEMA,
         verdict: Verdict::Equivalent,
         tier: Some("rounding".into()),
+        output_error: None,
         a: side("gpt2-eager.pt2", 26, 26, 384.0),
         b: side("gpt2-sdpa.pt2", 12, 12, 328.0),
         best: Best { energy_mj: Some(328.0), time_us: Some(525.0), saves_vs_a: Some(0.1458), saves_vs_b: None },

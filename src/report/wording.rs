@@ -79,10 +79,10 @@ pub fn percent(fraction: f64) -> String {
 /// What a tier promises.
 pub fn tier_meaning(tier: &str) -> &'static str {
     match tier {
-        "exact" => "equal bit for bit",
+        "exact" => "bit for bit, if no element depends on strides or tiling",
         "real" => "equal over the real numbers; floating-point order may differ",
         "rounding" => "equal when intermediate rounding is ignored",
-        _ => "equal within the stated relative error",
+        _ => "an error of each step, not of the outputs",
     }
 }
 
@@ -102,6 +102,9 @@ pub const HOW_TO_REPORT: &str = "nothing here rests on it; it is a bug in magnet
 /// The verdict as a sentence.
 pub fn verdict(c: &Comparison) -> String {
     match (c.verdict, &c.tier) {
+        (Verdict::Equivalent, Some(tier)) if c.output_error.is_some() => {
+            format!("equivalent, tier {tier}: no output is further off")
+        }
         (Verdict::Equivalent, Some(tier)) => format!("equivalent, tier {tier}: {}", tier_meaning(tier)),
         (Verdict::Equivalent, None) => "equivalent".to_owned(),
         (Verdict::Different, _) => "different: an input was found on which the outputs part".to_owned(),

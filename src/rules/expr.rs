@@ -4,6 +4,7 @@
 //! `Invalid` (no such dimension, an inexact division). Facts about a term are only ever added, so a
 //! condition that holds once holds for ever.
 
+use super::bounds::{Bounds, bounds};
 use super::functions::{Function, TensorFunction};
 use super::masks;
 use super::rule::{AttrVar, Bindings, ListVar, TensorVar};
@@ -106,7 +107,8 @@ impl Expr {
                     return masks::keeps_a_finite_key(scope.terms, id).map(AttrValue::Bool);
                 }
                 let rest = rest.iter().map(|e| e.eval(scope)).collect::<Result<Vec<_>, _>>()?;
-                function.eval(scope.terms.ty(id), scope.terms.constant(id), &rest)
+                let found = function.eval(scope.terms.ty(id), scope.terms.constant(id), &rest);
+                if found == Err(Undecided::Unknown) { by_bounds(*function, scope.terms, id, &rest) } else { found }
             }
             Expr::Call(function, arguments) => {
                 let arguments = arguments.iter().map(|e| e.eval(scope)).collect::<Result<Vec<_>, _>>()?;
@@ -179,12 +181,29 @@ impl Expr {
 }
 
 impl<T: Terms> Scope<'_, T> {
-    fn tensor(&self, tensor: TensorRef) -> Option<T::Id> {
+    pub(super) fn tensor(&self, tensor: TensorRef) -> Option<T::Id> {
         match tensor {
             TensorRef::Var(v) => self.bindings.tensors.get(v).copied().flatten(),
             TensorRef::Element(l) => self.bindings.lists.get(l)?.as_ref()?.get(self.element?).copied(),
         }
     }
+}
+
+/// What bounds on a term say where its value is not known: that it is never above a number, or never beyond a type's range.
+fn by_bounds<T: Terms>(function: TensorFunction, terms: &T, id: T::Id, rest: &[AttrValue]) -> Evaluated {
+    let truth = match (function.name, rest) {
+        ("is_above", [AttrValue::Int(_) | AttrValue::Float(_)]) => {
+            let never = rest[0].as_float().is_some_and(|bound| bounds(terms, id).high <= bound);
+            never.then_some(false)
+        }
+        ("in_range", [AttrValue::DType(to)]) => {
+            let Bounds { low, high } = bounds(terms, id);
+            let inside = [low, high].iter().all(|v| v.is_finite() && to.contains(*v));
+            inside.then_some(true)
+        }
+        _ => None,
+    };
+    truth.map(AttrValue::Bool).ok_or(Undecided::Unknown)
 }
 
 /// Position `index`, which may count from the end, in a list of `len` entries.

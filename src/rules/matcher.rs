@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::expr::{Expr, Scope, TensorRef, Undecided};
 use super::rule::{AttrPattern, Bindings, Condition, Kind, Operand, Outcome, Pattern, Rule};
@@ -96,11 +97,11 @@ impl Rule {
                 _ => return Outcome::Fails,
             }
         }
-        let mut assumed = Vec::new();
-        for condition in &self.conditions {
+        let mut assumed = SmallVec::new();
+        for (n, condition) in self.conditions.iter().enumerate() {
             match holds(condition, terms, bindings) {
                 Ok(true) => {}
-                Err(Undecided::Unknown) if condition.kind == Kind::Assumed => assumed.push(condition.text.to_string()),
+                Err(Undecided::Unknown) if condition.kind == Kind::Assumed => assumed.push(n),
                 _ => return Outcome::Fails,
             }
         }

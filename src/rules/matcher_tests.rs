@@ -2,7 +2,7 @@ use super::*;
 use crate::ir::{DType, Shape, TensorType};
 use crate::ops::find;
 use crate::rules::arena::{Arena, TermId};
-use crate::rules::{Build, RuleFile, RuleSet};
+use crate::rules::{Build, Piece, RuleFile, RuleSet};
 
 fn rule(text: &str) -> RuleSet {
     let file = RuleFile::new("test.rules", &format!("/// Test.\nrule r [real]: {text}\n"));
@@ -129,10 +129,23 @@ fn what_cannot_be_decided_is_assumed_and_reported() {
     let mask = TensorType::new(DType::Bool, Shape::from_slice(&[2])).unwrap();
     let open = arena.leaf(mask.clone(), [].into());
     let known = arena.constant_leaf(mask, crate::eval::Constant::Uniform(1.0.into()));
-    for (mask, assumed) in [(open, vec!["is_uniform(m)".to_owned()]), (known, vec![])] {
+    for (mask, assumed) in [(open, vec!["is_uniform(", "#", ")"]), (known, vec![])] {
         let choice = call(&mut arena, "where", &[], &[mask, a, a]);
         let mut found = matches(&set, &arena, choice);
-        assert_eq!(set.rules()[0].check_conditions(&arena, &mut found[0]), Outcome::Holds { assumed });
+        let rule = &set.rules()[0];
+        let Outcome::Holds { assumed: conditions } = rule.check_conditions(&arena, &mut found[0]) else { panic!() };
+        let sentences = conditions.iter().flat_map(|&at| rule.assumption(at, &arena, &found[0]));
+        let said: Vec<String> = sentences
+            .flatten()
+            .map(|piece| match piece {
+                Piece::Text(text) => text,
+                Piece::Tensor(id) | Piece::Cast(id, _) => {
+                    assert_eq!(id, mask);
+                    "#".to_owned()
+                }
+            })
+            .collect();
+        assert_eq!(said, assumed);
     }
 }
 

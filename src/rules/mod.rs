@@ -1,7 +1,9 @@
 //! The rule language: rules say which operator expressions are equal, and how equal.
 
 pub mod arena;
+mod assumption;
 mod ast;
+mod bounds;
 pub mod check;
 mod definition;
 mod error;
@@ -22,6 +24,7 @@ mod terms;
 mod tier;
 mod written_out;
 
+pub use assumption::{Piece, Sentence};
 pub use definition::Definition;
 pub use error::{Problem, RuleError, RuleFile};
 pub use functions::{FunctionInfo, describe as describe_functions};

@@ -201,8 +201,8 @@ impl<Id: Copy> Bindings<Id> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Holds {
-        /// What could not be decided and is assumed.
-        assumed: Vec<String>,
+        /// Numbers of the conditions that could not be decided and are assumed.
+        assumed: SmallVec<[usize; 2]>,
     },
     Fails,
 }

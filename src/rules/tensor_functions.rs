@@ -34,6 +34,19 @@ fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Und
     }
 }
 
+/// Whether a cast to `to` keeps the finite numbers of a tensor finite, as far as its type and its value tell.
+fn in_range(ty: &TensorType, constant: Option<&Constant>, to: DType) -> Result<bool, Undecided> {
+    if ty.dtype.within_range_of(to) {
+        return Ok(true);
+    }
+    let fits = |v: f64| !v.is_finite() || to.contains(v);
+    match constant.ok_or(Undecided::Unknown)? {
+        Constant::Uniform(v) => Ok(fits(v.to_f64())),
+        Constant::Dense(values) => Ok(values.iter().all(|v| fits(v.to_f64()))),
+        _ => Err(Undecided::Unknown),
+    }
+}
+
 /// Functions of tensors.
 pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
     TensorFunction {
@@ -102,6 +115,39 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         run: |t, c, a| {
             let at = a[0].as_int().and_then(|i| position(i, t.rank())).ok_or(Undecided::Invalid)?;
             distinct(constant_of(c)?, t, at).map(AttrValue::Bool)
+        },
+    },
+    TensorFunction {
+        name: "in_range",
+        arguments: &["t"],
+        doc: "Whether every element is within the range of the element type `t`, so that a cast to it keeps finite numbers finite.",
+        run: |t, c, a| {
+            let to = a[0].as_dtype().ok_or(Undecided::Invalid)?;
+            in_range(t, c, to).map(AttrValue::Bool)
+        },
+    },
+    TensorFunction {
+        name: "hides_as_infinity",
+        arguments: &["n"],
+        doc: "Whether adding the number `n` to scores hides what the mask leaves out as -inf would: the scores stay far above `n`.",
+        run: |_, _, a| match a[0].as_float() {
+            Some(f64::NEG_INFINITY) => Ok(AttrValue::Bool(true)),
+            Some(_) => Err(Undecided::Unknown),
+            None => Err(Undecided::Invalid),
+        },
+    },
+    TensorFunction {
+        name: "lowest_is_infinite",
+        arguments: &[],
+        doc: "Whether the lowest numbers in the additive mask are -inf, or hide as -inf would: the scores stay far above them.",
+        run: |_, c, _| {
+            let number = |v: f64| v >= 0.0 || v == f64::NEG_INFINITY;
+            let infinite = match constant_of(c)? {
+                Constant::Uniform(v) => number(v.to_f64()),
+                Constant::Dense(values) => values.iter().all(|v| number(v.to_f64())),
+                _ => false,
+            };
+            if infinite { Ok(AttrValue::Bool(true)) } else { Err(Undecided::Unknown) }
         },
     },
     TensorFunction {

@@ -20,6 +20,38 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// Whether something is approximate, with no bound on how far.
+    pub const ANY_ERROR: Tier = Tier::Approx(OrderedFloat(f64::INFINITY));
+
+    /// Why a proof of tier `found` is too weak, where this is the weakest tier that is accepted. `output_error` bounds how far
+    /// apart the outputs are; a stated error is one of the outputs, not of the steps.
+    pub fn refuses(self, found: Tier, output_error: Option<f64>) -> Option<String> {
+        if self == Tier::ANY_ERROR {
+            return None;
+        }
+        match (self, found) {
+            (_, Tier::Approx(step)) if !self.is_approx() => Some(format!(
+                "equal only at tier approx: a step is within {step} of its own result; --tier approx accepts that"
+            )),
+            (Tier::Approx(accepted), Tier::Approx(step)) => match output_error {
+                Some(error) if error <= accepted.0 => None,
+                Some(error) => Some(format!("the outputs are within {error} only; --tier approx accepts that")),
+                None => Some(format!(
+                    "each approximate step is within {step} of its own result, which bounds no output; --tier approx accepts that"
+                )),
+            },
+            (Tier::Exact | Tier::Real, Tier::Rounding) => {
+                Some("equal only at tier rounding, since a value may leave the range of its type".to_owned())
+            }
+            _ if found > self => Some(format!("equal only at tier {found}")),
+            _ => None,
+        }
+    }
+
+    fn is_approx(self) -> bool {
+        matches!(self, Tier::Approx(_))
+    }
+
     fn rank(self) -> (u8, OrderedFloat<f64>) {
         match self {
             Tier::Exact => (0, OrderedFloat(0.0)),

@@ -84,8 +84,12 @@ impl Certificate {
         let claims: Vec<(Value, Value)> = outputs.iter().chain(&cuts).copied().collect();
         let all = replay.explain(&claims).or_else(|| needed.clone());
         let all = all.map(|why| why.steps);
+        let equal = if needed.is_some() { &outputs[..] } else { &[] };
+        let shown = if replay.explain(&claims).is_some() { &cuts[..] } else { &[] };
+        let assumed = replay.assumed([a, b], all.as_deref().unwrap_or_default(), equal, shown);
+        let tier = tier.map(|t| if assumed.weakens { t.max(Tier::Rounding) } else { t });
+        assumptions.extend(assumed.texts);
         for &n in all.iter().flatten() {
-            assumptions.extend(replay.assumed(n).iter().cloned());
             let name = lemmas.get(n as usize).map_or("", Lemma::name);
             if !used.iter().any(|u| u == name) {
                 used.push(name.to_owned());

@@ -54,9 +54,16 @@ pub struct Closure {
     /// The first term of each known value.
     constants: FxHashMap<(TypeId, ConstantId), TermId>,
     known: usize,
+    /// Whether values that are only near what PyTorch computes count as unknown.
+    exact: bool,
 }
 
 impl Closure {
+    /// A closure of what is equal bit for bit, given assumptions that are.
+    pub fn exact() -> Closure {
+        Closure { exact: true, ..Closure::default() }
+    }
+
     /// The representative of the class of `t`, which has to be known.
     pub fn find(&self, t: TermId) -> TermId {
         self.members[self.parent[t.index()] as usize][0]
@@ -82,7 +89,7 @@ impl Closure {
                 self.join(arena, id, twin, Reason::Congruent);
             }
             let term = arena.term(id);
-            if let Some(value) = term.value {
+            if let Some(value) = term.value.filter(|v| v.exact || !self.exact) {
                 let twin = *self.constants.entry((term.ty, value.id)).or_insert(id);
                 self.join(arena, id, twin, Reason::Constant);
             }

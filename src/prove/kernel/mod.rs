@@ -3,16 +3,20 @@
 //! Nothing here uses egg or any part of the search (sweep, normaliser, windows, fingerprints); a test keeps it so.
 
 pub mod arena;
+mod assumption;
 pub mod closure;
 mod graph;
 mod instances;
 pub mod lemma;
 mod outputs;
+mod range;
 mod replay;
 
 pub use arena::Side;
+pub use assumption::{Made, Places, Said, grouped, ranges};
 pub use graph::{Values, graph_terms, literal_leaf, raw_terms};
 pub use instances::Instances;
 pub use lemma::{Lemma, Reason};
 pub use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
+pub use range::{Narrow, has_narrow, narrow};
 pub use replay::{CheckError, Refused, Replay, shows};

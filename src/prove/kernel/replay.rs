@@ -5,19 +5,21 @@
 //! in the end follows from verified steps and congruence alone.
 
 use miette::Diagnostic;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use thiserror::Error;
 
 use super::arena::{Arena, Side, TermId};
+use super::assumption::{Places, grouped, made, ranges};
 use super::closure::{Closure, Explanation};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
 use super::lemma::{Lemma, Reason};
+use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
-use crate::ir::{AttrValue, Graph, Number, TensorType, Value, unflatten};
+use crate::ir::{AttrValue, Graph, NodeId, Number, TensorType, Value, unflatten};
 use crate::ops::{Call, EvalError, Op, TypeError};
-use crate::rules::{Build, Outcome, Rule};
+use crate::rules::{Build, Outcome, Rule, Sentence, Tier};
 
 /// Elements of a folded constant that are computed again.
 const CONSTANT_SAMPLES: usize = 64;
@@ -61,8 +63,25 @@ pub struct Replay {
     b: Values,
     /// Terms of the log's arena in this one.
     imported: FxHashMap<TermId, TermId>,
-    /// Per step: what its rule assumes.
-    assumed: Vec<Vec<String>>,
+    /// The steps, over the terms of `arena`; none for those that are not valid.
+    steps: Vec<Option<Step>>,
+}
+
+struct Step {
+    before: TermId,
+    after: TermId,
+    tier: Tier,
+    /// What its rule assumes.
+    assumed: Vec<Sentence<TermId>>,
+}
+
+/// What a proof takes for granted.
+pub struct Assumed {
+    pub texts: Vec<String>,
+    /// The values that have to stay within the range of their types.
+    pub narrow: Vec<Narrow>,
+    /// Whether the outputs are no more than `rounding` because of those.
+    pub weakens: bool,
 }
 
 impl Replay {
@@ -93,7 +112,7 @@ impl Replay {
         let mut closure = Closure::default();
         closure.extend(&arena);
         let mut imported = FxHashMap::default();
-        let mut assumed = Vec::with_capacity(log.len());
+        let mut steps = Vec::with_capacity(log.len());
         let mut refused = None;
         for (step, lemma) in log.iter().enumerate() {
             let local = lemma.map(|t| arena.import(source, t, &mut imported));
@@ -101,17 +120,20 @@ impl Replay {
             if verified.is_ok() {
                 closure.assume(&arena, local.before, local.after, step as u32);
             }
-            assumed.push(verified.unwrap_or_else(|error| {
-                refused.get_or_insert(Refused { step: lemma.name().to_owned(), error });
-                Vec::new()
-            }));
+            steps.push(match verified {
+                Ok(assumed) => Some(Step { before: local.before, after: local.after, tier: lemma.tier(), assumed }),
+                Err(error) => {
+                    refused.get_or_insert(Refused { step: lemma.name().to_owned(), error });
+                    None
+                }
+            });
         }
         closure.extend(&arena);
         let constant = arena.first_refused().map(|t| {
             let operator = arena.op(t).map_or("literal", |(op, ..)| op.name()).to_owned();
             Refused { step: operator.clone(), error: CheckError::Constants { operator } }
         });
-        let replay = Replay { arena, closure, a: left, b: right, imported, assumed };
+        let replay = Replay { arena, closure, a: left, b: right, imported, steps };
         Ok((replay, constant.or(refused)))
     }
 
@@ -139,9 +161,91 @@ impl Replay {
         self.closure.explain(&self.arena, &terms)
     }
 
-    /// What the rule of a step assumes, because it could not be decided.
-    pub fn assumed(&self, step: u32) -> &[String] {
-        self.assumed.get(step as usize).map_or(&[], Vec::as_slice)
+    /// What is taken for granted by these steps, from which it follows that the `outputs` and the `inner` pairs of values of
+    /// both graphs are equal: what the steps' rules assume, and that values stay in the range of narrow types.
+    pub fn assumed(
+        &self,
+        [a, b]: [&Graph; 2],
+        steps: &[u32],
+        outputs: &[(Value, Value)],
+        inner: &[(Value, Value)],
+    ) -> Assumed {
+        let pairs = |values: &[(Value, Value)]| values.iter().map(|&(x, y)| self.terms(x, y)).collect::<Vec<_>>();
+        let (outputs, inner) = (pairs(outputs), pairs(inner));
+        let all = self.closure(steps, Tier::ANY_ERROR);
+        let (mut of_outputs, mut found) = (Vec::new(), Vec::new());
+        if has_narrow(&self.arena) {
+            let exact = self.closure(steps, Tier::Exact);
+            of_outputs = narrow(&self.arena, &exact, &all, &outputs);
+            found = narrow(&self.arena, &exact, &all, &[outputs, inner].concat());
+        }
+        let of_rules = self.some(steps).flat_map(|(_, step)| step.assumed.iter().cloned());
+        let sentences: Vec<Sentence<TermId>> = of_rules.chain(ranges(&self.arena, &found)).collect();
+        let mut texts = Vec::new();
+        if !sentences.is_empty() {
+            let values = made(Side::A, a, &self.a).chain(made(Side::B, b, &self.b));
+            let places = Places::new(&self.arena, &all, values);
+            texts = grouped(sentences.iter().map(|s| places.said(s)));
+        }
+        Assumed { texts, weakens: of_outputs.iter().any(|n| n.weakens), narrow: found }
+    }
+
+    fn some<'s>(&'s self, steps: &'s [u32]) -> impl Iterator<Item = (u32, &'s Step)> {
+        steps.iter().filter_map(|&n| Some((n, self.steps.get(n as usize)?.as_ref()?)))
+    }
+
+    /// What follows from those of the steps that are at least as strong as `tier`.
+    fn closure(&self, steps: &[u32], tier: Tier) -> Closure {
+        let mut closure = if tier == Tier::Exact { Closure::exact() } else { Closure::default() };
+        closure.extend(&self.arena);
+        for (n, step) in self.some(steps).filter(|(_, step)| step.tier <= tier) {
+            closure.assume(&self.arena, step.before, step.after, n);
+        }
+        closure
+    }
+
+    /// The error of each pair of values: 0 where no step of tier `approx` is needed, the error of the step where both values
+    /// are its two sides up to operators that move all elements of one tensor; `None` where there is no bound.
+    pub fn errors(&self, steps: &[u32], pairs: &[(Value, Value)]) -> Vec<Option<f64>> {
+        let sound = self.closure(steps, Tier::Rounding);
+        let rough = self.some(steps).filter_map(|(_, step)| match step.tier {
+            Tier::Approx(error) => Some((step, error.0)),
+            _ => None,
+        });
+        let rough: Vec<(&Step, f64)> = rough.collect();
+        let of_pair = |&(x, y): &(Value, Value)| {
+            let (mut s, mut t) = self.terms(x, y);
+            loop {
+                if sound.equal(s, t) {
+                    return Some(0.0);
+                }
+                let is = |step: &Step, a, b| sound.equal(step.before, a) && sound.equal(step.after, b);
+                if let Some((_, error)) = rough.iter().find(|(step, _)| is(step, s, t) || is(step, t, s)) {
+                    return Some(*error);
+                }
+                let heads = [s, t].map(|t| self.arena.term(t).head);
+                match (moves_all_of(&self.arena, s), moves_all_of(&self.arena, t)) {
+                    (Some(below_s), Some(below_t)) if heads[0] == heads[1] => (s, t) = (below_s, below_t),
+                    _ => return None,
+                }
+            }
+        };
+        pairs.iter().map(of_pair).collect()
+    }
+
+    /// The nodes of both graphs whose values make a proof weaker; see [`Narrow::weakens`].
+    pub fn weakening(&self, narrow: &[Narrow]) -> Vec<(Side, NodeId)> {
+        let of = |side: Side, values: &Values| -> Vec<(Side, NodeId)> {
+            let terms: FxHashSet<TermId> =
+                narrow.iter().filter(|n| n.weakens && n.side == side).map(|n| n.term).collect();
+            let made = values.iter().enumerate().filter(|(_, slots)| slots.iter().any(|t| terms.contains(t)));
+            made.map(|(n, _)| (side, NodeId::new(n))).collect()
+        };
+        [of(Side::A, &self.a), of(Side::B, &self.b)].concat()
+    }
+
+    fn terms(&self, x: Value, y: Value) -> (TermId, TermId) {
+        (self.term((Side::A, x)), self.term((Side::B, y)))
     }
 
     fn term(&self, (side, value): (Side, Value)) -> TermId {
@@ -164,7 +268,7 @@ pub fn shows(arena: &mut Arena, lemmas: &[Lemma], a: TermId, b: TermId) -> bool 
 }
 
 /// Checks one step by itself. Gives what its rule assumes.
-fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<String>, CheckError> {
+fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<TermId>>, CheckError> {
     let name = || lemma.name().to_owned();
     if arena.ty(lemma.before) != arena.ty(lemma.after) {
         return Err(CheckError::Types { step, name: name() });
@@ -179,7 +283,7 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<String>, 
             if instance(rule, &bindings, &mut terms) != Some((lemma.before, lemma.after)) {
                 return Err(CheckError::NotAnInstance { step, name: name() });
             }
-            Ok(assumed)
+            Ok(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect())
         }
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
         Reason::SplitSlice => Err(CheckError::NotAnInstance { step, name: name() }),

@@ -121,7 +121,8 @@ fn overflows(left: &[Number], right: &[Number]) -> bool {
     left.iter().zip(right).any(|(a, b)| a != b && !(a.is_finite() && b.is_finite()))
 }
 
-fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<Number>, EvalError> {
+/// The elements of a side, with every operator's result rounded to its type or not.
+pub(super) fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<Number>, EvalError> {
     let mut demand = Demand::new(&instance.arena, Options { rounding, budget: BUDGET });
     demand.tensor(side)
 }

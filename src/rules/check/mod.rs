@@ -11,6 +11,7 @@ mod instance;
 mod limits;
 mod moves;
 mod named;
+mod overflow;
 mod places;
 mod products;
 mod random;

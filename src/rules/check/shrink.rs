@@ -25,6 +25,7 @@ enum Kind {
     Wrong,
     Unbuildable,
     Rounding,
+    Range,
 }
 
 /// How hard a counterexample is to read. What tells more comes first, whatever the size.
@@ -50,6 +51,7 @@ impl Size {
             kind: match found.code {
                 "rules::tier_too_strong" => Kind::Rounding,
                 "rules::unbuildable" => Kind::Unbuildable,
+                "rules::range" => Kind::Range,
                 _ => Kind::Wrong,
             },
             elements: types().map(TensorType::numel).sum(),

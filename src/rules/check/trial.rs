@@ -11,6 +11,7 @@ use super::data::{Data, Scale};
 use super::generate::{Choice, Generator, Style};
 use super::instance::{Instance, Unfit, build};
 use super::named::Named;
+use super::overflow;
 use super::shrink::{self, Size};
 use crate::ir::{Number, TensorType};
 use crate::rules::definition::Definition;
@@ -30,6 +31,9 @@ const NAMED_INSTANCES: usize = 60;
 
 /// Elements of the largest result that is compared: extreme attributes make large ones.
 const MAX_RESULT: usize = 1 << 12;
+
+/// Instances that are tried at the limits of types.
+const LIMITS: usize = 24;
 
 /// Attempts to find other counterexamples once there is one; the smallest is then made smaller.
 const MORE: usize = 300;
@@ -94,6 +98,8 @@ struct Trial<'a> {
     turn: usize,
     seen: Seen,
     undefined: usize,
+    /// Instances that were tried at the limits of types.
+    limits: usize,
     worst: Option<(Size, Box<Counterexample>)>,
 }
 
@@ -116,6 +122,7 @@ pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> Verdict {
         turn: 0,
         seen: Seen::default(),
         undefined: 0,
+        limits: 0,
         worst: None,
     };
     for (_, test) in set.tests.iter().filter(|(_, t)| *t.rule == *rule.name) {
@@ -214,15 +221,27 @@ impl Trial<'_> {
                     let mut scales = if data.far { Vec::new() } else { self.scales.clone() };
                     scales.extend(self.next_in_turn(&instance));
                     scales.into_iter().for_each(|scale| self.instance(choice, data.at(scale)));
+                    self.at_limits(choice, data);
                 }
             }
             Shown::Agrees(_) => {}
-            Shown::Breaks(found) => {
-                let size = Size::of(&found);
-                if self.worst.as_ref().is_none_or(|(known, _)| size < *known) {
-                    self.worst = Some((size, found));
-                }
-            }
+            Shown::Breaks(found) => self.keep(found),
+        }
+    }
+
+    /// Tries values at the limits of narrow types, for the first instances that agree elsewhere.
+    fn at_limits(&mut self, choice: &Choice, data: Data) {
+        if self.limits < LIMITS {
+            self.limits += 1;
+            let found = overflow::find(self.rule, &self.set.definitions, choice, data);
+            found.into_iter().for_each(|found| self.keep(found));
+        }
+    }
+
+    fn keep(&mut self, found: Box<Counterexample>) {
+        let size = Size::of(&found);
+        if self.worst.as_ref().is_none_or(|(known, _)| size < *known) {
+            self.worst = Some((size, found));
         }
     }
 
@@ -232,7 +251,13 @@ impl Trial<'_> {
         let shown = |(size, found): (Size, Box<Counterexample>)| {
             let found = shrink::shrink(self.rule, &self.set.definitions, size, found);
             let problem = place.report.problem(found.code, place.span, found.message(self.rule), direction);
-            problem.with_help(format!("the smallest counterexample found:\n{}", found.text(self.rule)))
+            let advice = match found.code {
+                "rules::range" => {
+                    "state which value has to stay within which range, as `assume in_range(x, f16)` does; "
+                }
+                _ => "",
+            };
+            problem.with_help(format!("{advice}the smallest counterexample found:\n{}", found.text(self.rule)))
         };
         if let Some(worst) = self.worst {
             return Verdict { problem: Some(shown(worst)), seen: self.seen };
@@ -344,6 +369,11 @@ impl Counterexample {
             ("rules::order_of_equals", _) => {
                 format!("`{name}` holds only for one order of equal elements, which is open")
             }
+            ("rules::range", _) => format!(
+                "`{name}` is {} only while no value leaves the range of a narrow type: here one side is finite and the \
+                 other is not",
+                rule.tier
+            ),
             ("rules::libtorch_differs", _) => {
                 format!("`{name}` holds by the reference semantics, but its sides differ under libtorch")
             }
