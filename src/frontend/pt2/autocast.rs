@@ -1,5 +1,6 @@
 //! Autocast: which arguments it casts to which type. Exports record that it is on and leave its casts out.
 
+use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
@@ -134,9 +135,8 @@ impl Autocast {
                 }
             };
             for value in here {
-                if !casts.cast.contains_key(&value) {
-                    let cast = site.cast("autocast", value, to)?;
-                    casts.cast.insert(value, cast);
+                if let Entry::Vacant(free) = casts.cast.entry(value) {
+                    free.insert(site.cast("autocast", value, to)?);
                 }
             }
         }

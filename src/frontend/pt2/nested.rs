@@ -111,7 +111,7 @@ impl<'g> Numbers<'g> {
             };
             Ok(all.iter().map(size).collect::<Result<Vec<_>, Refusal>>()?.join(","))
         };
-        let offset = meta.storage_offset.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        let offset = meta.storage_offset.as_slice();
         let (shape, strides, offset) = (sizes(&meta.sizes)?, sizes(&meta.strides)?, sizes(offset)?);
         Ok(format!("{}[{shape}] strides [{strides}] offset {offset} layout {}", meta.dtype, meta.layout))
     }

@@ -34,7 +34,7 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: 
             _ => argument(site, &name, arg, &mut operands, &mut attrs)?,
         }
     }
-    if !by_name.is_empty() && !(by_name.len() == operands.len() && by_name == ["self"]) {
+    if !by_name.is_empty() && by_name != ["self"] {
         // Which argument a tensor is: those in between may be left out.
         attrs.push(("by_name".to_owned(), AttrValue::str(&by_name.join(" "))));
     }
