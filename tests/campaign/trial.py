@@ -14,7 +14,7 @@ import checker
 import inputs as values
 from judge import Judge
 from pairs import Pair, pairs_of
-from program import module, source
+from program import module, paths, source
 from shrink import shrunk
 
 warnings.simplefilter("ignore")
@@ -32,9 +32,15 @@ def export(program, path, decomposed=False):
             exported = torch.export.export(module(program), given, strict=False)
             if decomposed:
                 exported = exported.run_decompositions()
+                if kinds(exported.module()(*given)) != kinds(module(program)(*given)):
+                    raise NotExported("the decomposition returns other types")
             torch.export.save(exported, path)
     except Exception as error:
         raise NotExported(str(error)) from error
+
+
+def kinds(result):
+    return {at: (leaf.dtype, leaf.shape) if isinstance(leaf, torch.Tensor) else leaf for at, leaf in paths(result)}
 
 
 def judged(binary, pair, folder, a=None):
