@@ -201,7 +201,6 @@ fn a_statement_that_the_values_contradict_is_noted() {
     for (b, right, wrong) in [
         (&whole, "qk = concat(q, k; dim=0)", "qk = concat(k, q; dim=0)"),
         (&whole, "q = slice(qk; dim=0, start=0, end=2)", "q = slice(qk; dim=0, start=1, end=3)"),
-        (&whole, "k = split(qk; sizes=[2, 2], dim=0).1", "k = split(qk; sizes=[2, 2], dim=0).0"),
         (
             &beside,
             "qk = concat(permute(q; dims=[1, 0]), permute(k; dims=[1, 0]); dim=1)",
