@@ -61,7 +61,7 @@ impl Partition {
 pub trait Classes {
     fn is_shared(&self, term: TermId) -> bool;
     fn is_random(&self, term: TermId) -> bool;
-    /// Where a value of B is a view of one of A: that value and the view.
+    /// Where a value of one side is a view of one of the other side: that value and the view.
     fn twin(&self, term: TermId) -> Option<&(TermId, View)>;
 
     /// The class that a value counts as when the graphs are cut.

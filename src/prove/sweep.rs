@@ -1,6 +1,7 @@
-//! The sweep: both graphs as terms in one arena, B's values met with A's in topological order.
+//! The sweep: both graphs as terms in one arena. One graph leads; the values of the other one, which follows, are met with its values in
+//! topological order. Which one leads depends on the graphs alone, so that exchanging A and B changes no answer.
 //!
-//! A value of B whose normal form over already met values is one of A's is equal by construction. For the
+//! A value whose normal form over already met values is one of the leader's is equal by construction. For the
 //! rest, fingerprints propose a partner and a window proves it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,7 +15,7 @@ use super::kernel::{Side, Values, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
 use super::twin::{View, views};
-use crate::ir::{DType, Graph, NodeId};
+use crate::ir::{DType, Graph, NodeId, NodeKind, TensorType};
 use crate::memory::Memory;
 use crate::ops::TypeError;
 use crate::progress::Progress;
@@ -37,15 +38,15 @@ pub struct Sweep<'r> {
     pub arena: Arena,
     pub answers: Answers<'r>,
     normaliser: Normaliser,
-    /// Terms of B that were proven equal to a term of A.
+    /// Terms of the follower that were proven equal to a term of the leader.
     merged: FxHashMap<TermId, TermId>,
-    in_a: FxHashSet<TermId>,
-    in_b: FxHashSet<TermId>,
-    /// Values of A by type, in topological order.
+    in_leader: FxHashSet<TermId>,
+    in_follower: FxHashSet<TermId>,
+    /// Values of the leader by type, in topological order.
     of_type: FxHashMap<TypeId, Vec<TermId>>,
-    /// Values of A by element type and number of elements, in topological order.
+    /// Values of the leader by element type and number of elements, in topological order.
     of_size: FxHashMap<(DType, usize), Vec<TermId>>,
-    /// Values of A inside a proven window: no longer candidates.
+    /// Values of the leader inside a proven window: no longer candidates.
     passed: FxHashSet<TermId>,
     /// In which view, if any, the first side of a cone agrees with the second one.
     twin_memo: FxHashMap<ConeKey, Option<View>>,
@@ -53,9 +54,9 @@ pub struct Sweep<'r> {
     twin_evaluations: usize,
     /// All steps of all proofs so far.
     pub lemmas: Vec<Lemma>,
-    /// Proofs of pairs that needed a window, by B's term.
+    /// Proofs of pairs that needed a window, by the follower's term.
     pub proofs: FxHashMap<TermId, PairProof>,
-    /// Views of values of A that values of B were proven equal to, with the value of A and the view.
+    /// Views of values of the leader that values of the follower were proven equal to, with the leader's value and the view.
     pub twins: FxHashMap<TermId, (TermId, View)>,
 }
 
@@ -65,19 +66,56 @@ impl Boundary for Sweep<'_> {
     }
 
     fn is_shared(&self, t: TermId) -> bool {
-        self.in_a.contains(&t) && self.in_b.contains(&t)
+        self.in_leader.contains(&t) && self.in_follower.contains(&t)
     }
 }
 
+/// The side that leads: the one with more operators. Between graphs of one size, an order of their operators decides, and between graphs
+/// of the same operators it makes no difference.
+fn leader(a: &Graph, b: &Graph) -> Side {
+    fn operators(graph: &Graph) -> impl Iterator<Item = (&str, &[TensorType])> {
+        graph.nodes().filter_map(|(_, node)| match &node.kind {
+            NodeKind::Op { op, .. } => Some((op.name(), node.types.as_slice())),
+            _ => None,
+        })
+    }
+    let count = |graph| operators(graph).count();
+    let shown =
+        |graph| operators(graph).map(|(name, types)| (name, types.iter().map(|ty| ty.to_string()).collect::<Vec<_>>()));
+    let order = count(a).cmp(&count(b)).then_with(|| shown(a).cmp(shown(b)));
+    if order.is_lt() { Side::B } else { Side::A }
+}
+
 impl<'r> Sweep<'r> {
+    /// Takes in both graphs, whose inputs have these numbers. Gives the classes of the values of A and of B.
+    pub fn both(
+        &mut self,
+        (a, of_a): (&Graph, &[u32]),
+        (b, of_b): (&Graph, &[u32]),
+        progress: &dyn Progress,
+    ) -> Result<[Values; 2], TypeError> {
+        Ok(match leader(a, b) {
+            Side::A => {
+                let values_a = self.lead(a, Side::A, of_a)?;
+                progress.stage("proving");
+                [values_a, self.follow(b, Side::B, of_b, progress)?]
+            }
+            Side::B => {
+                let values_b = self.lead(b, Side::B, of_b)?;
+                progress.stage("proving");
+                [self.follow(a, Side::A, of_a, progress)?, values_b]
+            }
+        })
+    }
+
     pub fn new(rules: &'r RuleSet, memory: Option<&'r dyn Memory>) -> Self {
         Sweep {
             arena: Arena::default(),
             answers: Answers::new(rules, memory),
             normaliser: Normaliser::new(rules),
             merged: FxHashMap::default(),
-            in_a: FxHashSet::default(),
-            in_b: FxHashSet::default(),
+            in_leader: FxHashSet::default(),
+            in_follower: FxHashSet::default(),
             of_type: FxHashMap::default(),
             of_size: FxHashMap::default(),
             passed: FxHashSet::default(),
@@ -94,13 +132,13 @@ impl<'r> Sweep<'r> {
         self.twins.get(&term).map_or(term, |(original, _)| *original)
     }
 
-    /// Takes in graph A. `inputs` are the numbers of its inputs.
-    pub fn take_a(&mut self, graph: &Graph, inputs: &[u32]) -> Result<Values, TypeError> {
+    /// Takes in the graph that leads. `inputs` are the numbers of its inputs.
+    fn lead(&mut self, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
         let mut values = Values::with_capacity(graph.len());
         for (id, _) in graph.nodes() {
-            let terms = self.lower(graph, id, Side::A, inputs, &values)?;
+            let terms = self.lower(graph, id, side, inputs, &values)?;
             for &t in &terms {
-                if self.in_a.insert(t) {
+                if self.in_leader.insert(t) {
                     self.of_type.entry(self.arena.term(t).ty).or_default().push(t);
                     let ty = self.arena.ty(t);
                     self.of_size.entry((ty.dtype, ty.numel())).or_default().push(t);
@@ -111,20 +149,26 @@ impl<'r> Sweep<'r> {
         Ok(values)
     }
 
-    /// Takes in graph B and proves its values equal to A's where it can.
-    pub fn take_b(&mut self, graph: &Graph, inputs: &[u32], progress: &dyn Progress) -> Result<Values, TypeError> {
+    /// Takes in the graph that follows and proves its values equal to the leader's where it can.
+    fn follow(
+        &mut self,
+        graph: &Graph,
+        side: Side,
+        inputs: &[u32],
+        progress: &dyn Progress,
+    ) -> Result<Values, TypeError> {
         let mut values = Values::with_capacity(graph.len());
         for (id, _) in graph.nodes() {
             progress.tick(id.index() as u64 + 1, graph.len() as u64);
-            let mut terms = self.lower(graph, id, Side::B, inputs, &values)?;
+            let mut terms = self.lower(graph, id, side, inputs, &values)?;
             for t in &mut terms {
-                if !self.in_a.contains(t) && self.arena.value(*t).is_none() {
+                if !self.in_leader.contains(t) && self.arena.value(*t).is_none() {
                     if self.closes(*t) && !self.meet(*t) {
                         self.meet_twin(*t);
                     }
                     *t = self.representative(*t);
                 }
-                self.in_b.insert(*t);
+                self.in_follower.insert(*t);
             }
             values.push(terms);
         }
@@ -150,7 +194,7 @@ impl<'r> Sweep<'r> {
             .collect()
     }
 
-    /// Looks for a value of A that B's value `t` equals.
+    /// Looks for a value of the leader that the follower's value `t` equals.
     fn meet(&mut self, t: TermId) -> bool {
         let same_type = self.of_type.get(&self.arena.term(t).ty);
         let mut tried = 0;
@@ -169,7 +213,7 @@ impl<'r> Sweep<'r> {
         false
     }
 
-    /// Looks for a value of A that has the elements of B's value `t` in another shape or order.
+    /// Looks for a value of the leader that has the elements of the follower's value `t` in another shape or order.
     fn meet_twin(&mut self, t: TermId) -> bool {
         let ty = self.arena.ty(t);
         let same_size = self.of_size.get(&(ty.dtype, ty.numel()));
@@ -187,7 +231,7 @@ impl<'r> Sweep<'r> {
             let Some(cone) = cone(&self.arena, self, &[twin, t], 0, CONE_LIMIT) else { continue };
             if self.try_pair(twin, t, cone) {
                 self.twins.insert(twin, (candidate, view));
-                self.in_b.insert(candidate);
+                self.in_follower.insert(candidate);
                 self.pass_inside(candidate);
                 return true;
             }
@@ -201,10 +245,10 @@ impl<'r> Sweep<'r> {
         cone(&self.arena, self, &[t], 0, CONE_LIMIT).is_some()
     }
 
-    /// Of these values of A those that may have a counterpart yet.
+    /// Of these values of the leader those that may have a counterpart yet.
     fn unmet(&self, values: Option<&Vec<TermId>>) -> Vec<TermId> {
         let values = values.into_iter().flatten().copied();
-        values.filter(|c| !self.in_b.contains(c) && !self.passed.contains(c)).collect()
+        values.filter(|c| !self.in_follower.contains(c) && !self.passed.contains(c)).collect()
     }
 
     /// The view in which sampled elements of `a` are those of `b`.
@@ -224,7 +268,7 @@ impl<'r> Sweep<'r> {
         agreeing
     }
 
-    /// Tries to prove `candidate` (of A) and `t` (of B) equal, with wider and wider windows.
+    /// Tries to prove `candidate` (of the leader) and `t` (of the follower) equal, with wider and wider windows.
     pub fn try_pair(&mut self, candidate: TermId, t: TermId, first: Cone) -> bool {
         let mut current = first;
         let mut effort = fingerprint::PROPOSAL;
@@ -278,11 +322,11 @@ impl<'r> Sweep<'r> {
         self.merged.insert(b, a);
     }
 
-    /// Values of A between a proven one and the last shared ones have no counterpart to look for.
+    /// Values of the leader between a proven one and the last shared ones have no counterpart to look for.
     fn pass_inside(&mut self, proven: TermId) {
         let mut stack: Vec<TermId> = self.arena.term(proven).operands.to_vec();
         while let Some(t) = stack.pop() {
-            if self.in_a.contains(&t) && !self.in_b.contains(&t) && self.passed.insert(t) {
+            if self.in_leader.contains(&t) && !self.in_follower.contains(&t) && self.passed.insert(t) {
                 stack.extend(self.arena.term(t).operands.iter().copied());
             }
         }

@@ -153,9 +153,7 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
     let Bound { a, b, binding } = bound;
     let outputs = pair_outputs((a, &binding.a), (b, &binding.b))?;
     let mut sweep = Sweep::new(rules, memory);
-    let values_a = sweep.take_a(a, &binding.a)?;
-    progress.stage("proving");
-    let values_b = sweep.take_b(b, &binding.b, progress)?;
+    let [values_a, values_b] = sweep.both((a, &binding.a), (b, &binding.b), progress)?;
     conclude(bound, context, &outputs, sweep, values_a, values_b)
 }
 

@@ -27,8 +27,8 @@ fn concluded(tamper: impl FnOnce(&mut Sweep)) -> (Bound, Proof) {
     let rules = RuleSet::library().unwrap();
     let context = Context::under(&rules);
     let mut sweep = Sweep::new(&rules, None);
-    let values_a = sweep.take_a(&bound.a, &bound.binding.a).unwrap();
-    let values_b = sweep.take_b(&bound.b, &bound.binding.b, context.progress).unwrap();
+    let Bound { a, b, binding } = &bound;
+    let [values_a, values_b] = sweep.both((a, &binding.a), (b, &binding.b), context.progress).unwrap();
     tamper(&mut sweep);
     let outputs = pair_outputs((&bound.a, &bound.binding.a), (&bound.b, &bound.binding.b)).unwrap();
     let proof = conclude(&bound, &context, &outputs, sweep, values_a, values_b).unwrap();
