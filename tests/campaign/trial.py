@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import io
+import logging
 import os
 import shutil
 import tempfile
@@ -19,6 +20,8 @@ from shrink import shrunk
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
+# PyTorch logs what it refuses to export.
+torch._logging.set_logs(all=logging.CRITICAL)
 
 
 class NotExported(Exception):
