@@ -52,7 +52,7 @@ pub struct Witness {
     pub a: Number,
     pub b: Number,
     /// What the two graphs return whatever their inputs are, if that differs.
-    pub constants: Option<[AttrValue; 2]>,
+    pub constants: Option<Box<[AttrValue; 2]>>,
     /// Largest difference among the elements that were looked at.
     pub max_abs_error: f64,
     /// The first region whose results part although its operands agree: its place in [`Partition::regions`].
@@ -234,7 +234,7 @@ fn constants_witness(ConstantPair { name, a, b }: &ConstantPair, seed: u64) -> W
         index: Vec::new(),
         a: x,
         b: y,
-        constants: Some([a.clone(), b.clone()]),
+        constants: Some(Box::new([a.clone(), b.clone()])),
         max_abs_error: (x.to_f64() - y.to_f64()).abs(),
         region: None,
         first_a: None,
