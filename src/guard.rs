@@ -18,7 +18,10 @@ mod tests {
     #[test]
     fn a_panic_is_an_error_with_its_message() {
         assert_eq!(guarded(|| 1), Ok(1));
-        let none: Option<u8> = None;
-        assert_eq!(guarded(|| none.expect("it was there")), Err("it was there".to_owned()));
+        let text = String::from("no number");
+        assert_eq!(
+            guarded(|| text.parse::<u8>().map_err(|_| "it was there").unwrap_or_else(|e| panic!("{e}"))),
+            Err("it was there".to_owned())
+        );
     }
 }

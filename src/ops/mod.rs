@@ -36,7 +36,7 @@ pub use create::{as_number, is_number, number};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
-pub use semantics::{Axes, Element, Fetch, FetchReal, Kernel, Lane, LayoutRule, Types};
+pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule, Types};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
 pub use work::{Unit, Work};
 

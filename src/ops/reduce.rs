@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, LayoutRule, OpDef, OperandDef,
-    TypeError, Types, Unit, Work, attr, one,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Kernel, LayoutRule, OpDef,
+    OperandDef, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -71,7 +71,7 @@ fn gather<T>(
     c: &Call,
     dims: &[usize],
     index: &[usize],
-    fetch: &mut dyn FnMut(usize, &[usize]) -> Result<T, EvalError>,
+    fetch: &mut FetchAs<T>,
     mut visit: impl FnMut(T),
 ) -> Result<(), EvalError> {
     let shape = &c.operands[0].shape;

@@ -9,16 +9,22 @@ use crate::ir::{Layout, Number, TensorType};
 pub type Types = SmallVec<[TensorType; 1]>;
 
 /// Reads element `index` of operand number `operand`.
-pub type Fetch<'a> = dyn FnMut(usize, &[usize]) -> Result<Number, EvalError> + 'a;
+pub type Fetch<'a> = FetchAs<'a, Number>;
 
 /// As [`Fetch`], with integers taken as real numbers.
-pub type FetchReal<'a> = dyn FnMut(usize, &[usize]) -> Result<f64, EvalError> + 'a;
+pub type FetchReal<'a> = FetchAs<'a, f64>;
+
+/// Reads an element as a `T`.
+pub type FetchAs<'a, T> = dyn FnMut(usize, &[usize]) -> Result<T, EvalError> + 'a;
 
 /// Computes an element: see [`Kernel::Element`].
 pub type Element = fn(&Call, usize, &[usize], &mut Fetch) -> Result<Number, EvalError>;
 
 /// Computes a lane of an output: see [`Kernel::Lane`].
 pub type Lane = fn(&Call, usize, &[usize], &mut Fetch) -> Result<Vec<Number>, EvalError>;
+
+/// As [`Lane`], over the real numbers.
+pub type RealLane = fn(&Call, usize, &[usize], &mut FetchReal) -> Result<Vec<f64>, EvalError>;
 
 /// The dimensions that a lane runs along.
 pub type Axes = fn(&Call) -> SmallVec<[usize; 4]>;
@@ -42,7 +48,7 @@ pub enum Kernel {
     /// A lane as exact as `Ordered`.
     OrderedLane { axes: Axes, lane: Lane },
     /// A lane as exact as `Real`.
-    RealLane { axes: Axes, lane: fn(&Call, usize, &[usize], &mut FetchReal) -> Result<Vec<f64>, EvalError> },
+    RealLane { axes: Axes, lane: RealLane },
     /// No reference semantics.
     Opaque,
 }

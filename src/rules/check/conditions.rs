@@ -90,7 +90,7 @@ fn without(set: &RuleSet, rule: &Rule, at: usize) -> Tried {
     let (scales, in_turn) = (Scale::others(&named), Scale::in_turn(&named, looser.tier));
     // Half of the attempts are usual ones.
     let styles = [Style::Empty, Style::Named, Style::Narrow, Style::Extreme];
-    let style = |seed: u64| if seed % 2 == 0 { styles[(seed / 2 % 4) as usize] } else { Style::Usual };
+    let style = |seed: u64| if seed.is_multiple_of(2) { styles[(seed / 2 % 4) as usize] } else { Style::Usual };
     let mut tried = Tried::default();
     for seed in 0..ATTEMPTS {
         if tried.excluded >= EXCLUDED || tried.excluded == 0 && tried.included >= INCLUDED {

@@ -182,7 +182,7 @@ impl Trial<'_> {
     /// The scale whose turn it is, at every second instance, of those that say something here.
     fn next_in_turn(&mut self, instance: &Instance) -> Option<Scale> {
         self.turn += 1;
-        if self.turn % 2 == 0 {
+        if self.turn.is_multiple_of(2) {
             return None;
         }
         let integers = || instance.leaves().any(|id| !instance.arena.ty(id).dtype.is_float());
