@@ -213,7 +213,7 @@ fn tf32_is_equal_only_within_an_error() {
     let strict = with(&[]);
     assert_eq!(status(&strict), 1);
     let report = text(&strict.stdout);
-    assert!(report.contains("flags of B: allow_tf32=true") && report.contains("--tier approx"), "{report}");
+    assert!(report.contains("flags of B: allow_tf32=true") && report.contains("equal only at tier approx"), "{report}");
     let loose = with(&["--tier", "approx"]);
     assert_eq!(status(&loose), 0);
     assert!(text(&loose.stdout).starts_with("equivalent, tier approx("), "{}", text(&loose.stdout));

@@ -191,7 +191,7 @@ impl PatternWriter<'_> {
         let mut separator = "; ";
         for (i, value) in attrs.iter().enumerate() {
             let default = op.def().and_then(|d| d.attrs.get(i)?.default.value());
-            if default.as_ref() != Some(value) {
+            if !default.is_some_and(|d| d.is_same(value)) {
                 let _ = write!(out, "{separator}{}={value}", op.attr_name(i)?);
                 separator = ", ";
             }
