@@ -46,6 +46,7 @@ fn compare(op: &'static OpDef, case: &Case) -> Result<usize, String> {
 }
 
 #[test]
+#[ignore = "takes minutes; run it with `--ignored`"]
 fn what_folds_exactly_is_what_libtorch_computes_bit_for_bit() {
     let (mut failures, mut compared) = (Vec::new(), 0);
     for op in ops::all() {
