@@ -90,6 +90,8 @@ pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
     };
     let holds = match tier {
         Tier::Exact => left == right,
+        // What leaves the range of a narrow type says nothing of real numbers.
+        _ if overflows(&left, &right) => true,
         // A cast that rounds shows as an error far above that of the operands' and the result's type.
         _ => close(&left, &right, ROUNDINGS * coarsest(instance), scale),
     };
@@ -115,7 +117,7 @@ fn has_bytes(instance: &Instance) -> bool {
     instance.arena.types().any(|t| matches!(t.dtype, DType::F8E4M3 | DType::F8E5M2))
 }
 
-/// Whether the sides differ in leaving the range of doubles: for operands that are not around 1 this says nothing about
+/// Whether the sides differ in leaving the range of their types: for operands that are not around 1 this says nothing about
 /// real numbers.
 fn overflows(left: &[Number], right: &[Number]) -> bool {
     left.iter().zip(right).any(|(a, b)| a != b && !(a.is_finite() && b.is_finite()))

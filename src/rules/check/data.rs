@@ -205,14 +205,16 @@ impl Elements {
         let mut random = Random::new(seed);
         let mut values: Vec<Number> = elements(ty, seed, every_bit).into_iter().map(|v| ty.dtype.element(v)).collect();
         for value in &mut values {
-            match self.data.scale {
-                Scale::Around(number) if random.chance(60) => *value = limits::around(ty.dtype, number, &mut random),
-                Scale::Limits if random.chance(80) => *value = limits::at_limits(ty.dtype, self.whole, &mut random),
-                Scale::Ties if ty.dtype.is_float() && random.chance(80) => {
-                    *value = random.pick(&EQUAL).unwrap_or(0.0).into()
-                }
-                Scale::Around(_) | Scale::Limits | Scale::Ties => {}
+            let chosen = match self.data.scale {
+                Scale::Around(number) if random.chance(60) => limits::around(ty.dtype, number, &mut random),
+                Scale::Limits if random.chance(80) => limits::at_limits(ty.dtype, self.whole, &mut random),
+                Scale::Ties if ty.dtype.is_float() && random.chance(80) => random.pick(&EQUAL).unwrap_or(0.0).into(),
+                Scale::Around(_) | Scale::Limits | Scale::Ties => continue,
                 _ => return None,
+            };
+            // A number beyond the range of a narrow type is none.
+            if every_bit || chosen.is_finite() {
+                *value = chosen;
             }
         }
         Some(values)
@@ -254,7 +256,10 @@ fn known_value(ty: &TensorType, seed: u64) -> Constant {
         (4, DType::Bool) if ty.rank() > 2 => f64::from(u8::from(i % columns == i / inner)),
         // Mostly true, so that rows keep a key.
         (_, DType::Bool) => f64::from(u8::from(random.chance(70))),
-        (2, d) if d.is_float() => random.pick(&[0.0, 0.0, 0.0, f64::NEG_INFINITY]).unwrap_or(0.0),
+        // A type without infinities has no such mask.
+        (2, d) if d.round(f64::NEG_INFINITY) == f64::NEG_INFINITY => {
+            random.pick(&[0.0, 0.0, 0.0, f64::NEG_INFINITY]).unwrap_or(0.0)
+        }
         _ => random::element(seed, ty, i),
     };
     Constant::Dense((0..ty.numel()).map(element).map(|v| ty.dtype.element(v)).collect())
