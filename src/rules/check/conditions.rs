@@ -12,7 +12,7 @@ use crate::rules::terms::Terms;
 use crate::rules::{Problem, RuleSet};
 
 /// Instances that a condition excludes and that have to agree before it counts as idle.
-const EXCLUDED: usize = 40;
+const EXCLUDED: usize = 200;
 /// Instances without one that the condition excludes after which it counts as implied.
 const INCLUDED: usize = 250;
 /// Attempts to find instances for one condition of one direction.

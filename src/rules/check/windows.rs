@@ -6,9 +6,19 @@ use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
 /// The attribute `name` with a number for each spatial dim: as it is fixed, or drawn.
 fn numbers(w: &mut Wanted<'_, '_>, name: &str, count: usize, draw: impl Fn(&mut Random) -> i64) -> Option<Ints> {
+    numbers_by_dim(w, name, count, |_, random| draw(random))
+}
+
+/// The same, where what is drawn depends on the dim.
+fn numbers_by_dim(
+    w: &mut Wanted<'_, '_>,
+    name: &str,
+    count: usize,
+    draw: impl Fn(usize, &mut Random) -> i64,
+) -> Option<Ints> {
     let numbers: Ints = match w.fixed(name, None) {
         Some(AttrValue::Ints(numbers)) => numbers,
-        _ => (0..count).map(|_| w.generator.count(&draw)).collect(),
+        _ => (0..count).map(|d| w.generator.count(|random| draw(d, random))).collect(),
     };
     w.set(name, 0, AttrValue::Ints(numbers.clone()))?;
     (numbers.len() == count).then_some(numbers)
@@ -84,11 +94,12 @@ pub fn pooling(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
     }
     let kernel = numbers(w, "kernel_size", SPATIAL, |random| 1 + random.below(3) as i64)?;
     let stride = numbers(w, "stride", SPATIAL, a_stride)?;
-    let least = kernel.iter().copied().min().unwrap_or(1);
     // No more than half a window may lie in the padding.
-    let padding = numbers(w, "padding", SPATIAL, |random| random.below(least as usize / 2 + 1) as i64)?;
+    let most: Vec<usize> = kernel.iter().map(|&k| usize::try_from(k / 2)).collect::<Result<_, _>>().ok()?;
+    let padding = numbers_by_dim(w, "padding", SPATIAL, |d, random| random.below(most[d] + 1) as i64)?;
     let dilation = if w.op.attr_index("dilation").is_some() {
-        numbers(w, "dilation", SPATIAL, a_dilation)?
+        // Dilated windows can lie in the padding as a whole.
+        numbers(w, "dilation", SPATIAL, |random| 1 + random.below(2) as i64)?
     } else {
         Ints::from_slice(&[1; SPATIAL])
     };
