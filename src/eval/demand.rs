@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::{Interval, Program, Support, random};
+use super::{Constant, Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::visit_axes;
 use crate::ops::ties::{self, Ties};
@@ -23,6 +23,12 @@ const MAX_DEPTH: usize = 128;
 
 /// The largest relative disturbance of an element where disturbances are asked for: see [`Demand::disturbed`].
 const DISTURBANCE: f64 = 1e-11;
+
+/// A value that moves under disturbance is trusted up to this many times as far as it moves.
+pub const TRUSTED_MOVES: f64 = 1000.0;
+
+/// How many roundings an element of a table may be away from the real number that it stands for, where that is near 1.
+const TABLE_ROUNDINGS: f64 = 4.0;
 
 /// What computing an element costs, in reads of a leaf.
 const COMPUTED: u64 = 16;
@@ -235,12 +241,17 @@ impl<'p, P: Program> Demand<'p, P> {
             }
             Kind::Constant(constant) => {
                 self.spend(1)?;
-                Ok(constant.at(node.ty, index))
+                let value = constant.at(node.ty, index);
+                Ok(match constant {
+                    Constant::Dense(_) => self.disturb_table(node, flat_index(&node.ty.shape, index), value),
+                    _ => value,
+                })
             }
             Kind::Data(data) => {
                 self.spend(1)?;
-                let value = data.get(flat_index(&node.ty.shape, index)).copied();
-                self.stored(node.ty.dtype, value.ok_or(EvalError::IndexOutOfRange)?)
+                let flat = flat_index(&node.ty.shape, index);
+                let value = data.get(flat).copied().ok_or(EvalError::IndexOutOfRange)?;
+                Ok(self.disturb_table(node, flat, self.stored(node.ty.dtype, value)?))
             }
             Kind::Call(call) => {
                 let flat = flat_index(&node.ty.shape, index);
@@ -288,10 +299,11 @@ impl<'p, P: Program> Demand<'p, P> {
                     ties::compute(&kernel, &call, application.slot, index, &mut self.fetch(operands), ties)?[0]
                 }
             };
-            value = match is_number(application.op) {
-                true if self.rounding => as_number(dtype, value),
-                true => value,
-                false => self.stored(dtype, value)?,
+            value = match application.op.family {
+                // A literal is what its type makes of it, whatever is computed with it.
+                _ if is_number(application.op) => as_number(dtype, value),
+                Family::Create => dtype.store(value).ok_or(EvalError::Unrepresentable)?,
+                _ => self.stored(dtype, value)?,
             };
             if !moves {
                 value = self.disturb(node, flat, value);
@@ -351,13 +363,29 @@ impl<'p, P: Program> Demand<'p, P> {
         }
     }
 
+    /// As [`Demand::disturb`], for an element of a table, which may be what somebody else computed in the table's type.
+    fn disturb_table(&self, node: &Node<'p, P::Id>, flat: usize, value: Number) -> Number {
+        let rounding = node.ty.dtype.epsilon().unwrap_or(0.0) * TABLE_ROUNDINGS / TRUSTED_MOVES;
+        match (self.disturbance, value) {
+            (Some(seed), Number::Float(v)) if is_inexact(v.0) => {
+                Number::float(v.0 + rounding * v.0.abs().max(1.0) * self.noise(node, flat, seed).signum())
+            }
+            _ => value,
+        }
+    }
+
+    /// A number between -1 and 1 for an element.
+    fn noise(&self, node: &Node<'p, P::Id>, flat: usize, seed: u64) -> f64 {
+        let bits = random::mix(random::mix(seed, u64::from(node.number)), flat as u64);
+        bits as f64 / u64::MAX as f64 * 2.0 - 1.0
+    }
+
     /// `value` with the disturbance that is asked for. Small whole numbers are taken to be exact: positions, masks,
     /// zeros. Large ones are not: they may be what rounding left.
     fn disturb(&self, node: &Node<'p, P::Id>, flat: usize, value: Number) -> Number {
         match (self.disturbance, value) {
             (Some(seed), Number::Float(v)) if is_inexact(v.0) => {
-                let bits = random::mix(random::mix(seed, u64::from(node.number)), flat as u64);
-                Number::float(v.0 * (1.0 + DISTURBANCE * (bits as f64 / u64::MAX as f64 * 2.0 - 1.0)))
+                Number::float(v.0 * (1.0 + DISTURBANCE * self.noise(node, flat, seed)))
             }
             _ => value,
         }

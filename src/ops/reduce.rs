@@ -224,7 +224,11 @@ fn loss(c: &Call, place: &[usize], fetch: &mut FetchReal) -> Result<Option<f64>,
         at[dim] = i;
         scores.push(fetch(0, &at)?);
     }
-    Ok(Some(log_sum_exp(&scores) - scores[class as usize]))
+    // As PyTorch has it: of large scores, the logarithm of the sum alone would leave nothing.
+    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let shift = if largest.is_finite() { largest } else { 0.0 };
+    let shifted: Vec<f64> = scores.iter().map(|score| score - shift).collect();
+    Ok(Some(log_sum_exp(&shifted) - shifted[class as usize]))
 }
 
 fn cross_entropy_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {

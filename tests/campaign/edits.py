@@ -25,7 +25,8 @@ def other_number(c, rng):
     if isinstance(c, bool):
         return not c
     if isinstance(c, int):
-        return rng.choice((c + 1, c - 1, -c, c + 2**32, float(c), rng.choice(INT_SCALARS), rng.choice(ODD_INTS), c ^ 1))
+        near = [n for n in (c + 1, c - 1, -c, c + 2**32) if -(2**63) <= n < 2**63]
+        return rng.choice((*near, float(c), rng.choice(INT_SCALARS), rng.choice(ODD_INTS), c ^ 1))
     near = [math.nextafter(c, math.inf), math.nextafter(c, -math.inf), c * (1 + 2**-23), c * (1 + 2**-11), -c, c + 1.0]
     return rng.choice((*near, rng.choice(FLOAT_SCALARS), rng.choice(ODD_FLOATS), 0.0 if c == 0 and math.copysign(1, c) < 0 else -0.0))
 

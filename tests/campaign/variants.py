@@ -275,7 +275,7 @@ def same_by_another_name(program, metas, rng):
             yield "{0}[{1}]"
         if s.op == "expand":
             yield "{0}.broadcast_to({shape})"
-        if s.op == "arange" and s.lits["dtype"] == torch.int64 and out.numel <= 12:
+        if s.op == "arange" and s.lits["dtype"] == torch.int64 and out.numel <= 12 and all(isinstance(s.lits[k], int) for k in ("start", "end", "step")):
             yield replace(s, text="torch.tensor({data}, dtype={dtype})", lits={"data": list(range(s.lits["start"], s.lits["end"], s.lits["step"])), "dtype": torch.int64})
         if s.op == "constant" and s.lits["dtype"] in INTS and out.numel > 1:
             yield replace(s, text="torch.flip(torch.tensor({data}, dtype={dtype}), (0,)).reshape({shape})").lit(data=s.lits["data"][::-1])
@@ -331,7 +331,9 @@ def folded(program, metas, rng):
         if s.writes or s.draws or not set(s.args) <= known or any(metas[n].memory in written for n in (*s.args, *s.outs)):
             continue
         known |= set(s.outs)
-        if s.op != "constant" and len(s.outs) == 1 and metas[s.outs[0]].numel <= 64 and metas[s.outs[0]].dtype not in FLOAT8:
+        # PyTorch counts a range beyond 2^53 in one way when it runs and in another when it exports.
+        counts_apart = s.op == "arange" and any(abs(v) > 2**52 for v in s.lits.values() if isinstance(v, (int, float)))
+        if s.op != "constant" and not counts_apart and len(s.outs) == 1 and metas[s.outs[0]].numel <= 64 and metas[s.outs[0]].dtype not in FLOAT8:
             places.append(i)
     if not places:
         return None

@@ -182,6 +182,11 @@ fn note(call: &Call, number: impl Fn(usize) -> Option<usize>, uses: &mut [Use]) 
                 limit(1 + i, size(0, dim as usize));
             }
         }
+        "index_put" => {
+            for (i, &dim) in call.ints("dims").iter().enumerate() {
+                limit(2 + i, size(0, dim as usize));
+            }
+        }
         "one_hot" => limit(0, call.size("num_classes")),
         "cross_entropy" => limit(1, size(0, usize::from(call.operands[0].rank() > 1))),
         _ => {}

@@ -29,7 +29,7 @@ pub use torch::{RerunError, rerun_with_torch};
 
 use super::bind::Binding;
 use super::verdict::Witness;
-use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, Program, Ties};
+use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, Program, TRUSTED_MOVES, Ties};
 use crate::ir::{Graph, NodeId, Number, Output, Shape};
 
 /// Elements computed per side by all attempts together: no more than seconds are spent on graphs that may well be equal.
@@ -41,9 +41,6 @@ const TOLERANCE: f64 = 1e-6;
 
 /// Absolute difference up to which they do.
 const FLOOR: f64 = 1e-10;
-
-/// How many times farther apart two values must lie than each moves when every step is disturbed.
-const MARGIN: f64 = 1000.0;
 
 /// Stack for operators that nest: a residual stream through hundreds of layers is as deep as they are many.
 const STACK: usize = 512 << 20;
@@ -267,7 +264,7 @@ impl<'q> Trial<'q> {
         }
         let distance = distance(witness.a, witness.b);
         // Not so for a value that came and went as a NaN or an infinity.
-        moved.is_finite() && (distance.is_nan() || distance > MARGIN * moved)
+        moved.is_finite() && (distance.is_nan() || distance > TRUSTED_MOVES * moved)
     }
 }
 

@@ -1,0 +1,53 @@
+//! What a witness holds is enough to see the difference elsewhere. Both cases come from the differential campaign.
+
+use magneton_ir::ir::text;
+use magneton_ir::prove::{Context, Elements, Verdict, bind_graphs, needed_inputs, prove_bound};
+use magneton_ir::rules::RuleSet;
+
+/// The inputs of the witness that tells `a` from `b`, by name.
+fn inputs(a: &str, b: &str) -> Vec<(String, Elements)> {
+    let rules = RuleSet::library().unwrap();
+    let [a, b] = [a, b].map(|source| text::parse("test", source).unwrap_or_else(|e| panic!("{e:?}")));
+    let bound = bind_graphs(a, b, None);
+    let proof = prove_bound(&bound, &Context::under(&rules)).unwrap();
+    let Verdict::Different(witness) = &proof.verdict else { panic!("{:?}", proof.verdict) };
+    let needed = needed_inputs(&bound.a, &bound.b, &proof.binding, witness).unwrap();
+    proof.binding.inputs.iter().map(|input| input.name.clone()).zip(needed).collect()
+}
+
+/// Writing such a witness ended in a panic: it looked for a draw of each input, and there was none.
+#[test]
+fn constants_that_differ_need_no_inputs() {
+    let needed = inputs("graph a(x: f32[3]) { return x, 1 }", "graph b(x: f32[3]) { return x, 2 }");
+    assert_eq!(needed, [("x".to_owned(), Elements::default())]);
+}
+
+/// The witness wrote to row 1 of a tensor of one row, on which libtorch stops.
+#[test]
+fn a_witness_writes_to_rows_that_there_are() {
+    let graph = |op: &str| {
+        format!(
+            "graph g(x: f32[1, 3], i: i64[4], v: f32[4, 3]) {{
+               y = {op}(index_put(x, v, i; dims=[0], accumulate=true), 1.0)
+               return y
+             }}"
+        )
+    };
+    let needed = inputs(&graph("add"), &graph("sub"));
+    let (_, rows) = needed.iter().find(|(name, _)| name == "i").unwrap();
+    assert_eq!(rows.values, [0.0; 4]);
+}
+
+/// The number of the text was compared with the table that holds what f16 makes of it: two models that are equal were `different`.
+#[test]
+fn a_number_that_fills_a_tensor_is_a_value_of_its_type_over_the_real_numbers_too() {
+    let graph = |body: &str| text::parse("test", &format!("graph g(x: f16[2]) {{\n {body}\n }}")).unwrap();
+    let filled = graph(
+        "c = full(; shape=[2], value=0.3333333333333333, dtype=f16)\n y = softmax(mul(x, c); dim=0)\n return y, c",
+    );
+    let table =
+        graph("c = literal f16[2] [0.333251953125, 0.333251953125]\n y = softmax(mul(c, x); dim=0)\n return y, c");
+    let rules = RuleSet::library().unwrap();
+    let proof = prove_bound(&bind_graphs(filled, table, None), &Context::under(&rules)).unwrap();
+    assert!(matches!(proof.verdict, Verdict::Equivalent { .. }), "{:?}", proof.verdict);
+}
