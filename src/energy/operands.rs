@@ -88,10 +88,15 @@ pub fn of_graph(
         if !is_parameter || !ty.dtype.is_float() {
             return Ok(tensor);
         }
-        let small = tensor.f_mul_scalar(PARAMETER_SCALE)?;
-        if scales(graph, value) { small.f_add_scalar(1.0) } else { Ok(small) }
+        // Numbers as tensors: the calls that take numbers panic where memory runs out.
+        let small = tensor.f_mul(&number(PARAMETER_SCALE)?)?;
+        if scales(graph, value) { small.f_add(&number(1.0)?) } else { Ok(small) }
     };
     inputs.iter().map(input).collect()
+}
+
+fn number(value: f64) -> Result<Tensor, TchError> {
+    Tensor::f_from_slice(&[value])?.f_squeeze()
 }
 
 /// Whether a parameter is what normalised values are multiplied by. Libraries start those at one, and all others near nought.

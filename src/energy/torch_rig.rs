@@ -260,11 +260,12 @@ impl Rig for TorchRig {
     }
 
     fn warm_up(&mut self, seconds: f64) {
-        let x = Tensor::randn([4096, 4096], (tch::Kind::BFloat16, self.torch));
+        let x = Tensor::f_randn([4096, 4096], (tch::Kind::BFloat16, self.torch));
         let started = Instant::now();
         while started.elapsed().as_secs_f64() < seconds {
             for _ in 0..50 {
-                let _ = x.matmul(&x);
+                // A device that cannot do this says so of the first load.
+                let Ok(Ok(_)) = x.as_ref().map(|x| x.f_matmul(x)) else { return };
             }
             self.synchronize();
         }

@@ -50,12 +50,15 @@ fn arange_types(c: &Call) -> Result<Types, TypeError> {
     let numbers = ["start", "end", "step"].map(|name| c.number(name, dtype.accumulator()));
     let (start, end, step) = (c.float("start"), c.float("end"), c.float("step"));
     let count = match numbers {
-        [Some(Number::Int(start)), Some(Number::Int(end)), Some(Number::Int(step))] if step != 0 => {
+        [Some(Number::Int(start)), Some(Number::Int(end)), Some(Number::Int(step))]
+            if step != 0 && dtype == DType::I64 =>
+        {
             let (span, step) = (i128::from(end) - i128::from(start), i128::from(step));
             // Rounded up.
             (span / step + i128::from(span % step != 0 && (span < 0) == (step < 0))) as f64
         }
-        [Some(Number::Float(_)), ..] if start.is_finite() && step.is_finite() && step != 0.0 => {
+        // PyTorch counts in doubles for every type but i64.
+        [Some(_), Some(_), Some(_)] if start.is_finite() && step.is_finite() && step != 0.0 => {
             ((end - start) / step).ceil()
         }
         [Some(_), Some(_), Some(_)] => f64::NAN,

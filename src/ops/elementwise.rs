@@ -75,6 +75,9 @@ macro_rules! unary {
 
 macro_rules! binary {
     ($name:literal, $doc:literal, $commutative:literal, $infer:expr, |$x:ident, $y:ident| $value:expr) => {
+        binary!($name, $doc, $commutative, $infer, Element, |$x, $y| $value)
+    };
+    ($name:literal, $doc:literal, $commutative:literal, $infer:expr, $kernel:ident, |$x:ident, $y:ident| $value:expr) => {
         OpDef {
             name: $name,
             doc: $doc,
@@ -83,7 +86,7 @@ macro_rules! binary {
             attrs: &[],
             commutative: $commutative,
             infer: $infer,
-            kernel: Kernel::Element(|call, _, index, fetch| {
+            kernel: Kernel::$kernel(|call, _, index, fetch| {
                 let $x = read(call, 0, index, fetch)?;
                 let $y = read(call, 1, index, fetch)?;
                 Ok($value)
@@ -235,7 +238,8 @@ pub const OPS: &[OpDef] = &[
     unary!("expm1", "`e^x - 1`.", same_float, eight_per_element, Real, |x| x.exp_m1()),
     unary!("log", "Natural logarithm.", same_float, eight_per_element, Real, |x| x.ln()),
     unary!("log1p", "`ln(1 + x)`.", same_float, eight_per_element, Real, |x| x.ln_1p()),
-    unary!("sqrt", "Square root.", same_float, eight_per_element, Element, |x| of_float(x, f64::sqrt)),
+    // Not every library that PyTorch calls rounds it correctly.
+    unary!("sqrt", "Square root.", same_float, eight_per_element, Real, |x| x.sqrt()),
     unary!("rsqrt", "`1 / sqrt(x)`.", same_float, eight_per_element, Real, |x| 1.0 / x.sqrt()),
     unary!("reciprocal", "`1 / x`.", same_float, one_per_element, Element, |x| of_float(x, |x| 1.0 / x)),
     unary!("sin", "Sine.", same_float, eight_per_element, Real, |x| x.sin()),
@@ -380,8 +384,22 @@ pub const OPS: &[OpDef] = &[
     quotient!("floor_div", "`x / y` rounded down.", whole_floor_div, floor_div),
     quotient!("trunc_div", "`x / y` rounded towards 0.", i64::wrapping_div, |x, y| (x / y).trunc()),
     quotient!("remainder", "What `floor_div` leaves of `x`; it has the sign of `y`.", whole_remainder, remainder),
-    binary!("maximum", "The larger one, or `y` if they are equal; NaN if either is.", false, same, |x, y| x.max(y)),
-    binary!("minimum", "The smaller one, or `y` if they are equal; NaN if either is.", false, same, |x, y| x.min(y)),
+    binary!(
+        "maximum",
+        "The larger one; NaN if either is. Of zeros of both signs it is open which.",
+        false,
+        same,
+        Ordered,
+        |x, y| x.max(y)
+    ),
+    binary!(
+        "minimum",
+        "The smaller one; NaN if either is. Of zeros of both signs it is open which.",
+        false,
+        same,
+        Ordered,
+        |x, y| x.min(y)
+    ),
     comparison!("eq", "`x == y`, as bool.", true, Some(Ordering::Equal)),
     comparison!("ne", "`x != y`, as bool.", true, None | Some(Ordering::Less | Ordering::Greater)),
     comparison!("lt", "`x < y`, as bool.", false, Some(Ordering::Less)),

@@ -18,6 +18,8 @@ mod reduce;
 pub mod replay;
 #[cfg(feature = "torch")]
 pub mod replay_graph;
+#[cfg(feature = "torch")]
+mod scalars;
 mod scatter;
 mod semantics;
 pub mod shapes;

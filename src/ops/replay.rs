@@ -1,10 +1,10 @@
 //! The same operators on libtorch: the second opinion for the reference evaluator, and what energy is measured on.
 
 use smallvec::SmallVec;
-use tch::{Device, Kind, Reduction, Scalar, TchError, Tensor};
+use tch::{Device, Kind, Reduction, TchError, Tensor};
 
-use super::Call;
 use super::tensors::{elements, kind};
+use super::{Call, scalars};
 use crate::ir::{DType, Number};
 
 /// Why an operator did not run.
@@ -18,11 +18,17 @@ pub enum ReplayError {
     Operand(&'static str),
     #[error("`{0}` is not in the op table")]
     Opaque(String),
+    #[error("`{0}` of NaN or infinities ends the library that libtorch calls")]
+    Infinite(&'static str),
     #[error("`{0}` gave something else than {1}")]
     Type(&'static str, String),
 }
 
 type Result<T> = std::result::Result<T, ReplayError>;
+
+fn all_finite(x: &Tensor) -> Result<bool> {
+    Ok(elements(&x.f_isfinite()?.f_all()?)?.iter().all(|v| v.is_true()))
+}
 
 /// Runs a well-typed call on libtorch, one result per output slot. `device` is where tensors without operands are made.
 pub fn replay(call: &Call, operands: &[Tensor], device: Device) -> Result<Vec<Tensor>> {
@@ -50,11 +56,17 @@ impl Replay<'_> {
     }
 
     /// An attribute as libtorch wants it for `x`: whole for integers, which a float would promote.
-    fn scalar(&self, name: &str, dtype: DType) -> Scalar {
-        match self.c.number(name, dtype.accumulator()) {
-            Some(Number::Int(value)) => Scalar::int(value),
-            _ => Scalar::float(self.c.float(name)),
-        }
+    fn scalar(&self, name: &str, dtype: DType) -> Number {
+        self.c.number(name, dtype.accumulator()).unwrap_or_else(|| Number::float(self.c.float(name)))
+    }
+
+    /// An attribute that the bindings take as a double only.
+    fn double(&self, name: &str, dtype: DType) -> Result<f64> {
+        let number = self.scalar(name, dtype);
+        let double = number.to_f64();
+        let kept =
+            matches!(number, Number::Float(_)) || Number::float(double).to_i64().map(Number::Int) == Some(number);
+        if kept { Ok(double) } else { Err(ReplayError::Unknown(self.c.op.name)) }
     }
 
     fn dtype(&self, i: usize) -> Result<DType> {
@@ -85,7 +97,7 @@ impl Replay<'_> {
             "round" => x()?.f_round()?,
             "logical_not" => x()?.f_logical_not()?,
             "gelu" => x()?.f_gelu(self.c.str("approximate"))?,
-            "pow" => x()?.f_pow_tensor_scalar(self.scalar("exponent", self.dtype(0)?))?,
+            "pow" => scalars::pow(x()?, self.scalar("exponent", self.dtype(0)?))?,
             "clamp" => self.clamp()?,
             "cast" => x()?.f_to_dtype(self.wanted_kind()?, false, false)?,
             "dropout" => x()?.f_dropout(self.c.float("p"), self.c.bool("train"))?,
@@ -113,13 +125,8 @@ impl Replay<'_> {
 
     fn clamp(&self) -> Result<Tensor> {
         let dtype = self.dtype(0)?;
-        let x = self.operand(0)?;
-        let (min, max) = (|| self.scalar("min", dtype), || self.scalar("max", dtype));
-        Ok(match (self.c.given("min"), self.c.given("max")) {
-            (true, true) => x.f_clamp(min(), max())?,
-            (true, false) => x.f_clamp_min(min())?,
-            _ => x.f_clamp_max(max())?,
-        })
+        let bound = |name| self.c.given(name).then(|| self.scalar(name, dtype));
+        Ok(scalars::clamp(self.operand(0)?, bound("min"), bound("max"))?)
     }
 
     fn wanted_kind(&self) -> Result<Kind> {
@@ -147,7 +154,7 @@ impl Replay<'_> {
 
     fn baddbmm(&self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         let dtype = self.dtype(0)?;
-        Ok(self.operand(0)?.f_baddbmm(x, y, self.scalar("beta", dtype), self.scalar("alpha", dtype))?)
+        Ok(scalars::baddbmm(self.operand(0)?, x, y, self.scalar("beta", dtype), self.scalar("alpha", dtype))?)
     }
 
     /// Libtorch's kernel takes bf16 on a GPU, in rows of 16 bytes at a time. Elsewhere only values count: one product a group.
@@ -224,18 +231,24 @@ impl Replay<'_> {
                 *at = heads;
                 x.f_unsqueeze(2)?.f_expand(&expanded[..], false)?.f_reshape(&sizes[..])?
             }
-            "full" => Tensor::f_full(c.ints("shape"), self.created("value"), (self.wanted_kind()?, self.device))?,
-            "number" => Tensor::f_full([0_i64; 0], self.created("value"), (self.wanted_kind()?, self.device))?,
+            "full" => self.full(c.ints("shape"))?,
+            "number" => self.full(&[])?,
             "arange" => {
-                let (start, end, step) = (self.created("start"), self.created("end"), self.created("step"));
-                Tensor::f_arange_start_step(start, end, step, (self.wanted_kind()?, self.device))?
+                let like = Tensor::f_empty([0_i64], (self.wanted_kind()?, self.device))?;
+                scalars::arange(self.created("start"), self.created("end"), self.created("step"), &like)?
             }
             _ => return Ok(None),
         }))
     }
 
-    fn created(&self, name: &str) -> Scalar {
+    fn created(&self, name: &str) -> Number {
         self.scalar(name, self.c.dtype("dtype").unwrap_or(DType::F64))
+    }
+
+    /// As libtorch's own `full` does it.
+    fn full(&self, shape: &[i64]) -> Result<Tensor> {
+        let empty = Tensor::f_empty(shape, (self.wanted_kind()?, self.device))?;
+        Ok(scalars::fill(empty, self.created("value"))?)
     }
 
     fn reduce(&self) -> Found {
@@ -264,7 +277,7 @@ impl Replay<'_> {
             "any" => x()?.f_any_dims(dims, keep)?,
             "all" => x()?.f_all_dims(dims, keep)?,
             "logsumexp" => x()?.f_logsumexp(dims, keep)?,
-            "var" => x()?.f_var_correction(dims, c.float("correction"), keep)?,
+            "var" => scalars::variance(x()?, dims, c.float("correction"), keep)?,
             "cumsum" => x()?.f_cumsum(c.int("dim"), None::<Kind>)?,
             "cumprod" => x()?.f_cumprod(c.int("dim"), None::<Kind>)?,
             "cross_entropy" => {
@@ -304,9 +317,12 @@ impl Replay<'_> {
             "histc" if x()?.device() == Device::Cpu => {
                 let (bins, min, max) = (c.int("bins"), c.float("min"), c.float("max"));
                 let all = x()?.f_to_kind(Kind::Double)?.f_flatten(0, -1)?;
-                let inside = all.f_ge(min)?.f_logical_and(&all.f_le(max)?)?;
-                let scaled = ((all.f_masked_select(&inside)? - min) * bins as f64) / (max - min);
-                let places = scaled.f_floor()?.f_clamp_max(bins - 1)?.f_to_kind(Kind::Int64)?;
+                let one = |value: f64| Tensor::f_from_slice(&[value]);
+                let (least, most, width) = (one(min)?, one(max)?, one(max - min)?);
+                let inside = all.f_ge_tensor(&least)?.f_logical_and(&all.f_le_tensor(&most)?)?;
+                let scaled = all.f_masked_select(&inside)?.f_sub(&least)?.f_mul(&one(bins as f64)?)?.f_div(&width)?;
+                let places = scalars::clamp(&scaled.f_floor()?, None, Some(Number::float((bins - 1) as f64)))?;
+                let places = places.f_to_kind(Kind::Int64)?;
                 places.f_bincount(None::<&Tensor>, bins)?.f_to_kind(x()?.f_kind()?)?
             }
             "one_hot" => x()?.f_one_hot(c.int("num_classes"))?,
@@ -318,7 +334,7 @@ impl Replay<'_> {
             "pad" => {
                 // libtorch starts at the last dimension.
                 let pad: Vec<i64> = c.ints("pad").chunks_exact(2).rev().flatten().copied().collect();
-                x()?.f_pad(&pad[..], "constant", c.float("value"))?
+                x()?.f_pad(&pad[..], "constant", self.double("value", self.dtype(0)?)?)?
             }
             "diff" => x()?.f_diff(c.int("n"), c.int("dim"), self.operands.get(1), None)?,
             "masked_fill" => x()?.f_masked_fill_tensor(y()?, self.operand(2)?)?,
@@ -363,7 +379,11 @@ impl Replay<'_> {
                 vec![values, places]
             }
             "eigvals" => {
-                let values = x()?.f_linalg_eigvals()?;
+                let x = x()?;
+                if x.device() == Device::Cpu && !all_finite(x)? {
+                    return Err(ReplayError::Infinite("eigvals"));
+                }
+                let values = x.f_linalg_eigvals()?;
                 vec![values.f_real()?, values.f_imag()?]
             }
             "sort" => {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Call, EvalError};
+use super::{Call, EvalError, Family};
 use crate::ir::{Layout, Number, TensorType};
 
 /// Output types, one per slot.
@@ -36,9 +36,10 @@ pub type Axes = fn(&Call) -> SmallVec<[usize; 4]>;
 /// result to its type, or does not.
 #[derive(Clone, Copy)]
 pub enum Kernel {
-    /// Computes element `index` of output `slot`. Rounded to its type it is what PyTorch gives, bit for bit.
+    /// Computes element `index` of output `slot`. Rounded to its type it is what PyTorch gives, bit for bit, but for
+    /// arithmetic on 8-bit floats.
     Element(Element),
-    /// As `Element` for integers and bools. PyTorch adds or multiplies floats in an order of its own.
+    /// As `Element` for integers and bools. PyTorch adds, multiplies or compares floats in an order of its own.
     Ordered(Element),
     /// Computes element `index` of output `slot` over the real numbers; PyTorch comes near it.
     Real(fn(&Call, usize, &[usize], &mut FetchReal) -> Result<f64, EvalError>),
@@ -57,6 +58,10 @@ impl Kernel {
     /// Whether the result, rounded to its type, is PyTorch's bit for bit.
     pub fn is_exact(&self, call: &Call, output: &TensorType) -> bool {
         match self {
+            // PyTorch has few operators for 8-bit floats, and those disagree about zeros: `abs` keeps the sign of -0.0.
+            Kernel::Element(_) if call.op.family == Family::Elementwise && call.op.name != "cast" => {
+                !call.operands.iter().any(|t| t.dtype.is_float() && t.dtype.bytes() == 1)
+            }
             Kernel::Element(_) | Kernel::Lane { .. } => true,
             Kernel::Ordered(_) | Kernel::OrderedLane { .. } => {
                 !call.operands.iter().copied().chain([output]).any(|t| t.dtype.is_float())

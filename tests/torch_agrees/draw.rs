@@ -83,7 +83,7 @@ impl Draw {
 
     pub fn dtype(&mut self) -> DType {
         if self.edges && self.chance(2) {
-            return self.pick(&[DType::F16, DType::BF16, DType::I16]);
+            return self.pick(&[DType::F16, DType::BF16, DType::I16, DType::F8E4M3, DType::F8E5M2]);
         }
         self.pick(&[DType::F64, DType::F64, DType::F32, DType::I64, DType::I32, DType::U8, DType::I8, DType::Bool])
     }
@@ -118,6 +118,14 @@ impl Draw {
         Operand { ty, data }
     }
 
+    /// A number attribute for a tensor of type `dtype`: one of `usual`, or one at the edges of the type.
+    pub fn number(&mut self, dtype: DType, usual: &[f64]) -> AttrValue {
+        if self.edges && self.chance(2) {
+            return edge_element(dtype, self.below(1 << 20) as u64).into();
+        }
+        AttrValue::float(self.pick(usual))
+    }
+
     pub fn ints(&mut self, count: usize, low: i64, high: i64) -> AttrValue {
         AttrValue::Ints((0..count).map(|_| self.range(low, high)).collect())
     }
@@ -141,7 +149,7 @@ impl Draw {
 }
 
 /// A value at an edge of `dtype`.
-fn edge_element(dtype: DType, choice: u64) -> Number {
+pub fn edge_element(dtype: DType, choice: u64) -> Number {
     if let Some((low, high)) = dtype.int_range() {
         let all = [low, low + 1, -1, 0, 1, 2, high - 1, high, 1 << 24 | 1, 1 << 53 | 1, -(1 << 53 | 1), 1 << 62, 3, 7];
         return Number::Int(dtype.wrap(all[choice as usize % all.len()]));

@@ -30,14 +30,16 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             vec![d.operand(dtype, &shape, fill)]
         }
         "pow" => {
-            attrs.push(("exponent", AttrValue::float(d.pick(&[0.0, 1.0, 2.0, 3.0, 0.5, -1.0, 2.5]))));
             let (dtype, shape) = (d.dtype(), d.shape(0, 3));
+            attrs.push(("exponent", d.number(dtype, &[0.0, 1.0, 2.0, 3.0, 0.5, -1.0, 2.5])));
             vec![d.operand(dtype, &shape, special)]
         }
         "clamp" => {
-            attrs.push(("min", if d.chance(3) { AttrValue::None } else { AttrValue::float(d.range(-2, 2) as f64) }));
-            attrs.push(("max", if d.chance(3) { AttrValue::None } else { AttrValue::float(d.range(-2, 2) as f64) }));
             let (dtype, shape) = (d.dtype(), d.shape(0, 3));
+            for bound in ["min", "max"] {
+                let given = !d.chance(3);
+                attrs.push((bound, if given { d.number(dtype, &[-2.0, -1.0, 0.0, 1.0]) } else { AttrValue::None }));
+            }
             vec![d.operand(dtype, &shape, special)]
         }
         "cast" => {
@@ -430,7 +432,7 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
         "pad" => {
             let (dtype, x) = (d.dtype(), d.shape(0, 3));
             attrs.push(("pad", d.ints(2 * x.len(), -2, 4)));
-            attrs.push(("value", AttrValue::float(d.pick(&[0.0, 1.0, 3.0, 0.5, f64::NEG_INFINITY]))));
+            attrs.push(("value", d.number(dtype, &[0.0, 1.0, 3.0, 0.5, f64::NEG_INFINITY])));
             vec![d.operand(dtype, &x, special)]
         }
         "diff" => {
@@ -476,24 +478,32 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
         "full" => {
             let shape = d.shape(0, 3);
             attrs.push(("shape", AttrValue::shape(&shape)));
-            attrs.push(("value", AttrValue::float(d.pick(&[0.0, 1.0, 2.0, 1.5, f64::INFINITY]))));
-            let value = attrs[1].1.as_float().unwrap_or(0.0);
-            let dtype = if value.is_finite() { d.dtype() } else { d.float() };
-            attrs.push(("dtype", AttrValue::DType(dtype)));
+            let dtype = d.dtype();
+            let usual: &[f64] = if dtype.is_float() { &[0.0, 1.0, 2.0, 1.5, f64::INFINITY] } else { &[0.0, 1.0, 2.0] };
+            attrs.extend([("value", d.number(dtype, usual)), ("dtype", AttrValue::DType(dtype))]);
             vec![]
         }
         "number" => {
             // libtorch keeps a number beside narrower floats in f32; a tensor of them cannot hold it.
             let dtype = d.pick(&[DType::F64, DType::F32, DType::I64, DType::I8]);
-            attrs.extend([("value", AttrValue::Int(d.range(-3, 100))), ("dtype", AttrValue::DType(dtype))]);
+            let usual: Vec<f64> = (-3..100).map(f64::from).collect();
+            attrs.extend([("value", d.number(dtype, &usual)), ("dtype", AttrValue::DType(dtype))]);
             vec![]
         }
         "arange" => {
             let step = d.pick(&[1.0, 2.0, -1.0, 0.5, 0.3]);
-            let start = d.range(-3, 4) as f64;
-            attrs.extend([("start", AttrValue::float(start)), ("step", AttrValue::float(step))]);
-            attrs.push(("end", AttrValue::float(start + step.signum() * d.range(0, 9) as f64)));
-            attrs.push(("dtype", AttrValue::DType(d.dtype())));
+            let (dtype, count) = (d.dtype(), d.range(0, 9));
+            let far = [120, -128, 250, 2045, 32_765, (1 << 24) - 3, i64::from(i32::MIN), 1 << 40, (1 << 53) + 1];
+            if d.edges && d.chance(2) {
+                let (start, step) = (d.pick(&far), d.pick(&[1, 2, -1]));
+                attrs.extend([("start", AttrValue::Int(start)), ("step", AttrValue::Int(step))]);
+                attrs.push(("end", AttrValue::Int(start + step * count)));
+            } else {
+                let start = d.range(-3, 4) as f64;
+                attrs.extend([("start", AttrValue::float(start)), ("step", AttrValue::float(step))]);
+                attrs.push(("end", AttrValue::float(start + step.signum() * count as f64)));
+            }
+            attrs.push(("dtype", AttrValue::DType(dtype)));
             vec![]
         }
         _ => return None,

@@ -300,6 +300,25 @@ pub fn samples(set: &RuleSet, i: usize, count: usize) -> Vec<Choice> {
     found
 }
 
+/// Of how many instances of rule number `i` libtorch has an opinion, up to `wanted`.
+#[cfg(all(test, feature = "torch"))]
+pub(super) fn answered(set: &RuleSet, i: usize, wanted: usize) -> usize {
+    let rule = &*set.rules[i];
+    let (named, effort) = (Named::of(rule), Effort::default());
+    let first = first_seed(set, i, effort);
+    let tests = set.tests.iter().filter(|(_, t)| *t.rule == *rule.name).filter_map(|(_, t)| chosen(rule, t));
+    let tests = tests.flat_map(|choice| (0..4).map(move |seed| (choice.clone(), seed)));
+    let random = (0..effort.attempts as u64).filter_map(|n| {
+        let seed = first.wrapping_add(n);
+        Some((Generator::styled(rule, seed, &named, Style::Usual).attempt()?, seed))
+    });
+    let answers = |(choice, seed): &(Choice, u64)| {
+        let instance = build(rule, &set.definitions, choice, Data::seeded(*seed));
+        instance.is_ok_and(|i| i.rhs.as_ref().is_ok_and(|&rhs| super::torch::values(&i, rhs).is_some()))
+    };
+    tests.chain(random).filter(answers).take(wanted).count()
+}
+
 /// The instance that a `test` item describes, if it names all operands of this direction.
 fn chosen(rule: &Rule, test: &RuleTest) -> Option<Choice> {
     let tensors: Vec<_> = rule.vars.tensors.iter().map(|n| test.tensors.get(n.as_ref()).cloned()).collect();
