@@ -64,7 +64,7 @@ def entries():
                 encoder_layers_per_block=(1, 1), decoder_layers_per_block=(1, 1), encoder_qkv_multiscales=((), (5,)), decoder_qkv_multiscales=((), (5,)),
                 encoder_block_types=("ResBlock", "EfficientViTBlock"), decoder_block_types=("ResBlock", "EfficientViTBlock"))
     yield entry("autoencoder-oobleck", "AutoencoderOobleck", lambda: {"sample": floats(1, 2, 4096)},
-                encoder_hidden_size=64, decoder_channels=64, downsampling_ratios=[2, 4, 8], channel_multiples=[1, 2, 4])
+                downsampling_ratios=[2, 4, 8], channel_multiples=[1, 2, 4], decoder_input_channels=64)
     yield entry("autoencoder-wan", "AutoencoderKLWan", lambda: {"sample": floats(1, 3, 5, 64, 64)}, dim_mult=[1, 2], num_res_blocks=1, temperal_downsample=[True])
     yield entry("autoencoder-ltx", "AutoencoderKLLTXVideo", lambda: {"sample": floats(1, 3, 9, 64, 64)}, block_out_channels=(128, 256),
                 decoder_block_out_channels=(128, 256), layers_per_block=(1, 1, 1), decoder_layers_per_block=(1, 1, 1), spatio_temporal_scaling=(True, False),
@@ -131,4 +131,4 @@ def entries():
         "sample": latent(16, 16), "timestep_ratio": step(), "clip_text_pooled": floats(1, 1, 1280), "clip_text": floats(1, 77, 1280), "clip_img": floats(1, 1, 768)},
         down_num_layers_per_block=(1, 1), up_num_layers_per_block=(1, 1), clip_text_in_channels=1280, clip_image_in_channels=768, switch_level=(False,))
     yield entry("kandinsky3", "Kandinsky3UNet", lambda: {
-        "sample": latent(32), "timestep": step(), "encoder_hidden_states": floats(1, 77, 4096), "encoder_attention_mask": mask(1, 77)}, layers_per_block=1)
+        "sample": latent(32), "timestep": step(), "encoder_hidden_states": floats(1, 77, 4096), "encoder_attention_mask": mask(1, 77)})

@@ -57,7 +57,7 @@ def decoders():
     yield decoder("recurrent-gemma", "RecurrentGemmaForCausalLM", block_types=["recurrent", "attention"], length=64)
     yield decoder("olmo", "OlmoForCausalLM")
     yield decoder("olmo2", "Olmo2ForCausalLM")
-    yield decoder("nemotron", "NemotronForCausalLM")
+    yield decoder("nemotron", "NemotronForCausalLM", num_key_value_heads=8)
     yield decoder("persimmon", "PersimmonForCausalLM")
     yield decoder("glm4", "Glm4ForCausalLM")
     yield decoder("helium", "HeliumForCausalLM")
@@ -127,7 +127,8 @@ def translators():
     yield translator("pegasus-x", "PegasusXForConditionalGeneration", block_size=64, num_global_tokens=32)
     yield translator("mbart", "MBartForConditionalGeneration")
     yield translator("blenderbot", "BlenderbotForConditionalGeneration")
-    yield translator("prophetnet", "ProphetNetForConditionalGeneration", num_encoder_layers=2, num_decoder_layers=2)
+    yield entry("prophetnet", "ProphetNetForConditionalGeneration", lambda: {"input_ids": tokens(), "decoder_input_ids": tokens(1, 64)},
+                num_encoder_layers=2, num_decoder_layers=2, use_cache=False)
     yield translator("led", "LEDForConditionalGeneration", attention_window=64)
     yield translator("m2m100", "M2M100ForConditionalGeneration")
     yield translator("fsmt", "FSMTForConditionalGeneration", langs=["en", "de"], src_vocab_size=42024, tgt_vocab_size=42024)
