@@ -51,3 +51,43 @@ fn a_number_that_fills_a_tensor_is_a_value_of_its_type_over_the_real_numbers_too
     let proof = prove_bound(&bind_graphs(filled, table, None), &Context::under(&rules)).unwrap();
     assert!(matches!(proof.verdict, Verdict::Equivalent { .. }), "{:?}", proof.verdict);
 }
+
+/// A division by -0.0 had the sign of one by 0.0.
+#[test]
+fn a_literal_zero_keeps_its_sign_over_the_real_numbers() {
+    let graph = |op: &str| text::parse("test", &format!("graph g(x: f32[]) {{\n y = {op}\n return y\n }}")).unwrap();
+    let rules = RuleSet::library().unwrap();
+    let bound = bind_graphs(graph("div(x, -0.0)"), graph("gelu(div(x, -0.0))"), None);
+    let proof = prove_bound(&bound, &Context::under(&rules)).unwrap();
+    let Verdict::Different(witness) = &proof.verdict else { panic!("{:?}", proof.verdict) };
+    let x = needed_inputs(&bound.a, &bound.b, &proof.binding, witness).unwrap()[0].values[0];
+    assert_eq!(witness.a.to_f64(), x / -0.0);
+}
+
+/// `x` against what is `x` but for rounding came out as unequal.
+#[test]
+fn values_that_rounding_tells_apart_decide_no_comparison() {
+    let graph =
+        |body: &str| text::parse("test", &format!("graph g(x: f32[8]) {{\n y = {body}\n return y\n }}")).unwrap();
+    let rules = RuleSet::library().unwrap();
+    for (a, b) in [("le(x, x)", "le(log(exp(x)), x)"), ("eq(x, x)", "eq(div(pow(x; exponent=3.0), mul(x, x)), x)")] {
+        for pair in [[a, b], [b, a]] {
+            let [a, b] = pair.map(graph);
+            let proof = prove_bound(&bind_graphs(a, b, None), &Context::under(&rules)).unwrap();
+            assert!(!matches!(proof.verdict, Verdict::Different(_)), "{pair:?}: {:?}", proof.verdict);
+        }
+    }
+}
+
+/// The number that fills the masked places was compared with the element of f16 that it becomes.
+#[test]
+fn a_number_that_is_handed_on_is_an_element() {
+    let graph = |body: &str| {
+        text::parse("test", &format!("graph g(x: f16[8], m: bool[8]) {{\n{body}\n return y\n }}")).unwrap()
+    };
+    let rules = RuleSet::library().unwrap();
+    let a = graph("y = masked_fill(x, m, 0.1)");
+    let b = graph("f = full(; shape=[8], value=0.1, dtype=f16)\n y = where(m, f, x)");
+    let proof = prove_bound(&bind_graphs(a, b, None), &Context::under(&rules)).unwrap();
+    assert!(!matches!(proof.verdict, Verdict::Different(_)), "{:?}", proof.verdict);
+}

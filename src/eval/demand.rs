@@ -10,9 +10,10 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::range::passes_on;
 use super::{Constant, Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
-use crate::ops::shapes::visit_axes;
+use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::ties::{self, Ties};
 use crate::ops::{Call, EvalError, Family, as_number, is_number};
 use node::{Application, Kind, Node, Operands};
@@ -219,7 +220,9 @@ impl<'p, P: Program> Demand<'p, P> {
     /// Element `index` of a value that an operator or the caller asks for.
     fn read(&mut self, node: &Node<'p, P::Id>, index: &[usize]) -> Result<Number, EvalError> {
         let outside = |support: &Support| !support.contains(index);
-        if node.interval.is_some_and(Interval::is_zero) || node.support.is_some_and(outside) {
+        // A literal may be -0.
+        let is_zero = node.interval.is_some_and(Interval::is_zero) && !node.is_literal();
+        if is_zero || node.support.is_some_and(outside) {
             self.spend(1)?;
             return Ok(node.ty.dtype.element(0.0));
         }
@@ -289,6 +292,9 @@ impl<'p, P: Program> Demand<'p, P> {
             let moves = application.op.family == Family::View;
             self.spend(if moves { 1 } else { COMPUTED })?;
             readable(&call, node.ty.numel())?;
+            if self.disturbance.is_some() && dtype == DType::Bool && self.nearly_ties(operands, index)? {
+                return Err(EvalError::Unrepresentable);
+            }
             let mut value = match self.shortcut(&call, operands, index)? {
                 Shortcut::Value(value) => value,
                 Shortcut::Same(operand, at) => {
@@ -303,6 +309,10 @@ impl<'p, P: Program> Demand<'p, P> {
                 // A literal is what its type makes of it, whatever is computed with it.
                 _ if is_number(application.op) => as_number(dtype, value),
                 Family::Create => dtype.store(value).ok_or(EvalError::Unrepresentable)?,
+                // A number that is handed on becomes an element; one that is computed with does not.
+                _ if passes_on(application.op.name) && self.is_number_of(operands, value)? => {
+                    dtype.store(value).ok_or(EvalError::Unrepresentable)?
+                }
                 _ => self.stored(dtype, value)?,
             };
             if !moves {
@@ -347,6 +357,29 @@ impl<'p, P: Program> Demand<'p, P> {
             Ok(())
         })?;
         self.memo.get(&(node.number, flat)).copied().ok_or(EvalError::IndexOutOfRange)
+    }
+
+    /// Whether a comparison has two floats before it that only rounding tells apart.
+    fn nearly_ties(&mut self, operands: &Operands<'p, P::Id>, index: &[usize]) -> Result<bool, EvalError> {
+        let [x, y] = &operands[..] else { return Ok(false) };
+        if !x.ty.dtype.is_float() || !y.ty.dtype.is_float() {
+            return Ok(false);
+        }
+        let (x, y) = (
+            self.read_real(x, &broadcast_index(&x.ty.shape, index))?,
+            self.read_real(y, &broadcast_index(&y.ty.shape, index))?,
+        );
+        Ok(x != y && (x - y).abs() <= TRUSTED_MOVES * DISTURBANCE * x.abs().max(y.abs()))
+    }
+
+    /// Whether `value` is that of an operand which is a number beside tensors.
+    fn is_number_of(&mut self, operands: &Operands<'p, P::Id>, value: Number) -> Result<bool, EvalError> {
+        for operand in operands.iter().filter(|o| matches!(&o.kind, Kind::Call(a) if is_number(a.op))) {
+            if self.read(operand, &[])? == value {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// An element as a real number.

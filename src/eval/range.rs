@@ -98,12 +98,12 @@ pub fn range(call: &Call, operands: &[Option<Interval>]) -> Option<Interval> {
     let float = call.operands.first().is_none_or(|t| t.dtype.is_float());
     let range = if float { None } else { call.types().first().and_then(|t| t.dtype.int_range()) };
     let wraps = range.is_some_and(|(low, high)| bounds.low < low as f64 || bounds.high > high as f64 * 0.7);
-    let moves = call.op.family == Family::View || known_bounds(call.op.name);
+    let moves = call.op.family == Family::View || passes_on(call.op.name);
     (!wraps || moves).then_some(bounds)
 }
 
 /// Whether the operator gives elements of its operands, bools or floats: what cannot wrap around.
-fn known_bounds(name: &str) -> bool {
+pub(super) fn passes_on(name: &str) -> bool {
     matches!(
         name,
         "where"

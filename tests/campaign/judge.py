@@ -284,6 +284,9 @@ class Judge:
         for wide in (True, False):
             outcomes = self.both(given, 0, wide, cast_up_states(states) if wide else states)
             if outcomes is None:
+                if wide:
+                    # What reads the bits of a type cannot be run in another one.
+                    return "not run in f64"
                 continue
             found = structure(*outcomes) or parts_beyond(*outcomes, 1e-9 if wide else self.tolerance)
             if not found and wide:

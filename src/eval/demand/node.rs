@@ -19,6 +19,17 @@ pub(super) struct Node<'p, Id> {
     pub kind: Kind<'p, Id>,
 }
 
+impl<Id> Node<'_, Id> {
+    /// Whether its elements are given, not computed from others.
+    pub fn is_literal(&self) -> bool {
+        match &self.kind {
+            Kind::Constant(_) | Kind::Data(_) => true,
+            Kind::Call(application) => application.operands.is_empty(),
+            Kind::Random { .. } | Kind::Drawn(_) | Kind::Opaque => false,
+        }
+    }
+}
+
 pub(super) enum Kind<'p, Id> {
     Random { seed: u64 },
     Drawn(&'p Draw),
