@@ -10,8 +10,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::range::passes_on;
-use super::{Constant, Interval, Program, Support, random};
+use super::{Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::ties::{self, Ties};
@@ -28,8 +27,8 @@ const DISTURBANCE: f64 = 1e-11;
 /// A value that moves under disturbance is trusted up to this many times as far as it moves.
 pub const TRUSTED_MOVES: f64 = 1000.0;
 
-/// How many roundings an element of a table may be away from the real number that it stands for, where that is near 1.
-const TABLE_ROUNDINGS: f64 = 4.0;
+/// How many roundings a literal may be away from the real number that it stands for, where that is near 1.
+const LITERAL_ROUNDINGS: f64 = 4.0;
 
 /// What computing an element costs, in reads of a leaf.
 const COMPUTED: u64 = 16;
@@ -245,16 +244,13 @@ impl<'p, P: Program> Demand<'p, P> {
             Kind::Constant(constant) => {
                 self.spend(1)?;
                 let value = constant.at(node.ty, index);
-                Ok(match constant {
-                    Constant::Dense(_) => self.disturb_table(node, flat_index(&node.ty.shape, index), value),
-                    _ => value,
-                })
+                Ok(self.disturb_literal(node, node.ty.dtype, flat_index(&node.ty.shape, index), value))
             }
             Kind::Data(data) => {
                 self.spend(1)?;
                 let flat = flat_index(&node.ty.shape, index);
                 let value = data.get(flat).copied().ok_or(EvalError::IndexOutOfRange)?;
-                Ok(self.disturb_table(node, flat, self.stored(node.ty.dtype, value)?))
+                Ok(self.disturb_literal(node, node.ty.dtype, flat, self.stored(node.ty.dtype, value)?))
             }
             Kind::Call(call) => {
                 let flat = flat_index(&node.ty.shape, index);
@@ -305,17 +301,16 @@ impl<'p, P: Program> Demand<'p, P> {
                     ties::compute(&kernel, &call, application.slot, index, &mut self.fetch(operands), ties)?[0]
                 }
             };
-            value = match application.op.family {
-                // A literal is what its type makes of it, whatever is computed with it.
-                _ if is_number(application.op) => as_number(dtype, value),
-                Family::Create => dtype.store(value).ok_or(EvalError::Unrepresentable)?,
-                // A number that is handed on becomes an element; one that is computed with does not.
-                _ if passes_on(application.op.name) && self.is_number_of(operands, value)? => {
-                    dtype.store(value).ok_or(EvalError::Unrepresentable)?
-                }
-                _ => self.stored(dtype, value)?,
+            value = match is_number(application.op) {
+                true if self.rounding => as_number(dtype, value),
+                true => value,
+                false => self.stored(dtype, value)?,
             };
-            if !moves {
+            if application.operands.is_empty() {
+                let computed_in = if is_number(application.op) && dtype != DType::F64 { DType::F32 } else { dtype };
+                value = self.disturb_literal(node, computed_in, flat, value);
+            }
+            if !moves && !application.operands.is_empty() {
                 value = self.disturb(node, flat, value);
             }
             if !moves || self.depth == 1 {
@@ -372,16 +367,6 @@ impl<'p, P: Program> Demand<'p, P> {
         Ok(x != y && (x - y).abs() <= TRUSTED_MOVES * DISTURBANCE * x.abs().max(y.abs()))
     }
 
-    /// Whether `value` is that of an operand which is a number beside tensors.
-    fn is_number_of(&mut self, operands: &Operands<'p, P::Id>, value: Number) -> Result<bool, EvalError> {
-        for operand in operands.iter().filter(|o| matches!(&o.kind, Kind::Call(a) if is_number(a.op))) {
-            if self.read(operand, &[])? == value {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// An element as a real number.
     fn read_real(&mut self, node: &Node<'p, P::Id>, index: &[usize]) -> Result<f64, EvalError> {
         self.read(node, index).map(Number::to_f64)
@@ -396,12 +381,14 @@ impl<'p, P: Program> Demand<'p, P> {
         }
     }
 
-    /// As [`Demand::disturb`], for an element of a table, which may be what somebody else computed in the table's type.
-    fn disturb_table(&self, node: &Node<'p, P::Id>, flat: usize, value: Number) -> Number {
-        let rounding = node.ty.dtype.epsilon().unwrap_or(0.0) * TABLE_ROUNDINGS / TRUSTED_MOVES;
+    /// As [`Demand::disturb`], for a literal of type `dtype`, which may be what somebody computed in that type.
+    fn disturb_literal(&self, node: &Node<'p, P::Id>, dtype: DType, flat: usize, value: Number) -> Number {
+        let rounding = dtype.epsilon().unwrap_or(0.0) * LITERAL_ROUNDINGS / TRUSTED_MOVES;
         match (self.disturbance, value) {
             (Some(seed), Number::Float(v)) if is_inexact(v.0) => {
-                Number::float(v.0 + rounding * v.0.abs().max(1.0) * self.noise(node, flat, seed).signum())
+                // In a table, small elements may be what is left of large ones.
+                let size = if node.ty.rank() == 0 { v.0.abs() } else { v.0.abs().max(1.0) };
+                Number::float(v.0 + rounding * size * self.noise(node, flat, seed).signum())
             }
             _ => value,
         }

@@ -103,7 +103,7 @@ pub fn range(call: &Call, operands: &[Option<Interval>]) -> Option<Interval> {
 }
 
 /// Whether the operator gives elements of its operands, bools or floats: what cannot wrap around.
-pub(super) fn passes_on(name: &str) -> bool {
+fn passes_on(name: &str) -> bool {
     matches!(
         name,
         "where"

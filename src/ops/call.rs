@@ -1,6 +1,6 @@
 //! An operator applied to operands, and what can be wrong with that.
 
-use super::{AttrKind, OpDef, Types, Work};
+use super::{AttrKind, Family, OpDef, Types, Work};
 use crate::ir::{AttrValue, Attrs, DType, Number, TensorType};
 
 /// An operator applied to operands of known types.
@@ -124,9 +124,16 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Turns numbers among the attributes into the kind that the operator's element type has, so that the same call has the
-/// same attributes however its numbers were written.
+/// Gives the same call the same attributes however they were written: numbers become of the kind that the operator's element
+/// type has, and dimensions that are reduced at once stand in ascending order.
 pub fn canonical_attrs(op: &OpDef, attrs: &mut Attrs, operands: &[&TensorType]) {
+    if op.family == Family::Reduce {
+        for (_, value) in op.attrs.iter().zip(attrs.iter_mut()).filter(|(def, _)| def.kind == AttrKind::Dims) {
+            if let AttrValue::Ints(dims) = value {
+                dims.sort_unstable();
+            }
+        }
+    }
     let own = op.attr_index("dtype").and_then(|i| attrs.get(i)?.as_dtype());
     let Some(dtype) = own.or_else(|| operands.first().map(|t| t.dtype)) else { return };
     for (def, value) in op.attrs.iter().zip(attrs) {

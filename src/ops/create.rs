@@ -73,11 +73,12 @@ fn arange_types(c: &Call) -> Result<Types, TypeError> {
     c.output(dtype, Shape::from_slice(&[count as usize]))
 }
 
-/// `start + index * step`.
+/// `start + index * step`, as the element type holds it: positions that become infinite are equal.
 fn arange_element(c: &Call, _: usize, index: &[usize], _: &mut Fetch) -> Result<Number, EvalError> {
-    let dtype = c.dtype("dtype").ok_or(EvalError::Unrepresentable)?.accumulator();
+    let own = c.dtype("dtype").ok_or(EvalError::Unrepresentable)?;
+    let dtype = own.accumulator();
     let number = |name| c.number(name, dtype).ok_or(EvalError::Unrepresentable);
-    Ok(number("start")? + Number::Int(index[0] as i64) * number("step")?)
+    own.store(number("start")? + Number::Int(index[0] as i64) * number("step")?).ok_or(EvalError::Unrepresentable)
 }
 
 /// The table entries of this family.

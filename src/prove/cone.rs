@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, HeadId, KnownValue, Operands, TermId, TypeId};
-use crate::ops::{Family, Op};
+use crate::ops::{Family, Op, is_number};
 
 /// Two terms down to leaves, written so that pairs which differ only in what their leaves are read the same.
 /// Two cones with equal keys have the same proofs.
@@ -79,6 +79,8 @@ impl<B: Boundary> Walk<'_, B> {
         let mut below = depth;
         let leaf = match self.arena.head(t) {
             Head::Input(_) | Head::Literal(_) | Head::Random(_) => true,
+            // What computes with a number rounds it in a way of its own, so that its value alone does not stand for it.
+            Head::Apply { op: Op::Table(def), .. } if is_number(def) => false,
             Head::Apply { .. } if term.value.is_some() && !root => true,
             Head::Apply { op, .. } => {
                 if !root && self.boundary.is_shared(t) && !self.boundary.passes(op) {
@@ -93,7 +95,7 @@ impl<B: Boundary> Walk<'_, B> {
             self.leaves.push(t);
             Entry::Leaf(term.ty, term.value)
         } else {
-            self.nodes += 1;
+            self.nodes += usize::from(!term.operands.is_empty());
             if self.nodes > self.limit {
                 return None;
             }
