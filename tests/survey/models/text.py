@@ -119,9 +119,10 @@ def translators():
     yield translator("umt5", "UMT5ForConditionalGeneration", num_layers=2, num_decoder_layers=2)
     yield translator("longt5", "LongT5ForConditionalGeneration", num_layers=2, num_decoder_layers=2)
     yield translator("switch-transformers", "SwitchTransformersForConditionalGeneration", num_layers=2, num_decoder_layers=2, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1)
-    yield translator("t5gemma", "T5GemmaForConditionalGeneration",
-                     encoder={"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"]},
-                     decoder={"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"]})
+    # Its configuration does not hand `use_cache` to the decoder's.
+    layers = {"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"]}
+    yield entry("t5gemma", "T5GemmaForConditionalGeneration", lambda: {"input_ids": tokens(), "decoder_input_ids": tokens(1, 64), "use_cache": False},
+                encoder=layers, decoder=dict(layers))
     yield translator("marian", "MarianMTModel")
     yield translator("pegasus", "PegasusForConditionalGeneration")
     yield translator("pegasus-x", "PegasusXForConditionalGeneration", block_size=64, num_global_tokens=32)
