@@ -75,7 +75,8 @@ def check(binary, name, library, folder):
     run = call(folder, binary, "check", *files, "--no-cache", "--format", "json")
     record.update(seconds=round(run.seconds, 2), processor_seconds=round(run.processor_s, 2), mib=round(run.mib))
     if run.ended or run.status not in (0, 1):
-        verdict = "not read" if run.status == 2 and not run.ended else "none"
+        read_both = all(form["read"] for form in record["read"].values())
+        verdict = "none" if run.ended or read_both else "not read"
         return {**record, "verdict": verdict, "tier": None, "message": run.ended or message(run), "unproven": []}
     report = json.loads(run.output)
     record.update(verdict=report["verdict"], tier=report["tier"], message=None)

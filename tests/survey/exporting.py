@@ -11,7 +11,6 @@ import time
 import traceback
 import warnings
 import zipfile
-from pathlib import Path
 
 FORMS = ("default", "decomposed")
 LIMIT_S = 420

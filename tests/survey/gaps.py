@@ -65,32 +65,36 @@ def rejected(models):
 
 
 def unproven(models):
-    """The smallest unproven pair of every model, those of the same operators together."""
+    """The smallest unproven pair of every model, together where the last operators are the same."""
     groups = collections.defaultdict(list)
     for m in models:
         if m["verdict"] == "unknown":
             smallest = min(m["unproven"], key=lambda u: len((u["a_mir"] or "") + (u["b_mir"] or "")) or 1 << 30, default=None)
-            groups[signature(smallest)].append((m, smallest))
+            groups[tuple(calls(smallest, side)[-1] for side in "ab")].append((m["model"], smallest))
     yield "\n## Smallest unproven pairs\n"
-    for (a, b, agrees), of in sorted(groups.items(), key=lambda g: -len(g[1])):
-        yield f"### {len(of)}: `{a}` against `{b}` ({agrees})\n"
-        yield names(m["model"] for m, _ in of) + "\n"
-        example, pair = min(of, key=lambda item: len(str(item[1])))
+    for (a, b), of in sorted(groups.items(), key=lambda g: -len(g[1])):
+        yield f"### {len(of)}: `{a}` against `{b}`\n"
+        for model, pair in of:
+            yield f"- {model} ({sampled(pair)}): {', '.join(short(calls(pair, 'a')))} against {', '.join(short(calls(pair, 'b')))}"
+        model, pair = min(of, key=lambda item: len(str(item[1])))
         if pair and pair["a_mir"]:
-            yield f"{example['model']}:\n\n```text\n{pair['a_mir'].strip()}\n\n{pair['b_mir'].strip()}\n```\n"
+            yield f"\n{model}:\n\n```text\n{pair['a_mir'].strip()}\n\n{pair['b_mir'].strip()}\n```\n"
         elif pair:
-            yield f"{example['model']}: {pair['a_ops'][:12]} against {pair['b_ops'][:12]}\n"
+            yield f"\n{model}: {pair['a_ops'][:12]} against {pair['b_ops'][:12]}\n"
 
 
-def signature(pair):
+def calls(pair, side):
+    """The operators of one side, those of the graph if there is one."""
     if pair is None:
-        return "–", "–", "no pair is named"
-    agrees = {True: "samples agree", False: "samples differ", None: "not evaluated"}[pair["agrees_numerically"]]
-    sides = [", ".join(collapsed([a or b for a, b in CALL.findall(pair[f"{s}_mir"] or "")])) or f"{len(pair[f'{s}_ops'])} operators" for s in "ab"]
-    return *sides, agrees
+        return ["nothing named"]
+    return [opaque or known for opaque, known in CALL.findall(pair[f"{side}_mir"] or "")] or [f"{len(pair[f'{side}_ops'])} operators"]
 
 
-def collapsed(operators):
+def sampled(pair):
+    return {True: "samples agree", False: "samples differ", None: "not evaluated"}[pair["agrees_numerically"] if pair else None]
+
+
+def short(operators):
     return list(dict.fromkeys(operators))[:16]
 
 

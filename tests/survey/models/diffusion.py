@@ -48,7 +48,7 @@ def entries():
         block_out_channels=(320, 640), down_block_types=("CrossAttnDownBlock3D", "DownBlock3D"),
         up_block_types=("UpBlock3D", "CrossAttnUpBlock3D"), layers_per_block=1)
     yield entry("unet-motion", "UNetMotionModel", lambda: {
-        "sample": floats(1, 4, 4, 16, 16), "timestep": step(), "encoder_hidden_states": floats(1, 77, 768)},
+        "sample": floats(1, 4, 4, 16, 16), "timestep": step(), "encoder_hidden_states": floats(4, 77, 768)},
         block_out_channels=(320, 640), down_block_types=("CrossAttnDownBlockMotion", "DownBlockMotion"),
         up_block_types=("UpBlockMotion", "CrossAttnUpBlockMotion"), layers_per_block=1, cross_attention_dim=768)
     yield entry("unet-video", "UNetSpatioTemporalConditionModel", lambda: {

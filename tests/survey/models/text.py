@@ -65,7 +65,7 @@ def decoders():
     yield decoder("gpt-oss", "GptOssForCausalLM", layer_types=["sliding_attention", "full_attention"])
     yield decoder("llama4", "Llama4ForCausalLM")
     yield decoder("minimax", "MiniMaxForCausalLM", layer_types=["linear_attention", "full_attention"])
-    yield decoder("dbrx", "DbrxForCausalLM", n_layers=2)
+    yield decoder("dbrx", "DbrxForCausalLM", n_layers=2, attn_config={"kv_n_heads": 8, "clip_qkv": 8, "rope_theta": 500000.0})
     yield decoder("jetmoe", "JetMoeForCausalLM")
     yield decoder("diffllama", "DiffLlamaForCausalLM")
     yield decoder("bitnet", "BitNetForCausalLM")
@@ -92,11 +92,11 @@ def encoders():
     yield encoder("longformer", "LongformerForMaskedLM", attention_window=64, max_position_embeddings=514)
     yield encoder("big-bird", "BigBirdForMaskedLM", attention_type="original_full")
     yield encoder("fnet", "FNetModel")
-    yield encoder("funnel", "FunnelForMaskedLM", block_sizes=[1, 1])
+    yield entry("funnel", "FunnelForMaskedLM", lambda: {"input_ids": tokens(2), "attention_mask": mask(2)}, block_sizes=[1, 1])
     yield encoder("convbert", "ConvBertForMaskedLM")
     yield encoder("squeezebert", "SqueezeBertForMaskedLM")
     yield encoder("mobilebert", "MobileBertForMaskedLM")
-    yield encoder("nystromformer", "NystromformerForMaskedLM", segment_means_seq_len=128)
+    yield entry("nystromformer", "NystromformerForMaskedLM", lambda: {"input_ids": tokens(2)}, num_hidden_layers=2, segment_means_seq_len=128)
     yield encoder("roformer", "RoFormerForMaskedLM")
     yield encoder("rembert", "RemBertForMaskedLM")
     yield encoder("ibert", "IBertForMaskedLM")
@@ -119,9 +119,10 @@ def translators():
     yield translator("umt5", "UMT5ForConditionalGeneration", num_layers=2, num_decoder_layers=2)
     yield translator("longt5", "LongT5ForConditionalGeneration", num_layers=2, num_decoder_layers=2)
     yield translator("switch-transformers", "SwitchTransformersForConditionalGeneration", num_layers=2, num_decoder_layers=2, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1)
-    yield translator("t5gemma", "T5GemmaForConditionalGeneration",
-                     encoder={"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"]},
-                     decoder={"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"]})
+    # Its configuration does not hand `use_cache` to the decoder's.
+    layers = {"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"]}
+    yield entry("t5gemma", "T5GemmaForConditionalGeneration", lambda: {"input_ids": tokens(), "decoder_input_ids": tokens(1, 64), "use_cache": False},
+                encoder=layers, decoder=dict(layers))
     yield translator("marian", "MarianMTModel")
     yield translator("pegasus", "PegasusForConditionalGeneration")
     yield translator("pegasus-x", "PegasusXForConditionalGeneration", block_size=64, num_global_tokens=32)

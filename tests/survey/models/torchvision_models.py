@@ -1,7 +1,7 @@
 """Models of torchvision, and those of its operators that are no models' own."""
 
 from .entry import Entry
-from .inputs import floats, image, longs
+from .inputs import floats, image
 
 # Name, size of the image.
 PICTURES = [

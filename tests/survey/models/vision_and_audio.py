@@ -56,7 +56,7 @@ def images():
     yield pictures("cvt", "CvtForImageClassification", depth=[1, 1, 2])
     yield pictures("pvt", "PvtForImageClassification", depths=[1, 1, 1, 1])
     yield pictures("pvt-v2", "PvtV2ForImageClassification", depths=[1, 1, 1, 1])
-    yield pictures("efficientnet", "EfficientNetForImageClassification", width_coefficient=1.0, depth_coefficient=1.0, image_size=224)
+    yield pictures("efficientnet", "EfficientNetForImageClassification", width_coefficient=1.0, depth_coefficient=1.0, hidden_dim=1280, image_size=224)
     yield pictures("focalnet", "FocalNetForImageClassification", depths=[1, 1, 2, 1])
     yield pictures("vit-mae", "ViTMAEForPreTraining", num_hidden_layers=2, decoder_num_hidden_layers=2)
     yield pictures("dpt", "DPTForDepthEstimation", size=384, num_hidden_layers=4, backbone_out_indices=[0, 1, 2, 3])
@@ -123,5 +123,5 @@ def several():
     yield entry("clap", "ClapModel", lambda: {"input_ids": tokens(1, 32), "input_features": floats(1, 1, 1001, 64)},
                 text_config={"num_hidden_layers": 2}, audio_config={"depths": [1, 1, 1, 1]})
     yield entry("align", "AlignModel", lambda: {"input_ids": tokens(1, 64), "pixel_values": image(289)},
-                text_config={"num_hidden_layers": 2}, vision_config={"width_coefficient": 1.0, "depth_coefficient": 1.0})
+                text_config={"num_hidden_layers": 2}, vision_config={"depth_coefficient": 1.0})
     yield entry("superpoint", "SuperPointForKeypointDetection", lambda: {"pixel_values": image(224)})
