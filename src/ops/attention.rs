@@ -2,8 +2,8 @@
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
-    Types, Unit, Work, attr, one, optional,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, OperandDef, TypeError, Types, Unit,
+    Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -240,15 +240,16 @@ fn mask_value(c: &Call, row: usize, at: &[usize], fetch: &mut FetchReal) -> Resu
     Ok(if kept { 0.0 } else { f64::NEG_INFINITY })
 }
 
+/// What the operators of this family have in common.
+const ATTENTION: OpDef = OpDef { family: Family::Attention, ..OpDef::PLAIN };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "softmax",
         doc: "`exp(x) / sum(exp(x))` over `dim`, after a cast to `dtype` if one is given.",
-        family: Family::Attention,
         operands: X,
         attrs: DIM_DTYPE,
-        commutative: false,
         infer: softmax_types,
         kernel: Kernel::RealLane {
             axes: |c| c.dim_axis(),
@@ -258,16 +259,14 @@ pub const OPS: &[OpDef] = &[
                 Ok(lane)
             },
         },
-        layout: LayoutRule::Contiguous,
         work: softmax_work,
+        ..ATTENTION
     },
     OpDef {
         name: "log_softmax",
         doc: "Logarithm of `softmax`.",
-        family: Family::Attention,
         operands: X,
         attrs: DIM_DTYPE,
-        commutative: false,
         infer: softmax_types,
         kernel: Kernel::RealLane {
             axes: |c| c.dim_axis(),
@@ -279,28 +278,25 @@ pub const OPS: &[OpDef] = &[
                 Ok(lane)
             },
         },
-        layout: LayoutRule::Contiguous,
         work: softmax_work,
+        ..ATTENTION
     },
     OpDef {
         name: "sdpa",
         doc: "`softmax(scale * q @ k^T + mask) @ v`. A bool mask keeps where it is true; `causal` keeps key j for query i where j <= i; \
               `grouped` lets runs of query heads share a key and value head. A query that sees no key gives zeros. NaN and infinities \
               behind a mask count as in the formula; kernels for `causal` that skip hidden keys may not see them.",
-        family: Family::Attention,
         operands: &[one("q"), one("k"), one("v"), optional("mask")],
         attrs: &[
             attr("causal", AttrKind::Bool, Default::Bool(false)),
             attr("scale", AttrKind::Float, Default::Required),
             attr("grouped", AttrKind::Bool, Default::Bool(false)),
         ],
-        commutative: false,
         infer: sdpa_types,
         kernel: Kernel::RealLane {
             axes: |c| c.types().first().and_then(|t| t.rank().checked_sub(1)).into_iter().collect(),
             lane: |c, _, index, fetch| attend(c, index, None, fetch),
         },
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| {
             let flops = sizes(c).map_or(0.0, |s| {
                 let batch: f64 = s.batch.iter().map(|&d| d as f64).product();
@@ -309,5 +305,6 @@ pub const OPS: &[OpDef] = &[
             });
             Work::streaming(c, outputs, if c.bool("causal") { flops / 2.0 } else { flops }, Unit::Matrix)
         },
+        ..ATTENTION
     },
 ];

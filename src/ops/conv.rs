@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
-    Types, Unit, Work, attr, one, optional,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, OperandDef, TypeError, Types, Unit,
+    Work, attr, one, optional,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -229,37 +229,37 @@ fn pool_work(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, elements * taps, Unit::Vector)
 }
 
+/// What the convolutions have in common.
+const CONVOLUTION: OpDef = OpDef {
+    family: Family::Conv,
+    operands: CONV,
+    attrs: CONV_ATTRS,
+    kernel: Kernel::Real(conv_element),
+    work: conv_work,
+    ..OpDef::PLAIN
+};
+
+/// What the pooling operators have in common.
+const POOL: OpDef =
+    OpDef { family: Family::Conv, operands: &[one("x")], infer: pool_types, work: pool_work, ..OpDef::PLAIN };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv1d",
         doc: "Cross-correlation of (batch, channel, length) with (out, channel / groups, length).",
-        family: Family::Conv,
-        operands: CONV,
-        attrs: CONV_ATTRS,
-        commutative: false,
         infer: |c| conv_types(c, 1),
-        kernel: Kernel::Real(conv_element),
-        layout: LayoutRule::Contiguous,
-        work: conv_work,
+        ..CONVOLUTION
     },
     OpDef {
         name: "conv2d",
         doc: "Cross-correlation of (batch, channel, height, width) with (out, channel / groups, height, width).",
-        family: Family::Conv,
-        operands: CONV,
-        attrs: CONV_ATTRS,
-        commutative: false,
         infer: |c| conv_types(c, 2),
-        kernel: Kernel::Real(conv_element),
-        layout: LayoutRule::Contiguous,
-        work: conv_work,
+        ..CONVOLUTION
     },
     OpDef {
         name: "max_pool2d",
         doc: "Largest element under each window of (batch, channel, height, width); padding never wins.",
-        family: Family::Conv,
-        operands: &[one("x")],
         attrs: &[
             attr("kernel_size", AttrKind::Ints, Default::Required),
             attr("stride", AttrKind::Ints, Default::Required),
@@ -267,8 +267,6 @@ pub const OPS: &[OpDef] = &[
             attr("dilation", AttrKind::Ints, Default::Required),
             attr("ceil_mode", AttrKind::Bool, Default::Bool(false)),
         ],
-        commutative: false,
-        infer: pool_types,
         kernel: Kernel::Real(|c, _, index, fetch| {
             let mut best = f64::NEG_INFINITY;
             visit_window(c, index, fetch, |x| {
@@ -278,27 +276,21 @@ pub const OPS: &[OpDef] = &[
             })?;
             Ok(best)
         }),
-        layout: LayoutRule::Contiguous,
-        work: pool_work,
+        ..POOL
     },
     OpDef {
         name: "avg_pool2d",
         doc: "Mean under each window of (batch, channel, height, width); padding counts as 0.",
-        family: Family::Conv,
-        operands: &[one("x")],
         attrs: &[
             attr("kernel_size", AttrKind::Ints, Default::Required),
             attr("stride", AttrKind::Ints, Default::Required),
             attr("padding", AttrKind::Ints, Default::Required),
         ],
-        commutative: false,
-        infer: pool_types,
         kernel: Kernel::Real(|c, _, index, fetch| {
             let mut sum = 0.0;
             visit_window(c, index, fetch, |x| sum += x)?;
             Ok(sum / c.ints("kernel_size").iter().map(|&k| k as f64).product::<f64>())
         }),
-        layout: LayoutRule::Contiguous,
-        work: pool_work,
+        ..POOL
     },
 ];

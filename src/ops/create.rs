@@ -3,8 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, attr,
-    find,
+    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, TypeError, Types, Unit, Work, attr, find,
 };
 use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
@@ -81,19 +80,19 @@ fn arange_element(c: &Call, _: usize, index: &[usize], _: &mut Fetch) -> Result<
     own.store(number("start")? + Number::Int(index[0] as i64) * number("step")?).ok_or(EvalError::Unrepresentable)
 }
 
+/// What the operators of this family have in common.
+const CREATE: OpDef = OpDef { family: Family::Create, work: fills, ..OpDef::PLAIN };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "full",
         doc: "A tensor whose elements are all `value`.",
-        family: Family::Create,
-        operands: &[],
         attrs: &[
             attr("shape", AttrKind::Ints, Default::Required),
             attr("value", AttrKind::Number, Default::Required),
             attr("dtype", AttrKind::DType, Default::Required),
         ],
-        commutative: false,
         infer: |c| {
             let shape: Option<Shape> = c.ints("shape").iter().map(|&d| usize::try_from(d).ok()).collect();
             let dtype = wanted_dtype(c)?;
@@ -103,17 +102,13 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
         },
         kernel: Kernel::Element(|c, _, _, _| value(c)),
-        layout: LayoutRule::Contiguous,
-        work: fills,
+        ..CREATE
     },
     OpDef {
         name: "number",
         doc: "A number beside a tensor of type `dtype`, as in `mul(x, 0.1)`. PyTorch keeps it in the type that it computes in: \
               f32 for the narrow float types, whose elements it need not be.",
-        family: Family::Create,
-        operands: &[],
         attrs: &[attr("value", AttrKind::Number, Default::Required), attr("dtype", AttrKind::DType, Default::Required)],
-        commutative: false,
         infer: |c| {
             let dtype = wanted_dtype(c)?;
             if c.number("value", dtype).is_none() {
@@ -122,24 +117,20 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, Shape::new())
         },
         kernel: Kernel::Element(|c, _, _, _| value(c)),
-        layout: LayoutRule::Contiguous,
         work: |_, _| Work::NONE,
+        ..CREATE
     },
     OpDef {
         name: "arange",
         doc: "`start`, `start + step`, … up to, not including, `end`.",
-        family: Family::Create,
-        operands: &[],
         attrs: &[
             attr("start", AttrKind::Number, Default::Int(0)),
             attr("end", AttrKind::Number, Default::Required),
             attr("step", AttrKind::Number, Default::Int(1)),
             attr("dtype", AttrKind::DType, Default::Required),
         ],
-        commutative: false,
         infer: arange_types,
         kernel: Kernel::Ordered(arange_element),
-        layout: LayoutRule::Contiguous,
-        work: fills,
+        ..CREATE
     },
 ];

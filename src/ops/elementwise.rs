@@ -52,55 +52,31 @@ fn elements(outputs: &[TensorType]) -> f64 {
     outputs.iter().map(|t| t.numel() as f64).sum()
 }
 
-/// An operator of one operand. `$kernel` is a variant of [`Kernel`] for one element.
+/// A kernel of one operand: `$kernel` is a variant of [`Kernel`] for one element.
 macro_rules! unary {
-    ($name:literal, $doc:literal, $infer:expr, $work:expr, $kernel:ident, |$x:ident| $value:expr) => {
-        OpDef {
-            name: $name,
-            doc: $doc,
-            family: Family::Elementwise,
-            operands: X,
-            attrs: &[],
-            commutative: false,
-            infer: $infer,
-            kernel: Kernel::$kernel(|_, _, index, fetch| {
-                let $x = fetch(0, index)?;
-                Ok($value)
-            }),
-            layout: LayoutRule::Elementwise,
-            work: $work,
-        }
+    ($kernel:ident, |$x:ident| $value:expr) => {
+        Kernel::$kernel(|_, _, index, fetch| {
+            let $x = fetch(0, index)?;
+            Ok($value)
+        })
     };
 }
 
+/// As [`unary`], of two operands.
 macro_rules! binary {
-    ($name:literal, $doc:literal, $commutative:literal, $infer:expr, |$x:ident, $y:ident| $value:expr) => {
-        binary!($name, $doc, $commutative, $infer, Element, |$x, $y| $value)
-    };
-    ($name:literal, $doc:literal, $commutative:literal, $infer:expr, $kernel:ident, |$x:ident, $y:ident| $value:expr) => {
-        OpDef {
-            name: $name,
-            doc: $doc,
-            family: Family::Elementwise,
-            operands: XY,
-            attrs: &[],
-            commutative: $commutative,
-            infer: $infer,
-            kernel: Kernel::$kernel(|call, _, index, fetch| {
-                let $x = read(call, 0, index, fetch)?;
-                let $y = read(call, 1, index, fetch)?;
-                Ok($value)
-            }),
-            layout: LayoutRule::Elementwise,
-            work: one_per_element,
-        }
+    ($kernel:ident, |$x:ident, $y:ident| $value:expr) => {
+        Kernel::$kernel(|call, _, index, fetch| {
+            let $x = read(call, 0, index, fetch)?;
+            let $y = read(call, 1, index, fetch)?;
+            Ok($value)
+        })
     };
 }
 
-/// A comparison of two numbers, which holds for some orders. NaN has none.
-macro_rules! comparison {
-    ($name:literal, $doc:literal, $commutative:literal, $holds:pat) => {
-        binary!($name, $doc, $commutative, comparison, |x, y| Number::from(matches!(x.compare(y), $holds)))
+/// The kernel of a comparison of two numbers, which holds for some orders. NaN has none.
+macro_rules! holds {
+    ($holds:pat) => {
+        binary!(Element, |x, y| Number::from(matches!(x.compare(y), $holds)))
     };
 }
 
@@ -210,86 +186,90 @@ fn whole_floor_div(x: i64, y: i64) -> i64 {
     x.wrapping_div(y).wrapping_sub(i64::from(whole_rest(x, y).1))
 }
 
+/// The kernel of a quotient of integers and one of floats.
 macro_rules! quotient {
-    ($name:literal, $doc:literal, $ints:expr, $floats:expr) => {
-        OpDef {
-            name: $name,
-            doc: $doc,
-            family: Family::Elementwise,
-            operands: XY,
-            attrs: &[],
-            commutative: false,
-            infer: same_number,
-            kernel: Kernel::Ordered(|c, _, index, fetch| {
-                let (x, y) = (read(c, 0, index, fetch)?, read(c, 1, index, fetch)?);
-                quotient(x, y, $ints, $floats)
-            }),
-            layout: LayoutRule::Elementwise,
-            work: one_per_element,
-        }
+    ($ints:expr, $floats:expr) => {
+        Kernel::Ordered(|c, _, index, fetch| {
+            let (x, y) = (read(c, 0, index, fetch)?, read(c, 1, index, fetch)?);
+            quotient(x, y, $ints, $floats)
+        })
     };
 }
 
+/// What the operators of this family have in common.
+const ELEMENTWISE: OpDef =
+    OpDef { family: Family::Elementwise, layout: LayoutRule::Elementwise, work: one_per_element, ..OpDef::PLAIN };
+
+const UNARY: OpDef = OpDef { operands: X, infer: same_number, ..ELEMENTWISE };
+const TRANSCENDENTAL: OpDef = OpDef { infer: same_float, work: eight_per_element, ..UNARY };
+const BINARY: OpDef = OpDef { operands: XY, infer: same, ..ELEMENTWISE };
+const COMPARISON: OpDef = OpDef { infer: comparison, ..BINARY };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
-    unary!("neg", "`-x`.", same_number, one_per_element, Element, |x| -x),
-    unary!("abs", "`|x|`.", same_number, one_per_element, Element, |x| x.abs()),
-    unary!("exp", "`e^x`.", same_float, eight_per_element, Real, |x| x.exp()),
-    unary!("expm1", "`e^x - 1`.", same_float, eight_per_element, Real, |x| x.exp_m1()),
-    unary!("log", "Natural logarithm.", same_float, eight_per_element, Real, |x| x.ln()),
-    unary!("log1p", "`ln(1 + x)`.", same_float, eight_per_element, Real, |x| x.ln_1p()),
+    OpDef { name: "neg", doc: "`-x`.", kernel: unary!(Element, |x| -x), ..UNARY },
+    OpDef { name: "abs", doc: "`|x|`.", kernel: unary!(Element, |x| x.abs()), ..UNARY },
+    OpDef { name: "exp", doc: "`e^x`.", kernel: unary!(Real, |x| x.exp()), ..TRANSCENDENTAL },
+    OpDef { name: "expm1", doc: "`e^x - 1`.", kernel: unary!(Real, |x| x.exp_m1()), ..TRANSCENDENTAL },
+    OpDef { name: "log", doc: "Natural logarithm.", kernel: unary!(Real, |x| x.ln()), ..TRANSCENDENTAL },
+    OpDef { name: "log1p", doc: "`ln(1 + x)`.", kernel: unary!(Real, |x| x.ln_1p()), ..TRANSCENDENTAL },
     // Not every library that PyTorch calls rounds it correctly.
-    unary!("sqrt", "Square root.", same_float, eight_per_element, Real, |x| x.sqrt()),
-    unary!("rsqrt", "`1 / sqrt(x)`.", same_float, eight_per_element, Real, |x| 1.0 / x.sqrt()),
-    unary!("reciprocal", "`1 / x`.", same_float, one_per_element, Element, |x| of_float(x, |x| 1.0 / x)),
-    unary!("sin", "Sine.", same_float, eight_per_element, Real, |x| x.sin()),
-    unary!("cos", "Cosine.", same_float, eight_per_element, Real, |x| x.cos()),
-    unary!("tanh", "Hyperbolic tangent.", same_float, eight_per_element, Real, |x| x.tanh()),
-    unary!("erf", "Error function.", same_float, eight_per_element, Real, |x| libm::erf(x)),
-    unary!("sigmoid", "`1 / (1 + e^-x)`.", same_float, eight_per_element, Real, |x| sigmoid(x)),
-    unary!("relu", "`max(x, 0)`; -0.0 stays as it is.", same_number, one_per_element, Element, |x| clamp(
-        x,
-        Some(Number::ZERO),
-        None
-    )),
-    unary!("silu", "`x * sigmoid(x)`.", same_float, eight_per_element, Real, |x| x * sigmoid(x)),
-    unary!("floor", "Largest integer not above `x`.", same_number, one_per_element, Element, |x| of_float(
-        x,
-        f64::floor
-    )),
-    unary!("round", "Nearest integer to `x`; of two, the even one.", same_number, one_per_element, Element, |x| {
-        of_float(x, f64::round_ties_even)
-    }),
-    unary!(
-        "logical_not",
-        "`x == 0`, as bool.",
-        |c| c.output(DType::Bool, c.operands[0].shape.clone()),
-        one_per_element,
-        Element,
-        |x| Number::from(!x.is_true())
-    ),
+    OpDef { name: "sqrt", doc: "Square root.", kernel: unary!(Real, |x| x.sqrt()), ..TRANSCENDENTAL },
+    OpDef { name: "rsqrt", doc: "`1 / sqrt(x)`.", kernel: unary!(Real, |x| 1.0 / x.sqrt()), ..TRANSCENDENTAL },
+    OpDef {
+        name: "reciprocal",
+        doc: "`1 / x`.",
+        infer: same_float,
+        kernel: unary!(Element, |x| of_float(x, |x| 1.0 / x)),
+        ..UNARY
+    },
+    OpDef { name: "sin", doc: "Sine.", kernel: unary!(Real, |x| x.sin()), ..TRANSCENDENTAL },
+    OpDef { name: "cos", doc: "Cosine.", kernel: unary!(Real, |x| x.cos()), ..TRANSCENDENTAL },
+    OpDef { name: "tanh", doc: "Hyperbolic tangent.", kernel: unary!(Real, |x| x.tanh()), ..TRANSCENDENTAL },
+    OpDef { name: "erf", doc: "Error function.", kernel: unary!(Real, |x| libm::erf(x)), ..TRANSCENDENTAL },
+    OpDef { name: "sigmoid", doc: "`1 / (1 + e^-x)`.", kernel: unary!(Real, |x| sigmoid(x)), ..TRANSCENDENTAL },
+    OpDef {
+        name: "relu",
+        doc: "`max(x, 0)`; -0.0 stays as it is.",
+        kernel: unary!(Element, |x| clamp(x, Some(Number::ZERO), None)),
+        ..UNARY
+    },
+    OpDef { name: "silu", doc: "`x * sigmoid(x)`.", kernel: unary!(Real, |x| x * sigmoid(x)), ..TRANSCENDENTAL },
+    OpDef {
+        name: "floor",
+        doc: "Largest integer not above `x`.",
+        kernel: unary!(Element, |x| of_float(x, f64::floor)),
+        ..UNARY
+    },
+    OpDef {
+        name: "round",
+        doc: "Nearest integer to `x`; of two, the even one.",
+        kernel: unary!(Element, |x| of_float(x, f64::round_ties_even)),
+        ..UNARY
+    },
+    OpDef {
+        name: "logical_not",
+        doc: "`x == 0`, as bool.",
+        infer: |c| c.output(DType::Bool, c.operands[0].shape.clone()),
+        kernel: unary!(Element, |x| Number::from(!x.is_true())),
+        ..UNARY
+    },
     OpDef {
         name: "gelu",
         doc: "Gaussian error linear unit; `approximate` is \"none\" (erf) or \"tanh\".",
-        family: Family::Elementwise,
-        operands: X,
         attrs: &[attr("approximate", AttrKind::Str, Default::Str("none"))],
-        commutative: false,
         infer: |c| match c.str("approximate") {
             "none" | "tanh" => same_float(c),
             other => Err(c.error(format!("knows no approximation {other:?}"))),
         },
         kernel: Kernel::Real(|c, _, index, fetch| Ok(gelu(fetch(0, index)?, c.str("approximate") == "tanh"))),
-        layout: LayoutRule::Elementwise,
         work: eight_per_element,
+        ..UNARY
     },
     OpDef {
         name: "pow",
         doc: "`x` to a constant power.",
-        family: Family::Elementwise,
-        operands: X,
         attrs: &[attr("exponent", AttrKind::Number, Default::Required)],
-        commutative: false,
         infer: |c| {
             // PyTorch would promote integers that meet a fraction; in the IR a `cast` says so.
             let exponent = c.number("exponent", c.operands[0].dtype.accumulator());
@@ -305,16 +285,12 @@ pub const OPS: &[OpDef] = &[
                 _ => Number::float(power(x.to_f64(), exponent)),
             })
         }),
-        layout: LayoutRule::Elementwise,
-        work: one_per_element,
+        ..UNARY
     },
     OpDef {
         name: "clamp",
         doc: "`x` limited to `min..=max`; either bound may be none.",
-        family: Family::Elementwise,
-        operands: X,
         attrs: &[attr("min", AttrKind::Number, Default::None), attr("max", AttrKind::Number, Default::None)],
-        commutative: false,
         infer: |c| {
             if !c.given("min") && !c.given("max") {
                 return Err(c.error("needs `min` or `max`"));
@@ -331,16 +307,12 @@ pub const OPS: &[OpDef] = &[
             let bound = |name| c.number(name, dtype).and_then(|bound| dtype.store(bound));
             Ok(clamp(fetch(0, index)?, bound("min"), bound("max")))
         }),
-        layout: LayoutRule::Elementwise,
-        work: one_per_element,
+        ..UNARY
     },
     OpDef {
         name: "cast",
         doc: "The same values in another element type.",
-        family: Family::Elementwise,
-        operands: X,
         attrs: &[attr("dtype", AttrKind::DType, Default::Required)],
-        commutative: false,
         infer: |c| {
             let dtype = c.dtype("dtype").ok_or_else(|| c.error("needs the attribute `dtype`"))?;
             c.output(dtype, c.operands[0].shape.clone())
@@ -354,19 +326,16 @@ pub const OPS: &[OpDef] = &[
                 None => Ok(x),
             }
         }),
-        layout: LayoutRule::Elementwise,
         work: |c, outputs| match c.types().first() {
             Some(t) if t.dtype == c.operands[0].dtype => Work::NONE,
             _ => one_per_element(c, outputs),
         },
+        ..UNARY
     },
     OpDef {
         name: "dropout",
         doc: "Random zeroing. The identity unless `train`; has no reference semantics in training.",
-        family: Family::Elementwise,
-        operands: X,
         attrs: &[attr("p", AttrKind::Float, Default::Required), attr("train", AttrKind::Bool, Default::Bool(false))],
-        commutative: false,
         infer: |c| match c.float("p") {
             0.0..=1.0 => same(c),
             p => Err(c.error(format!("takes a probability, not {p}"))),
@@ -376,45 +345,97 @@ pub const OPS: &[OpDef] = &[
         }),
         layout: LayoutRule::View(|c, _, layout| (!c.bool("train")).then(|| layout.clone())),
         work: |c, outputs| if c.bool("train") { one_per_element(c, outputs) } else { Work::NONE },
+        ..UNARY
     },
-    binary!("add", "`x + y`.", true, same, |x, y| x + y),
-    binary!("sub", "`x - y`.", false, same_number, |x, y| x - y),
-    binary!("mul", "`x * y`.", true, same, |x, y| x * y),
-    binary!("div", "`x / y`.", false, same_float, |x, y| Number::float(x.to_f64() / y.to_f64())),
-    quotient!("floor_div", "`x / y` rounded down.", whole_floor_div, floor_div),
-    quotient!("trunc_div", "`x / y` rounded towards 0.", i64::wrapping_div, |x, y| (x / y).trunc()),
-    quotient!("remainder", "What `floor_div` leaves of `x`; it has the sign of `y`.", whole_remainder, remainder),
-    binary!(
-        "maximum",
-        "The larger one; NaN if either is. Of zeros of both signs it is open which.",
-        false,
-        same,
-        Ordered,
-        |x, y| x.max(y)
-    ),
-    binary!(
-        "minimum",
-        "The smaller one; NaN if either is. Of zeros of both signs it is open which.",
-        false,
-        same,
-        Ordered,
-        |x, y| x.min(y)
-    ),
-    comparison!("eq", "`x == y`, as bool.", true, Some(Ordering::Equal)),
-    comparison!("ne", "`x != y`, as bool.", true, None | Some(Ordering::Less | Ordering::Greater)),
-    comparison!("lt", "`x < y`, as bool.", false, Some(Ordering::Less)),
-    comparison!("le", "`x <= y`, as bool.", false, Some(Ordering::Less | Ordering::Equal)),
-    comparison!("gt", "`x > y`, as bool.", false, Some(Ordering::Greater)),
-    comparison!("ge", "`x >= y`, as bool.", false, Some(Ordering::Greater | Ordering::Equal)),
-    binary!("logical_and", "Both are not 0, as bool.", true, comparison, |x, y| (x.is_true() && y.is_true()).into()),
-    binary!("logical_or", "Either is not 0, as bool.", true, comparison, |x, y| (x.is_true() || y.is_true()).into()),
+    OpDef { name: "add", doc: "`x + y`.", commutative: true, kernel: binary!(Element, |x, y| x + y), ..BINARY },
+    OpDef { name: "sub", doc: "`x - y`.", infer: same_number, kernel: binary!(Element, |x, y| x - y), ..BINARY },
+    OpDef { name: "mul", doc: "`x * y`.", commutative: true, kernel: binary!(Element, |x, y| x * y), ..BINARY },
+    OpDef {
+        name: "div",
+        doc: "`x / y`.",
+        infer: same_float,
+        kernel: binary!(Element, |x, y| Number::float(x.to_f64() / y.to_f64())),
+        ..BINARY
+    },
+    OpDef {
+        name: "floor_div",
+        doc: "`x / y` rounded down.",
+        infer: same_number,
+        kernel: quotient!(whole_floor_div, floor_div),
+        ..BINARY
+    },
+    OpDef {
+        name: "trunc_div",
+        doc: "`x / y` rounded towards 0.",
+        infer: same_number,
+        kernel: quotient!(i64::wrapping_div, |x, y| (x / y).trunc()),
+        ..BINARY
+    },
+    OpDef {
+        name: "remainder",
+        doc: "What `floor_div` leaves of `x`; it has the sign of `y`.",
+        infer: same_number,
+        kernel: quotient!(whole_remainder, remainder),
+        ..BINARY
+    },
+    OpDef {
+        name: "maximum",
+        doc: "The larger one; NaN if either is. Of zeros of both signs it is open which.",
+        kernel: binary!(Ordered, |x, y| x.max(y)),
+        ..BINARY
+    },
+    OpDef {
+        name: "minimum",
+        doc: "The smaller one; NaN if either is. Of zeros of both signs it is open which.",
+        kernel: binary!(Ordered, |x, y| x.min(y)),
+        ..BINARY
+    },
+    OpDef {
+        name: "eq",
+        doc: "`x == y`, as bool.",
+        commutative: true,
+        kernel: holds!(Some(Ordering::Equal)),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "ne",
+        doc: "`x != y`, as bool.",
+        commutative: true,
+        kernel: holds!(None | Some(Ordering::Less | Ordering::Greater)),
+        ..COMPARISON
+    },
+    OpDef { name: "lt", doc: "`x < y`, as bool.", kernel: holds!(Some(Ordering::Less)), ..COMPARISON },
+    OpDef {
+        name: "le",
+        doc: "`x <= y`, as bool.",
+        kernel: holds!(Some(Ordering::Less | Ordering::Equal)),
+        ..COMPARISON
+    },
+    OpDef { name: "gt", doc: "`x > y`, as bool.", kernel: holds!(Some(Ordering::Greater)), ..COMPARISON },
+    OpDef {
+        name: "ge",
+        doc: "`x >= y`, as bool.",
+        kernel: holds!(Some(Ordering::Greater | Ordering::Equal)),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "logical_and",
+        doc: "Both are not 0, as bool.",
+        commutative: true,
+        kernel: binary!(Element, |x, y| (x.is_true() && y.is_true()).into()),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "logical_or",
+        doc: "Either is not 0, as bool.",
+        commutative: true,
+        kernel: binary!(Element, |x, y| (x.is_true() || y.is_true()).into()),
+        ..COMPARISON
+    },
     OpDef {
         name: "where",
         doc: "`x` where the condition holds, `y` elsewhere.",
-        family: Family::Elementwise,
         operands: &[one("condition"), one("x"), one("y")],
-        attrs: &[],
-        commutative: false,
         infer: |c| {
             if c.operands[0].dtype != DType::Bool {
                 return Err(c.error(format!("takes a bool condition, not {}", c.operands[0])));
@@ -425,7 +446,6 @@ pub const OPS: &[OpDef] = &[
             let chosen = if read(c, 0, index, fetch)?.is_true() { 1 } else { 2 };
             read(c, chosen, index, fetch)
         }),
-        layout: LayoutRule::Elementwise,
-        work: one_per_element,
+        ..ELEMENTWISE
     },
 ];

@@ -139,15 +139,15 @@ fn topk_types(c: &Call) -> Result<Types, TypeError> {
     values_and_places(c, shape)
 }
 
+/// What the operators of this file have in common.
+const PICK: OpDef = OpDef { family: Family::Index, ..OpDef::PLAIN };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "embedding",
         doc: "The rows of `weight` that `indices` names.",
-        family: Family::Index,
         operands: &[one("weight"), one("indices")],
-        attrs: &[],
-        commutative: false,
         infer: |c| {
             let (weight, indices) = (c.operands[0], c.operands[1]);
             check_positions(c, indices)?;
@@ -163,16 +163,14 @@ pub const OPS: &[OpDef] = &[
             let row = position(fetch(1, &index[..last])?, c.operands[0].shape[0], false)?;
             fetch(0, &[row, index[last]])
         }),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| picks(c, outputs, 1),
+        ..PICK
     },
     OpDef {
         name: "gather",
         doc: "Along `dim`, the elements at the places that `index` holds.",
-        family: Family::Index,
         operands: &[one("x"), one("index")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
-        commutative: false,
         infer: |c| {
             let (x, index) = (c.operands[0], c.operands[1]);
             let dim = c.dim("dim", 0)?;
@@ -194,16 +192,14 @@ pub const OPS: &[OpDef] = &[
             }
             fetch(0, &from)
         }),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| picks(c, outputs, 1),
+        ..PICK
     },
     OpDef {
         name: "index_select",
         doc: "The slices of dimension `dim` that `index` names.",
-        family: Family::Index,
         operands: &[one("x"), one("index")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
-        commutative: false,
         infer: |c| {
             let (x, index) = (c.operands[0], c.operands[1]);
             let (dim, _) = c.sized_dim()?;
@@ -222,34 +218,30 @@ pub const OPS: &[OpDef] = &[
             from[dim] = position(fetch(1, place)?, c.operands[0].shape[dim], false)?;
             fetch(0, &from)
         }),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| picks(c, outputs, 1),
+        ..PICK
     },
     OpDef {
         name: "index",
         doc: "Advanced indexing: one index tensor for each of `dims`, broadcast together. They go where the indexed dimensions \
               stood if those are adjacent, else in front. Negative positions count from the end.",
-        family: Family::Index,
         operands: &[one("x"), many("indices")],
         attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
-        commutative: false,
         infer: index_types,
         kernel: Kernel::Element(index_element),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| picks(c, outputs, 1),
+        ..PICK
     },
     OpDef {
         name: "topk",
         doc: "The `k` largest (or smallest) elements along `dim` in order, and their places. The order of equal elements is open, \
               zeros of both signs among them.",
-        family: Family::Index,
         operands: X,
         attrs: &[
             attr("k", AttrKind::Int, Default::Required),
             attr("dim", AttrKind::Dim, Default::Required),
             attr("largest", AttrKind::Bool, Default::Bool(true)),
         ],
-        commutative: false,
         infer: topk_types,
         kernel: Kernel::Lane {
             axes: |c| c.dim_axis(),
@@ -259,21 +251,19 @@ pub const OPS: &[OpDef] = &[
                 Ok(lane)
             },
         },
-        layout: LayoutRule::Contiguous,
         work: sorts,
+        ..PICK
     },
     OpDef {
         name: "sort",
         doc: "The elements along `dim` in order, and their old places. Unless it is `stable`, the order of equal elements is open, \
               zeros of both signs among them.",
-        family: Family::Index,
         operands: X,
         attrs: &[
             attr("dim", AttrKind::Dim, Default::Required),
             attr("descending", AttrKind::Bool, Default::Bool(false)),
             attr("stable", AttrKind::Bool, Default::Bool(false)),
         ],
-        commutative: false,
         infer: |c| {
             c.dim("dim", 0)?;
             values_and_places(c, c.operands[0].shape.clone())
@@ -284,14 +274,13 @@ pub const OPS: &[OpDef] = &[
         },
         layout: LayoutRule::Elementwise,
         work: sorts,
+        ..PICK
     },
     OpDef {
         name: "one_hot",
         doc: "A new last dimension of `num_classes` that is 1 at the class and 0 elsewhere.",
-        family: Family::Index,
         operands: X,
         attrs: &[attr("num_classes", AttrKind::Int, Default::Required)],
-        commutative: false,
         infer: |c| {
             let x = c.operands[0];
             if x.dtype != DType::I64 {
@@ -307,16 +296,13 @@ pub const OPS: &[OpDef] = &[
             let class = position(fetch(0, &index[..last])?, c.size("num_classes"), false)?;
             Ok((class == index[last]).into())
         }),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| picks(c, outputs, 0),
+        ..PICK
     },
     OpDef {
         name: "masked_fill",
         doc: "The scalar `value` where the mask is true, `x` elsewhere.",
-        family: Family::Index,
         operands: &[one("x"), one("mask"), one("value")],
-        attrs: &[],
-        commutative: false,
         infer: |c| {
             let (x, mask, value) = (c.operands[0], c.operands[1], c.operands[2]);
             if mask.dtype != DType::Bool || value.rank() != 0 || value.dtype != x.dtype {
@@ -331,7 +317,7 @@ pub const OPS: &[OpDef] = &[
             }
             fetch(0, &broadcast_index(&c.operands[0].shape, index))
         }),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| Work::streaming(c, outputs, 0.0, Unit::Vector),
+        ..PICK
     },
 ];

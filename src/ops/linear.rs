@@ -2,8 +2,8 @@
 
 use super::shapes::{broadcast, broadcast_index};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types,
-    Unit, Work, attr, one, optional,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work,
+    attr, one, optional,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -204,27 +204,25 @@ fn grouped_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -
     Err(EvalError::IndexOutOfRange)
 }
 
+/// What the products have in common.
+const PRODUCT: OpDef = OpDef { family: Family::Linear, ..OpDef::PLAIN };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "matmul",
         doc: "Matrix product over the last two dimensions; leading dimensions broadcast, vectors as in PyTorch.",
-        family: Family::Linear,
         operands: &[one("x"), one("y")],
-        attrs: &[],
-        commutative: false,
         infer: matmul_types,
         kernel: Kernel::Ordered(contracted),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(0)(c, outputs),
+        ..PRODUCT
     },
     OpDef {
         name: "addmm",
         doc: "`beta * b + alpha * (x @ w)` for matrices; `b` broadcasts.",
-        family: Family::Linear,
         operands: &[one("b"), one("x"), one("w")],
         attrs: BETA_ALPHA,
-        commutative: false,
         infer: |c| {
             let (b, x, w) = (c.operands[0], c.operands[1], c.operands[2]);
             let dtype = numbers(c)?;
@@ -239,16 +237,13 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, shape)
         },
         kernel: Kernel::Ordered(contracted),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(1)(c, outputs),
+        ..PRODUCT
     },
     OpDef {
         name: "linear",
         doc: "`x @ w^T + b`, with `w` of shape (out, in).",
-        family: Family::Linear,
         operands: &[one("x"), one("w"), optional("b")],
-        attrs: &[],
-        commutative: false,
         infer: |c| {
             let (x, w) = (c.operands[0], c.operands[1]);
             let dtype = numbers(c)?;
@@ -265,16 +260,14 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, shape)
         },
         kernel: Kernel::Ordered(contracted),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(0)(c, outputs),
+        ..PRODUCT
     },
     OpDef {
         name: "baddbmm",
         doc: "`beta * b + alpha * (x @ y)` for batches of matrices; `b` broadcasts.",
-        family: Family::Linear,
         operands: &[one("b"), one("x"), one("y")],
         attrs: BETA_ALPHA,
-        commutative: false,
         infer: |c| {
             let (b, x, y) = (c.operands[0], c.operands[1], c.operands[2]);
             let dtype = numbers(c)?;
@@ -289,20 +282,17 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, shape)
         },
         kernel: Kernel::Ordered(contracted),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(1)(c, outputs),
+        ..PRODUCT
     },
     OpDef {
         name: "grouped_mm",
         doc: "Rows of `x` times one matrix of `w` for each group of rows; group `g` ends before row `ends[g]`. The experts of a \
               mixture, with rows sorted by expert.",
-        family: Family::Linear,
         operands: &[one("x"), one("w"), one("ends")],
-        attrs: &[],
-        commutative: false,
         infer: grouped_types,
         kernel: Kernel::Real(grouped_element),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| product_work(0)(c, outputs),
+        ..PRODUCT
     },
 ];

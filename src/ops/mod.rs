@@ -65,7 +65,8 @@ pub enum Family {
     Spectral,
 }
 
-/// An operator of the table.
+/// An operator of the table. An entry states what is its own, and takes the rest from what its family has in common, or
+/// from [`OpDef::PLAIN`].
 pub struct OpDef {
     pub name: &'static str,
     /// One line for the reference page.
@@ -96,6 +97,20 @@ impl PartialEq for OpDef {
 }
 
 impl OpDef {
+    /// An operator of which nothing is known. Name, line, type rule and work have to be stated.
+    pub(crate) const PLAIN: OpDef = OpDef {
+        name: "",
+        doc: "",
+        family: Family::Elementwise,
+        operands: &[],
+        attrs: &[],
+        commutative: false,
+        infer: |call| Err(call.error("has no type rule")),
+        kernel: Kernel::Opaque,
+        layout: LayoutRule::Contiguous,
+        work: unstated,
+    };
+
     /// The attribute's position in [`Attrs`].
     pub fn attr_index(&self, name: &str) -> Option<usize> {
         self.attrs.iter().position(|a| a.name == name)
@@ -128,6 +143,11 @@ impl OpDef {
         let many = self.operands.iter().any(|o| o.arity == Arity::Many);
         (least, if many { usize::MAX } else { self.operands.len() })
     }
+}
+
+/// The work of an operator whose entry does not say.
+fn unstated(call: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(call, outputs, 0.0, Unit::Vector)
 }
 
 /// An operator that is not in the table: from a file, or defined by a rule file.
@@ -227,6 +247,15 @@ mod tests {
     #[test]
     fn names_are_unique() {
         assert_eq!(TABLE.len(), all().count());
+    }
+
+    #[test]
+    fn every_entry_states_what_has_no_default() {
+        for def in all() {
+            assert!(!def.name.is_empty() && !def.doc.is_empty(), "{}", def.name);
+            assert!(!std::ptr::fn_addr_eq(def.infer, OpDef::PLAIN.infer), "{} has no type rule", def.name);
+            assert!(!std::ptr::fn_addr_eq(def.work, OpDef::PLAIN.work), "{} states no work", def.name);
+        }
     }
 
     #[test]

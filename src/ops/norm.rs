@@ -124,18 +124,19 @@ fn per_channel(c: &Call, first: usize, value: f64, index: &[usize], fetch: &mut 
     Ok(if c.operands.len() > first + 1 { scaled + fetch(first + 1, channel)? } else { scaled })
 }
 
+/// What the normalisations have in common.
+const NORM: OpDef = OpDef { family: Family::Norm, work: eight_per_element, ..OpDef::PLAIN };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "layer_norm",
         doc: "Mean 0 and variance 1 over the trailing dimensions, then scale and shift.",
-        family: Family::Norm,
         operands: &[one("x"), optional("weight"), optional("bias")],
         attrs: &[
             attr("normalized_shape", AttrKind::Ints, Default::Required),
             attr("eps", AttrKind::Float, Default::Float(1e-5)),
         ],
-        commutative: false,
         infer: trailing_types,
         kernel: Kernel::RealLane {
             axes: normalized_axes,
@@ -148,19 +149,16 @@ pub const OPS: &[OpDef] = &[
                 affine(c, lane, &axes, index, fetch)
             },
         },
-        layout: LayoutRule::Contiguous,
-        work: eight_per_element,
+        ..NORM
     },
     OpDef {
         name: "rms_norm",
         doc: "Root mean square 1 over the trailing dimensions, then scale.",
-        family: Family::Norm,
         operands: &[one("x"), optional("weight")],
         attrs: &[
             attr("normalized_shape", AttrKind::Ints, Default::Required),
             attr("eps", AttrKind::Float, Default::Required),
         ],
-        commutative: false,
         infer: trailing_types,
         kernel: Kernel::RealLane {
             axes: normalized_axes,
@@ -173,16 +171,13 @@ pub const OPS: &[OpDef] = &[
                 affine(c, lane, &axes, index, fetch)
             },
         },
-        layout: LayoutRule::Contiguous,
-        work: eight_per_element,
+        ..NORM
     },
     OpDef {
         name: "group_norm",
         doc: "Mean 0 and variance 1 over groups of channels, then scale and shift per channel.",
-        family: Family::Norm,
         operands: &[one("x"), optional("weight"), optional("bias")],
         attrs: &[attr("groups", AttrKind::Int, Default::Required), attr("eps", AttrKind::Float, Default::Float(1e-5))],
-        commutative: false,
         infer: |c| {
             float_operands(c)?;
             let dtype = c.same_dtype(0..c.operands.len())?;
@@ -194,16 +189,13 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, c.operands[0].shape.clone())
         },
         kernel: Kernel::Real(group_norm_element),
-        layout: LayoutRule::Contiguous,
-        work: eight_per_element,
+        ..NORM
     },
     OpDef {
         name: "batch_norm",
         doc: "`(x - mean) / sqrt(var + eps)` per channel, then scale and shift: inference, with given statistics.",
-        family: Family::Norm,
         operands: &[one("x"), one("mean"), one("var"), optional("weight"), optional("bias")],
         attrs: &[attr("eps", AttrKind::Float, Default::Float(1e-5))],
-        commutative: false,
         infer: |c| {
             float_operands(c)?;
             let x = c.operands[0];
@@ -227,6 +219,6 @@ pub const OPS: &[OpDef] = &[
             per_channel(c, 3, value, index, fetch)
         }),
         layout: LayoutRule::Elementwise,
-        work: eight_per_element,
+        ..NORM
     },
 ];

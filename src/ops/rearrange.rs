@@ -124,45 +124,37 @@ fn diff_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resul
     Ok(values[0])
 }
 
+/// What the operators of this file have in common.
+const MOVE: OpDef = OpDef { family: Family::Index, operands: X, work: moves, ..OpDef::PLAIN };
+
 /// These table entries of the index family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "tril",
         doc: "Elements right of diagonal number `diagonal` become 0.",
-        family: Family::Index,
-        operands: X,
         attrs: DIAGONAL,
-        commutative: false,
         infer: matrix_types,
         kernel: Kernel::Element(|c, _, index, fetch| match beyond_diagonal(c, index) {
             Ordering::Greater => Ok(Number::ZERO),
             _ => fetch(0, index),
         }),
-        layout: LayoutRule::Contiguous,
-        work: moves,
+        ..MOVE
     },
     OpDef {
         name: "triu",
         doc: "Elements left of diagonal number `diagonal` become 0.",
-        family: Family::Index,
-        operands: X,
         attrs: DIAGONAL,
-        commutative: false,
         infer: matrix_types,
         kernel: Kernel::Element(|c, _, index, fetch| match beyond_diagonal(c, index) {
             Ordering::Less => Ok(Number::ZERO),
             _ => fetch(0, index),
         }),
-        layout: LayoutRule::Contiguous,
-        work: moves,
+        ..MOVE
     },
     OpDef {
         name: "flip",
         doc: "The elements in reverse along each of `dims`.",
-        family: Family::Index,
-        operands: X,
         attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
-        commutative: false,
         infer: |c| {
             c.dims("dims")?;
             same(c)
@@ -177,15 +169,12 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         layout: LayoutRule::Elementwise,
-        work: moves,
+        ..MOVE
     },
     OpDef {
         name: "roll",
         doc: "The elements moved by `shifts` along `dims`, around the end.",
-        family: Family::Index,
-        operands: X,
         attrs: &[attr("shifts", AttrKind::Ints, Default::Required), attr("dims", AttrKind::Dims, Default::Required)],
-        commutative: false,
         infer: roll_types,
         kernel: Kernel::Element(|c, _, index, fetch| {
             let mut from = Shape::from_slice(index);
@@ -195,16 +184,12 @@ pub const OPS: &[OpDef] = &[
             }
             fetch(0, &from)
         }),
-        layout: LayoutRule::Contiguous,
-        work: moves,
+        ..MOVE
     },
     OpDef {
         name: "repeat_interleave",
         doc: "Every entry of `dim` `repeats` times in a row.",
-        family: Family::Index,
-        operands: X,
         attrs: &[attr("repeats", AttrKind::Int, Default::Required), attr("dim", AttrKind::Dim, Default::Required)],
-        commutative: false,
         infer: |c| {
             let (dim, size) = c.sized_dim()?;
             let repeats = usize::try_from(c.int("repeats")).ok();
@@ -218,31 +203,24 @@ pub const OPS: &[OpDef] = &[
             from[c.size("dim")] /= c.size("repeats").max(1);
             fetch(0, &from)
         }),
-        layout: LayoutRule::Contiguous,
-        work: moves,
+        ..MOVE
     },
     OpDef {
         name: "pad",
         doc: "`value` around the elements: `pad` holds low and high sizes for every dimension, outermost first. Negative sizes crop.",
-        family: Family::Index,
-        operands: X,
         attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Number, Default::Int(0))],
-        commutative: false,
         infer: pad_types,
         kernel: Kernel::Element(pad_element),
-        layout: LayoutRule::Contiguous,
-        work: moves,
+        ..MOVE
     },
     OpDef {
         name: "diff",
         doc: "Differences of neighbours along `dim`, `n` times over, with `prepend` put in front of `x` first.",
-        family: Family::Index,
         operands: &[one("x"), optional("prepend")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required), attr("n", AttrKind::Int, Default::Int(1))],
-        commutative: false,
         infer: diff_types,
         kernel: Kernel::Ordered(diff_element),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| Work::streaming(c, outputs, outputs.iter().map(|t| t.numel() as f64).sum(), Unit::Vector),
+        ..MOVE
     },
 ];

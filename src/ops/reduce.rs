@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Kernel, LayoutRule, OpDef,
-    OperandDef, TypeError, Types, Unit, Work, attr, one,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Kernel, OpDef, OperandDef,
+    TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -248,142 +248,102 @@ fn cross_entropy_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchR
     Ok(if c.str("reduction") == "mean" { total / count } else { total })
 }
 
-macro_rules! reduction {
-    ($name:literal, $doc:literal, $attrs:expr, $infer:expr, $work:expr, $kernel:ident, |$c:ident, $index:ident, $fetch:ident| $value:expr) => {
-        OpDef {
-            name: $name,
-            doc: $doc,
-            family: Family::Reduce,
-            operands: X,
-            attrs: $attrs,
-            commutative: false,
-            infer: $infer,
-            kernel: Kernel::$kernel(|$c, _, $index, $fetch| $value),
-            layout: LayoutRule::Contiguous,
-            work: $work,
-        }
-    };
-}
-
-macro_rules! scan {
-    ($name:literal, $doc:literal, $start:literal, $step:expr) => {
-        OpDef {
-            name: $name,
-            doc: $doc,
-            family: Family::Reduce,
-            operands: X,
-            attrs: DIM,
-            commutative: false,
-            infer: running_types,
-            kernel: Kernel::OrderedLane {
-                axes: |c| c.dim_axis(),
-                lane: |c, _, index, fetch| running(c, index, fetch, $start, $step),
-            },
-            layout: LayoutRule::Contiguous,
-            work: one_per_element,
-        }
-    };
-}
+/// What the reductions have in common.
+const REDUCTION: OpDef =
+    OpDef { family: Family::Reduce, operands: X, attrs: DIMS, work: one_per_element, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
-    reduction!(
-        "sum",
-        "Sum over `dim`.",
-        DIMS,
-        |c| reduced(c, accumulator(c)),
-        one_per_element,
-        Ordered,
-        |c, index, fetch| { fold(c, index, fetch, Number::ZERO, |a, b| a + b) }
-    ),
-    reduction!("mean", "Mean over `dim`.", DIMS, reduced_float, one_per_element, Real, |c, index, fetch| {
-        let values = values(c, index, fetch)?;
-        Ok(values.iter().sum::<f64>() / values.len() as f64)
-    }),
-    reduction!(
-        "amax",
-        "Largest element over `dim`; NaN if any is.",
-        DIMS,
-        reduced_nonempty,
-        one_per_element,
-        Ordered,
-        |c, index, fetch| { extreme(c, index, fetch, Number::max) }
-    ),
-    reduction!(
-        "amin",
-        "Smallest element over `dim`; NaN if any is.",
-        DIMS,
-        reduced_nonempty,
-        one_per_element,
-        Ordered,
-        |c, index, fetch| { extreme(c, index, fetch, Number::min) }
-    ),
-    reduction!(
-        "prod",
-        "Product over `dim`.",
-        DIMS,
-        |c| reduced(c, accumulator(c)),
-        one_per_element,
-        Ordered,
-        |c, index, fetch| { fold(c, index, fetch, Number::Int(1), |a, b| a * b) }
-    ),
-    reduction!(
-        "argmax",
-        "Place of the first largest element along `dim`.",
-        DIM_KEEP,
-        arg_types,
-        one_per_element,
-        Element,
-        |c, index, fetch| { arg(c, index, fetch, Number::is_above) }
-    ),
-    reduction!(
-        "argmin",
-        "Place of the first smallest element along `dim`.",
-        DIM_KEEP,
-        arg_types,
-        one_per_element,
-        Element,
-        |c, index, fetch| { arg(c, index, fetch, |x, best| best.is_above(x)) }
-    ),
-    reduction!(
-        "any",
-        "Whether any element over `dim` is not 0.",
-        DIMS,
-        truth_types,
-        one_per_element,
-        Element,
-        |c, index, fetch| { fold(c, index, fetch, false, |a, b| (a.is_true() || b.is_true()).into()) }
-    ),
-    reduction!(
-        "all",
-        "Whether every element over `dim` is not 0.",
-        DIMS,
-        truth_types,
-        one_per_element,
-        Element,
-        |c, index, fetch| { fold(c, index, fetch, true, |a, b| (a.is_true() && b.is_true()).into()) }
-    ),
-    reduction!(
-        "logsumexp",
-        "`log(sum(exp(x)))` over `dim`.",
-        DIMS,
-        reduced_float,
-        eight_per_element,
-        Real,
-        |c, index, fetch| { Ok(log_sum_exp(&values(c, index, fetch)?)) }
-    ),
-    reduction!(
-        "var",
-        "Variance over `dim`, with the divisor lessened by `correction`.",
-        &[
+    OpDef {
+        name: "sum",
+        doc: "Sum over `dim`.",
+        infer: |c| reduced(c, accumulator(c)),
+        kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::ZERO, |a, b| a + b)),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "mean",
+        doc: "Mean over `dim`.",
+        infer: reduced_float,
+        kernel: Kernel::Real(|c, _, index, fetch| {
+            let values = values(c, index, fetch)?;
+            Ok(values.iter().sum::<f64>() / values.len() as f64)
+        }),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "amax",
+        doc: "Largest element over `dim`; NaN if any is.",
+        infer: reduced_nonempty,
+        kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::max)),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "amin",
+        doc: "Smallest element over `dim`; NaN if any is.",
+        infer: reduced_nonempty,
+        kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::min)),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "prod",
+        doc: "Product over `dim`.",
+        infer: |c| reduced(c, accumulator(c)),
+        kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::Int(1), |a, b| a * b)),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "argmax",
+        doc: "Place of the first largest element along `dim`.",
+        attrs: DIM_KEEP,
+        infer: arg_types,
+        kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, Number::is_above)),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "argmin",
+        doc: "Place of the first smallest element along `dim`.",
+        attrs: DIM_KEEP,
+        infer: arg_types,
+        kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, |x, best| best.is_above(x))),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "any",
+        doc: "Whether any element over `dim` is not 0.",
+        infer: truth_types,
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            fold(c, index, fetch, false, |a, b| (a.is_true() || b.is_true()).into())
+        }),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "all",
+        doc: "Whether every element over `dim` is not 0.",
+        infer: truth_types,
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            fold(c, index, fetch, true, |a, b| (a.is_true() && b.is_true()).into())
+        }),
+        ..REDUCTION
+    },
+    OpDef {
+        name: "logsumexp",
+        doc: "`log(sum(exp(x)))` over `dim`.",
+        infer: reduced_float,
+        kernel: Kernel::Real(|c, _, index, fetch| Ok(log_sum_exp(&values(c, index, fetch)?))),
+        work: eight_per_element,
+        ..REDUCTION
+    },
+    OpDef {
+        name: "var",
+        doc: "Variance over `dim`, with the divisor lessened by `correction`.",
+        attrs: &[
             attr("dim", AttrKind::Dims, Default::Required),
             attr("correction", AttrKind::Float, Default::Float(1.0)),
             attr("keepdim", AttrKind::Bool, Default::Bool(false)),
         ],
-        reduced_float,
-        eight_per_element,
-        Real,
-        |c, index, fetch| {
+        infer: reduced_float,
+        kernel: Kernel::Real(|c, _, index, fetch| {
             let values = values(c, index, fetch)?;
             if values.is_empty() {
                 return Ok(f64::NAN);
@@ -392,21 +352,41 @@ pub const OPS: &[OpDef] = &[
             let mean = values.iter().sum::<f64>() / n;
             let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
             Ok(squares / (n - c.float("correction")).max(0.0))
-        }
-    ),
-    scan!("cumsum", "Running sum along `dim`.", 0, |a, b| a + b),
-    scan!("cumprod", "Running product along `dim`.", 1, |a, b| a * b),
+        }),
+        work: eight_per_element,
+        ..REDUCTION
+    },
+    OpDef {
+        name: "cumsum",
+        doc: "Running sum along `dim`.",
+        attrs: DIM,
+        infer: running_types,
+        kernel: Kernel::OrderedLane {
+            axes: |c| c.dim_axis(),
+            lane: |c, _, index, fetch| running(c, index, fetch, 0, |a, b| a + b),
+        },
+        ..REDUCTION
+    },
+    OpDef {
+        name: "cumprod",
+        doc: "Running product along `dim`.",
+        attrs: DIM,
+        infer: running_types,
+        kernel: Kernel::OrderedLane {
+            axes: |c| c.dim_axis(),
+            lane: |c, _, index, fetch| running(c, index, fetch, 1, |a, b| a * b),
+        },
+        ..REDUCTION
+    },
     OpDef {
         name: "cross_entropy",
         doc: "`-log_softmax(x)` at the target classes (class dimension 1, or 0 for a vector); `reduction` is \"mean\", \"sum\" or \"none\". \
               A target of -100 is left out, as in PyTorch.",
-        family: Family::Reduce,
         operands: &[one("x"), one("target")],
         attrs: &[attr("reduction", AttrKind::Str, Default::Str("mean"))],
-        commutative: false,
         infer: cross_entropy_types,
         kernel: Kernel::Real(cross_entropy_element),
-        layout: LayoutRule::Contiguous,
         work: eight_per_element,
+        ..REDUCTION
     },
 ];

@@ -5,8 +5,7 @@ use smallvec::SmallVec;
 use super::index::{check_positions, placement, position};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, attr,
-    many, one,
+    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, TypeError, Types, Unit, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -140,78 +139,71 @@ fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> 
     }
 }
 
+/// What the operators of this file have in common.
+const WRITE: OpDef = OpDef { family: Family::Index, ..OpDef::PLAIN };
+
 /// The table entries of this family that write.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "scatter",
         doc: "`x` with the elements of `src` written along `dim` at the places that `index` holds; which of \
               several in one place counts is open.",
-        family: Family::Index,
         operands: &[one("x"), one("index"), one("src")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
-        commutative: false,
         infer: scatter_types,
         kernel: Kernel::Element(|c, _, index, fetch| scattered(c, index, fetch, |_, new| new)),
-        layout: LayoutRule::Contiguous,
         work: writes,
+        ..WRITE
     },
     OpDef {
         name: "scatter_add",
         doc: "`x` with the elements of `src` added along `dim` at the places that `index` holds.",
-        family: Family::Index,
         operands: &[one("x"), one("index"), one("src")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
-        commutative: false,
         infer: |c| {
             c.refuse_bool()?;
             scatter_types(c)
         },
         kernel: Kernel::Ordered(|c, _, index, fetch| scattered(c, index, fetch, |sum, new| sum + new)),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| adds(2)(c, outputs),
+        ..WRITE
     },
     OpDef {
         name: "index_add",
         doc: "`x` with slice `i` of `source` along `dim` added to the slice that element `i` of `index` names.",
-        family: Family::Index,
         operands: &[one("x"), one("index"), one("source")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
-        commutative: false,
         infer: index_add_types,
         kernel: Kernel::Ordered(index_added),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| adds(2)(c, outputs),
+        ..WRITE
     },
     OpDef {
         name: "index_put",
         doc: "`x` with `values` written where `index` would read with the same `indices` and `dims`, or added if \
               `accumulate`; which of several in one place counts is open.",
-        family: Family::Index,
         operands: &[one("x"), one("values"), many("indices")],
         attrs: &[
             attr("dims", AttrKind::Dims, Default::Required),
             attr("accumulate", AttrKind::Bool, Default::Bool(false)),
         ],
-        commutative: false,
         infer: index_put_types,
         kernel: Kernel::Ordered(index_put_element),
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| match c.bool("accumulate") {
             true => adds(1)(c, outputs),
             false => writes(c, outputs),
         },
+        ..WRITE
     },
     OpDef {
         name: "histc",
         doc: "How many elements lie in each of `bins` equal parts of `min..=max`; those outside count nowhere.",
-        family: Family::Index,
         operands: &[one("x")],
         attrs: &[
             attr("bins", AttrKind::Int, Default::Required),
             attr("min", AttrKind::Float, Default::Required),
             attr("max", AttrKind::Float, Default::Required),
         ],
-        commutative: false,
         infer: |c| {
             let x = c.operands[0];
             let (min, max) = (c.float("min"), c.float("max"));
@@ -242,7 +234,7 @@ pub const OPS: &[OpDef] = &[
                 Ok(counts)
             },
         },
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| Work::streaming(c, outputs, c.operands[0].numel() as f64, Unit::Vector),
+        ..WRITE
     },
 ];

@@ -3,7 +3,7 @@
 use nalgebra::{DMatrix, Schur, SymmetricEigen};
 use smallvec::SmallVec;
 
-use super::{Call, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, one};
+use super::{Call, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work, one};
 use crate::ir::{DType, Shape, TensorType};
 
 /// Rows of the largest matrix that is evaluated: the work grows with their cube, and the budget counts elements only.
@@ -86,30 +86,25 @@ fn work(c: &Call, outputs: &[TensorType], per_cube: f64) -> Work {
     Work::streaming(c, outputs, per_cube * n * x.numel() as f64, Unit::Vector)
 }
 
+/// What the operators of this family have in common.
+const SPECTRAL: OpDef = OpDef { family: Family::Spectral, operands: &[one("x")], ..OpDef::PLAIN };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "eigvals",
         doc: "Real parts (0) and imaginary parts (1) of the eigenvalues of square matrices, in an order that is open.",
-        family: Family::Spectral,
-        operands: &[one("x")],
-        attrs: &[],
-        commutative: false,
         infer: |c| value_types(c, 2),
         kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: general },
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| work(c, outputs, 10.0),
+        ..SPECTRAL
     },
     OpDef {
         name: "eigvalsh",
         doc: "Eigenvalues of symmetric matrices in ascending order; what stands above the diagonal is not read.",
-        family: Family::Spectral,
-        operands: &[one("x")],
-        attrs: &[],
-        commutative: false,
         infer: |c| value_types(c, 1),
         kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: symmetric },
-        layout: LayoutRule::Contiguous,
         work: |c, outputs| work(c, outputs, 4.0 / 3.0),
+        ..SPECTRAL
     },
 ];

@@ -48,15 +48,15 @@ fn split_sizes(c: &Call) -> Result<(usize, SmallVec<[usize; 4]>), TypeError> {
     }
 }
 
+/// What the operators of this family have in common.
+const VIEW: OpDef = OpDef { family: Family::View, operands: X, work: free, ..OpDef::PLAIN };
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "reshape",
         doc: "The same elements in row-major order under another shape. A copy only where the strides demand one.",
-        family: Family::View,
-        operands: X,
         attrs: &[attr("shape", AttrKind::Ints, Default::Required)],
-        commutative: false,
         infer: |c| {
             let shape: Option<Shape> = c.ints("shape").iter().map(|&d| usize::try_from(d).ok()).collect();
             let types = c.output(c.operands[0].dtype, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)?;
@@ -74,14 +74,12 @@ pub const OPS: &[OpDef] = &[
             layout.reshaped(&c.operands[0].shape, &shape)
         }),
         work: copies,
+        ..VIEW
     },
     OpDef {
         name: "permute",
         doc: "Dimension `i` of the result is dimension `dims[i]` of `x`.",
-        family: Family::View,
-        operands: X,
         attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
-        commutative: false,
         infer: |c| {
             let x = c.operands[0];
             let dims = c.dims("dims")?;
@@ -97,15 +95,12 @@ pub const OPS: &[OpDef] = &[
         layout: LayoutRule::View(|c, _, l| {
             Some(Layout { strides: c.ints("dims").iter().map(|&d| l.strides[d as usize]).collect(), offset: l.offset })
         }),
-        work: free,
+        ..VIEW
     },
     OpDef {
         name: "expand",
         doc: "Repeats dimensions of size 1, and adds dimensions in front, up to `shape`.",
-        family: Family::View,
-        operands: X,
         attrs: &[attr("shape", AttrKind::Ints, Default::Required)],
-        commutative: false,
         infer: |c| {
             let x = c.operands[0];
             let shape: Shape = c.ints("shape").iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect();
@@ -127,20 +122,17 @@ pub const OPS: &[OpDef] = &[
             };
             Some(Layout { strides: shape.iter().enumerate().map(stride).collect(), offset: l.offset })
         }),
-        work: free,
+        ..VIEW
     },
     OpDef {
         name: "slice",
         doc: "Every `step`-th element of dimension `dim` from `start` up to, not including, `end`.",
-        family: Family::View,
-        operands: X,
         attrs: &[
             attr("dim", AttrKind::Dim, Default::Required),
             attr("start", AttrKind::Int, Default::Int(0)),
             attr("end", AttrKind::Int, Default::Required),
             attr("step", AttrKind::Int, Default::Int(1)),
         ],
-        commutative: false,
         infer: slice_types,
         kernel: Kernel::Element(|c, _, index, fetch| {
             let mut from = Shape::from_slice(index);
@@ -156,15 +148,12 @@ pub const OPS: &[OpDef] = &[
             out.strides[dim] *= step.min(c.operands[0].shape[dim].max(1));
             Some(out)
         }),
-        work: free,
+        ..VIEW
     },
     OpDef {
         name: "split",
         doc: "Consecutive slices of dimension `dim`, one output per entry of `sizes`.",
-        family: Family::View,
-        operands: X,
         attrs: &[attr("sizes", AttrKind::Ints, Default::Required), attr("dim", AttrKind::Dim, Default::Int(0))],
-        commutative: false,
         infer: |c| {
             let (dim, sizes) = split_sizes(c)?;
             let part = |&size: &usize| {
@@ -184,15 +173,12 @@ pub const OPS: &[OpDef] = &[
             let before: i64 = c.ints("sizes")[..slot].iter().sum();
             Some(Layout { strides: l.strides.clone(), offset: l.offset + before as usize * l.strides[c.size("dim")] })
         }),
-        work: free,
+        ..VIEW
     },
     OpDef {
         name: "unsqueeze",
         doc: "A new dimension of size 1 at `dim`.",
-        family: Family::View,
-        operands: X,
         attrs: &[attr("dim", AttrKind::Int, Default::Required)],
-        commutative: false,
         infer: |c| {
             let x = c.operands[0];
             let dim = usize::try_from(c.int("dim")).ok().filter(|&d| d <= x.rank());
@@ -214,15 +200,12 @@ pub const OPS: &[OpDef] = &[
             out.strides.insert(dim, stride);
             Some(out)
         }),
-        work: free,
+        ..VIEW
     },
     OpDef {
         name: "squeeze",
         doc: "Drops the dimension `dim`, whose size is 1.",
-        family: Family::View,
-        operands: X,
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
-        commutative: false,
         infer: |c| {
             let dim = c.dim("dim", 0)?;
             let mut shape = c.operands[0].shape.clone();
@@ -242,51 +225,39 @@ pub const OPS: &[OpDef] = &[
             out.strides.remove(c.size("dim"));
             Some(out)
         }),
-        work: free,
+        ..VIEW
     },
     OpDef {
         name: "alias",
         doc: "The same tensor under another name.",
-        family: Family::View,
-        operands: X,
-        attrs: &[],
-        commutative: false,
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::View(|_, _, l| Some(l.clone())),
-        work: free,
+        ..VIEW
     },
     OpDef {
         name: "contiguous",
         doc: "The same elements, dense in row-major order. A copy only where they are not yet.",
-        family: Family::View,
-        operands: X,
-        attrs: &[],
-        commutative: false,
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::View(|c, _, l| l.is_contiguous(&c.operands[0].shape).then(|| l.clone())),
         work: copies,
+        ..VIEW
     },
     OpDef {
         name: "clone",
         doc: "A copy of the tensor.",
-        family: Family::View,
-        operands: X,
-        attrs: &[],
-        commutative: false,
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::Elementwise,
         work: copies,
+        ..VIEW
     },
     OpDef {
         name: "concat",
         doc: "The operands one after the other along `dim`.",
-        family: Family::View,
         operands: &[many("xs")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Int(0))],
-        commutative: false,
         infer: |c| {
             if c.operands.is_empty() {
                 return Err(c.error("needs an operand"));
@@ -318,16 +289,13 @@ pub const OPS: &[OpDef] = &[
             }
             Err(super::EvalError::IndexOutOfRange)
         }),
-        layout: LayoutRule::Contiguous,
         work: copies,
+        ..VIEW
     },
     OpDef {
         name: "repeat_heads",
         doc: "Repeats every entry of dimension 1 `times` times in a row, as grouped-query attention does with key and value heads.",
-        family: Family::View,
-        operands: X,
         attrs: &[attr("times", AttrKind::Int, Default::Required)],
-        commutative: false,
         infer: |c| {
             let times = usize::try_from(c.int("times")).ok().filter(|&n| n > 0);
             let times = times.ok_or_else(|| c.error("needs `times` of 1 or more"))?;
@@ -341,7 +309,7 @@ pub const OPS: &[OpDef] = &[
             from[1] /= c.size("times");
             fetch(0, &from)
         }),
-        layout: LayoutRule::Contiguous,
         work: copies,
+        ..VIEW
     },
 ];
