@@ -260,6 +260,7 @@ pub const OPS: &[OpDef] = &[
             },
         },
         work: softmax_work,
+        replay: torch!(|r| r.x()?.f_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
         ..ATTENTION
     },
     OpDef {
@@ -279,6 +280,7 @@ pub const OPS: &[OpDef] = &[
             },
         },
         work: softmax_work,
+        replay: torch!(|r| r.x()?.f_log_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
         ..ATTENTION
     },
     OpDef {
@@ -305,6 +307,11 @@ pub const OPS: &[OpDef] = &[
             });
             Work::streaming(c, outputs, if c.bool("causal") { flops / 2.0 } else { flops }, Unit::Matrix)
         },
+        replay: torch!(|r| {
+            let (q, k, v, mask) = (r.x()?, r.y()?, r.operand(2)?, r.given(3));
+            let (causal, scale, grouped) = (r.c.bool("causal"), r.c.float("scale"), r.c.bool("grouped"));
+            tch::Tensor::f_scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale, grouped)?
+        }),
         ..ATTENTION
     },
 ];

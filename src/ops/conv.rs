@@ -249,12 +249,28 @@ pub const OPS: &[OpDef] = &[
         name: "conv1d",
         doc: "Cross-correlation of (batch, channel, length) with (out, channel / groups, length).",
         infer: |c| conv_types(c, 1),
+        replay: torch!(|r| r.x()?.f_conv1d(
+            r.y()?,
+            r.given(2),
+            r.c.ints("stride"),
+            r.c.ints("padding"),
+            r.c.ints("dilation"),
+            r.c.int("groups")
+        )?),
         ..CONVOLUTION
     },
     OpDef {
         name: "conv2d",
         doc: "Cross-correlation of (batch, channel, height, width) with (out, channel / groups, height, width).",
         infer: |c| conv_types(c, 2),
+        replay: torch!(|r| r.x()?.f_conv2d(
+            r.y()?,
+            r.given(2),
+            r.c.ints("stride"),
+            r.c.ints("padding"),
+            r.c.ints("dilation"),
+            r.c.int("groups")
+        )?),
         ..CONVOLUTION
     },
     OpDef {
@@ -276,6 +292,10 @@ pub const OPS: &[OpDef] = &[
             })?;
             Ok(best)
         }),
+        replay: torch!(|r| {
+            let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
+            r.x()?.f_max_pool2d(r.c.ints("kernel_size"), stride, padding, dilation, r.c.bool("ceil_mode"))?
+        }),
         ..POOL
     },
     OpDef {
@@ -290,6 +310,10 @@ pub const OPS: &[OpDef] = &[
             let mut sum = 0.0;
             visit_window(c, index, fetch, |x| sum += x)?;
             Ok(sum / c.ints("kernel_size").iter().map(|&k| k as f64).product::<f64>())
+        }),
+        replay: torch!(|r| {
+            let (size, stride, padding) = (r.c.ints("kernel_size"), r.c.ints("stride"), r.c.ints("padding"));
+            r.x()?.f_avg_pool2d(size, stride, padding, false, true, None::<i64>)?
         }),
         ..POOL
     },

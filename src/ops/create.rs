@@ -102,6 +102,7 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
         },
         kernel: Kernel::Element(|c, _, _, _| value(c)),
+        replay: torch!(|r| r.full(r.c.ints("shape"))?),
         ..CREATE
     },
     OpDef {
@@ -118,6 +119,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Element(|c, _, _, _| value(c)),
         work: |_, _| Work::NONE,
+        replay: torch!(|r| r.full(&[])?),
         ..CREATE
     },
     OpDef {
@@ -131,6 +133,10 @@ pub const OPS: &[OpDef] = &[
         ],
         infer: arange_types,
         kernel: Kernel::Ordered(arange_element),
+        replay: torch!(|r| {
+            let like = tch::Tensor::f_empty([0_i64], (r.kind()?, r.device))?;
+            super::scalars::arange(r.created("start"), r.created("end"), r.created("step"), &like)?
+        }),
         ..CREATE
     },
 ];

@@ -207,44 +207,126 @@ const COMPARISON: OpDef = OpDef { infer: comparison, ..BINARY };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
-    OpDef { name: "neg", doc: "`-x`.", kernel: unary!(Element, |x| -x), ..UNARY },
-    OpDef { name: "abs", doc: "`|x|`.", kernel: unary!(Element, |x| x.abs()), ..UNARY },
-    OpDef { name: "exp", doc: "`e^x`.", kernel: unary!(Real, |x| x.exp()), ..TRANSCENDENTAL },
-    OpDef { name: "expm1", doc: "`e^x - 1`.", kernel: unary!(Real, |x| x.exp_m1()), ..TRANSCENDENTAL },
-    OpDef { name: "log", doc: "Natural logarithm.", kernel: unary!(Real, |x| x.ln()), ..TRANSCENDENTAL },
-    OpDef { name: "log1p", doc: "`ln(1 + x)`.", kernel: unary!(Real, |x| x.ln_1p()), ..TRANSCENDENTAL },
+    OpDef { name: "neg", doc: "`-x`.", kernel: unary!(Element, |x| -x), replay: torch!(|r| r.x()?.f_neg()?), ..UNARY },
+    OpDef {
+        name: "abs",
+        doc: "`|x|`.",
+        kernel: unary!(Element, |x| x.abs()),
+        replay: torch!(|r| r.x()?.f_abs()?),
+        ..UNARY
+    },
+    OpDef {
+        name: "exp",
+        doc: "`e^x`.",
+        kernel: unary!(Real, |x| x.exp()),
+        replay: torch!(|r| r.x()?.f_exp()?),
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "expm1",
+        doc: "`e^x - 1`.",
+        kernel: unary!(Real, |x| x.exp_m1()),
+        replay: torch!(|r| r.x()?.f_expm1()?),
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "log",
+        doc: "Natural logarithm.",
+        kernel: unary!(Real, |x| x.ln()),
+        replay: torch!(|r| r.x()?.f_log()?),
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "log1p",
+        doc: "`ln(1 + x)`.",
+        kernel: unary!(Real, |x| x.ln_1p()),
+        replay: torch!(|r| r.x()?.f_log1p()?),
+        ..TRANSCENDENTAL
+    },
     // Not every library that PyTorch calls rounds it correctly.
-    OpDef { name: "sqrt", doc: "Square root.", kernel: unary!(Real, |x| x.sqrt()), ..TRANSCENDENTAL },
-    OpDef { name: "rsqrt", doc: "`1 / sqrt(x)`.", kernel: unary!(Real, |x| 1.0 / x.sqrt()), ..TRANSCENDENTAL },
+    OpDef {
+        name: "sqrt",
+        doc: "Square root.",
+        kernel: unary!(Real, |x| x.sqrt()),
+        replay: torch!(|r| r.x()?.f_sqrt()?),
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "rsqrt",
+        doc: "`1 / sqrt(x)`.",
+        kernel: unary!(Real, |x| 1.0 / x.sqrt()),
+        replay: torch!(|r| r.x()?.f_rsqrt()?),
+        ..TRANSCENDENTAL
+    },
     OpDef {
         name: "reciprocal",
         doc: "`1 / x`.",
         infer: same_float,
         kernel: unary!(Element, |x| of_float(x, |x| 1.0 / x)),
+        replay: torch!(|r| r.x()?.f_reciprocal()?),
         ..UNARY
     },
-    OpDef { name: "sin", doc: "Sine.", kernel: unary!(Real, |x| x.sin()), ..TRANSCENDENTAL },
-    OpDef { name: "cos", doc: "Cosine.", kernel: unary!(Real, |x| x.cos()), ..TRANSCENDENTAL },
-    OpDef { name: "tanh", doc: "Hyperbolic tangent.", kernel: unary!(Real, |x| x.tanh()), ..TRANSCENDENTAL },
-    OpDef { name: "erf", doc: "Error function.", kernel: unary!(Real, |x| libm::erf(x)), ..TRANSCENDENTAL },
-    OpDef { name: "sigmoid", doc: "`1 / (1 + e^-x)`.", kernel: unary!(Real, |x| sigmoid(x)), ..TRANSCENDENTAL },
+    OpDef {
+        name: "sin",
+        doc: "Sine.",
+        kernel: unary!(Real, |x| x.sin()),
+        replay: torch!(|r| r.x()?.f_sin()?),
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "cos",
+        doc: "Cosine.",
+        kernel: unary!(Real, |x| x.cos()),
+        replay: torch!(|r| r.x()?.f_cos()?),
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "tanh",
+        doc: "Hyperbolic tangent.",
+        kernel: unary!(Real, |x| x.tanh()),
+        replay: torch!(|r| r.x()?.f_tanh()?),
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "erf",
+        doc: "Error function.",
+        kernel: unary!(Real, |x| libm::erf(x)),
+        replay: torch!(|r| r.x()?.f_erf()?),
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "sigmoid",
+        doc: "`1 / (1 + e^-x)`.",
+        kernel: unary!(Real, |x| sigmoid(x)),
+        replay: torch!(|r| r.x()?.f_sigmoid()?),
+        ..TRANSCENDENTAL
+    },
     OpDef {
         name: "relu",
         doc: "`max(x, 0)`; -0.0 stays as it is.",
         kernel: unary!(Element, |x| clamp(x, Some(Number::ZERO), None)),
+        replay: torch!(|r| r.x()?.f_relu()?),
         ..UNARY
     },
-    OpDef { name: "silu", doc: "`x * sigmoid(x)`.", kernel: unary!(Real, |x| x * sigmoid(x)), ..TRANSCENDENTAL },
+    OpDef {
+        name: "silu",
+        doc: "`x * sigmoid(x)`.",
+        kernel: unary!(Real, |x| x * sigmoid(x)),
+        replay: torch!(|r| r.x()?.f_silu()?),
+        ..TRANSCENDENTAL
+    },
     OpDef {
         name: "floor",
         doc: "Largest integer not above `x`.",
         kernel: unary!(Element, |x| of_float(x, f64::floor)),
+        replay: torch!(|r| r.x()?.f_floor()?),
         ..UNARY
     },
     OpDef {
         name: "round",
         doc: "Nearest integer to `x`; of two, the even one.",
         kernel: unary!(Element, |x| of_float(x, f64::round_ties_even)),
+        replay: torch!(|r| r.x()?.f_round()?),
         ..UNARY
     },
     OpDef {
@@ -252,6 +334,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x == 0`, as bool.",
         infer: |c| c.output(DType::Bool, c.operands[0].shape.clone()),
         kernel: unary!(Element, |x| Number::from(!x.is_true())),
+        replay: torch!(|r| r.x()?.f_logical_not()?),
         ..UNARY
     },
     OpDef {
@@ -264,6 +347,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Real(|c, _, index, fetch| Ok(gelu(fetch(0, index)?, c.str("approximate") == "tanh"))),
         work: eight_per_element,
+        replay: torch!(|r| r.x()?.f_gelu(r.c.str("approximate"))?),
         ..UNARY
     },
     OpDef {
@@ -285,6 +369,7 @@ pub const OPS: &[OpDef] = &[
                 _ => Number::float(power(x.to_f64(), exponent)),
             })
         }),
+        replay: torch!(|r| super::scalars::pow(r.x()?, r.scalar("exponent", r.dtype(0)?))?),
         ..UNARY
     },
     OpDef {
@@ -306,6 +391,11 @@ pub const OPS: &[OpDef] = &[
             let dtype = c.operands[0].dtype;
             let bound = |name| c.number(name, dtype).and_then(|bound| dtype.store(bound));
             Ok(clamp(fetch(0, index)?, bound("min"), bound("max")))
+        }),
+        replay: torch!(|r| {
+            let dtype = r.dtype(0)?;
+            let bound = |name| r.c.given(name).then(|| r.scalar(name, dtype));
+            super::scalars::clamp(r.x()?, bound("min"), bound("max"))?
         }),
         ..UNARY
     },
@@ -330,6 +420,7 @@ pub const OPS: &[OpDef] = &[
             Some(t) if t.dtype == c.operands[0].dtype => Work::NONE,
             _ => one_per_element(c, outputs),
         },
+        replay: torch!(|r| r.x()?.f_to_dtype(r.kind()?, false, false)?),
         ..UNARY
     },
     OpDef {
@@ -345,16 +436,39 @@ pub const OPS: &[OpDef] = &[
         }),
         layout: LayoutRule::View(|c, _, layout| (!c.bool("train")).then(|| layout.clone())),
         work: |c, outputs| if c.bool("train") { one_per_element(c, outputs) } else { Work::NONE },
+        replay: torch!(|r| r.x()?.f_dropout(r.c.float("p"), r.c.bool("train"))?),
         ..UNARY
     },
-    OpDef { name: "add", doc: "`x + y`.", commutative: true, kernel: binary!(Element, |x, y| x + y), ..BINARY },
-    OpDef { name: "sub", doc: "`x - y`.", infer: same_number, kernel: binary!(Element, |x, y| x - y), ..BINARY },
-    OpDef { name: "mul", doc: "`x * y`.", commutative: true, kernel: binary!(Element, |x, y| x * y), ..BINARY },
+    OpDef {
+        name: "add",
+        doc: "`x + y`.",
+        commutative: true,
+        kernel: binary!(Element, |x, y| x + y),
+        replay: torch!(|r| r.x()?.f_add(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "sub",
+        doc: "`x - y`.",
+        infer: same_number,
+        kernel: binary!(Element, |x, y| x - y),
+        replay: torch!(|r| r.x()?.f_sub(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "mul",
+        doc: "`x * y`.",
+        commutative: true,
+        kernel: binary!(Element, |x, y| x * y),
+        replay: torch!(|r| r.x()?.f_mul(r.y()?)?),
+        ..BINARY
+    },
     OpDef {
         name: "div",
         doc: "`x / y`.",
         infer: same_float,
         kernel: binary!(Element, |x, y| Number::float(x.to_f64() / y.to_f64())),
+        replay: torch!(|r| r.x()?.f_div(r.y()?)?),
         ..BINARY
     },
     OpDef {
@@ -362,6 +476,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x / y` rounded down.",
         infer: same_number,
         kernel: quotient!(whole_floor_div, floor_div),
+        replay: torch!(|r| r.x()?.f_floor_divide(r.y()?)?),
         ..BINARY
     },
     OpDef {
@@ -369,6 +484,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x / y` rounded towards 0.",
         infer: same_number,
         kernel: quotient!(i64::wrapping_div, |x, y| (x / y).trunc()),
+        replay: torch!(|r| r.x()?.f_div_tensor_mode(r.y()?, "trunc")?),
         ..BINARY
     },
     OpDef {
@@ -376,18 +492,21 @@ pub const OPS: &[OpDef] = &[
         doc: "What `floor_div` leaves of `x`; it has the sign of `y`.",
         infer: same_number,
         kernel: quotient!(whole_remainder, remainder),
+        replay: torch!(|r| r.x()?.f_remainder_tensor(r.y()?)?),
         ..BINARY
     },
     OpDef {
         name: "maximum",
         doc: "The larger one; NaN if either is. Of zeros of both signs it is open which.",
         kernel: binary!(Ordered, |x, y| x.max(y)),
+        replay: torch!(|r| r.x()?.f_maximum(r.y()?)?),
         ..BINARY
     },
     OpDef {
         name: "minimum",
         doc: "The smaller one; NaN if either is. Of zeros of both signs it is open which.",
         kernel: binary!(Ordered, |x, y| x.min(y)),
+        replay: torch!(|r| r.x()?.f_minimum(r.y()?)?),
         ..BINARY
     },
     OpDef {
@@ -395,6 +514,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x == y`, as bool.",
         commutative: true,
         kernel: holds!(Some(Ordering::Equal)),
+        replay: torch!(|r| r.x()?.f_eq_tensor(r.y()?)?),
         ..COMPARISON
     },
     OpDef {
@@ -402,20 +522,35 @@ pub const OPS: &[OpDef] = &[
         doc: "`x != y`, as bool.",
         commutative: true,
         kernel: holds!(None | Some(Ordering::Less | Ordering::Greater)),
+        replay: torch!(|r| r.x()?.f_ne_tensor(r.y()?)?),
         ..COMPARISON
     },
-    OpDef { name: "lt", doc: "`x < y`, as bool.", kernel: holds!(Some(Ordering::Less)), ..COMPARISON },
+    OpDef {
+        name: "lt",
+        doc: "`x < y`, as bool.",
+        kernel: holds!(Some(Ordering::Less)),
+        replay: torch!(|r| r.x()?.f_lt_tensor(r.y()?)?),
+        ..COMPARISON
+    },
     OpDef {
         name: "le",
         doc: "`x <= y`, as bool.",
         kernel: holds!(Some(Ordering::Less | Ordering::Equal)),
+        replay: torch!(|r| r.x()?.f_le_tensor(r.y()?)?),
         ..COMPARISON
     },
-    OpDef { name: "gt", doc: "`x > y`, as bool.", kernel: holds!(Some(Ordering::Greater)), ..COMPARISON },
+    OpDef {
+        name: "gt",
+        doc: "`x > y`, as bool.",
+        kernel: holds!(Some(Ordering::Greater)),
+        replay: torch!(|r| r.x()?.f_gt_tensor(r.y()?)?),
+        ..COMPARISON
+    },
     OpDef {
         name: "ge",
         doc: "`x >= y`, as bool.",
         kernel: holds!(Some(Ordering::Greater | Ordering::Equal)),
+        replay: torch!(|r| r.x()?.f_ge_tensor(r.y()?)?),
         ..COMPARISON
     },
     OpDef {
@@ -423,6 +558,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Both are not 0, as bool.",
         commutative: true,
         kernel: binary!(Element, |x, y| (x.is_true() && y.is_true()).into()),
+        replay: torch!(|r| r.x()?.f_logical_and(r.y()?)?),
         ..COMPARISON
     },
     OpDef {
@@ -430,6 +566,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Either is not 0, as bool.",
         commutative: true,
         kernel: binary!(Element, |x, y| (x.is_true() || y.is_true()).into()),
+        replay: torch!(|r| r.x()?.f_logical_or(r.y()?)?),
         ..COMPARISON
     },
     OpDef {
@@ -446,6 +583,7 @@ pub const OPS: &[OpDef] = &[
             let chosen = if read(c, 0, index, fetch)?.is_true() { 1 } else { 2 };
             read(c, chosen, index, fetch)
         }),
+        replay: torch!(|r| r.y()?.f_where_self(r.x()?, r.operand(2)?)?),
         ..ELEMENTWISE
     },
 ];

@@ -164,6 +164,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &[row, index[last]])
         }),
         work: |c, outputs| picks(c, outputs, 1),
+        replay: torch!(|r| tch::Tensor::f_embedding(r.x()?, r.y()?, -1, false, false)?),
         ..PICK
     },
     OpDef {
@@ -193,6 +194,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         work: |c, outputs| picks(c, outputs, 1),
+        replay: torch!(|r| r.x()?.f_gather(r.c.int("dim"), r.y()?, false)?),
         ..PICK
     },
     OpDef {
@@ -219,6 +221,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         work: |c, outputs| picks(c, outputs, 1),
+        replay: torch!(|r| r.x()?.f_index_select(r.c.int("dim"), r.y()?)?),
         ..PICK
     },
     OpDef {
@@ -230,6 +233,7 @@ pub const OPS: &[OpDef] = &[
         infer: index_types,
         kernel: Kernel::Element(index_element),
         work: |c, outputs| picks(c, outputs, 1),
+        replay: torch!(|r| r.x()?.f_index(&r.indices(1)?)?),
         ..PICK
     },
     OpDef {
@@ -252,6 +256,12 @@ pub const OPS: &[OpDef] = &[
             },
         },
         work: sorts,
+        replay: torch!(
+            several | r | {
+                let (values, places) = r.x()?.f_topk(r.c.int("k"), r.c.int("dim"), r.c.bool("largest"), true)?;
+                vec![values, places]
+            }
+        ),
         ..PICK
     },
     OpDef {
@@ -274,6 +284,13 @@ pub const OPS: &[OpDef] = &[
         },
         layout: LayoutRule::Elementwise,
         work: sorts,
+        replay: torch!(
+            several | r | {
+                let (values, places) =
+                    r.x()?.f_sort_stable(r.c.bool("stable"), r.c.int("dim"), r.c.bool("descending"))?;
+                vec![values, places]
+            }
+        ),
         ..PICK
     },
     OpDef {
@@ -297,6 +314,7 @@ pub const OPS: &[OpDef] = &[
             Ok((class == index[last]).into())
         }),
         work: |c, outputs| picks(c, outputs, 0),
+        replay: torch!(|r| r.x()?.f_one_hot(r.c.int("num_classes"))?),
         ..PICK
     },
     OpDef {
@@ -318,6 +336,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &broadcast_index(&c.operands[0].shape, index))
         }),
         work: |c, outputs| Work::streaming(c, outputs, 0.0, Unit::Vector),
+        replay: torch!(|r| r.x()?.f_masked_fill_tensor(r.y()?, r.operand(2)?)?),
         ..PICK
     },
 ];

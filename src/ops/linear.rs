@@ -1,5 +1,10 @@
 //! Matrix products.
 
+#[cfg(feature = "torch")]
+use tch::{Kind, Tensor};
+
+#[cfg(feature = "torch")]
+use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
     AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work,
@@ -204,6 +209,44 @@ fn grouped_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -
     Err(EvalError::IndexOutOfRange)
 }
 
+#[cfg(feature = "torch")]
+fn addmm(r: &Run) -> Replayed<Tensor> {
+    if r.c.float("beta") == 1.0 && r.c.float("alpha") == 1.0 {
+        return Ok(r.x()?.f_addmm(r.y()?, r.operand(2)?)?);
+    }
+    // The bindings give addmm no factors; a batch of one has them.
+    let (x, w) = (r.y()?.f_unsqueeze(0)?, r.operand(2)?.f_unsqueeze(0)?);
+    Ok(baddbmm(r, &x, &w)?.f_squeeze_dim(0)?)
+}
+
+#[cfg(feature = "torch")]
+fn baddbmm(r: &Run, x: &Tensor, y: &Tensor) -> Replayed<Tensor> {
+    let dtype = r.dtype(0)?;
+    Ok(super::scalars::baddbmm(r.x()?, x, y, r.scalar("beta", dtype), r.scalar("alpha", dtype))?)
+}
+
+/// Libtorch's kernel takes bf16 on a GPU, in rows of 16 bytes at a time. Elsewhere only values count: one product a group.
+#[cfg(feature = "torch")]
+fn grouped_rows(r: &Run) -> Replayed<Tensor> {
+    let (x, w, ends) = (r.x()?, r.y()?, r.operand(2)?);
+    if x.device() != tch::Device::Cpu && x.f_kind()? == Kind::BFloat16 {
+        return Ok(x.f_internal_grouped_mm(w, Some(ends), None::<&Tensor>, None::<Kind>)?);
+    }
+    let rows = x.size().first().copied().unwrap_or(0);
+    let mut products = Vec::new();
+    let mut start = 0;
+    for (group, end) in super::tensors::elements(ends)?.into_iter().enumerate() {
+        let end = end.to_i64().unwrap_or(rows).clamp(start, rows);
+        products.push(x.f_narrow(0, start, end - start)?.f_matmul(&w.f_select(0, group as i64)?)?);
+        start = end;
+    }
+    // Rows behind all groups would be of a group that does not exist, which libtorch refuses.
+    if start < rows {
+        products.push(w.f_select(0, w.size().first().copied().unwrap_or(0))?);
+    }
+    Ok(Tensor::f_cat(&products, 0)?)
+}
+
 /// What the products have in common.
 const PRODUCT: OpDef = OpDef { family: Family::Linear, ..OpDef::PLAIN };
 
@@ -216,6 +259,7 @@ pub const OPS: &[OpDef] = &[
         infer: matmul_types,
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(0)(c, outputs),
+        replay: torch!(|r| r.x()?.f_matmul(r.y()?)?),
         ..PRODUCT
     },
     OpDef {
@@ -238,6 +282,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(1)(c, outputs),
+        replay: torch!(|r| addmm(r)?),
         ..PRODUCT
     },
     OpDef {
@@ -261,6 +306,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(0)(c, outputs),
+        replay: torch!(|r| r.x()?.f_linear(r.y()?, r.given(2))?),
         ..PRODUCT
     },
     OpDef {
@@ -283,6 +329,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(1)(c, outputs),
+        replay: torch!(|r| baddbmm(r, r.y()?, r.operand(2)?)?),
         ..PRODUCT
     },
     OpDef {
@@ -293,6 +340,7 @@ pub const OPS: &[OpDef] = &[
         infer: grouped_types,
         kernel: Kernel::Real(grouped_element),
         work: |c, outputs| product_work(0)(c, outputs),
+        replay: torch!(|r| grouped_rows(r)?),
         ..PRODUCT
     },
 ];

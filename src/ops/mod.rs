@@ -1,5 +1,8 @@
 //! The op table: everything the tool knows about an operator stands in one entry of one family file.
 
+#[macro_use]
+mod on_torch;
+
 mod attention;
 mod call;
 mod conv;
@@ -38,6 +41,7 @@ pub use create::{as_number, is_number, number};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
+pub use on_torch::Replay;
 pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule, Types};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
 pub use work::{Unit, Work};
@@ -82,6 +86,8 @@ pub struct OpDef {
     pub layout: LayoutRule,
     /// Work counts, given the output types.
     pub work: fn(&Call, &[TensorType]) -> Work,
+    /// The call of libtorch that computes the same.
+    pub replay: Replay,
 }
 
 impl fmt::Debug for OpDef {
@@ -109,6 +115,7 @@ impl OpDef {
         kernel: Kernel::Opaque,
         layout: LayoutRule::Contiguous,
         work: unstated,
+        replay: None,
     };
 
     /// The attribute's position in [`Attrs`].

@@ -149,6 +149,13 @@ pub const OPS: &[OpDef] = &[
                 affine(c, lane, &axes, index, fetch)
             },
         },
+        replay: torch!(|r| r.x()?.f_layer_norm(
+            r.c.ints("normalized_shape"),
+            r.given(1),
+            r.given(2),
+            r.c.float("eps"),
+            true
+        )?),
         ..NORM
     },
     OpDef {
@@ -171,6 +178,7 @@ pub const OPS: &[OpDef] = &[
                 affine(c, lane, &axes, index, fetch)
             },
         },
+        replay: torch!(|r| r.x()?.f_rms_norm(r.c.ints("normalized_shape"), r.given(1), r.c.float("eps"))?),
         ..NORM
     },
     OpDef {
@@ -189,6 +197,7 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, c.operands[0].shape.clone())
         },
         kernel: Kernel::Real(group_norm_element),
+        replay: torch!(|r| r.x()?.f_group_norm(r.c.int("groups"), r.given(1), r.given(2), r.c.float("eps"), true)?),
         ..NORM
     },
     OpDef {
@@ -219,6 +228,10 @@ pub const OPS: &[OpDef] = &[
             per_channel(c, 3, value, index, fetch)
         }),
         layout: LayoutRule::Elementwise,
+        replay: torch!(|r| {
+            let (mean, var, weight, bias) = (r.given(1), r.given(2), r.given(3), r.given(4));
+            r.x()?.f_batch_norm(weight, bias, mean, var, false, 0.0, r.c.float("eps"), true)?
+        }),
         ..NORM
     },
 ];

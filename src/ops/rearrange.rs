@@ -138,6 +138,7 @@ pub const OPS: &[OpDef] = &[
             Ordering::Greater => Ok(Number::ZERO),
             _ => fetch(0, index),
         }),
+        replay: torch!(|r| r.x()?.f_tril(r.c.int("diagonal"))?),
         ..MOVE
     },
     OpDef {
@@ -149,6 +150,7 @@ pub const OPS: &[OpDef] = &[
             Ordering::Less => Ok(Number::ZERO),
             _ => fetch(0, index),
         }),
+        replay: torch!(|r| r.x()?.f_triu(r.c.int("diagonal"))?),
         ..MOVE
     },
     OpDef {
@@ -169,6 +171,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         layout: LayoutRule::Elementwise,
+        replay: torch!(|r| r.x()?.f_flip(r.c.ints("dims"))?),
         ..MOVE
     },
     OpDef {
@@ -184,6 +187,7 @@ pub const OPS: &[OpDef] = &[
             }
             fetch(0, &from)
         }),
+        replay: torch!(|r| r.x()?.f_roll(r.c.ints("shifts"), r.c.ints("dims"))?),
         ..MOVE
     },
     OpDef {
@@ -203,6 +207,7 @@ pub const OPS: &[OpDef] = &[
             from[c.size("dim")] /= c.size("repeats").max(1);
             fetch(0, &from)
         }),
+        replay: torch!(|r| r.x()?.f_repeat_interleave_self_int(r.c.int("repeats"), r.c.int("dim"), None::<i64>)?),
         ..MOVE
     },
     OpDef {
@@ -211,6 +216,11 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Number, Default::Int(0))],
         infer: pad_types,
         kernel: Kernel::Element(pad_element),
+        replay: torch!(|r| {
+            // libtorch starts at the last dimension.
+            let pad: Vec<i64> = r.c.ints("pad").chunks_exact(2).rev().flatten().copied().collect();
+            r.x()?.f_pad(&pad[..], "constant", r.double("value", r.dtype(0)?)?)?
+        }),
         ..MOVE
     },
     OpDef {
@@ -221,6 +231,7 @@ pub const OPS: &[OpDef] = &[
         infer: diff_types,
         kernel: Kernel::Ordered(diff_element),
         work: |c, outputs| Work::streaming(c, outputs, outputs.iter().map(|t| t.numel() as f64).sum(), Unit::Vector),
+        replay: torch!(|r| r.x()?.f_diff(r.c.int("n"), r.c.int("dim"), r.given(1), None)?),
         ..MOVE
     },
 ];

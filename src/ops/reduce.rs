@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+#[cfg(feature = "torch")]
+use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
     AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Kernel, OpDef, OperandDef,
@@ -248,6 +250,20 @@ fn cross_entropy_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchR
     Ok(if c.str("reduction") == "mean" { total / count } else { total })
 }
 
+/// libtorch takes one dimension at a time: from the last on, so that the others keep their place.
+#[cfg(feature = "torch")]
+fn product_of_dims(r: &Run) -> Replayed<tch::Tensor> {
+    let keep = r.c.bool("keepdim");
+    let mut dims: SmallVec<[i64; 4]> = r.c.ints("dim").into();
+    dims.sort_unstable_by(|a, b| b.cmp(a));
+    let first = dims.first().copied().unwrap_or(0);
+    let mut out = r.x()?.f_prod_dim_int(first, keep, None::<tch::Kind>)?;
+    for &dim in dims.iter().skip(1) {
+        out = out.f_prod_dim_int(dim, keep, None::<tch::Kind>)?;
+    }
+    Ok(out)
+}
+
 /// What the reductions have in common.
 const REDUCTION: OpDef =
     OpDef { family: Family::Reduce, operands: X, attrs: DIMS, work: one_per_element, ..OpDef::PLAIN };
@@ -259,6 +275,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Sum over `dim`.",
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::ZERO, |a, b| a + b)),
+        replay: torch!(|r| r.x()?.f_sum_dim_intlist(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         ..REDUCTION
     },
     OpDef {
@@ -269,6 +286,7 @@ pub const OPS: &[OpDef] = &[
             let values = values(c, index, fetch)?;
             Ok(values.iter().sum::<f64>() / values.len() as f64)
         }),
+        replay: torch!(|r| r.x()?.f_mean_dim(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         ..REDUCTION
     },
     OpDef {
@@ -276,6 +294,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Largest element over `dim`; NaN if any is.",
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::max)),
+        replay: torch!(|r| r.x()?.f_amax(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
     OpDef {
@@ -283,6 +302,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Smallest element over `dim`; NaN if any is.",
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::min)),
+        replay: torch!(|r| r.x()?.f_amin(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
     OpDef {
@@ -290,6 +310,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Product over `dim`.",
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::Int(1), |a, b| a * b)),
+        replay: torch!(|r| product_of_dims(r)?),
         ..REDUCTION
     },
     OpDef {
@@ -298,6 +319,7 @@ pub const OPS: &[OpDef] = &[
         attrs: DIM_KEEP,
         infer: arg_types,
         kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, Number::is_above)),
+        replay: torch!(|r| r.x()?.f_argmax(r.c.int("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
     OpDef {
@@ -306,6 +328,7 @@ pub const OPS: &[OpDef] = &[
         attrs: DIM_KEEP,
         infer: arg_types,
         kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, |x, best| best.is_above(x))),
+        replay: torch!(|r| r.x()?.f_argmin(r.c.int("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
     OpDef {
@@ -315,6 +338,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, index, fetch| {
             fold(c, index, fetch, false, |a, b| (a.is_true() || b.is_true()).into())
         }),
+        replay: torch!(|r| r.x()?.f_any_dims(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
     OpDef {
@@ -324,6 +348,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, index, fetch| {
             fold(c, index, fetch, true, |a, b| (a.is_true() && b.is_true()).into())
         }),
+        replay: torch!(|r| r.x()?.f_all_dims(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
     OpDef {
@@ -332,6 +357,7 @@ pub const OPS: &[OpDef] = &[
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| Ok(log_sum_exp(&values(c, index, fetch)?))),
         work: eight_per_element,
+        replay: torch!(|r| r.x()?.f_logsumexp(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
     OpDef {
@@ -354,6 +380,12 @@ pub const OPS: &[OpDef] = &[
             Ok(squares / (n - c.float("correction")).max(0.0))
         }),
         work: eight_per_element,
+        replay: torch!(|r| super::scalars::variance(
+            r.x()?,
+            r.c.ints("dim"),
+            r.c.float("correction"),
+            r.c.bool("keepdim")
+        )?),
         ..REDUCTION
     },
     OpDef {
@@ -365,6 +397,7 @@ pub const OPS: &[OpDef] = &[
             axes: |c| c.dim_axis(),
             lane: |c, _, index, fetch| running(c, index, fetch, 0, |a, b| a + b),
         },
+        replay: torch!(|r| r.x()?.f_cumsum(r.c.int("dim"), None::<tch::Kind>)?),
         ..REDUCTION
     },
     OpDef {
@@ -376,6 +409,7 @@ pub const OPS: &[OpDef] = &[
             axes: |c| c.dim_axis(),
             lane: |c, _, index, fetch| running(c, index, fetch, 1, |a, b| a * b),
         },
+        replay: torch!(|r| r.x()?.f_cumprod(r.c.int("dim"), None::<tch::Kind>)?),
         ..REDUCTION
     },
     OpDef {
@@ -387,6 +421,15 @@ pub const OPS: &[OpDef] = &[
         infer: cross_entropy_types,
         kernel: Kernel::Real(cross_entropy_element),
         work: eight_per_element,
+        replay: torch!(|r| {
+            let reduction = match r.c.str("reduction") {
+                "mean" => tch::Reduction::Mean,
+                "sum" => tch::Reduction::Sum,
+                _ => tch::Reduction::None,
+            };
+            let ignored = IGNORED_CLASS as i64;
+            r.x()?.f_cross_entropy_loss(r.y()?, None::<&tch::Tensor>, reduction, ignored, 0.0)?
+        }),
         ..REDUCTION
     },
 ];

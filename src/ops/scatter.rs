@@ -3,6 +3,8 @@
 use smallvec::SmallVec;
 
 use super::index::{check_positions, placement, position};
+#[cfg(feature = "torch")]
+use super::replay::{ReplayError, Replayed, Run};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
     AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, TypeError, Types, Unit, Work, attr, many, one,
@@ -139,6 +141,25 @@ fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> 
     }
 }
 
+/// The bindings cannot pass the range to libtorch's own histogram.
+#[cfg(feature = "torch")]
+fn histogram(r: &Run) -> Replayed<tch::Tensor> {
+    use tch::{Kind, Tensor};
+    let x = r.x()?;
+    if x.device() != tch::Device::Cpu {
+        return Err(ReplayError::Unknown(r.c.op.name));
+    }
+    let (bins, min, max) = (r.c.int("bins"), r.c.float("min"), r.c.float("max"));
+    let all = x.f_to_kind(Kind::Double)?.f_flatten(0, -1)?;
+    let one = |value: f64| Tensor::f_from_slice(&[value]);
+    let (least, most, width) = (one(min)?, one(max)?, one(max - min)?);
+    let inside = all.f_ge_tensor(&least)?.f_logical_and(&all.f_le_tensor(&most)?)?;
+    let scaled = all.f_masked_select(&inside)?.f_sub(&least)?.f_mul(&one(bins as f64)?)?.f_div(&width)?;
+    let places = super::scalars::clamp(&scaled.f_floor()?, None, Some(Number::float((bins - 1) as f64)))?;
+    let places = places.f_to_kind(Kind::Int64)?;
+    Ok(places.f_bincount(None::<&Tensor>, bins)?.f_to_kind(x.f_kind()?)?)
+}
+
 /// What the operators of this file have in common.
 const WRITE: OpDef = OpDef { family: Family::Index, ..OpDef::PLAIN };
 
@@ -153,6 +174,7 @@ pub const OPS: &[OpDef] = &[
         infer: scatter_types,
         kernel: Kernel::Element(|c, _, index, fetch| scattered(c, index, fetch, |_, new| new)),
         work: writes,
+        replay: torch!(|r| r.x()?.f_scatter(r.c.int("dim"), r.y()?, r.operand(2)?)?),
         ..WRITE
     },
     OpDef {
@@ -166,6 +188,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Ordered(|c, _, index, fetch| scattered(c, index, fetch, |sum, new| sum + new)),
         work: |c, outputs| adds(2)(c, outputs),
+        replay: torch!(|r| r.x()?.f_scatter_add(r.c.int("dim"), r.y()?, r.operand(2)?)?),
         ..WRITE
     },
     OpDef {
@@ -176,6 +199,7 @@ pub const OPS: &[OpDef] = &[
         infer: index_add_types,
         kernel: Kernel::Ordered(index_added),
         work: |c, outputs| adds(2)(c, outputs),
+        replay: torch!(|r| r.x()?.f_index_add(r.c.int("dim"), r.y()?, r.operand(2)?)?),
         ..WRITE
     },
     OpDef {
@@ -193,6 +217,7 @@ pub const OPS: &[OpDef] = &[
             true => adds(1)(c, outputs),
             false => writes(c, outputs),
         },
+        replay: torch!(|r| r.x()?.f_index_put(&r.indices(2)?, r.y()?, r.c.bool("accumulate"))?),
         ..WRITE
     },
     OpDef {
@@ -235,6 +260,7 @@ pub const OPS: &[OpDef] = &[
             },
         },
         work: |c, outputs| Work::streaming(c, outputs, c.operands[0].numel() as f64, Unit::Vector),
+        replay: torch!(|r| histogram(r)?),
         ..WRITE
     },
 ];

@@ -3,6 +3,8 @@
 use nalgebra::{DMatrix, Schur, SymmetricEigen};
 use smallvec::SmallVec;
 
+#[cfg(feature = "torch")]
+use super::replay::{ReplayError, Replayed, Run};
 use super::{Call, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work, one};
 use crate::ir::{DType, Shape, TensorType};
 
@@ -86,6 +88,18 @@ fn work(c: &Call, outputs: &[TensorType], per_cube: f64) -> Work {
     Work::streaming(c, outputs, per_cube * n * x.numel() as f64, Unit::Vector)
 }
 
+#[cfg(feature = "torch")]
+fn general_on_torch(r: &Run) -> Replayed<Vec<tch::Tensor>> {
+    let x = r.x()?;
+    let finite =
+        || -> Replayed<bool> { Ok(super::tensors::elements(&x.f_isfinite()?.f_all()?)?.iter().all(|v| v.is_true())) };
+    if x.device() == tch::Device::Cpu && !finite()? {
+        return Err(ReplayError::Infinite(r.c.op.name));
+    }
+    let values = x.f_linalg_eigvals()?;
+    Ok(vec![values.f_real()?, values.f_imag()?])
+}
+
 /// What the operators of this family have in common.
 const SPECTRAL: OpDef = OpDef { family: Family::Spectral, operands: &[one("x")], ..OpDef::PLAIN };
 
@@ -97,6 +111,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| value_types(c, 2),
         kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: general },
         work: |c, outputs| work(c, outputs, 10.0),
+        replay: torch!(several | r | general_on_torch(r)?),
         ..SPECTRAL
     },
     OpDef {
@@ -105,6 +120,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| value_types(c, 1),
         kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: symmetric },
         work: |c, outputs| work(c, outputs, 4.0 / 3.0),
+        replay: torch!(|r| r.x()?.f_linalg_eigvalsh("L")?),
         ..SPECTRAL
     },
 ];

@@ -74,6 +74,7 @@ pub const OPS: &[OpDef] = &[
             layout.reshaped(&c.operands[0].shape, &shape)
         }),
         work: copies,
+        replay: torch!(|r| r.x()?.f_reshape(r.c.ints("shape"))?),
         ..VIEW
     },
     OpDef {
@@ -95,6 +96,7 @@ pub const OPS: &[OpDef] = &[
         layout: LayoutRule::View(|c, _, l| {
             Some(Layout { strides: c.ints("dims").iter().map(|&d| l.strides[d as usize]).collect(), offset: l.offset })
         }),
+        replay: torch!(|r| r.x()?.f_permute(r.c.ints("dims"))?),
         ..VIEW
     },
     OpDef {
@@ -122,6 +124,7 @@ pub const OPS: &[OpDef] = &[
             };
             Some(Layout { strides: shape.iter().enumerate().map(stride).collect(), offset: l.offset })
         }),
+        replay: torch!(|r| r.x()?.f_expand(r.c.ints("shape"), false)?),
         ..VIEW
     },
     OpDef {
@@ -148,6 +151,7 @@ pub const OPS: &[OpDef] = &[
             out.strides[dim] *= step.min(c.operands[0].shape[dim].max(1));
             Some(out)
         }),
+        replay: torch!(|r| r.x()?.f_slice(r.c.int("dim"), r.c.int("start"), r.c.int("end"), r.c.int("step"))?),
         ..VIEW
     },
     OpDef {
@@ -173,6 +177,7 @@ pub const OPS: &[OpDef] = &[
             let before: i64 = c.ints("sizes")[..slot].iter().sum();
             Some(Layout { strides: l.strides.clone(), offset: l.offset + before as usize * l.strides[c.size("dim")] })
         }),
+        replay: torch!(several | r | r.x()?.f_split_with_sizes(r.c.ints("sizes"), r.c.int("dim"))?),
         ..VIEW
     },
     OpDef {
@@ -200,6 +205,7 @@ pub const OPS: &[OpDef] = &[
             out.strides.insert(dim, stride);
             Some(out)
         }),
+        replay: torch!(|r| r.x()?.f_unsqueeze(r.c.int("dim"))?),
         ..VIEW
     },
     OpDef {
@@ -225,6 +231,7 @@ pub const OPS: &[OpDef] = &[
             out.strides.remove(c.size("dim"));
             Some(out)
         }),
+        replay: torch!(|r| r.x()?.f_squeeze_dim(r.c.int("dim"))?),
         ..VIEW
     },
     OpDef {
@@ -233,6 +240,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::View(|_, _, l| Some(l.clone())),
+        replay: torch!(|r| r.x()?.f_alias()?),
         ..VIEW
     },
     OpDef {
@@ -242,6 +250,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::View(|c, _, l| l.is_contiguous(&c.operands[0].shape).then(|| l.clone())),
         work: copies,
+        replay: torch!(|r| r.x()?.f_contiguous()?),
         ..VIEW
     },
     OpDef {
@@ -251,6 +260,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::Elementwise,
         work: copies,
+        replay: torch!(|r| r.x()?.f_to_dtype(r.x()?.f_kind()?, false, true)?),
         ..VIEW
     },
     OpDef {
@@ -290,6 +300,7 @@ pub const OPS: &[OpDef] = &[
             Err(super::EvalError::IndexOutOfRange)
         }),
         work: copies,
+        replay: torch!(|r| tch::Tensor::f_cat(r.operands, r.c.int("dim"))?),
         ..VIEW
     },
     OpDef {
@@ -310,6 +321,14 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         work: copies,
+        replay: torch!(|r| {
+            // As models write it: a copy of an expanded view.
+            let (x, times) = (r.x()?, r.c.int("times"));
+            let (mut sizes, mut expanded) = (x.size(), x.size());
+            *sizes.get_mut(1).ok_or_else(|| r.lacks_operand())? *= times;
+            expanded.insert(2, times);
+            x.f_unsqueeze(2)?.f_expand(&expanded[..], false)?.f_reshape(&sizes[..])?
+        }),
         ..VIEW
     },
 ];
