@@ -4,8 +4,8 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::Interval;
 use super::random::{element, mix};
-use super::range::Interval;
 use super::support::{PlaceSet, Support};
 use crate::ir::{TensorType, flat_index};
 

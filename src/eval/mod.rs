@@ -16,11 +16,10 @@ pub use draw::{DIAGONALS, Draw, Places, Sparse};
 pub use fold::{DENSE_LIMIT, Folded, canonical, fold, stored};
 pub use graph::{GraphProgram, InputSize};
 pub use program::{Program, Source};
-pub use range::{Interval, range, range_of};
 pub use support::{PlaceSet, Support};
 
-pub use crate::ops::EvalError;
 pub use crate::ops::ties::Ties;
+pub use crate::ops::{EvalError, Interval, range, range_of};
 
 #[cfg(test)]
 mod tests;

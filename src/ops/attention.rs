@@ -2,8 +2,8 @@
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, OperandDef, TypeError, Types, Unit,
-    Work, attr, one, optional,
+    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
+    Ranges, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -240,6 +240,15 @@ fn mask_value(c: &Call, row: usize, at: &[usize], fetch: &mut FetchReal) -> Resu
     Ok(if kept { 0.0 } else { f64::NEG_INFINITY })
 }
 
+fn attention_range(r: &Ranges) -> Option<Interval> {
+    let (q, k, v) = (r.x()?, r.y()?, r.of(2)?);
+    let width = r.call.operands[0].shape.last().copied().unwrap_or(1) as f64;
+    let score = q.magnitude() * k.magnitude() * width * r.call.float("scale").abs();
+    // A row that a bool mask hides is 0; a NaN or an infinity in a mask of numbers makes its row NaN.
+    let tame = r.call.operands.get(3).is_none_or(|mask| mask.dtype == DType::Bool) || r.of(3).is_some();
+    (tame && score.is_finite()).then(|| v.hull(Interval::ZERO))
+}
+
 /// What the operators of this family have in common.
 const ATTENTION: OpDef = OpDef { family: Family::Attention, ..OpDef::PLAIN };
 
@@ -261,6 +270,7 @@ pub const OPS: &[OpDef] = &[
         },
         work: softmax_work,
         replay: torch!(|r| r.x()?.f_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
+        bounds: Bounds::SHARE,
         ..ATTENTION
     },
     OpDef {
@@ -312,6 +322,7 @@ pub const OPS: &[OpDef] = &[
             let (causal, scale, grouped) = (r.c.bool("causal"), r.c.float("scale"), r.c.bool("grouped"));
             tch::Tensor::f_scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale, grouped)?
         }),
+        bounds: Bounds { range: |r| attention_range(r), magnitude: |m| m.of(2) },
         ..ATTENTION
     },
 ];

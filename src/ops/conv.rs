@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, OperandDef, TypeError, Types, Unit,
-    Work, attr, one, optional,
+    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
+    Ranges, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -229,6 +229,12 @@ fn pool_work(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, elements * taps, Unit::Vector)
 }
 
+fn convolution_range(r: &Ranges) -> Option<Interval> {
+    let taps: f64 = r.call.operands[1].shape.iter().skip(1).map(|&d| d as f64).product();
+    let sum = r.x()?.sum_of_products(r.y()?, taps)?;
+    if r.known.len() > 2 { sum.plus(r.of(2)?) } else { Some(sum) }
+}
+
 /// What the convolutions have in common.
 const CONVOLUTION: OpDef = OpDef {
     family: Family::Conv,
@@ -236,6 +242,7 @@ const CONVOLUTION: OpDef = OpDef {
     attrs: CONV_ATTRS,
     kernel: Kernel::Real(conv_element),
     work: conv_work,
+    bounds: Bounds { range: convolution_range, ..Bounds::UNKNOWN },
     ..OpDef::PLAIN
 };
 
@@ -296,6 +303,7 @@ pub const OPS: &[OpDef] = &[
             let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
             r.x()?.f_max_pool2d(r.c.ints("kernel_size"), stride, padding, dilation, r.c.bool("ceil_mode"))?
         }),
+        bounds: Bounds::NO_LARGER,
         ..POOL
     },
     OpDef {
@@ -315,6 +323,7 @@ pub const OPS: &[OpDef] = &[
             let (size, stride, padding) = (r.c.ints("kernel_size"), r.c.ints("stride"), r.c.ints("padding"));
             r.x()?.f_avg_pool2d(size, stride, padding, false, true, None::<i64>)?
         }),
+        bounds: Bounds::NO_LARGER,
         ..POOL
     },
 ];

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, TypeError, Types, Unit, Work, attr, find,
+    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, OpDef, TypeError, Types, Unit, Work,
+    attr, find,
 };
 use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
@@ -103,6 +104,8 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Element(|c, _, _, _| value(c)),
         replay: torch!(|r| r.full(r.c.ints("shape"))?),
+        bounds: Bounds { range: |r| Interval::new(r.call.float("value"), r.call.float("value")), ..Bounds::UNKNOWN },
+        hands_on: true,
         ..CREATE
     },
     OpDef {
@@ -120,6 +123,8 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, _, _| value(c)),
         work: |_, _| Work::NONE,
         replay: torch!(|r| r.full(&[])?),
+        bounds: Bounds { range: |r| Interval::new(r.call.float("value"), r.call.float("value")), ..Bounds::UNKNOWN },
+        hands_on: true,
         ..CREATE
     },
     OpDef {

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 
 use super::shapes::broadcast_index;
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit,
-    Work, attr, one,
+    Amplifies, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
+    OperandDef, Ranges, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, TensorType};
 
@@ -203,16 +203,51 @@ const ELEMENTWISE: OpDef =
 const UNARY: OpDef = OpDef { operands: X, infer: same_number, ..ELEMENTWISE };
 const TRANSCENDENTAL: OpDef = OpDef { infer: same_float, work: eight_per_element, ..UNARY };
 const BINARY: OpDef = OpDef { operands: XY, infer: same, ..ELEMENTWISE };
-const COMPARISON: OpDef = OpDef { infer: comparison, ..BINARY };
+const COMPARISON: OpDef = OpDef { infer: comparison, bounds: Bounds::TRUTH, ..BINARY };
+
+/// Bounds of functions that are 0 at 0 and stay within 1 of it.
+const ODD: Bounds =
+    Bounds { range: |r| if r.x()?.is_zero() { r.x() } else { Interval::around_0(1.0) }, magnitude: |_| 1.0 };
+
+fn power_range(x: Interval, exponent: f64) -> Option<Interval> {
+    if exponent < 1.0 || exponent.fract() != 0.0 {
+        return None;
+    }
+    if x.low >= 0.0 {
+        return Interval::new(x.low.powf(exponent), x.high.powf(exponent));
+    }
+    let top = x.magnitude().powf(exponent);
+    if exponent % 2.0 == 0.0 { Interval::new(0.0, top) } else { Interval::around_0(top) }
+}
+
+/// A cast to a narrower integer type wraps; there nothing is known.
+fn cast_range(r: &Ranges) -> Option<Interval> {
+    let x = r.x()?;
+    match r.call.dtype("dtype")? {
+        DType::Bool => Interval::new(0.0, 1.0),
+        to if to.is_float() || r.call.operands[0].dtype == DType::Bool => Some(x),
+        DType::I64 if x.magnitude() < 9e15 => Some(x.hull(Interval::ZERO)),
+        DType::I32 if x.magnitude() < 2e9 => Some(x.hull(Interval::ZERO)),
+        _ => None,
+    }
+}
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
-    OpDef { name: "neg", doc: "`-x`.", kernel: unary!(Element, |x| -x), replay: torch!(|r| r.x()?.f_neg()?), ..UNARY },
+    OpDef {
+        name: "neg",
+        doc: "`-x`.",
+        kernel: unary!(Element, |x| -x),
+        replay: torch!(|r| r.x()?.f_neg()?),
+        bounds: Bounds { range: |r| r.x()?.scaled(-1.0), magnitude: |m| m.of(0) },
+        ..UNARY
+    },
     OpDef {
         name: "abs",
         doc: "`|x|`.",
         kernel: unary!(Element, |x| x.abs()),
         replay: torch!(|r| r.x()?.f_abs()?),
+        bounds: Bounds { range: |r| Interval::new(0.0, r.x()?.magnitude()), magnitude: |m| m.of(0) },
         ..UNARY
     },
     OpDef {
@@ -220,6 +255,8 @@ pub const OPS: &[OpDef] = &[
         doc: "`e^x`.",
         kernel: unary!(Real, |x| x.exp()),
         replay: torch!(|r| r.x()?.f_exp()?),
+        bounds: Bounds { range: |r| Interval::new(r.x()?.low.exp(), r.x()?.high.exp()), ..Bounds::UNKNOWN },
+        amplifies: Amplifies::Always,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -249,6 +286,10 @@ pub const OPS: &[OpDef] = &[
         doc: "Square root.",
         kernel: unary!(Real, |x| x.sqrt()),
         replay: torch!(|r| r.x()?.f_sqrt()?),
+        bounds: Bounds {
+            range: |r| Interval::new(0.0, r.x().filter(|x| x.low >= 0.0)?.high.sqrt()),
+            magnitude: |m| m.of(0).max(1.0),
+        },
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -256,6 +297,10 @@ pub const OPS: &[OpDef] = &[
         doc: "`1 / sqrt(x)`.",
         kernel: unary!(Real, |x| 1.0 / x.sqrt()),
         replay: torch!(|r| r.x()?.f_rsqrt()?),
+        bounds: Bounds {
+            range: |r| Interval::new(0.0, 1.0 / r.x().filter(|x| x.low > 0.0)?.low.sqrt()),
+            ..Bounds::UNKNOWN
+        },
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -271,6 +316,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Sine.",
         kernel: unary!(Real, |x| x.sin()),
         replay: torch!(|r| r.x()?.f_sin()?),
+        bounds: ODD,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -278,6 +324,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Cosine.",
         kernel: unary!(Real, |x| x.cos()),
         replay: torch!(|r| r.x()?.f_cos()?),
+        bounds: Bounds { range: |r| r.x().and(Interval::around_0(1.0)), magnitude: |_| 1.0 },
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -285,6 +332,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Hyperbolic tangent.",
         kernel: unary!(Real, |x| x.tanh()),
         replay: torch!(|r| r.x()?.f_tanh()?),
+        bounds: ODD,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -292,6 +340,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Error function.",
         kernel: unary!(Real, |x| libm::erf(x)),
         replay: torch!(|r| r.x()?.f_erf()?),
+        bounds: ODD,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -299,6 +348,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`1 / (1 + e^-x)`.",
         kernel: unary!(Real, |x| sigmoid(x)),
         replay: torch!(|r| r.x()?.f_sigmoid()?),
+        bounds: Bounds::SHARE,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -306,6 +356,8 @@ pub const OPS: &[OpDef] = &[
         doc: "`max(x, 0)`; -0.0 stays as it is.",
         kernel: unary!(Element, |x| clamp(x, Some(Number::ZERO), None)),
         replay: torch!(|r| r.x()?.f_relu()?),
+        bounds: Bounds { range: |r| Interval::new(r.x()?.low.max(0.0), r.x()?.high.max(0.0)), magnitude: |m| m.of(0) },
+        hands_on: true,
         ..UNARY
     },
     OpDef {
@@ -313,6 +365,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x * sigmoid(x)`.",
         kernel: unary!(Real, |x| x * sigmoid(x)),
         replay: torch!(|r| r.x()?.f_silu()?),
+        bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -320,6 +373,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Largest integer not above `x`.",
         kernel: unary!(Element, |x| of_float(x, f64::floor)),
         replay: torch!(|r| r.x()?.f_floor()?),
+        bounds: Bounds::NO_LARGER,
         ..UNARY
     },
     OpDef {
@@ -327,6 +381,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Nearest integer to `x`; of two, the even one.",
         kernel: unary!(Element, |x| of_float(x, f64::round_ties_even)),
         replay: torch!(|r| r.x()?.f_round()?),
+        bounds: Bounds::NO_LARGER,
         ..UNARY
     },
     OpDef {
@@ -335,6 +390,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| c.output(DType::Bool, c.operands[0].shape.clone()),
         kernel: unary!(Element, |x| Number::from(!x.is_true())),
         replay: torch!(|r| r.x()?.f_logical_not()?),
+        bounds: Bounds::TRUTH,
         ..UNARY
     },
     OpDef {
@@ -348,6 +404,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Real(|c, _, index, fetch| Ok(gelu(fetch(0, index)?, c.str("approximate") == "tanh"))),
         work: eight_per_element,
         replay: torch!(|r| r.x()?.f_gelu(r.c.str("approximate"))?),
+        bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
         ..UNARY
     },
     OpDef {
@@ -370,6 +427,8 @@ pub const OPS: &[OpDef] = &[
             })
         }),
         replay: torch!(|r| super::scalars::pow(r.x()?, r.scalar("exponent", r.dtype(0)?))?),
+        bounds: Bounds { range: |r| power_range(r.x()?, r.call.float("exponent")), ..Bounds::UNKNOWN },
+        amplifies: Amplifies::Always,
         ..UNARY
     },
     OpDef {
@@ -397,6 +456,21 @@ pub const OPS: &[OpDef] = &[
             let bound = |name| r.c.given(name).then(|| r.scalar(name, dtype));
             super::scalars::clamp(r.x()?, bound("min"), bound("max"))?
         }),
+        bounds: Bounds {
+            range: |r| {
+                let x = r.x();
+                let end = |name, own: fn(Interval) -> f64| {
+                    if r.call.given(name) { Some(r.call.float(name)) } else { x.map(own) }
+                };
+                let (low, high) = (end("min", |x| x.low)?, end("max", |x| x.high)?);
+                Interval::new(low.min(high), high.max(low))
+            },
+            magnitude: |m| {
+                let end = |name| if m.call.given(name) { m.call.float(name).abs() } else { f64::INFINITY };
+                m.of(0).min(end("min").max(end("max")))
+            },
+        },
+        hands_on: true,
         ..UNARY
     },
     OpDef {
@@ -421,6 +495,9 @@ pub const OPS: &[OpDef] = &[
             _ => one_per_element(c, outputs),
         },
         replay: torch!(|r| r.x()?.f_to_dtype(r.kind()?, false, false)?),
+        bounds: Bounds { range: |r| cast_range(r), magnitude: |m| m.of(0) },
+        hands_on: true,
+        amplifies: Amplifies::Always,
         ..UNARY
     },
     OpDef {
@@ -437,6 +514,7 @@ pub const OPS: &[OpDef] = &[
         layout: LayoutRule::View(|c, _, layout| (!c.bool("train")).then(|| layout.clone())),
         work: |c, outputs| if c.bool("train") { one_per_element(c, outputs) } else { Work::NONE },
         replay: torch!(|r| r.x()?.f_dropout(r.c.float("p"), r.c.bool("train"))?),
+        bounds: Bounds { range: |r| r.x().filter(|_| !r.call.bool("train")), magnitude: |m| m.of(0) },
         ..UNARY
     },
     OpDef {
@@ -445,6 +523,7 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         kernel: binary!(Element, |x, y| x + y),
         replay: torch!(|r| r.x()?.f_add(r.y()?)?),
+        bounds: Bounds { range: |r| r.x()?.plus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
         ..BINARY
     },
     OpDef {
@@ -453,6 +532,7 @@ pub const OPS: &[OpDef] = &[
         infer: same_number,
         kernel: binary!(Element, |x, y| x - y),
         replay: torch!(|r| r.x()?.f_sub(r.y()?)?),
+        bounds: Bounds { range: |r| r.x()?.minus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
         ..BINARY
     },
     OpDef {
@@ -461,6 +541,8 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         kernel: binary!(Element, |x, y| x * y),
         replay: torch!(|r| r.x()?.f_mul(r.y()?)?),
+        bounds: Bounds { range: |r| r.x()?.times(r.y()?), magnitude: |m| m.of(0) * m.of(1) },
+        amplifies: Amplifies::Squared,
         ..BINARY
     },
     OpDef {
@@ -469,6 +551,16 @@ pub const OPS: &[OpDef] = &[
         infer: same_float,
         kernel: binary!(Element, |x, y| Number::float(x.to_f64() / y.to_f64())),
         replay: torch!(|r| r.x()?.f_div(r.y()?)?),
+        bounds: Bounds {
+            range: |r| {
+                let (x, y) = (r.x()?, r.y()?);
+                if y.has_0() {
+                    return None;
+                }
+                x.times(Interval::new(1.0 / y.high, 1.0 / y.low)?)
+            },
+            ..Bounds::UNKNOWN
+        },
         ..BINARY
     },
     OpDef {
@@ -500,6 +592,8 @@ pub const OPS: &[OpDef] = &[
         doc: "The larger one; NaN if either is. Of zeros of both signs it is open which.",
         kernel: binary!(Ordered, |x, y| x.max(y)),
         replay: torch!(|r| r.x()?.f_maximum(r.y()?)?),
+        bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
+        hands_on: true,
         ..BINARY
     },
     OpDef {
@@ -507,6 +601,8 @@ pub const OPS: &[OpDef] = &[
         doc: "The smaller one; NaN if either is. Of zeros of both signs it is open which.",
         kernel: binary!(Ordered, |x, y| x.min(y)),
         replay: torch!(|r| r.x()?.f_minimum(r.y()?)?),
+        bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
+        hands_on: true,
         ..BINARY
     },
     OpDef {
@@ -584,6 +680,8 @@ pub const OPS: &[OpDef] = &[
             read(c, chosen, index, fetch)
         }),
         replay: torch!(|r| r.y()?.f_where_self(r.x()?, r.operand(2)?)?),
+        bounds: Bounds { range: |r| Some(r.of(1)?.hull(r.of(2)?)), magnitude: |m| m.of(1).max(m.of(2)) },
+        hands_on: true,
         ..ELEMENTWISE
     },
 ];

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit,
-    Work, attr, many, one,
+    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types,
+    Unit, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -165,6 +165,8 @@ pub const OPS: &[OpDef] = &[
         }),
         work: |c, outputs| picks(c, outputs, 1),
         replay: torch!(|r| tch::Tensor::f_embedding(r.x()?, r.y()?, -1, false, false)?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..PICK
     },
     OpDef {
@@ -195,6 +197,8 @@ pub const OPS: &[OpDef] = &[
         }),
         work: |c, outputs| picks(c, outputs, 1),
         replay: torch!(|r| r.x()?.f_gather(r.c.int("dim"), r.y()?, false)?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..PICK
     },
     OpDef {
@@ -222,6 +226,8 @@ pub const OPS: &[OpDef] = &[
         }),
         work: |c, outputs| picks(c, outputs, 1),
         replay: torch!(|r| r.x()?.f_index_select(r.c.int("dim"), r.y()?)?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..PICK
     },
     OpDef {
@@ -234,6 +240,8 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(index_element),
         work: |c, outputs| picks(c, outputs, 1),
         replay: torch!(|r| r.x()?.f_index(&r.indices(1)?)?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..PICK
     },
     OpDef {
@@ -262,6 +270,7 @@ pub const OPS: &[OpDef] = &[
                 vec![values, places]
             }
         ),
+        bounds: Bounds::NO_LARGER,
         ..PICK
     },
     OpDef {
@@ -291,6 +300,7 @@ pub const OPS: &[OpDef] = &[
                 vec![values, places]
             }
         ),
+        bounds: Bounds::NO_LARGER,
         ..PICK
     },
     OpDef {
@@ -315,6 +325,7 @@ pub const OPS: &[OpDef] = &[
         }),
         work: |c, outputs| picks(c, outputs, 0),
         replay: torch!(|r| r.x()?.f_one_hot(r.c.int("num_classes"))?),
+        bounds: Bounds { magnitude: |_| 1.0, ..Bounds::UNKNOWN },
         ..PICK
     },
     OpDef {
@@ -337,6 +348,8 @@ pub const OPS: &[OpDef] = &[
         }),
         work: |c, outputs| Work::streaming(c, outputs, 0.0, Unit::Vector),
         replay: torch!(|r| r.x()?.f_masked_fill_tensor(r.y()?, r.operand(2)?)?),
+        bounds: Bounds { range: |r| Some(r.x()?.hull(r.of(2)?)), magnitude: |m| m.of(0).max(m.of(2)) },
+        hands_on: true,
         ..PICK
     },
 ];

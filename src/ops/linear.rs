@@ -7,8 +7,8 @@ use tch::{Kind, Tensor};
 use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work,
-    attr, one, optional,
+    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, OpDef, Ranges,
+    TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -247,6 +247,17 @@ fn grouped_rows(r: &Run) -> Replayed<Tensor> {
     Ok(Tensor::f_cat(&products, 0)?)
 }
 
+/// The length of what is multiplied and added up: the last dimension of operand `x`.
+fn inner(c: &Call, x: usize) -> f64 {
+    c.operands.get(x).and_then(|t| t.shape.last()).map_or(1.0, |&n| n as f64)
+}
+
+/// Bounds of `addmm` and `baddbmm`.
+fn scaled_range(r: &Ranges) -> Option<Interval> {
+    let sum = r.y()?.sum_of_products(r.of(2)?, inner(r.call, 1))?.scaled(r.call.float("alpha"))?;
+    sum.plus(r.x()?.scaled(r.call.float("beta"))?)
+}
+
 /// What the products have in common.
 const PRODUCT: OpDef = OpDef { family: Family::Linear, ..OpDef::PLAIN };
 
@@ -260,6 +271,10 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(0)(c, outputs),
         replay: torch!(|r| r.x()?.f_matmul(r.y()?)?),
+        bounds: Bounds {
+            range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)),
+            magnitude: |m| m.of(0) * m.of(1) * inner(m.call, 0),
+        },
         ..PRODUCT
     },
     OpDef {
@@ -283,6 +298,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(1)(c, outputs),
         replay: torch!(|r| addmm(r)?),
+        bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
         ..PRODUCT
     },
     OpDef {
@@ -307,6 +323,13 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(0)(c, outputs),
         replay: torch!(|r| r.x()?.f_linear(r.y()?, r.given(2))?),
+        bounds: Bounds {
+            range: |r| {
+                let sum = r.x()?.sum_of_products(r.y()?, inner(r.call, 0))?;
+                if r.known.len() > 2 { sum.plus(r.of(2)?) } else { Some(sum) }
+            },
+            magnitude: |m| m.of(0) * m.of(1) * inner(m.call, 0) + m.of(2),
+        },
         ..PRODUCT
     },
     OpDef {
@@ -330,6 +353,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(1)(c, outputs),
         replay: torch!(|r| baddbmm(r, r.y()?, r.operand(2)?)?),
+        bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
         ..PRODUCT
     },
     OpDef {
@@ -341,6 +365,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Real(grouped_element),
         work: |c, outputs| product_work(0)(c, outputs),
         replay: torch!(|r| grouped_rows(r)?),
+        bounds: Bounds { range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)), ..Bounds::UNKNOWN },
         ..PRODUCT
     },
 ];

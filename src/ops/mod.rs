@@ -4,6 +4,7 @@
 mod on_torch;
 
 mod attention;
+mod bounds;
 mod call;
 mod conv;
 mod create;
@@ -12,6 +13,7 @@ mod elementwise;
 #[cfg(test)]
 mod hostile_tests;
 mod index;
+mod interval;
 mod linear;
 mod math;
 mod norm;
@@ -35,10 +37,12 @@ mod view;
 mod work;
 
 pub use attention::{Nonzero, attend};
+pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
 pub use create::{as_number, is_number, number};
 pub use effects::{DRAW, Effects, Given, effects};
+pub use interval::Interval;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
 pub use on_torch::Replay;
@@ -69,6 +73,15 @@ pub enum Family {
     Spectral,
 }
 
+/// Whether an operator gives numbers far beyond those that it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amplifies {
+    Never,
+    /// Where both operands are the same value.
+    Squared,
+    Always,
+}
+
 /// An operator of the table. An entry states what is its own, and takes the rest from what its family has in common, or
 /// from [`OpDef::PLAIN`].
 pub struct OpDef {
@@ -86,6 +99,12 @@ pub struct OpDef {
     pub layout: LayoutRule,
     /// Work counts, given the output types.
     pub work: fn(&Call, &[TensorType]) -> Work,
+    /// What bounds on the operands say about the elements of output 0.
+    pub bounds: Bounds,
+    /// Whether every element of the result is one that it was given, at most limited or rounded: none wraps around.
+    pub hands_on: bool,
+    /// Whether the result may leave the range of its type although the operands lie well inside.
+    pub amplifies: Amplifies,
     /// The call of libtorch that computes the same.
     pub replay: Replay,
 }
@@ -115,6 +134,9 @@ impl OpDef {
         kernel: Kernel::Opaque,
         layout: LayoutRule::Contiguous,
         work: unstated,
+        bounds: Bounds::UNKNOWN,
+        hands_on: false,
+        amplifies: Amplifies::Never,
         replay: None,
     };
 

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work,
-    attr, one, optional,
+    AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef, TypeError,
+    Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, TensorType};
 
@@ -124,6 +124,27 @@ fn per_channel(c: &Call, first: usize, value: f64, index: &[usize], fetch: &mut 
     Ok(if c.operands.len() > first + 1 { scaled + fetch(first + 1, channel)? } else { scaled })
 }
 
+/// A normalised element is at most the square root of the number of elements, as one of them makes out all of the
+/// variance at most.
+const NORMALISED: Bounds = Bounds {
+    range: |r| {
+        let x = r.x()?;
+        if r.call.float("eps") <= 0.0 {
+            return None;
+        }
+        let lane: f64 = r.call.ints("normalized_shape").iter().map(|&d| d as f64).product();
+        let mut out = if x.is_zero() { x } else { Interval::around_0(lane.sqrt() * 1.001)? };
+        if r.known.len() > 1 {
+            out = out.times(r.of(1)?)?;
+        }
+        if r.known.len() > 2 { out.plus(r.of(2)?) } else { Some(out) }
+    },
+    magnitude: |m| {
+        let weight = if m.call.operands.len() > 1 { m.of(1) } else { 1.0 };
+        (m.call.operands[0].numel() as f64).sqrt() * weight + m.of(2)
+    },
+};
+
 /// What the normalisations have in common.
 const NORM: OpDef = OpDef { family: Family::Norm, work: eight_per_element, ..OpDef::PLAIN };
 
@@ -156,6 +177,7 @@ pub const OPS: &[OpDef] = &[
             r.c.float("eps"),
             true
         )?),
+        bounds: NORMALISED,
         ..NORM
     },
     OpDef {
@@ -179,6 +201,7 @@ pub const OPS: &[OpDef] = &[
             },
         },
         replay: torch!(|r| r.x()?.f_rms_norm(r.c.ints("normalized_shape"), r.given(1), r.c.float("eps"))?),
+        bounds: NORMALISED,
         ..NORM
     },
     OpDef {

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
-    Types, Unit, Work, attr, one, optional,
+    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
+    OperandDef, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -139,6 +139,8 @@ pub const OPS: &[OpDef] = &[
             _ => fetch(0, index),
         }),
         replay: torch!(|r| r.x()?.f_tril(r.c.int("diagonal"))?),
+        bounds: Bounds { range: |r| Some(r.x()?.hull(Interval::ZERO)), magnitude: |m| m.of(0) },
+        hands_on: true,
         ..MOVE
     },
     OpDef {
@@ -151,6 +153,8 @@ pub const OPS: &[OpDef] = &[
             _ => fetch(0, index),
         }),
         replay: torch!(|r| r.x()?.f_triu(r.c.int("diagonal"))?),
+        bounds: Bounds { range: |r| Some(r.x()?.hull(Interval::ZERO)), magnitude: |m| m.of(0) },
+        hands_on: true,
         ..MOVE
     },
     OpDef {
@@ -172,6 +176,8 @@ pub const OPS: &[OpDef] = &[
         }),
         layout: LayoutRule::Elementwise,
         replay: torch!(|r| r.x()?.f_flip(r.c.ints("dims"))?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..MOVE
     },
     OpDef {
@@ -188,6 +194,8 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         replay: torch!(|r| r.x()?.f_roll(r.c.ints("shifts"), r.c.ints("dims"))?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..MOVE
     },
     OpDef {
@@ -208,6 +216,8 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         replay: torch!(|r| r.x()?.f_repeat_interleave_self_int(r.c.int("repeats"), r.c.int("dim"), None::<i64>)?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..MOVE
     },
     OpDef {

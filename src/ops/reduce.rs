@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Kernel, OpDef, OperandDef,
-    TypeError, Types, Unit, Work, attr, one,
+    Amplifies, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Interval,
+    Kernel, OpDef, OperandDef, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -264,6 +264,15 @@ fn product_of_dims(r: &Run) -> Replayed<tch::Tensor> {
     Ok(out)
 }
 
+/// Bounds of sums over any of the elements of operand 0.
+const SUM: Bounds = Bounds {
+    range: |r| {
+        let (x, n) = (r.x()?, r.call.operands[0].numel() as f64);
+        Interval::new(x.low.min(0.0) * n, x.high.max(0.0) * n)
+    },
+    magnitude: |m| m.of(0) * m.call.operands[0].numel() as f64,
+};
+
 /// What the reductions have in common.
 const REDUCTION: OpDef =
     OpDef { family: Family::Reduce, operands: X, attrs: DIMS, work: one_per_element, ..OpDef::PLAIN };
@@ -276,6 +285,8 @@ pub const OPS: &[OpDef] = &[
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::ZERO, |a, b| a + b)),
         replay: torch!(|r| r.x()?.f_sum_dim_intlist(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
+        bounds: SUM,
+        amplifies: Amplifies::Always,
         ..REDUCTION
     },
     OpDef {
@@ -287,6 +298,7 @@ pub const OPS: &[OpDef] = &[
             Ok(values.iter().sum::<f64>() / values.len() as f64)
         }),
         replay: torch!(|r| r.x()?.f_mean_dim(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
+        bounds: Bounds::SAME,
         ..REDUCTION
     },
     OpDef {
@@ -295,6 +307,8 @@ pub const OPS: &[OpDef] = &[
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::max)),
         replay: torch!(|r| r.x()?.f_amax(r.c.ints("dim"), r.c.bool("keepdim"))?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..REDUCTION
     },
     OpDef {
@@ -303,6 +317,8 @@ pub const OPS: &[OpDef] = &[
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::min)),
         replay: torch!(|r| r.x()?.f_amin(r.c.ints("dim"), r.c.bool("keepdim"))?),
+        bounds: Bounds::SAME,
+        hands_on: true,
         ..REDUCTION
     },
     OpDef {
@@ -311,6 +327,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::Int(1), |a, b| a * b)),
         replay: torch!(|r| product_of_dims(r)?),
+        amplifies: Amplifies::Always,
         ..REDUCTION
     },
     OpDef {
@@ -386,6 +403,7 @@ pub const OPS: &[OpDef] = &[
             r.c.float("correction"),
             r.c.bool("keepdim")
         )?),
+        amplifies: Amplifies::Always,
         ..REDUCTION
     },
     OpDef {
@@ -398,6 +416,8 @@ pub const OPS: &[OpDef] = &[
             lane: |c, _, index, fetch| running(c, index, fetch, 0, |a, b| a + b),
         },
         replay: torch!(|r| r.x()?.f_cumsum(r.c.int("dim"), None::<tch::Kind>)?),
+        bounds: SUM,
+        amplifies: Amplifies::Always,
         ..REDUCTION
     },
     OpDef {
@@ -410,6 +430,7 @@ pub const OPS: &[OpDef] = &[
             lane: |c, _, index, fetch| running(c, index, fetch, 1, |a, b| a * b),
         },
         replay: torch!(|r| r.x()?.f_cumprod(r.c.int("dim"), None::<tch::Kind>)?),
+        amplifies: Amplifies::Always,
         ..REDUCTION
     },
     OpDef {

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
-    AttrKind, Call, Default, Family, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit, Work, attr, many,
-    one,
+    AttrKind, Bounds, Call, Default, Family, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit, Work, attr,
+    many, one,
 };
 use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
 
@@ -49,7 +49,8 @@ fn split_sizes(c: &Call) -> Result<(usize, SmallVec<[usize; 4]>), TypeError> {
 }
 
 /// What the operators of this family have in common.
-const VIEW: OpDef = OpDef { family: Family::View, operands: X, work: free, ..OpDef::PLAIN };
+const VIEW: OpDef =
+    OpDef { family: Family::View, operands: X, work: free, bounds: Bounds::SAME, hands_on: true, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -301,6 +302,7 @@ pub const OPS: &[OpDef] = &[
         }),
         work: copies,
         replay: torch!(|r| tch::Tensor::f_cat(r.operands, r.c.int("dim"))?),
+        bounds: Bounds { range: |r| r.hull(), magnitude: |m| m.largest() },
         ..VIEW
     },
     OpDef {

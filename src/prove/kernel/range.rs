@@ -4,12 +4,12 @@
 //! type. Values that are equal to one of the other side leave their range on both sides, so what counts is the others.
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::arena::{Arena, Side, TermId};
 use super::closure::Closure;
-use crate::eval::Interval;
-use crate::ir::DType;
-use crate::ops::{Family, Op};
+use crate::ir::{DType, TensorType};
+use crate::ops::{Amplifies, Call, Family, Interval, Magnitudes, Op};
 
 /// A value that has to stay within the range of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,44 +138,17 @@ fn unrounded(arena: &Arena, term: TermId, depth: usize) -> f64 {
     let Some((op, attrs, _)) = arena.op(term) else { return ty.dtype.magnitude() };
     let (Op::Table(def), 1..) = (op, depth) else { return f64::INFINITY };
     let operands = &arena.term(term).operands;
+    let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
     let of = |n: usize| operands.get(n).map_or(0.0, |&o| bound(arena, o, depth - 1));
-    let size = |n: usize| operands.get(n).map_or(1.0, |&o| arena.ty(o).numel() as f64);
-    let inner = || operands.first().and_then(|&o| arena.ty(o).shape.last()).map_or(1.0, |&n| n as f64);
-    match def.name {
-        "sigmoid" | "softmax" | "tanh" | "erf" | "sin" | "cos" | "one_hot" => 1.0,
-        "cast" | "relu" | "neg" | "abs" | "silu" | "gelu" | "mean" | "amax" | "amin" | "max_pool2d" | "avg_pool2d"
-        | "sort" | "topk" | "tril" | "triu" | "flip" | "roll" | "repeat_interleave" | "dropout" | "embedding"
-        | "gather" | "index_select" | "index" | "round" | "floor" | "ceil" | "trunc" => of(0),
-        "concat" | "maximum" | "minimum" => (0..operands.len()).map(of).fold(0.0, f64::max),
-        "where" => of(1).max(of(2)),
-        "masked_fill" => of(0).max(of(2)),
-        _ if def.family == Family::View => of(0),
-        "clamp" => {
-            let end =
-                |name| def.attr_index(name).and_then(|i| attrs.get(i)?.as_float()).map_or(f64::INFINITY, f64::abs);
-            of(0).min(end("min").max(end("max")))
-        }
-        "sqrt" => of(0).max(1.0),
-        "add" | "sub" => of(0) + of(1),
-        "mul" => of(0) * of(1),
-        "sum" | "cumsum" => of(0) * size(0),
-        "matmul" | "linear" => of(0) * of(1) * inner() + of(2),
-        "sdpa" => of(2),
-        "layer_norm" | "rms_norm" => {
-            let weight = if operands.len() > 1 { of(1) } else { 1.0 };
-            (size(0)).sqrt() * weight + of(2)
-        }
-        _ => f64::INFINITY,
-    }
+    (def.bounds.magnitude)(&Magnitudes { call: &Call { op: def, attrs, operands: &types }, operand: &of })
 }
 
 fn weakens(arena: &Arena, term: TermId) -> bool {
-    let Some((op, ..)) = arena.op(term) else { return false };
+    let Some((Op::Table(def), ..)) = arena.op(term) else { return false };
     let operands = &arena.term(term).operands;
-    match op.name() {
-        "pow" | "exp" | "sum" | "cumsum" | "prod" | "cumprod" | "var" => true,
-        "cast" => true,
-        "mul" => operands[0] == operands[1],
-        _ => false,
+    match def.amplifies {
+        Amplifies::Always => true,
+        Amplifies::Squared => operands[0] == operands[1],
+        Amplifies::Never => false,
     }
 }
