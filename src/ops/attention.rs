@@ -3,7 +3,7 @@
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
     AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
-    Ranges, TypeError, Types, Unit, Work, attr, one, optional,
+    Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -271,6 +271,7 @@ pub const OPS: &[OpDef] = &[
         work: softmax_work,
         replay: torch!(|r| r.x()?.f_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
         bounds: Bounds::SHARE,
+        synthesis: Synthesis::Softmax,
         ..ATTENTION
     },
     OpDef {
@@ -291,6 +292,7 @@ pub const OPS: &[OpDef] = &[
         },
         work: softmax_work,
         replay: torch!(|r| r.x()?.f_log_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
+        synthesis: Synthesis::Softmax,
         ..ATTENTION
     },
     OpDef {
@@ -323,6 +325,7 @@ pub const OPS: &[OpDef] = &[
             tch::Tensor::f_scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale, grouped)?
         }),
         bounds: Bounds { range: |r| attention_range(r), magnitude: |m| m.of(2) },
+        synthesis: Synthesis::Attention,
         ..ATTENTION
     },
 ];

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::shapes::visit_axes;
 use super::{
     AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
-    Ranges, TypeError, Types, Unit, Work, attr, one, optional,
+    Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -264,6 +264,7 @@ pub const OPS: &[OpDef] = &[
             r.c.ints("dilation"),
             r.c.int("groups")
         )?),
+        synthesis: Synthesis::Convolve { spatial: 1 },
         ..CONVOLUTION
     },
     OpDef {
@@ -278,6 +279,7 @@ pub const OPS: &[OpDef] = &[
             r.c.ints("dilation"),
             r.c.int("groups")
         )?),
+        synthesis: Synthesis::Convolve { spatial: 2 },
         ..CONVOLUTION
     },
     OpDef {
@@ -304,6 +306,7 @@ pub const OPS: &[OpDef] = &[
             r.x()?.f_max_pool2d(r.c.ints("kernel_size"), stride, padding, dilation, r.c.bool("ceil_mode"))?
         }),
         bounds: Bounds::NO_LARGER,
+        synthesis: Synthesis::Pool,
         ..POOL
     },
     OpDef {
@@ -324,6 +327,7 @@ pub const OPS: &[OpDef] = &[
             r.x()?.f_avg_pool2d(size, stride, padding, false, true, None::<i64>)?
         }),
         bounds: Bounds::NO_LARGER,
+        synthesis: Synthesis::Pool,
         ..POOL
     },
 ];

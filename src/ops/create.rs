@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, OpDef, TypeError, Types, Unit, Work,
-    attr, find,
+    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, OpDef, Synthesis, TypeError, Types,
+    Unit, Work, attr, find,
 };
 use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
@@ -106,6 +106,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.full(r.c.ints("shape"))?),
         bounds: Bounds { range: |r| Interval::new(r.call.float("value"), r.call.float("value")), ..Bounds::UNKNOWN },
         hands_on: true,
+        synthesis: Synthesis::Create,
         ..CREATE
     },
     OpDef {
@@ -142,6 +143,7 @@ pub const OPS: &[OpDef] = &[
             let like = tch::Tensor::f_empty([0_i64], (r.kind()?, r.device))?;
             super::scalars::arange(r.created("start"), r.created("end"), r.created("step"), &like)?
         }),
+        synthesis: Synthesis::Create,
         ..CREATE
     },
 ];

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use super::shapes::broadcast_index;
 use super::{
     Amplifies, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Ranges, TypeError, Types, Unit, Work, attr, one,
+    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, TensorType};
 
@@ -203,7 +203,7 @@ const ELEMENTWISE: OpDef =
 const UNARY: OpDef = OpDef { operands: X, infer: same_number, ..ELEMENTWISE };
 const TRANSCENDENTAL: OpDef = OpDef { infer: same_float, work: eight_per_element, ..UNARY };
 const BINARY: OpDef = OpDef { operands: XY, infer: same, ..ELEMENTWISE };
-const COMPARISON: OpDef = OpDef { infer: comparison, bounds: Bounds::TRUTH, ..BINARY };
+const COMPARISON: OpDef = OpDef { infer: comparison, bounds: Bounds::TRUTH, synthesis: Synthesis::Compare, ..BINARY };
 
 /// Bounds of functions that are 0 at 0 and stay within 1 of it.
 const ODD: Bounds =
@@ -391,6 +391,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Element, |x| Number::from(!x.is_true())),
         replay: torch!(|r| r.x()?.f_logical_not()?),
         bounds: Bounds::TRUTH,
+        synthesis: Synthesis::Negate,
         ..UNARY
     },
     OpDef {
@@ -498,6 +499,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| cast_range(r), magnitude: |m| m.of(0) },
         hands_on: true,
         amplifies: Amplifies::Always,
+        synthesis: Synthesis::Cast,
         ..UNARY
     },
     OpDef {
@@ -682,6 +684,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.y()?.f_where_self(r.x()?, r.operand(2)?)?),
         bounds: Bounds { range: |r| Some(r.of(1)?.hull(r.of(2)?)), magnitude: |m| m.of(1).max(m.of(2)) },
         hands_on: true,
+        synthesis: Synthesis::Choose,
         ..ELEMENTWISE
     },
 ];

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types,
-    Unit, Work, attr, many, one,
+    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, Synthesis,
+    TypeError, Types, Unit, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -167,6 +167,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| tch::Tensor::f_embedding(r.x()?, r.y()?, -1, false, false)?),
         bounds: Bounds::SAME,
         hands_on: true,
+        synthesis: Synthesis::Embed,
         ..PICK
     },
     OpDef {
@@ -199,6 +200,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_gather(r.c.int("dim"), r.y()?, false)?),
         bounds: Bounds::SAME,
         hands_on: true,
+        synthesis: Synthesis::Gather,
         ..PICK
     },
     OpDef {
@@ -228,6 +230,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_index_select(r.c.int("dim"), r.y()?)?),
         bounds: Bounds::SAME,
         hands_on: true,
+        synthesis: Synthesis::Select,
         ..PICK
     },
     OpDef {
@@ -242,6 +245,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_index(&r.indices(1)?)?),
         bounds: Bounds::SAME,
         hands_on: true,
+        synthesis: Synthesis::Index,
         ..PICK
     },
     OpDef {
@@ -271,6 +275,7 @@ pub const OPS: &[OpDef] = &[
             }
         ),
         bounds: Bounds::NO_LARGER,
+        synthesis: Synthesis::OrderFirst,
         ..PICK
     },
     OpDef {
@@ -301,6 +306,7 @@ pub const OPS: &[OpDef] = &[
             }
         ),
         bounds: Bounds::NO_LARGER,
+        synthesis: Synthesis::Order,
         ..PICK
     },
     OpDef {
@@ -326,6 +332,7 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| picks(c, outputs, 0),
         replay: torch!(|r| r.x()?.f_one_hot(r.c.int("num_classes"))?),
         bounds: Bounds { magnitude: |_| 1.0, ..Bounds::UNKNOWN },
+        synthesis: Synthesis::Classes,
         ..PICK
     },
     OpDef {
@@ -350,6 +357,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_masked_fill_tensor(r.y()?, r.operand(2)?)?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.of(2)?)), magnitude: |m| m.of(0).max(m.of(2)) },
         hands_on: true,
+        synthesis: Synthesis::Fill,
         ..PICK
     },
 ];

@@ -8,7 +8,7 @@ use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
     AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, OpDef, Ranges,
-    TypeError, Types, Unit, Work, attr, one, optional,
+    Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -275,6 +275,7 @@ pub const OPS: &[OpDef] = &[
             range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)),
             magnitude: |m| m.of(0) * m.of(1) * inner(m.call, 0),
         },
+        synthesis: Synthesis::Matmul,
         ..PRODUCT
     },
     OpDef {
@@ -299,6 +300,7 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| product_work(1)(c, outputs),
         replay: torch!(|r| addmm(r)?),
         bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
+        synthesis: Synthesis::BiasedProduct { rank: 2 },
         ..PRODUCT
     },
     OpDef {
@@ -330,6 +332,7 @@ pub const OPS: &[OpDef] = &[
             },
             magnitude: |m| m.of(0) * m.of(1) * inner(m.call, 0) + m.of(2),
         },
+        synthesis: Synthesis::Linear,
         ..PRODUCT
     },
     OpDef {
@@ -354,6 +357,7 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| product_work(1)(c, outputs),
         replay: torch!(|r| baddbmm(r, r.y()?, r.operand(2)?)?),
         bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
+        synthesis: Synthesis::BiasedProduct { rank: 3 },
         ..PRODUCT
     },
     OpDef {

@@ -30,6 +30,7 @@ mod semantics;
 pub mod shapes;
 mod signature;
 mod spectral;
+mod synthesis;
 #[cfg(feature = "torch")]
 pub mod tensors;
 pub mod ties;
@@ -48,6 +49,7 @@ pub use math::MathMode;
 pub use on_torch::Replay;
 pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule, Types};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
+pub use synthesis::Synthesis;
 pub use work::{Unit, Work};
 
 use std::fmt;
@@ -105,6 +107,8 @@ pub struct OpDef {
     pub hands_on: bool,
     /// Whether the result may leave the range of its type although the operands lie well inside.
     pub amplifies: Amplifies,
+    /// How operands are chosen for a wanted result.
+    pub synthesis: Synthesis,
     /// The call of libtorch that computes the same.
     pub replay: Replay,
 }
@@ -137,6 +141,7 @@ impl OpDef {
         bounds: Bounds::UNKNOWN,
         hands_on: false,
         amplifies: Amplifies::Never,
+        synthesis: Synthesis::Broadcast,
         replay: None,
     };
 

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef, TypeError,
-    Types, Unit, Work, attr, one, optional,
+    AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef, Synthesis,
+    TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, TensorType};
 
@@ -178,6 +178,7 @@ pub const OPS: &[OpDef] = &[
             true
         )?),
         bounds: NORMALISED,
+        synthesis: Synthesis::Normalise,
         ..NORM
     },
     OpDef {
@@ -202,6 +203,7 @@ pub const OPS: &[OpDef] = &[
         },
         replay: torch!(|r| r.x()?.f_rms_norm(r.c.ints("normalized_shape"), r.given(1), r.c.float("eps"))?),
         bounds: NORMALISED,
+        synthesis: Synthesis::Normalise,
         ..NORM
     },
     OpDef {
@@ -221,6 +223,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Real(group_norm_element),
         replay: torch!(|r| r.x()?.f_group_norm(r.c.int("groups"), r.given(1), r.given(2), r.c.float("eps"), true)?),
+        synthesis: Synthesis::NormaliseChannels { wide: false },
         ..NORM
     },
     OpDef {
@@ -255,6 +258,7 @@ pub const OPS: &[OpDef] = &[
             let (mean, var, weight, bias) = (r.given(1), r.given(2), r.given(3), r.given(4));
             r.x()?.f_batch_norm(weight, bias, mean, var, false, 0.0, r.c.float("eps"), true)?
         }),
+        synthesis: Synthesis::NormaliseChannels { wide: true },
         ..NORM
     },
 ];

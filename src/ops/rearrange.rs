@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{
     AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, TypeError, Types, Unit, Work, attr, one, optional,
+    OperandDef, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -178,6 +178,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_flip(r.c.ints("dims"))?),
         bounds: Bounds::SAME,
         hands_on: true,
+        synthesis: Synthesis::Flip,
         ..MOVE
     },
     OpDef {
@@ -196,6 +197,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_roll(r.c.ints("shifts"), r.c.ints("dims"))?),
         bounds: Bounds::SAME,
         hands_on: true,
+        synthesis: Synthesis::Roll,
         ..MOVE
     },
     OpDef {
@@ -218,6 +220,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_repeat_interleave_self_int(r.c.int("repeats"), r.c.int("dim"), None::<i64>)?),
         bounds: Bounds::SAME,
         hands_on: true,
+        synthesis: Synthesis::RepeatEntries,
         ..MOVE
     },
     OpDef {
@@ -231,6 +234,7 @@ pub const OPS: &[OpDef] = &[
             let pad: Vec<i64> = r.c.ints("pad").chunks_exact(2).rev().flatten().copied().collect();
             r.x()?.f_pad(&pad[..], "constant", r.double("value", r.dtype(0)?)?)?
         }),
+        synthesis: Synthesis::Pad,
         ..MOVE
     },
     OpDef {
@@ -242,6 +246,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(diff_element),
         work: |c, outputs| Work::streaming(c, outputs, outputs.iter().map(|t| t.numel() as f64).sum(), Unit::Vector),
         replay: torch!(|r| r.x()?.f_diff(r.c.int("n"), r.c.int("dim"), r.given(1), None)?),
+        synthesis: Synthesis::Differences,
         ..MOVE
     },
 ];

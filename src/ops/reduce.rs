@@ -7,7 +7,7 @@ use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
     Amplifies, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Interval,
-    Kernel, OpDef, OperandDef, TypeError, Types, Unit, Work, attr, one,
+    Kernel, OpDef, OperandDef, Synthesis, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -274,8 +274,14 @@ const SUM: Bounds = Bounds {
 };
 
 /// What the reductions have in common.
-const REDUCTION: OpDef =
-    OpDef { family: Family::Reduce, operands: X, attrs: DIMS, work: one_per_element, ..OpDef::PLAIN };
+const REDUCTION: OpDef = OpDef {
+    family: Family::Reduce,
+    operands: X,
+    attrs: DIMS,
+    work: one_per_element,
+    synthesis: Synthesis::Reduce,
+    ..OpDef::PLAIN
+};
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -337,6 +343,7 @@ pub const OPS: &[OpDef] = &[
         infer: arg_types,
         kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, Number::is_above)),
         replay: torch!(|r| r.x()?.f_argmax(r.c.int("dim"), r.c.bool("keepdim"))?),
+        synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
     },
     OpDef {
@@ -346,6 +353,7 @@ pub const OPS: &[OpDef] = &[
         infer: arg_types,
         kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, |x, best| best.is_above(x))),
         replay: torch!(|r| r.x()?.f_argmin(r.c.int("dim"), r.c.bool("keepdim"))?),
+        synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
     },
     OpDef {
@@ -418,6 +426,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_cumsum(r.c.int("dim"), None::<tch::Kind>)?),
         bounds: SUM,
         amplifies: Amplifies::Always,
+        synthesis: Synthesis::Broadcast,
         ..REDUCTION
     },
     OpDef {
@@ -431,6 +440,7 @@ pub const OPS: &[OpDef] = &[
         },
         replay: torch!(|r| r.x()?.f_cumprod(r.c.int("dim"), None::<tch::Kind>)?),
         amplifies: Amplifies::Always,
+        synthesis: Synthesis::Broadcast,
         ..REDUCTION
     },
     OpDef {
@@ -451,6 +461,7 @@ pub const OPS: &[OpDef] = &[
             let ignored = IGNORED_CLASS as i64;
             r.x()?.f_cross_entropy_loss(r.y()?, None::<&tch::Tensor>, reduction, ignored, 0.0)?
         }),
+        synthesis: Synthesis::ClassLoss,
         ..REDUCTION
     },
 ];

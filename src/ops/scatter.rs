@@ -7,7 +7,8 @@ use super::index::{check_positions, placement, position};
 use super::replay::{ReplayError, Replayed, Run};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, TypeError, Types, Unit, Work, attr, many, one,
+    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Work, attr,
+    many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -175,6 +176,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, index, fetch| scattered(c, index, fetch, |_, new| new)),
         work: writes,
         replay: torch!(|r| r.x()?.f_scatter(r.c.int("dim"), r.y()?, r.operand(2)?)?),
+        synthesis: Synthesis::Scatter,
         ..WRITE
     },
     OpDef {
@@ -189,6 +191,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(|c, _, index, fetch| scattered(c, index, fetch, |sum, new| sum + new)),
         work: |c, outputs| adds(2)(c, outputs),
         replay: torch!(|r| r.x()?.f_scatter_add(r.c.int("dim"), r.y()?, r.operand(2)?)?),
+        synthesis: Synthesis::Scatter,
         ..WRITE
     },
     OpDef {
@@ -200,6 +203,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(index_added),
         work: |c, outputs| adds(2)(c, outputs),
         replay: torch!(|r| r.x()?.f_index_add(r.c.int("dim"), r.y()?, r.operand(2)?)?),
+        synthesis: Synthesis::AddSlices,
         ..WRITE
     },
     OpDef {
@@ -218,6 +222,7 @@ pub const OPS: &[OpDef] = &[
             false => writes(c, outputs),
         },
         replay: torch!(|r| r.x()?.f_index_put(&r.indices(2)?, r.y()?, r.c.bool("accumulate"))?),
+        synthesis: Synthesis::Put,
         ..WRITE
     },
     OpDef {

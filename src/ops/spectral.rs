@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 #[cfg(feature = "torch")]
 use super::replay::{ReplayError, Replayed, Run};
-use super::{Call, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work, one};
+use super::{Call, EvalError, Family, FetchReal, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Work, one};
 use crate::ir::{DType, Shape, TensorType};
 
 /// Rows of the largest matrix that is evaluated: the work grows with their cube, and the budget counts elements only.
@@ -112,6 +112,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: general },
         work: |c, outputs| work(c, outputs, 10.0),
         replay: torch!(several | r | general_on_torch(r)?),
+        synthesis: Synthesis::Eigenvalues,
         ..SPECTRAL
     },
     OpDef {
@@ -121,6 +122,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: symmetric },
         work: |c, outputs| work(c, outputs, 4.0 / 3.0),
         replay: torch!(|r| r.x()?.f_linalg_eigvalsh("L")?),
+        synthesis: Synthesis::Eigenvalues,
         ..SPECTRAL
     },
 ];

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
-    AttrKind, Bounds, Call, Default, Family, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types, Unit, Work, attr,
-    many, one,
+    AttrKind, Bounds, Call, Default, Family, Kernel, LayoutRule, OpDef, OperandDef, Synthesis, TypeError, Types, Unit,
+    Work, attr, many, one,
 };
 use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
 
@@ -76,6 +76,7 @@ pub const OPS: &[OpDef] = &[
         }),
         work: copies,
         replay: torch!(|r| r.x()?.f_reshape(r.c.ints("shape"))?),
+        synthesis: Synthesis::Reshape,
         ..VIEW
     },
     OpDef {
@@ -98,6 +99,7 @@ pub const OPS: &[OpDef] = &[
             Some(Layout { strides: c.ints("dims").iter().map(|&d| l.strides[d as usize]).collect(), offset: l.offset })
         }),
         replay: torch!(|r| r.x()?.f_permute(r.c.ints("dims"))?),
+        synthesis: Synthesis::Permute,
         ..VIEW
     },
     OpDef {
@@ -126,6 +128,7 @@ pub const OPS: &[OpDef] = &[
             Some(Layout { strides: shape.iter().enumerate().map(stride).collect(), offset: l.offset })
         }),
         replay: torch!(|r| r.x()?.f_expand(r.c.ints("shape"), false)?),
+        synthesis: Synthesis::Expand,
         ..VIEW
     },
     OpDef {
@@ -153,6 +156,7 @@ pub const OPS: &[OpDef] = &[
             Some(out)
         }),
         replay: torch!(|r| r.x()?.f_slice(r.c.int("dim"), r.c.int("start"), r.c.int("end"), r.c.int("step"))?),
+        synthesis: Synthesis::Slice,
         ..VIEW
     },
     OpDef {
@@ -179,6 +183,7 @@ pub const OPS: &[OpDef] = &[
             Some(Layout { strides: l.strides.clone(), offset: l.offset + before as usize * l.strides[c.size("dim")] })
         }),
         replay: torch!(several | r | r.x()?.f_split_with_sizes(r.c.ints("sizes"), r.c.int("dim"))?),
+        synthesis: Synthesis::Split,
         ..VIEW
     },
     OpDef {
@@ -207,6 +212,7 @@ pub const OPS: &[OpDef] = &[
             Some(out)
         }),
         replay: torch!(|r| r.x()?.f_unsqueeze(r.c.int("dim"))?),
+        synthesis: Synthesis::Unsqueeze,
         ..VIEW
     },
     OpDef {
@@ -233,6 +239,7 @@ pub const OPS: &[OpDef] = &[
             Some(out)
         }),
         replay: torch!(|r| r.x()?.f_squeeze_dim(r.c.int("dim"))?),
+        synthesis: Synthesis::Squeeze,
         ..VIEW
     },
     OpDef {
@@ -303,6 +310,7 @@ pub const OPS: &[OpDef] = &[
         work: copies,
         replay: torch!(|r| tch::Tensor::f_cat(r.operands, r.c.int("dim"))?),
         bounds: Bounds { range: |r| r.hull(), magnitude: |m| m.largest() },
+        synthesis: Synthesis::Concat,
         ..VIEW
     },
     OpDef {
@@ -331,6 +339,7 @@ pub const OPS: &[OpDef] = &[
             expanded.insert(2, times);
             x.f_unsqueeze(2)?.f_expand(&expanded[..], false)?.f_reshape(&sizes[..])?
         }),
+        synthesis: Synthesis::RepeatHeads,
         ..VIEW
     },
 ];

@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 
 use super::generate::{Generator, Style};
-use super::{limits, windows};
+use super::{limits, moves, places, views, windows};
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 use crate::ops::shapes::broadcast;
-use crate::ops::{Arity, AttrDef, AttrKind, Op, OpDef};
+use crate::ops::{Arity, AttrDef, AttrKind, Op, OpDef, Synthesis};
 use crate::rules::rule::{AttrPattern, AttrVar};
 
 /// An operator whose result is to have type `ty`.
@@ -29,41 +29,59 @@ pub(super) fn tensor(dtype: DType, shape: impl Into<Shape>) -> TensorType {
 impl Wanted<'_, '_> {
     /// One choice of operand types, with the attributes fixed to go with it.
     pub fn operand_types(&mut self) -> Option<Vec<TensorType>> {
-        let types = match self.op.name {
-            "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "logical_and" | "logical_or" => {
+        let types = match self.op.synthesis {
+            Synthesis::Broadcast if self.op.operands.iter().all(|o| o.arity == Arity::One) => {
+                self.elementwise(self.ty.dtype)?
+            }
+            Synthesis::Broadcast => return None,
+            Synthesis::Compare => {
                 self.want_bool()?;
                 let dtype = self.operand_dtype();
                 self.elementwise(dtype)?
             }
-            "logical_not" => {
+            Synthesis::Negate => {
                 self.want_bool()?;
                 let dtype = if self.generator.random.chance(70) { DType::Bool } else { self.operand_dtype() };
                 vec![tensor(dtype, self.ty.shape.clone())]
             }
-            "where" => {
+            Synthesis::Choose => {
                 let mut types = self.elementwise(self.ty.dtype)?;
                 types[0].dtype = DType::Bool;
                 types
             }
-            "masked_fill" => {
+            Synthesis::Fill => {
                 let mask = self.narrower();
                 vec![self.ty.clone(), tensor(DType::Bool, mask), tensor(self.ty.dtype, Shape::new())]
             }
-            "cast" => {
+            Synthesis::Cast => {
                 let dtype = self.cast_from()?;
                 vec![tensor(dtype, self.ty.shape.clone())]
             }
-            "softmax" | "log_softmax" => self.softmax()?,
-            "matmul" => self.matmul(),
-            "linear" => self.linear()?,
-            "addmm" | "baddbmm" => self.addmm()?,
-            "sdpa" => self.sdpa()?,
-            "layer_norm" | "rms_norm" => self.norm()?,
-            "sum" | "mean" | "amax" | "amin" | "prod" | "var" | "logsumexp" | "any" | "all" => self.reduction()?,
-            "argmax" | "argmin" | "reshape" | "permute" | "expand" | "slice" | "unsqueeze" | "squeeze" | "concat"
-            | "split" | "repeat_heads" | "repeat_interleave" => super::views::operand_types(self)?,
-            "gather" => self.gather()?,
-            "embedding" => {
+            Synthesis::Softmax => self.softmax()?,
+            Synthesis::Matmul => self.matmul(),
+            Synthesis::Linear => self.linear()?,
+            Synthesis::BiasedProduct { rank } => self.biased_product(rank)?,
+            Synthesis::Attention => self.sdpa()?,
+            Synthesis::Normalise => self.norm()?,
+            Synthesis::NormaliseChannels { wide } => windows::by_channel(self, wide)?,
+            Synthesis::Reduce => self.reduction()?,
+            Synthesis::ReduceToPlace => views::reduced_to_place(self)?,
+            Synthesis::Reshape => vec![views::reshape(self)?],
+            Synthesis::Permute => vec![views::permute(self)?],
+            Synthesis::Expand => vec![views::expand(self)?],
+            Synthesis::Slice => vec![views::slice(self)?],
+            Synthesis::Split => vec![views::split(self)?],
+            Synthesis::Unsqueeze => vec![views::unsqueeze(self)?],
+            Synthesis::Squeeze => vec![views::squeeze(self)?],
+            Synthesis::Concat => views::concat(self)?,
+            Synthesis::RepeatHeads => vec![views::repeat_heads(self)?],
+            Synthesis::RepeatEntries => vec![views::repeat_entries(self)?],
+            Synthesis::Flip => vec![moves::flip(self)?],
+            Synthesis::Roll => vec![moves::roll(self)?],
+            Synthesis::Pad => moves::pad(self)?,
+            Synthesis::Differences => self.differences()?,
+            Synthesis::Gather => self.gather()?,
+            Synthesis::Embed => {
                 let rows = self.generator.size().max(4);
                 let (&last, rest) = self.ty.shape.split_last()?;
                 vec![
@@ -71,29 +89,32 @@ impl Wanted<'_, '_> {
                     tensor(DType::I64, Shape::from_slice(rest)),
                 ]
             }
-            "cross_entropy" => self.cross_entropy()?,
-            "topk" | "sort" => self.ordered()?,
-            "conv1d" => windows::convolution(self, 1)?,
-            "conv2d" => windows::convolution(self, 2)?,
-            "max_pool2d" | "avg_pool2d" => windows::pooling(self)?,
-            "group_norm" | "batch_norm" => windows::by_channel(self)?,
-            "flip" | "roll" | "pad" | "index_select" | "one_hot" => super::moves::operand_types(self)?,
-            "eigvals" | "eigvalsh" => {
+            Synthesis::Select => moves::select(self)?,
+            Synthesis::Index => places::index(self)?,
+            Synthesis::Scatter => places::scatter(self)?,
+            Synthesis::AddSlices => places::add_slices(self)?,
+            Synthesis::Put => places::put(self)?,
+            Synthesis::Classes => moves::classes(self)?,
+            Synthesis::Order => {
+                let dim = self.ordered_dim()?;
+                vec![self.ordered(dim, 0)?]
+            }
+            Synthesis::OrderFirst => self.first_ordered()?,
+            Synthesis::ClassLoss => self.cross_entropy()?,
+            Synthesis::Convolve { spatial } => windows::convolution(self, spatial)?,
+            Synthesis::Pool => windows::pooling(self)?,
+            Synthesis::Eigenvalues => {
                 let mut shape = self.ty.shape.clone();
                 shape.push(*shape.last()?);
                 vec![tensor(self.ty.dtype, shape)]
             }
-            "scatter" | "scatter_add" | "index_add" | "index_put" | "index" => super::places::operand_types(self)?,
-            "diff" => self.differences()?,
-            "full" | "arange" => {
-                if self.op.name == "full" {
+            Synthesis::Create => {
+                if self.index_of("shape").is_some() {
                     self.set("shape", 0, AttrValue::shape(&self.ty.shape.clone()))?;
                 }
                 self.set("dtype", 0, AttrValue::DType(self.ty.dtype))?;
                 Vec::new()
             }
-            _ if self.op.operands.iter().all(|o| o.arity == Arity::One) => self.elementwise(self.ty.dtype)?,
-            _ => return None,
         };
         let rank = types.first().map_or(0, TensorType::rank);
         self.open_attrs(rank)?;
@@ -155,14 +176,14 @@ impl Wanted<'_, '_> {
             AttrKind::Dim => AttrValue::Int(random.below(rank) as i64),
             AttrKind::Float | AttrKind::Number => AttrValue::float(self.generator.number(var)),
             AttrKind::DType => {
-                if self.op.name == "cast" {
+                if self.op.synthesis == Synthesis::Cast {
                     AttrValue::DType(self.ty.dtype)
                 } else {
                     AttrValue::None
                 }
             }
-            AttrKind::Str => match self.op.name {
-                "gelu" if random.chance(50) => AttrValue::str("tanh"),
+            AttrKind::Str => match def.name {
+                "approximate" if random.chance(50) => AttrValue::str("tanh"),
                 _ => def.default.value().unwrap_or(AttrValue::str("none")),
             },
             AttrKind::Ints | AttrKind::Dims => AttrValue::Ints(Ints::new()),
@@ -335,26 +356,29 @@ impl Wanted<'_, '_> {
         Some(vec![tensor(self.ty.dtype, shape)])
     }
 
-    fn ordered(&mut self) -> Option<Vec<TensorType>> {
+    fn ordered_dim(&mut self) -> Option<usize> {
         let rank = self.ty.rank();
         let dim = match self.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
             Some(d) => usize::try_from(d).ok().filter(|&d| d < rank)?,
             None => self.generator.random.below(rank),
         };
         self.set("dim", rank, AttrValue::Int(dim as i64))?;
+        Some(dim)
+    }
+
+    fn first_ordered(&mut self) -> Option<Vec<TensorType>> {
+        let dim = self.ordered_dim()?;
+        let chosen = *self.ty.shape.get(dim)?;
+        self.set("k", self.ty.rank(), AttrValue::Int(chosen as i64))?;
+        let others = self.generator.random.below(3);
+        Some(vec![self.ordered(dim, others)?])
+    }
+
+    /// The operand of an operator that gives values or places in order, `others` of them besides.
+    fn ordered(&mut self, dim: usize, others: usize) -> Option<TensorType> {
         let mut shape = self.ty.shape.clone();
-        let size = shape.get_mut(dim)?;
-        if self.op.name == "topk" {
-            self.generator.set_attr(
-                &Op::Table(self.op),
-                self.op.attr_index("k")?,
-                &self.attrs[self.op.attr_index("k")?],
-                rank,
-                AttrValue::Int(*size as i64),
-            )?;
-            *size += self.generator.random.below(3);
-        }
+        *shape.get_mut(dim)? += others;
         let dtype = if self.slot == 1 { self.operand_dtype() } else { self.ty.dtype };
-        Some(vec![tensor(dtype, shape)])
+        Some(tensor(dtype, shape))
     }
 }

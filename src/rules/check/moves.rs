@@ -3,43 +3,40 @@
 use super::backwards::Wanted;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
-/// One choice of operand types, with the attributes fixed to go with it.
-pub fn operand_types(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
-    match w.op.name {
-        "flip" => {
-            some_dims(w)?;
-            Some(vec![w.ty.clone()])
-        }
-        "roll" => {
-            let dims = some_dims(w)?;
-            let shifts: Ints = match w.fixed("shifts", None) {
-                Some(AttrValue::Ints(shifts)) => shifts,
-                _ => dims.iter().map(|_| w.generator.count(|random| random.below(6) as i64 - 2)).collect(),
-            };
-            w.set("shifts", w.ty.rank(), AttrValue::Ints(shifts))?;
-            Some(vec![w.ty.clone()])
-        }
-        "pad" => pad(w),
-        "index_select" => {
-            let rank = w.ty.rank();
-            let dim = match w.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
-                Some(dim) => usize::try_from(dim).ok().filter(|&d| d < rank)?,
-                None => w.generator.random.below(rank),
-            };
-            w.set("dim", rank, AttrValue::Int(dim as i64))?;
-            let mut from = w.ty.clone();
-            let places = std::mem::replace(from.shape.get_mut(dim)?, 4 + w.generator.random.below(2));
-            Some(vec![from, TensorType { dtype: DType::I64, shape: Shape::from_slice(&[places]) }])
-        }
-        _ => {
-            // one_hot: random integers lie in 0..=3.
-            let shape = w.ty.shape.clone();
-            let (&classes, rest) = shape.split_last()?;
-            w.set("num_classes", rest.len(), AttrValue::Int(classes as i64))?;
-            let fits = w.ty.dtype == DType::I64 && classes >= 4;
-            fits.then(|| vec![TensorType { dtype: DType::I64, shape: Shape::from_slice(rest) }])
-        }
-    }
+pub fn flip(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    some_dims(w)?;
+    Some(w.ty.clone())
+}
+
+pub fn roll(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    let dims = some_dims(w)?;
+    let shifts: Ints = match w.fixed("shifts", None) {
+        Some(AttrValue::Ints(shifts)) => shifts,
+        _ => dims.iter().map(|_| w.generator.count(|random| random.below(6) as i64 - 2)).collect(),
+    };
+    w.set("shifts", w.ty.rank(), AttrValue::Ints(shifts))?;
+    Some(w.ty.clone())
+}
+
+pub fn select(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let rank = w.ty.rank();
+    let dim = match w.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
+        Some(dim) => usize::try_from(dim).ok().filter(|&d| d < rank)?,
+        None => w.generator.random.below(rank),
+    };
+    w.set("dim", rank, AttrValue::Int(dim as i64))?;
+    let mut from = w.ty.clone();
+    let places = std::mem::replace(from.shape.get_mut(dim)?, 4 + w.generator.random.below(2));
+    Some(vec![from, TensorType { dtype: DType::I64, shape: Shape::from_slice(&[places]) }])
+}
+
+/// Random integers lie in 0..=3.
+pub fn classes(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let shape = w.ty.shape.clone();
+    let (&classes, rest) = shape.split_last()?;
+    w.set("num_classes", rest.len(), AttrValue::Int(classes as i64))?;
+    let fits = w.ty.dtype == DType::I64 && classes >= 4;
+    fits.then(|| vec![TensorType { dtype: DType::I64, shape: Shape::from_slice(rest) }])
 }
 
 /// The attribute `dims`: as it is fixed, or some dims in any order.
@@ -57,7 +54,7 @@ fn some_dims(w: &mut Wanted<'_, '_>) -> Option<Ints> {
     Some(dims)
 }
 
-fn pad(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn pad(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
     let rank = w.ty.rank();
     let pad: Ints = match w.fixed("pad", None) {
         Some(AttrValue::Ints(pad)) => pad,

@@ -6,35 +6,30 @@ use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 /// Random places lie in 0..=3: a dim that is read or written by them has at least as many entries.
 const PLACES: usize = 4;
 
-/// One choice of operand types, with the attributes fixed to go with it.
-pub fn operand_types(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
-    match w.op.name {
-        "scatter" | "scatter_add" => scatter(w),
-        "index_add" => {
-            let dim = written_dim(w)?;
-            let count = known_places(w, 1).unwrap_or_else(|| w.generator.size());
-            let mut source = w.ty.clone();
-            source.shape[dim] = count;
-            Some(vec![w.ty.clone(), tensor(DType::I64, Shape::from_slice(&[count])), source])
-        }
-        "index_put" => {
-            let dim = only_dim(w, |size| size >= PLACES)?;
-            let count = known_places(w, 2).unwrap_or_else(|| w.generator.size());
-            let mut written = w.ty.clone();
-            written.shape[dim] = count;
-            Some(vec![w.ty.clone(), written, tensor(DType::I64, Shape::from_slice(&[count]))])
-        }
-        _ => {
-            // index
-            let dim = only_dim(w, |_| true)?;
-            let mut from = w.ty.clone();
-            let count = std::mem::replace(&mut from.shape[dim], PLACES + w.generator.random.below(2));
-            Some(vec![from, tensor(DType::I64, Shape::from_slice(&[count]))])
-        }
-    }
+pub fn index(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let dim = only_dim(w, 1, |_| true)?;
+    let mut from = w.ty.clone();
+    let count = std::mem::replace(&mut from.shape[dim], PLACES + w.generator.random.below(2));
+    Some(vec![from, tensor(DType::I64, Shape::from_slice(&[count]))])
 }
 
-fn scatter(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn put(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let dim = only_dim(w, 2, |size| size >= PLACES)?;
+    let count = known_places(w, 2).unwrap_or_else(|| w.generator.size());
+    let mut written = w.ty.clone();
+    written.shape[dim] = count;
+    Some(vec![w.ty.clone(), written, tensor(DType::I64, Shape::from_slice(&[count]))])
+}
+
+pub fn add_slices(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let dim = written_dim(w)?;
+    let count = known_places(w, 1).unwrap_or_else(|| w.generator.size());
+    let mut source = w.ty.clone();
+    source.shape[dim] = count;
+    Some(vec![w.ty.clone(), tensor(DType::I64, Shape::from_slice(&[count])), source])
+}
+
+pub fn scatter(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = written_dim(w)?;
     let known = w.known.iter().skip(1).flatten().next().map(|t| t.shape.clone());
     let places = match known {
@@ -60,10 +55,9 @@ fn written_dim(w: &mut Wanted<'_, '_>) -> Option<usize> {
     Some(dim)
 }
 
-/// The only entry of the attribute `dims`: as it is fixed, or one whose size fits. There is one index tensor.
-fn only_dim(w: &mut Wanted<'_, '_>, fits: impl Fn(usize) -> bool) -> Option<usize> {
+/// The only entry of the attribute `dims`: as it is fixed, or one whose size fits. The only index tensor is operand `first`.
+fn only_dim(w: &mut Wanted<'_, '_>, first: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let rank = w.ty.rank();
-    let first = usize::from(w.op.name == "index_put") + 1;
     if w.known.len() != first + 1 {
         return None;
     }

@@ -53,8 +53,7 @@ impl Wanted<'_, '_> {
         Some(types)
     }
 
-    pub(super) fn addmm(&mut self) -> Option<Vec<TensorType>> {
-        let rank = if self.op.name == "addmm" { 2 } else { 3 };
+    pub(super) fn biased_product(&mut self, rank: usize) -> Option<Vec<TensorType>> {
         if self.ty.rank() != rank {
             return None;
         }

@@ -1,92 +1,99 @@
 //! Which operands could give a wanted result, for operators that move elements.
 
-use super::backwards::Wanted;
+use super::backwards::{Wanted, tensor};
 use super::generate::Style;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
-/// One choice of operand types, with the attributes fixed to go with it.
-pub fn operand_types(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+/// An operand of the wanted element type.
+fn of_shape(w: &Wanted<'_, '_>, shape: Shape) -> TensorType {
+    tensor(w.ty.dtype, shape)
+}
+
+/// The operand, if it is fixed already.
+fn known(w: &Wanted<'_, '_>) -> Option<TensorType> {
+    w.known.first().cloned().flatten()
+}
+
+pub fn reshape(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
     let shape = w.ty.shape.clone();
-    let rank = shape.len();
-    let known = w.known.first().cloned().flatten();
-    let operand = match w.op.name {
-        "reshape" => {
-            w.set("shape", rank, AttrValue::shape(&shape))?;
-            known.map_or_else(|| rearranged(w, &shape), |t| t.shape)
-        }
-        "expand" => {
-            w.set("shape", rank, AttrValue::shape(&shape))?;
-            known.map_or_else(|| w.narrower(), |t| t.shape)
-        }
-        "permute" => {
-            let dims: Ints = match w.fixed("dims", Some(rank)) {
-                Some(AttrValue::Ints(dims)) => dims,
-                _ => w.generator.random.shuffled(rank).into_iter().map(|d| d as i64).collect(),
-            };
-            w.set("dims", rank, AttrValue::Ints(dims.clone()))?;
-            let inverse = crate::ops::shapes::inverse_permutation(&dims).filter(|p| p.len() == rank)?;
-            inverse.iter().map(|&d| shape[d as usize]).collect()
-        }
-        "unsqueeze" => {
-            let ones: Vec<usize> = (0..rank).filter(|&d| shape[d] == 1).collect();
-            let dim = chosen_dim(w, &ones)?;
-            let mut from = shape;
-            from.remove(dim);
-            from
-        }
-        "squeeze" => {
-            let dims: Vec<usize> = (0..=rank).collect();
-            let dim = chosen_dim(w, &dims)?;
-            let mut from = shape;
-            from.insert(dim, 1);
-            from
-        }
-        "slice" => slice(w, known)?,
-        "split" => split(w)?,
-        "concat" => return concat(w),
-        "repeat_heads" => {
-            let heads = *shape.get(1)?;
-            let times = divisor(w, "times", heads)?;
-            let mut from = shape;
-            from[1] = heads / times;
-            from
-        }
-        "repeat_interleave" => {
-            let dims: Vec<usize> = (0..rank).collect();
-            let dim = chosen_dim(w, &dims)?;
-            let mut from = shape;
-            from[dim] = match w.fixed("repeats", None).and_then(|t| t.as_int()) {
-                // Repeating nothing, or anything 0 times, gives nothing.
-                None if from[dim] == 0 && w.generator.random.chance(30) => {
-                    w.set("repeats", 0, AttrValue::Int(0))?;
-                    w.generator.size()
-                }
-                _ => from[dim] / divisor(w, "repeats", from[dim])?,
-            };
-            from
-        }
-        _ => {
-            // argmax and argmin drop a dim, or keep it with one entry.
-            let keep = match w.fixed("keepdim", None).and_then(|k| k.as_bool()) {
-                Some(keep) => keep,
-                None => w.generator.random.chance(30),
-            };
-            let dims: Vec<usize> =
-                if keep { (0..rank).filter(|&d| shape[d] == 1).collect() } else { (0..=rank).collect() };
-            let dim = chosen_dim(w, &dims)?;
-            w.set("keepdim", rank, AttrValue::Bool(keep))?;
-            let mut from = shape;
-            let size = w.generator.size();
-            if keep {
-                from[dim] = size
-            } else {
-                from.insert(dim, size)
-            }
-            let dtype = w.operand_dtype();
-            return (w.ty.dtype == DType::I64).then(|| vec![TensorType { dtype, shape: from }]);
-        }
+    w.set("shape", shape.len(), AttrValue::shape(&shape))?;
+    let from = known(w).map_or_else(|| rearranged(w, &shape), |t| t.shape);
+    Some(of_shape(w, from))
+}
+
+pub fn expand(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    let shape = w.ty.shape.clone();
+    w.set("shape", shape.len(), AttrValue::shape(&shape))?;
+    let from = known(w).map_or_else(|| w.narrower(), |t| t.shape);
+    Some(of_shape(w, from))
+}
+
+pub fn permute(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    let rank = w.ty.rank();
+    let dims: Ints = match w.fixed("dims", Some(rank)) {
+        Some(AttrValue::Ints(dims)) => dims,
+        _ => w.generator.random.shuffled(rank).into_iter().map(|d| d as i64).collect(),
     };
-    Some(vec![TensorType { dtype: w.ty.dtype, shape: operand }])
+    w.set("dims", rank, AttrValue::Ints(dims.clone()))?;
+    let inverse = crate::ops::shapes::inverse_permutation(&dims).filter(|p| p.len() == rank)?;
+    Some(of_shape(w, inverse.iter().map(|&d| w.ty.shape[d as usize]).collect()))
+}
+
+pub fn unsqueeze(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    let mut from = w.ty.shape.clone();
+    let ones: Vec<usize> = (0..from.len()).filter(|&d| from[d] == 1).collect();
+    from.remove(chosen_dim(w, &ones)?);
+    Some(of_shape(w, from))
+}
+
+pub fn squeeze(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    let dims: Vec<usize> = (0..=w.ty.rank()).collect();
+    let dim = chosen_dim(w, &dims)?;
+    let mut from = w.ty.shape.clone();
+    from.insert(dim, 1);
+    Some(of_shape(w, from))
+}
+
+pub fn repeat_heads(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    let mut from = w.ty.shape.clone();
+    let heads = *from.get(1)?;
+    from[1] = heads / divisor(w, "times", heads)?;
+    Some(of_shape(w, from))
+}
+
+pub fn repeat_entries(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    let dims: Vec<usize> = (0..w.ty.rank()).collect();
+    let dim = chosen_dim(w, &dims)?;
+    let mut from = w.ty.shape.clone();
+    from[dim] = match w.fixed("repeats", None).and_then(|t| t.as_int()) {
+        // Repeating nothing, or anything 0 times, gives nothing.
+        None if from[dim] == 0 && w.generator.random.chance(30) => {
+            w.set("repeats", 0, AttrValue::Int(0))?;
+            w.generator.size()
+        }
+        _ => from[dim] / divisor(w, "repeats", from[dim])?,
+    };
+    Some(of_shape(w, from))
+}
+
+/// The operand of a reduction to the place of an element, which drops a dim or keeps it with one entry.
+pub fn reduced_to_place(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+    let (mut from, rank) = (w.ty.shape.clone(), w.ty.rank());
+    let keep = match w.fixed("keepdim", None).and_then(|k| k.as_bool()) {
+        Some(keep) => keep,
+        None => w.generator.random.chance(30),
+    };
+    let dims: Vec<usize> = if keep { (0..rank).filter(|&d| from[d] == 1).collect() } else { (0..=rank).collect() };
+    let dim = chosen_dim(w, &dims)?;
+    w.set("keepdim", rank, AttrValue::Bool(keep))?;
+    let size = w.generator.size();
+    if keep {
+        from[dim] = size
+    } else {
+        from.insert(dim, size)
+    }
+    let dtype = w.operand_dtype();
+    (w.ty.dtype == DType::I64).then(|| vec![tensor(dtype, from)])
 }
 
 /// The attribute `dim`: as it is fixed, or one of `dims`.
@@ -163,7 +170,8 @@ fn without_elements(w: &mut Wanted<'_, '_>, shape: &mut Shape) {
     }
 }
 
-fn slice(w: &mut Wanted<'_, '_>, known: Option<TensorType>) -> Option<Shape> {
+pub fn slice(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+    let known = known(w);
     let shape = w.ty.shape.clone();
     let rank = shape.len();
     let int = |w: &Wanted<'_, '_>, name: &str| w.fixed(name, None).and_then(|v| v.as_int());
@@ -201,10 +209,10 @@ fn slice(w: &mut Wanted<'_, '_>, known: Option<TensorType>) -> Option<Shape> {
     };
     let mut from = shape;
     from[dim] = size;
-    Some(from)
+    Some(of_shape(w, from))
 }
 
-fn split(w: &mut Wanted<'_, '_>) -> Option<Shape> {
+pub fn split(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
     let rank = w.ty.rank();
     let dims: Vec<usize> = (0..rank).collect();
     let dim = chosen_dim(w, &dims)?;
@@ -213,10 +221,10 @@ fn split(w: &mut Wanted<'_, '_>) -> Option<Shape> {
     w.set("sizes", rank, AttrValue::shape(&sizes))?;
     let mut from = w.ty.shape.clone();
     from[dim] = sizes.iter().sum();
-    Some(from)
+    Some(of_shape(w, from))
 }
 
-fn concat(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn concat(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
     let rank = w.ty.rank();
     let dims: Vec<usize> = (0..rank).collect();
     let dim = chosen_dim(w, &dims)?;

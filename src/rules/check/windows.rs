@@ -112,8 +112,8 @@ pub fn pooling(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
     Some(vec![w.known[0].clone().unwrap_or(image)])
 }
 
-/// Operands of a normalisation with parameters for each channel.
-pub fn by_channel(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+/// Operands of a normalisation with parameters for each channel, which may be `wide`r than a narrow image.
+pub fn by_channel(w: &mut Wanted<'_, '_>, wide: bool) -> Option<Vec<TensorType>> {
     let channels = *w.ty.shape.get(1)?;
     if w.op.attr_index("groups").is_some() {
         let groups = match w.fixed("groups", None).and_then(|g| g.as_int()) {
@@ -125,7 +125,7 @@ pub fn by_channel(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
         };
         w.set("groups", 0, AttrValue::Int(groups))?;
     }
-    let narrow = matches!(w.ty.dtype, DType::F16 | DType::BF16) && w.op.name == "batch_norm";
+    let narrow = matches!(w.ty.dtype, DType::F16 | DType::BF16) && wide;
     let dtype = if narrow && w.generator.random.chance(30) { DType::F32 } else { w.ty.dtype };
     let parameter = tensor(dtype, Shape::from_slice(&[channels]));
     let mut types = vec![w.ty.clone()];
