@@ -51,7 +51,8 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             let attrs = [("shifts", ints(&shifts)), ("dims", site.dims_of(x, &dims)?)];
             site.explicit("roll", &attrs, &[x])
         }
-        ("repeat_interleave", "self_int") if site.given("dim") && !site.given("output_size") => {
+        // `output_size` only says how long the result is, which the file says too.
+        ("repeat_interleave", "self_int") if site.given("dim") => {
             let x = site.tensor("self")?;
             let attrs = [("repeats", int(site.int("repeats")?)), ("dim", int(site.dim_of(x, site.int("dim")?)?))];
             site.explicit("repeat_interleave", &attrs, &[x])
