@@ -32,7 +32,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { rounds: 8, nodes: 1_500, search: 300_000 }
+        Limits { rounds: 12, nodes: 1_500, search: 300_000 }
     }
 }
 
