@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
     Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{Shape, TensorType};
@@ -243,6 +243,7 @@ const CONVOLUTION: OpDef = OpDef {
     kernel: Kernel::Real(conv_element),
     work: conv_work,
     bounds: Bounds { range: convolution_range, ..Bounds::UNKNOWN },
+    asks: |_| vec![(1, Ask::Weight { batch: 0 })],
     ..OpDef::PLAIN
 };
 

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
+    Amplifies, Ask, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
     OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, TensorType};
@@ -271,6 +271,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Natural logarithm.",
         kernel: unary!(Real, |x| x.ln()),
         replay: torch!(|r| r.x()?.f_log()?),
+        asks: |_| vec![(0, Ask::Positive)],
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -290,6 +291,7 @@ pub const OPS: &[OpDef] = &[
             range: |r| Interval::new(0.0, r.x().filter(|x| x.low >= 0.0)?.high.sqrt()),
             magnitude: |m| m.of(0).max(1.0),
         },
+        asks: |_| vec![(0, Ask::Positive)],
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -301,6 +303,7 @@ pub const OPS: &[OpDef] = &[
             range: |r| Interval::new(0.0, 1.0 / r.x().filter(|x| x.low > 0.0)?.low.sqrt()),
             ..Bounds::UNKNOWN
         },
+        asks: |_| vec![(0, Ask::Positive)],
         ..TRANSCENDENTAL
     },
     OpDef {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, Synthesis,
+    Ask, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, Synthesis,
     TypeError, Types, Unit, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
@@ -96,6 +96,12 @@ fn index_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resu
     fetch(0, &from)
 }
 
+/// What index tensors from operand `first` on have to hold, by the dimensions that they index.
+pub(super) fn indexed(c: &Call, first: usize) -> Vec<(usize, Ask)> {
+    let limit = |(i, &dim): (usize, &i64)| (first + i, Ask::Below(c.extent(0, dim as usize)));
+    c.ints("dims").iter().enumerate().map(limit).collect()
+}
+
 /// NaN counts as the largest value, as in PyTorch.
 pub(super) fn compare(a: Number, b: Number) -> Ordering {
     a.compare(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
@@ -168,6 +174,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Embed,
+        asks: |c| vec![(0, Ask::Table), (1, Ask::Below(c.extent(0, 0)))],
         ..PICK
     },
     OpDef {
@@ -201,6 +208,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Gather,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
         ..PICK
     },
     OpDef {
@@ -231,6 +239,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Select,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
         ..PICK
     },
     OpDef {
@@ -246,6 +255,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Index,
+        asks: |c| indexed(c, 1),
         ..PICK
     },
     OpDef {
@@ -333,6 +343,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_one_hot(r.c.int("num_classes"))?),
         bounds: Bounds { magnitude: |_| 1.0, ..Bounds::UNKNOWN },
         synthesis: Synthesis::Classes,
+        asks: |c| vec![(0, Ask::Below(c.size("num_classes")))],
         ..PICK
     },
     OpDef {

@@ -3,6 +3,7 @@
 #[macro_use]
 mod on_torch;
 
+mod asks;
 mod attention;
 mod bounds;
 mod call;
@@ -37,6 +38,7 @@ pub mod ties;
 mod view;
 mod work;
 
+pub use asks::Ask;
 pub use attention::{Nonzero, attend};
 pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
@@ -107,6 +109,8 @@ pub struct OpDef {
     pub hands_on: bool,
     /// Whether the result may leave the range of its type although the operands lie well inside.
     pub amplifies: Amplifies,
+    /// What values of its operands make sense, by operand.
+    pub asks: fn(&Call) -> Vec<(usize, Ask)>,
     /// How operands are chosen for a wanted result.
     pub synthesis: Synthesis,
     /// The call of libtorch that computes the same.
@@ -141,6 +145,7 @@ impl OpDef {
         bounds: Bounds::UNKNOWN,
         hands_on: false,
         amplifies: Amplifies::Never,
+        asks: |_| Vec::new(),
         synthesis: Synthesis::Broadcast,
         replay: None,
     };

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef, Synthesis,
+    Ask, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef, Synthesis,
     TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, TensorType};
@@ -259,6 +259,7 @@ pub const OPS: &[OpDef] = &[
             r.x()?.f_batch_norm(weight, bias, mean, var, false, 0.0, r.c.float("eps"), true)?
         }),
         synthesis: Synthesis::NormaliseChannels { wide: true },
+        asks: |_| vec![(2, Ask::Positive)],
         ..NORM
     },
 ];

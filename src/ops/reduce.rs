@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
-    Amplifies, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Interval,
+    Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Interval,
     Kernel, OpDef, OperandDef, Synthesis, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
@@ -462,6 +462,7 @@ pub const OPS: &[OpDef] = &[
             r.x()?.f_cross_entropy_loss(r.y()?, None::<&tch::Tensor>, reduction, ignored, 0.0)?
         }),
         synthesis: Synthesis::ClassLoss,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, class_dim(c))))],
         ..REDUCTION
     },
 ];
