@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use super::shapes::broadcast_index;
 use super::{
     Amplifies, Ask, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one,
+    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one,
 };
 use crate::ir::{DType, Number, TensorType};
 
@@ -240,6 +240,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Element, |x| -x),
         replay: torch!(|r| r.x()?.f_neg()?),
         bounds: Bounds { range: |r| r.x()?.scaled(-1.0), magnitude: |m| m.of(0) },
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..UNARY
     },
     OpDef {
@@ -433,6 +434,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| super::scalars::pow(r.x()?, r.scalar("exponent", r.dtype(0)?))?),
         bounds: Bounds { range: |r| power_range(r.x()?, r.call.float("exponent")), ..Bounds::UNKNOWN },
         amplifies: Amplifies::Always,
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..UNARY
     },
     OpDef {
@@ -503,6 +505,7 @@ pub const OPS: &[OpDef] = &[
         hands_on: true,
         amplifies: Amplifies::Always,
         synthesis: Synthesis::Cast,
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..UNARY
     },
     OpDef {
@@ -520,6 +523,7 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| if c.bool("train") { one_per_element(c, outputs) } else { Work::NONE },
         replay: torch!(|r| r.x()?.f_dropout(r.c.float("p"), r.c.bool("train"))?),
         bounds: Bounds { range: |r| r.x().filter(|_| !r.call.bool("train")), magnitude: |m| m.of(0) },
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..UNARY
     },
     OpDef {
@@ -529,6 +533,7 @@ pub const OPS: &[OpDef] = &[
         kernel: binary!(Element, |x, y| x + y),
         replay: torch!(|r| r.x()?.f_add(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.plus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
+        vanishes: Vanishes::WithBoth,
         ..BINARY
     },
     OpDef {
@@ -548,6 +553,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_mul(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.times(r.y()?), magnitude: |m| m.of(0) * m.of(1) },
         amplifies: Amplifies::Squared,
+        vanishes: Vanishes::WithAny,
         ..BINARY
     },
     OpDef {
@@ -566,6 +572,7 @@ pub const OPS: &[OpDef] = &[
             },
             ..Bounds::UNKNOWN
         },
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..BINARY
     },
     OpDef {

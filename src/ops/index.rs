@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
     Ask, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, Synthesis,
-    TypeError, Types, Unit, Work, attr, many, one,
+    TypeError, Types, Unit, Vanishes, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -240,6 +240,7 @@ pub const OPS: &[OpDef] = &[
         hands_on: true,
         synthesis: Synthesis::Select,
         asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..PICK
     },
     OpDef {

@@ -8,7 +8,7 @@ use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
     Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, OpDef,
-    Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -277,6 +277,7 @@ pub const OPS: &[OpDef] = &[
         },
         synthesis: Synthesis::Matmul,
         asks: |c| c.operands[1].rank().checked_sub(2).map(|batch| (1, Ask::Weight { batch })).into_iter().collect(),
+        vanishes: Vanishes::WithWeight { weight: 1, bias: None },
         ..PRODUCT
     },
     OpDef {
@@ -303,6 +304,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
         synthesis: Synthesis::BiasedProduct { rank: 2 },
         asks: |_| vec![(2, Ask::Weight { batch: 0 })],
+        vanishes: Vanishes::WithWeight { weight: 2, bias: Some(0) },
         ..PRODUCT
     },
     OpDef {
@@ -336,6 +338,7 @@ pub const OPS: &[OpDef] = &[
         },
         synthesis: Synthesis::Linear,
         asks: |_| vec![(1, Ask::Weight { batch: 0 })],
+        vanishes: Vanishes::WithWeight { weight: 1, bias: Some(2) },
         ..PRODUCT
     },
     OpDef {
@@ -375,6 +378,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| grouped_rows(r)?),
         bounds: Bounds { range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)), ..Bounds::UNKNOWN },
         asks: |_| vec![(1, Ask::Weight { batch: 1 })],
+        vanishes: Vanishes::WithWeight { weight: 1, bias: None },
         ..PRODUCT
     },
 ];

@@ -86,6 +86,28 @@ pub enum Amplifies {
     Always,
 }
 
+/// When the result of an operator can be switched off: made 0 by parameters of 0, as far as a model relies on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vanishes {
+    Never,
+    /// Where parameters are 0: the operand `weight`, and `bias` if there is one.
+    WithWeight {
+        weight: usize,
+        bias: Option<usize>,
+    },
+    /// Where an operand is 0, and the parameter `bias` if there is one. What is added to in place counts as a residual.
+    With {
+        operand: usize,
+        bias: Option<usize>,
+    },
+    /// Where any of two operands is 0.
+    WithAny,
+    /// Where all operands are 0.
+    WithAll,
+    /// A sum of two: where both are 0. A sum of one that can be and one that cannot is a residual.
+    WithBoth,
+}
+
 /// An operator of the table. An entry states what is its own, and takes the rest from what its family has in common, or
 /// from [`OpDef::PLAIN`].
 pub struct OpDef {
@@ -111,6 +133,7 @@ pub struct OpDef {
     pub amplifies: Amplifies,
     /// What values of its operands make sense, by operand.
     pub asks: fn(&Call) -> Vec<(usize, Ask)>,
+    pub vanishes: Vanishes,
     /// How operands are chosen for a wanted result.
     pub synthesis: Synthesis,
     /// The call of libtorch that computes the same.
@@ -146,6 +169,7 @@ impl OpDef {
         hands_on: false,
         amplifies: Amplifies::Never,
         asks: |_| Vec::new(),
+        vanishes: Vanishes::Never,
         synthesis: Synthesis::Broadcast,
         replay: None,
     };

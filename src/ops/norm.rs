@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::shapes::visit_axes;
 use super::{
     Ask, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef, Synthesis,
-    TypeError, Types, Unit, Work, attr, one, optional,
+    TypeError, Types, Unit, Vanishes, Work, attr, one, optional,
 };
 use crate::ir::{DType, TensorType};
 
@@ -179,6 +179,7 @@ pub const OPS: &[OpDef] = &[
         )?),
         bounds: NORMALISED,
         synthesis: Synthesis::Normalise,
+        vanishes: Vanishes::With { operand: 0, bias: Some(2) },
         ..NORM
     },
     OpDef {
@@ -204,6 +205,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_rms_norm(r.c.ints("normalized_shape"), r.given(1), r.c.float("eps"))?),
         bounds: NORMALISED,
         synthesis: Synthesis::Normalise,
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..NORM
     },
     OpDef {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{
     AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    OperandDef, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -179,6 +179,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Flip,
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..MOVE
     },
     OpDef {
@@ -198,6 +199,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Roll,
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..MOVE
     },
     OpDef {

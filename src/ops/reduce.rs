@@ -7,7 +7,7 @@ use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
     Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Interval,
-    Kernel, OpDef, OperandDef, Synthesis, TypeError, Types, Unit, Work, attr, one,
+    Kernel, OpDef, OperandDef, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -293,6 +293,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_sum_dim_intlist(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         bounds: SUM,
         amplifies: Amplifies::Always,
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..REDUCTION
     },
     OpDef {
@@ -305,6 +306,7 @@ pub const OPS: &[OpDef] = &[
         }),
         replay: torch!(|r| r.x()?.f_mean_dim(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         bounds: Bounds::SAME,
+        vanishes: Vanishes::With { operand: 0, bias: None },
         ..REDUCTION
     },
     OpDef {

@@ -7,8 +7,8 @@ use super::index::{check_positions, indexed, placement, position};
 use super::replay::{ReplayError, Replayed, Run};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Work,
-    attr, many, one,
+    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Vanishes,
+    Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -194,6 +194,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_scatter_add(r.c.int("dim"), r.y()?, r.operand(2)?)?),
         synthesis: Synthesis::Scatter,
         asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
+        vanishes: Vanishes::With { operand: 2, bias: None },
         ..WRITE
     },
     OpDef {
@@ -207,6 +208,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_index_add(r.c.int("dim"), r.y()?, r.operand(2)?)?),
         synthesis: Synthesis::AddSlices,
         asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
+        vanishes: Vanishes::With { operand: 2, bias: None },
         ..WRITE
     },
     OpDef {

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
     AttrKind, Bounds, Call, Default, Family, Kernel, LayoutRule, OpDef, OperandDef, Synthesis, TypeError, Types, Unit,
-    Work, attr, many, one,
+    Vanishes, Work, attr, many, one,
 };
 use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
 
@@ -49,8 +49,15 @@ fn split_sizes(c: &Call) -> Result<(usize, SmallVec<[usize; 4]>), TypeError> {
 }
 
 /// What the operators of this family have in common.
-const VIEW: OpDef =
-    OpDef { family: Family::View, operands: X, work: free, bounds: Bounds::SAME, hands_on: true, ..OpDef::PLAIN };
+const VIEW: OpDef = OpDef {
+    family: Family::View,
+    operands: X,
+    work: free,
+    bounds: Bounds::SAME,
+    hands_on: true,
+    vanishes: Vanishes::With { operand: 0, bias: None },
+    ..OpDef::PLAIN
+};
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -311,6 +318,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| tch::Tensor::f_cat(r.operands, r.c.int("dim"))?),
         bounds: Bounds { range: |r| r.hull(), magnitude: |m| m.largest() },
         synthesis: Synthesis::Concat,
+        vanishes: Vanishes::WithAll,
         ..VIEW
     },
     OpDef {
