@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use super::shapes::broadcast_index;
 use super::{
     Amplifies, Ask, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one,
+    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, support,
 };
 use crate::ir::{DType, Number, TensorType};
 
@@ -241,6 +241,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_neg()?),
         bounds: Bounds { range: |r| r.x()?.scaled(-1.0), magnitude: |m| m.of(0) },
         vanishes: Vanishes::With { operand: 0, bias: None },
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -249,6 +250,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Element, |x| x.abs()),
         replay: torch!(|r| r.x()?.f_abs()?),
         bounds: Bounds { range: |r| Interval::new(0.0, r.x()?.magnitude()), magnitude: |m| m.of(0) },
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -293,6 +295,7 @@ pub const OPS: &[OpDef] = &[
             magnitude: |m| m.of(0).max(1.0),
         },
         asks: |_| vec![(0, Ask::Positive)],
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -321,6 +324,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x.sin()),
         replay: torch!(|r| r.x()?.f_sin()?),
         bounds: ODD,
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -337,6 +341,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x.tanh()),
         replay: torch!(|r| r.x()?.f_tanh()?),
         bounds: ODD,
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -345,6 +350,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| libm::erf(x)),
         replay: torch!(|r| r.x()?.f_erf()?),
         bounds: ODD,
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -362,6 +368,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_relu()?),
         bounds: Bounds { range: |r| Interval::new(r.x()?.low.max(0.0), r.x()?.high.max(0.0)), magnitude: |m| m.of(0) },
         hands_on: true,
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -370,6 +377,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x * sigmoid(x)),
         replay: torch!(|r| r.x()?.f_silu()?),
         bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -410,6 +418,7 @@ pub const OPS: &[OpDef] = &[
         work: eight_per_element,
         replay: torch!(|r| r.x()?.f_gelu(r.c.str("approximate"))?),
         bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -435,6 +444,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| power_range(r.x()?, r.call.float("exponent")), ..Bounds::UNKNOWN },
         amplifies: Amplifies::Always,
         vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| if s.call.float("exponent") > 0.0 { support::same(s) } else { None },
         ..UNARY
     },
     OpDef {
@@ -506,6 +516,7 @@ pub const OPS: &[OpDef] = &[
         amplifies: Amplifies::Always,
         synthesis: Synthesis::Cast,
         vanishes: Vanishes::With { operand: 0, bias: None },
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -524,6 +535,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_dropout(r.c.float("p"), r.c.bool("train"))?),
         bounds: Bounds { range: |r| r.x().filter(|_| !r.call.bool("train")), magnitude: |m| m.of(0) },
         vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| if s.call.bool("train") { None } else { support::same(s) },
         ..UNARY
     },
     OpDef {
@@ -534,6 +546,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_add(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.plus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
         vanishes: Vanishes::WithBoth,
+        support: |s| s.either(0, 1),
         ..BINARY
     },
     OpDef {
@@ -543,6 +556,7 @@ pub const OPS: &[OpDef] = &[
         kernel: binary!(Element, |x, y| x - y),
         replay: torch!(|r| r.x()?.f_sub(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.minus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
+        support: |s| s.either(0, 1),
         ..BINARY
     },
     OpDef {
@@ -554,6 +568,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| r.x()?.times(r.y()?), magnitude: |m| m.of(0) * m.of(1) },
         amplifies: Amplifies::Squared,
         vanishes: Vanishes::WithAny,
+        support: support::of_product,
         ..BINARY
     },
     OpDef {
@@ -573,6 +588,7 @@ pub const OPS: &[OpDef] = &[
             ..Bounds::UNKNOWN
         },
         vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| if s.operand(1)?.interval?.has_0() { None } else { s.broadcast(0) },
         ..BINARY
     },
     OpDef {
@@ -606,6 +622,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_maximum(r.y()?)?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
         hands_on: true,
+        support: |s| s.either(0, 1),
         ..BINARY
     },
     OpDef {
@@ -615,6 +632,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_minimum(r.y()?)?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
         hands_on: true,
+        support: |s| s.either(0, 1),
         ..BINARY
     },
     OpDef {
@@ -695,6 +713,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| Some(r.of(1)?.hull(r.of(2)?)), magnitude: |m| m.of(1).max(m.of(2)) },
         hands_on: true,
         synthesis: Synthesis::Choose,
+        support: |s| s.either(1, 2),
         ..ELEMENTWISE
     },
 ];

@@ -8,7 +8,7 @@ use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
     Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, OpDef,
-    Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional,
+    Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -278,6 +278,7 @@ pub const OPS: &[OpDef] = &[
         synthesis: Synthesis::Matmul,
         asks: |c| c.operands[1].rank().checked_sub(2).map(|batch| (1, Ask::Weight { batch })).into_iter().collect(),
         vanishes: Vanishes::WithWeight { weight: 1, bias: None },
+        support: |s| support::batched_product(s, (0, 1), None),
         ..PRODUCT
     },
     OpDef {
@@ -305,6 +306,7 @@ pub const OPS: &[OpDef] = &[
         synthesis: Synthesis::BiasedProduct { rank: 2 },
         asks: |_| vec![(2, Ask::Weight { batch: 0 })],
         vanishes: Vanishes::WithWeight { weight: 2, bias: Some(0) },
+        support: |s| support::product(s, (1, 2), 1, Some(0)),
         ..PRODUCT
     },
     OpDef {
@@ -339,6 +341,7 @@ pub const OPS: &[OpDef] = &[
         synthesis: Synthesis::Linear,
         asks: |_| vec![(1, Ask::Weight { batch: 0 })],
         vanishes: Vanishes::WithWeight { weight: 1, bias: Some(2) },
+        support: |s| support::product(s, (0, 1), 0, Some(2)),
         ..PRODUCT
     },
     OpDef {
@@ -365,6 +368,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
         synthesis: Synthesis::BiasedProduct { rank: 3 },
         asks: |_| vec![(2, Ask::Weight { batch: 1 })],
+        support: |s| support::batched_product(s, (1, 2), Some(0)),
         ..PRODUCT
     },
     OpDef {
@@ -379,6 +383,10 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)), ..Bounds::UNKNOWN },
         asks: |_| vec![(1, Ask::Weight { batch: 1 })],
         vanishes: Vanishes::WithWeight { weight: 1, bias: None },
+        support: |s| {
+            let ranks = (s.operand(0)?.ty.rank(), s.operand(1)?.ty.rank(), s.ty.rank());
+            if ranks == (2, 3, 2) { support::product(s, (0, 1), 2, None) } else { None }
+        },
         ..PRODUCT
     },
 ];

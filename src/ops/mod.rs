@@ -31,6 +31,7 @@ mod semantics;
 pub mod shapes;
 mod signature;
 mod spectral;
+mod support;
 mod synthesis;
 #[cfg(feature = "torch")]
 pub mod tensors;
@@ -51,6 +52,7 @@ pub use math::MathMode;
 pub use on_torch::Replay;
 pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule, Types};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
+pub use support::{Dim, Dims, Known, PlaceSet, Support, Supports, support};
 pub use synthesis::Synthesis;
 pub use work::{Unit, Work};
 
@@ -133,6 +135,9 @@ pub struct OpDef {
     pub amplifies: Amplifies,
     /// What values of its operands make sense, by operand.
     pub asks: fn(&Call) -> Vec<(usize, Ask)>,
+    /// Where the elements of an output can be other than 0, from where those of the operands can.
+    pub support: fn(&Supports) -> Option<Dims>,
+    /// When the result can be switched off.
     pub vanishes: Vanishes,
     /// How operands are chosen for a wanted result.
     pub synthesis: Synthesis,
@@ -169,6 +174,7 @@ impl OpDef {
         hands_on: false,
         amplifies: Amplifies::Never,
         asks: |_| Vec::new(),
+        support: |_| None,
         vanishes: Vanishes::Never,
         synthesis: Synthesis::Broadcast,
         replay: None,

@@ -8,7 +8,7 @@ use super::replay::{ReplayError, Replayed, Run};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
     Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Vanishes,
-    Work, attr, many, one,
+    Work, attr, many, one, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -209,6 +209,11 @@ pub const OPS: &[OpDef] = &[
         synthesis: Synthesis::AddSlices,
         asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
         vanishes: Vanishes::With { operand: 2, bias: None },
+        support: |s| {
+            let mut dims = support::union(support::same(s)?, s.operand(2)?.dims());
+            *dims.get_mut(s.call.size("dim"))? = None;
+            Some(dims)
+        },
         ..WRITE
     },
     OpDef {
