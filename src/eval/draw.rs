@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Interval;
 use super::random::{element, mix};
-use super::support::{PlaceSet, Support};
+use super::{PlaceSet, Support};
 use crate::ir::{TensorType, flat_index};
 
 /// The values of an input tensor.

@@ -3,10 +3,9 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::support::{Known, support};
 use super::{Constant, Draw, Interval, Program, Source, Support, fold, random, range_of};
 use crate::ir::{Graph, Node, NodeId, NodeKind, Number, TensorType, Value};
-use crate::ops::{Call, Op};
+use crate::ops::{Call, Known, Op, support};
 
 /// A graph whose inputs are random tensors, or what the caller gives.
 pub struct GraphProgram<'g> {

@@ -8,7 +8,6 @@ mod graph;
 mod program;
 pub mod random;
 mod range;
-mod support;
 
 pub use constant::{Affine, Constant};
 pub use demand::{Demand, Options, TRUSTED_MOVES};
@@ -16,10 +15,9 @@ pub use draw::{DIAGONALS, Draw, Places, Sparse};
 pub use fold::{DENSE_LIMIT, Folded, canonical, fold, stored};
 pub use graph::{GraphProgram, InputSize};
 pub use program::{Program, Source};
-pub use support::{PlaceSet, Support};
 
 pub use crate::ops::ties::Ties;
-pub use crate::ops::{EvalError, Interval, range, range_of};
+pub use crate::ops::{EvalError, Interval, PlaceSet, Support, range, range_of};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Knowing where elements are 0, and bounds, must not change what is computed.
 
-use super::support::Dim;
 use super::{Demand, Draw, GraphProgram, Options, PlaceSet, Program, Sparse, Support};
 use crate::ir::{DType, Graph, NodeKind, Number, Role, Value, text, unflatten};
+use crate::ops::Dim;
 
 /// A block of a model, and other uses of what is mostly 0.
 const GRAPH: &str = "graph g(ids: i64[1, 5], table: param f32[9, 128], positions: param f32[5, 128],

@@ -2,8 +2,8 @@
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
-    Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
+    Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -249,6 +249,18 @@ fn attention_range(r: &Ranges) -> Option<Interval> {
     (tame && score.is_finite()).then(|| v.hull(Interval::ZERO))
 }
 
+fn attention_support(s: &Supports) -> Option<Dims> {
+    let v = s.operand(2)?;
+    if v.ty.rank() != s.ty.rank() || !s.is_finite() {
+        return None;
+    }
+    let mut dims = v.broadcast(&s.ty.shape);
+    // Each result row mixes all value rows.
+    let rows = dims.len().checked_sub(2)?;
+    *dims.get_mut(rows)? = None;
+    Some(dims)
+}
+
 /// What the operators of this family have in common.
 const ATTENTION: OpDef = OpDef { family: Family::Attention, ..OpDef::PLAIN };
 
@@ -326,6 +338,7 @@ pub const OPS: &[OpDef] = &[
         }),
         bounds: Bounds { range: |r| attention_range(r), magnitude: |m| m.of(2) },
         synthesis: Synthesis::Attention,
+        support: attention_support,
         ..ATTENTION
     },
 ];

@@ -114,6 +114,11 @@ impl<'a> Call<'a> {
         *self.attr(name) != AttrValue::None
     }
 
+    /// The size of dimension `dim` of an operand, 1 where it has no such dimension.
+    pub fn extent(&self, operand: usize, dim: usize) -> usize {
+        self.operands[operand].shape.get(dim).copied().unwrap_or(1)
+    }
+
     /// Output types of a call that has been inferred before; empty if it is ill-typed.
     pub fn types(&self) -> Types {
         (self.op.infer)(self).unwrap_or_default()

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
-    Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, OpDef,
+    OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional, support,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -235,6 +235,19 @@ fn convolution_range(r: &Ranges) -> Option<Interval> {
     if r.known.len() > 2 { sum.plus(r.of(2)?) } else { Some(sum) }
 }
 
+/// Only whole filters are left out.
+fn convolution_support(s: &Supports) -> Option<Dims> {
+    let w = s.operand(1)?;
+    if !s.is_finite() {
+        return None;
+    }
+    let channels = match s.operands.get(2) {
+        Some(bias) => support::joined(w.dim(0), bias.broadcast(&w.ty.shape[..1])[0].clone()),
+        None => w.dim(0),
+    };
+    Some((0..s.ty.rank()).map(|d| if d == 1 { channels.clone() } else { None }).collect())
+}
+
 /// What the convolutions have in common.
 const CONVOLUTION: OpDef = OpDef {
     family: Family::Conv,
@@ -243,6 +256,8 @@ const CONVOLUTION: OpDef = OpDef {
     kernel: Kernel::Real(conv_element),
     work: conv_work,
     bounds: Bounds { range: convolution_range, ..Bounds::UNKNOWN },
+    support: convolution_support,
+    asks: |_| vec![(1, Ask::Weight { batch: 0 })],
     ..OpDef::PLAIN
 };
 

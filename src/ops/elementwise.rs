@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Work, attr, one,
+    Amplifies, Ask, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
+    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, support,
 };
 use crate::ir::{DType, Number, TensorType};
 
@@ -240,6 +240,8 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Element, |x| -x),
         replay: torch!(|r| r.x()?.f_neg()?),
         bounds: Bounds { range: |r| r.x()?.scaled(-1.0), magnitude: |m| m.of(0) },
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -248,6 +250,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Element, |x| x.abs()),
         replay: torch!(|r| r.x()?.f_abs()?),
         bounds: Bounds { range: |r| Interval::new(0.0, r.x()?.magnitude()), magnitude: |m| m.of(0) },
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -271,6 +274,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Natural logarithm.",
         kernel: unary!(Real, |x| x.ln()),
         replay: torch!(|r| r.x()?.f_log()?),
+        asks: |_| vec![(0, Ask::Positive)],
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -290,6 +294,8 @@ pub const OPS: &[OpDef] = &[
             range: |r| Interval::new(0.0, r.x().filter(|x| x.low >= 0.0)?.high.sqrt()),
             magnitude: |m| m.of(0).max(1.0),
         },
+        asks: |_| vec![(0, Ask::Positive)],
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -301,6 +307,7 @@ pub const OPS: &[OpDef] = &[
             range: |r| Interval::new(0.0, 1.0 / r.x().filter(|x| x.low > 0.0)?.low.sqrt()),
             ..Bounds::UNKNOWN
         },
+        asks: |_| vec![(0, Ask::Positive)],
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -317,6 +324,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x.sin()),
         replay: torch!(|r| r.x()?.f_sin()?),
         bounds: ODD,
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -333,6 +341,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x.tanh()),
         replay: torch!(|r| r.x()?.f_tanh()?),
         bounds: ODD,
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -341,6 +350,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| libm::erf(x)),
         replay: torch!(|r| r.x()?.f_erf()?),
         bounds: ODD,
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -358,6 +368,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_relu()?),
         bounds: Bounds { range: |r| Interval::new(r.x()?.low.max(0.0), r.x()?.high.max(0.0)), magnitude: |m| m.of(0) },
         hands_on: true,
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -366,6 +377,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x * sigmoid(x)),
         replay: torch!(|r| r.x()?.f_silu()?),
         bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
+        support: support::same,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -406,6 +418,7 @@ pub const OPS: &[OpDef] = &[
         work: eight_per_element,
         replay: torch!(|r| r.x()?.f_gelu(r.c.str("approximate"))?),
         bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -430,6 +443,8 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| super::scalars::pow(r.x()?, r.scalar("exponent", r.dtype(0)?))?),
         bounds: Bounds { range: |r| power_range(r.x()?, r.call.float("exponent")), ..Bounds::UNKNOWN },
         amplifies: Amplifies::Always,
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| if s.call.float("exponent") > 0.0 { support::same(s) } else { None },
         ..UNARY
     },
     OpDef {
@@ -500,6 +515,8 @@ pub const OPS: &[OpDef] = &[
         hands_on: true,
         amplifies: Amplifies::Always,
         synthesis: Synthesis::Cast,
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: support::same,
         ..UNARY
     },
     OpDef {
@@ -517,6 +534,8 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| if c.bool("train") { one_per_element(c, outputs) } else { Work::NONE },
         replay: torch!(|r| r.x()?.f_dropout(r.c.float("p"), r.c.bool("train"))?),
         bounds: Bounds { range: |r| r.x().filter(|_| !r.call.bool("train")), magnitude: |m| m.of(0) },
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| if s.call.bool("train") { None } else { support::same(s) },
         ..UNARY
     },
     OpDef {
@@ -526,6 +545,8 @@ pub const OPS: &[OpDef] = &[
         kernel: binary!(Element, |x, y| x + y),
         replay: torch!(|r| r.x()?.f_add(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.plus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
+        vanishes: Vanishes::WithBoth,
+        support: |s| s.either(0, 1),
         ..BINARY
     },
     OpDef {
@@ -535,6 +556,7 @@ pub const OPS: &[OpDef] = &[
         kernel: binary!(Element, |x, y| x - y),
         replay: torch!(|r| r.x()?.f_sub(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.minus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
+        support: |s| s.either(0, 1),
         ..BINARY
     },
     OpDef {
@@ -545,6 +567,8 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_mul(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.times(r.y()?), magnitude: |m| m.of(0) * m.of(1) },
         amplifies: Amplifies::Squared,
+        vanishes: Vanishes::WithAny,
+        support: support::of_product,
         ..BINARY
     },
     OpDef {
@@ -563,6 +587,8 @@ pub const OPS: &[OpDef] = &[
             },
             ..Bounds::UNKNOWN
         },
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| if s.operand(1)?.interval?.has_0() { None } else { s.broadcast(0) },
         ..BINARY
     },
     OpDef {
@@ -596,6 +622,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_maximum(r.y()?)?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
         hands_on: true,
+        support: |s| s.either(0, 1),
         ..BINARY
     },
     OpDef {
@@ -605,6 +632,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_minimum(r.y()?)?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
         hands_on: true,
+        support: |s| s.either(0, 1),
         ..BINARY
     },
     OpDef {
@@ -685,6 +713,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| Some(r.of(1)?.hull(r.of(2)?)), magnitude: |m| m.of(1).max(m.of(2)) },
         hands_on: true,
         synthesis: Synthesis::Choose,
+        support: |s| s.either(1, 2),
         ..ELEMENTWISE
     },
 ];

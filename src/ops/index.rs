@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef, Synthesis,
-    TypeError, Types, Unit, Work, attr, many, one,
+    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef,
+    Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -96,6 +96,21 @@ fn index_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resu
     fetch(0, &from)
 }
 
+/// What index tensors from operand `first` on have to hold, by the dimensions that they index.
+pub(super) fn indexed(c: &Call, first: usize) -> Vec<(usize, Ask)> {
+    let limit = |(i, &dim): (usize, &i64)| (first + i, Ask::Below(c.extent(0, dim as usize)));
+    c.ints("dims").iter().enumerate().map(limit).collect()
+}
+
+fn embedding_support(s: &Supports) -> Option<Dims> {
+    let (rows, ids) = (s.operand(0)?, s.operand(1)?);
+    // Where the first row is 0, so is every token of number 0.
+    let first_row_is_0 = rows.dim(0).is_some_and(|rows| !rows.contains(0));
+    let mut dims: Dims = if first_row_is_0 { ids.dims() } else { ids.dims().iter().map(|_| None).collect() };
+    dims.extend(rows.dims().into_iter().skip(1));
+    Some(dims)
+}
+
 /// NaN counts as the largest value, as in PyTorch.
 pub(super) fn compare(a: Number, b: Number) -> Ordering {
     a.compare(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
@@ -168,6 +183,8 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Embed,
+        asks: |c| vec![(0, Ask::Table), (1, Ask::Below(c.extent(0, 0)))],
+        support: embedding_support,
         ..PICK
     },
     OpDef {
@@ -201,6 +218,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Gather,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
         ..PICK
     },
     OpDef {
@@ -231,6 +249,9 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Select,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| s.all_along(s.call.size("dim")),
         ..PICK
     },
     OpDef {
@@ -246,6 +267,11 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Index,
+        asks: |c| indexed(c, 1),
+        support: |s| {
+            let only = s.operands.len() == 2 && s.operands[1].ty.rank() == 1;
+            if only { s.all_along(usize::try_from(*s.call.ints("dims").first()?).ok()?) } else { None }
+        },
         ..PICK
     },
     OpDef {
@@ -333,6 +359,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_one_hot(r.c.int("num_classes"))?),
         bounds: Bounds { magnitude: |_| 1.0, ..Bounds::UNKNOWN },
         synthesis: Synthesis::Classes,
+        asks: |c| vec![(0, Ask::Below(c.size("num_classes")))],
         ..PICK
     },
     OpDef {
@@ -358,6 +385,7 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.of(2)?)), magnitude: |m| m.of(0).max(m.of(2)) },
         hands_on: true,
         synthesis: Synthesis::Fill,
+        support: |s| s.either(0, 2),
         ..PICK
     },
 ];

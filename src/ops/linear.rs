@@ -7,8 +7,8 @@ use tch::{Kind, Tensor};
 use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, OpDef, Ranges,
-    Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, OpDef,
+    Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -276,6 +276,9 @@ pub const OPS: &[OpDef] = &[
             magnitude: |m| m.of(0) * m.of(1) * inner(m.call, 0),
         },
         synthesis: Synthesis::Matmul,
+        asks: |c| c.operands[1].rank().checked_sub(2).map(|batch| (1, Ask::Weight { batch })).into_iter().collect(),
+        vanishes: Vanishes::WithWeight { weight: 1, bias: None },
+        support: |s| support::batched_product(s, (0, 1), None),
         ..PRODUCT
     },
     OpDef {
@@ -301,6 +304,9 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| addmm(r)?),
         bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
         synthesis: Synthesis::BiasedProduct { rank: 2 },
+        asks: |_| vec![(2, Ask::Weight { batch: 0 })],
+        vanishes: Vanishes::WithWeight { weight: 2, bias: Some(0) },
+        support: |s| support::product(s, (1, 2), 1, Some(0)),
         ..PRODUCT
     },
     OpDef {
@@ -333,6 +339,9 @@ pub const OPS: &[OpDef] = &[
             magnitude: |m| m.of(0) * m.of(1) * inner(m.call, 0) + m.of(2),
         },
         synthesis: Synthesis::Linear,
+        asks: |_| vec![(1, Ask::Weight { batch: 0 })],
+        vanishes: Vanishes::WithWeight { weight: 1, bias: Some(2) },
+        support: |s| support::product(s, (0, 1), 0, Some(2)),
         ..PRODUCT
     },
     OpDef {
@@ -358,6 +367,8 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| baddbmm(r, r.y()?, r.operand(2)?)?),
         bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
         synthesis: Synthesis::BiasedProduct { rank: 3 },
+        asks: |_| vec![(2, Ask::Weight { batch: 1 })],
+        support: |s| support::batched_product(s, (1, 2), Some(0)),
         ..PRODUCT
     },
     OpDef {
@@ -370,6 +381,12 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| product_work(0)(c, outputs),
         replay: torch!(|r| grouped_rows(r)?),
         bounds: Bounds { range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)), ..Bounds::UNKNOWN },
+        asks: |_| vec![(1, Ask::Weight { batch: 1 })],
+        vanishes: Vanishes::WithWeight { weight: 1, bias: None },
+        support: |s| {
+            let ranks = (s.operand(0)?.ty.rank(), s.operand(1)?.ty.rank(), s.ty.rank());
+            if ranks == (2, 3, 2) { support::product(s, (0, 1), 2, None) } else { None }
+        },
         ..PRODUCT
     },
 ];

@@ -3,6 +3,7 @@
 #[macro_use]
 mod on_torch;
 
+mod asks;
 mod attention;
 mod bounds;
 mod call;
@@ -30,6 +31,7 @@ mod semantics;
 pub mod shapes;
 mod signature;
 mod spectral;
+mod support;
 mod synthesis;
 #[cfg(feature = "torch")]
 pub mod tensors;
@@ -37,6 +39,7 @@ pub mod ties;
 mod view;
 mod work;
 
+pub use asks::Ask;
 pub use attention::{Nonzero, attend};
 pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
@@ -49,6 +52,7 @@ pub use math::MathMode;
 pub use on_torch::Replay;
 pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule, Types};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
+pub use support::{Dim, Dims, Known, PlaceSet, Support, Supports, support};
 pub use synthesis::Synthesis;
 pub use work::{Unit, Work};
 
@@ -84,6 +88,28 @@ pub enum Amplifies {
     Always,
 }
 
+/// When the result of an operator can be switched off: made 0 by parameters of 0, as far as a model relies on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vanishes {
+    Never,
+    /// Where parameters are 0: the operand `weight`, and `bias` if there is one.
+    WithWeight {
+        weight: usize,
+        bias: Option<usize>,
+    },
+    /// Where an operand is 0, and the parameter `bias` if there is one. What is added to in place counts as a residual.
+    With {
+        operand: usize,
+        bias: Option<usize>,
+    },
+    /// Where any of two operands is 0.
+    WithAny,
+    /// Where all operands are 0.
+    WithAll,
+    /// A sum of two: where both are 0. A sum of one that can be and one that cannot is a residual.
+    WithBoth,
+}
+
 /// An operator of the table. An entry states what is its own, and takes the rest from what its family has in common, or
 /// from [`OpDef::PLAIN`].
 pub struct OpDef {
@@ -107,6 +133,12 @@ pub struct OpDef {
     pub hands_on: bool,
     /// Whether the result may leave the range of its type although the operands lie well inside.
     pub amplifies: Amplifies,
+    /// What values of its operands make sense, by operand.
+    pub asks: fn(&Call) -> Vec<(usize, Ask)>,
+    /// Where the elements of an output can be other than 0, from where those of the operands can.
+    pub support: fn(&Supports) -> Option<Dims>,
+    /// When the result can be switched off.
+    pub vanishes: Vanishes,
     /// How operands are chosen for a wanted result.
     pub synthesis: Synthesis,
     /// The call of libtorch that computes the same.
@@ -141,6 +173,9 @@ impl OpDef {
         bounds: Bounds::UNKNOWN,
         hands_on: false,
         amplifies: Amplifies::Never,
+        asks: |_| Vec::new(),
+        support: |_| None,
+        vanishes: Vanishes::Never,
         synthesis: Synthesis::Broadcast,
         replay: None,
     };

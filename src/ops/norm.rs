@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Bounds, Call, Default, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef, Synthesis,
-    TypeError, Types, Unit, Work, attr, one, optional,
+    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef,
+    Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, TensorType};
 
@@ -145,6 +145,35 @@ const NORMALISED: Bounds = Bounds {
     },
 };
 
+/// Where the last dimension alone is normalised and all that goes in is finite.
+fn normalises_last(s: &Supports) -> bool {
+    s.is_finite() && s.call.ints("normalized_shape").len() == 1
+}
+
+fn layer_norm_support(s: &Supports) -> Option<Dims> {
+    if !normalises_last(s) {
+        return None;
+    }
+    let mut last = s.operand(1)?.dim(0);
+    if let Some(bias) = s.operands.get(2) {
+        last = support::joined(last, bias.broadcast(&s.ty.shape).pop()?);
+    }
+    let mut dims: Dims = (1..s.ty.rank()).map(|_| None).collect();
+    dims.push(last);
+    Some(dims)
+}
+
+fn rms_norm_support(s: &Supports) -> Option<Dims> {
+    if !normalises_last(s) {
+        return None;
+    }
+    let mut dims = support::same(s)?;
+    if let (Some(weight), Some(last)) = (s.operands.get(1), dims.last_mut()) {
+        *last = support::common(last.clone(), weight.dim(0));
+    }
+    Some(dims)
+}
+
 /// What the normalisations have in common.
 const NORM: OpDef = OpDef { family: Family::Norm, work: eight_per_element, ..OpDef::PLAIN };
 
@@ -179,6 +208,8 @@ pub const OPS: &[OpDef] = &[
         )?),
         bounds: NORMALISED,
         synthesis: Synthesis::Normalise,
+        vanishes: Vanishes::With { operand: 0, bias: Some(2) },
+        support: layer_norm_support,
         ..NORM
     },
     OpDef {
@@ -204,6 +235,8 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_rms_norm(r.c.ints("normalized_shape"), r.given(1), r.c.float("eps"))?),
         bounds: NORMALISED,
         synthesis: Synthesis::Normalise,
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: rms_norm_support,
         ..NORM
     },
     OpDef {
@@ -259,6 +292,7 @@ pub const OPS: &[OpDef] = &[
             r.x()?.f_batch_norm(weight, bias, mean, var, false, 0.0, r.c.float("eps"), true)?
         }),
         synthesis: Synthesis::NormaliseChannels { wide: true },
+        asks: |_| vec![(2, Ask::Positive)],
         ..NORM
     },
 ];

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{
     AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    OperandDef, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -141,6 +141,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_tril(r.c.int("diagonal"))?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(Interval::ZERO)), magnitude: |m| m.of(0) },
         hands_on: true,
+        support: support::same,
         ..MOVE
     },
     OpDef {
@@ -155,6 +156,7 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_triu(r.c.int("diagonal"))?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(Interval::ZERO)), magnitude: |m| m.of(0) },
         hands_on: true,
+        support: support::same,
         ..MOVE
     },
     OpDef {
@@ -179,6 +181,17 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Flip,
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| {
+            let moved = s.call.ints("dims");
+            Some(
+                support::same(s)?
+                    .into_iter()
+                    .enumerate()
+                    .map(|(d, p)| if moved.contains(&(d as i64)) { None } else { p })
+                    .collect(),
+            )
+        },
         ..MOVE
     },
     OpDef {
@@ -198,6 +211,17 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::Roll,
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: |s| {
+            let moved = s.call.ints("dims");
+            Some(
+                support::same(s)?
+                    .into_iter()
+                    .enumerate()
+                    .map(|(d, p)| if moved.contains(&(d as i64)) { None } else { p })
+                    .collect(),
+            )
+        },
         ..MOVE
     },
     OpDef {
@@ -221,6 +245,10 @@ pub const OPS: &[OpDef] = &[
         bounds: Bounds::SAME,
         hands_on: true,
         synthesis: Synthesis::RepeatEntries,
+        support: |s| {
+            let times = s.call.size("repeats").max(1);
+            s.part(s.call.size("dim"), |place| place / times)
+        },
         ..MOVE
     },
     OpDef {

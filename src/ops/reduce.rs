@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
-    Amplifies, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchAs, FetchReal, Interval,
-    Kernel, OpDef, OperandDef, Synthesis, TypeError, Types, Unit, Work, attr, one,
+    Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, FetchAs, FetchReal,
+    Interval, Kernel, OpDef, OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one,
+    support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -273,6 +274,13 @@ const SUM: Bounds = Bounds {
     magnitude: |m| m.of(0) * m.call.operands[0].numel() as f64,
 };
 
+fn reduced_support(s: &Supports) -> Option<Dims> {
+    let (reduced, keeps) = (s.call.ints("dim"), s.call.bool("keepdim"));
+    let all = support::same(s)?.into_iter().enumerate();
+    let kept = all.map(|(d, places)| (reduced.contains(&(d as i64)), places));
+    Some(kept.filter(|&(gone, _)| keeps || !gone).map(|(gone, places)| if gone { None } else { places }).collect())
+}
+
 /// What the reductions have in common.
 const REDUCTION: OpDef = OpDef {
     family: Family::Reduce,
@@ -293,6 +301,8 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_sum_dim_intlist(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         bounds: SUM,
         amplifies: Amplifies::Always,
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: reduced_support,
         ..REDUCTION
     },
     OpDef {
@@ -305,6 +315,8 @@ pub const OPS: &[OpDef] = &[
         }),
         replay: torch!(|r| r.x()?.f_mean_dim(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         bounds: Bounds::SAME,
+        vanishes: Vanishes::With { operand: 0, bias: None },
+        support: reduced_support,
         ..REDUCTION
     },
     OpDef {
@@ -427,6 +439,7 @@ pub const OPS: &[OpDef] = &[
         bounds: SUM,
         amplifies: Amplifies::Always,
         synthesis: Synthesis::Broadcast,
+        support: |s| s.all_along(s.call.size("dim")),
         ..REDUCTION
     },
     OpDef {
@@ -462,6 +475,7 @@ pub const OPS: &[OpDef] = &[
             r.x()?.f_cross_entropy_loss(r.y()?, None::<&tch::Tensor>, reduction, ignored, 0.0)?
         }),
         synthesis: Synthesis::ClassLoss,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, class_dim(c))))],
         ..REDUCTION
     },
 ];

@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::index::{check_positions, placement, position};
+use super::index::{check_positions, indexed, placement, position};
 #[cfg(feature = "torch")]
 use super::replay::{ReplayError, Replayed, Run};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Work, attr,
-    many, one,
+    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Vanishes,
+    Work, attr, many, one, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -177,6 +177,7 @@ pub const OPS: &[OpDef] = &[
         work: writes,
         replay: torch!(|r| r.x()?.f_scatter(r.c.int("dim"), r.y()?, r.operand(2)?)?),
         synthesis: Synthesis::Scatter,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
         ..WRITE
     },
     OpDef {
@@ -192,6 +193,8 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| adds(2)(c, outputs),
         replay: torch!(|r| r.x()?.f_scatter_add(r.c.int("dim"), r.y()?, r.operand(2)?)?),
         synthesis: Synthesis::Scatter,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
+        vanishes: Vanishes::With { operand: 2, bias: None },
         ..WRITE
     },
     OpDef {
@@ -204,6 +207,13 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| adds(2)(c, outputs),
         replay: torch!(|r| r.x()?.f_index_add(r.c.int("dim"), r.y()?, r.operand(2)?)?),
         synthesis: Synthesis::AddSlices,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
+        vanishes: Vanishes::With { operand: 2, bias: None },
+        support: |s| {
+            let mut dims = support::union(support::same(s)?, s.operand(2)?.dims());
+            *dims.get_mut(s.call.size("dim"))? = None;
+            Some(dims)
+        },
         ..WRITE
     },
     OpDef {
@@ -223,6 +233,7 @@ pub const OPS: &[OpDef] = &[
         },
         replay: torch!(|r| r.x()?.f_index_put(&r.indices(2)?, r.y()?, r.c.bool("accumulate"))?),
         synthesis: Synthesis::Put,
+        asks: |c| indexed(c, 2),
         ..WRITE
     },
     OpDef {

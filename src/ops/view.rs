@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
     AttrKind, Bounds, Call, Default, Family, Kernel, LayoutRule, OpDef, OperandDef, Synthesis, TypeError, Types, Unit,
-    Work, attr, many, one,
+    Vanishes, Work, attr, many, one, support,
 };
 use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
 
@@ -49,8 +49,15 @@ fn split_sizes(c: &Call) -> Result<(usize, SmallVec<[usize; 4]>), TypeError> {
 }
 
 /// What the operators of this family have in common.
-const VIEW: OpDef =
-    OpDef { family: Family::View, operands: X, work: free, bounds: Bounds::SAME, hands_on: true, ..OpDef::PLAIN };
+const VIEW: OpDef = OpDef {
+    family: Family::View,
+    operands: X,
+    work: free,
+    bounds: Bounds::SAME,
+    hands_on: true,
+    vanishes: Vanishes::With { operand: 0, bias: None },
+    ..OpDef::PLAIN
+};
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -77,6 +84,7 @@ pub const OPS: &[OpDef] = &[
         work: copies,
         replay: torch!(|r| r.x()?.f_reshape(r.c.ints("shape"))?),
         synthesis: Synthesis::Reshape,
+        support: |s| Some(support::reshaped(s)),
         ..VIEW
     },
     OpDef {
@@ -100,6 +108,7 @@ pub const OPS: &[OpDef] = &[
         }),
         replay: torch!(|r| r.x()?.f_permute(r.c.ints("dims"))?),
         synthesis: Synthesis::Permute,
+        support: |s| Some(s.call.ints("dims").iter().map(|&d| s.dim(0, d as usize)).collect()),
         ..VIEW
     },
     OpDef {
@@ -129,6 +138,7 @@ pub const OPS: &[OpDef] = &[
         }),
         replay: torch!(|r| r.x()?.f_expand(r.c.ints("shape"), false)?),
         synthesis: Synthesis::Expand,
+        support: |s| s.broadcast(0),
         ..VIEW
     },
     OpDef {
@@ -157,6 +167,10 @@ pub const OPS: &[OpDef] = &[
         }),
         replay: torch!(|r| r.x()?.f_slice(r.c.int("dim"), r.c.int("start"), r.c.int("end"), r.c.int("step"))?),
         synthesis: Synthesis::Slice,
+        support: |s| {
+            let (start, step) = (s.call.size("start"), s.call.size("step"));
+            s.part(s.call.size("dim"), |place| start + place * step)
+        },
         ..VIEW
     },
     OpDef {
@@ -184,6 +198,10 @@ pub const OPS: &[OpDef] = &[
         }),
         replay: torch!(several | r | r.x()?.f_split_with_sizes(r.c.ints("sizes"), r.c.int("dim"))?),
         synthesis: Synthesis::Split,
+        support: |s| {
+            let start: i64 = s.call.ints("sizes").iter().take(s.slot).sum();
+            s.part(s.call.size("dim"), |place| start as usize + place)
+        },
         ..VIEW
     },
     OpDef {
@@ -213,6 +231,12 @@ pub const OPS: &[OpDef] = &[
         }),
         replay: torch!(|r| r.x()?.f_unsqueeze(r.c.int("dim"))?),
         synthesis: Synthesis::Unsqueeze,
+        support: |s| {
+            let mut dims = support::same(s)?;
+            let at = s.call.size("dim");
+            (at <= dims.len()).then(|| dims.insert(at, None))?;
+            Some(dims)
+        },
         ..VIEW
     },
     OpDef {
@@ -240,6 +264,11 @@ pub const OPS: &[OpDef] = &[
         }),
         replay: torch!(|r| r.x()?.f_squeeze_dim(r.c.int("dim"))?),
         synthesis: Synthesis::Squeeze,
+        support: |s| {
+            let mut dims = support::same(s)?;
+            dims.remove(s.call.size("dim"));
+            Some(dims)
+        },
         ..VIEW
     },
     OpDef {
@@ -249,6 +278,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::View(|_, _, l| Some(l.clone())),
         replay: torch!(|r| r.x()?.f_alias()?),
+        support: support::same,
         ..VIEW
     },
     OpDef {
@@ -259,6 +289,7 @@ pub const OPS: &[OpDef] = &[
         layout: LayoutRule::View(|c, _, l| l.is_contiguous(&c.operands[0].shape).then(|| l.clone())),
         work: copies,
         replay: torch!(|r| r.x()?.f_contiguous()?),
+        support: support::same,
         ..VIEW
     },
     OpDef {
@@ -269,6 +300,7 @@ pub const OPS: &[OpDef] = &[
         layout: LayoutRule::Elementwise,
         work: copies,
         replay: torch!(|r| r.x()?.f_to_dtype(r.x()?.f_kind()?, false, true)?),
+        support: support::same,
         ..VIEW
     },
     OpDef {
@@ -311,6 +343,8 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| tch::Tensor::f_cat(r.operands, r.c.int("dim"))?),
         bounds: Bounds { range: |r| r.hull(), magnitude: |m| m.largest() },
         synthesis: Synthesis::Concat,
+        vanishes: Vanishes::WithAll,
+        support: |s| Some(support::concatenated(s, s.call.size("dim"))),
         ..VIEW
     },
     OpDef {
@@ -340,6 +374,10 @@ pub const OPS: &[OpDef] = &[
             x.f_unsqueeze(2)?.f_expand(&expanded[..], false)?.f_reshape(&sizes[..])?
         }),
         synthesis: Synthesis::RepeatHeads,
+        support: |s| {
+            let times = s.call.size("times").max(1);
+            s.part(1, |place| place / times)
+        },
         ..VIEW
     },
 ];

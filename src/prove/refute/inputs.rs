@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::bind::Binding;
 use crate::eval::{DIAGONALS, Draw, Sparse, random};
 use crate::ir::{Graph, NodeKind, Role, TensorType, Value};
-use crate::ops::{Call, Family, Op};
+use crate::ops::{Ask, Call, Family, Op};
 
 /// Rows of a table that token ids name. The others are never read.
 const ROWS: usize = 64;
@@ -168,47 +168,13 @@ fn is_large(ty: &TensorType, batch: usize) -> bool {
 
 /// Notes what one operator does with the inputs that it reads; `number` gives the input behind an operand.
 fn note(call: &Call, number: impl Fn(usize) -> Option<usize>, uses: &mut [Use]) {
-    let mut limit = |operand: usize, below: usize| {
-        if let Some(n) = number(operand) {
-            uses[n].limit = Some(uses[n].limit.map_or(below, |old| old.min(below)));
+    for (operand, ask) in (call.op.asks)(call) {
+        let Some(of) = number(operand).and_then(|n| uses.get_mut(n)) else { continue };
+        match ask {
+            Ask::Below(below) => of.limit = Some(of.limit.map_or(below, |old| old.min(below))),
+            Ask::Table => of.table = true,
+            Ask::Positive => of.positive = true,
+            Ask::Weight { batch } => of.weight = Some(batch),
         }
-    };
-    let size = |operand: usize, dim: usize| call.operands[operand].shape.get(dim).copied().unwrap_or(1);
-    match call.op.name {
-        "embedding" => limit(1, size(0, 0)),
-        "index_select" | "gather" | "scatter" | "scatter_add" | "index_add" => limit(1, size(0, call.size("dim"))),
-        "index" => {
-            for (i, &dim) in call.ints("dims").iter().enumerate() {
-                limit(1 + i, size(0, dim as usize));
-            }
-        }
-        "index_put" => {
-            for (i, &dim) in call.ints("dims").iter().enumerate() {
-                limit(2 + i, size(0, dim as usize));
-            }
-        }
-        "one_hot" => limit(0, call.size("num_classes")),
-        "cross_entropy" => limit(1, size(0, usize::from(call.operands[0].rank() > 1))),
-        _ => {}
-    }
-    let rank = |operand: usize| call.operands.get(operand).map_or(0, |t| t.rank());
-    let weight = match call.op.name {
-        "linear" | "conv1d" | "conv2d" => Some((1, 0)),
-        "addmm" => Some((2, 0)),
-        "matmul" if rank(1) >= 2 => Some((1, rank(1) - 2)),
-        "baddbmm" => Some((2, 1)),
-        "grouped_mm" => Some((1, 1)),
-        _ => None,
-    };
-    if let Some((operand, batch)) = weight
-        && let Some(n) = number(operand)
-    {
-        uses[n].weight = Some(batch);
-    }
-    match call.op.name {
-        "embedding" => number(0).into_iter().for_each(|n| uses[n].table = true),
-        "batch_norm" => number(2).into_iter().for_each(|n| uses[n].positive = true),
-        "sqrt" | "rsqrt" | "log" => number(0).into_iter().for_each(|n| uses[n].positive = true),
-        _ => {}
     }
 }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::inputs::traced;
 use crate::ir::{Graph, NodeId, NodeKind, Value};
-use crate::ops::{Family, Op};
+use crate::ops::{Op, Vanishes};
 
 /// Numbers of the parameters that make a value 0 when they are 0.
 type Closers = SmallVec<[u32; 4]>;
@@ -39,20 +39,17 @@ pub fn branches(graph: &Graph, numbers: &[u32]) -> Vec<Branch> {
             })
         };
         let only = |n: u32| -> Closers { [n].into_iter().collect() };
-        let found = match op.name {
-            "linear" => with(parameter(operands.get(1)).map(only), parameter(operands.get(2))),
-            "addmm" => with(parameter(operands.get(2)).map(only), parameter(operands.first())),
-            "matmul" | "grouped_mm" => parameter(operands.get(1)).map(only),
-            "layer_norm" => with(of(0), parameter(operands.get(2))),
-            "dropout" | "cast" | "neg" | "rms_norm" | "div" | "pow" | "mean" | "sum" | "index_select" | "roll"
-            | "flip" => of(0),
-            "mul" => match (of(0), of(1)) {
+        let bias = |at: Option<usize>| at.and_then(|at| parameter(operands.get(at)));
+        let found = match op.vanishes {
+            Vanishes::Never => None,
+            Vanishes::WithWeight { weight, bias: at } => with(parameter(operands.get(weight)).map(only), bias(at)),
+            Vanishes::With { operand, bias: at } => with(of(operand), bias(at)),
+            Vanishes::WithAny => match (of(0), of(1)) {
                 (Some(x), Some(y)) => Some(union(x, y)),
                 (x, y) => x.or(y),
             },
-            "index_add" | "scatter_add" => of(2),
-            "concat" => (0..operands.len()).map(of).reduce(|x, y| Some(union(x?, y?))).flatten(),
-            "add" => match (of(0), of(1)) {
+            Vanishes::WithAll => (0..operands.len()).map(of).reduce(|x, y| Some(union(x?, y?))).flatten(),
+            Vanishes::WithBoth => match (of(0), of(1)) {
                 (Some(x), Some(y)) => Some(union(x, y)),
                 (None, None) => None,
                 (x, y) => {
@@ -67,8 +64,6 @@ pub fn branches(graph: &Graph, numbers: &[u32]) -> Vec<Branch> {
                     }
                 }
             },
-            _ if op.family == Family::View => of(0),
-            _ => None,
         };
         closers[id.index()] = found;
     }

@@ -2,37 +2,26 @@
 
 use smallvec::SmallVec;
 
-use super::{Dim, Dims, Known, LONGEST, PlaceSet, union};
-use crate::eval::Interval;
-use crate::ir::{Shape, TensorType, flat_index, unflatten};
+use super::{Dim, Dims, LONGEST, PlaceSet, Supports, union};
+use crate::ir::{Shape, flat_index, unflatten};
+use crate::ops::Interval;
 
-pub fn part(x: &Known, dim: usize, ty: &TensorType, place: impl Fn(usize) -> usize) -> Dims {
-    let mut dims = x.dims();
-    if let (Some(d), Some(&size)) = (dims.get_mut(dim), ty.shape.get(dim)) {
-        *d = d.take().and_then(|d| PlaceSet::new(size, |i| d.contains(place(i))));
-    }
-    dims
-}
-
-pub fn repeated(x: &Known, dim: usize, times: usize, ty: &TensorType) -> Dims {
-    part(x, dim, ty, |place| place / times.max(1))
-}
-
-pub fn concatenated(operands: &[Known], dim: usize, ty: &TensorType) -> Dims {
+/// Where the operands, one after the other along `dim`, are other than 0.
+pub fn concatenated(s: &Supports, dim: usize) -> Dims {
     let mut has = Vec::new();
     let mut dims: Option<Dims> = None;
-    for part in operands {
+    for part in s.operands {
         let zero = part.interval.is_some_and(Interval::is_zero);
         let own = if zero { part.broadcast(&part.ty.shape) } else { part.dims() };
         let size = part.ty.shape.get(dim).copied().unwrap_or(0);
         // Of a dimension that is too long for places, none are kept.
-        if ty.shape.get(dim).is_some_and(|&whole| whole <= LONGEST) {
+        if s.ty.shape.get(dim).is_some_and(|&whole| whole <= LONGEST) {
             has.extend((0..size).map(|i| own.get(dim).cloned().flatten().is_none_or(|d| d.contains(i))));
         }
         dims = Some(dims.map_or(own.clone(), |all| union(all, own)));
     }
     let mut dims = dims.unwrap_or_default();
-    if let (Some(d), Some(&size)) = (dims.get_mut(dim), ty.shape.get(dim)) {
+    if let (Some(d), Some(&size)) = (dims.get_mut(dim), s.ty.shape.get(dim)) {
         *d = PlaceSet::new(size, |i| has.get(i).copied().unwrap_or(true));
     }
     dims
@@ -42,7 +31,12 @@ pub fn concatenated(operands: &[Known], dim: usize, ty: &TensorType) -> Dims {
 const GROUP: usize = 1 << 20;
 
 /// The dimensions of a reshaped value: runs of dimensions of one size are taken apart and put together again.
-pub fn reshaped(from: &[usize], to: &[usize], dims: &[Dim]) -> Dims {
+pub fn reshaped(s: &Supports) -> Dims {
+    let Some(x) = s.operand(0) else { return Dims::new() };
+    regroup(&x.ty.shape, &s.ty.shape, &x.dims())
+}
+
+fn regroup(from: &[usize], to: &[usize], dims: &[Dim]) -> Dims {
     let mut out: Dims = (0..to.len()).map(|_| None).collect();
     let (mut i, mut j) = (0, 0);
     while i < from.len() && j < to.len() {
