@@ -3,17 +3,23 @@
 #[macro_use]
 mod on_torch;
 
+mod activation;
+mod adaptive;
 mod attention;
+mod batch_statistics;
 mod bounds;
 mod call;
+mod columns;
 mod conv;
 mod create;
 mod effects;
 mod elementwise;
+mod functions;
 #[cfg(test)]
 mod hostile_tests;
 mod index;
 mod interval;
+mod length;
 mod linear;
 mod math;
 mod norm;
@@ -22,7 +28,11 @@ mod reduce;
 #[cfg(feature = "torch")]
 pub mod replay;
 #[cfg(feature = "torch")]
+mod replay_formulas;
+#[cfg(feature = "torch")]
 pub mod replay_graph;
+mod resample;
+mod running;
 #[cfg(feature = "torch")]
 mod scalars;
 mod scatter;
@@ -34,7 +44,9 @@ mod synthesis;
 #[cfg(feature = "torch")]
 pub mod tensors;
 pub mod ties;
+mod transposed;
 mod view;
+mod window_view;
 mod work;
 
 pub use attention::{Nonzero, attend};
@@ -253,15 +265,25 @@ static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
     [
         elementwise::OPS,
+        functions::OPS,
+        activation::OPS,
         linear::OPS,
         norm::OPS,
+        batch_statistics::OPS,
         attention::OPS,
         view::OPS,
+        window_view::OPS,
         reduce::OPS,
+        length::OPS,
+        running::OPS,
         index::OPS,
         scatter::OPS,
         rearrange::OPS,
         conv::OPS,
+        transposed::OPS,
+        adaptive::OPS,
+        resample::OPS,
+        columns::OPS,
         create::OPS,
         spectral::OPS,
     ]
