@@ -30,9 +30,9 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * b.abs().max(1.0)
 }
 
-/// Places where the graph computes something else than PyTorch, and the number of outputs compared.
-fn differences(graph: &Graph) -> (Vec<String>, usize) {
-    let recorded: Value = serde_json::from_str(&fs::read_to_string(data("operators.json")).unwrap()).unwrap();
+/// Places where the graph computes something else than PyTorch recorded, and the number of outputs compared.
+fn differences(graph: &Graph, recorded: &str) -> (Vec<String>, usize) {
+    let recorded: Value = serde_json::from_str(&fs::read_to_string(data(recorded)).unwrap()).unwrap();
     let mut program = GraphProgram::new(graph, 0);
     for (position, &input) in graph.inputs().iter().enumerate() {
         let name = &*graph.node(input).name;
@@ -66,18 +66,30 @@ fn differences(graph: &Graph) -> (Vec<String>, usize) {
     (found, compared)
 }
 
+/// Compares `export` with the values in `recorded`, of at least `least` outputs.
+fn agrees(export: &str, recorded: &str, least: usize) {
+    let graph = frontend::load(data(export)).unwrap();
+    let (found, compared) = differences(&graph, recorded);
+    assert!(found.is_empty(), "{} of {compared}:\n{}", found.len(), found.join("\n"));
+    assert!(compared > least, "only {compared}");
+}
+
 #[test]
 fn exported_operators_compute_what_pytorch_computes() {
-    let graph = frontend::load(data("operators.pt2")).unwrap();
-    let (found, compared) = differences(&graph);
-    assert!(found.is_empty(), "{} of {compared}:\n{}", found.len(), found.join("\n"));
-    assert!(compared > 230, "only {compared}");
+    agrees("operators.pt2", "operators.json", 230);
 }
 
 #[test]
 fn decomposed_operators_compute_what_pytorch_computes() {
-    let graph = frontend::load(data("operators-decomposed.pt2")).unwrap();
-    let (found, compared) = differences(&graph);
-    assert!(found.is_empty(), "{} of {compared}:\n{}", found.len(), found.join("\n"));
-    assert!(compared > 230, "only {compared}");
+    agrees("operators-decomposed.pt2", "operators.json", 230);
+}
+
+#[test]
+fn less_common_operators_compute_what_pytorch_computes() {
+    agrees("more-operators.pt2", "more-operators.json", 150);
+}
+
+#[test]
+fn less_common_operators_decomposed_compute_what_pytorch_computes() {
+    agrees("more-operators-decomposed.pt2", "more-operators.json", 150);
 }

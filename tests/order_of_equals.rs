@@ -78,3 +78,18 @@ fn other_sorts_are_different() {
         verdict("x: f32[16]", "  y_values, y = sort(x; dim=0)", "  y_values, y = sort(x; dim=0, descending=true)");
     assert!(matches!(found, Verdict::Different(_)), "{found:?}");
 }
+
+#[test]
+fn the_largest_in_any_order_are_not_those_in_order() {
+    let (sorted, any) = ("  y, p = topk(x; k=3, dim=0)", "  y, p = topk(x; k=3, dim=0, sorted=false)");
+    is_open("x: f32[9]", any, sorted);
+    is_exact("x: f32[9]", any, any);
+}
+
+#[test]
+fn memory_as_it_is_found_is_equal_to_no_other() {
+    let memory = "  e = empty(; shape=[4], dtype=f32)";
+    is_open("x: f32[4]", &format!("{memory}\n  y = add(x, e)"), &format!("{memory}\n  y = add(e, x)"));
+    let twice = format!("{memory}\n  f = empty(; shape=[4], dtype=f32)\n  y = eq(e, f)");
+    is_open("x: f32[4]", &twice, &format!("{memory}\n  y = eq(e, e)"));
+}

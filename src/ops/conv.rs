@@ -21,12 +21,12 @@ const CONV_ATTRS: &[AttrDef] = &[
 
 /// How a window moves along one spatial dimension.
 #[derive(Clone, Copy)]
-struct Axis {
-    input: usize,
-    kernel: i64,
-    stride: i64,
-    padding: i64,
-    dilation: i64,
+pub(super) struct Axis {
+    pub input: usize,
+    pub kernel: i64,
+    pub stride: i64,
+    pub padding: i64,
+    pub dilation: i64,
 }
 
 impl Axis {
@@ -37,23 +37,20 @@ impl Axis {
     }
 
     /// Windows along the dimension; `None` if there is none.
-    fn windows(self, ceil: bool) -> Option<usize> {
+    pub(super) fn windows(self, ceil: bool) -> Option<usize> {
         let (input, padding, stride) = (self.input as i128, i128::from(self.padding), i128::from(self.stride));
         let room = input + 2 * padding - self.span()?;
-        if room < 0 {
-            return None;
-        }
-        let mut count = room / stride + 1;
+        let mut count = (if ceil { room + stride - 1 } else { room }).div_euclid(stride) + 1;
         // A last partial window must start inside of the input or its left padding.
-        if ceil && room % stride != 0 && count * stride < input + padding {
-            count += 1;
+        if ceil && (count - 1) * stride >= input + padding {
+            count -= 1;
         }
-        usize::try_from(count).ok()
+        usize::try_from(count).ok().filter(|&count| count > 0)
     }
 
     /// The taps of window `window` that lie on the input. The others lie in the padding, and there may be too many
     /// of them to step over.
-    fn taps(self, window: usize) -> Range<usize> {
+    pub(super) fn taps(self, window: usize) -> Range<usize> {
         let (first, dilation) = (self.first(window), i128::from(self.dilation));
         let steps_to = |cell: i128| (cell - first + dilation - 1) / dilation;
         let low = if first < 0 { steps_to(0) } else { 0 };
@@ -63,24 +60,30 @@ impl Axis {
     }
 
     /// The cell under tap 0 of window `window`: negative in the padding.
-    fn first(self, window: usize) -> i128 {
+    pub(super) fn first(self, window: usize) -> i128 {
         window as i128 * i128::from(self.stride) - i128::from(self.padding)
     }
 
+    /// Cells of window `window` that lie on the input or its padding: a last partial window goes beyond.
+    fn covered(self, window: usize) -> i128 {
+        let first = self.first(window);
+        (first + i128::from(self.kernel)).min(self.input as i128 + i128::from(self.padding)) - first
+    }
+
     /// The input cell under one of the [`Axis::taps`].
-    fn cell(self, window: usize, tap: usize) -> usize {
+    pub(super) fn cell(self, window: usize, tap: usize) -> usize {
         usize::try_from(self.first(window) + tap as i128 * i128::from(self.dilation)).unwrap_or(0)
     }
 }
 
 /// The window of spatial dimension `d`, whose kernel size is given. Attributes that an operator lacks read as `missing`.
-fn axis(c: &Call, d: usize, kernel: i64) -> Axis {
+pub(super) fn axis(c: &Call, d: usize, kernel: i64) -> Axis {
     let read = |name: &str, missing: i64| match c.op.attr_index(name) {
         Some(_) => c.ints(name).get(d).copied().unwrap_or(0),
         None => missing,
     };
     Axis {
-        input: c.operands[0].shape[2 + d],
+        input: c.operands[0].shape.get(2 + d).copied().unwrap_or(0),
         kernel,
         stride: read("stride", 1),
         padding: read("padding", 0),
@@ -88,7 +91,7 @@ fn axis(c: &Call, d: usize, kernel: i64) -> Axis {
     }
 }
 
-fn check_lengths(c: &Call, names: &[&str], rank: usize) -> Result<(), TypeError> {
+pub(super) fn check_lengths(c: &Call, names: &[&str], rank: usize) -> Result<(), TypeError> {
     match names.iter().find(|n| c.ints(n).len() != rank) {
         Some(name) => Err(c.error(format!("needs {rank} numbers as `{name}`"))),
         None => Ok(()),
@@ -191,43 +194,90 @@ fn conv_work(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, 2.0 * elements * taps, Unit::Matrix)
 }
 
-fn pool_types(c: &Call) -> Result<Types, TypeError> {
+fn pool_types(c: &Call, spatial: usize) -> Result<Types, TypeError> {
     c.want_float()?;
     let x = c.operands[0];
-    check_lengths(c, &["kernel_size", "stride", "padding"], 2)?;
+    check_lengths(c, &["kernel_size", "stride", "padding"], spatial)?;
     if c.op.attr_index("dilation").is_some() {
-        check_lengths(c, &["dilation"], 2)?;
+        check_lengths(c, &["dilation"], spatial)?;
     }
-    if x.rank() != 4 || x.shape[1..].contains(&0) {
+    if x.rank() != spatial + 2 || x.shape[1..].contains(&0) {
         return Err(c.error(format!("takes non-empty images, not {x}")));
     }
     let mut shape = Shape::from_slice(&x.shape[..2]);
     for (d, &kernel) in c.ints("kernel_size").iter().enumerate() {
         let axis = axis(c, d, kernel);
         let padded = axis.padding <= kernel / 2;
-        let windows = axis.windows(c.op.attr_index("ceil_mode").is_some() && c.bool("ceil_mode")).filter(|_| padded);
+        // PyTorch has no averages of solids that are smaller than a window.
+        let fits = padded && (c.op.name != "avg_pool3d" || axis.input as i128 >= i128::from(kernel));
+        let windows = axis.windows(c.bool("ceil_mode")).filter(|_| fits);
         shape.push(windows.ok_or_else(|| c.error(format!("fits no window into dimension {} of {x}", d + 2)))?);
     }
     c.output(x.dtype, shape)
 }
 
+/// The window of each spatial dimension of a pooling operator.
+fn pool_axes(c: &Call) -> SmallVec<[Axis; 3]> {
+    c.ints("kernel_size").iter().enumerate().map(|(d, &kernel)| axis(c, d, kernel)).collect()
+}
+
 /// Calls `visit` with every element under window `index`.
 fn visit_window(c: &Call, index: &[usize], fetch: &mut FetchReal, mut visit: impl FnMut(f64)) -> Result<(), EvalError> {
-    let kernel = c.ints("kernel_size");
-    let axes = [axis(c, 0, kernel[0]), axis(c, 1, kernel[1])];
-    for row in axes[0].taps(index[2]) {
-        for column in axes[1].taps(index[3]) {
-            visit(fetch(0, &[index[0], index[1], axes[0].cell(index[2], row), axes[1].cell(index[3], column)])?);
+    let axes = pool_axes(c);
+    let taps: SmallVec<[Range<usize>; 3]> = axes.iter().zip(&index[2..]).map(|(a, &window)| a.taps(window)).collect();
+    let steps: Shape = taps.iter().map(Range::len).collect();
+    let all: SmallVec<[usize; 4]> = (0..steps.len()).collect();
+    let mut cell = Shape::from_slice(index);
+    visit_axes(&steps, &all, &Shape::from_elem(0, steps.len()), |step| {
+        for (d, axis) in axes.iter().enumerate() {
+            cell[2 + d] = axis.cell(index[2 + d], taps[d].start + step[d]);
         }
-    }
-    Ok(())
+        visit(fetch(0, &cell)?);
+        Ok(())
+    })
+}
+
+fn largest(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
+    let mut best = f64::NEG_INFINITY;
+    visit_window(c, index, fetch, |x| {
+        if x.is_nan() || x > best {
+            best = x;
+        }
+    })?;
+    Ok(best)
+}
+
+fn average(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
+    let (mut sum, mut seen) = (0.0, 0.0);
+    visit_window(c, index, fetch, |x| {
+        sum += x;
+        seen += 1.0;
+    })?;
+    let covered = || pool_axes(c).iter().zip(&index[2..]).map(|(a, &window)| a.covered(window) as f64).product();
+    Ok(sum / if c.bool("count_include_pad") { covered() } else { seen })
 }
 
 fn pool_work(c: &Call, outputs: &[TensorType]) -> Work {
-    let taps: f64 = c.ints("kernel_size").iter().map(|&k| k as f64).product();
+    let input = &c.operands[0].shape[2..];
+    let taps: f64 = c.ints("kernel_size").iter().zip(input).map(|(&k, &size)| (k as f64).min(size as f64)).product();
     let elements: f64 = outputs.iter().map(|t| t.numel() as f64).sum();
     Work::streaming(c, outputs, elements * taps, Unit::Vector)
 }
+
+const MAX_POOL: &[AttrDef] = &[
+    attr("kernel_size", AttrKind::Ints, Default::Required),
+    attr("stride", AttrKind::Ints, Default::Required),
+    attr("padding", AttrKind::Ints, Default::Required),
+    attr("dilation", AttrKind::Ints, Default::Required),
+    attr("ceil_mode", AttrKind::Bool, Default::Bool(false)),
+];
+const AVG_POOL: &[AttrDef] = &[
+    attr("kernel_size", AttrKind::Ints, Default::Required),
+    attr("stride", AttrKind::Ints, Default::Required),
+    attr("padding", AttrKind::Ints, Default::Required),
+    attr("ceil_mode", AttrKind::Bool, Default::Bool(false)),
+    attr("count_include_pad", AttrKind::Bool, Default::Bool(true)),
+];
 
 fn convolution_range(r: &Ranges) -> Option<Interval> {
     let taps: f64 = r.call.operands[1].shape.iter().skip(1).map(|&d| d as f64).product();
@@ -263,7 +313,7 @@ const CONVOLUTION: OpDef = OpDef {
 
 /// What the pooling operators have in common.
 const POOL: OpDef =
-    OpDef { family: Family::Conv, operands: &[one("x")], infer: pool_types, work: pool_work, ..OpDef::PLAIN };
+    OpDef { family: Family::Conv, operands: &[one("x")], work: pool_work, bounds: Bounds::NO_LARGER, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -298,51 +348,70 @@ pub const OPS: &[OpDef] = &[
         ..CONVOLUTION
     },
     OpDef {
+        name: "conv3d",
+        doc: "Cross-correlation with three spatial dimensions.",
+        infer: |c| conv_types(c, 3),
+        replay: torch!(|r| r.x()?.f_conv3d(
+            r.y()?,
+            r.given(2),
+            r.c.ints("stride"),
+            r.c.ints("padding"),
+            r.c.ints("dilation"),
+            r.c.int("groups")
+        )?),
+        synthesis: Synthesis::Convolve { spatial: 3 },
+        ..CONVOLUTION
+    },
+    OpDef {
         name: "max_pool2d",
         doc: "Largest element under each window of (batch, channel, height, width); padding never wins.",
-        attrs: &[
-            attr("kernel_size", AttrKind::Ints, Default::Required),
-            attr("stride", AttrKind::Ints, Default::Required),
-            attr("padding", AttrKind::Ints, Default::Required),
-            attr("dilation", AttrKind::Ints, Default::Required),
-            attr("ceil_mode", AttrKind::Bool, Default::Bool(false)),
-        ],
-        kernel: Kernel::Real(|c, _, index, fetch| {
-            let mut best = f64::NEG_INFINITY;
-            visit_window(c, index, fetch, |x| {
-                if x.is_nan() || x > best {
-                    best = x;
-                }
-            })?;
-            Ok(best)
-        }),
+        attrs: MAX_POOL,
+        infer: |c| pool_types(c, 2),
+        kernel: Kernel::Real(largest),
         replay: torch!(|r| {
             let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
             r.x()?.f_max_pool2d(r.c.ints("kernel_size"), stride, padding, dilation, r.c.bool("ceil_mode"))?
         }),
-        bounds: Bounds::NO_LARGER,
         synthesis: Synthesis::Pool,
         ..POOL
     },
     OpDef {
-        name: "avg_pool2d",
-        doc: "Mean under each window of (batch, channel, height, width); padding counts as 0.",
-        attrs: &[
-            attr("kernel_size", AttrKind::Ints, Default::Required),
-            attr("stride", AttrKind::Ints, Default::Required),
-            attr("padding", AttrKind::Ints, Default::Required),
-        ],
-        kernel: Kernel::Real(|c, _, index, fetch| {
-            let mut sum = 0.0;
-            visit_window(c, index, fetch, |x| sum += x)?;
-            Ok(sum / c.ints("kernel_size").iter().map(|&k| k as f64).product::<f64>())
+        name: "max_pool3d",
+        doc: "Largest element under each window with three spatial dimensions; padding never wins.",
+        attrs: MAX_POOL,
+        infer: |c| pool_types(c, 3),
+        kernel: Kernel::Real(largest),
+        replay: torch!(|r| {
+            let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
+            r.x()?.f_max_pool3d(r.c.ints("kernel_size"), stride, padding, dilation, r.c.bool("ceil_mode"))?
         }),
+        ..POOL
+    },
+    OpDef {
+        name: "avg_pool2d",
+        doc: "Mean under each window of (batch, channel, height, width); padding counts as 0, or not at all.",
+        attrs: AVG_POOL,
+        infer: |c| pool_types(c, 2),
+        kernel: Kernel::Real(average),
         replay: torch!(|r| {
             let (size, stride, padding) = (r.c.ints("kernel_size"), r.c.ints("stride"), r.c.ints("padding"));
-            r.x()?.f_avg_pool2d(size, stride, padding, false, true, None::<i64>)?
+            let (ceil, counts) = (r.c.bool("ceil_mode"), r.c.bool("count_include_pad"));
+            r.x()?.f_avg_pool2d(size, stride, padding, ceil, counts, None::<i64>)?
         }),
-        bounds: Bounds::NO_LARGER,
         synthesis: Synthesis::Pool,
+        ..POOL
+    },
+    OpDef {
+        name: "avg_pool3d",
+        doc: "Mean under each window with three spatial dimensions; padding counts as 0, or not at all.",
+        attrs: AVG_POOL,
+        infer: |c| pool_types(c, 3),
+        kernel: Kernel::Real(average),
+        replay: torch!(|r| {
+            let (size, stride, padding) = (r.c.ints("kernel_size"), r.c.ints("stride"), r.c.ints("padding"));
+            let (ceil, counts) = (r.c.bool("ceil_mode"), r.c.bool("count_include_pad"));
+            r.x()?.f_avg_pool3d(size, stride, padding, ceil, counts, None::<i64>)?
+        }),
         ..POOL
     },
 ];

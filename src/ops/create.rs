@@ -146,4 +146,44 @@ pub const OPS: &[OpDef] = &[
         synthesis: Synthesis::Create,
         ..CREATE
     },
+    OpDef {
+        name: "linspace",
+        doc: "`steps` numbers from `start` to `end`, at equal distances.",
+        attrs: &[
+            attr("start", AttrKind::Float, Default::Required),
+            attr("end", AttrKind::Float, Default::Required),
+            attr("steps", AttrKind::Int, Default::Required),
+            attr("dtype", AttrKind::DType, Default::Required),
+        ],
+        infer: |c| {
+            let (dtype, steps) = (wanted_dtype(c)?, usize::try_from(c.int("steps")));
+            // Integers are rounded in ways that differ between devices.
+            if !dtype.is_float() || !c.float("start").is_finite() || !c.float("end").is_finite() {
+                return Err(c.error("takes finite numbers and a floating-point type"));
+            }
+            c.output(dtype, Shape::from_slice(&[steps.map_err(|_| c.error("needs 0 or more steps"))?]))
+        },
+        kernel: Kernel::Real(|c, _, index, _| {
+            let (start, end, steps) = (c.float("start"), c.float("end"), c.int("steps") as f64);
+            Ok(if steps == 1.0 { start } else { start + (end - start) / (steps - 1.0) * index[0] as f64 })
+        }),
+        replay: torch!(|r| {
+            let like = tch::Tensor::f_empty([0_i64], (r.kind()?, r.device))?;
+            let end = |name| Number::float(r.c.float(name));
+            super::scalars::linspace(end("start"), end("end"), r.c.int("steps"), &like)?
+        }),
+        ..CREATE
+    },
+    OpDef {
+        name: "empty",
+        doc: "Memory as it is found: nothing is known of its elements, and no two calls give the same.",
+        attrs: &[attr("shape", AttrKind::Ints, Default::Required), attr("dtype", AttrKind::DType, Default::Required)],
+        infer: |c| {
+            let shape: Option<Shape> = c.ints("shape").iter().map(|&d| usize::try_from(d).ok()).collect();
+            c.output(wanted_dtype(c)?, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
+        },
+        work: |_, _| Work::NONE,
+        replay: torch!(|r| tch::Tensor::f_empty(r.c.ints("shape"), (r.kind()?, r.device))?),
+        ..CREATE
+    },
 ];

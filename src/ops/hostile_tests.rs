@@ -27,6 +27,10 @@ impl Draw {
 
     fn shape(&mut self) -> Shape {
         let rank = self.pick(&[0, 1, 2, 2, 3, 3, 4, 4, 5, 16]);
+        self.shape_of(rank)
+    }
+
+    fn shape_of(&mut self, rank: usize) -> Shape {
         (0..rank).map(|_| self.pick(&[0, 1, 1, 1, 2, 2, 4, 7, 1 << 20, 1 << 43])).collect()
     }
 
@@ -56,7 +60,7 @@ impl Draw {
                 f64::INFINITY,
                 f64::NEG_INFINITY,
             ])),
-            AttrKind::Str => AttrValue::str(self.pick(&["none", "tanh", "mean", "sum", ""])),
+            AttrKind::Str => AttrValue::str(self.pick(&["none", "tanh", "mean", "sum", "reflect", "replicate", ""])),
             AttrKind::DType => AttrValue::DType(self.pick(&DType::ALL)),
             AttrKind::Dim => AttrValue::Int(self.pick(&[0, 0, 1, 2, 3, i64::MAX])),
             AttrKind::Dims => {
@@ -69,7 +73,7 @@ impl Draw {
                 AttrValue::Ints(
                     (0..count)
                         .map(|_| {
-                            self.pick(if def.name == "padding" {
+                            self.pick(if def.name.ends_with("padding") {
                                 &[0, 0, 0, 1, i64::MAX]
                             } else {
                                 &[0, 1, 1, 1, 2, i64::MAX]
@@ -77,6 +81,11 @@ impl Draw {
                         })
                         .collect(),
                 )
+            }
+            // Padding of a few elements, now and then of too many.
+            AttrKind::Ints if op.name == "pad_edges" => {
+                let count = self.pick(&[2, 4, 6]);
+                AttrValue::Ints((0..count).map(|_| self.pick(&[0, 0, 1, 1, 1, 2, -1, i64::MAX])).collect())
             }
             AttrKind::Ints if self.below(2) == 0 => AttrValue::shape(like),
             AttrKind::Ints => {
@@ -89,7 +98,7 @@ impl Draw {
 
 /// Whether the call is well-typed; everything that follows from that must not panic.
 fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
-    let common = draw.shape();
+    let common = if op.name.ends_with("3d") { draw.shape_of(5) } else { draw.shape() };
     let dtype = draw.pick(&DType::ALL);
     let (least, most) = op.operand_count();
     let count = least + draw.below(most.min(least + 3) - least + 1);
@@ -108,10 +117,25 @@ fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
                 (_, [r, ..]) => [*r].into_iter().collect(),
                 (_, []) => common.clone(),
             },
+            // Rows, places among them, starts of bags.
+            _ if op.name == "embedding_bag" => match (i, &common[..]) {
+                (0, [r, k, ..]) => [*r, *k].into_iter().collect(),
+                (_, [r, ..]) => [*r].into_iter().collect(),
+                (_, []) => common.clone(),
+            },
+            // Filters with as many channels as the input.
+            _ if op.name.starts_with("conv_transpose") && i == 1 => match &common[..] {
+                [_, c, rest @ ..] => [*c, *c].into_iter().chain(rest.iter().copied()).collect(),
+                _ => common.clone(),
+            },
             _ => common.clone(),
         };
         let dtype = if draw.below(5) == 0 { draw.pick(&[DType::Bool, DType::I64, DType::F32]) } else { dtype };
-        let dtype = if op.name == "grouped_mm" && i == 2 { DType::I32 } else { dtype };
+        let dtype = match op.name {
+            "grouped_mm" if i == 2 => DType::I32,
+            "embedding_bag" if i > 0 => DType::I64,
+            _ => dtype,
+        };
         let Ok(ty) = TensorType::new(dtype, shape) else { return false };
         operands.push(graph.add_input(&format!("x{i}"), Role::User, ty, Origin::default()).into());
     }

@@ -277,12 +277,13 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "topk",
         doc: "The `k` largest (or smallest) elements along `dim` in order, and their places. The order of equal elements is open, \
-              zeros of both signs among them.",
+              zeros of both signs among them; that of all elements is unless `sorted`.",
         operands: X,
         attrs: &[
             attr("k", AttrKind::Int, Default::Required),
             attr("dim", AttrKind::Dim, Default::Required),
             attr("largest", AttrKind::Bool, Default::Bool(true)),
+            attr("sorted", AttrKind::Bool, Default::Bool(true)),
         ],
         infer: topk_types,
         kernel: Kernel::Lane {

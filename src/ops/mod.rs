@@ -3,18 +3,24 @@
 #[macro_use]
 mod on_torch;
 
+mod activation;
+mod adaptive;
 mod asks;
 mod attention;
+mod batch_statistics;
 mod bounds;
 mod call;
+mod columns;
 mod conv;
 mod create;
 mod effects;
 mod elementwise;
+mod functions;
 #[cfg(test)]
 mod hostile_tests;
 mod index;
 mod interval;
+mod length;
 mod linear;
 mod math;
 mod norm;
@@ -23,7 +29,11 @@ mod reduce;
 #[cfg(feature = "torch")]
 pub mod replay;
 #[cfg(feature = "torch")]
+mod replay_formulas;
+#[cfg(feature = "torch")]
 pub mod replay_graph;
+mod resample;
+mod running;
 #[cfg(feature = "torch")]
 mod scalars;
 mod scatter;
@@ -36,7 +46,9 @@ mod synthesis;
 #[cfg(feature = "torch")]
 pub mod tensors;
 pub mod ties;
+mod transposed;
 mod view;
+mod window_view;
 mod work;
 
 pub use asks::Ask;
@@ -288,15 +300,25 @@ static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
     [
         elementwise::OPS,
+        functions::OPS,
+        activation::OPS,
         linear::OPS,
         norm::OPS,
+        batch_statistics::OPS,
         attention::OPS,
         view::OPS,
+        window_view::OPS,
         reduce::OPS,
+        length::OPS,
+        running::OPS,
         index::OPS,
         scatter::OPS,
         rearrange::OPS,
         conv::OPS,
+        transposed::OPS,
+        adaptive::OPS,
+        resample::OPS,
+        columns::OPS,
         create::OPS,
         spectral::OPS,
     ]

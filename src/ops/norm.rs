@@ -15,7 +15,7 @@ fn eight_per_element(c: &Call, outputs: &[TensorType]) -> Work {
 }
 
 /// PyTorch takes any `eps`, but what a negative one gives depends on the order of operations.
-fn float_operands(c: &Call) -> Result<(), TypeError> {
+pub(super) fn float_operands(c: &Call) -> Result<(), TypeError> {
     let eps = c.float("eps");
     if !(eps.is_finite() && eps >= 0.0) {
         return Err(c.error(format!("takes an `eps` of 0 or more, not {eps}")));
@@ -74,7 +74,12 @@ fn affine(
     Ok(lane)
 }
 
-fn read_lane(c: &Call, axes: &[usize], index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
+pub(super) fn read_lane(
+    c: &Call,
+    axes: &[usize],
+    index: &[usize],
+    fetch: &mut FetchReal,
+) -> Result<Vec<f64>, EvalError> {
     let mut lane = Vec::new();
     visit_axes(&c.operands[0].shape, axes, index, |at| {
         lane.push(fetch(0, at)?);
@@ -83,14 +88,14 @@ fn read_lane(c: &Call, axes: &[usize], index: &[usize], fetch: &mut FetchReal) -
     Ok(lane)
 }
 
-fn mean_and_variance(values: &[f64]) -> (f64, f64) {
+pub(super) fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     (mean, values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n)
 }
 
 /// The size of the channel dimension of `x`, checked against per-channel operands from number `first` on.
-fn channels(c: &Call, first: usize) -> Result<usize, TypeError> {
+pub(super) fn channels(c: &Call, first: usize) -> Result<usize, TypeError> {
     let x = c.operands[0];
     if x.rank() < 2 {
         return Err(c.error(format!("needs a batch and a channel dimension, not {x}")));
@@ -118,7 +123,13 @@ fn group_norm_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal
 }
 
 /// Scales and shifts by the per-channel operands from number `first` on.
-fn per_channel(c: &Call, first: usize, value: f64, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
+pub(super) fn per_channel(
+    c: &Call,
+    first: usize,
+    value: f64,
+    index: &[usize],
+    fetch: &mut FetchReal,
+) -> Result<f64, EvalError> {
     let channel = &index[1..2];
     let scaled = if c.operands.len() > first { value * fetch(first, channel)? } else { value };
     Ok(if c.operands.len() > first + 1 { scaled + fetch(first + 1, channel)? } else { scaled })

@@ -23,7 +23,7 @@ const DIM_KEEP: &[AttrDef] =
 const IGNORED_CLASS: f64 = -100.0;
 
 /// Reads operand 0 once.
-fn one_per_element(c: &Call, outputs: &[TensorType]) -> Work {
+pub(super) fn one_per_element(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, c.operands[0].numel() as f64, Unit::Vector)
 }
 
@@ -38,7 +38,7 @@ fn accumulator(c: &Call) -> DType {
 
 /// A reduction over the list `dim` that gives `dtype`. An empty list means "all" to some PyTorch operators and
 /// "none" to others, so it is refused.
-fn reduced(c: &Call, dtype: DType) -> Result<Types, TypeError> {
+pub(super) fn reduced(c: &Call, dtype: DType) -> Result<Types, TypeError> {
     let x = c.operands[0];
     let dims = c.dims("dim")?;
     if dims.is_empty() && x.rank() > 0 {
@@ -70,7 +70,7 @@ fn without(shape: &[usize], dims: &[usize], keepdim: bool) -> Shape {
 }
 
 /// Calls `visit` with every element that goes into element `index` of a reduction over `dims`.
-fn gather<T>(
+pub(super) fn gather<T>(
     c: &Call,
     dims: &[usize],
     index: &[usize],

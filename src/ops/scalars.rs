@@ -124,6 +124,26 @@ pub fn arange(start: Number, end: Number, step: Number, like: &Tensor) -> Result
     }
 }
 
+/// `steps` numbers from `start` to `end`, of the type and on the device of `like`.
+pub fn linspace(start: Number, end: Number, steps: i64, like: &Tensor) -> Result<Tensor> {
+    // SAFETY: the tensor lives until the calls are over, the numbers too.
+    unsafe {
+        let (kind, device) = (at_scalar_type(at(like)), at_device(at(like)));
+        made([start, end], |out, [start, end]| calls::atg_linspace(out, start, end, steps, kind, device))
+    }
+}
+
+/// The length of order `ord` over some dimensions.
+pub fn norm(x: &Tensor, ord: f64, dims: &[i64], keep: bool) -> Result<Tensor> {
+    let (start, length) = (dims.as_ptr(), dims.len() as c_int);
+    // SAFETY: tensor, list and number live until the call is over; the list is as long as the call is told.
+    unsafe {
+        made([Number::float(ord)], |out, [ord]| {
+            calls::atg_norm_scalaropt_dim(out, at(x), ord, start, length, c_int::from(keep));
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

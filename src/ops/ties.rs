@@ -72,8 +72,9 @@ fn in_order(
         values.push(fetch(0, at)?);
         Ok(())
     })?;
+    let any_order = is_unsorted(call);
     let Ties::Drawn(seed) = ties else {
-        let open = differs(call, slot, values);
+        let open = any_order || differs(call, slot, values);
         return if open { Err(EvalError::OpenOrder) } else { kernel.compute(call, slot, index, fetch) };
     };
     // The reference keeps the order of equal elements: of those that have been moved around, it keeps another.
@@ -92,7 +93,16 @@ fn in_order(
             *place = old.map_or(*place, |&p| Number::Int(p as i64));
         }
     }
+    if any_order {
+        let order = shuffled(found.len(), key(call, seed, &values));
+        found = order.iter().map(|&i| found[i]).collect();
+    }
     Ok(found)
+}
+
+/// Whether the chosen elements come in an order that is open.
+fn is_unsorted(call: &Call) -> bool {
+    call.op.name == "topk" && !call.bool("sorted") && call.int("k") > 1
 }
 
 /// Whether the order of equal elements shows in a result: their places do, and zeros of both signs.

@@ -4,6 +4,7 @@ use magneton_ir::ir::{AttrValue, DType, Ints, Number, Shape};
 use magneton_ir::ops::OpDef;
 
 use super::draw::{Case, Draw, Fill, int};
+use super::fitting_functions;
 
 /// A call of `op` that should fit. `None` if this test does not know the operator.
 pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
@@ -393,6 +394,7 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             let dim = d.below(x.len().max(1));
             let size = x.get(dim).copied().unwrap_or(1);
             let k = if x.is_empty() { 1 } else { d.below(size + 1) };
+            // Unsorted, the order is open.
             attrs.extend([("k", int(k)), ("dim", int(dim)), ("largest", d.flag())]);
             // The order of ties is not defined.
             vec![d.operand(dtype, &x, Fill::Any)]
@@ -469,9 +471,12 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             let x = [d.below(3), d.size(), 1 + d.below(6), 1 + d.below(6)];
             attrs.extend([("kernel_size", d.ints(2, 1, 4)), ("stride", d.ints(2, 1, 4)), ("padding", d.ints(2, 0, 2))]);
             let mut fill = Fill::Any;
+            attrs.push(("ceil_mode", d.flag()));
             if op.name == "max_pool2d" {
-                attrs.extend([("dilation", d.ints(2, 1, 3)), ("ceil_mode", d.flag())]);
+                attrs.push(("dilation", d.ints(2, 1, 3)));
                 fill = special;
+            } else {
+                attrs.push(("count_include_pad", d.flag()));
             }
             vec![d.operand(dtype, &x, fill)]
         }
@@ -506,7 +511,7 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.push(("dtype", AttrValue::DType(dtype)));
             vec![]
         }
-        _ => return None,
+        _ => return fitting_functions::fitting(op, d),
     };
     Some(Case { attrs, operands })
 }

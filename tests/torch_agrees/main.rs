@@ -3,6 +3,8 @@
 
 mod draw;
 mod fitting;
+mod fitting_functions;
+mod fitting_windows;
 mod fold;
 mod whole;
 mod wild;
@@ -12,7 +14,7 @@ use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options, random};
 use magneton_ir::ir::{Attrs, Graph, Number, Origin, Role, TensorType, Value};
 use magneton_ir::ops::replay::{ReplayError, replay};
 use magneton_ir::ops::tensors::{elements, type_of, upload};
-use magneton_ir::ops::{self, Call, Family, OpDef, canonical_attrs};
+use magneton_ir::ops::{self, Call, Family, Kernel, OpDef, canonical_attrs};
 use tch::{Device, Tensor};
 
 use draw::{Case, Draw};
@@ -115,6 +117,11 @@ fn check(op: &'static OpDef, case: &Case) -> Result<Verdict, String> {
     Ok(Verdict::Agrees)
 }
 
+/// Whether anything is known of the elements of the operator's results.
+fn has_elements(op: &OpDef) -> bool {
+    !matches!(op.kernel, Kernel::Opaque)
+}
+
 /// Fails with one line per operator that disagrees.
 fn report(failures: Vec<String>) {
     assert!(failures.is_empty(), "{} operators disagree:\n{}", failures.len(), failures.join("\n"));
@@ -123,7 +130,7 @@ fn report(failures: Vec<String>) {
 #[test]
 fn every_operator_agrees_with_libtorch() {
     let mut failures = Vec::new();
-    for op in ops::all() {
+    for op in ops::all().filter(|op| has_elements(op)) {
         let mut agreed = 0;
         for seed in 0..FITTING {
             let mut draw = Draw::new(random::mix(seed, 1));

@@ -240,6 +240,18 @@ impl<'a> Site<'_, 'a> {
         self.maybe_ints(name)?.ok_or_else(|| self.wrong(name, "a list of integers"))
     }
 
+    /// A list of numbers; `None` if it is not given as one.
+    pub fn floats(&self, name: &str) -> Result<Option<Vec<f64>>, Refusal> {
+        let known = |n: &Number<f64>| match n {
+            Number::Known(n) => Ok(*n),
+            Number::Symbolic(name) => Err(Refusal::symbolic(name)),
+        };
+        match self.argument(name) {
+            Some(Argument::Floats(all)) => all.iter().map(known).collect::<Result<_, _>>().map(Some),
+            _ => Ok(None),
+        }
+    }
+
     pub fn maybe_dtype(&self, name: &str) -> Result<Option<DType>, Refusal> {
         match self.argument(name) {
             None => Ok(None),

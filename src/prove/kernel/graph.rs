@@ -76,7 +76,7 @@ fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
         Some(_) => Given::On,
     };
     match op {
-        Op::Table(def) => def.name == "dropout" && given("train") != Given::Off,
+        Op::Table(def) => def.name == "empty" || def.name == "dropout" && given("train") != Given::Off,
         Op::Custom(op) => attr(DRAW).is_some() || effects(&op.name).is_some_and(|e| e.draws(given)),
     }
 }

@@ -2,35 +2,41 @@
 
 use super::super::site::{Converted, Refusal, Site, int, ints};
 use super::Target;
-use crate::ir::{AttrValue, Value};
+use crate::ir::{AttrValue, Ints, Value};
 
 pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     match (target.name, target.overload) {
-        ("conv1d", "") => conv(site, 1),
-        ("conv2d", "") => conv(site, 2),
-        // `padding` as a word: "valid" is none, "same" may pad one side more than the other.
-        ("conv1d", "padding") if site.str("padding").unwrap_or("valid") == "valid" => conv(site, 1),
-        ("conv2d", "padding") if site.str("padding").unwrap_or("valid") == "valid" => conv(site, 2),
-        ("convolution", "") if !site.bool_or("transposed", false)? => {
+        ("conv1d", "" | "padding") => conv(site, 1),
+        ("conv2d", "" | "padding") => conv(site, 2),
+        ("conv3d", "" | "padding") => conv(site, 3),
+        ("conv_transpose1d", "") => transposed(site, 1),
+        ("conv_transpose2d" | "conv_transpose3d", "input") => {
+            transposed(site, if target.name == "conv_transpose2d" { 2 } else { 3 })
+        }
+        ("convolution", "") => {
             let x = site.tensor("input")?;
-            match site.rank(x) {
-                3 => conv(site, 1),
-                4 => conv(site, 2),
+            let spatial = site.rank(x).saturating_sub(2);
+            match (spatial, site.bool_or("transposed", false)?) {
+                (1..=3, false) => conv(site, spatial),
+                (1..=3, true) => transposed(site, spatial),
                 _ => Ok(None),
             }
         }
+        ("max_pool1d", "") => in_two_dimensions(site, "max_pool2d"),
         ("max_pool2d", "") => pool(site, "max_pool2d"),
+        ("max_pool3d", "") => pool(site, "max_pool3d"),
         // The places are a second output.
         ("max_pool2d_with_indices", "") if !site.is_used(1) => pool(site, "max_pool2d"),
-        ("avg_pool2d", "") => pool(site, "avg_pool2d"),
-        ("adaptive_avg_pool2d" | "_adaptive_avg_pool2d", "") => global_mean(site),
+        ("max_pool3d_with_indices", "") if !site.is_used(1) => pool(site, "max_pool3d"),
+        ("avg_pool1d", "") => in_two_dimensions(site, "avg_pool2d"),
+        ("avg_pool2d" | "avg_pool3d", "") => pool(site, target.name),
         _ => Ok(None),
     }
 }
 
 /// A list with one entry per spatial dimension; one number stands for all of them.
-fn per_dimension(site: &Site, name: &str, count: usize, default: i64) -> Result<Vec<i64>, Refusal> {
-    let given = if site.str(name).is_some() { None } else { site.maybe_ints(name)? };
+pub(super) fn per_dimension(site: &Site, name: &str, count: usize, default: i64) -> Result<Vec<i64>, Refusal> {
+    let given = site.maybe_ints(name)?;
     Ok(match given.as_deref() {
         None | Some([]) => vec![default; count],
         Some([one]) => vec![*one; count],
@@ -38,54 +44,120 @@ fn per_dimension(site: &Site, name: &str, count: usize, default: i64) -> Result<
     })
 }
 
-fn conv(site: &mut Site, spatial: usize) -> Converted {
+/// Operands and what the attributes have in common; `None` for an input without a batch dimension, which is another operator.
+fn operands(site: &Site, spatial: usize) -> Result<Option<Vec<Value>>, Refusal> {
     let x = site.tensor("input")?;
-    // An input without a batch dimension is another operator.
-    if site.rank(x) != spatial + 2 {
-        return Ok(None);
-    }
     let mut operands: Vec<Value> = vec![x, site.tensor("weight")?];
     operands.extend(site.maybe_tensor("bias")?);
+    Ok((site.rank(x) == spatial + 2 && site.rank(operands[1]) == spatial + 2).then_some(operands))
+}
+
+fn conv(site: &mut Site, spatial: usize) -> Converted {
+    let Some(mut operands) = operands(site, spatial)? else { return Ok(None) };
+    let stride = per_dimension(site, "stride", spatial, 1)?;
+    let dilation = per_dimension(site, "dilation", spatial, 1)?;
+    let padding = match site.str("padding") {
+        None => per_dimension(site, "padding", spatial, 0)?,
+        Some("valid") => vec![0; spatial],
+        Some("same") if stride.iter().all(|&s| s == 1) && dilation.len() == spatial => {
+            let (x, padding) = same(site, operands[0], operands[1], &dilation)?;
+            operands[0] = x;
+            padding
+        }
+        Some(_) => return Ok(None),
+    };
+    let attrs = [
+        ("stride", ints(&stride)),
+        ("padding", ints(&padding)),
+        ("dilation", ints(&dilation)),
+        ("groups", int(site.int_or("groups", 1)?)),
+    ];
+    site.explicit(["conv1d", "conv2d", "conv3d"][spatial - 1], &attrs, &operands)
+}
+
+/// Padding for a result of the size of `x`. Where it cannot be the same on both sides, one more is put behind `x` first.
+fn same(site: &mut Site, x: Value, w: Value, dilation: &[i64]) -> Result<(Value, Vec<i64>), Refusal> {
+    let kernel = site.ty(w).shape;
+    let total: Option<Vec<i64>> =
+        dilation.iter().zip(&kernel[2..]).map(|(d, &k)| d.checked_mul(k as i64 - 1).filter(|&t| t >= 0)).collect();
+    let total = total.ok_or_else(|| Refusal::new(format!("has no padding for {dilation:?}")))?;
+    let padding = total.iter().map(|t| t / 2).collect();
+    if total.iter().all(|t| t % 2 == 0) {
+        return Ok((x, padding));
+    }
+    let behind: Ints = [0; 4].into_iter().chain(total.iter().flat_map(|t| [0, t % 2])).collect();
+    Ok((site.implicit("padded", "pad", &[("pad", AttrValue::Ints(behind))], &[x])?, padding))
+}
+
+fn transposed(site: &mut Site, spatial: usize) -> Converted {
+    let Some(operands) = operands(site, spatial)? else { return Ok(None) };
     let attrs = [
         ("stride", ints(&per_dimension(site, "stride", spatial, 1)?)),
         ("padding", ints(&per_dimension(site, "padding", spatial, 0)?)),
+        ("output_padding", ints(&per_dimension(site, "output_padding", spatial, 0)?)),
         ("dilation", ints(&per_dimension(site, "dilation", spatial, 1)?)),
         ("groups", int(site.int_or("groups", 1)?)),
     ];
-    site.explicit(if spatial == 1 { "conv1d" } else { "conv2d" }, &attrs, &operands)
+    let op = ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"][spatial - 1];
+    site.explicit(op, &attrs, &operands)
+}
+
+/// The windows of a pooling operator over `spatial` dimensions: sizes, steps and padding.
+fn windows(site: &Site, spatial: usize) -> Result<[Vec<i64>; 3], Refusal> {
+    let kernel = per_dimension(site, "kernel_size", spatial, 1)?;
+    let stride = match site.maybe_ints("stride")? {
+        Some(stride) if !stride.is_empty() => per_dimension(site, "stride", spatial, 1)?,
+        _ => kernel.clone(),
+    };
+    Ok([kernel, stride, per_dimension(site, "padding", spatial, 0)?])
 }
 
 fn pool(site: &mut Site, op: &str) -> Converted {
+    let spatial = if op.ends_with("3d") { 3 } else { 2 };
     let x = site.tensor("self")?;
-    if site.rank(x) != 4 {
-        return Ok(None);
+    let sizes = windows(site, spatial)?;
+    let dilation = per_dimension(site, "dilation", spatial, 1)?;
+    match site.rank(x) == spatial + 2 {
+        true => pooled(site, op, x, &sizes, &dilation),
+        false => Ok(None),
     }
-    let kernel = per_dimension(site, "kernel_size", 2, 1)?;
-    let stride = match site.maybe_ints("stride")? {
-        Some(stride) if !stride.is_empty() => per_dimension(site, "stride", 2, 1)?,
-        _ => kernel.clone(),
-    };
-    let padding = per_dimension(site, "padding", 2, 0)?;
-    let ceil = site.bool_or("ceil_mode", false)?;
-    let mut attrs = vec![("kernel_size", ints(&kernel)), ("stride", ints(&stride)), ("padding", ints(&padding))];
-    if op == "max_pool2d" {
-        attrs.push(("dilation", ints(&per_dimension(site, "dilation", 2, 1)?)));
-        attrs.push(("ceil_mode", AttrValue::Bool(ceil)));
+}
+
+fn pooled(
+    site: &mut Site,
+    op: &str,
+    x: Value,
+    [kernel, stride, padding]: &[Vec<i64>; 3],
+    dilation: &[i64],
+) -> Converted {
+    let ceil = AttrValue::Bool(site.bool_or("ceil_mode", false)?);
+    let mut attrs =
+        vec![("kernel_size", ints(kernel)), ("stride", ints(stride)), ("padding", ints(padding)), ("ceil_mode", ceil)];
+    if op.starts_with("max") {
+        attrs.push(("dilation", ints(dilation)));
     } else {
-        let counts_padding = site.bool_or("count_include_pad", true)? || padding.iter().all(|&p| p == 0);
-        if ceil || !counts_padding || site.given("divisor_override") {
+        if site.given("divisor_override") {
             return Ok(None);
         }
+        // Without padding, it does not matter whether it counts.
+        let counts = site.bool_or("count_include_pad", true)? || padding.iter().all(|&p| p == 0);
+        attrs.push(("count_include_pad", AttrValue::Bool(counts)));
     }
     site.explicit(op, &attrs, &[x])
 }
 
-/// Pooling down to a single pixel is a mean.
-fn global_mean(site: &mut Site) -> Converted {
+/// What PyTorch does to lines: a height of 1 while an image is pooled.
+fn in_two_dimensions(site: &mut Site, op: &str) -> Converted {
     let x = site.tensor("self")?;
-    if site.ints("output_size")? != [1, 1] || site.rank(x) < 3 {
+    if site.rank(x) != 3 {
         return Ok(None);
     }
-    let dims = site.dims_of(x, &[-2, -1])?;
-    site.explicit("mean", &[("dim", dims), ("keepdim", AttrValue::Bool(true))], &[x])
+    let [kernel, stride, padding] = windows(site, 1)?;
+    let dilation = per_dimension(site, "dilation", 1, 1)?;
+    let high = |all: Vec<i64>, first: i64| [&[first], &all[..]].concat();
+    let sizes = [high(kernel, 1), high(stride, 1), high(padding, 0)];
+    let image = site.implicit("image", "unsqueeze", &[("dim", int(2))], &[x])?;
+    let Some(pooled) = pooled(site, op, image, &sizes, &high(dilation, 1))? else { return Ok(None) };
+    let line = site.implicit("line", "squeeze", &[("dim", int(2))], &pooled[..1])?;
+    Ok(Some([line].into_iter().collect()))
 }

@@ -190,6 +190,7 @@ fn dropout(site: &mut Site) -> Converted {
     if (site.bool_or("train", true)? && p != 0.0) || site.is_used(1) {
         return Ok(None);
     }
-    let x = site.tensor("input")?;
+    // The operators that write their argument call it `self`.
+    let x = site.tensor(if site.given("input") { "input" } else { "self" })?;
     site.explicit("dropout", &[("p", AttrValue::float(p))], &[x])
 }

@@ -16,12 +16,13 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             site.explicit(target.name, &[("dim", int(dim))], &[x, index])
         }
         ("index" | "_unsafe_index", "Tensor" | "") => index(site),
-        ("topk", "") if site.bool_or("sorted", true)? => {
+        ("topk", "") => {
             let x = site.tensor("self")?;
             let attrs = [
                 ("k", int(site.int("k")?)),
                 ("dim", int(site.dim_of(x, site.int_or("dim", -1)?)?)),
                 ("largest", AttrValue::Bool(site.bool_or("largest", true)?)),
+                ("sorted", AttrValue::Bool(site.bool_or("sorted", true)?)),
             ];
             site.explicit("topk", &attrs, &[x])
         }
@@ -50,12 +51,6 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             }
             let attrs = [("shifts", ints(&shifts)), ("dims", site.dims_of(x, &dims)?)];
             site.explicit("roll", &attrs, &[x])
-        }
-        // `output_size` only says how long the result is, which the file says too.
-        ("repeat_interleave", "self_int") if site.given("dim") => {
-            let x = site.tensor("self")?;
-            let attrs = [("repeats", int(site.int("repeats")?)), ("dim", int(site.dim_of(x, site.int("dim")?)?))];
-            site.explicit("repeat_interleave", &attrs, &[x])
         }
         ("constant_pad_nd", "") => pad(site),
         ("pad", "") if site.str("mode").unwrap_or("constant") == "constant" => pad(site),

@@ -68,7 +68,14 @@ impl Labels {
 /// A product of two tensors along named dimensions as a matrix product between rearrangements.
 fn einsum(site: &mut Site) -> Converted {
     let tensors = site.tensors("tensors")?;
-    let (Some(labels), [x, y]) = (site.str("equation").and_then(Labels::parse), tensors.as_slice()) else {
+    let ranks: Vec<usize> = tensors.iter().map(|&t| site.rank(t)).collect();
+    let Some(equation) = site.str("equation").and_then(|equation| spelled_out(equation, &ranks)) else {
+        return Ok(None);
+    };
+    if let [x] = tensors[..] {
+        return reordered(site, x, &equation);
+    }
+    let (Some(labels), [x, y]) = (Labels::parse(&equation), tensors.as_slice()) else {
         return Ok(None);
     };
     let (x, y) = (*x, *y);
@@ -112,6 +119,39 @@ fn einsum(site: &mut Site) -> Converted {
     Ok(Some(Values::from_elem(permuted(site, "out", apart, &result, &labels.out)?, 1)))
 }
 
+/// The equation with a letter for each dimension that `...` stands for in tensors of these ranks.
+fn spelled_out(equation: &str, ranks: &[usize]) -> Option<String> {
+    if !equation.contains("...") {
+        return Some(equation.to_owned());
+    }
+    let (operands, _) = equation.split_once("->")?;
+    let mut hidden = None;
+    for (operand, rank) in operands.split(',').zip(ranks).filter(|(o, _)| o.contains("...")) {
+        let named = operand.chars().filter(char::is_ascii_alphabetic).count();
+        let count = rank.checked_sub(named)?;
+        if *hidden.get_or_insert(count) != count {
+            return None;
+        }
+    }
+    let letters: String = ('A'..='Z').filter(|&c| !equation.contains(c)).take(hidden?).collect();
+    (Some(letters.len()) == hidden).then(|| equation.replace("...", &letters))
+}
+
+/// One tensor with its dimensions in another order, none of them summed or repeated.
+fn reordered(site: &mut Site, x: Value, equation: &str) -> Converted {
+    let Some((from, to)) = equation.split_once("->") else { return Ok(None) };
+    let labels = |text: &str| -> Vec<char> { text.chars().filter(|c| !c.is_whitespace()).collect() };
+    let (from, to) = (labels(from), labels(to));
+    let each_once =
+        |all: &[char]| all.iter().enumerate().all(|(i, c)| c.is_ascii_alphabetic() && !all[..i].contains(c));
+    let same = from.len() == to.len() && to.iter().all(|c| from.contains(c));
+    if from.len() != site.rank(x) || !same || !each_once(&from) || !each_once(&to) {
+        return Ok(None);
+    }
+    let dims: Vec<i64> = to.iter().filter_map(|c| from.iter().position(|f| f == c)).map(|d| d as i64).collect();
+    site.explicit("permute", &[("dims", ints(&dims))], &[x])
+}
+
 fn rearranged(
     site: &mut Site,
     part: &str,
@@ -142,7 +182,16 @@ fn reshaped(site: &mut Site, part: &str, value: Value, shape: &[i64]) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use super::Labels;
+    use super::{Labels, spelled_out};
+
+    #[test]
+    fn dots_stand_for_the_dimensions_that_are_not_named() {
+        assert_eq!(spelled_out("...qd,...kd->...qk", &[4, 4]).as_deref(), Some("ABqd,ABkd->ABqk"));
+        assert_eq!(spelled_out("...A->A...", &[2]).as_deref(), Some("BA->AB"));
+        assert_eq!(spelled_out("ij,jk->ik", &[2, 2]).as_deref(), Some("ij,jk->ik"));
+        assert_eq!(spelled_out("...d,...d->...", &[3, 2]), None);
+        assert_eq!(spelled_out("...qd->...q", &[1]), None);
+    }
 
     #[test]
     fn equations_of_products_are_read() {

@@ -8,12 +8,18 @@ mod conv;
 mod create;
 mod custom;
 mod elementwise;
+mod functions;
 mod index;
+mod length;
 mod linear;
+mod losses;
 mod norm;
 mod promote;
+mod rearrange;
+mod recurrent;
 mod reduce;
 mod view;
+mod windows;
 
 use super::mutation::functional_name;
 use super::site::{Converted, Refusal, Site, Values};
@@ -100,7 +106,7 @@ pub(super) fn reshaped(site: &mut Site) -> Converted {
 }
 
 fn families(site: &mut Site, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut Site, Target) -> Converted; 9] = [
+    const FAMILIES: [fn(&mut Site, Target) -> Converted; 15] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -110,6 +116,12 @@ fn families(site: &mut Site, target: Target) -> Converted {
         index::convert,
         conv::convert,
         create::convert,
+        functions::convert,
+        rearrange::convert,
+        length::convert,
+        windows::convert,
+        losses::convert,
+        recurrent::convert,
     ];
     for family in FAMILIES {
         if let Some(values) = family(site, target)? {

@@ -70,7 +70,14 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             }
         }
         ("stack", "") => stack(site),
-        ("repeat", "") => repeat(site),
+        ("repeat", "") => repeat(site, site.ints("repeats")?),
+        ("tile", "") => {
+            // Dimensions that are not named are repeated once.
+            let (x, mut repeats) = (site.tensor("self")?, site.ints("dims")?);
+            let unnamed = site.rank(x).saturating_sub(repeats.len());
+            repeats.splice(..0, std::iter::repeat_n(1, unnamed));
+            repeat(site, repeats)
+        }
         (
             "alias" | "detach" | "detach_" | "lift_fresh" | "lift_fresh_copy" | "positive" | "alias_copy"
             | "detach_copy",
@@ -311,9 +318,8 @@ fn stack(site: &mut Site) -> Converted {
 }
 
 /// Repeats the whole tensor along each dimension: every dimension gets one for the repeats in front of it.
-fn repeat(site: &mut Site) -> Converted {
+fn repeat(site: &mut Site, repeats: Vec<i64>) -> Converted {
     let x = site.tensor("self")?;
-    let repeats = site.ints("repeats")?;
     let shape = site.ty(x).shape;
     let Some(added) = repeats.len().checked_sub(shape.len()) else {
         return Err(Refusal::new(format!("repeats {} of {} dimensions", repeats.len(), shape.len())));

@@ -1,0 +1,151 @@
+//! Pooling to sizes, resampling, padding by elements, windows as columns.
+
+use super::super::site::{Converted, Refusal, Site, int, ints};
+use super::Target;
+use super::conv::per_dimension;
+use crate::ir::{AttrValue, Ints, Value};
+
+pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+    match (target.name, target.overload) {
+        ("adaptive_avg_pool1d", "") => in_two_dimensions(site, |site, x| {
+            let size = site.ints("output_size")?;
+            adaptive_mean(site, x, &[&[1], &size[..]].concat())
+        }),
+        ("adaptive_avg_pool2d" | "_adaptive_avg_pool2d" | "adaptive_avg_pool3d" | "_adaptive_avg_pool3d", "") => {
+            let (x, size) = (site.tensor("self")?, site.ints("output_size")?);
+            adaptive_mean(site, x, &size)
+        }
+        // The places are a second output.
+        ("adaptive_max_pool1d", "") if !site.is_used(1) => in_two_dimensions(site, |site, x| {
+            let size = site.ints("output_size")?;
+            adaptive_maximum(site, x, &[&[1], &size[..]].concat())
+        }),
+        ("adaptive_max_pool2d" | "adaptive_max_pool3d", "") if !site.is_used(1) => {
+            let (x, size) = (site.tensor("self")?, site.ints("output_size")?);
+            adaptive_maximum(site, x, &size)
+        }
+        (name, "" | "vec") if name.contains("upsample_") => upsample(site, name),
+        ("pad", "") if matches!(site.str("mode"), Some("reflect" | "replicate" | "circular")) => {
+            let mode = site.str("mode").unwrap_or_default();
+            pad(site, &site.ints("pad")?, mode)
+        }
+        ("reflection_pad1d" | "reflection_pad2d" | "reflection_pad3d", "") => {
+            pad(site, &site.ints("padding")?, "reflect")
+        }
+        ("replication_pad1d" | "replication_pad2d" | "replication_pad3d", "") => {
+            pad(site, &site.ints("padding")?, "replicate")
+        }
+        ("im2col" | "col2im", "") => columns(site, target.name),
+        _ => Ok(None),
+    }
+}
+
+/// What PyTorch does to lines: a height of 1 while `pool` works.
+fn in_two_dimensions(site: &mut Site, pool: impl Fn(&mut Site, Value) -> Converted) -> Converted {
+    let x = site.tensor("self")?;
+    let dim = site.rank(x).saturating_sub(1) as i64;
+    let image = site.implicit("image", "unsqueeze", &[("dim", int(dim))], &[x])?;
+    let Some(pooled) = pool(site, image)? else { return Ok(None) };
+    let line = site.implicit("line", "squeeze", &[("dim", int(dim))], &pooled[..1])?;
+    Ok(Some([line].into_iter().collect()))
+}
+
+/// Pooling down to a single element is a mean.
+fn adaptive_mean(site: &mut Site, x: Value, size: &[i64]) -> Converted {
+    let (rank, spatial) = (site.rank(x), size.len());
+    if size.iter().all(|&n| n == 1) && rank > spatial {
+        let dims: Ints = (rank - spatial..rank).map(|d| d as i64).collect();
+        return site.explicit("mean", &[("dim", AttrValue::Ints(dims)), ("keepdim", AttrValue::Bool(true))], &[x]);
+    }
+    match rank == spatial + 2 {
+        true => site.explicit("adaptive_avg_pool", &[("output_size", ints(size))], &[x]),
+        false => Ok(None),
+    }
+}
+
+fn adaptive_maximum(site: &mut Site, x: Value, size: &[i64]) -> Converted {
+    match site.rank(x) == size.len() + 2 && site.dtype(x).is_float() {
+        true => site.explicit("adaptive_max_pool", &[("output_size", ints(size))], &[x]),
+        false => Ok(None),
+    }
+}
+
+/// Factors that an operator is given instead of sizes, or beside them; `None` if they are no list of numbers.
+fn factors(site: &Site) -> Result<Option<Vec<f64>>, Refusal> {
+    if site.given("scale_factors") {
+        return site.floats("scale_factors");
+    }
+    let mut given = Vec::new();
+    for name in ["scales", "scales_d", "scales_h", "scales_w"] {
+        given.extend(site.maybe_scalar(name)?.map(|s| s.value().to_f64()));
+    }
+    Ok(Some(given))
+}
+
+/// Images of the size that the file states. A factor matters only where it is not the quotient of the sizes: then the operator
+/// stays opaque.
+fn upsample(site: &mut Site, name: &str) -> Converted {
+    let (kind, spatial) = match name.trim_start_matches('_').strip_prefix("upsample_") {
+        Some("nearest1d") => ("nearest", 1),
+        Some("nearest2d") => ("nearest", 2),
+        Some("nearest3d") => ("nearest", 3),
+        Some("nearest_exact1d") => ("nearest_exact", 1),
+        Some("nearest_exact2d") => ("nearest_exact", 2),
+        Some("nearest_exact3d") => ("nearest_exact", 3),
+        Some("linear1d") => ("linear", 1),
+        Some("bilinear2d") => ("linear", 2),
+        Some("trilinear3d") => ("linear", 3),
+        Some("bicubic2d") => ("bicubic", 2),
+        _ => return Ok(None),
+    };
+    let x = site.tensor(if site.given("input") { "input" } else { "self" })?;
+    let (from, to) = (site.ty(x), site.stated(0)?);
+    if from.rank() != spatial + 2 || to.rank() != spatial + 2 || !from.dtype.is_float() {
+        return Ok(None);
+    }
+    let Some(factors) = factors(site)? else { return Ok(None) };
+    let plain = |(&factor, (&from, &to)): (&f64, (&usize, &usize))| {
+        from as f64 * factor == to as f64 && (1.0 / factor) as f32 == from as f32 / to as f32
+    };
+    let sizes = || from.shape[2..].iter().zip(&to.shape[2..]);
+    if !(factors.is_empty() || factors.len() == spatial && factors.iter().zip(sizes()).all(plain)) {
+        return Ok(None);
+    }
+    let size = ("size", AttrValue::shape(&to.shape[2..]));
+    match kind {
+        "nearest" => site.explicit("upsample_nearest", &[size], &[x]),
+        "nearest_exact" => site.explicit("upsample_nearest", &[size, ("exact", AttrValue::Bool(true))], &[x]),
+        _ => {
+            let corners = AttrValue::Bool(site.bool_or("align_corners", false)?);
+            let op = if kind == "linear" { "upsample_linear" } else { "upsample_bicubic" };
+            site.explicit(op, &[size, ("align_corners", corners)], &[x])
+        }
+    }
+}
+
+/// PyTorch lists pairs from the innermost dimension outwards.
+fn pad(site: &mut Site, pairs: &[i64], mode: &str) -> Converted {
+    let x = site.tensor("self")?;
+    let (rank, padded) = (site.rank(x), pairs.len() / 2);
+    let fits = pairs.len() % 2 == 0 && (1..=3).contains(&padded) && (padded + 1..=padded + 2).contains(&rank);
+    if !fits || !site.dtype(x).is_float() || pairs.iter().any(|&n| n < 0) {
+        return Ok(None);
+    }
+    let pad: Ints = pairs.chunks_exact(2).rev().flatten().copied().collect();
+    site.explicit("pad_edges", &[("pad", AttrValue::Ints(pad)), ("mode", AttrValue::str(mode))], &[x])
+}
+
+fn columns(site: &mut Site, op: &str) -> Converted {
+    let x = site.tensor("self")?;
+    if site.rank(x) != if op == "im2col" { 4 } else { 3 } || !site.dtype(x).is_float() {
+        return Ok(None);
+    }
+    let mut attrs = Vec::with_capacity(5);
+    for name in ["kernel_size", "dilation", "padding", "stride"] {
+        attrs.push((name, ints(&per_dimension(site, name, 2, 1)?)));
+    }
+    if op == "col2im" {
+        attrs.push(("output_size", ints(&per_dimension(site, "output_size", 2, 1)?)));
+    }
+    site.explicit(op, &attrs, &[x])
+}

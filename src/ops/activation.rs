@@ -1,0 +1,218 @@
+//! Activations and other elementwise formulas that are one kernel in PyTorch.
+
+use super::shapes::broadcast_index;
+use super::{
+    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types,
+    Unit, Work, attr, one,
+};
+use crate::ir::{Number, Shape, TensorType};
+
+const TERMS: &[OperandDef] = &[one("x"), one("a"), one("b")];
+
+fn floats(call: &Call) -> Result<Types, TypeError> {
+    call.want_float()?;
+    call.output(call.operands[0].dtype, call.operands[0].shape.clone())
+}
+
+fn elements(outputs: &[TensorType]) -> f64 {
+    outputs.iter().map(|t| t.numel() as f64).sum()
+}
+
+fn three_per_element(call: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(call, outputs, 3.0 * elements(outputs), Unit::Vector)
+}
+
+/// As for the usual transcendental functions.
+fn eight_per_element(call: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(call, outputs, 8.0 * elements(outputs), Unit::Vector)
+}
+
+/// What activations without parameters have in common.
+const ACTIVATION: OpDef = OpDef {
+    operands: &[one("x")],
+    infer: floats,
+    layout: LayoutRule::Elementwise,
+    work: eight_per_element,
+    ..OpDef::PLAIN
+};
+
+/// `ln(1 + e^x)`.
+fn softplus(x: f64) -> f64 {
+    if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() }
+}
+
+/// `max(x, 0)` up to 6; NaN stays NaN.
+fn relu6(x: f64) -> f64 {
+    if x.is_nan() { x } else { x.clamp(0.0, 6.0) }
+}
+
+/// The halves of dimension `dim`.
+fn half(call: &Call) -> Result<(usize, usize), TypeError> {
+    let (dim, size) = call.sized_dim()?;
+    match size % 2 {
+        0 => Ok((dim, size / 2)),
+        _ => Err(call.error(format!("cannot halve dimension {dim} of {}", call.operands[0]))),
+    }
+}
+
+fn glu(call: &Call, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
+    let dim = call.size("dim");
+    let x = fetch(0, index)?;
+    let mut gate = Shape::from_slice(index);
+    gate[dim] += call.operands[0].shape[dim] / 2;
+    Ok(x / (1.0 + (-fetch(0, &gate)?).exp()))
+}
+
+fn sum_types(call: &Call) -> Result<Types, TypeError> {
+    call.refuse_bool()?;
+    let dtype = call.same_dtype(0..3)?;
+    if call.number("value", dtype.accumulator()).is_none() {
+        return Err(call.error(format!("takes a whole factor for {dtype}")));
+    }
+    call.output(dtype, call.broadcast(0..3)?)
+}
+
+/// These table entries of the elementwise family.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "softplus",
+        doc: "`ln(1 + e^(beta x)) / beta`; `x` itself where `beta x` is above `threshold`.",
+        attrs: &[
+            attr("beta", AttrKind::Float, Default::Float(1.0)),
+            attr("threshold", AttrKind::Float, Default::Float(20.0)),
+        ],
+        infer: |call| match (call.float("beta"), call.float("threshold")) {
+            // At 0 it is `ln 2 / beta`: of a smaller one, that would be no f16.
+            (beta, threshold) if beta.is_finite() && beta.abs() >= 1e-4 && !threshold.is_nan() => floats(call),
+            (beta, threshold) => Err(call.error(format!("takes numbers, not {beta} and {threshold}"))),
+        },
+        kernel: Kernel::Real(|call, _, index, fetch| {
+            let (x, beta) = (fetch(0, index)?, call.float("beta"));
+            let scaled = x * beta;
+            Ok(if scaled > call.float("threshold") { x } else { softplus(scaled) / beta })
+        }),
+        replay: torch!(|r| r.softplus()?),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "elu",
+        doc: "`scale x` for positive `x`, `alpha scale (e^(input_scale x) - 1)` for others.",
+        attrs: &[
+            attr("alpha", AttrKind::Float, Default::Float(1.0)),
+            attr("scale", AttrKind::Float, Default::Float(1.0)),
+            attr("input_scale", AttrKind::Float, Default::Float(1.0)),
+        ],
+        kernel: Kernel::Real(|call, _, index, fetch| {
+            let (x, scale) = (fetch(0, index)?, call.float("scale"));
+            let below = || (x * call.float("input_scale")).exp_m1() * call.float("alpha") * scale;
+            Ok(if x < 0.0 { below() } else { x * scale })
+        }),
+        replay: torch!(|r| r.elu()?),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "leaky_relu",
+        doc: "`x` where it is positive, `negative_slope x` elsewhere.",
+        attrs: &[attr("negative_slope", AttrKind::Float, Default::Float(0.01))],
+        kernel: Kernel::Real(|call, _, index, fetch| {
+            let x = fetch(0, index)?;
+            Ok(if x > 0.0 { x } else { x * call.float("negative_slope") })
+        }),
+        work: three_per_element,
+        replay: torch!(|r| r.leaky_relu()?),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "hardsigmoid",
+        doc: "`relu6(x + 3) / 6`.",
+        kernel: Kernel::Real(|_, _, index, fetch| Ok(relu6(fetch(0, index)? + 3.0) / 6.0)),
+        work: three_per_element,
+        replay: torch!(|r| r.x()?.f_hardsigmoid()?),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "hardswish",
+        doc: "`x relu6(x + 3) / 6`.",
+        kernel: Kernel::Real(|_, _, index, fetch| {
+            let x = fetch(0, index)?;
+            Ok(x * relu6(x + 3.0) / 6.0)
+        }),
+        work: three_per_element,
+        replay: torch!(|r| r.x()?.f_hardswish()?),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "mish",
+        doc: "`x tanh(ln(1 + e^x))`.",
+        kernel: Kernel::Real(|_, _, index, fetch| {
+            let x = fetch(0, index)?;
+            Ok(x * softplus(x).tanh())
+        }),
+        replay: torch!(|r| r.x()?.f_mish()?),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "log_sigmoid",
+        doc: "Natural logarithm of the sigmoid.",
+        kernel: Kernel::Real(|_, _, index, fetch| Ok(-softplus(-fetch(0, index)?))),
+        replay: torch!(|r| r.x()?.f_log_sigmoid()?),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "glu",
+        family: Family::Norm,
+        doc: "The first half of dimension `dim` times the sigmoid of the second one.",
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
+        infer: |call| {
+            call.want_float()?;
+            let (dim, half) = half(call)?;
+            let mut shape = call.operands[0].shape.clone();
+            shape[dim] = half;
+            call.output(call.operands[0].dtype, shape)
+        },
+        kernel: Kernel::Real(|call, _, index, fetch| glu(call, index, fetch)),
+        layout: LayoutRule::Contiguous,
+        replay: torch!(|r| r.x()?.f_glu(r.c.int("dim"))?),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "addcmul",
+        doc: "`x + value a b`.",
+        operands: TERMS,
+        attrs: &[attr("value", AttrKind::Number, Default::Int(1))],
+        infer: sum_types,
+        kernel: Kernel::Ordered(|call, _, index, fetch| {
+            let mut read = |i: usize| fetch(i, &broadcast_index(&call.operands[i].shape, index));
+            let (x, a, b) = (read(0)?, read(1)?, read(2)?);
+            let value = call.number("value", call.operands[0].dtype.accumulator());
+            Ok(x + value.unwrap_or(Number::Int(1)) * a * b)
+        }),
+        work: three_per_element,
+        replay: torch!(|r| {
+            let product = r.y()?.f_mul(r.operand(2)?)?;
+            r.x()?.f_add(&r.factor(&product, r.scalar("value", r.dtype(0)?))?)?
+        }),
+        ..ACTIVATION
+    },
+    OpDef {
+        name: "addcdiv",
+        doc: "`x + value a / b`.",
+        operands: TERMS,
+        attrs: &[attr("value", AttrKind::Float, Default::Float(1.0))],
+        infer: |call| {
+            call.want_float()?;
+            call.output(call.same_dtype(0..3)?, call.broadcast(0..3)?)
+        },
+        kernel: Kernel::Real(|call, _, index, fetch| {
+            let mut read = |i: usize| fetch(i, &broadcast_index(&call.operands[i].shape, index));
+            let (x, a, b) = (read(0)?, read(1)?, read(2)?);
+            Ok(x + call.float("value") * a / b)
+        }),
+        work: three_per_element,
+        replay: torch!(|r| {
+            let quotient = r.y()?.f_div(r.operand(2)?)?;
+            r.x()?.f_add(&r.times(&quotient, r.c.float("value"))?)?
+        }),
+        ..ACTIVATION
+    },
+];

@@ -1,0 +1,383 @@
+//! Less common functions of one or two numbers: rounding, trigonometry, powers, bits.
+
+use super::shapes::broadcast_index;
+use super::{
+    Amplifies, Call, EvalError, Fetch, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, one,
+};
+use crate::ir::{DType, Number, TensorType};
+
+fn read(call: &Call, operand: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
+    fetch(operand, &broadcast_index(&call.operands[operand].shape, index))
+}
+
+fn read_real(call: &Call, operand: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
+    fetch(operand, &broadcast_index(&call.operands[operand].shape, index))
+}
+
+fn same(call: &Call) -> Result<Types, TypeError> {
+    let dtype = call.same_dtype(0..call.operands.len())?;
+    call.output(dtype, call.broadcast(0..call.operands.len())?)
+}
+
+fn floats(call: &Call) -> Result<Types, TypeError> {
+    call.want_float()?;
+    same(call)
+}
+
+fn numbers(call: &Call) -> Result<Types, TypeError> {
+    call.refuse_bool()?;
+    same(call)
+}
+
+/// Integers, and bools where `bools` says so.
+fn integers(call: &Call, bools: bool) -> Result<Types, TypeError> {
+    match call.operands.iter().find(|t| !t.dtype.is_int() && !(bools && t.dtype == DType::Bool)) {
+        Some(t) => Err(call.error(format!("takes integers, not {t}"))),
+        None => same(call),
+    }
+}
+
+fn elements(outputs: &[TensorType]) -> f64 {
+    outputs.iter().map(|t| t.numel() as f64).sum()
+}
+
+fn one_per_element(call: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(call, outputs, elements(outputs), Unit::Vector)
+}
+
+/// As for the usual transcendental functions.
+fn eight_per_element(call: &Call, outputs: &[TensorType]) -> Work {
+    Work::streaming(call, outputs, 8.0 * elements(outputs), Unit::Vector)
+}
+
+/// What the functions of one number have in common.
+const UNARY: OpDef = OpDef {
+    operands: &[one("x")],
+    infer: numbers,
+    layout: LayoutRule::Elementwise,
+    work: one_per_element,
+    ..OpDef::PLAIN
+};
+
+/// What the transcendental functions have in common.
+const REAL: OpDef = OpDef { infer: floats, work: eight_per_element, ..UNARY };
+
+/// What the functions of two numbers have in common.
+const BINARY: OpDef = OpDef { operands: &[one("x"), one("y")], ..UNARY };
+
+/// The kernel of a function of one real number.
+macro_rules! real {
+    ($f:expr) => {
+        Kernel::Real(|_, _, index, fetch| {
+            let f: fn(f64) -> f64 = $f;
+            fetch(0, index).map(f)
+        })
+    };
+}
+
+/// The kernel of a function of one number that is exact: integers stay as they are.
+macro_rules! rounding {
+    ($f:expr) => {
+        Kernel::Element(|_, _, index, fetch| {
+            Ok(match fetch(0, index)? {
+                Number::Float(v) => Number::float($f(v.0)),
+                whole => whole,
+            })
+        })
+    };
+}
+
+/// The kernel of a function of two integers of a type.
+macro_rules! whole {
+    ($f:expr) => {
+        Kernel::Element(|call, _, index, fetch| {
+            let f: fn(DType, i64, i64) -> i64 = $f;
+            match (read(call, 0, index, fetch)?, read(call, 1, index, fetch)?) {
+                (Number::Int(x), Number::Int(y)) => Ok(Number::Int(f(call.operands[0].dtype, x, y))),
+                _ => Err(EvalError::Unrepresentable),
+            }
+        })
+    };
+}
+
+/// -1, 0 or 1; 0 for NaN, as PyTorch has it.
+fn sign(x: Number) -> Number {
+    let (above, below) = (x.is_above(Number::ZERO), Number::ZERO.is_above(x));
+    let sign = i64::from(above) - i64::from(below);
+    match x {
+        Number::Int(_) => Number::Int(sign),
+        Number::Float(_) => Number::float(sign as f64),
+    }
+}
+
+/// What C's `fmod` leaves of `x / y`.
+fn rest(x: Number, y: Number) -> Result<Number, EvalError> {
+    match (x, y) {
+        (Number::Int(_), Number::Int(0)) => Err(EvalError::DivisionByZero),
+        (Number::Int(x), Number::Int(y)) => Ok(Number::Int(x.wrapping_rem(y))),
+        _ => Ok(Number::float(x.to_f64() % y.to_f64())),
+    }
+}
+
+/// `x` to the power of `y`, wrapping around. Of a negative power, only the whole part is kept.
+fn whole_power(x: i64, y: i64) -> i64 {
+    let odd = y & 1 == 1;
+    match x {
+        1 => 1,
+        -1 => {
+            if odd {
+                -1
+            } else {
+                1
+            }
+        }
+        _ if y < 0 => 0,
+        _ => {
+            let (mut power, mut square, mut left) = (1_i64, x, y);
+            while left > 0 {
+                if left & 1 == 1 {
+                    power = power.wrapping_mul(square);
+                }
+                square = square.wrapping_mul(square);
+                left >>= 1;
+            }
+            power
+        }
+    }
+}
+
+fn bits(dtype: DType) -> i64 {
+    8 * dtype.bytes() as i64
+}
+
+/// `x << y`; 0 where all bits leave, and for a negative `y`.
+fn shifted_left(dtype: DType, x: i64, y: i64) -> i64 {
+    if (0..bits(dtype)).contains(&y) { x << y } else { 0 }
+}
+
+/// `x >> y`, which keeps the sign; as far as possible where `y` is negative.
+fn shifted_right(dtype: DType, x: i64, y: i64) -> i64 {
+    let signed = dtype.int_range().is_some_and(|(low, _)| low < 0);
+    let most = if signed { bits(dtype) - 1 } else { bits(dtype) };
+    x >> if (0..most).contains(&y) { y } else { most }
+}
+
+/// The largest number that divides both, as PyTorch computes it: the smallest number of a type has no absolute value in it.
+fn common_divisor(dtype: DType, x: i64, y: i64) -> i64 {
+    let (mut x, mut y) = (dtype.wrap(x.wrapping_abs()), dtype.wrap(y.wrapping_abs()));
+    while x != 0 {
+        (x, y) = (y.wrapping_rem(x), x);
+    }
+    y
+}
+
+/// These table entries of the elementwise family.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "ceil",
+        doc: "Smallest integer not below `x`.",
+        kernel: rounding!(f64::ceil),
+        replay: torch!(|r| r.x()?.f_ceil()?),
+        ..UNARY
+    },
+    OpDef {
+        name: "trunc",
+        doc: "`x` without its fraction.",
+        kernel: rounding!(f64::trunc),
+        replay: torch!(|r| r.x()?.f_trunc()?),
+        ..UNARY
+    },
+    OpDef {
+        name: "sign",
+        doc: "-1, 0 or 1: the sign of `x`; 0 for NaN.",
+        infer: same,
+        kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index).map(sign)),
+        replay: torch!(|r| r.x()?.f_sign()?),
+        ..UNARY
+    },
+    OpDef { name: "tan", replay: torch!(|r| r.x()?.f_tan()?), doc: "Tangent.", kernel: real!(f64::tan), ..REAL },
+    OpDef {
+        name: "asin",
+        doc: "Inverse sine.",
+        kernel: real!(f64::asin),
+        replay: torch!(|r| r.x()?.f_asin()?),
+        ..REAL
+    },
+    OpDef {
+        name: "acos",
+        doc: "Inverse cosine.",
+        kernel: real!(f64::acos),
+        replay: torch!(|r| r.x()?.f_acos()?),
+        ..REAL
+    },
+    OpDef {
+        name: "atan",
+        doc: "Inverse tangent.",
+        kernel: real!(f64::atan),
+        replay: torch!(|r| r.x()?.f_atan()?),
+        ..REAL
+    },
+    OpDef {
+        name: "sinh",
+        doc: "Hyperbolic sine.",
+        kernel: real!(f64::sinh),
+        replay: torch!(|r| r.x()?.f_sinh()?),
+        amplifies: Amplifies::Always,
+        ..REAL
+    },
+    OpDef {
+        name: "cosh",
+        doc: "Hyperbolic cosine.",
+        kernel: real!(f64::cosh),
+        replay: torch!(|r| r.x()?.f_cosh()?),
+        amplifies: Amplifies::Always,
+        ..REAL
+    },
+    OpDef {
+        name: "asinh",
+        doc: "Inverse hyperbolic sine.",
+        kernel: real!(libm::asinh),
+        replay: torch!(|r| r.x()?.f_asinh()?),
+        ..REAL
+    },
+    OpDef {
+        name: "acosh",
+        doc: "Inverse hyperbolic cosine.",
+        kernel: real!(libm::acosh),
+        replay: torch!(|r| r.x()?.f_acosh()?),
+        ..REAL
+    },
+    OpDef {
+        name: "atanh",
+        doc: "Inverse hyperbolic tangent.",
+        kernel: real!(libm::atanh),
+        replay: torch!(|r| r.x()?.f_atanh()?),
+        ..REAL
+    },
+    OpDef {
+        name: "exp2",
+        replay: torch!(|r| r.x()?.f_exp2()?),
+        doc: "`2^x`.",
+        kernel: real!(f64::exp2),
+        amplifies: Amplifies::Always,
+        ..REAL
+    },
+    OpDef {
+        name: "log2",
+        doc: "Logarithm to base 2.",
+        kernel: real!(f64::log2),
+        replay: torch!(|r| r.x()?.f_log2()?),
+        ..REAL
+    },
+    OpDef {
+        name: "log10",
+        doc: "Logarithm to base 10.",
+        kernel: real!(f64::log10),
+        replay: torch!(|r| r.x()?.f_log10()?),
+        ..REAL
+    },
+    OpDef {
+        name: "erfc",
+        doc: "`1 - erf(x)`.",
+        kernel: real!(libm::erfc),
+        replay: torch!(|r| r.x()?.f_erfc()?),
+        ..REAL
+    },
+    OpDef {
+        name: "atan2",
+        doc: "The angle of the point (`y`, `x`).",
+        kernel: Kernel::Real(|call, _, index, fetch| {
+            Ok(read_real(call, 0, index, fetch)?.atan2(read_real(call, 1, index, fetch)?))
+        }),
+        infer: floats,
+        work: eight_per_element,
+        replay: torch!(|r| r.x()?.f_atan2(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "power",
+        doc: "`x` to the power of `y`, element by element. Of a negative power of an integer, the whole part is kept.",
+        kernel: Kernel::Ordered(|call, _, index, fetch| {
+            Ok(match (read(call, 0, index, fetch)?, read(call, 1, index, fetch)?) {
+                (Number::Int(x), Number::Int(y)) => Number::Int(whole_power(x, y)),
+                (x, y) => Number::float(x.to_f64().powf(y.to_f64())),
+            })
+        }),
+        work: eight_per_element,
+        replay: torch!(|r| r.x()?.f_pow(r.y()?)?),
+        amplifies: Amplifies::Always,
+        ..BINARY
+    },
+    OpDef {
+        name: "fmod",
+        doc: "What `trunc_div` leaves of `x`; it has the sign of `x`.",
+        kernel: Kernel::Ordered(|call, _, index, fetch| {
+            rest(read(call, 0, index, fetch)?, read(call, 1, index, fetch)?)
+        }),
+        replay: torch!(|r| r.x()?.f_fmod_tensor(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "bitwise_not",
+        doc: "Every bit the other way round; of bools, the opposite.",
+        infer: |call| integers(call, true),
+        kernel: Kernel::Element(|call, _, index, fetch| match (call.operands[0].dtype, fetch(0, index)?) {
+            (DType::Bool, x) => Ok(Number::from(!x.is_true())),
+            (dtype, Number::Int(x)) => Ok(Number::Int(dtype.wrap(!x))),
+            _ => Err(EvalError::Unrepresentable),
+        }),
+        replay: torch!(|r| r.x()?.f_bitwise_not()?),
+        ..UNARY
+    },
+    OpDef {
+        name: "bitwise_and",
+        doc: "The bits that both have.",
+        commutative: true,
+        infer: |call| integers(call, true),
+        kernel: whole!(|_, x, y| x & y),
+        replay: torch!(|r| r.x()?.f_bitwise_and_tensor(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "bitwise_or",
+        doc: "The bits that either has.",
+        commutative: true,
+        infer: |call| integers(call, true),
+        kernel: whole!(|_, x, y| x | y),
+        replay: torch!(|r| r.x()?.f_bitwise_or_tensor(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "bitwise_xor",
+        doc: "The bits that one of them has.",
+        commutative: true,
+        infer: |call| integers(call, true),
+        kernel: whole!(|_, x, y| x ^ y),
+        replay: torch!(|r| r.x()?.f_bitwise_xor_tensor(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "shift_left",
+        doc: "The bits of `x` moved `y` places up; 0 where `y` is negative or all bits leave.",
+        infer: |call| integers(call, false),
+        kernel: whole!(shifted_left),
+        replay: torch!(|r| r.x()?.f_bitwise_left_shift(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "shift_right",
+        doc: "The bits of `x` moved `y` places down, the sign kept; by all places where `y` is negative.",
+        infer: |call| integers(call, false),
+        kernel: whole!(shifted_right),
+        replay: torch!(|r| r.x()?.f_bitwise_right_shift(r.y()?)?),
+        ..BINARY
+    },
+    OpDef {
+        name: "gcd",
+        doc: "The largest integer that divides both.",
+        infer: |call| integers(call, false),
+        kernel: whole!(common_divisor),
+        replay: torch!(|r| r.x()?.f_gcd(r.y()?)?),
+        ..BINARY
+    },
+];

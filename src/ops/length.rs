@@ -1,0 +1,52 @@
+//! Lengths of vectors.
+
+use super::reduce::{gather, one_per_element, reduced};
+use super::{AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, attr, one};
+
+/// The most and the least element have no value without elements.
+fn types(c: &Call) -> Result<Types, TypeError> {
+    c.want_float()?;
+    let (x, ord) = (c.operands[0], c.float("ord"));
+    let dims = c.dims("dim")?;
+    let empty = dims.iter().any(|&d| x.shape.get(d) == Some(&0));
+    if ord.is_nan() || (empty && (ord < 0.0 || ord.is_infinite())) {
+        return Err(c.error(format!("has no length of order {ord} for {x}")));
+    }
+    reduced(c, x.dtype)
+}
+
+fn length(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
+    let (ord, dims) = (c.float("ord"), c.dims("dim").unwrap_or_default());
+    let mut all = Vec::new();
+    gather(c, &dims, index, fetch, |x: f64| all.push(x.abs()))?;
+    let values = all.iter().copied();
+    // NaN wins against every number.
+    let best = |a: f64, b: f64, above: bool| if a.is_nan() || (a > b) == above && !b.is_nan() { a } else { b };
+    Ok(match ord {
+        f64::INFINITY => values.fold(0.0, |a, b| best(a, b, true)),
+        f64::NEG_INFINITY => values.fold(f64::INFINITY, |a, b| best(a, b, false)),
+        0.0 => values.filter(|&x| x != 0.0).count() as f64,
+        1.0 => values.sum(),
+        2.0 => values.map(|x| x * x).sum::<f64>().sqrt(),
+        ord => values.map(|x| x.powf(ord)).sum::<f64>().powf(1.0 / ord),
+    })
+}
+
+/// This table entry of the reduction family.
+pub const OPS: &[OpDef] = &[OpDef {
+    name: "vector_norm",
+    doc: "`sum(|x|^ord)^(1 / ord)` over `dim`; the largest absolute value for an infinite `ord`, the smallest for minus infinity, \
+          and how many elements are not 0 for 0.",
+    family: Family::Reduce,
+    operands: &[one("x")],
+    attrs: &[
+        attr("ord", AttrKind::Float, Default::Float(2.0)),
+        attr("dim", AttrKind::Dims, Default::Required),
+        attr("keepdim", AttrKind::Bool, Default::Bool(false)),
+    ],
+    infer: types,
+    kernel: Kernel::Real(length),
+    work: one_per_element,
+    replay: torch!(|r| super::scalars::norm(r.x()?, r.c.float("ord"), r.c.ints("dim"), r.c.bool("keepdim"))?),
+    ..OpDef::PLAIN
+}];
