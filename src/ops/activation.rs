@@ -2,8 +2,8 @@
 
 use super::shapes::broadcast_index;
 use super::{
-    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError, Types,
-    Unit, Work, attr, one,
+    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
+    Types, Unit, Work, attr, one,
 };
 use crate::ir::{Number, Shape, TensorType};
 
@@ -192,6 +192,7 @@ pub const OPS: &[OpDef] = &[
             let product = r.y()?.f_mul(r.operand(2)?)?;
             r.x()?.f_add(&r.factor(&product, r.scalar("value", r.dtype(0)?))?)?
         }),
+        amplifies: Amplifies::Always,
         ..ACTIVATION
     },
     OpDef {
@@ -213,6 +214,7 @@ pub const OPS: &[OpDef] = &[
             let quotient = r.y()?.f_div(r.operand(2)?)?;
             r.x()?.f_add(&r.times(&quotient, r.c.float("value"))?)?
         }),
+        amplifies: Amplifies::Always,
         ..ACTIVATION
     },
 ];

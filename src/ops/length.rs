@@ -1,7 +1,9 @@
 //! Lengths of vectors.
 
 use super::reduce::{gather, one_per_element, reduced};
-use super::{AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, attr, one};
+use super::{
+    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, attr, one,
+};
 
 /// The most and the least element have no value without elements.
 fn types(c: &Call) -> Result<Types, TypeError> {
@@ -48,5 +50,6 @@ pub const OPS: &[OpDef] = &[OpDef {
     kernel: Kernel::Real(length),
     work: one_per_element,
     replay: torch!(|r| super::scalars::norm(r.x()?, r.c.float("ord"), r.c.ints("dim"), r.c.bool("keepdim"))?),
+    amplifies: Amplifies::Always,
     ..OpDef::PLAIN
 }];

@@ -23,12 +23,16 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         "group_norm" => group_norm(site, "num_groups"),
         "native_group_norm" if !site.is_used(1) && !site.is_used(2) => group_norm(site, "group"),
         "batch_norm" | "cudnn_batch_norm" | "native_batch_norm" | "_native_batch_norm_legit" => {
-            if site.bool_or("training", false)? || site.is_used(1) || site.is_used(2) {
+            if site.bool_or("training", false)? {
+                return by_batch(site);
+            }
+            if site.is_used(1) || site.is_used(2) {
                 return Ok(None);
             }
             batch_norm(site)
         }
         "_native_batch_norm_legit_no_training" if !site.is_used(1) && !site.is_used(2) => batch_norm(site),
+        "instance_norm" => instance_norm(site),
         "_weight_norm" => weight_norm(site),
         _ => Ok(None),
     }
@@ -82,4 +86,54 @@ fn batch_norm(site: &mut Site) -> Converted {
     let Some(operands) = with_parameters(site, vec![site.tensor("input")?, mean, var])? else { return Ok(None) };
     let attrs = [("eps", eps(site, 1e-5)?)];
     site.explicit("batch_norm", &attrs, &operands)
+}
+
+/// Whether the statistics of the batch have the type of its elements, and exist.
+fn has_statistics(site: &Site, operands: &[Value]) -> bool {
+    let x = site.ty(operands[0]);
+    let same = operands.iter().all(|&o| site.dtype(o) == x.dtype);
+    same && matches!(x.dtype, DType::F32 | DType::F64) && x.rank() > 1 && x.numel() > 0
+}
+
+/// Normalisation by the batch's own statistics, none of which are kept.
+fn by_batch(site: &mut Site) -> Converted {
+    if site.given("running_mean") || site.given("running_var") {
+        return Ok(None);
+    }
+    let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
+    let attrs = [("eps", eps(site, 1e-5)?)];
+    match has_statistics(site, &operands) {
+        true => site.explicit("batch_norm_training", &attrs, &operands),
+        false => Ok(None),
+    }
+}
+
+/// What PyTorch does: every channel of every sample becomes a channel of one sample.
+fn instance_norm(site: &mut Site) -> Converted {
+    let x = site.tensor("input")?;
+    let shape = site.ty(x).shape;
+    let own = site.bool_or("use_input_stats", true)?;
+    let (mean, var) = (site.maybe_tensor("running_mean")?, site.maybe_tensor("running_var")?);
+    let kept = match (own, mean, var) {
+        (true, None, None) => Vec::new(),
+        (false, Some(mean), Some(var)) => vec![mean, var],
+        // Statistics that are kept are written.
+        _ => return Ok(None),
+    };
+    let Some(parameters) = with_parameters(site, kept)? else { return Ok(None) };
+    if shape.len() < 3 || !has_statistics(site, &[&[x], &parameters[..]].concat()) {
+        return Ok(None);
+    }
+    let (samples, channels) = (shape[0] as i64, shape[1] as i64);
+    let mut one = vec![1, samples * channels];
+    one.extend(shape[2..].iter().map(|&d| d as i64));
+    let mut operands = vec![site.implicit("one", "reshape", &[("shape", ints(&one))], &[x])?];
+    for parameter in parameters {
+        let row = site.implicit("row", "reshape", &[("shape", ints(&[1, channels]))], &[parameter])?;
+        let each = site.implicit("each", "expand", &[("shape", ints(&[samples, channels]))], &[row])?;
+        operands.push(site.implicit("all", "reshape", &[("shape", ints(&[samples * channels]))], &[each])?);
+    }
+    let op = if own { "batch_norm_training" } else { "batch_norm" };
+    let normal = site.implicit("normal", op, &[("eps", eps(site, 1e-5)?)], &operands)?;
+    site.explicit("reshape", &[("shape", AttrValue::shape(&shape))], &[normal])
 }
