@@ -31,7 +31,8 @@ fn numbers(call: &Call) -> Result<Types, TypeError> {
 
 /// Integers, and bools where `bools` says so.
 fn integers(call: &Call, bools: bool) -> Result<Types, TypeError> {
-    match call.operands.iter().find(|t| !t.dtype.is_int() && !(bools && t.dtype == DType::Bool)) {
+    let fits = |dtype: DType| dtype.is_int() || bools && dtype == DType::Bool;
+    match call.operands.iter().find(|t| !fits(t.dtype)) {
         Some(t) => Err(call.error(format!("takes integers, not {t}"))),
         None => same(call),
     }

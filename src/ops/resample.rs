@@ -111,7 +111,7 @@ fn padded(c: &Call) -> Result<Types, TypeError> {
     c.want_float()?;
     let (x, pad, mode) = (c.operands[0], around(c), c.str("mode"));
     let wrong = || c.error(format!("cannot pad {x} by {:?} in the mode {mode:?}", c.ints("pad")));
-    let fits = c.ints("pad").len() % 2 == 0 && (1..=3).contains(&pad.len());
+    let fits = c.ints("pad").len().is_multiple_of(2) && (1..=3).contains(&pad.len());
     if !fits || !(pad.len() + 1..=pad.len() + 2).contains(&x.rank()) || x.numel() == 0 {
         return Err(wrong());
     }

@@ -258,14 +258,14 @@ fn likelihood(site: &mut Site) -> Converted {
     if !(0..=2).contains(&reduction) {
         return Ok(None);
     }
-    let class = ("dim", AttrValue::Int(i64::from(rank > 1)));
+    let class = [("dim", AttrValue::Int(i64::from(rank > 1)))];
     let ignored = site.literal("ignored", Scalar::Int(site.int_or("ignore_index", -100)?), DType::I64)?;
     let nothing = site.literal("nothing", Scalar::Int(0), DType::I64)?;
     let counts = site.implicit("counts", "ne", &[], &[target, ignored])?;
     let target = site.implicit("safe", "where", &[], &[counts, target, nothing])?;
-    let target = site.implicit("places", "unsqueeze", &[class.clone()], &[target])?;
-    let chosen = site.implicit("chosen", "gather", &[class.clone()], &[x, target])?;
-    let chosen = site.implicit("each", "squeeze", &[class], &[chosen])?;
+    let target = site.implicit("places", "unsqueeze", &class, &[target])?;
+    let chosen = site.implicit("chosen", "gather", &class, &[x, target])?;
+    let chosen = site.implicit("each", "squeeze", &class, &[chosen])?;
     let opposite = site.implicit("opposite", "neg", &[], &[chosen])?;
     let zero = site.literal("zero", Scalar::Float(0.0), dtype)?;
     let losses = [counts, opposite, zero];

@@ -127,7 +127,7 @@ fn upsample(site: &mut Site, name: &str) -> Converted {
 fn pad(site: &mut Site, pairs: &[i64], mode: &str) -> Converted {
     let x = site.tensor("self")?;
     let (rank, padded) = (site.rank(x), pairs.len() / 2);
-    let fits = pairs.len() % 2 == 0 && (1..=3).contains(&padded) && (padded + 1..=padded + 2).contains(&rank);
+    let fits = pairs.len().is_multiple_of(2) && (1..=3).contains(&padded) && (padded + 1..=padded + 2).contains(&rank);
     if !fits || !site.dtype(x).is_float() || pairs.iter().any(|&n| n < 0) {
         return Ok(None);
     }
