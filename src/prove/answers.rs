@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::arena::{Arena, Head, TermId};
 use super::cone::ConeKey;
 use super::fingerprint::{self, Effort};
-use super::lemma::Lemma;
+use super::kernel::same_elements;
+use super::lemma::{Lemma, Reason};
 use super::recall::{self, Steps};
 use super::window::{Limits, Stop, Window};
 use crate::memory::Memory;
@@ -156,6 +157,10 @@ impl<'r> Answers<'r> {
     }
 
     fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
+        if let Some(tier) = same_elements(&local, a, b) {
+            let proof = PairProof { lemmas: vec![Lemma { before: a, after: b, reason: Reason::Elements { tier } }] };
+            return Answer::Proven(Arc::new(Proved { arena: local, proof }));
+        }
         let (mut window, classes) = Window::new(local, &[a, b]);
         let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
         match stop {

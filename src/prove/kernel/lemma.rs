@@ -12,6 +12,8 @@ pub enum Reason {
     Rule { rule: Arc<Rule>, bindings: Box<Bindings<TermId>> },
     /// One part of a `split` is a `slice`.
     SplitSlice,
+    /// All elements are the same formulas over elements of other terms, as equal as `tier` says.
+    Elements { tier: Tier },
 }
 
 /// One step.
@@ -28,6 +30,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => rule.tier,
             Reason::SplitSlice => Tier::Exact,
+            Reason::Elements { tier } => *tier,
         }
     }
 
@@ -36,6 +39,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => &rule.name,
             Reason::SplitSlice => "split_is_slices",
+            Reason::Elements { .. } => "same_elements",
         }
     }
 

@@ -110,6 +110,10 @@ impl Log {
                 Step::SplitSlice { before, after } => {
                     Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::SplitSlice })
                 }
+                Step::Elements { before, after, tier } => {
+                    let reason = Reason::Elements { tier: tier.read() };
+                    Ok(Lemma { before: term(before)?, after: term(after)?, reason })
+                }
             }
         };
         self.steps.iter().enumerate().map(lemma).collect()
