@@ -2,10 +2,10 @@
 
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
-    Types, Unit, Work, attr, one,
+    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef,
+    TRANSCENDENTAL_FLOPS, TypeError, Types, Work, attr, one,
 };
-use crate::ir::{Number, Shape, TensorType};
+use crate::ir::{Number, Shape};
 
 const TERMS: &[OperandDef] = &[one("x"), one("a"), one("b")];
 
@@ -14,25 +14,12 @@ fn floats(call: &Call) -> Result<Types, TypeError> {
     call.output(call.operands[0].dtype, call.operands[0].shape.clone())
 }
 
-fn elements(outputs: &[TensorType]) -> f64 {
-    outputs.iter().map(|t| t.numel() as f64).sum()
-}
-
-fn three_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, 3.0 * elements(outputs), Unit::Vector)
-}
-
-/// As for the usual transcendental functions.
-fn eight_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, 8.0 * elements(outputs), Unit::Vector)
-}
-
 /// What activations without parameters have in common.
 const ACTIVATION: OpDef = OpDef {
     operands: &[one("x")],
     infer: floats,
     layout: LayoutRule::Elementwise,
-    work: eight_per_element,
+    work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
     ..OpDef::PLAIN
 };
 
@@ -82,9 +69,8 @@ pub const OPS: &[OpDef] = &[
             attr("threshold", AttrKind::Float, Default::Float(20.0)),
         ],
         infer: |call| match (call.float("beta"), call.float("threshold")) {
-            // At 0 it is `ln 2 / beta`: of a smaller one, that would be no f16.
-            (beta, threshold) if beta.is_finite() && beta.abs() >= 1e-4 && !threshold.is_nan() => floats(call),
-            (beta, threshold) => Err(call.error(format!("takes numbers, not {beta} and {threshold}"))),
+            (beta, threshold) if beta.is_finite() && beta != 0.0 && !threshold.is_nan() => floats(call),
+            (beta, threshold) => Err(call.error(format!("takes a factor other than 0, not {beta} and {threshold}"))),
         },
         kernel: Kernel::Real(|call, _, index, fetch| {
             let (x, beta) = (fetch(0, index)?, call.float("beta"));
@@ -118,7 +104,7 @@ pub const OPS: &[OpDef] = &[
             let x = fetch(0, index)?;
             Ok(if x > 0.0 { x } else { x * call.float("negative_slope") })
         }),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| r.leaky_relu()?),
         ..ACTIVATION
     },
@@ -126,7 +112,7 @@ pub const OPS: &[OpDef] = &[
         name: "hardsigmoid",
         doc: "`relu6(x + 3) / 6`.",
         kernel: Kernel::Real(|_, _, index, fetch| Ok(relu6(fetch(0, index)? + 3.0) / 6.0)),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| r.x()?.f_hardsigmoid()?),
         ..ACTIVATION
     },
@@ -137,7 +123,7 @@ pub const OPS: &[OpDef] = &[
             let x = fetch(0, index)?;
             Ok(x * relu6(x + 3.0) / 6.0)
         }),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| r.x()?.f_hardswish()?),
         ..ACTIVATION
     },
@@ -187,7 +173,7 @@ pub const OPS: &[OpDef] = &[
             let value = call.number("value", call.operands[0].dtype.accumulator());
             Ok(x + value.unwrap_or(Number::Int(1)) * a * b)
         }),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| {
             let product = r.y()?.f_mul(r.operand(2)?)?;
             r.x()?.f_add(&r.factor(&product, r.scalar("value", r.dtype(0)?))?)?
@@ -209,7 +195,7 @@ pub const OPS: &[OpDef] = &[
             let (x, a, b) = (read(0)?, read(1)?, read(2)?);
             Ok(x + call.float("value") * a / b)
         }),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| {
             let quotient = r.y()?.f_div(r.operand(2)?)?;
             r.x()?.f_add(&r.times(&quotient, r.c.float("value"))?)?

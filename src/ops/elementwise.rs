@@ -6,10 +6,10 @@ use std::cmp::Ordering;
 
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, Ask, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, support,
+    Amplifies, Ask, AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Interval, Kernel, LayoutRule,
+    OpDef, OperandDef, Ranges, Synthesis, TRANSCENDENTAL_FLOPS, TypeError, Types, Vanishes, Work, attr, one, support,
 };
-use crate::ir::{DType, Number, TensorType};
+use crate::ir::{DType, Number};
 
 const X: &[OperandDef] = &[one("x")];
 const XY: &[OperandDef] = &[one("x"), one("y")];
@@ -36,20 +36,6 @@ fn same_number(call: &Call) -> Result<Types, TypeError> {
 fn comparison(call: &Call) -> Result<Types, TypeError> {
     call.same_dtype(0..2)?;
     call.output(DType::Bool, call.broadcast(0..2)?)
-}
-
-fn one_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, elements(outputs), Unit::Vector)
-}
-
-/// Transcendental functions take about this many operations per element on a GPU: an estimate that
-/// only ranks them behind memory traffic.
-fn eight_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, 8.0 * elements(outputs), Unit::Vector)
-}
-
-fn elements(outputs: &[TensorType]) -> f64 {
-    outputs.iter().map(|t| t.numel() as f64).sum()
 }
 
 /// A kernel of one operand: `$kernel` is a variant of [`Kernel`] for one element.
@@ -198,10 +184,10 @@ macro_rules! quotient {
 
 /// What the operators of this family have in common.
 const ELEMENTWISE: OpDef =
-    OpDef { family: Family::Elementwise, layout: LayoutRule::Elementwise, work: one_per_element, ..OpDef::PLAIN };
+    OpDef { family: Family::Elementwise, layout: LayoutRule::Elementwise, work: Work::per_output::<1>, ..OpDef::PLAIN };
 
 const UNARY: OpDef = OpDef { operands: X, infer: same_number, ..ELEMENTWISE };
-const TRANSCENDENTAL: OpDef = OpDef { infer: same_float, work: eight_per_element, ..UNARY };
+const TRANSCENDENTAL: OpDef = OpDef { infer: same_float, work: Work::per_output::<TRANSCENDENTAL_FLOPS>, ..UNARY };
 const BINARY: OpDef = OpDef { operands: XY, infer: same, ..ELEMENTWISE };
 const COMPARISON: OpDef = OpDef { infer: comparison, bounds: Bounds::TRUTH, synthesis: Synthesis::Compare, ..BINARY };
 
@@ -415,7 +401,7 @@ pub const OPS: &[OpDef] = &[
             other => Err(c.error(format!("knows no approximation {other:?}"))),
         },
         kernel: Kernel::Real(|c, _, index, fetch| Ok(gelu(fetch(0, index)?, c.str("approximate") == "tanh"))),
-        work: eight_per_element,
+        work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_gelu(r.c.str("approximate"))?),
         bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
         support: support::same,
@@ -508,7 +494,7 @@ pub const OPS: &[OpDef] = &[
         }),
         work: |c, outputs| match c.types().first() {
             Some(t) if t.dtype == c.operands[0].dtype => Work::NONE,
-            _ => one_per_element(c, outputs),
+            _ => Work::per_output::<1>(c, outputs),
         },
         replay: torch!(|r| r.x()?.f_to_dtype(r.kind()?, false, false)?),
         bounds: Bounds { range: |r| cast_range(r), magnitude: |m| m.of(0) },
@@ -531,7 +517,8 @@ pub const OPS: &[OpDef] = &[
             if c.bool("train") { Err(EvalError::NoSemantics("dropout in training".into())) } else { fetch(0, index) }
         }),
         layout: LayoutRule::View(|c, _, layout| (!c.bool("train")).then(|| layout.clone())),
-        work: |c, outputs| if c.bool("train") { one_per_element(c, outputs) } else { Work::NONE },
+        work: |c, outputs| if c.bool("train") { Work::per_output::<1>(c, outputs) } else { Work::NONE },
+        draws: Draws::Where("train"),
         replay: torch!(|r| r.x()?.f_dropout(r.c.float("p"), r.c.bool("train"))?),
         bounds: Bounds { range: |r| r.x().filter(|_| !r.call.bool("train")), magnitude: |m| m.of(0) },
         vanishes: Vanishes::With { operand: 0, bias: None },

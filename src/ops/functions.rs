@@ -2,9 +2,10 @@
 
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, Call, EvalError, Fetch, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, one,
+    Amplifies, Call, EvalError, Fetch, FetchReal, Kernel, LayoutRule, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types,
+    Work, one,
 };
-use crate::ir::{DType, Number, TensorType};
+use crate::ir::{DType, Number};
 
 fn read(call: &Call, operand: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     fetch(operand, &broadcast_index(&call.operands[operand].shape, index))
@@ -38,30 +39,17 @@ fn integers(call: &Call, bools: bool) -> Result<Types, TypeError> {
     }
 }
 
-fn elements(outputs: &[TensorType]) -> f64 {
-    outputs.iter().map(|t| t.numel() as f64).sum()
-}
-
-fn one_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, elements(outputs), Unit::Vector)
-}
-
-/// As for the usual transcendental functions.
-fn eight_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, 8.0 * elements(outputs), Unit::Vector)
-}
-
 /// What the functions of one number have in common.
 const UNARY: OpDef = OpDef {
     operands: &[one("x")],
     infer: numbers,
     layout: LayoutRule::Elementwise,
-    work: one_per_element,
+    work: Work::per_output::<1>,
     ..OpDef::PLAIN
 };
 
 /// What the transcendental functions have in common.
-const REAL: OpDef = OpDef { infer: floats, work: eight_per_element, ..UNARY };
+const REAL: OpDef = OpDef { infer: floats, work: Work::per_output::<TRANSCENDENTAL_FLOPS>, ..UNARY };
 
 /// What the functions of two numbers have in common.
 const BINARY: OpDef = OpDef { operands: &[one("x"), one("y")], ..UNARY };
@@ -291,7 +279,7 @@ pub const OPS: &[OpDef] = &[
             Ok(read_real(call, 0, index, fetch)?.atan2(read_real(call, 1, index, fetch)?))
         }),
         infer: floats,
-        work: eight_per_element,
+        work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_atan2(r.y()?)?),
         ..BINARY
     },
@@ -304,7 +292,7 @@ pub const OPS: &[OpDef] = &[
                 (x, y) => Number::float(x.to_f64().powf(y.to_f64())),
             })
         }),
-        work: eight_per_element,
+        work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_pow(r.y()?)?),
         amplifies: Amplifies::Always,
         ..BINARY
