@@ -1,27 +1,14 @@
 //! Activations and other elementwise formulas that are one kernel in PyTorch.
 
+use super::pointwise::{TRANSCENDENTAL, floats};
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef,
-    TRANSCENDENTAL_FLOPS, TypeError, Types, Work, attr, one,
+    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
+    Types, Work, attr, one,
 };
 use crate::ir::{Number, Shape};
 
 const TERMS: &[OperandDef] = &[one("x"), one("a"), one("b")];
-
-fn floats(call: &Call) -> Result<Types, TypeError> {
-    call.want_float()?;
-    call.output(call.operands[0].dtype, call.operands[0].shape.clone())
-}
-
-/// What activations without parameters have in common.
-const ACTIVATION: OpDef = OpDef {
-    operands: &[one("x")],
-    infer: floats,
-    layout: LayoutRule::Elementwise,
-    work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
-    ..OpDef::PLAIN
-};
 
 /// `ln(1 + e^x)`.
 fn softplus(x: f64) -> f64 {
@@ -78,7 +65,7 @@ pub const OPS: &[OpDef] = &[
             Ok(if scaled > call.float("threshold") { x } else { softplus(scaled) / beta })
         }),
         replay: torch!(|r| r.softplus()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "elu",
@@ -94,7 +81,7 @@ pub const OPS: &[OpDef] = &[
             Ok(if x < 0.0 { below() } else { x * scale })
         }),
         replay: torch!(|r| r.elu()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "leaky_relu",
@@ -106,7 +93,7 @@ pub const OPS: &[OpDef] = &[
         }),
         work: Work::per_output::<3>,
         replay: torch!(|r| r.leaky_relu()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "hardsigmoid",
@@ -114,7 +101,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Real(|_, _, index, fetch| Ok(relu6(fetch(0, index)? + 3.0) / 6.0)),
         work: Work::per_output::<3>,
         replay: torch!(|r| r.x()?.f_hardsigmoid()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "hardswish",
@@ -125,7 +112,7 @@ pub const OPS: &[OpDef] = &[
         }),
         work: Work::per_output::<3>,
         replay: torch!(|r| r.x()?.f_hardswish()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "mish",
@@ -135,14 +122,14 @@ pub const OPS: &[OpDef] = &[
             Ok(x * softplus(x).tanh())
         }),
         replay: torch!(|r| r.x()?.f_mish()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "log_sigmoid",
         doc: "Natural logarithm of the sigmoid.",
         kernel: Kernel::Real(|_, _, index, fetch| Ok(-softplus(-fetch(0, index)?))),
         replay: torch!(|r| r.x()?.f_log_sigmoid()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "glu",
@@ -159,7 +146,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Real(|call, _, index, fetch| glu(call, index, fetch)),
         layout: LayoutRule::Contiguous,
         replay: torch!(|r| r.x()?.f_glu(r.c.int("dim"))?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "addcmul",
@@ -179,7 +166,7 @@ pub const OPS: &[OpDef] = &[
             r.x()?.f_add(&r.factor(&product, r.scalar("value", r.dtype(0)?))?)?
         }),
         amplifies: Amplifies::Always,
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "addcdiv",
@@ -201,6 +188,6 @@ pub const OPS: &[OpDef] = &[
             r.x()?.f_add(&r.times(&quotient, r.c.float("value"))?)?
         }),
         amplifies: Amplifies::Always,
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
 ];

@@ -2,15 +2,19 @@
 
 #[macro_use]
 mod on_torch;
+#[macro_use]
+mod pointwise;
 
 mod activation;
 mod adaptive;
+mod arithmetic;
 mod asks;
 mod attention;
 mod batch_statistics;
 mod bounds;
 mod call;
 mod columns;
+mod comparison;
 mod conv;
 mod create;
 mod effects;
@@ -314,6 +318,8 @@ static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
     [
         elementwise::OPS,
+        arithmetic::OPS,
+        comparison::OPS,
         functions::OPS,
         activation::OPS,
         linear::OPS,
