@@ -1,7 +1,7 @@
 //! Less common functions of one or two numbers: rounding, trigonometry, powers, bits.
 
 use super::pointwise::{BINARY, TRANSCENDENTAL, UNARY, floats, read, read_real, same};
-use super::{Amplifies, Call, EvalError, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work, one};
+use super::{Amplifies, Call, EvalError, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work};
 use crate::ir::{DType, Number};
 
 /// Integers, and bools where `bools` says so.
