@@ -1,6 +1,10 @@
 //! Front ends: one per input format. Every format ends in [`Graph`].
 
+mod builder;
+mod elements;
 mod error;
+mod names;
+mod origins;
 pub mod pt2;
 
 use std::fs::File;

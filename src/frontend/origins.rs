@@ -1,10 +1,9 @@
-//! Origins from the metadata of nodes. A model has few source lines and many nodes, so everything is shared.
+//! Origins from the metadata that PyTorch gives nodes. A model has few source lines and many nodes, so everything is shared.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::schema::Metadata;
 use crate::ir::{Frame, Origin};
 
 /// Origins read so far.
@@ -16,10 +15,11 @@ pub(super) struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    pub fn of(&mut self, metadata: &'a Metadata) -> Origin {
+    /// The origin of a node from its stack trace and its module stack, each as PyTorch writes it.
+    pub fn of(&mut self, trace: Option<&'a str>, modules: Option<&'a str>) -> Origin {
         Origin {
-            frames: metadata.stack_trace.as_deref().map(|t| self.frames(t)).unwrap_or_default(),
-            module: metadata.nn_module_stack.as_deref().map(|s| self.module(s)).unwrap_or_default(),
+            frames: trace.map(|t| self.frames(t)).unwrap_or_default(),
+            module: modules.map(|s| self.module(s)).unwrap_or_default(),
             implicit: false,
         }
     }
@@ -81,16 +81,13 @@ mod tests {
     fn frames_keep_file_line_function_and_text() {
         let trace =
             "File \"a.py\", line 7, in forward\n    x = f(\n  File \"b.py\", line 9, in f\n    return y\n    ^^^^^^^^";
-        let metadata = Metadata {
-            stack_trace: Some(trace.to_owned()),
-            nn_module_stack: Some("L__self__,,m.M;k,L['self'].layers.0,m.Layer".to_owned()),
-        };
+        let modules = "L__self__,,m.M;k,L['self'].layers.0,m.Layer";
         let mut origins = Origins::default();
-        let origin = origins.of(&metadata);
+        let origin = origins.of(Some(trace), Some(modules));
         let shown: Vec<String> = origin.frames.iter().map(|f| format!("{f} {} | {}", f.function, f.code)).collect();
         assert_eq!(shown, ["a.py:7 forward | x = f(", "b.py:9 f | return y"]);
         assert_eq!(&*origin.module, "layers.0");
-        let again = origins.of(&metadata);
+        let again = origins.of(Some(trace), Some(modules));
         assert!(Arc::ptr_eq(&origin.frames, &again.frames));
     }
 
