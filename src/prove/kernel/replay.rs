@@ -287,10 +287,14 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<
             Ok(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect())
         }
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
-        Reason::Elements { tier } if same_elements(arena, lemma.before, lemma.after).is_some_and(|found| found <= *tier) => {
-            Ok(Vec::new())
+        Reason::Elements { leaves, tier } => {
+            let leaves = leaves.iter().copied().collect();
+            match same_elements(arena, lemma.before, lemma.after, &leaves) {
+                Some(found) if found <= *tier => Ok(Vec::new()),
+                _ => Err(CheckError::NotAnInstance { step, name: name() }),
+            }
         }
-        Reason::SplitSlice | Reason::Elements { .. } => Err(CheckError::NotAnInstance { step, name: name() }),
+        Reason::SplitSlice => Err(CheckError::NotAnInstance { step, name: name() }),
     }
 }
 

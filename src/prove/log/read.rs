@@ -110,8 +110,9 @@ impl Log {
                 Step::SplitSlice { before, after } => {
                     Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::SplitSlice })
                 }
-                Step::Elements { before, after, tier } => {
-                    let reason = Reason::Elements { tier: tier.read() };
+                Step::Elements { before, after, leaves, tier } => {
+                    let leaves = leaves.iter().map(term).collect::<Result<_, _>>()?;
+                    let reason = Reason::Elements { leaves, tier: tier.read() };
                     Ok(Lemma { before: term(before)?, after: term(after)?, reason })
                 }
             }

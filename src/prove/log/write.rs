@@ -69,7 +69,12 @@ impl<'a> Writer<'a> {
                 attrs: bindings.attrs.iter().map(|v| v.as_ref().map(|v| self.value(v))).collect(),
             },
             Reason::SplitSlice => Step::SplitSlice { before, after },
-            Reason::Elements { tier } => Step::Elements { before, after, tier: ElementTier::of(*tier) },
+            Reason::Elements { leaves, tier } => Step::Elements {
+                before,
+                after,
+                leaves: leaves.iter().map(|&leaf| self.term(leaf)).collect(),
+                tier: ElementTier::of(*tier),
+            },
         }
     }
 

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::arena::{Arena, Head, TermId};
+use super::Leaves;
 use super::kind::{Kind, kind, lane_dims, reduces};
 use crate::eval::Constant;
 use crate::ir::TensorType;
@@ -17,13 +18,14 @@ use crate::ops::{Call, Op, is_number};
 const MAX_TERMS: usize = 10_000;
 
 /// Whether dimension `dim` of both terms is carried.
-pub fn is_carried(arena: &Arena, roots: [TermId; 2], dim: usize) -> bool {
-    let mut carry = Carry { arena, dims: FxHashMap::default() };
+pub fn is_carried(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, dim: usize) -> bool {
+    let mut carry = Carry { arena, leaves, dims: FxHashMap::default() };
     roots.into_iter().all(|root| carry.visit(root, Some(dim)))
 }
 
 struct Carry<'a> {
     arena: &'a Arena,
+    leaves: &'a Leaves,
     /// The dimension that is renumbered of every term that was visited.
     dims: FxHashMap<TermId, Option<usize>>,
 }
@@ -46,6 +48,9 @@ impl Carry<'_> {
                 None if self.dims.len() == MAX_TERMS => return false,
                 None => self.dims.insert(term, dim),
             };
+            if self.leaves.contains(&term) {
+                continue;
+            }
             let Head::Apply { op: Op::Table(def), attrs, slot } = self.arena.head(term) else { continue };
             let operands = &self.arena.term(term).operands;
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| self.arena.ty(o)).collect();

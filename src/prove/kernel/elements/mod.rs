@@ -12,7 +12,7 @@ mod carry;
 mod form;
 mod kind;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use self::carry::is_carried;
@@ -37,19 +37,24 @@ const MAX_WEIGHTS: usize = 64;
 /// From here on, integers that a kernel hands on stand for elements.
 const FIRST: i64 = 1 << 62;
 
-/// How equal two terms are element by element, if they are found to be.
-pub fn same_elements(arena: &Arena, a: TermId, b: TermId) -> Option<Tier> {
+/// Terms that are not looked into.
+pub type Leaves = FxHashSet<TermId>;
+
+/// How equal two terms are element by element, if they are found to be. `leaves` have elements of their own, whatever they are
+/// computed from.
+pub fn same_elements(arena: &Arena, a: TermId, b: TermId, leaves: &Leaves) -> Option<Tier> {
     let ty = arena.ty(a);
     if ty != arena.ty(b) || ty.numel() == 0 || !(is_looked_into(arena, a) || is_looked_into(arena, b)) {
         return None;
     }
-    let carried = |d: usize| ty.shape[d] == 1 || is_carried(arena, [a, b], d);
+    let carried = |d: usize| ty.shape[d] == 1 || is_carried(arena, [a, b], leaves, d);
     let axes: SmallVec<[usize; 4]> = (0..ty.rank()).filter(|&d| !carried(d)).collect();
     let elements: usize = axes.iter().map(|&d| ty.shape[d]).product();
     if elements > BUDGET {
         return None;
     }
-    compare(arena, [a, b], &axes, true).or_else(|| compare(arena, [a, b], &axes, false))
+    let found = |exact| compare(arena, [a, b], leaves, &axes, exact);
+    found(true).or_else(|| found(false))
 }
 
 fn is_looked_into(arena: &Arena, term: TermId) -> bool {
@@ -58,9 +63,10 @@ fn is_looked_into(arena: &Arena, term: TermId) -> bool {
     kind(&Call { op: def, attrs, operands: &types }).is_some()
 }
 
-fn compare(arena: &Arena, [a, b]: [TermId; 2], axes: &[usize], exact: bool) -> Option<Tier> {
+fn compare(arena: &Arena, [a, b]: [TermId; 2], leaves: &Leaves, axes: &[usize], exact: bool) -> Option<Tier> {
     let mut elements = Elements {
         arena,
+        leaves,
         exact,
         store: Store::default(),
         known: FxHashMap::default(),
@@ -83,6 +89,7 @@ fn compare(arena: &Arena, [a, b]: [TermId; 2], axes: &[usize], exact: bool) -> O
 
 struct Elements<'a> {
     arena: &'a Arena,
+    leaves: &'a Leaves,
     /// Whether every operator stands for itself.
     exact: bool,
     store: Store,
@@ -131,6 +138,9 @@ impl Elements<'_> {
             return self.constant(term, constant, ty, index);
         }
         let leaf = |store: &mut Store| Some(store.atom(Atom::Leaf(term, flat_index(&ty.shape, index))));
+        if self.leaves.contains(&term) {
+            return leaf(&mut self.store);
+        }
         let Head::Apply { op: Op::Table(def), attrs, slot } = arena.head(term) else { return leaf(&mut self.store) };
         let operands = &arena.term(term).operands;
         let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
@@ -223,7 +233,11 @@ impl Elements<'_> {
         };
         let attrs = call.op.attrs.iter().zip(call.attrs).filter(|(def, _)| kept(def.kind) && def.name != "keepdim");
         let attrs = attrs.map(|(_, value)| value.clone()).collect();
-        let dtype = applied.result.dtype;
+        let (mut dtype, mut operands) = (applied.result.dtype, operands);
+        if !self.exact {
+            dtype = over_reals(dtype);
+            operands.iter_mut().for_each(|(dtype, _)| *dtype = over_reals(*dtype));
+        }
         self.store.atom(Atom::Applied { op: call.op.name, dtype, attrs, operands, place: place.into() })
     }
 
@@ -272,6 +286,14 @@ impl Elements<'_> {
                 let square = self.store.product(x.clone(), x.clone());
                 self.store.product(square, x)
             }
+            ("relu", _) => self.extreme("maximum", x, 0.0, dtype),
+            ("clamp", _) => {
+                // As beside a tensor, numbers are those of the type that PyTorch computes in.
+                let bound = |name: &str| call.number(name, dtype).map(|n| as_number(dtype, n).to_f64());
+                let (min, max) = (bound("min"), bound("max"));
+                let above = min.map_or(x.clone(), |min| self.extreme("maximum", x, min, dtype));
+                max.map_or(above.clone(), |max| self.extreme("minimum", above, max, dtype))
+            }
             ("cast", _) if keeps_range(call.operands[0].dtype, dtype) => {
                 self.tier = Tier::Rounding;
                 x
@@ -280,7 +302,21 @@ impl Elements<'_> {
         })
     }
 
+    /// The larger or the smaller one of an element and a number, as the operator of that name gives it.
+    fn extreme(&mut self, op: &'static str, x: Form, number: f64, dtype: DType) -> Form {
+        let bound = match number.is_finite() {
+            true => Form::number(number),
+            false => self.store.atom(Atom::Constant(Number::float(number))),
+        };
+        let dtype = over_reals(dtype);
+        let mut operands: Vec<(DType, FormId)> = [x, bound].map(|form| (dtype, self.store.keep(form))).into();
+        operands.sort_unstable();
+        let (attrs, place) = (SmallVec::new(), SmallVec::new());
+        self.store.atom(Atom::Applied { op, dtype, attrs, operands, place })
+    }
+
     fn reciprocal(&mut self, x: Form, dtype: DType) -> Form {
+        let dtype = over_reals(dtype);
         let operands = vec![(dtype, self.store.keep(x))];
         let (attrs, place) = (SmallVec::new(), SmallVec::new());
         self.store.atom(Atom::Applied { op: "reciprocal", dtype, attrs, operands, place })
@@ -385,13 +421,12 @@ impl Elements<'_> {
     }
 }
 
-/// Whether a cast between floats leaves every finite number finite, so that it only rounds.
+/// One type for those of one range: over the real numbers they compute the same.
+fn over_reals(dtype: DType) -> DType {
+    if dtype == DType::BF16 { DType::F32 } else { dtype }
+}
+
+/// Whether a cast between floats only rounds: both have the same range, up to what bf16 rounds to infinity.
 fn keeps_range(from: DType, to: DType) -> bool {
-    let rank = |dtype: DType| match dtype {
-        DType::F16 => Some(0),
-        DType::BF16 | DType::F32 => Some(1),
-        DType::F64 => Some(2),
-        _ => None,
-    };
-    matches!((rank(from), rank(to)), (Some(a), Some(b)) if a <= b)
+    from.is_float() && to.is_float() && over_reals(from) == over_reals(to)
 }
