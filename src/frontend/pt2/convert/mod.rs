@@ -21,6 +21,7 @@ mod promote;
 mod rearrange;
 mod recurrent;
 mod reduce;
+mod sequence;
 mod view;
 mod windows;
 
@@ -109,7 +110,7 @@ pub(super) fn reshaped(site: &mut Site) -> Converted {
 }
 
 fn families(site: &mut Site, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut Site, Target) -> Converted; 17] = [
+    const FAMILIES: [fn(&mut Site, Target) -> Converted; 18] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -127,6 +128,7 @@ fn families(site: &mut Site, target: Target) -> Converted {
         recurrent::convert,
         pointwise::convert,
         compositions::convert,
+        sequence::convert,
     ];
     for family in FAMILIES {
         if let Some(values) = family(site, target)? {
