@@ -112,7 +112,8 @@ impl<'r> Sweep<'r> {
     /// that `x` and a detour from `x` to `x` on one side stay two classes, although the other side returns `x` for both.
     pub fn meet_outputs(&mut self, pairs: &[(Value, Value)], values: &mut [Values; 2]) {
         for &(a, b) in pairs {
-            let [x, y] = [(a, 0), (b, 1)].map(|(v, side): (Value, usize)| values[side][v.node.index()][v.slot as usize]);
+            let [x, y] =
+                [(a, 0), (b, 1)].map(|(v, side): (Value, usize)| values[side][v.node.index()][v.slot as usize]);
             let (x, y) = (self.representative(x), self.representative(y));
             // Terms are numbered as they are made: the later one is the detour.
             let (kept, detour) = (x.min(y), x.max(y));
