@@ -11,6 +11,8 @@
 mod carry;
 mod form;
 mod kind;
+#[cfg(test)]
+mod tests;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
