@@ -55,6 +55,27 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             site.explicit("sum", &[("dim", ints(&[dim]))], &[product])
         }
         ("linalg_cross", "") => cross(site),
+        ("float_power", _) => {
+            let mut power = Vec::with_capacity(2);
+            for name in ["self", "exponent"] {
+                let operand = site.operand(name)?;
+                power.push(site.as_tensor(name, operand, DType::F64)?);
+            }
+            site.explicit("power", &[], &power)
+        }
+        ("kron", "") => kronecker(site),
+        ("isin", "Tensor_Tensor") => is_among(site),
+        ("std_mean", _) => deviation_and_mean(site),
+        ("renorm", "") => limited_rows(site),
+        ("roll", "") if site.maybe_ints("dims")?.is_none_or(|dims| dims.is_empty()) => {
+            let x = site.tensor("self")?;
+            let shifts = site.ints("shifts")?;
+            let ty = site.ty(x);
+            let flat = site.implicit("flat", "reshape", &[("shape", AttrValue::shape(&[ty.numel()]))], &[x])?;
+            let rolled = [("shifts", ints(&shifts)), ("dims", ints(&[0]))];
+            let rolled = site.implicit("rolled", "roll", &rolled, &[flat])?;
+            site.explicit("reshape", &[("shape", AttrValue::shape(&ty.shape))], &[rolled])
+        }
         ("addr", "") if plain_sum(site)? => {
             let (x, a, b) = (site.tensor("self")?, site.tensor("vec1")?, site.tensor("vec2")?);
             let column = site.implicit("column", "unsqueeze", &[("dim", int(1))], &[a])?;
@@ -376,4 +397,79 @@ fn trapezoid(site: &mut Site) -> Converted {
     let inner = f.op("sub", &[sum, half])?;
     let (op, operands) = f.last_with("mul", inner, spacing)?;
     site.explicit(op, &[], &operands)
+}
+
+/// Every element of one tensor times the other one.
+fn kronecker(site: &mut Site) -> Converted {
+    let (x, y) = (site.tensor("self")?, site.tensor("other")?);
+    if site.dtype(x) != site.dtype(y) {
+        return Ok(None);
+    }
+    let rank = site.rank(x).max(site.rank(y));
+    // Dimension `d` of the first tensor stands in front of that of the second one.
+    let mut spread = |value: Value, place: usize| {
+        let sizes = site.ty(value).shape;
+        let mut shape = vec![1; 2 * rank];
+        for (d, &size) in (rank - sizes.len()..rank).zip(&sizes) {
+            shape[2 * d + place] = size;
+        }
+        site.implicit("spread", "reshape", &[("shape", AttrValue::shape(&shape))], &[value])
+    };
+    let (x, y) = (spread(x, 0)?, spread(y, 1)?);
+    let product = site.implicit("product", "mul", &[], &[x, y])?;
+    let (_, shape) = site.stated_shape()?;
+    site.explicit("reshape", &[("shape", shape)], &[product])
+}
+
+/// Whether elements are among others.
+fn is_among(site: &mut Site) -> Converted {
+    let (x, all) = (site.tensor("elements")?, site.tensor("test_elements")?);
+    if site.bool_or("invert", false)? || site.dtype(x) != site.dtype(all) {
+        return Ok(None);
+    }
+    let count = AttrValue::shape(&[site.ty(all).numel()]);
+    let all = site.implicit("all", "reshape", &[("shape", count)], &[all])?;
+    let rank = site.rank(x) as i64;
+    let x = site.implicit("each", "unsqueeze", &[("dim", int(rank))], &[x])?;
+    let equal = site.implicit("equal", "eq", &[], &[x, all])?;
+    site.explicit("any", &[("dim", ints(&[rank]))], &[equal])
+}
+
+fn deviation_and_mean(site: &mut Site) -> Converted {
+    let x = site.tensor("self")?;
+    if !matches!(site.dtype(x), DType::F32 | DType::F64) {
+        return Ok(None);
+    }
+    let correction = match site.maybe_scalar("correction")? {
+        Some(correction) => correction.value().to_f64(),
+        None => f64::from(u8::from(site.bool_or("unbiased", true)?)),
+    };
+    let dims = [("dim", dims_or_all(site, x)?), ("keepdim", AttrValue::Bool(site.bool_or("keepdim", false)?))];
+    let [dim, keepdim] = dims.clone();
+    let variance = [dim, keepdim, ("correction", AttrValue::float(correction))];
+    let variance = site.implicit("variance", "var", &variance, &[x])?;
+    let Some(mut values) = site.explicit("sqrt", &[], &[variance])? else { return Ok(None) };
+    values.push(site.implicit("mean", "mean", &dims, &[x])?);
+    Ok(Some(values))
+}
+
+/// Rows that are longer than `maxnorm` are made that long.
+fn limited_rows(site: &mut Site) -> Converted {
+    let x = site.tensor("self")?;
+    let dim = site.dim_of(x, site.int("dim")?)?;
+    let (dtype, rank) = (site.dtype(x), site.rank(x) as i64);
+    let (order, most) = (site.float_or("p", 2.0)?, site.float_or("maxnorm", 1.0)?);
+    if !matches!(dtype, DType::F32 | DType::F64) {
+        return Ok(None);
+    }
+    let others: Vec<i64> = (0..rank).filter(|&d| d != dim).collect();
+    let attrs = [("ord", AttrValue::float(order)), ("dim", ints(&others)), ("keepdim", AttrValue::Bool(true))];
+    let length = site.implicit("length", "vector_norm", &attrs, &[x])?;
+    let mut f = Formula::new(site, dtype);
+    let long = f.with("gt", length, most)?;
+    let safe = f.with("add", length, 1e-7)?;
+    let reciprocal = f.op("reciprocal", &[safe])?;
+    let (scale, one) = (f.with("mul", reciprocal, most)?, f.literal(1.0)?);
+    let scale = f.op("where", &[long, scale, one])?;
+    site.explicit("mul", &[], &[x, scale])
 }

@@ -86,8 +86,14 @@ fn sequence(site: &mut Site, cell: Cell) -> Converted {
     let order = if batch_first { [1, 0, 2] } else { [0, 1, 2] };
     let Some(output) = site.explicit("permute", &[("dims", ints(&order))], &[x])? else { return Ok(None) };
     let mut results: Values = output;
-    for all in &last {
-        results.push(site.implicit("states", "concat", &[("dim", int(0))], all)?);
+    for (all, slot) in last.iter().zip(1..) {
+        let states = site.implicit("states", "concat", &[("dim", int(0))], all)?;
+        // PyTorch's trace of an LSTM gives its states a dimension of size 1 more than its kernels do.
+        let stated = site.stated(slot)?.shape;
+        results.push(match stated[..] == site.ty(states).shape[..] {
+            true => states,
+            false => site.implicit("stated", "reshape", &[("shape", AttrValue::shape(&stated))], &[states])?,
+        });
     }
     Ok(Some(results))
 }

@@ -1,7 +1,9 @@
 //! What one element is, as a formula over elements of other tensors.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::super::arena::TermId;
@@ -38,9 +40,12 @@ pub type Monomial = SmallVec<[AtomId; 2]>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Form(Vec<(Monomial, Float)>);
 
-/// Differences of numbers up to this part of the largest one come from rounding: weights of an interpolation are computed
-/// in single precision.
+/// Relative difference up to which two numbers of formulas are the same number, as people type them.
 const TOLERANCE: f64 = 1e-6;
+
+/// Weights of an interpolation are computed in single precision from places in a tensor. They are the same up to this part of
+/// the largest one.
+const WEIGHT_TOLERANCE: f64 = 1e-5;
 
 impl Form {
     pub fn atom(atom: AtomId) -> Form {
@@ -99,13 +104,6 @@ impl Form {
         sum.retain(|(_, number)| number.0 != 0.0);
         Form(sum)
     }
-
-    /// Whether the numbers of both are equal up to rounding.
-    pub fn is_near(&self, other: &Form) -> bool {
-        let largest = self.0.iter().chain(&other.0).map(|(_, n)| n.0.abs()).fold(0.0, f64::max);
-        let difference = Form::sum([self.clone(), other.scaled(-1.0)]);
-        largest.is_finite() && difference.0.iter().all(|(_, n)| n.0.abs() <= TOLERANCE * largest)
-    }
 }
 
 /// Atoms and forms by number.
@@ -151,4 +149,44 @@ impl Store {
         factors.sort_unstable();
         Form::product(factors, a * b)
     }
+
+    /// Whether two forms have the same numbers up to rounding. With `weighted`, the numbers of what is read from one tensor
+    /// are weights of an interpolation: each may be off by a part of the largest one.
+    pub fn are_near(&self, x: &Form, y: &Form, weighted: bool) -> bool {
+        let mut largest: FxHashMap<Option<SmallVec<[Group; 2]>>, f64> = FxHashMap::default();
+        let mut both: BTreeMap<&Monomial, [f64; 2]> = BTreeMap::new();
+        for (side, form) in [x, y].into_iter().enumerate() {
+            for (factors, number) in &form.0 {
+                both.entry(factors).or_default()[side] = number.0;
+                let most = largest.entry(self.group(factors)).or_default();
+                *most = most.max(number.0.abs());
+            }
+        }
+        both.into_iter().all(|(factors, [a, b])| {
+            let group = self.group(factors).filter(|_| weighted);
+            let allowed = match group.is_some() {
+                true => WEIGHT_TOLERANCE * largest.get(&group).copied().unwrap_or(0.0),
+                false => TOLERANCE * a.abs().min(b.abs()),
+            };
+            (a - b).abs() <= allowed
+        })
+    }
+
+    /// What products have in common whose numbers may be weights of one interpolation; none for a number alone.
+    fn group(&self, factors: &Monomial) -> Option<SmallVec<[Group; 2]>> {
+        let of = |&atom: &AtomId| match self.atoms.get_index(atom as usize) {
+            Some(Atom::Leaf(term, _)) => Group::Leaf(*term),
+            Some(Atom::Applied { op, .. }) => Group::Operator(op),
+            _ => Group::Other(atom),
+        };
+        (!factors.is_empty()).then(|| factors.iter().map(of).collect())
+    }
+}
+
+/// Where an atom comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Group {
+    Leaf(TermId),
+    Operator(&'static str),
+    Other(AtomId),
 }

@@ -74,12 +74,14 @@ fn compare(arena: &Arena, [a, b]: [TermId; 2], leaves: &Leaves, axes: &[usize], 
         known: FxHashMap::default(),
         left: BUDGET,
         tier: if exact { Tier::Exact } else { Tier::Real },
+        interpolates: false,
     };
     let shape = &arena.ty(a).shape;
     let compared = visit_axes(shape, axes, &Shape::from_elem(0, shape.len()), |index| {
         let (x, y) = (elements.element(a, index, 0).ok_or(())?, elements.element(b, index, 0).ok_or(())?);
         if x != y {
-            if exact || !elements.store.form(x).is_near(elements.store.form(y)) {
+            let (form_x, form_y) = (elements.store.form(x), elements.store.form(y));
+            if exact || !elements.store.are_near(form_x, form_y, elements.interpolates) {
                 return Err(());
             }
             elements.tier = Tier::Rounding;
@@ -98,6 +100,8 @@ struct Elements<'a> {
     known: FxHashMap<(TermId, usize), FormId>,
     left: usize,
     tier: Tier,
+    /// Whether weights of an interpolation were met.
+    interpolates: bool,
 }
 
 /// An operator of a term, with its operands.
@@ -288,11 +292,13 @@ impl Elements<'_> {
                 let square = self.store.product(x.clone(), x.clone());
                 self.store.product(square, x)
             }
-            ("relu", _) => self.extreme("maximum", x, 0.0, dtype),
+            ("maximum" | "minimum", Some(y)) => self.extreme(call.op.name, x, y, dtype),
+            ("relu", _) => self.extreme("maximum", x, Form::number(0.0), dtype),
             ("clamp", _) => {
                 // As beside a tensor, numbers are those of the type that PyTorch computes in.
                 let bound = |name: &str| call.number(name, dtype).map(|n| as_number(dtype, n).to_f64());
                 let (min, max) = (bound("min"), bound("max"));
+                let (min, max) = (min.map(|n| self.number(n)), max.map(|n| self.number(n)));
                 let above = min.map_or(x.clone(), |min| self.extreme("maximum", x, min, dtype));
                 max.map_or(above.clone(), |max| self.extreme("minimum", above, max, dtype))
             }
@@ -304,14 +310,18 @@ impl Elements<'_> {
         })
     }
 
-    /// The larger or the smaller one of an element and a number, as the operator of that name gives it.
-    fn extreme(&mut self, op: &'static str, x: Form, number: f64, dtype: DType) -> Form {
-        let bound = match number.is_finite() {
+    fn number(&mut self, number: f64) -> Form {
+        match number.is_finite() {
             true => Form::number(number),
             false => self.store.atom(Atom::Constant(Number::float(number))),
-        };
+        }
+    }
+
+    /// The larger or the smaller one of two elements, as the operator of that name gives it. Their order makes no difference to
+    /// real numbers.
+    fn extreme(&mut self, op: &'static str, x: Form, y: Form, dtype: DType) -> Form {
         let dtype = over_reals(dtype);
-        let mut operands: Vec<(DType, FormId)> = [x, bound].map(|form| (dtype, self.store.keep(form))).into();
+        let mut operands: Vec<(DType, FormId)> = [x, y].map(|form| (dtype, self.store.keep(form))).into();
         operands.sort_unstable();
         let (attrs, place) = (SmallVec::new(), SmallVec::new());
         self.store.atom(Atom::Applied { op, dtype, attrs, operands, place })
@@ -397,6 +407,7 @@ impl Elements<'_> {
     /// 1 and all others are 0.
     fn weighted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
         let (call, slot) = (applied.call, applied.slot as usize);
+        self.interpolates |= call.op.name.starts_with("upsample");
         let mut read: Vec<(usize, Shape)> = Vec::new();
         let mut record = |operand: usize, at: &[usize]| {
             if !read.iter().any(|(o, known)| *o == operand && known[..] == *at) {

@@ -84,6 +84,21 @@ fn infinite_weights_make_nothing_equal() {
     assert_eq!(equal(&body("1e200"), "a = number(; value=inf, dtype=f32)\n y = mul(x, a)"), None);
 }
 
+#[test]
+fn small_numbers_count() {
+    let offset = |n: &str| format!("a = number(; value={n}, dtype=f32)\n y = add(x, a)");
+    assert_eq!(equal(&offset("1e-6"), &offset("5e-7")), None);
+    assert_eq!(equal(&offset("1e-6"), "y = alias(x)"), None);
+    let factor = |n: &str| {
+        format!(
+            "r = reshape(x; shape=[2, 2, 2, 1])\n u = upsample_linear(r; size=[3, 3])\n \
+             a = number(; value={n}, dtype=f32)\n b = sum(w; dim=[0, 1])\n c = mul(b, a)\n y = add(u, c)"
+        )
+    };
+    assert_eq!(equal(&factor("1e-7"), &factor("2e-7")), None);
+    assert!(equal(&factor("1e-7"), &factor("1e-7")).is_some());
+}
+
 /// One more operator that keeps the shape `[2, 2, 2]`.
 fn step(kind: usize, dim: usize, from: &str, to: &str) -> String {
     let order = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]][(kind + dim) % 6];
