@@ -68,7 +68,9 @@ impl<'a> Cone<'a> {
             let ty = arena.ty(id);
             intervals.push(match (arena.value(id), arena.head(id)) {
                 (Some(constant), _) => Interval::of(constant, ty),
-                (_, Head::Input(_)) if positive.contains_key(&id) => positive.get(&id).and_then(|draw| draw.interval(ty)),
+                (_, Head::Input(_)) if positive.contains_key(&id) => {
+                    positive.get(&id).and_then(|draw| draw.interval(ty))
+                }
                 (_, Head::Input(_)) => Draw::Dense { seed, scale: 1.0 }.interval(ty),
                 (_, Head::Apply { op: Op::Table(op), attrs, slot: 0 }) => {
                     let operands = &arena.term(id).operands;
@@ -139,10 +141,10 @@ impl Program for Cone<'_> {
 
 /// Elements that may be computed for all pairs of one comparison. Counted, not timed, so that every run
 /// comes to the same verdict.
-pub const TOTAL: usize = 2_000_000;
+pub const TOTAL: usize = 5_000_000;
 
 /// As [`TOTAL`], for the search for twins.
-pub const TWINS: usize = 1_000_000;
+pub const TWINS: usize = 4_000_000;
 
 /// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated and `effort` says nothing
 /// of that. Takes what it computes from `budget`.

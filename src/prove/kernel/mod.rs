@@ -15,7 +15,7 @@ mod replay;
 
 pub use arena::Side;
 pub use assumption::{Made, Places, Said, grouped, ranges};
-pub use elements::{Leaves, same_elements};
+pub use elements::{ELEMENTS, Leaves, same_elements};
 pub use graph::{Values, graph_terms, literal_leaf, raw_terms};
 pub use instances::Instances;
 pub use lemma::{Lemma, Reason};

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::arena::{Arena, Side, TermId};
 use super::assumption::{Places, grouped, made, ranges};
 use super::closure::{Closure, Explanation};
-use super::elements::same_elements;
+use super::elements::{ELEMENTS, same_elements};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
 use super::lemma::{Lemma, Reason};
@@ -289,7 +289,8 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
         Reason::Elements { leaves, tier } => {
             let leaves = leaves.iter().copied().collect();
-            match same_elements(arena, lemma.before, lemma.after, &leaves) {
+            let mut budget = ELEMENTS;
+            match same_elements(arena, lemma.before, lemma.after, &leaves, &mut budget) {
                 Some(found) if found <= *tier => Ok(Vec::new()),
                 _ => Err(CheckError::NotAnInstance { step, name: name() }),
             }

@@ -28,7 +28,7 @@ use crate::ops::{AttrKind, Call, EvalError, Op, as_number, contraction, is_numbe
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
-const BUDGET: usize = 200_000;
+pub const ELEMENTS: usize = 200_000;
 
 /// Operators that may nest.
 const MAX_DEPTH: usize = 100;
@@ -44,7 +44,9 @@ pub type Leaves = FxHashSet<TermId>;
 
 /// How equal two terms are element by element, if they are found to be. `leaves` have elements of their own, whatever they are
 /// computed from.
-pub fn same_elements(arena: &Arena, a: TermId, b: TermId, leaves: &Leaves) -> Option<Tier> {
+///
+/// No more than [`ELEMENTS`] are written down, and no more than are left of `budget`, from which they are taken.
+pub fn same_elements(arena: &Arena, a: TermId, b: TermId, leaves: &Leaves, budget: &mut usize) -> Option<Tier> {
     let ty = arena.ty(a);
     if ty != arena.ty(b) || ty.numel() == 0 || !(is_looked_into(arena, a) || is_looked_into(arena, b)) {
         return None;
@@ -52,10 +54,16 @@ pub fn same_elements(arena: &Arena, a: TermId, b: TermId, leaves: &Leaves) -> Op
     let carried = |d: usize| ty.shape[d] == 1 || is_carried(arena, [a, b], leaves, d);
     let axes: SmallVec<[usize; 4]> = (0..ty.rank()).filter(|&d| !carried(d)).collect();
     let elements: usize = axes.iter().map(|&d| ty.shape[d]).product();
-    if elements > BUDGET {
+    if elements > ELEMENTS.min(*budget) {
         return None;
     }
-    let found = |exact| compare(arena, [a, b], leaves, &axes, exact);
+    let mut found = |exact| {
+        let allowance = ELEMENTS.min(*budget);
+        let mut elements = Elements::new(arena, leaves, exact, allowance);
+        let tier = elements.compare([a, b], &axes);
+        *budget -= allowance - elements.left;
+        tier
+    };
     found(true).or_else(|| found(false))
 }
 
@@ -63,32 +71,6 @@ fn is_looked_into(arena: &Arena, term: TermId) -> bool {
     let Some((Op::Table(def), attrs, _)) = arena.op(term) else { return false };
     let types: SmallVec<[&TensorType; 4]> = arena.term(term).operands.iter().map(|&o| arena.ty(o)).collect();
     kind(&Call { op: def, attrs, operands: &types }).is_some()
-}
-
-fn compare(arena: &Arena, [a, b]: [TermId; 2], leaves: &Leaves, axes: &[usize], exact: bool) -> Option<Tier> {
-    let mut elements = Elements {
-        arena,
-        leaves,
-        exact,
-        store: Store::default(),
-        known: FxHashMap::default(),
-        left: BUDGET,
-        tier: if exact { Tier::Exact } else { Tier::Real },
-        interpolates: false,
-    };
-    let shape = &arena.ty(a).shape;
-    let compared = visit_axes(shape, axes, &Shape::from_elem(0, shape.len()), |index| {
-        let (x, y) = (elements.element(a, index, 0).ok_or(())?, elements.element(b, index, 0).ok_or(())?);
-        if x != y {
-            let (form_x, form_y) = (elements.store.form(x), elements.store.form(y));
-            if exact || !elements.store.are_near(form_x, form_y, elements.interpolates) {
-                return Err(());
-            }
-            elements.tier = Tier::Rounding;
-        }
-        Ok(())
-    });
-    compared.ok().map(|()| elements.tier)
 }
 
 struct Elements<'a> {
@@ -112,7 +94,29 @@ struct Applied<'c> {
     result: &'c TensorType,
 }
 
-impl Elements<'_> {
+impl<'a> Elements<'a> {
+    fn new(arena: &'a Arena, leaves: &'a Leaves, exact: bool, left: usize) -> Self {
+        let tier = if exact { Tier::Exact } else { Tier::Real };
+        let (store, known) = (Store::default(), FxHashMap::default());
+        Elements { arena, leaves, exact, store, known, left, tier, interpolates: false }
+    }
+
+    /// How equal two terms are at all places along `axes`.
+    fn compare(&mut self, [a, b]: [TermId; 2], axes: &[usize]) -> Option<Tier> {
+        let shape = &self.arena.ty(a).shape;
+        let compared = visit_axes(shape, axes, &Shape::from_elem(0, shape.len()), |index| {
+            let (x, y) = (self.element(a, index, 0).ok_or(())?, self.element(b, index, 0).ok_or(())?);
+            if x != y {
+                if self.exact || !self.store.are_near(self.store.form(x), self.store.form(y), self.interpolates) {
+                    return Err(());
+                }
+                self.tier = Tier::Rounding;
+            }
+            Ok(())
+        });
+        compared.ok().map(|()| self.tier)
+    }
+
     /// What an element is; `None` where that takes too much, or where there is no such element.
     fn element(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<FormId> {
         let key = (term, flat_index(&self.arena.ty(term).shape, index));
@@ -423,9 +427,8 @@ impl Elements<'_> {
         let mut sum = Vec::with_capacity(read.len());
         for (operand, at) in &read {
             self.spend(read.len())?;
-            let mut single = |o: usize, place: &[usize]| {
-                Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))))
-            };
+            let mut single =
+                |o: usize, place: &[usize]| Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))));
             let weight = value(call.op.kernel.compute(call, slot, index, &mut single).ok()?)?;
             let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
             sum.push(self.store.form(id).scaled(weight));

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Leaves, same_elements};
+use super::{ELEMENTS, Leaves, same_elements};
 use crate::eval::{Demand, GraphProgram, Options};
 use crate::ir::{Graph, Number, text};
 use crate::prove::kernel::arena::{Arena, Side, TermId};
@@ -23,7 +23,7 @@ fn found(a: &Graph, b: &Graph) -> Option<Tier> {
         values[value.node.index()][value.slot as usize]
     };
     let (x, y) = (root(a, Side::A), root(b, Side::B));
-    same_elements(&arena, x, y, &Leaves::default())
+    same_elements(&arena, x, y, &Leaves::default(), &mut { ELEMENTS })
 }
 
 fn equal(a: &str, b: &str) -> Option<Tier> {
