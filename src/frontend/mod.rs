@@ -1,7 +1,7 @@
 //! Front ends: one per input format. Every format ends in [`Graph`].
 
 mod builder;
-mod elements;
+pub(crate) mod elements;
 mod error;
 mod names;
 pub mod onnx;
