@@ -39,10 +39,7 @@ fn dtype(header: &NpyHeader, wanted: Option<DType>) -> io::Result<DType> {
             Some(wanted) if wanted.is_float() && wanted.bytes() == 1 => wanted,
             _ => DType::U8,
         },
-        (TypeChar::Uint, 2) => match wanted {
-            Some(DType::BF16) => DType::BF16,
-            _ => DType::U16,
-        },
+        (TypeChar::Uint, 2) => DType::U16,
         (TypeChar::Uint, 4) => DType::U32,
         (TypeChar::Uint, 8) => DType::U64,
         (TypeChar::Float, 2) => DType::F16,

@@ -103,7 +103,7 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
 
 /// What a file's reader is told.
 pub(super) fn options(sizes: &Sizes) -> LoadOptions {
-    LoadOptions { sizes: sizes.shape.clone() }
+    LoadOptions { sizes: sizes.shape.clone(), ..LoadOptions::default() }
 }
 
 /// Reads a graph and sets the math flags that the command line states. `side` is what messages call it.

@@ -12,7 +12,8 @@ use super::names::Names;
 use super::{Answer, output};
 use crate::arrays::{self, Array};
 use crate::files;
-use crate::frontend::{self, Loaded};
+use crate::frontend::{self, LoadOptions, Loaded};
+use crate::ir::DType;
 use crate::run;
 
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -35,15 +36,16 @@ enum RunError {
 
 /// Computes the outputs and writes one file each.
 pub(super) fn run(args: &Run) -> miette::Result<Answer> {
-    let Loaded { graph, mut contents, assumptions } = frontend::load_with(&args.file, &options(&args.sizes))?;
-    assumptions.iter().for_each(|text| output::note(text));
     let mut inputs: FxHashMap<String, Array> = FxHashMap::default();
     for (name, path) in &args.input {
-        let wanted = graph.inputs().iter().find(|&&id| *graph.node(id).name == **name);
-        let wanted = wanted.map(|&id| graph.ty(id.into()).dtype);
-        let array = File::open(path).and_then(|file| arrays::read(BufReader::new(file), wanted));
+        // NumPy keeps bf16 as raw bytes.
+        let array = File::open(path).and_then(|file| arrays::read(BufReader::new(file), Some(DType::BF16)));
         inputs.insert(name.clone(), array.map_err(|source| RunError::Read { path: path.clone(), source })?);
     }
+    // What shapes depend on may be an input.
+    let options = LoadOptions { values: inputs.clone(), ..options(&args.sizes) };
+    let Loaded { graph, mut contents, assumptions } = frontend::load_with(&args.file, &options)?;
+    assumptions.iter().for_each(|text| output::note(text));
     let outputs = run::run(&graph, &mut *contents, inputs)?;
     let folder = &args.output;
     fs::create_dir_all(folder).map_err(|source| RunError::Write { path: folder.clone(), source })?;

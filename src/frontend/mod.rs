@@ -13,7 +13,9 @@ use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
 pub use error::LoadError;
+use rustc_hash::FxHashMap;
 
+use crate::arrays::Array;
 use crate::ir::{Contents, Graph, NoContents, Node, NodeId, NodeKind, text};
 use crate::ops::Op;
 
@@ -31,6 +33,8 @@ const ZIP_MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 pub struct LoadOptions {
     /// Values of sizes that the file leaves open, by name.
     pub sizes: Vec<(String, usize)>,
+    /// Values of inputs that the graph is read for, by name: it may hold for these only.
+    pub values: FxHashMap<String, Array>,
 }
 
 impl LoadOptions {

@@ -33,6 +33,7 @@ pub(super) fn fold(site: &Site, lower: Lower) -> Option<Vec<Held>> {
         name: site.name,
         origin: Origin::default(),
         initialized: site.initialized,
+        given: site.given,
         folder: site.folder,
     };
     let outputs = lower(&mut apart).ok()??;

@@ -1,6 +1,7 @@
 //! Walks the nodes of the file in order and builds the graph.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -9,7 +10,7 @@ use super::held::{Constant, Held, Sink};
 use super::operators;
 use super::proto::{self, DimensionValue, TypeValue, entry};
 use super::scope::{Found, Frame, Scope};
-use super::site::{Attributes, Initialized, Site};
+use super::site::{Attributes, Given, Initialized, Site};
 use super::{constant, control, opaque, tensor};
 use crate::frontend::builder::{Builder, Refusal};
 use crate::frontend::origins::Origins;
@@ -23,7 +24,7 @@ const MAX_NODES: usize = 1 << 20;
 const MAX_DEPTH: usize = 32;
 
 /// The versions of the standard's operators that are read.
-const VERSIONS: std::ops::RangeInclusive<i64> = 7..=28;
+const VERSIONS: std::ops::RangeInclusive<i64> = 1..=28;
 
 /// The domain of the standard's own operators.
 const STANDARD: &str = "";
@@ -43,6 +44,7 @@ pub(super) fn import(path: &Path, model: &proto::Model, options: &LoadOptions) -
         sink: Sink::new(Builder::new(path)),
         functions: functions(model),
         initialized: Initialized::default(),
+        given: Given::default(),
         initializers: Vec::new(),
         folder: path.parent().unwrap_or(Path::new("")).to_owned(),
         options,
@@ -82,6 +84,8 @@ pub(super) struct Importer<'m> {
     pub sink: Sink,
     functions: FxHashMap<FunctionName<'m>, &'m proto::Function>,
     initialized: Initialized<'m>,
+    /// Inputs whose values the graph is read for.
+    given: Given,
     /// By input of the graph: its initializer.
     initializers: Vec<Option<&'m proto::Tensor>>,
     folder: PathBuf,
@@ -211,12 +215,26 @@ impl<'m> Importer<'m> {
         if matches!(info.r#type.as_ref().and_then(|t| t.value.as_ref()), Some(TypeValue::Optional(_))) {
             return Err(Refusal::new("may be left out, which is not supported"));
         }
-        let ty = self.stated(info, true)?.ok_or_else(|| Refusal::new("has no type"))?;
+        let given = self.options.values.get(name);
+        let ty = match given {
+            // Sizes that the file leaves open are those of the value.
+            Some(array) if self.stated(info, false)?.is_none() => array.ty.clone(),
+            _ => self.stated(info, true)?.ok_or_else(|| Refusal::new("has no type"))?,
+        };
         let unique = self.sink.builder.names.fresh(name);
-        let node = self.sink.builder.graph.add_input(&unique, Role::User, ty, Origin::default());
+        let node = self.sink.builder.graph.add_input(&unique, Role::User, ty.clone(), Origin::default());
         self.initializers.push(None);
+        let value = node.into();
+        let held = match given.filter(|array| array.ty == ty && array.data.len() <= tensor::MAX_KNOWN) {
+            Some(array) if ty.dtype.is_float() => {
+                self.given.insert(value, Rc::new(Constant { name: unique, ty, data: array.data.as_slice().into() }));
+                Held::Value(value)
+            }
+            Some(array) => Constant::held(&unique, ty, array.data.clone()),
+            None => Held::Value(value),
+        };
         match scope.inner() {
-            Some(frame) => frame.bind(name, Some(Held::Value(node.into()))),
+            Some(frame) => frame.bind(name, Some(held)),
             None => Ok(()),
         }
     }
@@ -351,7 +369,7 @@ impl<'m> Importer<'m> {
             format!("{}{}", scope.prefix(), node.output.iter().find(|n| !n.is_empty()).map_or(op, String::as_str));
         let unique = self.sink.builder.names.fresh(&name);
         let origin = self.origin(node);
-        if let Some(lower) = operators::find(domain, op) {
+        if let Some(lower) = operators::find(domain, op, version) {
             let mut site = Site {
                 sink: &mut self.sink,
                 node,
@@ -361,6 +379,7 @@ impl<'m> Importer<'m> {
                 name: &unique,
                 origin: origin.clone(),
                 initialized: &self.initialized,
+                given: &self.given,
                 folder: &self.folder,
             };
             if let Some(outputs) = constant::fold(&site, lower) {

@@ -27,9 +27,30 @@ use prost::bytes::Bytes;
 use super::{LoadError, LoadOptions, Loaded};
 use contents::Initializers;
 
+use crate::ir::DType;
+
 /// Whether the bytes look like a model of this format, whole or cut off.
 pub(super) fn is_model(bytes: &[u8]) -> bool {
     wire::is_model(bytes)
+}
+
+/// The inputs of the model at `path` that are no initializers, in order, with their element types as far as they are known.
+///
+/// # Errors
+/// Unreadable and damaged files.
+pub fn inputs(path: &Path) -> Result<Vec<(String, Option<DType>)>, LoadError> {
+    let bytes = std::fs::read(path).map_err(|source| LoadError::Io { file: path.to_owned(), source })?;
+    let damaged = |offset, reason| LoadError::Wire { file: path.to_owned(), offset, reason };
+    wire::check(&bytes).map_err(|damage| damaged(damage.offset, damage.reason))?;
+    let model = proto::Model::decode(bytes.as_slice()).map_err(|error| damaged(bytes.len(), error.to_string()))?;
+    let graph = model.graph.unwrap_or_default();
+    let own = |name: &str| graph.initializer.iter().all(|t| t.name.as_deref() != Some(name));
+    let dtype = |info: &proto::ValueInfo| match info.r#type.as_ref()?.value.as_ref()? {
+        proto::TypeValue::Tensor(ty) => Some(tensor::dtype(ty.elem_type?).ok()?.0),
+        _ => None,
+    };
+    let named = graph.input.iter().map(|info| (info.name.clone().unwrap_or_default(), dtype(info)));
+    Ok(named.filter(|(name, _)| own(name)).collect())
 }
 
 /// Reads the graph of a model; the values of its weights are read when they are asked for. `path` is what diagnostics call the

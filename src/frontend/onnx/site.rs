@@ -21,6 +21,9 @@ pub(super) type Attributes<'m> = FxHashMap<&'m str, &'m proto::Attribute>;
 /// Initializers that are inputs of the graph.
 pub(super) type Initialized<'m> = FxHashMap<Value, &'m proto::Tensor>;
 
+/// Inputs whose values the graph is read for.
+pub(super) type Given = FxHashMap<Value, Rc<Constant>>;
+
 /// One operator of the file.
 pub(super) struct Site<'s, 'm> {
     pub sink: &'s mut Sink,
@@ -33,6 +36,7 @@ pub(super) struct Site<'s, 'm> {
     pub name: &'s str,
     pub origin: Origin,
     pub initialized: &'s Initialized<'m>,
+    pub given: &'s Given,
     /// Where the model lies.
     pub folder: &'s Path,
 }
@@ -64,7 +68,7 @@ impl<'m> Site<'_, 'm> {
         self.inputs.get(i)?.as_ref()
     }
 
-    pub fn given(&self, i: usize) -> bool {
+    pub fn has_input(&self, i: usize) -> bool {
         self.held(i).is_some()
     }
 
@@ -91,6 +95,9 @@ impl<'m> Site<'_, 'm> {
         match self.held(i) {
             Some(Held::Constant(constant)) => Ok(Some(constant.clone())),
             Some(Held::Value(value)) => {
+                if let Some(constant) = self.given.get(value) {
+                    return Ok(Some(constant.clone()));
+                }
                 let Some(tensor) = self.initialized.get(value) else { return Ok(None) };
                 let ty = tensor::type_of(tensor)?;
                 let name = tensor.name.clone().unwrap_or_default();
@@ -106,7 +113,7 @@ impl<'m> Site<'_, 'm> {
     /// # Errors
     /// If they are known only when the model runs.
     pub fn fixed(&self, i: usize) -> Result<Option<Rc<Constant>>, Refusal> {
-        if !self.given(i) {
+        if !self.has_input(i) {
             return Ok(None);
         }
         let unknown = || {

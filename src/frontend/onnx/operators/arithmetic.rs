@@ -179,7 +179,7 @@ fn clip(s: &mut Site) -> Lowered {
     let mut bounds = [AttrValue::None, AttrValue::None];
     let mut fixed = true;
     for (i, bound) in [1, 2].into_iter().zip(&mut bounds) {
-        if !s.given(i) {
+        if !s.has_input(i) {
             continue;
         }
         match s.constant(i)?.and_then(|c| c.number()).and_then(|n| dtype.number(n)) {
@@ -188,7 +188,7 @@ fn clip(s: &mut Site) -> Lowered {
             _ => fixed = false,
         }
     }
-    match (fixed, s.given(1), s.given(2)) {
+    match (fixed, s.has_input(1), s.has_input(2)) {
         (_, false, false) => one(x),
         (true, ..) => {
             let [min, max] = bounds;

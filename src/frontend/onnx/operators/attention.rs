@@ -270,12 +270,8 @@ fn attention(s: &mut Site) -> Lowered {
         y = side_by_side(s, y)?;
     }
     let shown = usize::try_from(s.int("qk_matmul_output_mode", 0)?).unwrap_or(usize::MAX);
-    // Version 23 has the mask and the soft cap the other way round in its list of steps.
-    let order = if s.version < 24 { [0, 2, 1, 3] } else { [0, 1, 2, 3] };
     let step = match steps {
-        Some(steps) => {
-            *order.get(shown).and_then(|&i| steps.get(i)).ok_or_else(|| Refusal::new("shows an unknown step"))?
-        }
+        Some(steps) => *steps.get(shown).ok_or_else(|| Refusal::new("shows an unknown step"))?,
         None => y,
     };
     Ok(Some(vec![y.into(), k.into(), v.into(), step.into()]))

@@ -173,6 +173,10 @@ fn transposed(s: &mut Site) -> Lowered {
             (None, other) => return Err(Refusal::new(format!("pads automatically by {other:?}"))),
         };
         let total = whole[d] + more[d] - to;
+        if total < 0 {
+            // What is missing is added behind.
+            return Ok([0, total]);
+        }
         Ok(if auto == "SAME_UPPER" { [total / 2, total - total / 2] } else { [total - total / 2, total / 2] })
     };
     let cuts = (0..count).map(cut).collect::<Result<Vec<_>, _>>()?;

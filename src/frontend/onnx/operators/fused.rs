@@ -29,7 +29,7 @@ const HIDDEN: f32 = -10000.0;
 fn attention(s: &mut Site) -> Lowered {
     let (x, w) = (s.x(0)?, s.x(1)?);
     let count = s.int("num_heads", 0)?;
-    if s.rank(x) != 3 || s.rank(w) != 2 || s.given(6) || s.flag("do_rotary")? {
+    if s.rank(x) != 3 || s.rank(w) != 2 || s.has_input(6) || s.flag("do_rotary")? {
         return Ok(None);
     }
     let mut all = s.binary("matmul", x, w)?;
@@ -132,7 +132,7 @@ fn multi_head_attention(s: &mut Site) -> Lowered {
     let count = s.int("num_heads", 0)?;
     let q = s.x(0)?;
     // Packed queries, keys and values, and caches of a fixed size, are other layouts.
-    if s.rank(q) != 3 || s.given(8) || s.given(9) || !s.given(1) || !s.given(2) {
+    if s.rank(q) != 3 || s.has_input(8) || s.has_input(9) || !s.has_input(1) || !s.has_input(2) {
         return Ok(None);
     }
     let (mut k, mut v) = (s.x(1)?, s.x(2)?);
@@ -201,7 +201,7 @@ fn group_query_attention(s: &mut Site) -> Lowered {
     let whole = lengths.is_some_and(|all| all.iter().all(|&n| n == queries - 1));
     let has_past = (3..5).any(|i| s.held(i).and_then(|h| s.sink.ty(h)).is_some_and(|ty| ty.numel() > 0));
     let cap = s.float("softcap", 0.0, s.dtype(q))?;
-    if !whole || has_past || queries != keys || s.flag("smooth_softmax")? || (9..13).any(|i| s.given(i)) {
+    if !whole || has_past || queries != keys || s.flag("smooth_softmax")? || (9..13).any(|i| s.has_input(i)) {
         return Ok(None);
     }
     if s.flag("do_rotary")? {

@@ -300,7 +300,13 @@ fn matmul_n_bits(s: &mut Site) -> Lowered {
     let rows = s.maybe_int("N")?.ok_or_else(|| needed("N"))?;
     let block = s.maybe_int("block_size")?.ok_or_else(|| needed("block_size"))?;
     let bits = s.int("bits", 4)?;
-    if !matches!(bits, 4 | 8) || block <= 0 || columns <= 0 || rows <= 0 || s.given(4) || s.dtype(packed) != DType::U8 {
+    if !matches!(bits, 4 | 8)
+        || block <= 0
+        || columns <= 0
+        || rows <= 0
+        || s.has_input(4)
+        || s.dtype(packed) != DType::U8
+    {
         return Ok(None);
     }
     let blocks = (columns + block - 1) / block;

@@ -146,7 +146,7 @@ fn pad(s: &mut Site) -> Lowered {
         let value = if s.version < 11 {
             AttrValue::float(s.float("value", 0.0, dtype)?)
         } else {
-            match s.given(2) {
+            match s.has_input(2) {
                 false if dtype.is_float() => AttrValue::float(0.0),
                 false => AttrValue::Int(0),
                 true => match s.constant(2)?.and_then(|c| c.number()) {
@@ -198,7 +198,7 @@ fn from_within(s: &mut Site, mut y: Value, pads: &[i64], mode: &str) -> Result<V
             "reflect" => low < size && high < size,
             "circular" => low <= size && high <= size,
             _ => true,
-        };
+        } && s.dtype(y).is_float();
         if fits {
             // The op table pads the last dimensions; those behind this one stay as they are.
             let mut sizes = vec![0; 2 * (s.rank(y) - d)];

@@ -100,7 +100,7 @@ fn dropout(s: &mut Site) -> Lowered {
         true => s.constant(1)?.and_then(|c| c.number()).map_or(0.5, Number::to_f64),
         false => s.float("ratio", 0.5, DType::F32)?,
     };
-    if s.version >= 12 && s.given(2) && ratio != 0.0 {
+    if s.version >= 12 && s.has_input(2) && ratio != 0.0 {
         match s.constant(2)?.and_then(|c| c.number()) {
             Some(training) if !training.is_true() => {}
             _ => return Ok(None),
