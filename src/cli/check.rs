@@ -1,6 +1,6 @@
 //! `check`, `explain` and `lower`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use miette::Diagnostic;
@@ -11,16 +11,37 @@ use super::{Answer, cache, output, progress};
 use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
+use crate::files;
 use crate::frontend::{self, LoadOptions, Loaded};
 use crate::ir::{ConfigError, Graph, text};
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
-use crate::prove::{Bound, Context, bind_with_contents};
+use crate::prove::{Bound, Context, Side, bind_with_contents};
 use crate::report::{self, Comparison, HumanOptions, Verdict};
 use crate::rules::RuleSet;
 
 #[derive(Debug, Error, Diagnostic)]
 enum UsageError {
+    #[error(
+        "the values of `{tensor}` of {side} are in {}, which does not exist{}", file.display(),
+        if *more > 0 { format!("; so are those of {more} other tensors") } else { String::new() }
+    )]
+    #[diagnostic(
+        code(cli::missing),
+        help(
+            "every weight of the other side is bound, so it is a mask, a table or a folded weight: put the file beside the model, or state with --bind what it is"
+        )
+    )]
+    Missing { side: Side, tensor: String, file: PathBuf, more: usize },
+
+    #[error("cannot write {}: {source}", path.display())]
+    #[diagnostic(code(cli::write_bind))]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+
     #[error("{side}: {source}")]
     #[diagnostic(code(cli::config))]
     Config {
@@ -133,7 +154,20 @@ pub(super) fn bound(pair: &Pair, progress: &dyn Progress) -> miette::Result<Boun
     progress.stage("binding inputs");
     let stated = pair.bind.as_ref().map(|path| frontend::load_binding(path, &a.graph, &b.graph)).transpose()?;
     let mut bound = bind_with_contents(a.graph, b.graph, stated.as_ref(), [&mut *a.contents, &mut *b.contents]);
+    if let Some(missing) = bound.binding.missing.first() {
+        return Err(UsageError::Missing {
+            side: missing.side,
+            tensor: missing.tensor.clone(),
+            file: missing.file.clone(),
+            more: bound.binding.missing.len() - 1,
+        }
+        .into());
+    }
     bound.binding.assumptions.splice(0..0, a.assumptions.into_iter().chain(b.assumptions));
+    if let Some(path) = &pair.write_bind {
+        let text: String = bound.binding.lines.iter().map(|line| format!("{line}\n")).collect();
+        files::write(path, text.as_bytes()).map_err(|source| UsageError::Write { path: path.clone(), source })?;
+    }
     Ok(bound)
 }
 
