@@ -52,6 +52,17 @@ pub enum LoadError {
         help: String,
     },
 
+    #[error("{}:{line}:{column}: {reason}", file.display())]
+    #[diagnostic(code(load::place))]
+    Place {
+        file: PathBuf,
+        line: usize,
+        column: usize,
+        reason: String,
+        #[help]
+        help: Option<String>,
+    },
+
     #[error("{}: node `{node}`{}: {reason}", file.display(), calling(target))]
     #[diagnostic(code(load::node))]
     Node {

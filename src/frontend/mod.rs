@@ -6,6 +6,7 @@ mod error;
 mod names;
 mod origins;
 pub mod pt2;
+pub mod stablehlo;
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
