@@ -81,6 +81,9 @@ fn read(path: &Path, mut source: impl Read + Seek + Send + 'static) -> Result<(G
     if text.trim_start().starts_with('{') {
         return Ok((pt2::read_json(path, &bytes)?, Box::new(NoContents)));
     }
+    if stablehlo::is_module(text) {
+        return Ok((stablehlo::read_text(path, text)?, Box::new(NoContents)));
+    }
     Ok((text::parse(&path.display().to_string(), text)?, Box::new(NoContents)))
 }
 

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::ast::{Tree, parts};
 use super::literal;
 use super::read::read_fields;
-use crate::ir::Number;
 
 /// What stands behind `key =`.
 #[derive(Clone, Copy, Debug)]
@@ -167,16 +166,6 @@ fn number_or_truth(word: &str) -> Option<i64> {
         "true" => Some(1),
         "false" => Some(0),
         _ => word.parse().ok(),
-    }
-}
-
-/// A number or a truth value as it stands in a list of attributes.
-pub(super) fn number(tree: &Tree) -> Option<Number> {
-    match tree {
-        Tree::Number(n) => n.parse().map(Number::Int).ok().or_else(|| n.parse().map(Number::float).ok()),
-        Tree::Word("true") => Some(true.into()),
-        Tree::Word("false") => Some(false.into()),
-        _ => None,
     }
 }
 

@@ -1,7 +1,5 @@
 //! Brings the generic form of an operation and the forms in which operations print themselves to one.
 
-use std::borrow::Cow;
-
 use super::ast::{Offset, Operation, Region, Tree, Use, parts};
 use super::attribute::Attribute;
 
@@ -11,7 +9,7 @@ pub(super) struct Form<'t, 's> {
     pub name: &'t str,
     pub results: &'t [(&'s str, usize)],
     pub operands: Vec<Use<'s>>,
-    attributes: Vec<(&'t str, Attribute<'t, 's>)>,
+    pub listed: Vec<(&'t str, Attribute<'t, 's>)>,
     /// Words and symbols that stand by themselves: `LT`, `SIGNED`, the name of what is called.
     pub words: Vec<&'t str>,
     /// Lists and literals that stand by themselves: the limits of a slice, the contents of a constant.
@@ -63,11 +61,11 @@ impl<'t, 's> Form<'t, 's> {
 
     /// The attribute of the first of these names that there is.
     pub fn attribute(&self, names: &[&str]) -> Option<Attribute<'t, 's>> {
-        names.iter().find_map(|name| self.attributes.iter().find(|(key, _)| key == name)).map(|(_, value)| *value)
+        names.iter().find_map(|name| self.listed.iter().find(|(key, _)| key == name)).map(|(_, value)| *value)
     }
 
     pub fn attributes(&self) -> impl Iterator<Item = (&'t str, Attribute<'t, 's>)> + '_ {
-        self.attributes.iter().copied()
+        self.listed.iter().copied()
     }
 
     /// How many results the operation names.
@@ -94,7 +92,7 @@ impl<'t, 's> Form<'t, 's> {
                         end = 1;
                     }
                     let (value, behind) = value.split_at(end);
-                    self.attributes.push((key, Attribute::new(value)));
+                    self.listed.push((key, Attribute::new(value)));
                     rest = behind;
                 }
                 Tree::Value(operand) => self.operands.push(*operand),
@@ -106,7 +104,7 @@ impl<'t, 's> Form<'t, 's> {
                 }
                 Tree::Group(inner) => self.group(inner),
                 Tree::Dictionary(entries) => {
-                    self.attributes.extend(entries.iter().map(|e| (&*e.key, Attribute::new(&e.value))));
+                    self.listed.extend(entries.iter().map(|e| (&*e.key, Attribute::new(&e.value))));
                 }
                 Tree::Region(region) => self.regions.push(region),
                 Tree::Location(inner) => self.location = Some(inner),
@@ -189,13 +187,4 @@ pub(super) fn arguments<'t, 's>(trees: &'t [Tree<'s>]) -> Option<Vec<Argument<'t
             _ => None,
         })
         .collect()
-}
-
-/// The text of a location or attribute, for reports.
-pub(super) fn text_of<'t>(tree: &'t Tree) -> Option<Cow<'t, str>> {
-    match tree {
-        Tree::Text(text) => Some(Cow::Borrowed(text)),
-        Tree::Word(word) | Tree::Number(word) => Some(Cow::Borrowed(word)),
-        _ => None,
-    }
 }

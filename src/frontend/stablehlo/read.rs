@@ -112,18 +112,18 @@ fn operation<'s>(pair: Pair<'s, Rule>) -> Operation<'s> {
 }
 
 /// A name and the number of results it stands for.
-fn result(pair: Pair<Rule>) -> (&str, usize) {
+fn result(pair: Pair<'_, Rule>) -> (&str, usize) {
     let mut parts = pair.into_inner().map(|p| p.as_str());
     let name = parts.next().unwrap_or("");
     // A count that does not fit is met by no operation.
     (name, parts.next().map_or(1, |count| count.parse().unwrap_or(usize::MAX)))
 }
 
-fn trees(pair: Pair<Rule>) -> Vec<Tree<'_>> {
+fn trees(pair: Pair<'_, Rule>) -> Vec<Tree<'_>> {
     pair.into_inner().filter_map(tree).collect()
 }
 
-fn tree(pair: Pair<Rule>) -> Option<Tree<'_>> {
+fn tree(pair: Pair<'_, Rule>) -> Option<Tree<'_>> {
     let text = pair.as_str();
     Some(match pair.as_rule() {
         Rule::value => {
@@ -155,14 +155,14 @@ fn tree(pair: Pair<Rule>) -> Option<Tree<'_>> {
     })
 }
 
-fn entry(pair: Pair<Rule>) -> Option<Entry<'_>> {
+fn entry(pair: Pair<'_, Rule>) -> Option<Entry<'_>> {
     let mut parts = pair.into_inner();
     let key = parts.next()?;
     let key = if key.as_rule() == Rule::string { unquoted(key.as_str()) } else { Cow::Borrowed(key.as_str()) };
     Some(Entry { key, value: parts.filter_map(tree).collect() })
 }
 
-fn region(pair: Pair<Rule>) -> Region<'_> {
+fn region(pair: Pair<'_, Rule>) -> Region<'_> {
     let mut region = Region { blocks: 1, ..Region::default() };
     for part in pair.into_inner() {
         match part.as_rule() {

@@ -1,1 +1,0 @@
-fn main(){ for p in std::env::args().skip(1){ let t=std::fs::read_to_string(&p).unwrap(); let s=std::time::Instant::now(); let n=magneton_ir::frontend::stablehlo::words(&t); println!("{p} {} lines {n} {:?}", t.lines().count(), s.elapsed()); } }
