@@ -22,7 +22,10 @@ pub enum LoadError {
     #[error("{}: {reason}", file.display())]
     #[diagnostic(
         code(load::format),
-        help("known formats are archives written by `torch.export.save` (.pt2) and the text form of the IR (.mir)")
+        help(
+            "known formats are archives written by `torch.export.save` (.pt2), the text of StableHLO modules (.mlir) and the text form of \
+             the IR (.mir)"
+        )
     )]
     Format { file: PathBuf, reason: String },
 

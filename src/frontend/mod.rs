@@ -23,6 +23,19 @@ const MAX_TEXT_BYTES: u64 = 256 << 20;
 /// What every zip archive starts with: a member, or the end record of an empty archive.
 const ZIP_MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
+/// What MLIR bytecode starts with. Files of `jax.export` hold it within.
+const BYTECODE_MAGIC: &[u8] = b"ML\xefR";
+
+const BYTECODE_HELP: &str = "print the text in Python: `open(\"model.mlir\", \"w\").write(str(jax.export.deserialize(bytearray(open(\"FILE\", \"rb\").read())).mlir_module()))` for a file of \
+     `jax.export`, or `jax.jit(f).lower(...).as_text(debug_info=True)` for a function";
+
+/// Whether a file is MLIR bytecode, or a file of `jax.export` around it: its flatbuffer is no text, and the bytecode in it begins
+/// within the first mebibyte.
+fn holds_bytecode(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(1 << 20)];
+    head.windows(BYTECODE_MAGIC.len()).any(|w| w == BYTECODE_MAGIC)
+}
+
 /// Reads the operator graph in the file at `path`. The format is told from the content, not from the file's name.
 ///
 /// # Errors
@@ -72,6 +85,13 @@ fn read(path: &Path, mut source: impl Read + Seek + Send + 'static) -> Result<(G
     let bytes = read_limited(path, source)?;
     if bytes.is_empty() {
         return Err(LoadError::Format { file: path.to_owned(), reason: "is empty".to_owned() });
+    }
+    if holds_bytecode(&bytes) {
+        return Err(LoadError::Archive {
+            file: path.to_owned(),
+            reason: "holds MLIR bytecode, of which only the text form is read".to_owned(),
+            help: BYTECODE_HELP.to_owned(),
+        });
     }
     let Ok(text) = std::str::from_utf8(&bytes) else {
         let reason = "is neither a zip archive nor text".to_owned();

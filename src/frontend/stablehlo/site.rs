@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::form::Form;
 use crate::frontend::builder::{Converted, Lowering, Refusal, Values, int, ints};
-use crate::ir::{AttrValue, DType, Ints, Number, Shape, TensorType, Value};
+use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::shapes::broadcast;
 use crate::ops::{Call, Kernel, find};
 
@@ -16,8 +16,8 @@ pub(super) struct Tables {
     pub uniform: FxHashMap<Value, Number>,
     /// What a repeated value repeats, as a tensor that broadcasts to it by PyTorch's rule.
     pub repeats: FxHashMap<Value, Value>,
-    /// The reduction that a value is the result of: the operator, what is reduced, and along which dimensions.
-    pub reduced: FxHashMap<Value, (&'static str, Value, Ints)>,
+    /// Of a value that lost dimensions in a reduction, the same elements with these dimensions kept as ones.
+    pub kept: FxHashMap<Value, Value>,
     /// The dimension along which a value counts up from 0 in steps of 1.
     pub iota: FxHashMap<Value, usize>,
 }
@@ -168,6 +168,12 @@ impl Site<'_, '_, '_> {
     pub fn elementwise(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
         let known: Option<Vec<Number>> = operands.iter().map(|&v| self.uniform(v)).collect();
         let Some(result) = known.and_then(|known| self.computed(op, attrs, operands, &known)) else {
+            if let Some(same) = self.unchanged(op, operands) {
+                return self.gives(same);
+            }
+            if let Some(values) = self.on_kept(op, attrs, operands)? {
+                return Ok(Some(values));
+            }
             let operands = self.unrepeated(operands);
             return self.explicit(op, attrs, &operands);
         };
@@ -184,6 +190,62 @@ impl Site<'_, '_, '_> {
         };
         self.tables.uniform.insert(value, number);
         Ok(Some(Values::from_elem(value, 1)))
+    }
+
+    /// The operand that an operator gives unchanged, whatever its elements are: NaN and zeros of both signs included.
+    fn unchanged(&self, op: &str, operands: &[Value]) -> Option<Value> {
+        let neutral = |value: Value, wanted: f64| {
+            let number = self.uniform(value)?;
+            // -0.0 is not 0.0 here.
+            let same = if self.dtype(value).is_float() { number == Number::float(wanted) } else { number.to_f64() == wanted };
+            same.then_some(())
+        };
+        let same = match (op, operands) {
+            ("where", &[condition, x, y]) if self.dtype(x) == DType::Bool => {
+                neutral(x, 1.0).and(neutral(y, 0.0))?;
+                condition
+            }
+            (_, &[x, y]) => {
+                let (first, second) = match op {
+                    "add" if self.dtype(x).is_float() => (Some(-0.0), Some(-0.0)),
+                    "add" => (Some(0.0), Some(0.0)),
+                    "sub" => (None, Some(0.0)),
+                    "mul" => (Some(1.0), Some(1.0)),
+                    "div" | "trunc_div" => (None, Some(1.0)),
+                    "maximum" if self.dtype(x).is_float() => (Some(f64::NEG_INFINITY), Some(f64::NEG_INFINITY)),
+                    "minimum" if self.dtype(x).is_float() => (Some(f64::INFINITY), Some(f64::INFINITY)),
+                    "logical_and" => (Some(1.0), Some(1.0)),
+                    "logical_or" => (Some(0.0), Some(0.0)),
+                    _ => return None,
+                };
+                match (first.and_then(|n| neutral(x, n)), second.and_then(|n| neutral(y, n))) {
+                    (Some(()), _) => y,
+                    (_, Some(())) => x,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let whole = operands.iter().all(|&v| broadcast(&self.shape(v), &self.shape(same)) == Some(self.shape(same)));
+        whole.then_some(same)
+    }
+
+    /// An elementwise operator on results of reductions, done where the reduced dimensions are still there as ones.
+    fn on_kept(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+        let scalar = |v: Value| {
+            let source = self.tables.repeats.get(&v).copied().unwrap_or(v);
+            (self.rank(source) == 0).then_some(source)
+        };
+        let found = operands.iter().map(|&v| self.tables.kept.get(&v).copied().or_else(|| scalar(v)));
+        let Some(all) = found.collect::<Option<SmallVec<[Value; 3]>>>() else { return Ok(None) };
+        let mut shapes = all.iter().map(|&v| self.shape(v)).filter(|s| !s.is_empty());
+        let Some(first) = shapes.next() else { return Ok(None) };
+        let dropped = operands.iter().map(|&v| self.shape(v)).max_by_key(|s| s.len());
+        let (true, Some(dropped)) = (shapes.all(|s| s == first), dropped) else { return Ok(None) };
+        let Some(value) = self.explicit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
+        let result = self.reshape(value, &dropped)?;
+        self.tables.kept.insert(result, value);
+        self.gives(result)
     }
 
     /// An element of an elementwise operator, where it is exact.

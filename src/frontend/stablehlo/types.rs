@@ -69,8 +69,6 @@ pub(super) fn dtype(name: &str) -> Option<DType> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn tensors_have_sizes_and_an_element_type() {
         let read = |text| super::read(text).tensor().map(ToString::to_string);

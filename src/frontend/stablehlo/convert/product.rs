@@ -2,7 +2,7 @@
 
 use super::super::site::{Site, dimension, distinct};
 use crate::frontend::builder::{Converted, Refusal};
-use crate::ir::{AttrValue, Shape, Value};
+use crate::ir::{AttrValue, Shape, TensorType, Value};
 
 /// Which dimensions of both operands go together.
 struct Dims {
@@ -85,6 +85,14 @@ fn product(site: &mut Site, operands: [Value; 2], dims: &Dims) -> Converted {
     if batch != sizes(site, 1, &dims.batch[1]) || inner != sizes(site, 1, &dims.contracted[1]) {
         return Err(Refusal::new("pairs dimensions of different sizes"));
     }
+    // Where both operands would have to be transposed, the transposed product is taken of the two in the other order.
+    let ends_with = |side: usize, last: &[usize], before: &[usize]| {
+        last.iter().min().zip(before.iter().max()).is_some_and(|(l, b)| l > b) && !dims.contracted[side].is_empty()
+    };
+    let (first, second) = (&dims.contracted[0], &dims.contracted[1]);
+    if ends_with(0, &free[0], first) && ends_with(1, second, &free[1]) {
+        return swapped(site, matrices, dims, &free, &result);
+    }
     let (rows, columns) = (sizes(site, 0, &free[0]), sizes(site, 1, &free[1]));
     let count = |sizes: &[usize]| sizes.iter().product::<usize>();
     // Rows may have any number of dimensions where the other side is one matrix.
@@ -112,4 +120,41 @@ fn product(site: &mut Site, operands: [Value; 2], dims: &Dims) -> Converted {
         }
         _ => Ok(Some(values)),
     }
+}
+
+/// The product of both operands in the other order, whose rows are the columns of the result.
+fn swapped(
+    site: &mut Site,
+    [x, y]: [Value; 2],
+    dims: &Dims,
+    free: &[Vec<usize>; 2],
+    result: &TensorType,
+) -> Converted {
+    let sizes = |site: &Site, value: Value, dims: &[usize]| -> Shape {
+        let shape = site.shape(value);
+        dims.iter().map(|&d| shape[d]).collect()
+    };
+    let (batch, inner) = (sizes(site, x, &dims.batch[0]), sizes(site, x, &dims.contracted[0]));
+    let (rows, columns) = (sizes(site, x, &free[0]), sizes(site, y, &free[1]));
+    let count = |sizes: &[usize]| sizes.iter().product::<usize>();
+    let first = site.permute(y, &[&dims.batch[1][..], &free[1], &dims.contracted[1]].concat())?;
+    let shape: Shape = batch.iter().copied().chain([count(&columns), count(&inner)]).collect();
+    let first = site.reshape(first, &shape)?;
+    let second = site.permute(x, &[&dims.batch[0][..], &dims.contracted[0], &free[0]].concat())?;
+    let shape: Shape = batch.iter().copied().chain([count(&inner), count(&rows)]).collect();
+    let second = site.reshape(second, &shape)?;
+    let Some(product) = site.explicit("matmul", &[], &[first, second])?.and_then(|all| all.first().copied()) else {
+        return Ok(None);
+    };
+    let apart: Shape = batch.iter().chain(&columns).chain(&rows).copied().collect();
+    let product = site.reshape(product, &apart)?;
+    let (batches, columns) = (batch.len(), columns.len());
+    let order: Vec<usize> =
+        (0..batches).chain(batches + columns..apart.len()).chain(batches..batches + columns).collect();
+    let value = site.permute(product, &order)?;
+    if site.shape(value) != result.shape {
+        let found = site.shape(value);
+        return Err(Refusal::new(format!("gives a tensor of shape {found:?}, and the module states {result}")));
+    }
+    site.gives(value)
 }

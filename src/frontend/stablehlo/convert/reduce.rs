@@ -86,14 +86,15 @@ fn reduced(
     let plain = site.uniform(init) == Some(own)
         // A sum from -0.0 is a sum.
         || (own == Number::float(0.0) && site.uniform(init) == Some(Number::float(-0.0)));
-    let attrs = [("dim", usizes(dims)), ("keepdim", AttrValue::Bool(false))];
-    let made = if alone { site.explicit(op, &attrs, &[x])? } else { Some(Values::from_elem(site.part(op, &attrs, &[x])?, 1)) };
-    let Some(value) = made.and_then(|all| all.first().copied()) else { return Ok(None) };
+    let attrs = [("dim", usizes(dims)), ("keepdim", AttrValue::Bool(true))];
+    let made =
+        if alone { site.explicit(op, &attrs, &[x])? } else { Some(Values::from_elem(site.part(op, &attrs, &[x])?, 1)) };
+    let Some(kept) = made.and_then(|all| all.first().copied()) else { return Ok(None) };
     // Sums of integers are made in 64 bits.
-    let value = site.cast(value, dtype)?;
+    let kept = site.cast(kept, dtype)?;
+    let value = site.reshape(kept, &left)?;
     if plain {
-        let dims = dims.iter().map(|&d| d as i64).collect();
-        site.tables.reduced.insert(value, (op, x, dims));
+        site.tables.kept.insert(value, kept);
         return Ok(Some(value));
     }
     site.part(join, &[], &[value, init]).map(Some)

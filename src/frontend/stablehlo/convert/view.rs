@@ -20,7 +20,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         "reshape" => {
             let [x] = site.all()?;
             let shape = site.result()?.shape.clone();
-            if let Some(kept) = kept_dims(site, x, &shape)? {
+            if let Some(kept) = kept_dims(site, x, &shape) {
                 return site.gives(kept);
             }
             if site.shape(x) == shape {
@@ -93,7 +93,7 @@ fn broadcast_in_dim(site: &mut Site) -> Converted {
         spread[dim] = size;
     }
     if order.iter().enumerate().all(|(i, &d)| i == d)
-        && let Some(kept) = kept_dims(site, x, &spread)?
+        && let Some(kept) = kept_dims(site, x, &spread)
     {
         if result.shape == spread {
             return site.gives(kept);
@@ -104,7 +104,6 @@ fn broadcast_in_dim(site: &mut Site) -> Converted {
         }
         return Ok(values);
     }
-    let source = site.tables.repeats.get(&x).copied().filter(|&s| site.rank(s) == 0);
     let ordered = site.permute(x, &order)?;
     let values = if result.shape == spread {
         match result.shape == site.shape(ordered) {
@@ -119,37 +118,24 @@ fn broadcast_in_dim(site: &mut Site) -> Converted {
         if let Some(number) = site.uniform(x) {
             site.tables.uniform.insert(value, number);
         }
-        let source = match source {
-            Some(scalar) => scalar,
-            None if site.rank(x) == 0 => x,
-            None => {
-                // Leading ones may be left out.
-                let leading = spread.iter().take_while(|&&size| size == 1).count();
-                site.reshape(ordered, &spread[leading..])?
-            }
+        let trailing = |of: usize| dims.iter().rev().zip((0..result.rank()).rev()).take(of).all(|(&d, last)| d == last);
+        // What the operand repeats itself, where it broadcasts to the result in the same way.
+        let before = site.tables.repeats.get(&x).copied().filter(|&s| site.rank(s) == 0 || trailing(site.rank(s)));
+        let source = match before {
+            Some(source) => source,
+            None if shape.is_empty() => x,
+            // Dimensions in front of all of the operand's may be left out.
+            None => site.reshape(ordered, &spread[dims.iter().copied().min().unwrap_or(0)..])?,
         };
         site.tables.repeats.insert(value, source);
     }
     Ok(values)
 }
 
-/// If `x` is a reduction and `shape` is its shape with the reduced dimensions kept as ones: the reduction that keeps them.
-fn kept_dims(site: &mut Site, x: Value, shape: &[usize]) -> Result<Option<Value>, Refusal> {
-    let Some((op, source, dims)) = site.tables.reduced.get(&x).cloned() else { return Ok(None) };
-    let mut kept = site.shape(source);
-    for &dim in &dims {
-        if let Some(size) = kept.get_mut(dim as usize) {
-            *size = 1;
-        }
-    }
-    if *kept != *shape {
-        return Ok(None);
-    }
-    let attrs = [("dim", AttrValue::Ints(dims)), ("keepdim", AttrValue::Bool(true))];
-    // Sums of integers are made in 64 bits.
-    let dtype = site.dtype(x);
-    let reduced = site.part(op, &attrs, &[source])?;
-    site.cast(reduced, dtype).map(Some)
+/// If `x` lost dimensions in a reduction and `shape` is its shape with these as ones: the value that still has them.
+fn kept_dims(site: &Site, x: Value, shape: &[usize]) -> Option<Value> {
+    let kept = site.tables.kept.get(&x).copied()?;
+    (*site.shape(kept) == *shape).then_some(kept)
 }
 
 /// `[0:2, 0:64:2]`, or three lists.
