@@ -32,8 +32,8 @@ pub fn placed(
     let mut spanning = Vec::new();
     let mut within = Within::new();
     for rewrite in found {
-        let touched: FxHashSet<Option<usize>> = rewrite.replaced.iter().map(|n| region_of.get(n).copied()).collect();
-        let mut touched: Vec<usize> = touched.into_iter().flatten().collect();
+        let regions_of = || rewrite.replaced.iter().map(|n| region_of.get(n).copied());
+        let mut touched: Vec<usize> = regions_of().flatten().collect::<FxHashSet<_>>().into_iter().collect();
         touched.sort_unstable();
         // The other side may already do better there.
         let own = if b_leads { model::Form::B } else { model::Form::A };
@@ -43,7 +43,8 @@ pub fn placed(
             continue;
         }
         match touched.as_slice() {
-            [one] => within.entry(*one).or_default().push(rewrite),
+            // What replaces unproven operators as well is no form of the region.
+            [one] if regions_of().all(|region| region.is_some()) => within.entry(*one).or_default().push(rewrite),
             _ => spanning.push(describe_rewrite(&rewrite, b_leads, &touched, sides, cut)),
         }
     }

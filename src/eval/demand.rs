@@ -307,10 +307,10 @@ impl<'p, P: Program> Demand<'p, P> {
                 false => self.stored(dtype, value)?,
             };
             if application.operands.is_empty() {
+                // What a literal stands for was rounded when it was made.
                 let computed_in = if is_number(application.op) && dtype != DType::F64 { DType::F32 } else { dtype };
                 value = self.disturb_literal(node, computed_in, flat, value);
-            }
-            if !moves && !application.operands.is_empty() {
+            } else if !moves {
                 value = self.disturb(node, flat, value);
             }
             if !moves || self.depth == 1 {

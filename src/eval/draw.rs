@@ -1,6 +1,8 @@
 //! How the elements of an input are chosen: each is a function of a seed and its position, so that inputs of billions
 //! of elements need no memory.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -25,6 +27,8 @@ pub enum Draw {
     /// Ones with some zeros between them, never a zero at the start of the last dimension: a mask that leaves no row
     /// without a key.
     Mask { seed: u64 },
+    /// One of these values at each place, rounded to the tensor's type.
+    Chosen { seed: u64, values: Arc<[f64]>, arranged: Arranged },
     /// Floats of mean 0 and standard deviation `scale` at every `stride`-th place of the last dimension, from place
     /// `first` on, and 0 elsewhere.
     Strided { seed: u64, scale: f64, stride: usize, first: usize },
@@ -32,6 +36,17 @@ pub enum Draw {
     Table { seed: u64, scale: f64, stride: usize, first: usize },
     /// Floats that are 0 but for a few elements in every row and column of a matrix.
     Sparse(Sparse),
+}
+
+/// How chosen values lie along the last dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arranged {
+    /// In any order, many of them more than once.
+    Mixed,
+    /// In the order of the list, over again.
+    Listed,
+    /// One value for each row.
+    Rows,
 }
 
 /// Where a sparse matrix has elements other than 0: on a few diagonals that wrap around the shorter side, so that
@@ -75,6 +90,14 @@ impl Draw {
             Draw::Mask { seed } => {
                 let hidden = !flat.is_multiple_of(row(ty)) && mix(*seed, flat as u64).is_multiple_of(8);
                 f64::from(u8::from(!hidden))
+            }
+            Draw::Chosen { seed, values, arranged } => {
+                let number = match arranged {
+                    Arranged::Mixed => mix(*seed, flat as u64),
+                    Arranged::Listed => (flat % row(ty)) as u64 + seed % 8,
+                    Arranged::Rows => mix(*seed, (flat / row(ty)) as u64),
+                };
+                values.get((number % values.len().max(1) as u64) as usize).map_or(0.0, |&value| ty.dtype.round(value))
             }
             Draw::Strided { seed, scale, stride, first } => match flat % row(ty) % stride == first % stride {
                 true => ty.dtype.round(scale * element(*seed, ty, flat)),
@@ -150,6 +173,10 @@ impl Draw {
             Draw::Positive { .. } => Interval::new(0.4, 2.2),
             Draw::Below { limit, .. } | Draw::Padded { limit, .. } => Interval::new(0.0, *limit as f64),
             Draw::Mask { .. } => Interval::new(0.0, 1.0),
+            Draw::Chosen { values, .. } => {
+                let values = values.iter().map(|&value| ty.dtype.round(value));
+                Interval::new(values.clone().fold(0.0, f64::min), values.fold(0.0, f64::max))
+            }
             Draw::Strided { scale, .. } | Draw::Table { scale, .. } => spread(*scale),
             Draw::Sparse(sparse) => spread(sparse.scale),
         }
@@ -329,6 +356,8 @@ mod tests {
                 Draw::Below { seed, limit: 7 },
                 Draw::Padded { seed, limit: 7 },
                 Draw::Mask { seed },
+                Draw::Chosen { seed, values: [0.1, -7.7].into(), arranged: Arranged::Mixed },
+                Draw::Chosen { seed, values: [3.3].into(), arranged: Arranged::Rows },
                 Draw::Table { seed, scale: 0.5, stride: 4, first: 9 },
                 Draw::Fill(2.5),
                 Draw::Strided { seed, scale: 0.5, stride: 4, first: 9 },

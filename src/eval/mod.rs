@@ -11,7 +11,7 @@ mod range;
 
 pub use constant::{Affine, Constant};
 pub use demand::{Demand, Options, TRUSTED_MOVES};
-pub use draw::{DIAGONALS, Draw, Places, Sparse};
+pub use draw::{Arranged, DIAGONALS, Draw, Places, Sparse};
 pub use fold::{DENSE_LIMIT, Folded, canonical, fold, stored};
 pub use graph::{GraphProgram, InputSize};
 pub use program::{Program, Source};

@@ -18,6 +18,12 @@ pub(super) fn elements(dtype: DType, bytes: &[u8]) -> Option<Vec<Number>> {
         DType::I32 => each(bytes, |b| i64::from(i32::from_le_bytes(b))),
         DType::I16 => each(bytes, |b| i64::from(i16::from_le_bytes(b))),
         DType::I8 => each(bytes, |b: [u8; 1]| i64::from(b[0] as i8)),
+        DType::U64 => bytes
+            .chunks_exact(8)
+            .map(|chunk| i64::try_from(u64::from_le_bytes(chunk.try_into().ok()?)).ok().map(Number::Int))
+            .collect(),
+        DType::U32 => each(bytes, |b| i64::from(u32::from_le_bytes(b))),
+        DType::U16 => each(bytes, |b| i64::from(u16::from_le_bytes(b))),
         DType::U8 | DType::Bool => each(bytes, |b: [u8; 1]| i64::from(b[0])),
         DType::F8E4M3 => each(bytes, |b: [u8; 1]| eight_bits(b[0], 4)),
         DType::F8E5M2 => each(bytes, |b: [u8; 1]| eight_bits(b[0], 5)),

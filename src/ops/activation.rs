@@ -1,40 +1,14 @@
 //! Activations and other elementwise formulas that are one kernel in PyTorch.
 
+use super::pointwise::{TRANSCENDENTAL, floats};
 use super::shapes::broadcast_index;
 use super::{
     Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
-    Types, Unit, Work, attr, one,
+    Types, Work, attr, one,
 };
-use crate::ir::{Number, Shape, TensorType};
+use crate::ir::{Number, Shape};
 
 const TERMS: &[OperandDef] = &[one("x"), one("a"), one("b")];
-
-fn floats(call: &Call) -> Result<Types, TypeError> {
-    call.want_float()?;
-    call.output(call.operands[0].dtype, call.operands[0].shape.clone())
-}
-
-fn elements(outputs: &[TensorType]) -> f64 {
-    outputs.iter().map(|t| t.numel() as f64).sum()
-}
-
-fn three_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, 3.0 * elements(outputs), Unit::Vector)
-}
-
-/// As for the usual transcendental functions.
-fn eight_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, 8.0 * elements(outputs), Unit::Vector)
-}
-
-/// What activations without parameters have in common.
-const ACTIVATION: OpDef = OpDef {
-    operands: &[one("x")],
-    infer: floats,
-    layout: LayoutRule::Elementwise,
-    work: eight_per_element,
-    ..OpDef::PLAIN
-};
 
 /// `ln(1 + e^x)`.
 fn softplus(x: f64) -> f64 {
@@ -82,9 +56,8 @@ pub const OPS: &[OpDef] = &[
             attr("threshold", AttrKind::Float, Default::Float(20.0)),
         ],
         infer: |call| match (call.float("beta"), call.float("threshold")) {
-            // At 0 it is `ln 2 / beta`: of a smaller one, that would be no f16.
-            (beta, threshold) if beta.is_finite() && beta.abs() >= 1e-4 && !threshold.is_nan() => floats(call),
-            (beta, threshold) => Err(call.error(format!("takes numbers, not {beta} and {threshold}"))),
+            (beta, threshold) if beta.is_finite() && beta != 0.0 && !threshold.is_nan() => floats(call),
+            (beta, threshold) => Err(call.error(format!("takes a factor other than 0, not {beta} and {threshold}"))),
         },
         kernel: Kernel::Real(|call, _, index, fetch| {
             let (x, beta) = (fetch(0, index)?, call.float("beta"));
@@ -92,7 +65,7 @@ pub const OPS: &[OpDef] = &[
             Ok(if scaled > call.float("threshold") { x } else { softplus(scaled) / beta })
         }),
         replay: torch!(|r| r.softplus()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "elu",
@@ -108,7 +81,7 @@ pub const OPS: &[OpDef] = &[
             Ok(if x < 0.0 { below() } else { x * scale })
         }),
         replay: torch!(|r| r.elu()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "leaky_relu",
@@ -118,17 +91,17 @@ pub const OPS: &[OpDef] = &[
             let x = fetch(0, index)?;
             Ok(if x > 0.0 { x } else { x * call.float("negative_slope") })
         }),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| r.leaky_relu()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "hardsigmoid",
         doc: "`relu6(x + 3) / 6`.",
         kernel: Kernel::Real(|_, _, index, fetch| Ok(relu6(fetch(0, index)? + 3.0) / 6.0)),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| r.x()?.f_hardsigmoid()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "hardswish",
@@ -137,9 +110,9 @@ pub const OPS: &[OpDef] = &[
             let x = fetch(0, index)?;
             Ok(x * relu6(x + 3.0) / 6.0)
         }),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| r.x()?.f_hardswish()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "mish",
@@ -149,14 +122,14 @@ pub const OPS: &[OpDef] = &[
             Ok(x * softplus(x).tanh())
         }),
         replay: torch!(|r| r.x()?.f_mish()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "log_sigmoid",
         doc: "Natural logarithm of the sigmoid.",
         kernel: Kernel::Real(|_, _, index, fetch| Ok(-softplus(-fetch(0, index)?))),
         replay: torch!(|r| r.x()?.f_log_sigmoid()?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "glu",
@@ -173,7 +146,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Real(|call, _, index, fetch| glu(call, index, fetch)),
         layout: LayoutRule::Contiguous,
         replay: torch!(|r| r.x()?.f_glu(r.c.int("dim"))?),
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "addcmul",
@@ -187,13 +160,13 @@ pub const OPS: &[OpDef] = &[
             let value = call.number("value", call.operands[0].dtype.accumulator());
             Ok(x + value.unwrap_or(Number::Int(1)) * a * b)
         }),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| {
             let product = r.y()?.f_mul(r.operand(2)?)?;
             r.x()?.f_add(&r.factor(&product, r.scalar("value", r.dtype(0)?))?)?
         }),
         amplifies: Amplifies::Always,
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "addcdiv",
@@ -209,12 +182,12 @@ pub const OPS: &[OpDef] = &[
             let (x, a, b) = (read(0)?, read(1)?, read(2)?);
             Ok(x + call.float("value") * a / b)
         }),
-        work: three_per_element,
+        work: Work::per_output::<3>,
         replay: torch!(|r| {
             let quotient = r.y()?.f_div(r.operand(2)?)?;
             r.x()?.f_add(&r.times(&quotient, r.c.float("value"))?)?
         }),
         amplifies: Amplifies::Always,
-        ..ACTIVATION
+        ..TRANSCENDENTAL
     },
 ];

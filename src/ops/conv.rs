@@ -315,20 +315,44 @@ const CONVOLUTION: OpDef = OpDef {
 const POOL: OpDef =
     OpDef { family: Family::Conv, operands: &[one("x")], work: pool_work, bounds: Bounds::NO_LARGER, ..OpDef::PLAIN };
 
+/// The call of a convolution of libtorch.
+macro_rules! convolved {
+    ($method:ident) => {
+        torch!(|r| {
+            let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
+            r.x()?.$method(r.y()?, r.given(2), stride, padding, dilation, r.c.int("groups"))?
+        })
+    };
+}
+
+/// The call of a maximum pool of libtorch.
+macro_rules! largest {
+    ($method:ident) => {
+        torch!(|r| {
+            let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
+            r.x()?.$method(r.c.ints("kernel_size"), stride, padding, dilation, r.c.bool("ceil_mode"))?
+        })
+    };
+}
+
+/// The call of a mean pool of libtorch.
+macro_rules! averaged {
+    ($method:ident) => {
+        torch!(|r| {
+            let (size, stride, padding) = (r.c.ints("kernel_size"), r.c.ints("stride"), r.c.ints("padding"));
+            let (ceil, counts) = (r.c.bool("ceil_mode"), r.c.bool("count_include_pad"));
+            r.x()?.$method(size, stride, padding, ceil, counts, None::<i64>)?
+        })
+    };
+}
+
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv1d",
         doc: "Cross-correlation of (batch, channel, length) with (out, channel / groups, length).",
         infer: |c| conv_types(c, 1),
-        replay: torch!(|r| r.x()?.f_conv1d(
-            r.y()?,
-            r.given(2),
-            r.c.ints("stride"),
-            r.c.ints("padding"),
-            r.c.ints("dilation"),
-            r.c.int("groups")
-        )?),
+        replay: convolved!(f_conv1d),
         synthesis: Synthesis::Convolve { spatial: 1 },
         ..CONVOLUTION
     },
@@ -336,14 +360,7 @@ pub const OPS: &[OpDef] = &[
         name: "conv2d",
         doc: "Cross-correlation of (batch, channel, height, width) with (out, channel / groups, height, width).",
         infer: |c| conv_types(c, 2),
-        replay: torch!(|r| r.x()?.f_conv2d(
-            r.y()?,
-            r.given(2),
-            r.c.ints("stride"),
-            r.c.ints("padding"),
-            r.c.ints("dilation"),
-            r.c.int("groups")
-        )?),
+        replay: convolved!(f_conv2d),
         synthesis: Synthesis::Convolve { spatial: 2 },
         ..CONVOLUTION
     },
@@ -351,14 +368,7 @@ pub const OPS: &[OpDef] = &[
         name: "conv3d",
         doc: "Cross-correlation with three spatial dimensions.",
         infer: |c| conv_types(c, 3),
-        replay: torch!(|r| r.x()?.f_conv3d(
-            r.y()?,
-            r.given(2),
-            r.c.ints("stride"),
-            r.c.ints("padding"),
-            r.c.ints("dilation"),
-            r.c.int("groups")
-        )?),
+        replay: convolved!(f_conv3d),
         synthesis: Synthesis::Convolve { spatial: 3 },
         ..CONVOLUTION
     },
@@ -368,10 +378,7 @@ pub const OPS: &[OpDef] = &[
         attrs: MAX_POOL,
         infer: |c| pool_types(c, 2),
         kernel: Kernel::Real(largest),
-        replay: torch!(|r| {
-            let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
-            r.x()?.f_max_pool2d(r.c.ints("kernel_size"), stride, padding, dilation, r.c.bool("ceil_mode"))?
-        }),
+        replay: largest!(f_max_pool2d),
         synthesis: Synthesis::Pool,
         ..POOL
     },
@@ -381,10 +388,7 @@ pub const OPS: &[OpDef] = &[
         attrs: MAX_POOL,
         infer: |c| pool_types(c, 3),
         kernel: Kernel::Real(largest),
-        replay: torch!(|r| {
-            let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
-            r.x()?.f_max_pool3d(r.c.ints("kernel_size"), stride, padding, dilation, r.c.bool("ceil_mode"))?
-        }),
+        replay: largest!(f_max_pool3d),
         ..POOL
     },
     OpDef {
@@ -393,11 +397,7 @@ pub const OPS: &[OpDef] = &[
         attrs: AVG_POOL,
         infer: |c| pool_types(c, 2),
         kernel: Kernel::Real(average),
-        replay: torch!(|r| {
-            let (size, stride, padding) = (r.c.ints("kernel_size"), r.c.ints("stride"), r.c.ints("padding"));
-            let (ceil, counts) = (r.c.bool("ceil_mode"), r.c.bool("count_include_pad"));
-            r.x()?.f_avg_pool2d(size, stride, padding, ceil, counts, None::<i64>)?
-        }),
+        replay: averaged!(f_avg_pool2d),
         synthesis: Synthesis::Pool,
         ..POOL
     },
@@ -407,11 +407,7 @@ pub const OPS: &[OpDef] = &[
         attrs: AVG_POOL,
         infer: |c| pool_types(c, 3),
         kernel: Kernel::Real(average),
-        replay: torch!(|r| {
-            let (size, stride, padding) = (r.c.ints("kernel_size"), r.c.ints("stride"), r.c.ints("padding"));
-            let (ceil, counts) = (r.c.bool("ceil_mode"), r.c.bool("count_include_pad"));
-            r.x()?.f_avg_pool3d(size, stride, padding, ceil, counts, None::<i64>)?
-        }),
+        replay: averaged!(f_avg_pool3d),
         ..POOL
     },
 ];

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, OpDef, Synthesis, TypeError, Types,
-    Unit, Work, attr, find,
+    AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Interval, Kernel, OpDef, Synthesis, TypeError,
+    Types, Unit, Work, attr, find,
 };
 use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
@@ -183,6 +183,7 @@ pub const OPS: &[OpDef] = &[
             c.output(wanted_dtype(c)?, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
         },
         work: |_, _| Work::NONE,
+        draws: Draws::Always,
         replay: torch!(|r| tch::Tensor::f_empty(r.c.ints("shape"), (r.kind()?, r.device))?),
         ..CREATE
     },

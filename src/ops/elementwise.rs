@@ -1,56 +1,11 @@
-//! Operators that compute each output element from the elements at the same place.
-//!
-//! Operands of one call share an element type: front ends make promotion explicit with `cast`.
+//! Usual functions of one number.
 
-use std::cmp::Ordering;
-
-use super::shapes::broadcast_index;
+use super::pointwise::{TRANSCENDENTAL, UNARY, floats, numbers, same};
 use super::{
-    Amplifies, Ask, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, support,
+    Amplifies, Ask, AttrKind, Bounds, Default, Draws, EvalError, Interval, Kernel, LayoutRule, OpDef, Ranges,
+    Synthesis, TRANSCENDENTAL_FLOPS, Vanishes, Work, attr, support,
 };
-use crate::ir::{DType, Number, TensorType};
-
-const X: &[OperandDef] = &[one("x")];
-const XY: &[OperandDef] = &[one("x"), one("y")];
-
-fn read(call: &Call, operand: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
-    fetch(operand, &broadcast_index(&call.operands[operand].shape, index))
-}
-
-fn same(call: &Call) -> Result<Types, TypeError> {
-    let dtype = call.same_dtype(0..call.operands.len())?;
-    call.output(dtype, call.broadcast(0..call.operands.len())?)
-}
-
-fn same_float(call: &Call) -> Result<Types, TypeError> {
-    call.want_float()?;
-    same(call)
-}
-
-fn same_number(call: &Call) -> Result<Types, TypeError> {
-    call.refuse_bool()?;
-    same(call)
-}
-
-fn comparison(call: &Call) -> Result<Types, TypeError> {
-    call.same_dtype(0..2)?;
-    call.output(DType::Bool, call.broadcast(0..2)?)
-}
-
-fn one_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, elements(outputs), Unit::Vector)
-}
-
-/// Transcendental functions take about this many operations per element on a GPU: an estimate that
-/// only ranks them behind memory traffic.
-fn eight_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, 8.0 * elements(outputs), Unit::Vector)
-}
-
-fn elements(outputs: &[TensorType]) -> f64 {
-    outputs.iter().map(|t| t.numel() as f64).sum()
-}
+use crate::ir::{DType, Number};
 
 /// A kernel of one operand: `$kernel` is a variant of [`Kernel`] for one element.
 macro_rules! unary {
@@ -59,24 +14,6 @@ macro_rules! unary {
             let $x = fetch(0, index)?;
             Ok($value)
         })
-    };
-}
-
-/// As [`unary`], of two operands.
-macro_rules! binary {
-    ($kernel:ident, |$x:ident, $y:ident| $value:expr) => {
-        Kernel::$kernel(|call, _, index, fetch| {
-            let $x = read(call, 0, index, fetch)?;
-            let $y = read(call, 1, index, fetch)?;
-            Ok($value)
-        })
-    };
-}
-
-/// The kernel of a comparison of two numbers, which holds for some orders. NaN has none.
-macro_rules! holds {
-    ($holds:pat) => {
-        binary!(Element, |x, y| Number::from(matches!(x.compare(y), $holds)))
     };
 }
 
@@ -141,70 +78,6 @@ fn clamp(mut x: Number, low: Option<Number>, high: Option<Number>) -> Number {
     x
 }
 
-/// A quotient of two numbers, rounded: by `ints` and by `floats`. Integers cannot be divided by 0.
-fn quotient(x: Number, y: Number, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Result<Number, EvalError> {
-    match (x, y) {
-        (Number::Int(_), Number::Int(0)) => Err(EvalError::DivisionByZero),
-        (Number::Int(x), Number::Int(y)) => Ok(Number::Int(ints(x, y))),
-        _ => Ok(Number::float(floats(x.to_f64(), y.to_f64()))),
-    }
-}
-
-/// What truncation leaves of `x / y`, and whether Python, which rounds down, counts one less.
-fn rest(x: f64, y: f64) -> (f64, bool) {
-    let rest = x % y;
-    (rest, rest != 0.0 && (rest < 0.0) != (y < 0.0))
-}
-
-/// As [`rest`], for integers.
-fn whole_rest(x: i64, y: i64) -> (i64, bool) {
-    let rest = x.wrapping_rem(y);
-    (rest, rest != 0 && (rest < 0) != (y < 0))
-}
-
-/// Python's remainder: it has the sign of the divisor.
-fn remainder(x: f64, y: f64) -> f64 {
-    let (rest, borrows) = rest(x, y);
-    if borrows { rest + y } else { rest }
-}
-
-fn whole_remainder(x: i64, y: i64) -> i64 {
-    let (rest, borrows) = whole_rest(x, y);
-    if borrows { rest + y } else { rest }
-}
-
-/// Python's `//`: rounds down what the rest leaves, so that it is exact where a quotient would be rounded up first.
-fn floor_div(x: f64, y: f64) -> f64 {
-    if y == 0.0 {
-        return x / y;
-    }
-    let (rest, borrows) = rest(x, y);
-    ((x - rest) / y - f64::from(u8::from(borrows))).round()
-}
-
-fn whole_floor_div(x: i64, y: i64) -> i64 {
-    x.wrapping_div(y).wrapping_sub(i64::from(whole_rest(x, y).1))
-}
-
-/// The kernel of a quotient of integers and one of floats.
-macro_rules! quotient {
-    ($ints:expr, $floats:expr) => {
-        Kernel::Ordered(|c, _, index, fetch| {
-            let (x, y) = (read(c, 0, index, fetch)?, read(c, 1, index, fetch)?);
-            quotient(x, y, $ints, $floats)
-        })
-    };
-}
-
-/// What the operators of this family have in common.
-const ELEMENTWISE: OpDef =
-    OpDef { family: Family::Elementwise, layout: LayoutRule::Elementwise, work: one_per_element, ..OpDef::PLAIN };
-
-const UNARY: OpDef = OpDef { operands: X, infer: same_number, ..ELEMENTWISE };
-const TRANSCENDENTAL: OpDef = OpDef { infer: same_float, work: eight_per_element, ..UNARY };
-const BINARY: OpDef = OpDef { operands: XY, infer: same, ..ELEMENTWISE };
-const COMPARISON: OpDef = OpDef { infer: comparison, bounds: Bounds::TRUTH, synthesis: Synthesis::Compare, ..BINARY };
-
 /// Bounds of functions that are 0 at 0 and stay within 1 of it.
 const ODD: Bounds =
     Bounds { range: |r| if r.x()?.is_zero() { r.x() } else { Interval::around_0(1.0) }, magnitude: |_| 1.0 };
@@ -232,7 +105,7 @@ fn cast_range(r: &Ranges) -> Option<Interval> {
     }
 }
 
-/// The table entries of this family.
+/// These table entries of the elementwise family.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "neg",
@@ -313,7 +186,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "reciprocal",
         doc: "`1 / x`.",
-        infer: same_float,
+        infer: floats,
         kernel: unary!(Element, |x| of_float(x, |x| 1.0 / x)),
         replay: torch!(|r| r.x()?.f_reciprocal()?),
         ..UNARY
@@ -411,11 +284,11 @@ pub const OPS: &[OpDef] = &[
         doc: "Gaussian error linear unit; `approximate` is \"none\" (erf) or \"tanh\".",
         attrs: &[attr("approximate", AttrKind::Str, Default::Str("none"))],
         infer: |c| match c.str("approximate") {
-            "none" | "tanh" => same_float(c),
+            "none" | "tanh" => floats(c),
             other => Err(c.error(format!("knows no approximation {other:?}"))),
         },
         kernel: Kernel::Real(|c, _, index, fetch| Ok(gelu(fetch(0, index)?, c.str("approximate") == "tanh"))),
-        work: eight_per_element,
+        work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_gelu(r.c.str("approximate"))?),
         bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
         support: support::same,
@@ -431,7 +304,7 @@ pub const OPS: &[OpDef] = &[
             if exponent.is_none_or(|e| Number::ZERO.is_above(e) && !c.operands[0].dtype.is_float()) {
                 return Err(c.error(format!("takes a whole exponent of 0 or more for {}", c.operands[0])));
             }
-            same_number(c)
+            numbers(c)
         },
         kernel: Kernel::Ordered(|c, _, index, fetch| {
             let (x, exponent) = (fetch(0, index)?, c.float("exponent"));
@@ -459,7 +332,7 @@ pub const OPS: &[OpDef] = &[
             if ["min", "max"].iter().any(|n| c.given(n) && c.number(n, x.dtype).is_none()) {
                 return Err(c.error(format!("takes bounds that are values of {}, for {x}", x.dtype)));
             }
-            same_number(c)
+            numbers(c)
         },
         kernel: Kernel::Element(|c, _, index, fetch| {
             // PyTorch rounds the bounds to the element type first.
@@ -508,7 +381,7 @@ pub const OPS: &[OpDef] = &[
         }),
         work: |c, outputs| match c.types().first() {
             Some(t) if t.dtype == c.operands[0].dtype => Work::NONE,
-            _ => one_per_element(c, outputs),
+            _ => Work::per_output::<1>(c, outputs),
         },
         replay: torch!(|r| r.x()?.f_to_dtype(r.kind()?, false, false)?),
         bounds: Bounds { range: |r| cast_range(r), magnitude: |m| m.of(0) },
@@ -531,189 +404,12 @@ pub const OPS: &[OpDef] = &[
             if c.bool("train") { Err(EvalError::NoSemantics("dropout in training".into())) } else { fetch(0, index) }
         }),
         layout: LayoutRule::View(|c, _, layout| (!c.bool("train")).then(|| layout.clone())),
-        work: |c, outputs| if c.bool("train") { one_per_element(c, outputs) } else { Work::NONE },
+        work: |c, outputs| if c.bool("train") { Work::per_output::<1>(c, outputs) } else { Work::NONE },
+        draws: Draws::Where("train"),
         replay: torch!(|r| r.x()?.f_dropout(r.c.float("p"), r.c.bool("train"))?),
         bounds: Bounds { range: |r| r.x().filter(|_| !r.call.bool("train")), magnitude: |m| m.of(0) },
         vanishes: Vanishes::With { operand: 0, bias: None },
         support: |s| if s.call.bool("train") { None } else { support::same(s) },
         ..UNARY
-    },
-    OpDef {
-        name: "add",
-        doc: "`x + y`.",
-        commutative: true,
-        kernel: binary!(Element, |x, y| x + y),
-        replay: torch!(|r| r.x()?.f_add(r.y()?)?),
-        bounds: Bounds { range: |r| r.x()?.plus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
-        vanishes: Vanishes::WithBoth,
-        support: |s| s.either(0, 1),
-        ..BINARY
-    },
-    OpDef {
-        name: "sub",
-        doc: "`x - y`.",
-        infer: same_number,
-        kernel: binary!(Element, |x, y| x - y),
-        replay: torch!(|r| r.x()?.f_sub(r.y()?)?),
-        bounds: Bounds { range: |r| r.x()?.minus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
-        support: |s| s.either(0, 1),
-        ..BINARY
-    },
-    OpDef {
-        name: "mul",
-        doc: "`x * y`.",
-        commutative: true,
-        kernel: binary!(Element, |x, y| x * y),
-        replay: torch!(|r| r.x()?.f_mul(r.y()?)?),
-        bounds: Bounds { range: |r| r.x()?.times(r.y()?), magnitude: |m| m.of(0) * m.of(1) },
-        amplifies: Amplifies::Squared,
-        vanishes: Vanishes::WithAny,
-        support: support::of_product,
-        ..BINARY
-    },
-    OpDef {
-        name: "div",
-        doc: "`x / y`.",
-        infer: same_float,
-        kernel: binary!(Element, |x, y| Number::float(x.to_f64() / y.to_f64())),
-        replay: torch!(|r| r.x()?.f_div(r.y()?)?),
-        bounds: Bounds {
-            range: |r| {
-                let (x, y) = (r.x()?, r.y()?);
-                if y.has_0() {
-                    return None;
-                }
-                x.times(Interval::new(1.0 / y.high, 1.0 / y.low)?)
-            },
-            ..Bounds::UNKNOWN
-        },
-        vanishes: Vanishes::With { operand: 0, bias: None },
-        support: |s| if s.operand(1)?.interval?.has_0() { None } else { s.broadcast(0) },
-        ..BINARY
-    },
-    OpDef {
-        name: "floor_div",
-        doc: "`x / y` rounded down.",
-        infer: same_number,
-        kernel: quotient!(whole_floor_div, floor_div),
-        replay: torch!(|r| r.x()?.f_floor_divide(r.y()?)?),
-        ..BINARY
-    },
-    OpDef {
-        name: "trunc_div",
-        doc: "`x / y` rounded towards 0.",
-        infer: same_number,
-        kernel: quotient!(i64::wrapping_div, |x, y| (x / y).trunc()),
-        replay: torch!(|r| r.x()?.f_div_tensor_mode(r.y()?, "trunc")?),
-        ..BINARY
-    },
-    OpDef {
-        name: "remainder",
-        doc: "What `floor_div` leaves of `x`; it has the sign of `y`.",
-        infer: same_number,
-        kernel: quotient!(whole_remainder, remainder),
-        replay: torch!(|r| r.x()?.f_remainder_tensor(r.y()?)?),
-        ..BINARY
-    },
-    OpDef {
-        name: "maximum",
-        doc: "The larger one; NaN if either is. Of zeros of both signs it is open which.",
-        kernel: binary!(Ordered, |x, y| x.max(y)),
-        replay: torch!(|r| r.x()?.f_maximum(r.y()?)?),
-        bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
-        hands_on: true,
-        support: |s| s.either(0, 1),
-        ..BINARY
-    },
-    OpDef {
-        name: "minimum",
-        doc: "The smaller one; NaN if either is. Of zeros of both signs it is open which.",
-        kernel: binary!(Ordered, |x, y| x.min(y)),
-        replay: torch!(|r| r.x()?.f_minimum(r.y()?)?),
-        bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
-        hands_on: true,
-        support: |s| s.either(0, 1),
-        ..BINARY
-    },
-    OpDef {
-        name: "eq",
-        doc: "`x == y`, as bool.",
-        commutative: true,
-        kernel: holds!(Some(Ordering::Equal)),
-        replay: torch!(|r| r.x()?.f_eq_tensor(r.y()?)?),
-        ..COMPARISON
-    },
-    OpDef {
-        name: "ne",
-        doc: "`x != y`, as bool.",
-        commutative: true,
-        kernel: holds!(None | Some(Ordering::Less | Ordering::Greater)),
-        replay: torch!(|r| r.x()?.f_ne_tensor(r.y()?)?),
-        ..COMPARISON
-    },
-    OpDef {
-        name: "lt",
-        doc: "`x < y`, as bool.",
-        kernel: holds!(Some(Ordering::Less)),
-        replay: torch!(|r| r.x()?.f_lt_tensor(r.y()?)?),
-        ..COMPARISON
-    },
-    OpDef {
-        name: "le",
-        doc: "`x <= y`, as bool.",
-        kernel: holds!(Some(Ordering::Less | Ordering::Equal)),
-        replay: torch!(|r| r.x()?.f_le_tensor(r.y()?)?),
-        ..COMPARISON
-    },
-    OpDef {
-        name: "gt",
-        doc: "`x > y`, as bool.",
-        kernel: holds!(Some(Ordering::Greater)),
-        replay: torch!(|r| r.x()?.f_gt_tensor(r.y()?)?),
-        ..COMPARISON
-    },
-    OpDef {
-        name: "ge",
-        doc: "`x >= y`, as bool.",
-        kernel: holds!(Some(Ordering::Greater | Ordering::Equal)),
-        replay: torch!(|r| r.x()?.f_ge_tensor(r.y()?)?),
-        ..COMPARISON
-    },
-    OpDef {
-        name: "logical_and",
-        doc: "Both are not 0, as bool.",
-        commutative: true,
-        kernel: binary!(Element, |x, y| (x.is_true() && y.is_true()).into()),
-        replay: torch!(|r| r.x()?.f_logical_and(r.y()?)?),
-        ..COMPARISON
-    },
-    OpDef {
-        name: "logical_or",
-        doc: "Either is not 0, as bool.",
-        commutative: true,
-        kernel: binary!(Element, |x, y| (x.is_true() || y.is_true()).into()),
-        replay: torch!(|r| r.x()?.f_logical_or(r.y()?)?),
-        ..COMPARISON
-    },
-    OpDef {
-        name: "where",
-        doc: "`x` where the condition holds, `y` elsewhere.",
-        operands: &[one("condition"), one("x"), one("y")],
-        infer: |c| {
-            if c.operands[0].dtype != DType::Bool {
-                return Err(c.error(format!("takes a bool condition, not {}", c.operands[0])));
-            }
-            c.output(c.same_dtype(1..3)?, c.broadcast(0..3)?)
-        },
-        kernel: Kernel::Element(|c, _, index, fetch| {
-            let chosen = if read(c, 0, index, fetch)?.is_true() { 1 } else { 2 };
-            read(c, chosen, index, fetch)
-        }),
-        replay: torch!(|r| r.y()?.f_where_self(r.x()?, r.operand(2)?)?),
-        bounds: Bounds { range: |r| Some(r.of(1)?.hull(r.of(2)?)), magnitude: |m| m.of(1).max(m.of(2)) },
-        hands_on: true,
-        synthesis: Synthesis::Choose,
-        support: |s| s.either(1, 2),
-        ..ELEMENTWISE
     },
 ];

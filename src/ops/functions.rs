@@ -1,33 +1,8 @@
 //! Less common functions of one or two numbers: rounding, trigonometry, powers, bits.
 
-use super::shapes::broadcast_index;
-use super::{
-    Amplifies, Call, EvalError, Fetch, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work, one,
-};
-use crate::ir::{DType, Number, TensorType};
-
-fn read(call: &Call, operand: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
-    fetch(operand, &broadcast_index(&call.operands[operand].shape, index))
-}
-
-fn read_real(call: &Call, operand: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64, EvalError> {
-    fetch(operand, &broadcast_index(&call.operands[operand].shape, index))
-}
-
-fn same(call: &Call) -> Result<Types, TypeError> {
-    let dtype = call.same_dtype(0..call.operands.len())?;
-    call.output(dtype, call.broadcast(0..call.operands.len())?)
-}
-
-fn floats(call: &Call) -> Result<Types, TypeError> {
-    call.want_float()?;
-    same(call)
-}
-
-fn numbers(call: &Call) -> Result<Types, TypeError> {
-    call.refuse_bool()?;
-    same(call)
-}
+use super::pointwise::{BINARY, TRANSCENDENTAL, UNARY, floats, read, read_real, same};
+use super::{Amplifies, Call, EvalError, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work};
+use crate::ir::{DType, Number};
 
 /// Integers, and bools where `bools` says so.
 fn integers(call: &Call, bools: bool) -> Result<Types, TypeError> {
@@ -37,34 +12,6 @@ fn integers(call: &Call, bools: bool) -> Result<Types, TypeError> {
         None => same(call),
     }
 }
-
-fn elements(outputs: &[TensorType]) -> f64 {
-    outputs.iter().map(|t| t.numel() as f64).sum()
-}
-
-fn one_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, elements(outputs), Unit::Vector)
-}
-
-/// As for the usual transcendental functions.
-fn eight_per_element(call: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(call, outputs, 8.0 * elements(outputs), Unit::Vector)
-}
-
-/// What the functions of one number have in common.
-const UNARY: OpDef = OpDef {
-    operands: &[one("x")],
-    infer: numbers,
-    layout: LayoutRule::Elementwise,
-    work: one_per_element,
-    ..OpDef::PLAIN
-};
-
-/// What the transcendental functions have in common.
-const REAL: OpDef = OpDef { infer: floats, work: eight_per_element, ..UNARY };
-
-/// What the functions of two numbers have in common.
-const BINARY: OpDef = OpDef { operands: &[one("x"), one("y")], ..UNARY };
 
 /// The kernel of a function of one real number.
 macro_rules! real {
@@ -196,27 +143,33 @@ pub const OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_sign()?),
         ..UNARY
     },
-    OpDef { name: "tan", replay: torch!(|r| r.x()?.f_tan()?), doc: "Tangent.", kernel: real!(f64::tan), ..REAL },
+    OpDef {
+        name: "tan",
+        replay: torch!(|r| r.x()?.f_tan()?),
+        doc: "Tangent.",
+        kernel: real!(f64::tan),
+        ..TRANSCENDENTAL
+    },
     OpDef {
         name: "asin",
         doc: "Inverse sine.",
         kernel: real!(f64::asin),
         replay: torch!(|r| r.x()?.f_asin()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "acos",
         doc: "Inverse cosine.",
         kernel: real!(f64::acos),
         replay: torch!(|r| r.x()?.f_acos()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "atan",
         doc: "Inverse tangent.",
         kernel: real!(f64::atan),
         replay: torch!(|r| r.x()?.f_atan()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "sinh",
@@ -224,7 +177,7 @@ pub const OPS: &[OpDef] = &[
         kernel: real!(f64::sinh),
         replay: torch!(|r| r.x()?.f_sinh()?),
         amplifies: Amplifies::Always,
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "cosh",
@@ -232,28 +185,28 @@ pub const OPS: &[OpDef] = &[
         kernel: real!(f64::cosh),
         replay: torch!(|r| r.x()?.f_cosh()?),
         amplifies: Amplifies::Always,
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "asinh",
         doc: "Inverse hyperbolic sine.",
         kernel: real!(libm::asinh),
         replay: torch!(|r| r.x()?.f_asinh()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "acosh",
         doc: "Inverse hyperbolic cosine.",
         kernel: real!(libm::acosh),
         replay: torch!(|r| r.x()?.f_acosh()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "atanh",
         doc: "Inverse hyperbolic tangent.",
         kernel: real!(libm::atanh),
         replay: torch!(|r| r.x()?.f_atanh()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "exp2",
@@ -261,28 +214,28 @@ pub const OPS: &[OpDef] = &[
         doc: "`2^x`.",
         kernel: real!(f64::exp2),
         amplifies: Amplifies::Always,
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "log2",
         doc: "Logarithm to base 2.",
         kernel: real!(f64::log2),
         replay: torch!(|r| r.x()?.f_log2()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "log10",
         doc: "Logarithm to base 10.",
         kernel: real!(f64::log10),
         replay: torch!(|r| r.x()?.f_log10()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "erfc",
         doc: "`1 - erf(x)`.",
         kernel: real!(libm::erfc),
         replay: torch!(|r| r.x()?.f_erfc()?),
-        ..REAL
+        ..TRANSCENDENTAL
     },
     OpDef {
         name: "atan2",
@@ -291,7 +244,7 @@ pub const OPS: &[OpDef] = &[
             Ok(read_real(call, 0, index, fetch)?.atan2(read_real(call, 1, index, fetch)?))
         }),
         infer: floats,
-        work: eight_per_element,
+        work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_atan2(r.y()?)?),
         ..BINARY
     },
@@ -304,7 +257,7 @@ pub const OPS: &[OpDef] = &[
                 (x, y) => Number::float(x.to_f64().powf(y.to_f64())),
             })
         }),
-        work: eight_per_element,
+        work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_pow(r.y()?)?),
         amplifies: Amplifies::Always,
         ..BINARY

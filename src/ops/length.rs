@@ -1,8 +1,8 @@
 //! Lengths of vectors.
 
-use super::reduce::{gather, one_per_element, reduced};
+use super::reduce::{gather, reduced};
 use super::{
-    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, attr, one,
+    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, Work, attr, one,
 };
 
 /// The most and the least element have no value without elements.
@@ -48,7 +48,7 @@ pub const OPS: &[OpDef] = &[OpDef {
     ],
     infer: types,
     kernel: Kernel::Real(length),
-    work: one_per_element,
+    work: Work::per_input::<1>,
     replay: torch!(|r| super::scalars::norm(r.x()?, r.c.float("ord"), r.c.ints("dim"), r.c.bool("keepdim"))?),
     amplifies: Amplifies::Always,
     ..OpDef::PLAIN

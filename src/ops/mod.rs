@@ -2,15 +2,19 @@
 
 #[macro_use]
 mod on_torch;
+#[macro_use]
+mod pointwise;
 
 mod activation;
 mod adaptive;
+mod arithmetic;
 mod asks;
 mod attention;
 mod batch_statistics;
 mod bounds;
 mod call;
 mod columns;
+mod comparison;
 mod conv;
 mod create;
 mod effects;
@@ -68,6 +72,8 @@ pub use support::{Dim, Dims, Known, PlaceSet, Support, Supports, support};
 pub use synthesis::Synthesis;
 pub use work::{Unit, Work};
 
+use work::TRANSCENDENTAL_FLOPS;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
@@ -97,6 +103,15 @@ pub enum Amplifies {
     Never,
     /// Where both operands are the same value.
     Squared,
+    Always,
+}
+
+/// Whether an operator's result is chance: random numbers, or memory that nobody has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draws {
+    Never,
+    /// Where this attribute is on.
+    Where(&'static str),
     Always,
 }
 
@@ -141,6 +156,8 @@ pub struct OpDef {
     pub work: fn(&Call, &[TensorType]) -> Work,
     /// What bounds on the operands say about the elements of output 0.
     pub bounds: Bounds,
+    /// Whether two calls on the same operands may differ.
+    pub draws: Draws,
     /// Whether every element of the result is one that it was given, at most limited or rounded: none wraps around.
     pub hands_on: bool,
     /// Whether the result may leave the range of its type although the operands lie well inside.
@@ -183,6 +200,7 @@ impl OpDef {
         layout: LayoutRule::Contiguous,
         work: unstated,
         bounds: Bounds::UNKNOWN,
+        draws: Draws::Never,
         hands_on: false,
         amplifies: Amplifies::Never,
         asks: |_| Vec::new(),
@@ -300,6 +318,8 @@ static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
     [
         elementwise::OPS,
+        arithmetic::OPS,
+        comparison::OPS,
         functions::OPS,
         activation::OPS,
         linear::OPS,

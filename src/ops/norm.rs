@@ -5,14 +5,13 @@ use smallvec::SmallVec;
 use super::shapes::visit_axes;
 use super::{
     Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef,
-    Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
+    Supports, Synthesis, TypeError, Types, Vanishes, Work, attr, one, optional, support,
 };
-use crate::ir::{DType, TensorType};
+use crate::ir::DType;
 
-/// Statistics and scaling take about this many operations per element: an estimate behind memory traffic.
-fn eight_per_element(c: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(c, outputs, 8.0 * c.operands[0].numel() as f64, Unit::Vector)
-}
+/// Statistics and scaling take about this many operations per element: an estimate that only ranks them behind memory
+/// traffic.
+const FLOPS: u32 = 8;
 
 /// PyTorch takes any `eps`, but what a negative one gives depends on the order of operations.
 pub(super) fn float_operands(c: &Call) -> Result<(), TypeError> {
@@ -186,7 +185,7 @@ fn rms_norm_support(s: &Supports) -> Option<Dims> {
 }
 
 /// What the normalisations have in common.
-const NORM: OpDef = OpDef { family: Family::Norm, work: eight_per_element, ..OpDef::PLAIN };
+const NORM: OpDef = OpDef { family: Family::Norm, work: Work::per_input::<FLOPS>, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
+    AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
+    OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -127,6 +127,13 @@ fn diff_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resul
 /// What the operators of this file have in common.
 const MOVE: OpDef = OpDef { family: Family::Index, operands: X, work: moves, ..OpDef::PLAIN };
 
+/// The support along the dimensions that `dims` does not name: along those, elements change places.
+fn support_of_others(s: &Supports) -> Option<Dims> {
+    let moved = s.call.ints("dims");
+    let places = support::same(s)?.into_iter().enumerate();
+    Some(places.map(|(d, place)| if moved.contains(&(d as i64)) { None } else { place }).collect())
+}
+
 /// These table entries of the index family.
 pub const OPS: &[OpDef] = &[
     OpDef {
@@ -182,16 +189,7 @@ pub const OPS: &[OpDef] = &[
         hands_on: true,
         synthesis: Synthesis::Flip,
         vanishes: Vanishes::With { operand: 0, bias: None },
-        support: |s| {
-            let moved = s.call.ints("dims");
-            Some(
-                support::same(s)?
-                    .into_iter()
-                    .enumerate()
-                    .map(|(d, p)| if moved.contains(&(d as i64)) { None } else { p })
-                    .collect(),
-            )
-        },
+        support: support_of_others,
         ..MOVE
     },
     OpDef {
@@ -212,16 +210,7 @@ pub const OPS: &[OpDef] = &[
         hands_on: true,
         synthesis: Synthesis::Roll,
         vanishes: Vanishes::With { operand: 0, bias: None },
-        support: |s| {
-            let moved = s.call.ints("dims");
-            Some(
-                support::same(s)?
-                    .into_iter()
-                    .enumerate()
-                    .map(|(d, p)| if moved.contains(&(d as i64)) { None } else { p })
-                    .collect(),
-            )
-        },
+        support: support_of_others,
         ..MOVE
     },
     OpDef {

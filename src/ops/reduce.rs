@@ -7,10 +7,10 @@ use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
     Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, FetchAs, FetchReal,
-    Interval, Kernel, OpDef, OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one,
-    support,
+    Interval, Kernel, OpDef, OperandDef, Supports, Synthesis, TRANSCENDENTAL_FLOPS, TypeError, Types, Vanishes, Work,
+    attr, one, support,
 };
-use crate::ir::{DType, Number, Shape, TensorType};
+use crate::ir::{DType, Number, Shape};
 
 const X: &[OperandDef] = &[one("x")];
 const DIMS: &[AttrDef] =
@@ -21,15 +21,6 @@ const DIM_KEEP: &[AttrDef] =
 
 /// The target that `cross_entropy` leaves out of loss and mean, PyTorch's default.
 const IGNORED_CLASS: f64 = -100.0;
-
-/// Reads operand 0 once.
-pub(super) fn one_per_element(c: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(c, outputs, c.operands[0].numel() as f64, Unit::Vector)
-}
-
-fn eight_per_element(c: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(c, outputs, 8.0 * c.operands[0].numel() as f64, Unit::Vector)
-}
 
 /// Sums and products of integers are kept in 64 bits.
 fn accumulator(c: &Call) -> DType {
@@ -286,7 +277,7 @@ const REDUCTION: OpDef = OpDef {
     family: Family::Reduce,
     operands: X,
     attrs: DIMS,
-    work: one_per_element,
+    work: Work::per_input::<1>,
     synthesis: Synthesis::Reduce,
     ..OpDef::PLAIN
 };
@@ -393,7 +384,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`log(sum(exp(x)))` over `dim`.",
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| Ok(log_sum_exp(&values(c, index, fetch)?))),
-        work: eight_per_element,
+        work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_logsumexp(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
@@ -416,7 +407,7 @@ pub const OPS: &[OpDef] = &[
             let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
             Ok(squares / (n - c.float("correction")).max(0.0))
         }),
-        work: eight_per_element,
+        work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| super::scalars::variance(
             r.x()?,
             r.c.ints("dim"),
@@ -464,7 +455,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("reduction", AttrKind::Str, Default::Str("mean"))],
         infer: cross_entropy_types,
         kernel: Kernel::Real(cross_entropy_element),
-        work: eight_per_element,
+        work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| {
             let reduction = match r.c.str("reduction") {
                 "mean" => tch::Reduction::Mean,

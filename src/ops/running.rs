@@ -10,10 +10,6 @@ use super::{
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
-fn one_per_element(c: &Call, outputs: &[TensorType]) -> Work {
-    Work::streaming(c, outputs, c.operands[0].numel() as f64, Unit::Vector)
-}
-
 fn median_types(c: &Call) -> Result<Types, TypeError> {
     c.refuse_bool()?;
     let (dim, size) = c.sized_dim()?;
@@ -180,7 +176,7 @@ const RUNNING: OpDef = OpDef {
     operands: &[one("x")],
     attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
     infer: extreme_types,
-    work: one_per_element,
+    work: Work::per_input::<1>,
     ..OpDef::PLAIN
 };
 

@@ -59,7 +59,7 @@ impl Kernel {
     pub fn is_exact(&self, call: &Call, output: &TensorType) -> bool {
         match self {
             // PyTorch has few operators for 8-bit floats, and those disagree about zeros: `abs` keeps the sign of -0.0.
-            Kernel::Element(_) if call.op.family == Family::Elementwise && call.op.name != "cast" => {
+            Kernel::Element(_) if call.op.family == Family::Elementwise && !call.op.hands_on => {
                 !call.operands.iter().any(|t| t.dtype.is_float() && t.dtype.bytes() == 1)
             }
             Kernel::Element(_) | Kernel::Lane { .. } => true,

@@ -137,56 +137,37 @@ const TRANSPOSED: OpDef = OpDef {
     ..OpDef::PLAIN
 };
 
+/// The call of a transposed convolution of libtorch.
+macro_rules! transposed {
+    ($method:ident) => {
+        torch!(|r| {
+            let (stride, padding, dilation) = (r.c.ints("stride"), r.c.ints("padding"), r.c.ints("dilation"));
+            let (extra, groups) = (r.c.ints("output_padding"), r.c.int("groups"));
+            r.x()?.$method(r.y()?, r.given(2), stride, padding, extra, groups, dilation)?
+        })
+    };
+}
+
 /// These table entries of the family of convolutions.
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv_transpose1d",
         doc: "The transpose of a cross-correlation: (batch, channel, length) with (channel, out / groups, length).",
-        replay: torch!(|r| {
-            r.x()?.f_conv_transpose1d(
-                r.y()?,
-                r.given(2),
-                r.c.ints("stride"),
-                r.c.ints("padding"),
-                r.c.ints("output_padding"),
-                r.c.int("groups"),
-                r.c.ints("dilation"),
-            )?
-        }),
+        replay: transposed!(f_conv_transpose1d),
         ..TRANSPOSED
     },
     OpDef {
         name: "conv_transpose2d",
         doc: "The transpose of a cross-correlation: (batch, channel, height, width) with (channel, out / groups, height, width).",
         infer: |c| types(c, 2),
-        replay: torch!(|r| {
-            r.x()?.f_conv_transpose2d(
-                r.y()?,
-                r.given(2),
-                r.c.ints("stride"),
-                r.c.ints("padding"),
-                r.c.ints("output_padding"),
-                r.c.int("groups"),
-                r.c.ints("dilation"),
-            )?
-        }),
+        replay: transposed!(f_conv_transpose2d),
         ..TRANSPOSED
     },
     OpDef {
         name: "conv_transpose3d",
         doc: "The transpose of a cross-correlation with three spatial dimensions.",
         infer: |c| types(c, 3),
-        replay: torch!(|r| {
-            r.x()?.f_conv_transpose3d(
-                r.y()?,
-                r.given(2),
-                r.c.ints("stride"),
-                r.c.ints("padding"),
-                r.c.ints("output_padding"),
-                r.c.int("groups"),
-                r.c.ints("dilation"),
-            )?
-        }),
+        replay: transposed!(f_conv_transpose3d),
         ..TRANSPOSED
     },
 ];

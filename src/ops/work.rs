@@ -24,6 +24,10 @@ pub struct Work {
     pub unit: Unit,
 }
 
+/// Transcendental functions take about this many operations per element on a GPU: an estimate that only ranks them
+/// behind memory traffic.
+pub(super) const TRANSCENDENTAL_FLOPS: u32 = 8;
+
 impl Work {
     /// A pure view.
     pub const NONE: Work = Work { flops: 0.0, bytes_read: 0.0, bytes_written: 0.0, kernels: 0, unit: Unit::Vector };
@@ -37,5 +41,16 @@ impl Work {
             kernels: 1,
             unit,
         }
+    }
+
+    /// One kernel of `FLOPS` operations for each element that it writes.
+    pub fn per_output<const FLOPS: u32>(call: &Call, outputs: &[TensorType]) -> Work {
+        let elements: f64 = outputs.iter().map(|t| t.numel() as f64).sum();
+        Work::streaming(call, outputs, f64::from(FLOPS) * elements, Unit::Vector)
+    }
+
+    /// One kernel of `FLOPS` operations for each element of operand 0.
+    pub fn per_input<const FLOPS: u32>(call: &Call, outputs: &[TensorType]) -> Work {
+        Work::streaming(call, outputs, f64::from(FLOPS) * call.operands[0].numel() as f64, Unit::Vector)
     }
 }

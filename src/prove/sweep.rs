@@ -15,7 +15,7 @@ use super::kernel::{Side, Values, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
 use super::twin::{View, views};
-use crate::ir::{DType, Graph, NodeId, NodeKind, TensorType};
+use crate::ir::{DType, Graph, NodeId, NodeKind, TensorType, Value};
 use crate::memory::Memory;
 use crate::ops::TypeError;
 use crate::progress::Progress;
@@ -106,6 +106,29 @@ impl<'r> Sweep<'r> {
                 [self.follow(a, Side::A, of_a, progress)?, values_b]
             }
         })
+    }
+
+    /// Proves outputs equal that one side made of values of its own: values of the leader are not compared with each other, so
+    /// that `x` and a detour from `x` to `x` on one side stay two classes, although the other side returns `x` for both.
+    pub fn meet_outputs(&mut self, pairs: &[(Value, Value)], values: &mut [Values; 2]) {
+        for &(a, b) in pairs {
+            let [x, y] =
+                [(a, 0), (b, 1)].map(|(v, side): (Value, usize)| values[side][v.node.index()][v.slot as usize]);
+            let (x, y) = (self.representative(x), self.representative(y));
+            // Terms are numbered as they are made: the later one is the detour.
+            let (kept, detour) = (x.min(y), x.max(y));
+            if x == y || !self.in_leader.contains(&kept) || !self.in_leader.contains(&detour) {
+                continue;
+            }
+            if let Some(cone) = cone(&self.arena, self, &[kept, detour], 0, CONE_LIMIT)
+                && self.try_pair(kept, detour, cone)
+            {
+                self.in_follower.insert(kept);
+            }
+        }
+        for term in values.iter_mut().flatten().flatten() {
+            *term = self.representative(*term);
+        }
     }
 
     pub fn new(rules: &'r RuleSet, memory: Option<&'r dyn Memory>) -> Self {

@@ -153,7 +153,10 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
     let Bound { a, b, binding } = bound;
     let outputs = pair_outputs((a, &binding.a), (b, &binding.b))?;
     let mut sweep = Sweep::new(rules, memory);
-    let [values_a, values_b] = sweep.both((a, &binding.a), (b, &binding.b), progress)?;
+    let mut values = sweep.both((a, &binding.a), (b, &binding.b), progress)?;
+    let pairs: Vec<(Value, Value)> = outputs.pairs.iter().map(|pair| (pair.a.value, pair.b.value)).collect();
+    sweep.meet_outputs(&pairs, &mut values);
+    let [values_a, values_b] = values;
     conclude(bound, context, &outputs, sweep, values_a, values_b)
 }
 

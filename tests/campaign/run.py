@@ -30,6 +30,7 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", help="folder for what was found")
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--missed", action="store_true", help="print the edits that libtorch tells apart and the verdict does not")
     return parser.parse_args()
 
 

@@ -144,10 +144,14 @@ def one_program(args, number, wanted, folder, counts, finds):
         except NotExported:
             counts["not exported"] += 1
             continue
+        told_apart = None
         group = "variant, folded" if "folded" in pair.how else "variant" if pair.claim else "edit"
         if not pair.claim and kind is None:
-            group = "edit, different" if Judge(pair.a, pair.b, pair.draws()).difference() else "edit, equal"
+            told_apart = Judge(pair.a, pair.b, pair.draws()).difference()
+            group = "edit, different" if told_apart else "edit, equal"
         counts[f"{group}: {kind or why}"] += 1
+        if args.missed and told_apart and why == "unknown":
+            print(shown("missed", told_apart, f"{number}.{n}", pair), flush=True)
         if kind:
             report(args, kind, why, f"{number}.{n}", pair, folder, counts, finds)
 

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::arena::{Arena, Draw, Head, Operands, Side, TermId};
 use crate::eval::{Constant, DENSE_LIMIT, canonical};
 use crate::ir::{AttrValue, Graph, Literal, NodeId, NodeKind};
-use crate::ops::{DRAW, Given, Op, TypeError, effects};
+use crate::ops::{DRAW, Draws, Given, Op, TypeError, effects};
 
 /// Terms of each value of a graph, by node index and slot.
 pub type Values = Vec<SmallVec<[TermId; 1]>>;
@@ -76,7 +76,11 @@ fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
         Some(_) => Given::On,
     };
     match op {
-        Op::Table(def) => def.name == "empty" || def.name == "dropout" && given("train") != Given::Off,
+        Op::Table(def) => match def.draws {
+            Draws::Never => false,
+            Draws::Where(switch) => given(switch) != Given::Off,
+            Draws::Always => true,
+        },
         Op::Custom(op) => attr(DRAW).is_some() || effects(&op.name).is_some_and(|e| e.draws(given)),
     }
 }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::inputs::Choice;
 use super::silence::{active, branches};
 use super::{Question, TOTAL};
-use crate::eval::{PlaceSet, Support, random};
+use crate::eval::{Arranged, PlaceSet, Support, random};
 use crate::ir::{Graph, NodeId, Shape, unflatten};
 
 /// Elements computed per side and attempt, all over small graphs.
@@ -21,7 +21,7 @@ const FIRST_DEEP_BUDGET: usize = 3_000_000;
 pub const NARROW_BUDGET: usize = 1_000_000;
 
 /// Output elements looked at where they are cheap.
-const SAMPLES: usize = 24;
+const SAMPLES: usize = 64;
 
 /// Suspects of either side that decide which layers are computed, where the first alone does not show a difference.
 const SUSPECTS: usize = 3;
@@ -62,9 +62,14 @@ pub fn attempts(question: &Question) -> Vec<Attempt> {
     let quiet = |n: u64| Choice { silent: silent.clone(), ..narrow(n) };
     let long = |choice: Choice| Attempt { places: &EVERYWHERE, ..deep(choice) };
     let small = 1.0 / 1024.0;
+    let probing = |n: u64, arranged: Arranged| cheap(Choice { probing: Some(arranged), ..choice(n) });
     vec![
         cheap(choice(0)),
         cheap(choice(1)),
+        probing(10, Arranged::Mixed),
+        probing(11, Arranged::Mixed),
+        probing(12, Arranged::Listed),
+        probing(13, Arranged::Rows),
         Attempt { budget: NARROW_BUDGET, ..deep(narrow(2)) },
         Attempt { budget: FIRST_DEEP_BUDGET, ..long(Choice { padded: true, ..quiet(3) }) },
         long(quiet(9)),

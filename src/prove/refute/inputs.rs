@@ -6,7 +6,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::bind::Binding;
-use crate::eval::{DIAGONALS, Draw, Sparse, random};
+use super::probes::{named_numbers, probes};
+use crate::eval::{Arranged, DIAGONALS, Draw, Sparse, random};
 use crate::ir::{Graph, NodeKind, Role, TensorType, Value};
 use crate::ops::{Ask, Call, Family, Op};
 
@@ -30,6 +31,8 @@ struct Use {
 pub struct Uses<'a> {
     binding: &'a Binding,
     uses: Vec<Use>,
+    /// Numbers that either graph names.
+    named: Vec<f64>,
 }
 
 /// One choice of values for all inputs.
@@ -47,6 +50,8 @@ pub struct Choice {
     pub all_visible: bool,
     /// Whether weights are 0 but for some rows and columns, so that the model is a narrow one inside the wide one.
     pub narrow: bool,
+    /// Values that enter the model are chosen from those that the graphs name, and from numbers where functions part.
+    pub probing: Option<Arranged>,
     /// Whether most tokens are padding without features, so that few rows of a long sequence matter.
     pub padded: bool,
 }
@@ -99,7 +104,7 @@ impl<'a> Uses<'a> {
                 }
             }
         }
-        Uses { binding, uses }
+        Uses { binding, uses, named: named_numbers([a, b]) }
     }
 
     /// The values of all inputs, by number.
@@ -113,6 +118,16 @@ impl<'a> Uses<'a> {
         let ty = &input.ty;
         if choice.silent.contains(&(n as u32)) {
             return Draw::Fill(0.0);
+        }
+        if let Some(arranged) = choice.probing
+            && of.limit.is_none()
+            && of.weight.is_none()
+        {
+            let mut values = probes(ty.dtype, &self.named);
+            if of.positive {
+                values.iter_mut().for_each(|value| *value = value.abs().max(0.5));
+            }
+            return Draw::Chosen { seed, values: values.into(), arranged };
         }
         if !ty.dtype.is_float() {
             return match of.limit {

@@ -8,6 +8,7 @@ mod attempts;
 mod evaluable;
 mod inputs;
 mod locate;
+mod probes;
 mod rerun;
 mod silence;
 #[cfg(test)]
@@ -44,6 +45,9 @@ const FLOOR: f64 = 1e-10;
 
 /// Stack for operators that nest: a residual stream through hundreds of layers is as deep as they are many.
 const STACK: usize = 512 << 20;
+
+/// Differing elements of one attempt that are tried as witnesses.
+const CANDIDATES: usize = 4;
 
 /// Operators that may nest on that stack.
 const DEPTH: usize = 40_000;
@@ -166,11 +170,9 @@ impl<'q> Trial<'q> {
         let mut too_large = false;
         let mut found = None;
         for &place in attempt.places {
-            let worst = self.worst(place, &mut evaluators, &mut too_large);
-            if let Some(w) = worst
-                && self.holds(&w, attempt.budget)
-            {
-                found = Some(w);
+            let differing = self.differing(place, &mut evaluators, &mut too_large);
+            found = differing.into_iter().take(CANDIDATES).find(|w| self.holds(w, attempt.budget));
+            if found.is_some() {
                 break;
             }
         }
@@ -195,8 +197,9 @@ impl<'q> Trial<'q> {
         outputs.map(indices).collect()
     }
 
-    /// The element at `place` that differs most. Sets `too_large` where elements could not be computed.
-    fn worst(&self, place: Place, evaluators: &mut [Evaluator; 2], too_large: &mut bool) -> Option<Witness> {
+    /// The elements at `place` that differ, those that differ most first. Sets `too_large` where elements could not be
+    /// computed.
+    fn differing(&self, place: Place, evaluators: &mut [Evaluator; 2], too_large: &mut bool) -> Vec<Witness> {
         let all = self.looked_at(place);
         let values = on_both(evaluators, |side, evaluator| {
             let outputs = self.question.graphs[side].outputs();
@@ -220,14 +223,14 @@ impl<'q> Trial<'q> {
         });
         let [(left, left_exceeded), (right, right_exceeded)] = values;
         *too_large |= left_exceeded || right_exceeded;
-        let mut worst: Option<Witness> = None;
+        let mut differing: Vec<Witness> = Vec::new();
         for (number, indices) in all.into_iter().enumerate() {
             for ((&a, &b), index) in left[number].iter().zip(&right[number]).zip(indices) {
                 let distance = if a.is_nan() != b.is_nan() { f64::INFINITY } else { distance(a, b) };
-                if close(a, b) || worst.as_ref().is_some_and(|w| w.max_abs_error >= distance) {
+                if close(a, b) {
                     continue;
                 }
-                worst = Some(Witness {
+                differing.push(Witness {
                     seed: self.question.seed,
                     output: self.question.graphs[0].outputs()[number].shown(),
                     output_number: Some(number),
@@ -243,7 +246,8 @@ impl<'q> Trial<'q> {
                 });
             }
         }
-        worst
+        differing.sort_by(|x, y| y.max_abs_error.total_cmp(&x.max_abs_error));
+        differing
     }
 
     /// Whether the values of an output element lie farther apart than rounding could bring them: every step of both

@@ -95,7 +95,7 @@ fn shift(site: &mut Site, op: &str) -> Converted {
     }
 }
 
-/// Whether the only infinity that `x` can be has the absolute value of one: integers have none.
+/// `isinf` as `abs(x) == inf`. Integers are never infinite.
 fn infinite(site: &mut Site) -> Converted {
     let x = site.tensor("self")?;
     let dtype = site.dtype(x);

@@ -1,0 +1,106 @@
+//! Comparisons, logic, and the choice by a condition.
+
+use std::cmp::Ordering;
+
+use super::pointwise::{BINARY, ELEMENTWISE, read};
+use super::{Bounds, Call, Kernel, OpDef, Synthesis, TypeError, Types, one};
+use crate::ir::{DType, Number};
+
+fn comparison(call: &Call) -> Result<Types, TypeError> {
+    call.same_dtype(0..2)?;
+    call.output(DType::Bool, call.broadcast(0..2)?)
+}
+
+/// The kernel of a comparison of two numbers, which holds for some orders. NaN has none.
+macro_rules! holds {
+    ($holds:pat) => {
+        binary!(Element, |x, y| Number::from(matches!(x.compare(y), $holds)))
+    };
+}
+
+const COMPARISON: OpDef = OpDef { infer: comparison, bounds: Bounds::TRUTH, synthesis: Synthesis::Compare, ..BINARY };
+
+/// These table entries of the elementwise family.
+pub const OPS: &[OpDef] = &[
+    OpDef {
+        name: "eq",
+        doc: "`x == y`, as bool.",
+        commutative: true,
+        kernel: holds!(Some(Ordering::Equal)),
+        replay: torch!(|r| r.x()?.f_eq_tensor(r.y()?)?),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "ne",
+        doc: "`x != y`, as bool.",
+        commutative: true,
+        kernel: holds!(None | Some(Ordering::Less | Ordering::Greater)),
+        replay: torch!(|r| r.x()?.f_ne_tensor(r.y()?)?),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "lt",
+        doc: "`x < y`, as bool.",
+        kernel: holds!(Some(Ordering::Less)),
+        replay: torch!(|r| r.x()?.f_lt_tensor(r.y()?)?),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "le",
+        doc: "`x <= y`, as bool.",
+        kernel: holds!(Some(Ordering::Less | Ordering::Equal)),
+        replay: torch!(|r| r.x()?.f_le_tensor(r.y()?)?),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "gt",
+        doc: "`x > y`, as bool.",
+        kernel: holds!(Some(Ordering::Greater)),
+        replay: torch!(|r| r.x()?.f_gt_tensor(r.y()?)?),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "ge",
+        doc: "`x >= y`, as bool.",
+        kernel: holds!(Some(Ordering::Greater | Ordering::Equal)),
+        replay: torch!(|r| r.x()?.f_ge_tensor(r.y()?)?),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "logical_and",
+        doc: "Both are not 0, as bool.",
+        commutative: true,
+        kernel: binary!(Element, |x, y| (x.is_true() && y.is_true()).into()),
+        replay: torch!(|r| r.x()?.f_logical_and(r.y()?)?),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "logical_or",
+        doc: "Either is not 0, as bool.",
+        commutative: true,
+        kernel: binary!(Element, |x, y| (x.is_true() || y.is_true()).into()),
+        replay: torch!(|r| r.x()?.f_logical_or(r.y()?)?),
+        ..COMPARISON
+    },
+    OpDef {
+        name: "where",
+        doc: "`x` where the condition holds, `y` elsewhere.",
+        operands: &[one("condition"), one("x"), one("y")],
+        infer: |c| {
+            if c.operands[0].dtype != DType::Bool {
+                return Err(c.error(format!("takes a bool condition, not {}", c.operands[0])));
+            }
+            c.output(c.same_dtype(1..3)?, c.broadcast(0..3)?)
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let chosen = if read(c, 0, index, fetch)?.is_true() { 1 } else { 2 };
+            read(c, chosen, index, fetch)
+        }),
+        replay: torch!(|r| r.y()?.f_where_self(r.x()?, r.operand(2)?)?),
+        bounds: Bounds { range: |r| Some(r.of(1)?.hull(r.of(2)?)), magnitude: |m| m.of(1).max(m.of(2)) },
+        hands_on: true,
+        synthesis: Synthesis::Choose,
+        support: |s| s.either(1, 2),
+        ..ELEMENTWISE
+    },
+];

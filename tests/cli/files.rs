@@ -1,0 +1,201 @@
+//! What commands write: graphs, proofs, witnesses, profiles.
+
+use std::collections::HashSet;
+
+use super::*;
+
+#[test]
+fn proof_files_are_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof.json");
+    let file = path.to_str().unwrap();
+    let models =
+        ["qwen2-4l", "gpt2"].map(|m| (format!("corpus/exports/{m}-eager.pt2"), format!("corpus/exports/{m}-sdpa.pt2")));
+    for (a, b) in models.into_iter().chain([pair("attention")]) {
+        assert_eq!(status(&run(&["check", &a, &b, "--proof", file])), 0);
+        let output = run(&["verify-proof", file, &a, &b]);
+        assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+        assert!(text(&output.stdout).starts_with("shown: equivalent, tier rounding\n"), "{}", text(&output.stdout));
+    }
+    let (a, b) = pair("attention");
+    assert_eq!(status(&run(&["verify-proof", file, &a, "corpus/pairs/attention.b-wrong-mask.mir"])), 1);
+    refused(&["verify-proof", file, &b, &pair("gelu").1], &["inputs"]);
+    refused(&["verify-proof", &a, &a, &b], &["no proof file"]);
+    refused(&["verify-proof", "no/such/proof", &a, &b], &["no/such/proof"]);
+    refused(&["check", &a, &b, "--proof", "no/such/folder/proof"], &["no/such/folder/proof"]);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    refused(&["verify-proof", file, &a, &b], &["no proof file"]);
+}
+
+/// The replay binds anew, from the same values.
+#[test]
+fn a_proof_over_weights_bound_by_their_values_is_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof.json");
+    let file = path.to_str().unwrap();
+    let [a, b, other] = ["plain", "turned", "other"].map(|name| format!("tests/data/weights-{name}.pt2"));
+    let output = run(&["check", &a, &b, "--proof", file]);
+    assert_eq!(status(&output), 0);
+    assert!(text(&output.stdout).contains("same values in both files"), "{}", text(&output.stdout));
+    let output = run(&["verify-proof", file, &a, &b]);
+    assert!(text(&output.stdout).starts_with("shown: equivalent"), "{output:?}");
+    assert_ne!(status(&run(&["verify-proof", file, &a, &other])), 0);
+}
+
+#[test]
+fn graphs_survive_lowering() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["corpus/exports/qwen2-4l-eager.pt2", "corpus/pairs/attention.b.mir"] {
+        let output = run(&["lower", file]);
+        assert_eq!((status(&output), text(&output.stderr)), (0, String::new()));
+        let lowered = folder.path().join("lowered.mir");
+        std::fs::write(&lowered, &output.stdout).unwrap();
+        let again = run(&["lower", lowered.to_str().unwrap()]);
+        assert_eq!(text(&again.stdout), text(&output.stdout));
+        let report = json(file, lowered.to_str().unwrap());
+        assert_eq!((&report["verdict"], &report["tier"]), (&"equivalent".into(), &"exact".into()), "{file}");
+    }
+}
+
+#[test]
+fn an_optimized_graph_is_cheaper_and_proven_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let better = folder.path().join("better.mir").display().to_string();
+    let file = "corpus/exports/gpt2-eager.pt2";
+    let output = run(&["optimize", file, "--json", "--write", &better]);
+    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["schema"], "magneton-ir/optimize/1");
+    let (now, best) = (&found["energy_mj"], &found["best_energy_mj"]);
+    assert!(best["value"].as_f64().unwrap() < 0.95 * now["value"].as_f64().unwrap(), "{now} {best}");
+    let forms = found["cheaper"].as_array().unwrap();
+    assert!(forms.iter().all(|f| !f["steps"].as_array().unwrap().is_empty()), "every form has its proof");
+
+    let compared = json(file, &better);
+    assert_eq!(compared["verdict"], "equivalent");
+    let energy = compared["b"]["energy_mj"]["value"].as_f64().unwrap();
+    assert!((energy / best["value"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{energy} {best}");
+}
+
+#[test]
+fn profiles_are_shown_fitted_and_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let joined = folder.path().join("joined.json").display().to_string();
+    let shipped = "corpus/energy/h200.json";
+    for args in [&["profile", "show"][..], &["profile", "show", shipped], &["profile", "fit"]] {
+        let output = run(args);
+        assert_eq!((status(&output), text(&output.stderr)), (0, String::new()), "{args:?}");
+        assert!(!output.stdout.is_empty(), "{args:?}");
+    }
+    assert_eq!(status(&run(&["profile", "merge", shipped, shipped, "-o", &joined])), 0);
+    let output = run(&["profile", "diff", shipped, &joined]);
+    assert!(text(&output.stdout).contains("0 only in the right one"), "{}", text(&output.stdout));
+    assert_eq!(status(&run(&["profile", "merge", "corpus/energy/h200.windows.zip", "-o", &joined])), 0);
+    let output = text(&run(&["profile", "diff", shipped, &joined]).stdout);
+    let entries = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(shipped)).unwrap();
+    let entries = serde_json::from_slice::<Value>(&entries).unwrap()["entries"].as_object().unwrap().len();
+    let same = format!("0 of {entries} differ; 0 stand only in the left one, 0 only in the right one");
+    assert!(entries > 400 && output.contains(&same), "{output}");
+    refused(&["profile", "show", "README.md"], &["README.md"]);
+}
+
+/// Reads an array of a `.npz` file: its values as floats.
+fn array(file: &Path, name: &str) -> Vec<f64> {
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(file).unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    archive.by_name(&format!("{name}.npy")).unwrap().read_to_end(&mut bytes).unwrap();
+    let file = npyz::NpyFile::new(&bytes[..]).unwrap();
+    file.into_vec::<f64>().unwrap()
+}
+
+#[test]
+fn a_witness_is_written_and_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("witness");
+    let (a, b) = ("corpus/pairs/gelu.a.mir", "corpus/pairs/gelu.b-wrong-sign.mir");
+    let args = ["check", a, b, "--format", "json", "--seed", "7", "--write-witness", out.to_str().unwrap()];
+    let output = run(&args);
+    assert_eq!(status(&output), 1);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let witness = &report["witness"];
+    assert_eq!(witness["seed"], 7);
+    let index: Vec<usize> = witness["index"].as_array().unwrap().iter().map(|i| i.as_u64().unwrap() as usize).collect();
+    let x = array(&out.join("inputs.npz"), "x");
+    let value = array(&out.join("outputs.npz"), "y.a");
+    assert_eq!(value, [witness["a"].as_f64().unwrap()]);
+    // The tanh form of GELU, of the element in a matrix of 24 columns.
+    let at = x[index[0] * 24 + index[1]];
+    let inner = (2.0 / std::f64::consts::PI).sqrt() * (at + 0.044715 * at.powi(3));
+    let expected = 0.5 * at * (1.0 + inner.tanh());
+    assert!((value[0] - expected).abs() < 1e-9, "{value:?} {expected}");
+}
+
+#[test]
+fn a_witness_has_a_member_for_every_input_whatever_they_are_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    // `w` is written in parts, one of which is called as another input is.
+    let graph = |op: &str| {
+        format!(
+            "graph g(w: f32[100000], s \"w.shape\": f32[2], u \"../up/x\": f32[2], v \"..\\\\up/x\": f32[2]) {{
+                p = slice(w; dim=0, start=0, end=2)
+                q = add(p, s)
+                r = add(q, u)
+                t = add(r, v)
+                y = {op}(t)
+                return y
+            }}"
+        )
+    };
+    for (name, op) in [("a.mir", "tanh"), ("b.mir", "sigmoid")] {
+        std::fs::write(at(name), graph(op)).unwrap();
+    }
+    let output = run(&["check", &at("a.mir"), &at("b.mir"), "--write-witness", &at("out")]);
+    assert_eq!(status(&output), 1, "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("different"));
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(at("out/inputs.npz")).unwrap()).unwrap();
+    let names: HashSet<String> =
+        (0..archive.len()).map(|i| archive.by_index(i).unwrap().name().unwrap().to_lowercase()).collect();
+    assert_eq!(names.len(), archive.len(), "{names:?}");
+    assert_eq!(names.len(), 3 + 3, "{names:?}");
+    assert!(names.iter().all(|n| !n.contains(['/', '\\'])), "{names:?}");
+}
+
+#[test]
+fn a_witness_that_cannot_be_written_costs_no_verdict() {
+    let a = pair("addmm").0;
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = folder.path().join("file");
+    std::fs::write(&blocked, "").unwrap();
+    let blocked = blocked.join("under").to_str().unwrap().to_owned();
+    let different = run(&["check", &a, "corpus/pairs/addmm.b-wrong-sign.mir", "--write-witness", &blocked]);
+    assert_eq!(status(&different), 1);
+    assert!(text(&different.stdout).starts_with("different"));
+    assert!(text(&different.stderr).contains("cannot write"));
+}
+
+#[cfg(unix)]
+#[test]
+fn profiles_go_through_links_and_pipes_and_replace_neither() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let at = |name: &str| path(name).to_str().unwrap().to_owned();
+    std::fs::copy("corpus/energy/h200.json", path("real.json")).unwrap();
+    symlink("real.json", path("link.json")).unwrap();
+    let before = std::fs::read_to_string(path("real.json")).unwrap();
+    assert_eq!(status(&run(&["profile", "merge", "-o", &at("link.json"), &at("real.json"), &at("real.json")])), 0);
+    assert!(path("link.json").is_symlink());
+    let runs = |text: &str| serde_json::from_str::<Value>(text).unwrap()["runs"].as_array().unwrap().len();
+    assert_eq!(runs(&std::fs::read_to_string(path("real.json")).unwrap()), runs(&before));
+
+    assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = path("pipe");
+        move || std::fs::read_to_string(pipe).unwrap()
+    });
+    assert_eq!(status(&run(&["profile", "merge", "-o", &at("pipe"), &at("real.json")])), 0);
+    assert_eq!(runs(&reader.join().unwrap()), runs(&before));
+    assert!(std::fs::metadata(path("pipe")).unwrap().file_type().is_fifo());
+}
