@@ -46,6 +46,11 @@ impl<'t, 's> Form<'t, 's> {
             let (values, inits): (Vec<_>, Vec<_>) = form.operands.iter().enumerate().partition(|(i, _)| i % 2 == 0);
             form.operands = values.into_iter().chain(inits).map(|(_, &operand)| operand).collect();
         }
+        if form.is("reduce") && form.arguments.len() == form.operands.len() {
+            // `reducer(a, b) (c, d)` are the pairs of each operand; a block has `a, c, b, d`.
+            let (first, second): (Vec<_>, Vec<_>) = form.arguments.iter().enumerate().partition(|(i, _)| i % 2 == 0);
+            form.arguments = first.into_iter().chain(second).map(|(_, &name)| name).collect();
+        }
         form
     }
 

@@ -18,7 +18,7 @@ use super::site::{Site, Tables};
 use super::types::{self, Type};
 use super::{control, convert};
 use crate::frontend::builder::{Builder, Refusal};
-use crate::ir::{AttrValue, Number, Origin, TensorType, Value};
+use crate::ir::{AttrValue, DType, Number, Origin, TensorType, Value};
 
 /// How deep functions may call each other, and regions stand inside of regions.
 const DEEPEST_CALLS: usize = 64;
@@ -236,7 +236,14 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             let what = Foreign { text: format!("{text} : {}", opaque::type_text(ty)), leaves: Vec::new() };
             return Ok(vec![Bound::Foreign(Rc::new(what))]);
         };
-        let elements = literal::read(text, &ty, &self.resources).map_err(|reason| Error::new(form.at, reason))?;
+        let elements = match literal::read(text, &ty, &self.resources) {
+            // The upper half of the numbers of 64 bits without a sign has no numbers here.
+            Err(_) if ty.dtype == DType::U64 => {
+                let what = Foreign { text: format!("{text} : {ty}"), leaves: Vec::new() };
+                return Ok(vec![Bound::Foreign(Rc::new(what))]);
+            }
+            other => other.map_err(|reason| Error::new(form.at, reason))?,
+        };
         let name = self.name(form, names);
         let refused = |refusal| Error::refused(form.at, refusal);
         let value = match elements {

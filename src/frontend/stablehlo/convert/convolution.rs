@@ -67,7 +67,8 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         return Err(wrong());
     }
     let window = window(site, spatial)?;
-    if site.shape(w).contains(&0) || site.shape(x).contains(&0) {
+    // The table convolves floats.
+    if site.shape(w).contains(&0) || site.shape(x).contains(&0) || !result.dtype.is_float() {
         return Ok(None);
     }
     let x = site.cast(x, result.dtype)?;
@@ -79,7 +80,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         w = site.part("flip", &[("dims", super::super::site::usizes(&turned))], &[w])?;
     }
     let gaps: Vec<i64> = [0, 0].into_iter().chain(window.spread.iter().map(|s| s - 1)).collect();
-    let zero = if result.dtype.is_float() { Number::float(0.0) } else { Number::Int(0) };
+    let zero = Number::float(0.0);
     x = spread(site, x, &gaps, zero)?;
     let mut groups = site.int_or(&["feature_group_count"], 1);
     let batches = site.int_or(&["batch_group_count"], 1);

@@ -88,6 +88,14 @@ pub(super) fn starts(site: &mut Site, places: Value, numbers: &Numbers) -> Resul
         .collect()
 }
 
+/// Places as a type that the table takes.
+pub(super) fn signed(site: &mut Site, places: Value) -> Result<Value, Refusal> {
+    match site.dtype(places) {
+        DType::I32 | DType::I64 => Ok(places),
+        _ => site.cast(places, DType::I64),
+    }
+}
+
 /// `value` limited to `0..=most`.
 fn limited(site: &mut Site, value: Value, most: i64) -> Result<Value, Refusal> {
     site.part("clamp", &[("min", int(0)), ("max", int(most))], &[value])
@@ -113,16 +121,27 @@ fn gather(site: &mut Site) -> Converted {
     if sizes.len() != shape.len() || sizes.iter().zip(&shape).any(|(size, whole)| size > whole) {
         return Err(Refusal::new(format!("takes windows of {sizes:?} from {}", site.low.ty(x))));
     }
-    if !matches!(site.dtype(places), DType::I32 | DType::I64) {
-        return Ok(None);
-    }
+    let places = signed(site, places)?;
     let starts = starts(site, places, &numbers)?;
     let mut batch = site.shape(places);
     if numbers.vector < batch.len() {
         batch.remove(numbers.vector);
     }
     // Dimensions that are not read whole: where along them each element lies.
-    let partial = |d: &usize| numbers.batching.contains(d) || numbers.map.contains(d) && sizes[*d] < shape[*d];
+    let partial = |d: &usize| {
+        let placed = numbers.map.contains(d) && (sizes[*d] < shape[*d] || numbers.collapsed.contains(d));
+        numbers.batching.contains(d) || placed
+    };
+    // A window of a part of a dimension without a place is the first part.
+    let mut x = x;
+    for dim in 0..shape.len() {
+        if !numbers.map.contains(&dim) && !numbers.batching.contains(&dim) {
+            x = site.slice(x, dim, 0, sizes[dim] as i64, 1)?;
+            if numbers.collapsed.contains(&dim) {
+                return Ok(None);
+            }
+        }
+    }
     let read: Vec<usize> = (0..shape.len()).filter(partial).collect();
     let windows: Vec<usize> = read.iter().copied().filter(|d| sizes[*d] != 1).collect();
     let mut indices = Vec::new();
@@ -164,12 +183,9 @@ fn gather(site: &mut Site) -> Converted {
     }
     // Dimensions of operand that stand in the result beside `joint`, and where `joint` stands among them.
     let whole: Vec<usize> = (0..shape.len()).filter(|d| !read.contains(d)).collect();
-    if whole.iter().any(|&d| sizes[d] != shape[d]) {
-        return Err(Refusal::new("reads a part of a dimension without a place"));
-    }
     let (value, start) = match read[..] {
         [] => {
-            let shape: Shape = batch.iter().copied().chain(shape.iter().copied()).collect();
+            let shape: Shape = batch.iter().chain(&site.shape(x)).copied().collect();
             (site.expand(x, &shape)?, 0)
         }
         [0] if shape.len() == 2 => (made(site, "embedding", &[], &[x, indices[0]])?, 0),

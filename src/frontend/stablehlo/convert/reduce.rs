@@ -15,17 +15,19 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
 /// The number that changes nothing when it is joined to others.
 pub(super) fn identity(monoid: Monoid, dtype: DType) -> Option<Number> {
     let extreme = |low: bool| match (dtype.int_range(), low) {
-        (Some((least, _)), true) => Number::Int(least),
-        (Some((_, most)), false) => Number::Int(most),
-        (None, true) => Number::float(f64::NEG_INFINITY),
-        (None, false) => Number::float(f64::INFINITY),
+        (Some((least, _)), true) => Some(Number::Int(least)),
+        // The largest ones of 64 bits without a sign have no number here.
+        (Some(_), false) if dtype == DType::U64 => None,
+        (Some((_, most)), false) => Some(Number::Int(most)),
+        (None, true) => Some(Number::float(f64::NEG_INFINITY)),
+        (None, false) => Some(Number::float(f64::INFINITY)),
     };
     let number = |value: i64| if dtype.is_float() { Number::float(value as f64) } else { Number::Int(value) };
     Some(match monoid.on(dtype == DType::Bool) {
         Monoid::Add => number(0),
         Monoid::Multiply => number(1),
-        Monoid::Maximum => extreme(true),
-        Monoid::Minimum => extreme(false),
+        Monoid::Maximum => return extreme(true),
+        Monoid::Minimum => return extreme(false),
         Monoid::Or if dtype == DType::Bool => Number::Int(0),
         Monoid::And if dtype == DType::Bool => Number::Int(1),
         Monoid::And | Monoid::Or => return None,

@@ -1,7 +1,7 @@
 //! Writes at places that other tensors hold.
 
 use super::super::site::{Site, usizes};
-use super::gather::{Numbers, starts};
+use super::gather::{Numbers, signed, starts};
 use super::region::{Monoid, expressions, monoids};
 use crate::frontend::builder::{Converted, Refusal, int};
 use crate::ir::{AttrValue, DType, Number, Shape, Value};
@@ -30,9 +30,10 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
     ];
     let ranks = [shape.len(), site.rank(places), site.rank(updates)];
     let numbers = Numbers::read(site, "scatter_dimension_numbers", keys, ranks)?;
-    if !matches!(site.dtype(places), DType::I32 | DType::I64) || shape.contains(&0) {
+    if shape.contains(&0) {
         return Ok(None);
     }
+    let places = signed(site, places)?;
     let sizes = site.shape(updates);
     let kept = numbers.kept(shape.len());
     let batch: Vec<usize> = (0..sizes.len()).filter(|d| !numbers.window.contains(d)).collect();
