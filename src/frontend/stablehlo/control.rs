@@ -11,6 +11,9 @@ use crate::ir::{AttrValue, Number, Origin, Value};
 /// The most rounds of a loop that is dissolved.
 const MOST_ROUNDS: usize = 4096;
 
+/// The most operations that all rounds of a loop may run through.
+const MOST_STEPS: usize = 1 << 18;
+
 /// Lowers an operation that runs regions or functions; `None` if it is another, or has to stay opaque.
 pub(super) fn lower<'m, 't, 's>(
     low: &mut Lower<'m, 't, 's>,
@@ -80,7 +83,11 @@ fn repeat<'m, 't, 's>(
         return Err(Error::new(form.at, "`while` has regions with another number of arguments"));
     }
     let before = low.state();
+    let first = low.steps;
     for round in 0..=MOST_ROUNDS {
+        if low.steps - first > MOST_STEPS {
+            break;
+        }
         let names = format!("{}{round}/", inside(form, names));
         let mut inner = Scope::inside(scope);
         bind(&mut inner, &arguments[0], &state);

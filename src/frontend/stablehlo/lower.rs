@@ -23,8 +23,9 @@ use crate::ir::{AttrValue, DType, Number, Origin, TensorType, Value};
 /// How deep functions may call each other, and regions stand inside of regions.
 const DEEPEST_CALLS: usize = 64;
 
-/// The most nodes of a graph. Functions that call each other twice double it at every level.
-const MOST_NODES: usize = 4 << 20;
+/// The most operations that are run through, those of called functions again at every call: functions that call each other
+/// twice double them at every level.
+const MOST_OPERATIONS: usize = 2 << 20;
 
 /// A module under construction.
 pub(super) struct Lower<'m, 't, 's> {
@@ -45,6 +46,8 @@ pub(super) struct Lower<'m, 't, 's> {
     /// How many operations draw.
     pub draws: i64,
     depth: usize,
+    /// How many operations were run through.
+    pub steps: usize,
     /// Whether the operations are those of the region of `map`.
     pub mapped: bool,
 }
@@ -81,6 +84,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             foreign_checks: 0,
             draws: 0,
             depth: 0,
+            steps: 0,
             mapped: false,
         }
     }
@@ -120,8 +124,9 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     ) -> Result<Vec<Bound>, Error> {
         for operation in &region.operations {
             let form = Form::of(operation);
-            if self.builder.graph.len() > MOST_NODES {
-                return Err(Error::new(form.at, format!("the program has more than {MOST_NODES} operations")));
+            self.steps += 1;
+            if self.steps > MOST_OPERATIONS {
+                return Err(Error::new(form.at, format!("the program runs more than {MOST_OPERATIONS} operations")));
             }
             let operands = self.operands(scope, &form)?;
             if matches!(form.name, "return" | "func.return" | "stablehlo.return" | "mhlo.return" | "chlo.return") {

@@ -17,6 +17,7 @@ mod pairs;
 mod plan;
 mod share;
 mod statement;
+mod tied;
 
 use expression::{Expression, Part};
 use plan::Plan;
@@ -86,6 +87,7 @@ pub fn bind_with_contents(
     if let Some([stated_a, stated_b]) = stated {
         plan.by_statement(Side::A, stated_a);
         plan.by_statement(Side::B, stated_b);
+        plan.tied();
     }
     plan.read_checksums([&mut *of_a, &mut *of_b]);
     let exchanged = plan.exchanged_names();

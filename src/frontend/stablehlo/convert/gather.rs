@@ -88,12 +88,9 @@ pub(super) fn starts(site: &mut Site, places: Value, numbers: &Numbers) -> Resul
         .collect()
 }
 
-/// Places as a type that the table takes.
+/// Places in the type that PyTorch has them in.
 pub(super) fn signed(site: &mut Site, places: Value) -> Result<Value, Refusal> {
-    match site.dtype(places) {
-        DType::I32 | DType::I64 => Ok(places),
-        _ => site.cast(places, DType::I64),
-    }
+    site.cast(places, DType::I64)
 }
 
 /// `value` limited to `0..=most`.

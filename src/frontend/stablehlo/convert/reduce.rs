@@ -132,7 +132,9 @@ fn arg(site: &mut Site, operands: &[Value], inits: &[Value], dims: &[usize]) -> 
         return Ok(None);
     }
     let kept = [("dim", int(dim as i64))];
-    let place = site.part(op, &kept, &[x])?;
+    // The table finds the place of numbers.
+    let numbers = if dtype == DType::Bool { site.cast(x, DType::I32)? } else { x };
+    let place = site.part(op, &kept, &[numbers])?;
     let place = site.cast(place, site.dtype(places))?;
     let reduction = if op == "argmax" { "amax" } else { "amin" };
     let value = site.part(reduction, &[("dim", usizes(&[dim]))], &[x])?;

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::super::site::{Site, distinct, usizes};
-use crate::frontend::builder::{Converted, Refusal, Values, int};
+use crate::frontend::builder::{Converted, Refusal, int};
 use crate::ir::{AttrValue, Value};
 
 pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
@@ -14,7 +14,10 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
             let [x] = site.all()?;
             let shape = site.result()?.shape.clone();
             let values = site.explicit("expand", &[("shape", AttrValue::shape(&shape))], &[x])?;
-            Ok(repeated(site, values, x, x))
+            if let Some(&[value]) = values.as_deref() {
+                site.tables.repeats.insert(value, x);
+            }
+            Ok(values)
         }
         "dynamic_broadcast_in_dim" | "dynamic_reshape" | "dynamic_iota" | "dynamic_pad" => Ok(None),
         "reshape" => {
@@ -27,8 +30,17 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
                 return site.gives(x);
             }
             let values = site.explicit("reshape", &[("shape", AttrValue::shape(&shape))], &[x])?;
-            let source = site.tables.repeats.get(&x).copied().unwrap_or(x);
-            Ok(repeated(site, values, x, source))
+            // A reshape that only adds ones in front repeats nothing.
+            let own = site.shape(x);
+            let leading = shape.ends_with(&own) && shape[..shape.len() - own.len()].iter().all(|&size| size == 1);
+            let before = site.tables.repeats.get(&x).copied().filter(|&s| leading || site.rank(s) == 0);
+            if let (Some(&[value]), Some(source)) = (values.as_deref(), before.or(leading.then_some(x))) {
+                site.tables.repeats.insert(value, source);
+            }
+            if let (Some(&[value]), Some(number)) = (values.as_deref(), site.uniform(x)) {
+                site.tables.uniform.insert(value, number);
+            }
+            Ok(values)
         }
         "transpose" => {
             let [x] = site.all()?;
@@ -61,19 +73,6 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         }
         _ => Ok(None),
     }
-}
-
-/// Remembers that a value is `source`, repeated, if its operand is.
-fn repeated(site: &mut Site, values: Option<Values>, x: Value, source: Value) -> Option<Values> {
-    if let Some(&[value]) = values.as_deref() {
-        if let Some(number) = site.uniform(x) {
-            site.tables.uniform.insert(value, number);
-        }
-        if site.rank(source) == 0 {
-            site.tables.repeats.insert(value, source);
-        }
-    }
-    values
 }
 
 /// Dimension `i` of the operand becomes dimension `dims[i]` of the result, all others repeat.
