@@ -23,7 +23,8 @@ pub enum LoadError {
     #[diagnostic(
         code(load::format),
         help(
-            "known formats are archives written by `torch.export.save` (.pt2), ONNX models (.onnx) and the text form of the IR (.mir)"
+            "known formats are archives written by `torch.export.save` (.pt2), ONNX models (.onnx), the text of StableHLO modules \
+             (.mlir) and the text form of the IR (.mir)"
         )
     )]
     Format { file: PathBuf, reason: String },
@@ -57,6 +58,17 @@ pub enum LoadError {
     #[error("{}: byte {offset}: {reason}", file.display())]
     #[diagnostic(code(load::wire), help("the file is cut off or damaged, or it is no ONNX model"))]
     Wire { file: PathBuf, offset: usize, reason: String },
+
+    #[error("{}:{line}:{column}: {reason}", file.display())]
+    #[diagnostic(code(load::place))]
+    Place {
+        file: PathBuf,
+        line: usize,
+        column: usize,
+        reason: String,
+        #[help]
+        help: Option<String>,
+    },
 
     #[error("{}: node `{node}`{}: {reason}", file.display(), calling(target))]
     #[diagnostic(code(load::node))]

@@ -7,6 +7,7 @@ mod names;
 pub mod onnx;
 mod origins;
 pub mod pt2;
+pub mod stablehlo;
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
@@ -51,6 +52,24 @@ pub struct Loaded {
     pub contents: Box<dyn Contents>,
     /// What was taken for granted, one sentence each.
     pub assumptions: Vec<String>,
+}
+
+/// What MLIR bytecode starts with. Files of `jax.export` hold it within.
+const BYTECODE_MAGIC: &[u8] = b"ML\xefR";
+
+const BYTECODE_HELP: &str = "print the text in Python: `open(\"model.mlir\", \"w\").write(str(jax.export.deserialize(bytearray(open(\"FILE\", \"rb\").read())).mlir_module()))` for a file of \
+     `jax.export`, or `jax.jit(f).lower(...).as_text(debug_info=True)` for a function";
+
+/// Why bytes that are no text are not read. MLIR bytecode, and the files of `jax.export` around it, are named as what they are.
+fn unreadable(path: &Path, bytes: &[u8]) -> LoadError {
+    let file = path.to_owned();
+    // In a file of `jax.export`, the bytecode begins within the first mebibyte.
+    let head = &bytes[..bytes.len().min(1 << 20)];
+    if head.windows(BYTECODE_MAGIC.len()).any(|w| w == BYTECODE_MAGIC) {
+        let reason = "holds MLIR bytecode, of which only the text form is read".to_owned();
+        return LoadError::Archive { file, reason, help: BYTECODE_HELP.to_owned() };
+    }
+    LoadError::Format { file, reason: "is neither a zip archive, an ONNX model nor text".to_owned() }
 }
 
 /// Reads the operator graph in the file at `path`. The format is told from the content, not from the file's name.
@@ -118,20 +137,19 @@ fn read(
         if onnx::is_model(&bytes) {
             return onnx::read(path, bytes, options);
         }
-        let reason = "is neither a zip archive, an ONNX model nor text".to_owned();
-        return Err(LoadError::Format { file: path.to_owned(), reason });
+        return Err(unreadable(path, &bytes));
     }
     let bytes = read_limited(path, source, MAX_TEXT_BYTES)?;
     if bytes.is_empty() {
         return Err(LoadError::Format { file: path.to_owned(), reason: "is empty".to_owned() });
     }
-    let Ok(text) = std::str::from_utf8(&bytes) else {
-        let reason = "is neither a zip archive, an ONNX model nor text".to_owned();
-        return Err(LoadError::Format { file: path.to_owned(), reason });
-    };
+    let Ok(text) = std::str::from_utf8(&bytes) else { return Err(unreadable(path, &bytes)) };
     // A graph taken out of its archive.
     if text.trim_start().starts_with('{') {
         return Ok(held(pt2::read_json(path, &bytes)?, Box::new(NoContents)));
+    }
+    if stablehlo::is_module(text) {
+        return Ok(held(stablehlo::read_text(path, text)?, Box::new(NoContents)));
     }
     Ok(held(text::parse(&path.display().to_string(), text)?, Box::new(NoContents)))
 }

@@ -18,6 +18,7 @@ mod pairs;
 mod plan;
 mod share;
 mod statement;
+mod tied;
 
 pub use constants::MissingConstant;
 use expression::{Expression, Part};
@@ -94,6 +95,7 @@ pub fn bind_with_contents(
     if let Some([stated_a, stated_b]) = stated {
         plan.by_statement(Side::A, stated_a);
         plan.by_statement(Side::B, stated_b);
+        plan.tied();
     }
     plan.read_checksums([&mut *of_a, &mut *of_b]);
     let exchanged = plan.exchanged_names();

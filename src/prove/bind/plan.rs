@@ -22,6 +22,8 @@ pub enum Meaning {
 pub enum Source {
     /// A binding file says so.
     Stated,
+    /// A binding file says so of a weight that nothing reads, and this is the only one of its type that is read.
+    Tied,
     /// Name and type are the same.
     Name,
     /// The files hold the same values, and no other input does.
@@ -46,7 +48,7 @@ impl Source {
 
     /// Whether another binding is as possible as this one.
     pub fn is_guess(self) -> bool {
-        matches!(self, Source::Use | Source::Alike | Source::Position)
+        matches!(self, Source::Tied | Source::Use | Source::Alike | Source::Position)
     }
 }
 

@@ -113,6 +113,7 @@ fn shown(expression: &Expression, name: &dyn Fn(usize) -> String) -> String {
 fn reason(source: Source) -> &'static str {
     match source {
         Source::Stated => "stated",
+        Source::Tied => "stated of a weight that nothing reads; this is the only other one of its type",
         Source::Name => "same name and type",
         Source::Content => "same values in both files",
         Source::Layer => "same values in both files, in the same layer",
