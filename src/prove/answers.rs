@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::arena::{Arena, Head, TermId};
 use super::cone::ConeKey;
 use super::fingerprint::{self, Effort};
-use super::lemma::Lemma;
+use super::kernel::{Leaves, same_elements};
+use super::lemma::{Lemma, Reason};
 use super::recall::{self, Steps};
 use super::window::{Limits, Stop, Window};
 use crate::memory::Memory;
@@ -156,20 +157,41 @@ impl<'r> Answers<'r> {
     }
 
     fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
+        let leaves = inputs(&local);
+        if let Some(tier) = same_elements(&local, a, b, &leaves) {
+            let reason = Reason::Elements { leaves: sorted(&leaves), tier };
+            let proof = PairProof { lemmas: vec![Lemma { before: a, after: b, reason }] };
+            return Answer::Proven(Arc::new(Proved { arena: local, proof }));
+        }
         let (mut window, classes) = Window::new(local, &[a, b]);
         let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
+        let met = match &stop {
+            Stop::Proven => true,
+            // Rules say what single operators compute; what becomes of their elements may need no rule.
+            Stop::Saturated | Stop::Limit { .. } => window.meet_by_elements(classes[0], classes[1], &leaves),
+            Stop::IllTyped { .. } => false,
+        };
+        if met && let Some(lemmas) = window.proof(a, b) {
+            return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
+        }
         match stop {
-            Stop::Proven => {
-                if let Some(lemmas) = window.proof(a, b) {
-                    return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
-                }
-            }
             Stop::IllTyped { rule } => self.ill_typed.push(rule),
             Stop::Limit { busiest } => return Answer::Unproven { busiest },
-            Stop::Saturated => {}
+            Stop::Proven | Stop::Saturated => {}
         }
         Answer::Unproven { busiest: None }
     }
+}
+
+/// The leaves of a cone.
+fn inputs(local: &Arena) -> Leaves {
+    (0..local.len()).map(|n| local.nth(n)).filter(|&t| matches!(local.head(t), Head::Input(_))).collect()
+}
+
+fn sorted(leaves: &Leaves) -> Box<[TermId]> {
+    let mut all: Box<[TermId]> = leaves.iter().copied().collect();
+    all.sort_unstable();
+    all
 }
 
 /// Whether two terms depend on the same inputs.

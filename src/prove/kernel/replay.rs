@@ -14,6 +14,7 @@ use thiserror::Error;
 use super::arena::{Arena, Side, TermId};
 use super::assumption::{Places, grouped, made, ranges};
 use super::closure::{Closure, Explanation};
+use super::elements::same_elements;
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
 use super::lemma::{Lemma, Reason};
@@ -289,6 +290,13 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<
             Ok(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect())
         }
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
+        Reason::Elements { leaves, tier } => {
+            let leaves = leaves.iter().copied().collect();
+            match same_elements(arena, lemma.before, lemma.after, &leaves) {
+                Some(found) if found <= *tier => Ok(Vec::new()),
+                _ => Err(CheckError::NotAnInstance { step, name: name() }),
+            }
+        }
         Reason::SplitSlice => Err(CheckError::NotAnInstance { step, name: name() }),
     }
 }
