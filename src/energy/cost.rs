@@ -8,7 +8,7 @@ use serde::Serialize;
 use smallvec::SmallVec;
 
 use super::estimate::Estimator;
-use super::key::{Key, key_of};
+use super::key::{KernelKey, key_of};
 use super::profile::{Profile, ProfileError};
 use super::work::WorkWithLayout;
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, layouts};
@@ -130,7 +130,7 @@ pub struct CostModel {
     profile: Arc<Profile>,
     estimator: Estimator,
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
-    optimistic: Option<FxHashSet<Key>>,
+    optimistic: Option<FxHashSet<KernelKey>>,
 }
 
 impl CostModel {
@@ -162,17 +162,17 @@ impl CostModel {
 
     /// The same figures, but what was not measured costs no more than it must: the low end of its estimate, or of that
     /// for its memory traffic alone. What is not cheaper here is not cheaper. `hopeless` cannot be measured and is unknown.
-    pub fn optimistic(&self, hopeless: FxHashSet<Key>) -> CostModel {
+    pub fn optimistic(&self, hopeless: FxHashSet<KernelKey>) -> CostModel {
         CostModel { optimistic: Some(hopeless), ..self.clone() }
     }
 
     /// Whether the cost of `key` would be no measured figure.
-    pub fn is_guess(&self, key: &Key) -> bool {
+    pub fn is_guess(&self, key: &KernelKey) -> bool {
         WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0) && !self.profile.entries.contains_key(key)
     }
 
     /// What one execution of `key` costs: measured, else estimated, else unknown.
-    pub fn cost(&self, key: &Key) -> Cost {
+    pub fn cost(&self, key: &KernelKey) -> Cost {
         let Some(work) = WorkWithLayout::of_key(key) else { return Cost::UNKNOWN };
         if work.launches == 0 {
             return Cost::FREE;
@@ -184,7 +184,7 @@ impl CostModel {
 
 impl CostModel {
     /// Energy and time of what was not measured.
-    fn guess(&self, key: &Key, work: &WorkWithLayout) -> (Figure, Figure) {
+    fn guess(&self, key: &KernelKey, work: &WorkWithLayout) -> (Figure, Figure) {
         let estimate = self.estimator.estimate(key, work);
         let Some(hopeless) = &self.optimistic else { return estimate };
         if hopeless.contains(key) {
@@ -212,7 +212,7 @@ fn node_cost(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model
 }
 
 /// The same with the key of each node, where it is an operator of the table: what [`at_power_cap`](super::at_power_cap) takes.
-pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<Key>, Cost)> {
+pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<KernelKey>, Cost)> {
     let layouts = layouts(graph);
     graph.nodes().map(|(id, _)| (key_of(graph, &layouts, id), node_cost(graph, &layouts, id, model))).collect()
 }
@@ -220,7 +220,7 @@ pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<Key>, Cost)>
 /// What one call costs that stands in no graph, with operands that lie in memory as `operand_layouts` says.
 pub fn cost_call(call: &Call, operand_layouts: &[Layout], config: &MathConfig, model: &CostModel) -> Cost {
     let lie: SmallVec<[&Layout; 4]> = operand_layouts.iter().collect();
-    model.cost(&Key::of_call(call, &lie, config))
+    model.cost(&KernelKey::of_call(call, &lie, config))
 }
 
 #[cfg(test)]

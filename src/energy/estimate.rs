@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::cost::{Figure, Source};
-use super::key::{Key, LayoutClass};
+use super::key::{KernelKey, LayoutClass};
 use super::work::WorkWithLayout;
 use crate::ops::{Family, Unit};
 
@@ -127,7 +127,7 @@ impl GroupFit {
 
 impl Estimator {
     /// Energy in mJ and time in µs with their intervals; unknown outside of what was fitted.
-    pub fn estimate(&self, key: &Key, work: &WorkWithLayout) -> (Figure, Figure) {
+    pub fn estimate(&self, key: &KernelKey, work: &WorkWithLayout) -> (Figure, Figure) {
         let known = group(key).and_then(|group| {
             let fit = self.groups.get(&group)?;
             let mode = mode(key, work)?;
@@ -155,7 +155,7 @@ impl Estimator {
 
 /// The group of operators whose coefficients a key shares: its family, or the operator where a family's kernels
 /// have little in common. `None` for an operator that is not in the table.
-pub fn group(key: &Key) -> Option<String> {
+pub fn group(key: &KernelKey) -> Option<String> {
     let def = key.def()?;
     let strided = key.operands.iter().any(|o| match &o.layout {
         LayoutClass::Contiguous => false,
@@ -180,13 +180,13 @@ pub fn group(key: &Key) -> Option<String> {
 }
 
 /// Whether an operand is smaller than the result and no number: its elements are read over and over.
-fn is_spread(key: &Key) -> bool {
+fn is_spread(key: &KernelKey) -> bool {
     let largest = key.operands.iter().map(|o| o.ty.numel()).max();
     key.operands.iter().any(|o| o.ty.rank() > 0 && Some(o.ty.numel()) != largest)
 }
 
 /// The arithmetic mode: unit, element type and math mode. `None` for an operator without operands.
-pub fn mode(key: &Key, work: &WorkWithLayout) -> Option<String> {
+pub fn mode(key: &KernelKey, work: &WorkWithLayout) -> Option<String> {
     let unit = match work.unit {
         Unit::Matrix => "matrix",
         Unit::Vector => "vector",

@@ -271,7 +271,7 @@ fn band(mut ratios: Vec<f64>) -> Option<ErrorBand> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::energy::key::Key;
+    use crate::energy::key::KernelKey;
     use crate::energy::profile::{Entry, Measured};
 
     fn entry(time_us: f64, energy_mj: f64) -> Entry {
@@ -298,7 +298,7 @@ mod tests {
         let mut profile = Profile::default();
         for exponent in 12..28 {
             for dtype in ["f32", "bf16"] {
-                let key: Key = format!("add({dtype}[{0}], {dtype}[{0}])", 1_usize << exponent).parse().unwrap();
+                let key: KernelKey = format!("add({dtype}[{0}], {dtype}[{0}])", 1_usize << exponent).parse().unwrap();
                 let work = WorkWithLayout::of_key(&key).unwrap();
                 let time = work.bytes / 4e6 + 3.0;
                 profile.entries.insert(key, entry(time, 0.150 * time + 60e-9 * work.bytes));
@@ -315,7 +315,7 @@ mod tests {
         assert!((fit.launch_us / 3.0 - 1.0).abs() < 0.02, "{}", fit.launch_us);
         assert!((fit.static_w / 150.0 - 1.0).abs() < 0.05, "{}", fit.static_w);
         assert!(fit.energy_error.median < 0.02, "{:?}", fit.energy_error);
-        let key: Key = "mul(f32[3000000], f32[3000000])".parse().unwrap();
+        let key: KernelKey = "mul(f32[3000000], f32[3000000])".parse().unwrap();
         let work = WorkWithLayout::of_key(&key).unwrap();
         let (energy, time) = estimator.estimate(&key, &work);
         let truth = work.bytes / 4e6 + 3.0;
@@ -327,7 +327,7 @@ mod tests {
     fn nothing_is_known_outside_of_the_range() {
         let estimator = Estimator::fit(&synthetic());
         for text in ["add(f32[4000000000], f32[4000000000])", "add(f32[16], f32[16])", "add(f16[65536], f16[65536])"] {
-            let key: Key = text.parse().unwrap();
+            let key: KernelKey = text.parse().unwrap();
             let work = WorkWithLayout::of_key(&key).unwrap();
             assert!(!estimator.estimate(&key, &work).0.is_known(), "{text}");
         }

@@ -8,9 +8,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimator;
-use super::key::Key;
-use super::profile::{Device, Entry, Profile, ProfileError, Protocol, Run};
-use super::take::PROTOCOL;
+use super::key::KernelKey;
+use super::profile::{Device, Entry, METHOD_VERSION, Profile, ProfileError, Protocol, Run};
 use super::unique::unique;
 use crate::files;
 
@@ -41,7 +40,7 @@ struct Content {
 }
 
 /// Refuses a file of another format as such, before its unknown keys are met.
-pub(super) fn want_schema(name: &str, text: &str, schema: &str) -> Result<(), ProfileError> {
+pub(crate) fn want_schema(name: &str, text: &str, schema: &str) -> Result<(), ProfileError> {
     #[derive(Deserialize)]
     struct Schema {
         schema: String,
@@ -77,8 +76,8 @@ impl Profile {
             |key: &str| ProfileError::Figures { name: name.to_owned(), key: key.chars().take(200).collect() };
         let version = file.protocol.version;
         // A profile without runs was measured by no method.
-        if version > PROTOCOL.version || version == 0 && !file.runs.is_empty() {
-            return Err(ProfileError::Method { name: name.to_owned(), found: version, known: PROTOCOL.version });
+        if version > METHOD_VERSION || version == 0 && !file.runs.is_empty() {
+            return Err(ProfileError::Method { name: name.to_owned(), found: version, known: METHOD_VERSION });
         }
         if !file.protocol.is_sane() {
             return Err(senseless("protocol"));
@@ -99,7 +98,7 @@ impl Profile {
         if let Some((name, _)) = file.replays.iter().find(|(_, e)| !known(e)) {
             return Err(senseless(name));
         }
-        let mut entries: BTreeMap<Key, Entry> = BTreeMap::new();
+        let mut entries: BTreeMap<KernelKey, Entry> = BTreeMap::new();
         for (text, entry) in file.entries {
             if !known(&entry) {
                 return Err(senseless(&text));

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::energy::{Cost, CostModel, Key, graph_costs};
+use crate::energy::{Cost, CostModel, KernelKey, graph_costs};
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
@@ -101,14 +101,14 @@ pub fn cheaper_forms(graph: &Graph, context: &Context, model: &CostModel) -> Res
 /// Operators without a measured figure in forms of parts of `graph` that would save energy if those operators cost no
 /// more than `model` says: what to measure before [`cheaper_forms`] can tell. Of every part only the form of least energy
 /// counts, so that figures for these may raise new questions.
-pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Key>, TypeError> {
+pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<KernelKey>, TypeError> {
     let layouts = layouts(graph);
     let mut keys = IndexSet::new();
     for Rewrite { term, leaves, .. } in candidates(graph, context, model)? {
         let lie: Vec<Layout> = leaves.iter().map(|v| layouts[v.node.index()][v.slot as usize].clone()).collect();
         plan::for_each_call(&term.arena, term.root, &lie, &mut |call, lie| {
             let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
-            let key = Key::of_call(call, &lie, &graph.config);
+            let key = KernelKey::of_call(call, &lie, &graph.config);
             if model.is_guess(&key) {
                 keys.insert(key);
             }

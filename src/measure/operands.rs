@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tch::{Device, Kind, TchError, Tensor};
 
-use super::key::Key;
+use crate::energy::KernelKey;
 use crate::eval::random::mix;
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
 use crate::ops::tensors::kind;
@@ -58,9 +58,9 @@ pub fn span(ty: &TensorType, layout: &Layout) -> usize {
 }
 
 /// One set of operands of a key, with uneven gaps between them.
-pub fn of_key(key: &Key, device: Device, gaps: &mut Gaps) -> Result<Vec<Tensor>, TchError> {
+pub fn of_key(key: &KernelKey, device: Device, gaps: &mut Gaps) -> Result<Vec<Tensor>, TchError> {
     let several = key.operands.iter().any(|o| o.ty.rank() > 0);
-    let operand = |(i, operand): (usize, &super::key::KeyOperand)| {
+    let operand = |(i, operand): (usize, &crate::energy::KeyOperand)| {
         // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
         // The logical operators take none; what a graph gives them is a tensor on the device.
         let number = operand.ty.rank() == 0 && several && !matches!(key.op.as_str(), "logical_and" | "logical_or");
@@ -167,7 +167,7 @@ fn value_limit(graph: &Graph, value: Value) -> i64 {
 }
 
 /// One above the largest integer that may stand in operand `index` of a key: indices have to hit their dimension.
-fn key_limit(key: &Key, index: usize) -> i64 {
+fn key_limit(key: &KernelKey, index: usize) -> i64 {
     let Some(table) = key.operands.first().filter(|_| index > 0) else { return FEW };
     let shape = &table.ty.shape;
     let dims = key.attrs.iter().find(|(name, _)| name == "dim" || name == "dims").map(|(_, value)| value);

@@ -82,8 +82,8 @@ fn marks(time_us: f64, seconds: f64) -> Vec<Mark> {
         .collect()
 }
 
-fn measure(watts: f64, time_us: f64, seed: u64) -> Reckoning {
-    reckon(&points(&changes(Simulated::new(watts, seed), 1.6).unwrap(), &marks(time_us, 3.0)), 0.005, None).unwrap()
+fn measure(watts: f64, time_us: f64, seed: u64) -> PowerFit {
+    fit_power(&points(&changes(Simulated::new(watts, seed), 1.6).unwrap(), &marks(time_us, 3.0)), 0.005, None).unwrap()
 }
 
 #[test]
@@ -123,8 +123,9 @@ fn a_counter_that_moves_evenly_is_read_as_if_every_change_had_been_noticed_at_on
     let off = |counter_s: Option<f64>| {
         let error = |seed| {
             let slow = Simulated { read_s: 0.0133, noise: 0.0, ..Simulated::new(600.0, seed) };
-            let e =
-                reckon(&points(&changes(slow, 1.6).unwrap(), &marks(37.0, 3.0)), 0.005, counter_s).unwrap().energy_mj;
+            let e = fit_power(&points(&changes(slow, 1.6).unwrap(), &marks(37.0, 3.0)), 0.005, counter_s)
+                .unwrap()
+                .energy_mj;
             (e.mean / (600.0 * 37.0e-3) - 1.0).abs()
         };
         (0..50).map(error).fold(0.0, f64::max)
@@ -132,7 +133,7 @@ fn a_counter_that_moves_evenly_is_read_as_if_every_change_had_been_noticed_at_on
     assert!(off(Some(0.1)) < 1e-4 && off(None) > 0.001, "{} and {}", off(Some(0.1)), off(None));
     // A period that is not the counter's own is not taken.
     let all = points(&changes(Simulated::new(600.0, 1), 1.6).unwrap(), &marks(37.0, 3.0));
-    assert_eq!(reckon(&all, 0.005, Some(0.3)), reckon(&all, 0.005, None));
+    assert_eq!(fit_power(&all, 0.005, Some(0.3)), fit_power(&all, 0.005, None));
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn a_wrap_is_undone() {
     let mut counter = Simulated::new(600.0, 3);
     counter.start_mj = (1 << 32) - 600_000;
     counter.wraps = true;
-    let e = reckon(&points(&changes(counter, 2.5).unwrap(), &marks(50.0, 3.0)), 0.005, None).unwrap().energy_mj;
+    let e = fit_power(&points(&changes(counter, 2.5).unwrap(), &marks(50.0, 3.0)), 0.005, None).unwrap().energy_mj;
     assert!((e.mean / 30.0 - 1.0).abs() < 0.02, "{e:?}");
 }
 
@@ -162,8 +163,8 @@ fn a_reset_is_noticed() {
 #[test]
 fn too_short_a_run_has_no_figure() {
     let few = changes(Simulated::new(600.0, 5), 0.4).unwrap();
-    assert!(matches!(reckon(&points(&few, &marks(50.0, 3.0)), 0.005, None), Err(MeterError::TooShort(_))));
-    assert!(matches!(reckon(&points(&few, &[]), 0.005, None), Err(MeterError::TooShort(0))));
+    assert!(matches!(fit_power(&points(&few, &marks(50.0, 3.0)), 0.005, None), Err(MeterError::TooShort(_))));
+    assert!(matches!(fit_power(&points(&few, &[]), 0.005, None), Err(MeterError::TooShort(0))));
 }
 
 #[test]

@@ -5,17 +5,15 @@ use std::time::Instant;
 
 use tch::{Device as TorchDevice, Tensor};
 
+use super::backend::{Backend, NoRun, State, Subject, Timing};
 use super::cuda_graph::{CudaGraphs, Recorded};
-use super::key::{Key, MathMode};
+use super::error::MeasureError;
 use super::libtorch;
-use super::measure_error::MeasureError;
+use super::measure_once::PROTOCOL;
 use super::meter::{Change, MeterError, Poller};
 use super::nvml::{Gpu, load_driver};
 use super::operands::{self, Gaps};
-use super::profile::{Device, MeterKind};
-use super::rig::{NoRun, Rig, State, Subject, Timing};
-use super::take::PROTOCOL;
-use super::work::CallParts;
+use crate::energy::{CallParts, Device, KernelKey, MathMode, MeterKind};
 use crate::ir::{Graph, NodeId, TensorType, layouts};
 use crate::ops::replay::{ReplayError, replay};
 use crate::ops::replay_graph::GraphReplay;
@@ -38,7 +36,7 @@ const MOST_RECORDED: usize = 16384;
 const NEVER_RECORDED: [&str; 2] = ["eigvals", "eigvalsh"];
 
 /// A GPU with libtorch.
-pub struct TorchRig {
+pub struct TorchBackend {
     gpu: Gpu,
     poller: Poller,
     torch: TorchDevice,
@@ -48,18 +46,18 @@ pub struct TorchRig {
     graphs: Option<CudaGraphs>,
 }
 
-impl TorchRig {
+impl TorchBackend {
     /// Opens GPU number `index`, as CUDA counts them.
     ///
     /// # Errors
     /// No driver, no such GPU, no meter; libtorch without its CUDA half or of another version.
-    pub fn open(index: u32) -> Result<TorchRig, MeasureError> {
+    pub fn open(index: u32) -> Result<TorchBackend, MeasureError> {
         let driver = load_driver()?;
         libtorch::load_cuda()?;
         let count = u32::try_from(tch::Cuda::device_count()).unwrap_or(0);
         let gpu = Gpu::at(driver, &libtorch::bus_id(index).ok_or(MeterError::NoGpu { index, count })?)?;
         let memory = gpu.free_memory()?;
-        let rig = TorchRig {
+        let rig = TorchBackend {
             poller: Poller::start(gpu.counter()),
             torch: TorchDevice::Cuda(index as usize),
             gpu,
@@ -118,7 +116,7 @@ impl TorchRig {
         (self.memory as f64 * MEMORY_SHARE) as usize
     }
 
-    fn operator(&self, key: &Key, pass: u32) -> Result<TorchLoad, NoRun> {
+    fn operator(&self, key: &KernelKey, pass: u32) -> Result<TorchLoad, NoRun> {
         let parts = CallParts::of_key(key).ok_or_else(|| NoRun::Skip("not in the op table".to_owned()))?;
         let types: Vec<&TensorType> = parts.types.iter().collect();
         let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
@@ -230,7 +228,7 @@ impl TorchLoad {
     }
 }
 
-impl Rig for TorchRig {
+impl Backend for TorchBackend {
     type Load = TorchLoad;
 
     fn device(&self) -> Result<Device, MeterError> {

@@ -1,13 +1,13 @@
 //! One measurement: runs a load until the meter has moved often enough.
 
-use super::meter::{Mark, MeterError, points, reckon};
-use super::profile::{MeterKind, Protocol, SHORT_US};
-use super::rig::{NoRun, Rig, State};
-use super::windows::{Paced, Taken};
+use super::backend::{Backend, NoRun, State};
+use super::meter::{Mark, MeterError, fit_power, points};
+use super::run_log::{Measurement, Paced};
+use crate::energy::{METHOD_VERSION, MeterKind, Protocol, SHORT_US};
 
 /// How figures are taken.
 pub const PROTOCOL: Protocol = Protocol {
-    version: 10,
+    version: METHOD_VERSION,
     meter: MeterKind::EnergyCounter,
     least_changes: 13,
     target_half_width: 0.02,
@@ -42,13 +42,13 @@ const HOST_SHARE: f64 = 0.8;
 ///
 /// # Errors
 /// A load that does not run or that is too slow for `budget_s`; a meter or a device that fails.
-pub fn take<R: Rig>(
+pub fn measure_once<R: Backend>(
     rig: &mut R,
     load: &mut R::Load,
     protocol: &Protocol,
     budget_s: f64,
     pace: bool,
-) -> Result<Taken, NoRun> {
+) -> Result<Measurement, NoRun> {
     // The first execution may load and choose kernels.
     let first = rig.run(load, 1)?;
     if first.total_s > budget_s {
@@ -82,19 +82,19 @@ pub fn take<R: Rig>(
             continue;
         }
         let points = points(&changes, &marks);
-        let half_width = reckon(&points, protocol.least_half_width, None).map(|r| r.energy_mj.half_width());
+        let half_width = fit_power(&points, protocol.least_half_width, None).map(|r| r.energy_mj.half_width());
         let narrow = half_width.is_ok_and(|w| w <= protocol.target_half_width * 1.0001);
         // What the host's scheduling does to the times does not get narrower.
         if !narrow && !launch_bound && changes.len() < protocol.most_changes as usize && !late {
             continue;
         }
-        want_unhampered(&state)?;
+        refuse_external_throttling(&state)?;
         let paced = if pace && state.is_capped() {
             Some(paced(rig, load, batch, recorded.unwrap_or(1), protocol, budget_s)?)
         } else {
             None
         };
-        return Ok(Taken {
+        return Ok(Measurement {
             points,
             temperature_c: state.temperature_c,
             sm_clock_mhz: state.sm_clock_mhz,
@@ -107,7 +107,7 @@ pub fn take<R: Rig>(
 }
 
 /// What share of the time it takes the host to queue a load, and the seconds that an execution takes.
-fn launch_tests<R: Rig>(rig: &mut R, load: &mut R::Load, batch: usize) -> Result<(f64, f64), NoRun> {
+fn launch_tests<R: Backend>(rig: &mut R, load: &mut R::Load, batch: usize) -> Result<(f64, f64), NoRun> {
     let times = batch.min(LAUNCH_TEST);
     let (mut shares, mut each_s) = ([0.0; LAUNCH_TESTS], [0.0; LAUNCH_TESTS]);
     for (share, each_s) in shares.iter_mut().zip(&mut each_s) {
@@ -123,7 +123,7 @@ fn launch_tests<R: Rig>(rig: &mut R, load: &mut R::Load, batch: usize) -> Result
 
 /// Runs a load for a while, and until all of its memory has been in use: a few loads were seen to take milliseconds for each
 /// execution until then. Gives how many executions take as long as the protocol queues.
-fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_s: f64) -> Result<usize, NoRun> {
+fn warm_up<R: Backend>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_s: f64) -> Result<usize, NoRun> {
     let started = rig.now_s();
     let (mut batch, mut executions) = (1, 0);
     loop {
@@ -141,13 +141,13 @@ fn warm_up<R: Rig>(rig: &mut R, load: &mut R::Load, protocol: &Protocol, budget_
 }
 
 /// The state of a spell: what the changes of the meter in it saw, else what is seen now.
-fn state_since<R: Rig>(rig: &mut R, from_s: f64) -> Result<State, MeterError> {
+fn state_since<R: Backend>(rig: &mut R, from_s: f64) -> Result<State, MeterError> {
     let states = rig.states_since(from_s);
     State::over(&states).map_or_else(|| rig.state(), Ok)
 }
 
-fn want_unhampered(state: &State) -> Result<(), NoRun> {
-    if !state.is_hampered() {
+fn refuse_external_throttling(state: &State) -> Result<(), NoRun> {
+    if !state.is_throttled_externally() {
         return Ok(());
     }
     Err(NoRun::Skip(format!(
@@ -158,7 +158,7 @@ fn want_unhampered(state: &State) -> Result<(), NoRun> {
 
 /// Runs a load with pauses, so that it works for a share `pace` of the time. `batch` runs take as long as the protocol
 /// queues; each is `recorded` executions.
-fn paced<R: Rig>(
+fn paced<R: Backend>(
     rig: &mut R,
     load: &mut R::Load,
     batch: usize,
@@ -189,7 +189,7 @@ fn paced<R: Rig>(
             continue;
         }
         let state = state_since(rig, from_s)?;
-        want_unhampered(&state)?;
+        refuse_external_throttling(&state)?;
         return Ok(Paced {
             points: points(&changes, &marks),
             busy: (worked_s / (now - from_s) * 1e6).round() / 1e6,
@@ -215,7 +215,7 @@ const ASK_S: f64 = 0.02;
 ///
 /// # Errors
 /// A meter that fails; one that stands still is such a one.
-pub fn idle_watts<R: Rig>(rig: &mut R) -> Result<f64, MeterError> {
+pub fn idle_watts<R: Backend>(rig: &mut R) -> Result<f64, MeterError> {
     let from = rig.now_s();
     let changes = loop {
         rig.rest(ASK_S);
@@ -232,7 +232,7 @@ pub fn idle_watts<R: Rig>(rig: &mut R) -> Result<f64, MeterError> {
 }
 
 /// Microseconds per execution with the meter polled and without: medians of alternating spells of half a second.
-pub fn overhead<R: Rig>(rig: &mut R, load: &mut R::Load, spells: usize) -> Result<(f64, f64), NoRun> {
+pub fn overhead<R: Backend>(rig: &mut R, load: &mut R::Load, spells: usize) -> Result<(f64, f64), NoRun> {
     rig.run(load, 1)?;
     let each = rig.run(load, 20)?.total_s.max(1e-6) / 20.0;
     let batch = ((0.5 / each) as usize).max(1);

@@ -7,6 +7,10 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
 use super::*;
+use crate::energy::{
+    COVERAGE, Cost, CostModel, Entry, Estimator, Figure, KernelKey, LeakageCorrection, Profile, Run, Source,
+    at_power_cap, graph_calls, graph_costs,
+};
 use crate::extract::undecided;
 use crate::frontend;
 use crate::prove::Context;
@@ -16,8 +20,8 @@ fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn windows() -> Vec<Windows> {
-    Windows::load(&file("corpus/energy/h200.windows.zip")).unwrap()
+fn windows() -> Vec<RunLog> {
+    RunLog::load(&file("corpus/energy/h200.windows.zip")).unwrap()
 }
 
 #[test]
@@ -67,7 +71,7 @@ fn polling_the_meter_costs_less_than_a_hundredth_of_the_time() {
 /// The operators of 20 µs and more that two runs on one card measured, one card after the other.
 struct Repeated {
     card: String,
-    runs: [Windows; 2],
+    runs: [RunLog; 2],
 }
 
 impl Repeated {
@@ -84,7 +88,7 @@ fn first_five() -> Vec<Repeated> {
 
 /// The runs that were made to see how well figures repeat: two on one card, of the same operators in several passes.
 fn repeated() -> Vec<Repeated> {
-    let mut cards: IndexMap<String, Vec<Windows>> = IndexMap::new();
+    let mut cards: IndexMap<String, Vec<RunLog>> = IndexMap::new();
     for run in windows().into_iter().filter(|run| measurements(&[run]).values().any(|all| all.len() > 1)) {
         cards.entry(run.header.card.clone()).or_default().push(run);
     }
@@ -92,8 +96,8 @@ fn repeated() -> Vec<Repeated> {
 }
 
 /// The measurements of every operator.
-fn measurements<'w>(runs: &[&'w Windows]) -> BTreeMap<&'w str, Vec<&'w Taken>> {
-    let mut all: BTreeMap<&str, Vec<&Taken>> = BTreeMap::new();
+fn measurements<'w>(runs: &[&'w RunLog]) -> BTreeMap<&'w str, Vec<&'w Measurement>> {
+    let mut all: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for line in runs.iter().flat_map(|run| &run.lines) {
         if let Line::Operator { key, taken } = line {
             all.entry(key).or_default().push(taken);
@@ -121,18 +125,18 @@ fn watts_per_c<'a>(cards: impl Iterator<Item = &'a Repeated>) -> f64 {
 
 /// Whether the power of a measurement is free to follow the temperature: what the power limit holds back draws what it
 /// allows at any, and what waits for the host scatters far more.
-fn follows(taken: &Taken) -> bool {
+fn follows(taken: &Measurement) -> bool {
     !taken.state().is_capped() && !taken.launch_bound
 }
 
-fn watts(taken: &Taken) -> f64 {
+fn watts(taken: &Measurement) -> f64 {
     meter::per_execution(&taken.points, None).map_or(f64::NAN, |(energy_mj, time_us)| energy_mj / time_us * 1e3)
 }
 
 #[test]
 fn what_a_degree_costs_is_what_the_passes_on_every_card_tell() {
     let cards = first_five();
-    let known = Profile::shipped().unwrap().runs[0].warmth.unwrap().watts_per_c;
+    let known = Profile::shipped().unwrap().runs[0].leakage.unwrap().watts_per_c;
     for card in &cards {
         let own = watts_per_c([card].into_iter());
         println!("{}: {own:.2} W/°C", card.card);
@@ -157,16 +161,16 @@ struct Difference {
 fn differences(repeated: &Repeated, watts_per_c: f64) -> Vec<Difference> {
     let Repeated { card, runs: runs @ [first, second] } = repeated;
     let [left, right] = runs.each_ref().map(|run| measurements(&[run]));
-    let warmth = Some(Warmth { watts_per_c, reference_c: REFERENCE_C });
+    let leakage = Some(LeakageCorrection { watts_per_c, reference_c: leakage::REFERENCE_C });
     let mut differences = Vec::new();
     for (key, all) in &left {
         let Some(again) = right.get(key) else { continue };
-        let own = |run: &Windows| Run { warmth, ..run.header.run() };
-        let entry = |run: &Windows, all: &[&Taken]| passes::join(all, &own(run), &run.header.protocol).unwrap();
-        let is_finished = |run: &Windows, all: &[&Taken]| {
+        let own = |run: &RunLog| Run { leakage, ..run.header.run() };
+        let entry = |run: &RunLog, all: &[&Measurement]| passes::join(all, &own(run), &run.header.protocol).unwrap();
+        let is_finished = |run: &RunLog, all: &[&Measurement]| {
             // As the run itself reckoned, by the moments at which changes were noticed.
             let then = Run { counter_s: None, ..own(run) };
-            let most = passes::most_passes(passes::LEAST_TELLING);
+            let most = passes::most_passes(passes::MIN_USABLE_PASSES);
             all.len() as u32 >= most || passes::is_sure(all, &then, &run.header.protocol)
         };
         let (a, b) = (entry(first, all), entry(second, again));
@@ -222,7 +226,7 @@ fn with_operands_in_few_places_most_figures_repeat() {
 }
 
 fn known_slope(_: &Repeated) -> f64 {
-    Profile::shipped().unwrap().runs[0].warmth.unwrap().watts_per_c
+    Profile::shipped().unwrap().runs[0].leakage.unwrap().watts_per_c
 }
 
 /// Three passes and more, each in sixteen places that lie alike, in memory fresh from the driver.
@@ -284,7 +288,7 @@ fn on_one_card_operators_add_up_to_their_models() {
             let graph = frontend::load(file(path)).unwrap();
             let calls = graph_calls(&graph, &model);
             let energy: f64 = calls.iter().map(|(_, cost)| cost.energy_mj.value).sum();
-            let is_own = |key: &Option<Key>| key.as_ref().is_some_and(|key| own.entries.contains_key(key));
+            let is_own = |key: &Option<KernelKey>| key.as_ref().is_some_and(|key| own.entries.contains_key(key));
             let here: f64 = calls.iter().filter(|(key, _)| is_own(key)).map(|(_, cost)| cost.energy_mj.value).sum();
             let sum = at_power_cap(&calls, &model);
             let (ratio, time) = sum_to_whole(&sum.energy_mj, &sum.time_us, whole).unwrap();

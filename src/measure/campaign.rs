@@ -6,16 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::cost::Figure;
-use super::key::Key;
-use super::measure_error::MeasureError;
+use super::backend::{Backend, NoRun, Subject};
+use super::error::MeasureError;
+use super::measure_once::{PROTOCOL, idle_watts, measure_once, overhead};
 use super::meter::MeterError;
 use super::passes::{is_sure, most_passes};
-use super::profile::{Device, Entry, Profile, Protocol, SHORT_US};
-use super::rig::{NoRun, Rig, Subject};
-use super::take::{PROTOCOL, idle_watts, overhead, take};
+use super::run_log::{Header, Line, Measurement, RUN_LOG_SCHEMA, RunLog, RunLogFile, TrialSide, run_log_path};
 use super::temperature::{bring_to_temperature, keep_at_temperature};
-use super::windows::{Header, Line, Taken, TrialSide, WINDOWS_SCHEMA, Windows, WindowsFile, windows_path};
+use crate::energy::{Device, Entry, Figure, KernelKey, Profile, Protocol, SHORT_US, same_device};
 use crate::ir::{Graph, NodeId};
 
 /// Seconds that one figure takes before anything is known of this machine.
@@ -80,16 +78,16 @@ pub struct Summary {
 }
 
 /// A run under way: a rig, the profile, and its windows on disk.
-pub struct Campaign<R: Rig> {
+pub struct Campaign<R: Backend> {
     rig: R,
     options: Options,
     /// What follows from the windows.
     profile: Profile,
-    windows: Windows,
-    file: WindowsFile,
+    windows: RunLog,
+    file: RunLogFile,
     /// How often each operator was measured in this run.
-    passes: FxHashMap<Key, u32>,
-    again: Vec<Key>,
+    passes: FxHashMap<KernelKey, u32>,
+    again: Vec<KernelKey>,
     /// The temperature under full load that every measurement starts from.
     working_c: f64,
     started_s: f64,
@@ -97,7 +95,7 @@ pub struct Campaign<R: Rig> {
     taken: (usize, f64),
 }
 
-impl<R: Rig> Campaign<R> {
+impl<R: Backend> Campaign<R> {
     /// Begins a run, or goes on with one that was stopped.
     ///
     /// # Errors
@@ -107,11 +105,11 @@ impl<R: Rig> Campaign<R> {
         rig.want_alone()?;
         let device = rig.device()?;
         if let Some(known) = &options.known {
-            super::merge::same_device(&known.device, &device)?;
+            same_device(&known.device, &device)?;
         }
-        let path = windows_path(&options.profile);
+        let path = run_log_path(&options.profile);
         let (file, windows, working_c) = if path.exists() {
-            let (file, windows) = WindowsFile::resume(&path)?;
+            let (file, windows) = RunLogFile::resume(&path)?;
             Self::want_same(&rig, &options, &windows.header, &device)?;
             let working_c = bring_to_temperature(&mut rig, windows.header.working_c)?;
             (file, windows, working_c)
@@ -122,7 +120,7 @@ impl<R: Rig> Campaign<R> {
             let idle_w = (idle_watts(&mut rig)? * 10.0).round() / 10.0;
             let working_c = bring_to_temperature(&mut rig, None)?;
             let header = Header {
-                schema: WINDOWS_SCHEMA.to_owned(),
+                schema: RUN_LOG_SCHEMA.to_owned(),
                 device,
                 protocol,
                 card: rig.card(),
@@ -130,7 +128,7 @@ impl<R: Rig> Campaign<R> {
                 idle_w,
                 working_c: Some(working_c),
             };
-            (WindowsFile::create(&path, &header)?, Windows { header, lines: Vec::new() }, working_c)
+            (RunLogFile::create(&path, &header)?, RunLog { header, lines: Vec::new() }, working_c)
         };
         let profile = windows.profile(&path.display().to_string())?;
         let passes = windows.passes();
@@ -139,7 +137,7 @@ impl<R: Rig> Campaign<R> {
     }
 
     fn want_same(rig: &R, options: &Options, header: &Header, device: &Device) -> Result<(), MeasureError> {
-        super::merge::same_device(&header.device, device)?;
+        same_device(&header.device, device)?;
         let path = options.profile.clone();
         let (begun, here) = (header.protocol.version, PROTOCOL.version);
         if begun != here {
@@ -164,25 +162,25 @@ impl<R: Rig> Campaign<R> {
     }
 
     /// Whether a pass over this operator is behind us, or left out because an earlier run has a figure.
-    fn is_known(&self, key: &Key, pass: u32) -> bool {
+    fn is_known(&self, key: &KernelKey, pass: u32) -> bool {
         let earlier = |p: &Profile| p.entries.contains_key(key) && !self.again.contains(key);
         self.passes.get(key).is_some_and(|done| *done > pass) || self.options.known.as_ref().is_some_and(earlier)
     }
 
     /// The keys that are measured again although an earlier run did: they say how the cards differ.
-    pub fn overlap(&self) -> &[Key] {
+    pub fn overlap(&self) -> &[KernelKey] {
         &self.again
     }
 
     /// How many measurements of `keys` are missing, and the seconds that they will take.
-    pub fn estimate(&self, keys: &[Key]) -> (usize, f64) {
+    pub fn estimate(&self, keys: &[KernelKey]) -> (usize, f64) {
         let missing = |pass| keys.iter().filter(|k| !self.is_known(k, pass)).count();
         let missing = (0..self.options.passes).map(missing).sum();
         (missing, missing as f64 * self.each_s())
     }
 
     /// Whether the passes over an operator tell its mean well enough.
-    fn is_sure(&self, key: &Key) -> bool {
+    fn is_sure(&self, key: &KernelKey) -> bool {
         let text = key.to_string();
         let of_key = |line: &&Line| matches!(line, Line::Operator { key, .. } if *key == text);
         let taken = self.windows.lines.iter().filter(of_key).filter_map(Line::taken);
@@ -204,14 +202,18 @@ impl<R: Rig> Campaign<R> {
     ///
     /// # Errors
     /// A device lost midway, another process on it, a full disk. A key that cannot run is no error: it is skipped.
-    pub fn operators(&mut self, keys: &[Key], progress: &mut dyn FnMut(&Progress)) -> Result<Summary, MeasureError> {
+    pub fn operators(
+        &mut self,
+        keys: &[KernelKey],
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Summary, MeasureError> {
         let mut summary = Summary::default();
         let (mut missing, _) = self.estimate(keys);
         let (mut done, mut total) = (0, keys.len() * self.options.passes as usize);
         // What cannot run in one pass is not tried in the next.
-        let mut skipped: FxHashSet<&Key> = FxHashSet::default();
+        let mut skipped: FxHashSet<&KernelKey> = FxHashSet::default();
         for pass in 0..most_passes(self.options.passes) {
-            let mut order: Vec<&Key> = keys.iter().collect();
+            let mut order: Vec<&KernelKey> = keys.iter().collect();
             if pass >= self.options.passes {
                 order.retain(|key| !skipped.contains(key) && !self.is_known(key, pass) && !self.is_sure(key));
                 missing += order.len();
@@ -266,7 +268,7 @@ impl<R: Rig> Campaign<R> {
     }
 
     /// Measures a key against itself until the windows hold `count` such trials, and what polling the meter costs.
-    pub fn trials(&mut self, key: &Key, count: u32) -> Result<Outcome, MeasureError> {
+    pub fn trials(&mut self, key: &KernelKey, count: u32) -> Result<Outcome, MeasureError> {
         let mut last = Outcome::Known;
         while self.windows.trials() < count {
             if self.is_over() {
@@ -285,7 +287,7 @@ impl<R: Rig> Campaign<R> {
     }
 
     /// Microseconds per execution of `key` with the meter polled and without; `None` if the run ends or it does not run.
-    pub fn overhead(&mut self, key: &Key) -> Result<Option<(f64, f64)>, MeasureError> {
+    pub fn overhead(&mut self, key: &KernelKey) -> Result<Option<(f64, f64)>, MeasureError> {
         if self.is_over() {
             return Ok(None);
         }
@@ -309,14 +311,14 @@ impl<R: Rig> Campaign<R> {
         subject: Subject,
         pass: u32,
         pace: bool,
-        line: &dyn Fn(Taken) -> Line,
+        line: &dyn Fn(Measurement) -> Line,
     ) -> Result<Outcome, MeasureError> {
         let began = self.rig.now_s();
         self.rig.want_alone()?;
         let protocol = self.profile.protocol.clone();
         let taken = self.rig.load(subject, pass).and_then(|mut load| {
             keep_at_temperature(&mut self.rig, self.working_c)?;
-            take(&mut self.rig, &mut load, &protocol, self.options.key_budget_s, pace)
+            measure_once(&mut self.rig, &mut load, &protocol, self.options.key_budget_s, pace)
         });
         let taken = match taken {
             Ok(taken) => taken,
@@ -345,9 +347,9 @@ impl<R: Rig> Campaign<R> {
 
 /// Entries of a profile that tell how another card differs: bound by the device, taken as they will be again where there
 /// are such, and spread over the keys.
-fn overlap(profile: &Profile) -> Vec<&Key> {
+fn overlap(profile: &Profile) -> Vec<&KernelKey> {
     let tells = |e: &Entry| !e.launch_bound && e.recorded == (e.time_us.mean < SHORT_US);
-    let mut bound: Vec<&Key> = profile.entries.iter().filter(|(_, e)| tells(e)).map(|(k, _)| k).collect();
+    let mut bound: Vec<&KernelKey> = profile.entries.iter().filter(|(_, e)| tells(e)).map(|(k, _)| k).collect();
     if bound.len() < OVERLAP {
         bound = profile.entries.iter().filter(|(_, e)| !e.launch_bound).map(|(k, _)| k).collect();
     }
@@ -382,5 +384,5 @@ pub fn sum_to_whole(energy_mj: &Figure, time_us: &Figure, whole: &Entry) -> Opti
 }
 
 #[cfg(test)]
-#[path = "measure_tests.rs"]
+#[path = "campaign_tests.rs"]
 mod tests;

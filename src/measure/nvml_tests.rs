@@ -1,8 +1,8 @@
 //! What the program says of GPUs that cannot be measured, and of those that have no counter.
 
 use super::*;
-use crate::energy::Mark;
-use crate::energy::meter::{ChangeDetector, points, reckon};
+use crate::measure::Mark;
+use crate::measure::meter::{ChangeDetector, fit_power, points};
 
 /// A driver that answers as told.
 #[derive(Clone, Default)]
@@ -137,14 +137,14 @@ fn the_power_cap_is_the_operators_and_heat_is_not() {
         open(Fake { count: 1, throttle: reasons.bits(), ..Fake::default() }).unwrap().state().unwrap()
     };
     let capped = state(ThrottleReasons::SW_POWER_CAP | ThrottleReasons::GPU_IDLE);
-    assert_eq!((capped.throttled.as_str(), capped.is_hampered()), ("SW_POWER_CAP", false));
+    assert_eq!((capped.throttled.as_str(), capped.is_throttled_externally()), ("SW_POWER_CAP", false));
     for reason in [
         ThrottleReasons::SW_THERMAL_SLOWDOWN,
         ThrottleReasons::HW_THERMAL_SLOWDOWN,
         ThrottleReasons::HW_SLOWDOWN,
         ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN,
     ] {
-        assert!(state(reason).is_hampered(), "{reason:?}");
+        assert!(state(reason).is_throttled_externally(), "{reason:?}");
     }
 }
 
@@ -170,6 +170,6 @@ fn integrated_power_gives_the_energy() {
     assert!(changes.len() >= 15, "{}", changes.len());
     let marks: Vec<Mark> =
         (0..100).map(|i| Mark { time_s: f64::from(i) * 0.02, executions: f64::from(i) * 200.0 }).collect();
-    let energy = reckon(&points(&changes, &marks), 0.01, None).unwrap().energy_mj;
+    let energy = fit_power(&points(&changes, &marks), 0.01, None).unwrap().energy_mj;
     assert!((energy.mean / 30.0 - 1.0).abs() < 0.01, "{energy:?}");
 }

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::key::Key;
 use super::meter::{Change, MeterError};
-use super::profile::{Device, MeterKind};
+use crate::energy::{Device, KernelKey, MeterKind, is_power_capped};
 use crate::ir::{Graph, NodeId};
 
 /// Something that can be replayed.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject<'a> {
     /// One operator.
-    Operator(&'a Key),
+    Operator(&'a KernelKey),
     /// These nodes of a graph, in topological order.
     Part { graph: &'a Graph, nodes: &'a [NodeId] },
 }
@@ -25,9 +24,6 @@ pub struct State {
     pub throttled: String,
 }
 
-/// The reason that drivers give while the clocks are held down to keep the power at the card's limit.
-const POWER_CAP: &str = "SW_POWER_CAP";
-
 impl State {
     /// One state for a spell: mean temperature and clock, and the reasons that held for half of it and more. What
     /// hampers counts even if it was seen once. `None` if nothing was seen.
@@ -38,7 +34,8 @@ impl State {
         let reasons: BTreeSet<&str> = states.iter().flat_map(|s| s.throttled.split_whitespace()).collect();
         let held = |reason: &&str| {
             let times = states.iter().filter(|s| s.throttled.split_whitespace().any(|r| r == *reason)).count();
-            2 * times >= states.len() || State { throttled: (*reason).to_owned(), ..State::default() }.is_hampered()
+            2 * times >= states.len()
+                || State { throttled: (*reason).to_owned(), ..State::default() }.is_throttled_externally()
         };
         Some(State {
             temperature_c: (temperature_c * 10.0).round() / 10.0,
@@ -49,12 +46,12 @@ impl State {
 
     /// Whether the card's power limit holds the clocks down.
     pub fn is_capped(&self) -> bool {
-        self.throttled.contains(POWER_CAP)
+        is_power_capped(&self.throttled)
     }
 
     /// Whether the clocks are held down by something that has nothing to do with the operator that runs: heat, or
     /// the power supply. The power cap is no such thing: an operator that reaches it always does.
-    pub fn is_hampered(&self) -> bool {
+    pub fn is_throttled_externally(&self) -> bool {
         ["THERMAL", "HW_SLOWDOWN", "HW_POWER_BRAKE"].iter().any(|reason| self.throttled.contains(reason))
     }
 }
@@ -82,7 +79,7 @@ impl From<MeterError> for NoRun {
 }
 
 /// A device with a meter.
-pub trait Rig {
+pub trait Backend {
     /// A subject ready to run, with its operands.
     type Load;
 
@@ -124,7 +121,7 @@ pub trait Rig {
     fn round(&self, load: &Self::Load) -> usize;
 
     /// Records some executions of a load as one piece, which the device works off without the host. Gives their number:
-    /// from then on [`Rig::run`] counts such pieces. `None` where the load cannot be recorded; it stays as it was.
+    /// from then on [`Backend::run`] counts such pieces. `None` where the load cannot be recorded; it stays as it was.
     fn record(&mut self, load: &mut Self::Load) -> Result<Option<usize>, NoRun>;
 
     /// Runs a load `times` times and waits until it is done.
@@ -147,7 +144,7 @@ mod tests {
         assert!(half.is_capped() && half.temperature_c == 55.0 && half.sm_clock_mhz == 1500, "{half:?}");
         assert!(!State::over(&[cap, free.clone(), free.clone()]).unwrap().is_capped());
         let hot = State::over(&[free.clone(), free.clone(), state(80.0, "SW_POWER_CAP HW_SLOWDOWN"), free]).unwrap();
-        assert!(hot.is_hampered() && !hot.is_capped(), "{hot:?}");
+        assert!(hot.is_throttled_externally() && !hot.is_capped(), "{hot:?}");
         assert_eq!(State::over(&[]), None);
     }
 }

@@ -1,8 +1,8 @@
 //! A simulated device for the tests of campaigns.
 
+use super::backend::{Backend, NoRun, State, Subject, Timing};
 use super::meter::{Change, MeterError};
-use super::profile::{Device, MeterKind};
-use super::rig::{NoRun, Rig, State, Subject, Timing};
+use crate::energy::{Device, MeterKind};
 
 /// Power with nothing running.
 pub(super) const IDLE_W: f64 = 120.0;
@@ -101,7 +101,7 @@ impl Simulated {
     }
 }
 
-impl Rig for Simulated {
+impl Backend for Simulated {
     type Load = ();
 
     fn device(&self) -> Result<Device, MeterError> {

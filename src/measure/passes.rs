@@ -5,10 +5,11 @@
 //! each with operands at other addresses and with all other operators in between, and a figure is the mean of its passes.
 //! Operators whose passes differ too much for a mean that is well known get more of them.
 
-use super::meter::{MeterError, Reckoning, reckon};
-use super::profile::{Entry, Measured, Protocol, Run, SHORT_US};
-use super::rig::State;
-use super::windows::Taken;
+use super::backend::State;
+use super::leakage;
+use super::meter::{MeterError, PowerFit, fit_power};
+use super::run_log::Measurement;
+use crate::energy::{Entry, Measured, Protocol, Run, SHORT_US};
 
 /// Six significant digits: finer than the meter, and the same wherever it is reckoned.
 pub(super) fn rounded(x: f64) -> f64 {
@@ -16,7 +17,7 @@ pub(super) fn rounded(x: f64) -> f64 {
 }
 
 /// The fewest passes that tell how much they scatter.
-pub(super) const LEAST_TELLING: u32 = 3;
+pub(super) const MIN_USABLE_PASSES: u32 = 3;
 
 /// How many times the passes asked for an operator may get.
 const MOST_TIMES: u32 = 3;
@@ -26,7 +27,7 @@ const STUDENT_T: [f64; 10] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2
 
 /// The most passes over an operator where `least` are asked for. Of fewer than three none follows.
 pub(super) fn most_passes(least: u32) -> u32 {
-    if least < LEAST_TELLING { least } else { least.saturating_mul(MOST_TIMES) }
+    if least < MIN_USABLE_PASSES { least } else { least.saturating_mul(MOST_TIMES) }
 }
 
 /// Where the time of an execution in half of a measurement is off from that in all of it by more than this part, something
@@ -34,11 +35,11 @@ pub(super) fn most_passes(least: u32) -> u32 {
 const UNSTEADY: f64 = 0.1;
 
 /// The passes that tell what an operator takes: those that were steady, and of a short one the recorded, if there are any.
-fn telling<'t>(passes: &[&'t Taken]) -> Result<Vec<&'t Taken>, MeterError> {
+fn usable_passes<'t>(passes: &[&'t Measurement]) -> Result<Vec<&'t Measurement>, MeterError> {
     let mut steady = Vec::new();
     let (mut farthest, mut has_short_record) = (0.0f64, false);
     for &taken in passes {
-        let time_us = reckon(&taken.points, 0.0, None)?.time_us;
+        let time_us = fit_power(&taken.points, 0.0, None)?.time_us;
         if time_us.half_width() > UNSTEADY && !taken.launch_bound {
             farthest = farthest.max(time_us.half_width());
             continue;
@@ -55,14 +56,14 @@ fn telling<'t>(passes: &[&'t Taken]) -> Result<Vec<&'t Taken>, MeterError> {
 
 /// Whether the mean energy of these passes is as well known as the protocol wants it. More passes help no operator that
 /// waits for the host.
-pub(super) fn is_sure(passes: &[&Taken], run: &Run, protocol: &Protocol) -> bool {
-    let Ok(passes) = telling(passes) else { return false };
+pub(super) fn is_sure(passes: &[&Measurement], run: &Run, protocol: &Protocol) -> bool {
+    let Ok(passes) = usable_passes(passes) else { return false };
     if protocol.mean_half_width <= 0.0 || passes.iter().any(|t| t.launch_bound) {
         return true;
     }
     let energies: Vec<f64> = passes
         .iter()
-        .filter_map(|t| Some(at_reference(t, &reckon(&t.points, 0.0, run.counter_s).ok()?, run).0.mean))
+        .filter_map(|t| Some(at_reference(t, &fit_power(&t.points, 0.0, run.counter_s).ok()?, run).0.mean))
         .collect();
     let Some(freedom) = energies.len().checked_sub(1).filter(|n| *n > 0) else { return false };
     let count = energies.len() as f64;
@@ -73,8 +74,8 @@ pub(super) fn is_sure(passes: &[&Taken], run: &Run, protocol: &Protocol) -> bool
 }
 
 /// The energy of one pass in a chip of the reference temperature, and what part of it that may be off by.
-fn at_reference(taken: &Taken, reckoned: &Reckoning, run: &Run) -> (Measured, f64) {
-    let (more_w, off_w) = run.warmth.map_or((0.0, 0.0), |w| w.missing_w(taken, reckoned.watts));
+fn at_reference(taken: &Measurement, reckoned: &PowerFit, run: &Run) -> (Measured, f64) {
+    let (more_w, off_w) = run.leakage.map_or((0.0, 0.0), |w| leakage::missing_w(&w, taken, reckoned.watts));
     (reckoned.energy_mj.map(|e| e * (1.0 + more_w / reckoned.watts)), off_w / (reckoned.watts + more_w))
 }
 
@@ -86,10 +87,12 @@ fn at_reference(taken: &Taken, reckoned: &Reckoning, run: &Run) -> (Measured, f6
 /// # Errors
 /// [`MeterError::TooShort`] when there is no pass, or one with too few changes of the meter; [`MeterError::Unsteady`] when
 /// none was steady.
-pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
-    let passes = telling(passes)?;
-    let reckoned: Vec<_> =
-        passes.iter().map(|t| reckon(&t.points, protocol.least_half_width, run.counter_s)).collect::<Result<_, _>>()?;
+pub(super) fn join(passes: &[&Measurement], run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
+    let passes = usable_passes(passes)?;
+    let reckoned: Vec<_> = passes
+        .iter()
+        .map(|t| fit_power(&t.points, protocol.least_half_width, run.counter_s))
+        .collect::<Result<_, _>>()?;
     // What each pass takes, in a chip of the reference temperature.
     let each = passes.iter().zip(&reckoned).map(|(taken, r)| (at_reference(taken, r, run), r.time_us));
     let (energies, times): (Vec<(Measured, f64)>, Vec<Measured>) = each.unzip();
@@ -130,18 +133,18 @@ pub(super) fn join(passes: &[&Taken], run: &Run, protocol: &Protocol) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::energy::meter::Point;
-    use crate::energy::warmth::{REFERENCE_C, Warmth};
+    use crate::measure::leakage::REFERENCE_C;
+    use crate::measure::meter::Point;
 
-    const PROTOCOL: Protocol = crate::energy::PROTOCOL;
+    const PROTOCOL: Protocol = crate::measure::PROTOCOL;
 
     /// Twelve changes of a load that draws `watts`, 10 µs an execution.
-    fn taken(watts: f64, temperature_c: f64) -> Taken {
+    fn taken(watts: f64, temperature_c: f64) -> Measurement {
         let point = |i: u32| {
             let s = f64::from(i) * 0.1;
             Point(s, watts * s, s * 1e5)
         };
-        Taken {
+        Measurement {
             points: (0..12).map(point).collect(),
             temperature_c,
             sm_clock_mhz: 1980,
@@ -158,23 +161,23 @@ mod tests {
         let mut waited = steady.clone();
         // In the first half ten times as long.
         waited.points.iter_mut().for_each(|p| p.2 = if p.0 < 0.55 { p.2 / 10.0 } else { p.2 - 5.5e4 });
-        let joined = |passes: &[&Taken]| join(passes, &Run::default(), &PROTOCOL);
+        let joined = |passes: &[&Measurement]| join(passes, &Run::default(), &PROTOCOL);
         assert!(matches!(joined(&[&waited]), Err(MeterError::Unsteady(part)) if (450.0..550.0).contains(&part)));
         let both = joined(&[&waited, &steady]).unwrap();
         assert_eq!((both.passes, both.time_us.mean), (1, 10.0));
-        let host = Taken { launch_bound: true, ..waited };
+        let host = Measurement { launch_bound: true, ..waited };
         assert!(joined(&[&host]).unwrap().launch_bound);
     }
 
     #[test]
     fn of_a_short_operator_the_recorded_passes_count_where_there_are_any() {
         let queued = taken(500.0, 50.0);
-        let mut recorded = Taken { recorded: true, ..taken(500.0, 50.0) };
+        let mut recorded = Measurement { recorded: true, ..taken(500.0, 50.0) };
         recorded.points.iter_mut().for_each(|p| p.2 *= 1.2);
-        let time = |passes: &[&Taken]| join(passes, &Run::default(), &PROTOCOL).unwrap().time_us.mean;
+        let time = |passes: &[&Measurement]| join(passes, &Run::default(), &PROTOCOL).unwrap().time_us.mean;
         assert!((time(&[&queued, &recorded, &queued]) - 10.0 / 1.2).abs() < 1e-3);
         // Ten times as long, the pauses between them are small beside what places in memory do.
-        let longer = |taken: &Taken| {
+        let longer = |taken: &Measurement| {
             let mut longer = taken.clone();
             longer.points.iter_mut().for_each(|p| p.2 /= 10.0);
             longer
@@ -193,7 +196,7 @@ mod tests {
     #[test]
     fn one_pass_claims_less_than_several() {
         let a = taken(500.0, 50.0);
-        let half = |passes: &[&Taken]| {
+        let half = |passes: &[&Measurement]| {
             join(passes, &Run::default(), &PROTOCOL).unwrap().energy_mj.half_width() / PROTOCOL.least_half_width
         };
         assert!((half(&[&a]) - 1.0).abs() < 1e-4 && (half(&[&a; 4]) - 0.5).abs() < 1e-4);
@@ -201,20 +204,20 @@ mod tests {
 
     #[test]
     fn passes_in_a_cooler_and_a_warmer_chip_give_one_figure() {
-        let run = Run { warmth: Warmth::of("NVIDIA H200"), ..Run::default() };
-        let watts_per_c = run.warmth.unwrap().watts_per_c;
-        let energy = |t: &Taken| join(&[t], &run, &PROTOCOL).unwrap().energy_mj.mean;
+        let run = Run { leakage: leakage::correction("NVIDIA H200"), ..Run::default() };
+        let watts_per_c = run.leakage.unwrap().watts_per_c;
+        let energy = |t: &Measurement| join(&[t], &run, &PROTOCOL).unwrap().energy_mj.mean;
         let at = |degrees: f64| taken(500.0 + watts_per_c * degrees, REFERENCE_C + degrees);
         let (cool, warm) = (energy(&at(-6.0)), energy(&at(5.0)));
         assert!((cool - 5.0).abs() < 1e-3 && (warm - 5.0).abs() < 1e-3, "{cool}, {warm}: {run:?}");
         // What the limit holds back draws what it allows, however warm it is.
-        let capped = Taken { throttled: "SW_POWER_CAP".into(), ..taken(488.0, REFERENCE_C - 6.0) };
+        let capped = Measurement { throttled: "SW_POWER_CAP".into(), ..taken(488.0, REFERENCE_C - 6.0) };
         assert!((energy(&capped) - 4.88).abs() < 1e-3);
     }
 
     #[test]
     fn the_farther_from_the_reference_temperature_the_less_a_figure_claims() {
-        let run = Run { warmth: Warmth::of("NVIDIA H200"), ..Run::default() };
+        let run = Run { leakage: leakage::correction("NVIDIA H200"), ..Run::default() };
         let half = |watts: f64, c: f64| join(&[&taken(watts, c)], &run, &PROTOCOL).unwrap().energy_mj.half_width();
         assert!((half(500.0, REFERENCE_C) - PROTOCOL.least_half_width).abs() < 1e-4);
         assert!(half(125.0, REFERENCE_C - 13.0) > PROTOCOL.least_half_width + 0.015);
@@ -223,9 +226,9 @@ mod tests {
     /// With a power that rises to the limit, a figure must not jump where the driver begins to say that it holds back.
     #[test]
     fn a_figure_near_the_power_limit_does_not_hang_on_whether_the_limit_was_noticed() {
-        let run = Run { warmth: Warmth::of("NVIDIA H200"), ..Run::default() };
+        let run = Run { leakage: leakage::correction("NVIDIA H200"), ..Run::default() };
         let at = |sm_clock_mhz: u32, throttled: &str| {
-            let taken = Taken { sm_clock_mhz, throttled: throttled.into(), ..taken(697.0, REFERENCE_C + 12.0) };
+            let taken = Measurement { sm_clock_mhz, throttled: throttled.into(), ..taken(697.0, REFERENCE_C + 12.0) };
             join(&[&taken], &run, &PROTOCOL).unwrap().energy_mj.mean
         };
         let (free, barely, held) = (at(1978, ""), at(1972, "SW_POWER_CAP"), at(1700, "SW_POWER_CAP"));
@@ -237,7 +240,7 @@ mod tests {
     #[test]
     fn passes_that_scatter_call_for_more_of_them_until_the_mean_is_known() {
         let sure = |watts: &[f64]| {
-            let all: Vec<Taken> = watts.iter().map(|w| taken(*w, 50.0)).collect();
+            let all: Vec<Measurement> = watts.iter().map(|w| taken(*w, 50.0)).collect();
             is_sure(&all.iter().collect::<Vec<_>>(), &Run::default(), &PROTOCOL)
         };
         assert!(sure(&[500.0, 500.5, 499.5]));
@@ -247,13 +250,13 @@ mod tests {
         // Two say nothing.
         assert!(!sure(&[500.0, 500.0]));
         // What waits for the host scatters whatever is done.
-        let waiting = [400.0, 500.0, 600.0].map(|w| Taken { launch_bound: true, ..taken(w, 50.0) });
+        let waiting = [400.0, 500.0, 600.0].map(|w| Measurement { launch_bound: true, ..taken(w, 50.0) });
         assert!(is_sure(&waiting.iter().collect::<Vec<_>>(), &Run::default(), &PROTOCOL));
         assert_eq!([1, 2, 3, 4].map(most_passes), [1, 2, 9, 12]);
     }
 
     #[test]
     fn figures_of_a_gpu_that_nothing_is_known_of_stand_as_they_were_measured() {
-        assert_eq!(Warmth::of("Fake 100"), None);
+        assert_eq!(leakage::correction("Fake 100"), None);
     }
 }

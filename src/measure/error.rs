@@ -6,7 +6,8 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::meter::MeterError;
-use super::profile::ProfileError;
+use super::run_log::RunLogError;
+use crate::energy::ProfileError;
 
 /// Why a campaign stopped.
 #[derive(Debug, Error, Diagnostic)]
@@ -32,6 +33,9 @@ pub enum MeasureError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Profile(#[from] ProfileError),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    RunLog(#[from] RunLogError),
     #[error("{} was begun on card {begun}, this is card {here}", path.display())]
     #[diagnostic(
         code(measure::other_card),

@@ -1,7 +1,7 @@
 //! Keeps the chip as warm as it is under load, since a warmer one draws more: see [`super::warmth`].
 
+use super::backend::Backend;
 use super::meter::MeterError;
-use super::rig::Rig;
 
 /// A spell of full load before the first measurement, and the most of them in all.
 const WARM_UP_S: f64 = 2.0;
@@ -20,7 +20,7 @@ const COOLER_C: f64 = 2.0;
 
 /// Runs full load until the device is as warm as it was when the run began, or, at its beginning, gets no warmer; gives
 /// that temperature.
-pub(super) fn bring_to_temperature<R: Rig>(rig: &mut R, working_c: Option<f64>) -> Result<f64, MeterError> {
+pub(super) fn bring_to_temperature<R: Backend>(rig: &mut R, working_c: Option<f64>) -> Result<f64, MeterError> {
     let started = rig.now_s();
     let (mut warmest, mut steady) = (0.0_f64, 0);
     let reached = |warmest: f64| working_c.is_some_and(|wanted| warmest >= wanted);
@@ -34,7 +34,7 @@ pub(super) fn bring_to_temperature<R: Rig>(rig: &mut R, working_c: Option<f64>) 
 }
 
 /// Makes up for what the device has cooled down since the measurement before, so that figures do not depend on their order.
-pub(super) fn keep_at_temperature<R: Rig>(rig: &mut R, working_c: f64) -> Result<(), MeterError> {
+pub(super) fn keep_at_temperature<R: Backend>(rig: &mut R, working_c: f64) -> Result<(), MeterError> {
     let started = rig.now_s();
     loop {
         rig.warm_up(HEATING_S);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::energy::ProfileError;
-use crate::energy::simulated::{IDLE_W, Simulated, rig};
+use crate::measure::simulated::{IDLE_W, Simulated, rig};
 
 fn options(folder: &tempfile::TempDir) -> Options {
     Options {
@@ -16,7 +16,7 @@ fn options(folder: &tempfile::TempDir) -> Options {
     }
 }
 
-fn keys(texts: &[&str]) -> Vec<Key> {
+fn keys(texts: &[&str]) -> Vec<KernelKey> {
     texts.iter().map(|t| t.parse().unwrap()).collect()
 }
 
@@ -44,7 +44,7 @@ fn a_lost_device_loses_no_finished_figure_and_the_next_run_goes_on() {
     let first = Profile::load(&options(&folder).profile).unwrap();
     assert_eq!(first.entries.len(), 1);
     // Killed while the next line was being written.
-    let windows = windows_path(&options(&folder).profile);
+    let windows = run_log_path(&options(&folder).profile);
     let text = std::fs::read_to_string(&windows).unwrap() + "{\"what\":\"operator\",\"key\":\"abs";
     std::fs::write(&windows, text).unwrap();
     let mut campaign = Campaign::open(rig(), options(&folder)).unwrap();
@@ -54,7 +54,7 @@ fn a_lost_device_loses_no_finished_figure_and_the_next_run_goes_on() {
     // The profile on disk follows from its windows.
     let shown = Profile::load(&options(&folder).profile).unwrap();
     assert_eq!(shown.entries.len(), 2);
-    assert_eq!(Windows::load(&windows).unwrap()[0].profile("w").unwrap(), shown);
+    assert_eq!(RunLog::load(&windows).unwrap()[0].profile("w").unwrap(), shown);
 }
 
 #[test]
@@ -116,21 +116,21 @@ fn a_run_does_not_go_on_on_another_card() {
 #[test]
 fn what_an_earlier_run_knows_is_measured_again_only_to_compare_cards() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let all: Vec<Key> = (0..40).map(|i| format!("neg(f32[{}])", 4 << i.min(20)).parse().unwrap()).collect();
+    let all: Vec<KernelKey> = (0..40).map(|i| format!("neg(f32[{}])", 4 << i.min(20)).parse().unwrap()).collect();
     let mut campaign = Campaign::open(rig(), options(&first)).unwrap();
     campaign.operators(&all, &mut |_| ()).unwrap();
     let known = Some(campaign.profile().clone());
     let mut campaign = Campaign::open(Simulated { card: "b", ..rig() }, Options { known, ..options(&second) }).unwrap();
     let summary = campaign.operators(&all, &mut |_| ()).unwrap();
     assert_eq!(summary.measured, campaign.overlap().len());
-    assert!(campaign.overlap().len() >= super::super::merge::LEAST_COMMON);
+    assert!(campaign.overlap().len() >= crate::energy::LEAST_COMMON);
 }
 
 #[test]
 fn a_full_disk_is_an_error_that_names_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut campaign = Campaign::open(rig(), options(&folder)).unwrap();
-    let windows = windows_path(&options(&folder).profile);
+    let windows = run_log_path(&options(&folder).profile);
     std::fs::remove_file(&windows).unwrap();
     let error = campaign.operators(&keys(&["neg(f32[4])"]), &mut |_| ()).unwrap_err();
     assert!(matches!(error, MeasureError::Profile(ProfileError::Io { .. })), "{error}");
@@ -141,7 +141,7 @@ fn twenty_trials_of_a_key_against_itself_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let mut campaign = Campaign::open(rig(), options(&folder)).unwrap();
     campaign.trials(&keys(&["neg(f32[4])"])[0], 20).unwrap();
-    let windows = &Windows::load(&windows_path(&options(&folder).profile)).unwrap()[0];
+    let windows = &RunLog::load(&run_log_path(&options(&folder).profile)).unwrap()[0];
     assert_eq!(windows.trials(), 20);
     assert!(campaign.profile().entries.is_empty());
 }
@@ -185,7 +185,7 @@ fn an_interruption_does_not_hide_that_the_host_is_the_slower_side() {
 fn a_run_does_not_go_on_with_another_version_of_the_method() {
     let folder = tempfile::tempdir().unwrap();
     drop(Campaign::open(rig(), options(&folder)).unwrap());
-    let path = windows_path(&options(&folder).profile);
+    let path = run_log_path(&options(&folder).profile);
     let begun = format!("\"version\":{}", PROTOCOL.version);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(&begun), "{text}");
@@ -237,7 +237,7 @@ fn what_the_power_limit_holds_back_is_measured_with_pauses_too_and_without_their
     assert!((paced.energy_mj.mean / 6.0 - 1.0).abs() < 0.01, "{paced:?}");
     assert!((paced.time_us.mean / 10.0 - 1.0).abs() < 0.01 && (paced.watts / 600.0 - 1.0).abs() < 0.01, "{paced:?}");
     // The windows hold it too.
-    let windows = &Windows::load(&windows_path(&options(&folder).profile)).unwrap()[0];
+    let windows = &RunLog::load(&run_log_path(&options(&folder).profile)).unwrap()[0];
     assert_eq!(&windows.profile("w").unwrap(), campaign.profile());
 }
 
@@ -286,7 +286,7 @@ fn where_operands_lie_in_memory_is_inside_the_interval_of_several_passes() {
     let folder = tempfile::tempdir().unwrap();
     let placed = Simulated { placement: 0.02, ..rig() };
     let mut campaign = Campaign::open(placed, Options { passes: 4, ..options(&folder) }).unwrap();
-    let all: Vec<Key> = (1..41).map(|i| format!("neg(f32[{i}])").parse().unwrap()).collect();
+    let all: Vec<KernelKey> = (1..41).map(|i| format!("neg(f32[{i}])").parse().unwrap()).collect();
     campaign.operators(&all, &mut |_| ()).unwrap();
     let times: Vec<_> = campaign.profile().entries.values().map(|e| e.time_us).collect();
     assert!(times.iter().any(|t| t.half_width() > 0.012), "one pass is 2 % off");

@@ -7,9 +7,7 @@ use miette::{Diagnostic, NamedSource, SourceSpan};
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::key::{Key, key_of};
-use super::key_parse::KeyError;
-use super::work::WorkWithLayout;
+use crate::energy::{KernelKey, KeyError, WorkWithLayout, key_of};
 use crate::ir::{Graph, Layout, NodeId, layouts};
 use crate::printable::of_same_length;
 
@@ -27,20 +25,20 @@ pub struct KeyFileError {
 }
 
 /// The distinct keys of a graph's operators that launch something, in the order in which they run.
-pub fn graph_keys(graph: &Graph) -> Vec<Key> {
+pub fn graph_keys(graph: &Graph) -> Vec<KernelKey> {
     let layouts = layouts(graph);
     let launched = graph.operators().filter_map(|(id, _)| launched_key(graph, &layouts, id));
-    launched.collect::<IndexSet<Key>>().into_iter().collect()
+    launched.collect::<IndexSet<KernelKey>>().into_iter().collect()
 }
 
 /// The key of a node that launches something; `layouts` as for [`key_of`].
-pub fn launched_key(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<Key> {
+pub fn launched_key(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<KernelKey> {
     let key = key_of(graph, layouts, node).filter(|_| !graph.node(node).origin.implicit);
     key.filter(|key| WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0))
 }
 
 /// The distinct keys of a file, in its order. Empty lines and lines that start with `#` are left out.
-pub fn read_keys(name: &str, text: &str) -> Result<Vec<Key>, KeyFileError> {
+pub fn read_keys(name: &str, text: &str) -> Result<Vec<KernelKey>, KeyFileError> {
     let mut keys = IndexSet::new();
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
@@ -51,7 +49,7 @@ pub fn read_keys(name: &str, text: &str) -> Result<Vec<Key>, KeyFileError> {
                 text: Arc::new(NamedSource::new(name, of_same_length(text))),
                 line: (offset, line.trim_end().len()).into(),
             };
-            keys.insert(content.parse::<Key>().map_err(error)?);
+            keys.insert(content.parse::<KernelKey>().map_err(error)?);
         }
         offset += line.len();
     }

@@ -12,8 +12,8 @@ use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::profile::Measured;
-use super::rig::State;
+use super::backend::State;
+use crate::energy::Measured;
 
 /// How often the energy counter moves, by the name of the GPU: what 1800 windows on 14 cards tell, to 0.05 ms.
 const COUNTER_S: [(&str, f64); 1] = [("NVIDIA H200", 0.1)];
@@ -231,13 +231,13 @@ pub struct Mark {
 }
 
 /// A counter change with the executions done by then: `(seconds, joules, executions)`, each from the same start. What
-/// a figure rests on, and all that needs keeping to reckon it again.
+/// a figure rests on, and all that needs keeping to fit_power it again.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point(pub f64, pub f64, pub f64);
 
 /// What the points of one run say, per execution.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reckoning {
+pub struct PowerFit {
     pub energy_mj: Measured,
     pub time_us: Measured,
     pub watts: f64,
@@ -273,7 +273,7 @@ pub fn points(changes: &[Change], marks: &[Mark]) -> Vec<Point> {
 ///
 /// # Errors
 /// [`MeterError::TooShort`] when there are fewer than six changes or nothing ran between them.
-pub fn reckon(points: &[Point], least_half_width: f64, counter_s: Option<f64>) -> Result<Reckoning, MeterError> {
+pub fn fit_power(points: &[Point], least_half_width: f64, counter_s: Option<f64>) -> Result<PowerFit, MeterError> {
     let too_short = MeterError::TooShort(points.len());
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Err(too_short) };
     if points.len() < LEAST_CHANGES {
@@ -287,7 +287,7 @@ pub fn reckon(points: &[Point], least_half_width: f64, counter_s: Option<f64>) -
         let reach = farthest.max(mean * least_half_width);
         Measured { mean, low: (mean - reach).max(0.0), high: mean + reach }
     };
-    Ok(Reckoning {
+    Ok(PowerFit {
         energy_mj: around(energy, &|w| w.0),
         time_us: around(time, &|w| w.1),
         watts: energy / time * 1e3,
@@ -296,7 +296,7 @@ pub fn reckon(points: &[Point], least_half_width: f64, counter_s: Option<f64>) -
     })
 }
 
-/// Millijoules and microseconds per execution over these points; `counter_s` as for [`reckon`].
+/// Millijoules and microseconds per execution over these points; `counter_s` as for [`fit_power`].
 pub(super) fn per_execution(points: &[Point], counter_s: Option<f64>) -> Option<(f64, f64)> {
     let (first, last) = (points.first()?, points.last()?);
     let seconds = (last.0 - first.0) / (last.2 - first.2);
