@@ -15,8 +15,8 @@ use crate::extract::undecided;
 use crate::frontend;
 use crate::ir::{Graph, NodeId};
 use crate::measure::{
-    Backend, Campaign, Options, Outcome, Progress, Summary, TorchBackend, graph_keys, launched_key, read_keys,
-    sum_to_whole,
+    Backend, Campaign, Options, Outcome, PROTOCOL, Progress, QUICK_PROTOCOL, Summary, TorchBackend, designed_spread,
+    graph_keys, launched_key, read_keys, sum_to_whole,
 };
 use crate::progress::Silent;
 use crate::prove::{Context, RegionKind, prove};
@@ -38,6 +38,9 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
         let text = std::fs::read_to_string(file).into_diagnostic().wrap_err_with(|| format!("cannot read {name}"))?;
         keys.extend(read_keys(&name, &text)?);
     }
+    if args.quick {
+        keys.extend(designed_spread()?);
+    }
     if keys.is_empty() {
         return Err(miette!(
             code = "cli::nothing_to_measure",
@@ -50,7 +53,8 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
     let options = Options {
         profile: args.profile.clone(),
         known: args.known.as_ref().map(|path| Profile::load(path)).transpose()?,
-        passes: args.passes,
+        protocol: if args.quick { QUICK_PROTOCOL } else { PROTOCOL },
+        passes: if args.quick { 1 } else { args.passes },
         key_budget_s: args.key_budget,
         budget_s: args.budget,
         date: jiff::Timestamp::now().strftime("%F").to_string(),
@@ -69,7 +73,7 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
             replay(&mut campaign, &graph.name, graph, &nodes)?;
         }
     }
-    if !args.no_alternatives {
+    if !args.no_alternatives && !args.quick {
         summary = alternatives(&mut campaign, &graphs, summary)?;
     }
     if let (true, [a, b]) = (args.regions, &graphs[..]) {

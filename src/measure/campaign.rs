@@ -22,6 +22,12 @@ const USUAL_S: f64 = 2.0;
 /// Keys of an earlier profile that are measured again, to see how the cards differ.
 const OVERLAP: usize = 8;
 
+/// Full load before the first measurement of a quick run.
+const QUICK_WARM_UP_S: f64 = 2.0;
+
+/// Seconds between two writes of the profile. Every line of the run log is on disk before the next measurement starts.
+const SAVE_EVERY_S: f64 = 5.0;
+
 /// Spells of the overhead test, with the meter polled and without each.
 const OVERHEAD_SPELLS: usize = 8;
 
@@ -30,6 +36,8 @@ const OVERHEAD_SPELLS: usize = 8;
 pub struct Options {
     /// The profile that is written, with its windows beside it. If it exists, the run goes on from there.
     pub profile: PathBuf,
+    /// How figures are taken; what the device is read off is added to it.
+    pub protocol: Protocol,
     /// Figures of an earlier run: not measured again, but for a few that say how the cards differ.
     pub known: Option<Profile>,
     /// How often each operator is measured at least, with operands at other addresses and all other operators in between.
@@ -91,6 +99,8 @@ pub struct Campaign<R: Backend> {
     /// The temperature under full load that every measurement starts from.
     working_c: f64,
     started_s: f64,
+    /// When the profile was last written.
+    saved_s: f64,
     /// Measurements taken and the seconds they took.
     taken: (usize, f64),
 }
@@ -111,14 +121,24 @@ impl<R: Backend> Campaign<R> {
         let (file, windows, working_c) = if path.exists() {
             let (file, windows) = RunLogFile::resume(&path)?;
             Self::want_same(&rig, &options, &windows.header, &device)?;
-            let working_c = bring_to_temperature(&mut rig, windows.header.working_c)?;
+            let working_c = if windows.header.protocol.pace > 0.0 {
+                bring_to_temperature(&mut rig, windows.header.working_c)?
+            } else {
+                windows.header.working_c.unwrap_or_default()
+            };
             (file, windows, working_c)
         } else if options.profile.exists() {
             return Err(MeasureError::NoWindows { path: options.profile });
         } else {
-            let protocol = Protocol { meter: rig.meter(), ..PROTOCOL };
+            let protocol = Protocol { meter: rig.meter(), ..options.protocol.clone() };
             let idle_w = (idle_watts(&mut rig)? * 10.0).round() / 10.0;
-            let working_c = bring_to_temperature(&mut rig, None)?;
+            // A quick run keeps no temperature: what it measures is corrected for the one that it has.
+            let working_c = if protocol.pace > 0.0 {
+                bring_to_temperature(&mut rig, None)?
+            } else {
+                rig.warm_up(QUICK_WARM_UP_S);
+                rig.state()?.temperature_c
+            };
             let header = Header {
                 schema: RUN_LOG_SCHEMA.to_owned(),
                 device,
@@ -133,7 +153,19 @@ impl<R: Backend> Campaign<R> {
         let profile = windows.profile(&path.display().to_string())?;
         let passes = windows.passes();
         let again = options.known.iter().flat_map(overlap).cloned().collect();
-        Ok(Campaign { rig, options, profile, windows, file, passes, again, working_c, started_s, taken: (0, 0.0) })
+        Ok(Campaign {
+            rig,
+            options,
+            profile,
+            windows,
+            file,
+            passes,
+            again,
+            working_c,
+            started_s,
+            saved_s: f64::NEG_INFINITY,
+            taken: (0, 0.0),
+        })
     }
 
     fn want_same(rig: &R, options: &Options, header: &Header, device: &Device) -> Result<(), MeasureError> {
@@ -228,6 +260,7 @@ impl<R: Backend> Campaign<R> {
                     Outcome::Known
                 } else if self.is_over() {
                     summary.left = missing;
+                    self.save()?;
                     return Ok(summary);
                 } else if skipped.contains(key) {
                     missing -= 1;
@@ -252,6 +285,7 @@ impl<R: Backend> Campaign<R> {
                 progress(&Progress { done, total, left_s, what: &what, outcome: &outcome });
             }
         }
+        self.save()?;
         Ok(summary)
     }
 
@@ -264,7 +298,10 @@ impl<R: Backend> Campaign<R> {
             return Ok(Outcome::Skipped("the run ends".to_owned()));
         }
         // What stands in a model runs beside others; a model does not.
-        self.one(Subject::Part { graph, nodes }, 0, false, &|taken| Line::Replay { name: name.to_owned(), taken })
+        let outcome =
+            self.one(Subject::Part { graph, nodes }, 0, false, &|taken| Line::Replay { name: name.to_owned(), taken })?;
+        self.save()?;
+        Ok(outcome)
     }
 
     /// Measures a key against itself until the windows hold `count` such trials, and what polling the meter costs.
@@ -317,8 +354,11 @@ impl<R: Backend> Campaign<R> {
         self.rig.want_alone()?;
         let protocol = self.profile.protocol.clone();
         let taken = self.rig.load(subject, pass).and_then(|mut load| {
-            keep_at_temperature(&mut self.rig, self.working_c)?;
-            measure_once(&mut self.rig, &mut load, &protocol, self.options.key_budget_s, pace)
+            // A quick run corrects for the temperature instead of bringing it about.
+            if protocol.pace > 0.0 {
+                keep_at_temperature(&mut self.rig, self.working_c)?;
+            }
+            measure_once(&mut self.rig, &mut load, &protocol, self.options.key_budget_s, pace && protocol.pace > 0.0)
         });
         let taken = match taken {
             Ok(taken) => taken,
@@ -335,12 +375,18 @@ impl<R: Backend> Campaign<R> {
         Ok(Outcome::Measured(entry))
     }
 
-    /// Writes a line down, and the profile that follows from all of them.
+    /// Writes a line down, and, unless that was done a moment ago, the profile that follows from all of them.
     fn keep(&mut self, line: Line) -> Result<(), MeasureError> {
         self.file.append(&line)?;
         self.windows.lines.push(line);
+        if self.rig.now_s() - self.saved_s >= SAVE_EVERY_S { self.save() } else { Ok(()) }
+    }
+
+    /// Brings the profile up to date with all lines, in memory and on disk.
+    fn save(&mut self) -> Result<(), MeasureError> {
         self.profile = self.windows.profile("this run")?;
         self.profile.save(&self.options.profile)?;
+        self.saved_s = self.rig.now_s();
         Ok(())
     }
 }

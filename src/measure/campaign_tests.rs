@@ -1,12 +1,12 @@
 //! Campaigns on a simulated device.
 
 use super::*;
-use crate::energy::ProfileError;
 use crate::measure::simulated::{IDLE_W, Simulated, rig};
 
 fn options(folder: &tempfile::TempDir) -> Options {
     Options {
         profile: folder.path().join("p.json"),
+        protocol: PROTOCOL,
         known: None,
         passes: 1,
         key_budget_s: 4.0,
@@ -133,7 +133,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
     let windows = run_log_path(&options(&folder).profile);
     std::fs::remove_file(&windows).unwrap();
     let error = campaign.operators(&keys(&["neg(f32[4])"]), &mut |_| ()).unwrap_err();
-    assert!(matches!(error, MeasureError::Profile(ProfileError::Io { .. })), "{error}");
+    assert!(matches!(error, MeasureError::RunLog(crate::measure::RunLogError::Io { .. })), "{error}");
 }
 
 #[test]

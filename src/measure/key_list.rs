@@ -37,6 +37,14 @@ pub fn launched_key(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: Node
     key.filter(|key| WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0))
 }
 
+/// The operators that give a GPU a whole profile: every kind of kernel over sizes, element types and layouts.
+///
+/// # Errors
+/// A line that is no key, which a test excludes.
+pub fn designed_spread() -> Result<Vec<KernelKey>, KeyFileError> {
+    read_keys("the designed spread", include_str!("../../corpus/energy/quick.keys"))
+}
+
 /// The distinct keys of a file, in its order. Empty lines and lines that start with `#` are left out.
 pub fn read_keys(name: &str, text: &str) -> Result<Vec<KernelKey>, KeyFileError> {
     let mut keys = IndexSet::new();
@@ -59,6 +67,7 @@ pub fn read_keys(name: &str, text: &str) -> Result<Vec<KernelKey>, KeyFileError>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::{LayoutRule, OpDef};
 
     #[test]
     fn key_files_are_read_and_bad_lines_named() {
@@ -66,6 +75,26 @@ mod tests {
         assert_eq!(keys.len(), 2);
         let error = read_keys("k", "neg(f32[4])\nnope(f32[4])\n").unwrap_err();
         assert_eq!((error.line.offset(), error.line.len()), (12, 12));
+    }
+
+    /// So that no operator is priced by physical bounds alone on a GPU that was measured quickly.
+    #[test]
+    fn the_designed_spread_holds_every_operator_that_runs_a_kernel() {
+        let keys = designed_spread().unwrap();
+        let mut wrong = Vec::new();
+        for key in &keys {
+            if WorkWithLayout::of_key(key).is_none_or(|w| w.launches == 0) {
+                wrong.push(key.to_string());
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        let present: rustc_hash::FxHashSet<&str> = keys.iter().map(|k| k.op.as_str()).collect();
+        let is_view = |def: &OpDef| matches!(def.layout, LayoutRule::View(_));
+        let absent = crate::ops::all().filter(|def| !is_view(def) && !present.contains(def.name));
+        // Canonical keys state the first three in terms of another operator, the next two run nothing, and eigenvalues wait
+        // for the host.
+        let expected = ["linear", "repeat_heads", "repeat_interleave", "number", "empty", "eigvals", "eigvalsh"];
+        assert_eq!(absent.map(|def| def.name).collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -27,9 +27,9 @@ mod torch_backend;
 pub use backend::{Backend, NoRun, State, Subject, Timing};
 pub use campaign::{Campaign, Options, Outcome, Progress, Summary, sum_to_whole};
 pub use error::MeasureError;
-pub use key_list::{KeyFileError, graph_keys, launched_key, read_keys};
+pub use key_list::{KeyFileError, designed_spread, graph_keys, launched_key, read_keys};
 pub use leakage::REFERENCE_C;
-pub use measure_once::PROTOCOL;
+pub use measure_once::{PROTOCOL, QUICK_PROTOCOL};
 pub use meter::{
     Change, ChangeDetector, Counter, Mark, MeterError, Point, Poller, PowerFit, Reading, fit_power, points,
 };
