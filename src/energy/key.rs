@@ -107,6 +107,11 @@ impl KernelKey {
         crate::ops::find(&self.op)
     }
 
+    /// Bytes that its operands hold.
+    pub(super) fn operand_bytes(&self) -> f64 {
+        self.operands.iter().map(|o| o.ty.bytes() as f64).sum()
+    }
+
     /// The element type whose arithmetic the operator does: the widest float among the operands, else the first.
     pub fn compute_dtype(&self) -> Option<DType> {
         let floats = self.operands.iter().map(|o| o.ty.dtype).filter(|d| d.is_float());

@@ -2,13 +2,16 @@
 //!
 //! Nothing here drives a GPU: that is [`crate::measure`], which writes profiles.
 
+mod bill;
 mod canonical;
 mod cost;
 mod estimate;
+mod features;
 mod fit;
 mod key;
 mod key_parse;
 mod merge;
+mod model;
 mod power_cap;
 mod profile;
 mod profile_file;
@@ -16,11 +19,15 @@ pub mod tables;
 mod unique;
 mod work;
 
-pub use cost::{Cost, CostModel, Figure, Source, cost_call, graph_calls, graph_costs};
-pub use estimate::{COVERAGE, ErrorBand, Estimator, GroupFit, ModeFit, Overall, REACH};
+pub use bill::{Bill, Gap, Item, Saving};
+pub use cost::{BasisShares, Cost, Figure, Source};
+pub use estimate::{
+    Basis, COVERAGE, COVERAGE_SD, ClassFit, DeviceLimits, ErrorSpread, Estimate, Estimator, ModeFit, Overall,
+};
 pub use key::{KernelKey, KeyOperand, LayoutClass, MathMode, key_of};
 pub use key_parse::KeyError;
 pub use merge::{Difference, LEAST_COMMON, same_device};
+pub use model::{CostModel, Kernel, call_item, graph_calls, graph_costs, graph_items, graph_total};
 pub use power_cap::at_power_cap;
 pub use profile::{
     Device, Entry, LeakageCorrection, METHOD_VERSION, Measured, MeterKind, PacedEntry, Profile, ProfileError, Protocol,

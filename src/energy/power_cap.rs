@@ -6,8 +6,9 @@
 //! therefore measured twice, alone and with pauses, and the clock of a model is the one at which all its operators together
 //! draw what the limit allows.
 
-use super::cost::{Cost, CostModel, Figure};
+use super::cost::{Cost, Figure};
 use super::key::KernelKey;
+use super::model::CostModel;
 use super::profile::{Entry, Measured, Profile};
 
 /// Halvings of the range of clocks: far below a megahertz.

@@ -12,9 +12,10 @@ use super::key::KernelKey;
 use super::profile::{Device, Entry, METHOD_VERSION, Profile, ProfileError, Protocol, Run};
 use super::unique::unique;
 use crate::files;
+use crate::ops::KernelClass;
 
 /// The format this program reads and writes.
-pub const SCHEMA: &str = "magneton-ir/profile/4";
+pub const SCHEMA: &str = "magneton-ir/profile/5";
 
 /// The profile that the program carries.
 const SHIPPED: &str = include_str!("../../corpus/energy/h200.json");
@@ -59,6 +60,11 @@ fn line(value: &impl Serialize) -> String {
 fn lines<'a, K: ToString + 'a, V: Serialize + 'a>(all: impl IntoIterator<Item = (K, V)>) -> String {
     let all: Vec<String> = all.into_iter().map(|(k, v)| format!("{}: {}", line(&k.to_string()), line(&v))).collect();
     if all.is_empty() { "{}".to_owned() } else { format!("{{\n  {}\n}}", all.join(",\n  ")) }
+}
+
+/// The name of a class as serde writes it.
+fn class_name(class: &KernelClass) -> String {
+    line(class).trim_matches('"').to_owned()
 }
 
 impl Profile {
@@ -136,9 +142,12 @@ impl Profile {
             lines(&self.entries),
             lines(&self.replays),
         );
-        if let Some(estimator) = &self.estimator {
-            let (groups, overall) = (lines(&estimator.groups), line(&estimator.overall));
-            text += &format!(",\n\"estimator\": {{ \"groups\": {groups}, \"overall\": {overall} }}");
+        if let Some(Estimator { device, classes, overall }) = &self.estimator {
+            let classes = lines(classes.iter().map(|(class, fit)| (class_name(class), fit)));
+            let (device, overall) = (line(device), line(overall));
+            text += &format!(
+                ",\n\"estimator\": {{ \"device\": {device}, \"classes\": {classes}, \"overall\": {overall} }}"
+            );
         }
         text + "\n}\n"
     }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::energy::{Cost, CostModel, KernelKey, graph_costs};
+use crate::energy::{Bill, Cost, CostModel, KernelKey, graph_items};
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
@@ -38,6 +38,8 @@ pub struct Rewrite {
     pub pattern: String,
     pub before: Cost,
     pub after: Cost,
+    /// What the cheaper form executes.
+    pub bill: Bill,
     /// Rules of the proof, in order, each once.
     pub rules: Vec<Arc<str>>,
     pub tier: Tier,
@@ -84,7 +86,7 @@ impl Rewrite {
 #[derive(Clone)]
 struct Found {
     term: Term,
-    after: Cost,
+    after: Bill,
     rules: Vec<Arc<str>>,
     tier: Tier,
     assumed: Vec<Sentence<TermId>>,
@@ -119,7 +121,7 @@ pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<
 
 /// Parts of `graph` that have a form whose energy is lower beyond doubt. They may overlap.
 fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Rewrite>, TypeError> {
-    let costs = graph_costs(graph, model);
+    let items = graph_items(graph, model);
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
     let mut arena = Arena::default();
@@ -139,7 +141,8 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
             continue;
         }
         let replaced = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
-        let before: Cost = replaced.iter().map(|n| costs[n.index()]).sum();
+        let bill: Bill = replaced.iter().map(|n| &items[n.index()]).collect();
+        let before = bill.total();
         if before.launches == 0 || !before.energy_mj.is_known() {
             continue;
         }
@@ -158,7 +161,7 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
         let search = entry.index();
         entry.or_insert_with(|| {
             let (arena, copies) = shape.localise(&arena, &Nothing, &[top]);
-            Search { arena, root: copies[0], before }
+            Search { arena, root: copies[0], before: bill }
         });
         parts.push(Part { root, replaced, before, leaves, search });
     }
@@ -222,7 +225,8 @@ impl Part {
             pattern: found.term.text(&letter),
             replaced: self.replaced,
             before: self.before,
-            after: found.after,
+            after: found.after.total(),
+            bill: found.after.clone(),
             rules: found.rules.clone(),
             tier: found.tier,
             assumed,
@@ -290,8 +294,8 @@ fn narrow_values(arena: &Arena, root: TermId, best: TermId, proof: &[Lemma]) -> 
 struct Search {
     arena: Arena,
     root: TermId,
-    /// What the part costs as it is.
-    before: Cost,
+    /// What the part executes as it is.
+    before: Bill,
 }
 
 /// A form as a memory keeps it; none if there is none that costs less.
@@ -341,14 +345,14 @@ impl Search {
         Some(found(window.arena, [self.root, best], after, proof))
     }
 
-    /// What the form `best` costs, if that is less energy than the part takes.
-    fn saving(&self, arena: &Arena, best: TermId, leaves: &[Layout], prices: &Prices) -> Option<Cost> {
-        let after = plan::cost(arena, best, leaves, prices.config, prices.model);
-        after.energy_mj.is_below(&self.before.energy_mj).then_some(after)
+    /// What the form `best` executes, if that takes less energy than the part beyond doubt.
+    fn saving(&self, arena: &Arena, best: TermId, leaves: &[Layout], prices: &Prices) -> Option<Bill> {
+        let after = plan::bill(arena, best, leaves, prices.config, prices.model);
+        self.before.saving(&after).is_sure.then_some(after)
     }
 }
 
-fn found(mut arena: Arena, [root, best]: [TermId; 2], after: Cost, proof: Vec<Lemma>) -> Found {
+fn found(mut arena: Arena, [root, best]: [TermId; 2], after: Bill, proof: Vec<Lemma>) -> Found {
     let mut assumed = assumed(&mut arena, &proof);
     let narrow = narrow_values(&arena, root, best, &proof);
     assumed.extend(ranges(&arena, &narrow));

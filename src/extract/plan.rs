@@ -4,7 +4,7 @@ use egg::Id;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::energy::{Cost, CostModel, cost_call};
+use crate::energy::{Bill, CostModel, call_item};
 use crate::ir::{Layout, MathConfig, TensorType, output_layout};
 use crate::ops::{Call, Op};
 use crate::prove::{Arena, Head, Node, TermId, Window};
@@ -13,7 +13,7 @@ use crate::prove::{Arena, Head, Node, TermId, Window};
 const TIE: f64 = 1e-9;
 
 /// The form of class `root` with the least energy, where every class costs as much as its own cheapest form. Operands are
-/// taken as dense here; [`cost`] then prices the chosen form with the layouts that it has.
+/// taken as dense here; [`bill`] then prices the chosen form with the layouts that it has.
 pub fn cheapest(window: &mut Window, root: Id, config: &MathConfig, model: &CostModel) -> Option<TermId> {
     let mut best: FxHashMap<Id, (f64, Node)> = FxHashMap::default();
     let mut own: FxHashMap<TermId, f64> = FxHashMap::default();
@@ -49,7 +49,7 @@ fn price(arena: &Arena, node: &Node, config: &MathConfig, model: &CostModel) -> 
     let Op::Table(def) = op else { return f64::INFINITY };
     let types: SmallVec<[&TensorType; 4]> = arena.term(node.term).operands.iter().map(|&o| arena.ty(o)).collect();
     let lie: Vec<Layout> = types.iter().map(|t| Layout::contiguous(&t.shape)).collect();
-    let cost = cost_call(&Call { op: def, attrs, operands: &types }, &lie, config, model);
+    let cost = call_item(&Call { op: def, attrs, operands: &types }, &lie, config, model).cost();
     if cost.energy_mj.is_known() { cost.energy_mj.value + TIE } else { f64::INFINITY }
 }
 
@@ -78,10 +78,10 @@ fn build(
 }
 
 /// What a form costs whose input `n` lies in memory as `leaves[n]` says. A value used twice is paid once.
-pub fn cost(arena: &Arena, root: TermId, leaves: &[Layout], config: &MathConfig, model: &CostModel) -> Cost {
-    let mut total = Cost::FREE;
-    for_each_call(arena, root, leaves, &mut |call, lie| total += cost_call(call, lie, config, model));
-    total
+pub fn bill(arena: &Arena, root: TermId, leaves: &[Layout], config: &MathConfig, model: &CostModel) -> Bill {
+    let mut bill = Bill::default();
+    for_each_call(arena, root, leaves, &mut |call, lie| bill.add(&call_item(call, lie, config, model)));
+    bill
 }
 
 /// The calls of a form whose input `n` lies in memory as `leaves[n]` says, each once, with the layouts of their operands.

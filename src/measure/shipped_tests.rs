@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 
 use super::*;
 use crate::energy::{
-    COVERAGE, Cost, CostModel, Entry, Estimator, Figure, KernelKey, LeakageCorrection, Profile, Run, Source,
-    at_power_cap, graph_calls, graph_costs,
+    COVERAGE, CostModel, Entry, Estimator, Figure, KernelKey, LeakageCorrection, Profile, Run, Source, at_power_cap,
+    graph_calls, graph_total,
 };
 use crate::extract::undecided;
 use crate::frontend;
@@ -317,7 +317,7 @@ fn the_models_are_measured_throughout() {
     let model = CostModel::shipped().unwrap();
     for name in model_sides() {
         let graph = frontend::load(file(&format!("corpus/exports/{name}.pt2"))).unwrap();
-        let sum: Cost = graph_costs(&graph, &model).into_iter().sum();
+        let sum = graph_total(&graph, &model);
         assert_eq!((sum.energy_mj.source, sum.time_us.source), (Source::Measured, Source::Measured), "{name}");
     }
 }

@@ -7,8 +7,8 @@ use tch::{Kind, Tensor};
 use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
-    Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, OpDef,
-    Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, KernelClass,
+    OpDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -259,7 +259,7 @@ fn scaled_range(r: &Ranges) -> Option<Interval> {
 }
 
 /// What the products have in common.
-const PRODUCT: OpDef = OpDef { family: Family::Linear, ..OpDef::PLAIN };
+const PRODUCT: OpDef = OpDef { family: Family::Linear, kernels: KernelClass::Product, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef,
-    Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
+    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, KernelClass,
+    LayoutRule, OpDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, TensorType};
 
@@ -186,7 +186,7 @@ fn rms_norm_support(s: &Supports) -> Option<Dims> {
 }
 
 /// What the normalisations have in common.
-const NORM: OpDef = OpDef { family: Family::Norm, work: eight_per_element, ..OpDef::PLAIN };
+const NORM: OpDef = OpDef { family: Family::Norm, kernels: KernelClass::Rows, work: eight_per_element, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
