@@ -64,7 +64,8 @@ impl Ord for Line {
         if Arc::ptr_eq(&self.0, &other.0) {
             return Ordering::Equal;
         }
-        self.0.order.cmp(&other.0.order).then_with(|| self.0.key.cmp(&other.0.key))
+        let place = |line: &Line| (line.0.order, line.0.cached);
+        place(self).cmp(&place(other)).then_with(|| self.0.key.cmp(&other.0.key))
     }
 }
 

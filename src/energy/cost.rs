@@ -47,6 +47,11 @@ impl Figure {
         self.high < other.low
     }
 
+    /// The same a number of times.
+    pub(super) fn times(&self, factor: f64) -> Figure {
+        Figure { value: self.value * factor, low: self.low * factor, high: self.high * factor, source: self.source }
+    }
+
     fn is_zero(&self) -> bool {
         self.high == 0.0
     }

@@ -12,7 +12,9 @@ use nalgebra::{DMatrix, DVector};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::cached::Cached;
 use super::features::Features;
+use super::key::KernelKey;
 use super::profile::Profile;
 use crate::ops::KernelClass;
 
@@ -27,6 +29,9 @@ const NEIGHBOURS: usize = 12;
 
 /// What two measurements of one kernel differ by, as a share of how far kernels of one class scatter.
 const NUGGET: f64 = 0.05;
+
+/// What a byte that the cache serves takes of the time and power of one that memory serves.
+const CACHED_TRAFFIC: f64 = 0.3;
 
 /// The standard deviation, in logarithms, of a figure that only physical bounds of the device tell.
 const BOUNDS_SD: f64 = 0.7;
@@ -163,6 +168,29 @@ impl Estimator {
         let device = d.rest_w > 0.0 && d.rest_w <= d.limit_w && d.limit_w.is_finite();
         let rates = rates.into_iter().all(|r| r.is_finite() && r > 0.0);
         (self.classes.is_empty() || device && rates) && self.classes.values().all(ClassFit::is_sane)
+    }
+
+    /// The factors by which time and energy of a kernel change where the cache serves a part of its traffic.
+    pub(super) fn with_cache(&self, key: &KernelKey, features: Option<&Features>, cached: Cached) -> (f64, f64) {
+        if cached == Cached::NOTHING {
+            return (1.0, 1.0);
+        }
+        let own;
+        let features = match features {
+            Some(features) => features,
+            None => {
+                let Some(found) = Features::of_key(key) else { return (1.0, 1.0) };
+                own = found;
+                &own
+            }
+        };
+        let Some(fit) = self.classes.get(&features.class) else { return (1.0, 1.0) };
+        let mut served = features.clone();
+        let rel = std::env::var("REL").ok().and_then(|v| v.parse::<f64>().ok()).unwrap_or(CACHED_TRAFFIC);
+        served.work.bytes *= 1.0 - cached.share() * (1.0 - rel);
+        let (time, watts) = fit.predict(&self.device, features);
+        let (faster, leaner) = fit.predict(&self.device, &served);
+        ((faster - time).exp(), (faster + leaner - time - watts).exp())
     }
 
     /// What physical bounds say: part of the device's bandwidth and rate, power halfway between rest and limit.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use super::work::WorkWithLayout;
 use crate::ir::{AttrValue, DType, Graph, Layout, MathConfig, NodeId, NodeKind, TensorType, Value, read_value};
 pub use crate::ops::MathMode;
 use crate::ops::{AttrKind, Call, Default, Op, OpDef};
@@ -125,7 +126,19 @@ impl KernelKey {
 /// seen through: the key holds the type that is read from memory.
 pub fn key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<KernelKey> {
     let NodeKind::Op { op, attrs } = &graph.node(node).kind else { return None };
-    let operands: SmallVec<[Value; 4]> = graph.operands(node).into_iter().map(|v| read_value(graph, v)).collect();
+    let key = |operands: SmallVec<[Value; 4]>| key_of_operands(graph, layouts, (op, attrs), &operands);
+    let read = key(graph.operands(node).into_iter().map(|v| read_value(graph, v)).collect())?;
+    // An operator that does not cast on the fly reads what the operator before it stored.
+    let fits = read.def().is_none() || WorkWithLayout::of_key(&read).is_some();
+    if fits { Some(read) } else { key(graph.operands(node).into_iter().collect()) }
+}
+
+fn key_of_operands(
+    graph: &Graph,
+    layouts: &[SmallVec<[Layout; 1]>],
+    (op, attrs): (&Op, &[AttrValue]),
+    operands: &[Value],
+) -> Option<KernelKey> {
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();
     let of = |v: &Value| layouts.get(v.node.index())?.get(v.slot as usize);
     let operand_layouts: SmallVec<[&Layout; 4]> = operands.iter().map(of).collect::<Option<_>>()?;

@@ -3,6 +3,7 @@
 //! Nothing here drives a GPU: that is [`crate::measure`], which writes profiles.
 
 mod bill;
+mod cached;
 mod canonical;
 mod cost;
 mod estimate;
@@ -20,6 +21,7 @@ mod unique;
 mod work;
 
 pub use bill::{Bill, Gap, Item, Saving};
+pub use cached::Cached;
 pub use cost::{BasisShares, Cost, Figure, Source};
 pub use estimate::{
     Basis, COVERAGE, COVERAGE_SD, ClassFit, DeviceLimits, ErrorSpread, Estimate, Estimator, ModeFit, Overall,
@@ -27,7 +29,7 @@ pub use estimate::{
 pub use key::{KernelKey, KeyOperand, LayoutClass, MathMode, key_of};
 pub use key_parse::KeyError;
 pub use merge::{Difference, LEAST_COMMON, same_device};
-pub use model::{CostModel, Kernel, call_item, graph_calls, graph_costs, graph_items, graph_total};
+pub use model::{CostModel, Kernel, call_item, computed_nodes, graph_calls, graph_costs, graph_items, graph_total};
 pub use power_cap::at_power_cap;
 pub use profile::{
     Device, Entry, LeakageCorrection, METHOD_VERSION, Measured, MeterKind, PacedEntry, Profile, ProfileError, Protocol,

@@ -7,13 +7,14 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
 use super::bill::{Bill, Gap, Item};
+use super::cached::{Cached, Operand};
 use super::cost::{BasisShares, Cost, Figure, Source};
 use super::estimate::{Basis, COVERAGE_SD, Estimate, Estimator, Neighbourhood};
 use super::features::Features;
 use super::key::{KernelKey, key_of};
 use super::profile::{Profile, ProfileError};
 use super::work::WorkWithLayout;
-use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, layouts};
+use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::Call;
 
 /// A kernel with its price.
@@ -26,6 +27,8 @@ pub struct Kernel {
     pub(super) time_sd: f64,
     /// Set where the price is an estimate, whose error is shared by kernels nearby.
     pub(super) estimated: Option<Features>,
+    /// What part of its traffic the cache serves.
+    pub(super) cached: Cached,
     /// Where it stands in sums, the same in every run.
     pub(super) order: u64,
 }
@@ -37,7 +40,7 @@ pub struct CostModel {
     estimator: Arc<Estimator>,
     neighbourhood: Arc<OnceLock<Neighbourhood>>,
     /// Prices asked for before.
-    known: Arc<RwLock<FxHashMap<KernelKey, Item>>>,
+    known: Arc<RwLock<FxHashMap<(KernelKey, Cached), Item>>>,
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
     optimistic: Option<FxHashSet<KernelKey>>,
 }
@@ -86,23 +89,24 @@ impl CostModel {
         WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0) && !self.profile.entries.contains_key(key)
     }
 
-    /// What one execution of `key` costs: measured, else estimated. Unknown only for operators that are not in the table,
-    /// and for all of them where the profile is empty.
+    /// What one execution of `key` costs by itself, with nothing in the cache: measured, else estimated. Unknown only for
+    /// operators that are not in the table, and for all of them where the profile is empty.
     pub fn cost(&self, key: &KernelKey) -> Cost {
-        self.item(key).cost()
+        self.item(key, Cached::NOTHING).cost()
     }
 
-    /// The price of `key` as part of a bill.
-    pub fn item(&self, key: &KernelKey) -> Item {
-        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+    /// The price of `key` as part of a bill, where the cache serves a part of its traffic.
+    pub fn item(&self, key: &KernelKey, cached: Cached) -> Item {
+        let asked = (key.clone(), cached);
+        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
             return known.clone();
         }
-        let item = self.priced(key);
-        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), item.clone());
+        let item = self.priced(key, cached);
+        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(asked, item.clone());
         item
     }
 
-    fn priced(&self, key: &KernelKey) -> Item {
+    fn priced(&self, key: &KernelKey, cached: Cached) -> Item {
         let gap = || Item::Gap(Gap { op: key.op.clone(), bytes: key.operand_bytes() });
         let Some(work) = WorkWithLayout::of_key(key) else { return gap() };
         if work.launches == 0 {
@@ -120,16 +124,19 @@ impl CostModel {
             }
             (None, None) => return gap(),
         };
+        let (faster, leaner) = self.estimator.with_cache(key, features.as_ref(), cached);
+        let (energy_mj, time_us) = (energy_mj.times(leaner), time_us.times(faster));
         let basis_mj = BasisShares::of(basis, energy_mj.value);
         let cost = Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes, basis_mj };
         let mut order = DefaultHasher::new();
-        key.hash(&mut order);
+        (key, cached).hash(&mut order);
         Item::Kernel(Arc::new(Kernel {
             key: key.clone(),
             cost,
             energy_sd,
             time_sd,
             estimated: features,
+            cached,
             order: order.finish(),
         }))
     }
@@ -171,7 +178,32 @@ fn standard_deviation(figure: &Figure) -> f64 {
 /// What every node is priced as, by node index. Inputs, literals, implicit nodes and views are free.
 pub fn graph_items(graph: &Graph, model: &CostModel) -> Vec<Item> {
     let layouts = layouts(graph);
-    graph.nodes().map(|(id, _)| node_item(graph, &layouts, id, model)).collect()
+    let mut items: Vec<Item> = Vec::with_capacity(graph.len());
+    // Nodes stand in topological order.
+    let mut computed = vec![false; graph.len()];
+    for (id, node) in graph.nodes() {
+        let read = graph.operands(id);
+        let from = |v: &Value| Operand { bytes: graph.ty(*v).bytes(), is_computed: computed[v.node.index()] };
+        let operands: SmallVec<[Operand; 4]> = read.iter().map(from).collect();
+        let item = node_item(graph, &layouts, id, model, Cached::of(&operands, &node.types));
+        computed[id.index()] = is_computed(&item, operands.iter().map(|o| o.is_computed));
+        items.push(item);
+    }
+    items
+}
+
+/// Whether a result was written by a kernel: that of one, or a view of such a result.
+fn is_computed(item: &Item, mut operands: impl Iterator<Item = bool>) -> bool {
+    !matches!(item, Item::Free) || operands.any(|computed| computed)
+}
+
+/// Which nodes have results that a kernel of the graph has written, by node index; `items` are their prices.
+pub fn computed_nodes(graph: &Graph, items: &[Item]) -> Vec<bool> {
+    let mut computed = vec![false; graph.len()];
+    for ((id, _), item) in graph.nodes().zip(items) {
+        computed[id.index()] = is_computed(item, graph.operands(id).iter().map(|v| computed[v.node.index()]));
+    }
+    computed
 }
 
 /// What every node costs, by node index.
@@ -184,13 +216,13 @@ pub fn graph_total(graph: &Graph, model: &CostModel) -> Cost {
     graph_items(graph, model).iter().collect::<Bill>().total()
 }
 
-fn node_item(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model: &CostModel) -> Item {
+fn node_item(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model: &CostModel, cached: Cached) -> Item {
     let node = graph.node(id);
     if node.origin.implicit || !matches!(node.kind, NodeKind::Op { .. }) {
         return Item::Free;
     }
     match key_of(graph, layouts, id) {
-        Some(key) => match model.item(&key) {
+        Some(key) => match model.item(&key, cached) {
             // What passes through an operator that nothing is known of: operands and results.
             Item::Gap(gap) => {
                 let written: f64 = node.types.iter().map(|t| t.bytes() as f64).sum();
@@ -205,11 +237,22 @@ fn node_item(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model
 /// The cost of every node with its key, where it is an operator: what [`at_power_cap`](super::at_power_cap) takes.
 pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<KernelKey>, Cost)> {
     let layouts = layouts(graph);
-    graph.nodes().map(|(id, _)| (key_of(graph, &layouts, id), node_item(graph, &layouts, id, model).cost())).collect()
+    let items = graph_items(graph, model);
+    graph.nodes().zip(&items).map(|((id, _), item)| (key_of(graph, &layouts, id), item.cost())).collect()
 }
 
-/// The price of a call that stands in no graph, with operands that lie in memory as `operand_layouts` says.
-pub fn call_item(call: &Call, operand_layouts: &[Layout], config: &MathConfig, model: &CostModel) -> Item {
+/// The price of a call that stands in no graph, with operands that lie in memory as `operand_layouts` says, of which the
+/// call's own graph computes those that `computed` says.
+pub fn call_item(
+    call: &Call,
+    operand_layouts: &[Layout],
+    computed: &[bool],
+    config: &MathConfig,
+    model: &CostModel,
+) -> Item {
     let lie: SmallVec<[&Layout; 4]> = operand_layouts.iter().collect();
-    model.item(&KernelKey::of_call(call, &lie, config))
+    let operands = call.operands.iter().zip(computed);
+    let operands: SmallVec<[Operand; 4]> =
+        operands.map(|(t, &is_computed)| Operand { bytes: t.bytes(), is_computed }).collect();
+    model.item(&KernelKey::of_call(call, &lie, config), Cached::of(&operands, &call.types()))
 }
