@@ -111,3 +111,33 @@ fn graphs_kept_apart_are_priced_well() {
     judged(|name| !name.starts_with("small"), "recorded");
     judged(|name| name.starts_with("small"), "recorded");
 }
+
+#[test]
+#[ignore]
+fn debug_top() {
+    let model = CostModel::shipped().unwrap();
+    for f in std::env::var("F").unwrap().split(',') {
+        let graph = frontend::load(f).unwrap();
+        let calls = magneton_ir::energy::graph_calls(&graph, &model);
+        let mut by: BTreeMap<String, (f64, f64, usize, String)> = BTreeMap::new();
+        for (key, cost) in calls {
+            if let Some(key) = key {
+                let e = by.entry(key.to_string()).or_default();
+                e.0 += cost.energy_mj.value;
+                e.1 += cost.time_us.value;
+                e.2 += 1;
+                e.3 = format!("{:?}", cost.basis_mj).chars().filter(|c| !c.is_whitespace()).collect();
+            }
+        }
+        let mut all: Vec<_> = by.into_iter().collect();
+        all.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+        println!("{f}");
+        for (k, (e, t, n, b)) in all.iter().take(14) {
+            let basis = ["measured", "interpolated", "class", "bounds"]
+                .iter()
+                .find(|x| !b.contains(&format!("{x}:0.0,")) && !b.contains(&format!("{x}:0.0}}")))
+                .unwrap_or(&"");
+            println!("{e:9.2} {t:8.1} {n:3} {basis} {}", &k[..k.len().min(150)]);
+        }
+    }
+}

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cached::Cached;
 use super::features::Features;
-use super::key::KernelKey;
 use super::profile::Profile;
+use super::work::WorkWithLayout;
 use crate::ops::KernelClass;
 
 /// The share of figures that an interval is made to contain.
@@ -30,8 +30,12 @@ const NEIGHBOURS: usize = 12;
 /// What two measurements of one kernel differ by, as a share of how far kernels of one class scatter.
 const NUGGET: f64 = 0.05;
 
-/// What a byte that the cache serves takes of the time and power of one that memory serves.
-const CACHED_TRAFFIC: f64 = 0.3;
+/// The share of the device's memory bandwidth from which on memory traffic takes part of a kernel's time, all of it at 1.
+const MEMORY_BOUND: f64 = 0.55;
+
+/// What part of the time of memory traffic, and of the energy beyond that at rest, a cache saves that serves all of it.
+const CACHE_SAVES_TIME: f64 = 0.6;
+const CACHE_SAVES_ENERGY: f64 = 0.6;
 
 /// The standard deviation, in logarithms, of a figure that only physical bounds of the device tell.
 const BOUNDS_SD: f64 = 0.7;
@@ -57,6 +61,8 @@ pub struct DeviceLimits {
     pub limit_w: f64,
     pub launch_us: f64,
     pub bandwidth_gb_s: f64,
+    /// What streaming kernels reach that run long.
+    pub memory_gb_s: f64,
     /// By arithmetic mode, such as `matrix bf16` or `vector f32`.
     #[serde(deserialize_with = "super::unique::unique")]
     pub tflop_s: BTreeMap<String, f64>,
@@ -164,33 +170,35 @@ impl Estimator {
     /// Whether the coefficients of a file can be used.
     pub fn is_sane(&self) -> bool {
         let d = &self.device;
-        let rates = [d.launch_us, d.bandwidth_gb_s].into_iter().chain(d.tflop_s.values().copied());
+        let rates = [d.launch_us, d.bandwidth_gb_s, d.memory_gb_s].into_iter().chain(d.tflop_s.values().copied());
         let device = d.rest_w > 0.0 && d.rest_w <= d.limit_w && d.limit_w.is_finite();
         let rates = rates.into_iter().all(|r| r.is_finite() && r > 0.0);
         (self.classes.is_empty() || device && rates) && self.classes.values().all(ClassFit::is_sane)
     }
 
-    /// The factors by which time and energy of a kernel change where the cache serves a part of its traffic.
-    pub(super) fn with_cache(&self, key: &KernelKey, features: Option<&Features>, cached: Cached) -> (f64, f64) {
-        if cached == Cached::NOTHING {
-            return (1.0, 1.0);
+    /// Time in µs and energy in mJ of a kernel where the cache serves a part of its traffic, from those with nothing in the cache.
+    ///
+    /// What the cache serves faster counts as far as memory traffic is what takes the time.
+    pub(super) fn with_cache(
+        &self,
+        work: &WorkWithLayout,
+        cached: Cached,
+        (time_us, energy_mj): (f64, f64),
+    ) -> (f64, f64) {
+        let var = |n: &str, d: f64| std::env::var(n).ok().and_then(|v| v.parse::<f64>().ok()).unwrap_or(d);
+        let running = time_us - self.device.launch_us;
+        let memory = work.bytes / (self.device.memory_gb_s * 1e3);
+        let u0 = var("U0", MEMORY_BOUND);
+        if cached == Cached::NOTHING || running <= 0.0 || !(memory > 0.0) {
+            return (time_us, energy_mj);
         }
-        let own;
-        let features = match features {
-            Some(features) => features,
-            None => {
-                let Some(found) = Features::of_key(key) else { return (1.0, 1.0) };
-                own = found;
-                &own
-            }
-        };
-        let Some(fit) = self.classes.get(&features.class) else { return (1.0, 1.0) };
-        let mut served = features.clone();
-        let rel = std::env::var("REL").ok().and_then(|v| v.parse::<f64>().ok()).unwrap_or(CACHED_TRAFFIC);
-        served.work.bytes *= 1.0 - cached.share() * (1.0 - rel);
-        let (time, watts) = fit.predict(&self.device, features);
-        let (faster, leaner) = fit.predict(&self.device, &served);
-        ((faster - time).exp(), (faster + leaner - time - watts).exp())
+        let bound = ((memory / running - u0) / (1.0 - u0)).clamp(0.0, 1.0);
+        let served = cached.share() * bound;
+        let faster = time_us - running * served * var("TS", CACHE_SAVES_TIME);
+        let rest_mj = (self.device.rest_w * time_us * 1e-3).min(energy_mj);
+        let leaner =
+            rest_mj * faster / time_us + (energy_mj - rest_mj) * (1.0 - served * var("ES", CACHE_SAVES_ENERGY));
+        (faster, leaner)
     }
 
     /// What physical bounds say: part of the device's bandwidth and rate, power halfway between rest and limit.

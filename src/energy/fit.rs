@@ -16,6 +16,9 @@ const SMALL: f64 = 0.05;
 /// Rounds of least squares with weights from the round before.
 const REWEIGHTED: usize = 6;
 
+/// Streaming kernels that run this long show the bandwidth of the memory.
+const LONG_US: f64 = 50.0;
+
 /// Fewest entries that a class is fitted on.
 const MIN_ENTRIES: usize = 4;
 
@@ -66,10 +69,14 @@ impl Estimator {
 }
 
 /// What no kernel exceeds; `None` without any.
-fn limits<'p>(profile: &Profile, points: impl Iterator<Item = &'p Point>) -> Option<DeviceLimits> {
+fn limits<'p>(profile: &Profile, points: impl Iterator<Item = &'p Point> + Clone) -> Option<DeviceLimits> {
     let mut limits = DeviceLimits { launch_us: f64::INFINITY, ..DeviceLimits::default() };
     let mut lowest_w = f64::INFINITY;
-    for p in points {
+    let streaming = points
+        .clone()
+        .filter(|p| p.features.class == KernelClass::Streaming && p.time_us >= LONG_US)
+        .map(|p| p.features.work.bytes / p.time_us * 1e-3);
+    for p in points.clone() {
         let watts = p.energy_mj / p.time_us * 1e3;
         lowest_w = lowest_w.min(watts);
         limits.limit_w = limits.limit_w.max(watts);
@@ -78,6 +85,9 @@ fn limits<'p>(profile: &Profile, points: impl Iterator<Item = &'p Point>) -> Opt
         let rate = limits.tflop_s.entry(p.mode.clone()).or_insert(f64::MIN_POSITIVE);
         *rate = rate.max(p.features.work.flops / p.time_us * 1e-6);
     }
+    let mut memory: Vec<f64> = streaming.collect();
+    memory.sort_by(f64::total_cmp);
+    limits.memory_gb_s = memory.get(memory.len() * 9 / 10).copied().unwrap_or(limits.bandwidth_gb_s);
     let rest_w = profile.runs.iter().map(|r| r.idle_w).filter(|w| *w > 0.0).fold(lowest_w, f64::min);
     (limits.limit_w > 0.0 && limits.bandwidth_gb_s > 0.0).then_some(DeviceLimits { rest_w, ..limits })
 }

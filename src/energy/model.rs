@@ -124,8 +124,9 @@ impl CostModel {
             }
             (None, None) => return gap(),
         };
-        let (faster, leaner) = self.estimator.with_cache(key, features.as_ref(), cached);
-        let (energy_mj, time_us) = (energy_mj.times(leaner), time_us.times(faster));
+        let alone = (time_us.value, energy_mj.value);
+        let (faster, leaner) = self.estimator.with_cache(&work, cached, alone);
+        let (energy_mj, time_us) = (energy_mj.times(leaner / alone.1), time_us.times(faster / alone.0));
         let basis_mj = BasisShares::of(basis, energy_mj.value);
         let cost = Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes, basis_mj };
         let mut order = DefaultHasher::new();

@@ -270,7 +270,14 @@ impl<R: Backend> Campaign<R> {
                     let line = |taken| Line::Operator { key: key.to_string(), taken };
                     // Once is enough: a figure takes what was measured with pauses from one pass.
                     let pace = !self.passes.contains_key(key);
-                    self.one(Subject::Operator(key), pass, pace, &line)?
+                    match self.one(Subject::Operator(key), pass, pace, &line) {
+                        Ok(outcome) => outcome,
+                        Err(error) => {
+                            // What was measured so far is kept, whatever ends the run.
+                            self.save()?;
+                            return Err(error);
+                        }
+                    }
                 };
                 match &outcome {
                     Outcome::Measured(_) => *self.passes.entry(key.clone()).or_default() += 1,

@@ -75,6 +75,15 @@ pub fn bus_id(index: u32) -> Option<String> {
     Some(text.to_string_lossy().into_owned())
 }
 
+/// Waits until the device has done all its work; false if it failed. `tch`'s own call panics then.
+pub fn synchronize() -> bool {
+    // SAFETY: the type is that of CUDA's `cuda_runtime_api.h`; the call takes nothing. Without CUDA there is nothing to wait for.
+    unsafe {
+        let wait: Option<unsafe extern "C" fn() -> c_int> = find(c"cudaDeviceSynchronize");
+        wait.is_none_or(|wait| wait() == 0)
+    }
+}
+
 /// Sets whether f32 products may use TF32, in cuBLAS and in cuDNN.
 pub fn allow_tf32(cublas: bool, cudnn: bool) {
     // SAFETY: `globalContext` returns a reference to a static, and both setters are members of its class that take a

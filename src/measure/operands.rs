@@ -3,10 +3,11 @@
 use smallvec::SmallVec;
 use tch::{Device, Kind, TchError, Tensor};
 
-use crate::energy::KernelKey;
+use crate::energy::{CallParts, KernelKey};
 use crate::eval::random::mix;
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
 use crate::ops::tensors::kind;
+use crate::ops::{Ask, Call};
 
 /// Scale of the parameters of a model, as libraries start them.
 const PARAMETER_SCALE: f64 = 0.02;
@@ -67,7 +68,12 @@ pub fn of_key(key: &KernelKey, device: Device, gaps: &mut Gaps) -> Result<Vec<Te
         let device = if number { Device::Cpu } else { device };
         let layout = operand.layout.layout(&operand.ty.shape);
         gaps.leave_before(span(&operand.ty, &layout) * operand.ty.dtype.bytes());
-        random(&operand.ty, &layout, key_limit(key, i), device)
+        match asked(key, i) {
+            Some(Ask::Ends(rows)) => parts(&operand.ty, rows, true, device),
+            Some(Ask::Starts(rows)) => parts(&operand.ty, rows, false, device),
+            Some(Ask::Below(limit)) => random(&operand.ty, &layout, (limit as i64).max(1), device),
+            _ => random(&operand.ty, &layout, FEW, device),
+        }
     };
     key.operands.iter().enumerate().map(operand).collect()
 }
@@ -166,20 +172,18 @@ fn value_limit(graph: &Graph, value: Value) -> i64 {
     limit.unwrap_or(FEW).max(1)
 }
 
-/// One above the largest integer that may stand in operand `index` of a key: indices have to hit their dimension.
-fn key_limit(key: &KernelKey, index: usize) -> i64 {
-    let Some(table) = key.operands.first().filter(|_| index > 0) else { return FEW };
-    let shape = &table.ty.shape;
-    let dims = key.attrs.iter().find(|(name, _)| name == "dim" || name == "dims").map(|(_, value)| value);
-    let dim = |d: i64| shape.get(usize::try_from(d).unwrap_or(0)).copied();
-    let limit = match (key.op.as_str(), dims) {
-        ("cross_entropy", _) => shape.get(usize::from(shape.len() > 1)).copied(),
-        (_, Some(value)) => match (value.as_int(), value.as_ints()) {
-            (Some(d), _) => dim(d),
-            (_, Some(all)) => all.iter().filter_map(|&d| dim(d)).min(),
-            _ => None,
-        },
-        _ => shape.first().copied(),
-    };
-    limit.map_or(FEW, |n| (n as i64).max(1))
+/// What the operator of a key asks of operand `index`.
+fn asked(key: &KernelKey, index: usize) -> Option<Ask> {
+    let parts = CallParts::of_key(key)?;
+    let types: SmallVec<[&TensorType; 4]> = parts.types.iter().collect();
+    let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
+    (parts.def.asks)(&call).into_iter().find(|(operand, _)| *operand == index).map(|(_, ask)| ask)
+}
+
+/// Positions in ascending order that divide `rows` into parts of one size: where each one starts, or ends.
+fn parts(ty: &TensorType, rows: usize, ends: bool, device: Device) -> Result<Tensor, TchError> {
+    let count = ty.numel().max(1);
+    let positions: Vec<i64> = (0..count).map(|i| ((i + usize::from(ends)) * rows / count) as i64).collect();
+    let sizes: Vec<i64> = ty.shape.iter().map(|&d| d as i64).collect();
+    Tensor::f_from_slice(&positions)?.f_reshape(sizes)?.f_to_kind(kind(ty.dtype))?.f_to_device(device)
 }

@@ -74,12 +74,18 @@ impl TorchBackend {
     fn take_memory(&self) {
         let all = Tensor::f_zeros([self.room() as i64], (tch::Kind::Uint8, self.torch));
         drop(all);
-        self.synchronize();
+        // A device that fails here says so of the first load.
+        let _ = self.synchronize();
     }
 
-    fn synchronize(&self) {
-        if let TorchDevice::Cuda(i) = self.torch {
-            tch::Cuda::synchronize(i as i64);
+    /// Waits until all work is done.
+    ///
+    /// # Errors
+    /// A fault on the device, such as a kernel that read outside of its memory: nothing runs any more after that.
+    fn synchronize(&self) -> Result<(), MeterError> {
+        match libtorch::synchronize() {
+            true => Ok(()),
+            false => Err(MeterError::Lost("a kernel failed, and every call after it does too".to_owned())),
         }
     }
 
@@ -253,7 +259,8 @@ impl Backend for TorchBackend {
     }
 
     fn rest(&mut self, seconds: f64) {
-        self.synchronize();
+        // A device that fails here says so of the next load.
+        let _ = self.synchronize();
         std::thread::sleep(std::time::Duration::from_secs_f64(seconds));
     }
 
@@ -265,7 +272,9 @@ impl Backend for TorchBackend {
                 // A device that cannot do this says so of the first load.
                 let Ok(Ok(_)) = x.as_ref().map(|x| x.f_matmul(x)) else { return };
             }
-            self.synchronize();
+            if self.synchronize().is_err() {
+                return;
+            }
         }
     }
 
@@ -308,7 +317,7 @@ impl Backend for TorchBackend {
         if load.recorded.is_none() {
             // What could not be recorded shows up once more, as the failure of the next call.
             let _ = load.once(self.torch);
-            self.synchronize();
+            self.synchronize()?;
         }
         Ok(load.recorded.as_ref().map(|_| executions))
     }
@@ -325,7 +334,7 @@ impl Backend for TorchBackend {
             }
         }
         let queued_s = started.elapsed().as_secs_f64();
-        self.synchronize();
+        self.synchronize()?;
         Ok(Timing { queued_s, total_s: started.elapsed().as_secs_f64() })
     }
 }

@@ -381,7 +381,7 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| product_work(0)(c, outputs),
         replay: torch!(|r| grouped_rows(r)?),
         bounds: Bounds { range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)), ..Bounds::UNKNOWN },
-        asks: |_| vec![(1, Ask::Weight { batch: 1 })],
+        asks: |c| vec![(1, Ask::Weight { batch: 1 }), (2, Ask::Ends(c.extent(0, 0)))],
         vanishes: Vanishes::WithWeight { weight: 1, bias: None },
         support: |s| {
             let ranks = (s.operand(0)?.ty.rank(), s.operand(1)?.ty.rank(), s.ty.rank());

@@ -5,8 +5,8 @@ use smallvec::smallvec;
 use super::index::{check_positions, compare, position};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types, Unit,
-    Work, attr, one,
+    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types,
+    Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -257,6 +257,7 @@ pub const OPS: &[OpDef] = &[
         family: Family::Index,
         kernels: KernelClass::Gather,
         infer: bag_types,
+        asks: |c| vec![(0, Ask::Table), (1, Ask::Below(c.extent(0, 0))), (2, Ask::Starts(c.operands[1].numel()))],
         kernel: Kernel::Real(bag),
         work: |c, outputs| {
             let read = c.operands[1].numel() as f64 * c.operands[0].shape.last().map_or(0.0, |&n| n as f64);
