@@ -141,3 +141,19 @@ fn debug_top() {
         }
     }
 }
+
+#[test]
+#[ignore]
+fn debug_replays() {
+    let model = CostModel::shipped().unwrap();
+    for (name, whole) in model.profile().replays.iter().filter(|(n, _)| n.ends_with(".pt2") && !n.contains(':')) {
+        let graph = frontend::load(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+        let cost = graph_items(&graph, &model).iter().collect::<Bill>().total();
+        println!(
+            "{name:50} {:+.3} {:+.3} launch_bound {}",
+            cost.energy_mj.value / whole.energy_mj.mean - 1.0,
+            cost.time_us.value / whole.time_us.mean - 1.0,
+            whole.launch_bound
+        );
+    }
+}

@@ -64,7 +64,7 @@ impl Ord for Line {
         if Arc::ptr_eq(&self.0, &other.0) {
             return Ordering::Equal;
         }
-        let place = |line: &Line| (line.0.order, line.0.cached);
+        let place = |line: &Line| (line.0.order, line.0.context);
         place(self).cmp(&place(other)).then_with(|| self.0.key.cmp(&other.0.key))
     }
 }

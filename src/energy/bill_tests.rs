@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::*;
-use crate::energy::{Cached, CostModel, KernelKey};
+use crate::energy::{Context, CostModel, KernelKey};
 
 fn model() -> CostModel {
     static SHIPPED: LazyLock<CostModel> = LazyLock::new(|| CostModel::shipped().unwrap());
@@ -23,7 +23,7 @@ fn key(n: usize) -> String {
 }
 
 fn item(model: &CostModel, key: &str) -> Item {
-    model.item(&key.parse::<KernelKey>().unwrap(), Cached::NOTHING)
+    model.item(&key.parse::<KernelKey>().unwrap(), Context::Alone)
 }
 
 fn bill(model: &CostModel, kernels: &[usize]) -> Bill {

@@ -3,8 +3,8 @@
 //! Nothing here drives a GPU: that is [`crate::measure`], which writes profiles.
 
 mod bill;
-mod cached;
 mod canonical;
+mod context;
 mod cost;
 mod estimate;
 mod features;
@@ -21,7 +21,7 @@ mod unique;
 mod work;
 
 pub use bill::{Bill, Gap, Item, Saving};
-pub use cached::Cached;
+pub use context::Context;
 pub use cost::{BasisShares, Cost, Figure, Source};
 pub use estimate::{
     Basis, COVERAGE, COVERAGE_SD, ClassFit, DeviceLimits, ErrorSpread, Estimate, Estimator, ModeFit, Overall,

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
 use super::bill::{Bill, Gap, Item};
-use super::cached::{Cached, Operand};
+use super::context::{Context, Operand};
 use super::cost::{BasisShares, Cost, Figure, Source};
 use super::estimate::{Basis, COVERAGE_SD, Estimate, Estimator, Neighbourhood};
 use super::features::Features;
@@ -27,8 +27,7 @@ pub struct Kernel {
     pub(super) time_sd: f64,
     /// Set where the price is an estimate, whose error is shared by kernels nearby.
     pub(super) estimated: Option<Features>,
-    /// What part of its traffic the cache serves.
-    pub(super) cached: Cached,
+    pub(super) context: Context,
     /// Where it stands in sums, the same in every run.
     pub(super) order: u64,
 }
@@ -40,7 +39,7 @@ pub struct CostModel {
     estimator: Arc<Estimator>,
     neighbourhood: Arc<OnceLock<Neighbourhood>>,
     /// Prices asked for before.
-    known: Arc<RwLock<FxHashMap<(KernelKey, Cached), Item>>>,
+    known: Arc<RwLock<FxHashMap<(KernelKey, Context), Item>>>,
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
     optimistic: Option<FxHashSet<KernelKey>>,
 }
@@ -92,21 +91,21 @@ impl CostModel {
     /// What one execution of `key` costs by itself, with nothing in the cache: measured, else estimated. Unknown only for
     /// operators that are not in the table, and for all of them where the profile is empty.
     pub fn cost(&self, key: &KernelKey) -> Cost {
-        self.item(key, Cached::NOTHING).cost()
+        self.item(key, Context::Alone).cost()
     }
 
-    /// The price of `key` as part of a bill, where the cache serves a part of its traffic.
-    pub fn item(&self, key: &KernelKey, cached: Cached) -> Item {
-        let asked = (key.clone(), cached);
+    /// The price of `key` as part of a bill.
+    pub fn item(&self, key: &KernelKey, context: Context) -> Item {
+        let asked = (key.clone(), context);
         if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
             return known.clone();
         }
-        let item = self.priced(key, cached);
+        let item = self.priced(key, context);
         self.known.write().unwrap_or_else(PoisonError::into_inner).insert(asked, item.clone());
         item
     }
 
-    fn priced(&self, key: &KernelKey, cached: Cached) -> Item {
+    fn priced(&self, key: &KernelKey, context: Context) -> Item {
         let gap = || Item::Gap(Gap { op: key.op.clone(), bytes: key.operand_bytes() });
         let Some(work) = WorkWithLayout::of_key(key) else { return gap() };
         if work.launches == 0 {
@@ -125,19 +124,19 @@ impl CostModel {
             (None, None) => return gap(),
         };
         let alone = (time_us.value, energy_mj.value);
-        let (faster, leaner) = self.estimator.with_cache(&work, cached, alone);
+        let (faster, leaner) = self.estimator.in_context(&work, context, alone);
         let (energy_mj, time_us) = (energy_mj.times(leaner / alone.1), time_us.times(faster / alone.0));
         let basis_mj = BasisShares::of(basis, energy_mj.value);
         let cost = Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes, basis_mj };
         let mut order = DefaultHasher::new();
-        (key, cached).hash(&mut order);
+        (key, context).hash(&mut order);
         Item::Kernel(Arc::new(Kernel {
             key: key.clone(),
             cost,
             energy_sd,
             time_sd,
             estimated: features,
-            cached,
+            context,
             order: order.finish(),
         }))
     }
@@ -186,7 +185,7 @@ pub fn graph_items(graph: &Graph, model: &CostModel) -> Vec<Item> {
         let read = graph.operands(id);
         let from = |v: &Value| Operand { bytes: graph.ty(*v).bytes(), is_computed: computed[v.node.index()] };
         let operands: SmallVec<[Operand; 4]> = read.iter().map(from).collect();
-        let item = node_item(graph, &layouts, id, model, Cached::of(&operands, &node.types));
+        let item = node_item(graph, &layouts, id, model, Context::in_graph(&operands, &node.types));
         computed[id.index()] = is_computed(&item, operands.iter().map(|o| o.is_computed));
         items.push(item);
     }
@@ -217,13 +216,19 @@ pub fn graph_total(graph: &Graph, model: &CostModel) -> Cost {
     graph_items(graph, model).iter().collect::<Bill>().total()
 }
 
-fn node_item(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model: &CostModel, cached: Cached) -> Item {
+fn node_item(
+    graph: &Graph,
+    layouts: &[SmallVec<[Layout; 1]>],
+    id: NodeId,
+    model: &CostModel,
+    context: Context,
+) -> Item {
     let node = graph.node(id);
     if node.origin.implicit || !matches!(node.kind, NodeKind::Op { .. }) {
         return Item::Free;
     }
     match key_of(graph, layouts, id) {
-        Some(key) => match model.item(&key, cached) {
+        Some(key) => match model.item(&key, context) {
             // What passes through an operator that nothing is known of: operands and results.
             Item::Gap(gap) => {
                 let written: f64 = node.types.iter().map(|t| t.bytes() as f64).sum();
@@ -235,11 +240,11 @@ fn node_item(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model
     }
 }
 
-/// The cost of every node with its key, where it is an operator: what [`at_power_cap`](super::at_power_cap) takes.
+/// What every node costs by itself, with its key where it is an operator: what [`at_power_cap`](super::at_power_cap) takes.
 pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<KernelKey>, Cost)> {
     let layouts = layouts(graph);
-    let items = graph_items(graph, model);
-    graph.nodes().zip(&items).map(|((id, _), item)| (key_of(graph, &layouts, id), item.cost())).collect()
+    let alone = |id| node_item(graph, &layouts, id, model, Context::Alone).cost();
+    graph.nodes().map(|(id, _)| (key_of(graph, &layouts, id), alone(id))).collect()
 }
 
 /// The price of a call that stands in no graph, with operands that lie in memory as `operand_layouts` says, of which the
@@ -255,5 +260,5 @@ pub fn call_item(
     let operands = call.operands.iter().zip(computed);
     let operands: SmallVec<[Operand; 4]> =
         operands.map(|(t, &is_computed)| Operand { bytes: t.bytes(), is_computed }).collect();
-    model.item(&KernelKey::of_call(call, &lie, config), Cached::of(&operands, &call.types()))
+    model.item(&KernelKey::of_call(call, &lie, config), Context::in_graph(&operands, &call.types()))
 }
