@@ -68,7 +68,9 @@ impl<'a> Cone<'a> {
             let ty = arena.ty(id);
             intervals.push(match (arena.value(id), arena.head(id)) {
                 (Some(constant), _) => Interval::of(constant, ty),
-                (_, Head::Input(_)) if positive.contains_key(&id) => positive.get(&id).and_then(|draw| draw.interval(ty)),
+                (_, Head::Input(_)) if positive.contains_key(&id) => {
+                    positive.get(&id).and_then(|draw| draw.interval(ty))
+                }
                 (_, Head::Input(_)) => Draw::Dense { seed, scale: 1.0 }.interval(ty),
                 (_, Head::Apply { op: Op::Table(op), attrs, slot: 0 }) => {
                     let operands = &arena.term(id).operands;

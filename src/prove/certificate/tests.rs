@@ -211,11 +211,15 @@ fn apply(file: &mut Certificate, tamper: &Tamper) {
             }
         }
         Tamper::Before(at, to) => match pick(&mut file.log.steps, at) {
-            Some(Step::Rule { before, .. } | Step::SplitSlice { before, .. } | Step::Elements { before, .. }) => *before = to,
+            Some(Step::Rule { before, .. } | Step::SplitSlice { before, .. } | Step::Elements { before, .. }) => {
+                *before = to
+            }
             None => {}
         },
         Tamper::After(at, to) => match pick(&mut file.log.steps, at) {
-            Some(Step::Rule { after, .. } | Step::SplitSlice { after, .. } | Step::Elements { after, .. }) => *after = to,
+            Some(Step::Rule { after, .. } | Step::SplitSlice { after, .. } | Step::Elements { after, .. }) => {
+                *after = to
+            }
             None => {}
         },
         Tamper::Tensor(at, i, to) => {

@@ -320,6 +320,7 @@ fn cross_entropy(site: &mut Site) -> Converted {
         let factor = site.literal("factor", Scalar::Float(factor), dtype)?;
         site.implicit("scaled", "mul", &[], &[value, factor])
     };
-    let (at_target, everywhere) = (scaled(at_target, 1.0 - smoothing)?, scaled(everywhere, smoothing / classes as f64)?);
+    let (at_target, everywhere) =
+        (scaled(at_target, 1.0 - smoothing)?, scaled(everywhere, smoothing / classes as f64)?);
     site.explicit("add", &[], &[at_target, everywhere])
 }

@@ -119,7 +119,12 @@ fn lstm_cell(site: &mut Site) -> Converted {
 }
 
 /// `c' = f c + i g` and the factors of `h' = o tanh(c')`, from what the gates make of input and state.
-pub(super) fn lstm_step(site: &mut Site, input: Value, hidden: Value, cell: Value) -> Result<([Value; 2], Value), Refusal> {
+pub(super) fn lstm_step(
+    site: &mut Site,
+    input: Value,
+    hidden: Value,
+    cell: Value,
+) -> Result<([Value; 2], Value), Refusal> {
     let sum = step(site, "add", &[input, hidden])?;
     let all = parts(site, sum, 4)?;
     let [write, keep, show] = [all[0], all[1], all[3]].map(|gate| step(site, "sigmoid", &[gate]));

@@ -157,7 +157,13 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
         }
         Kind::Weighted => {
             let leading = match call.op.name {
-                "diff" => return if call.size("dim") != d { Some(Dims::from_elem(Some(d), call.operands.len())) } else { None },
+                "diff" => {
+                    return if call.size("dim") != d {
+                        Some(Dims::from_elem(Some(d), call.operands.len()))
+                    } else {
+                        None
+                    };
+                }
                 "col2im" => usize::from(x.rank() == 3),
                 "adaptive_avg_pool" => x.rank().checked_sub(call.ints("output_size").len())?,
                 "avg_pool2d" => x.rank().checked_sub(2)?,

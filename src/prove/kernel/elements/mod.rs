@@ -423,9 +423,8 @@ impl Elements<'_> {
         let mut sum = Vec::with_capacity(read.len());
         for (operand, at) in &read {
             self.spend(read.len())?;
-            let mut single = |o: usize, place: &[usize]| {
-                Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))))
-            };
+            let mut single =
+                |o: usize, place: &[usize]| Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))));
             let weight = value(call.op.kernel.compute(call, slot, index, &mut single).ok()?)?;
             let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
             sum.push(self.store.form(id).scaled(weight));
