@@ -106,54 +106,14 @@ fn judged(part: impl Fn(&str) -> bool, mode: &str) -> Vec<Judged> {
     all
 }
 
+/// What was reached; the goals are tighter. Convolutions, of which the profile holds few, are the worst.
 #[test]
 fn graphs_kept_apart_are_priced_well() {
-    judged(|name| !name.starts_with("small"), "recorded");
-    judged(|name| name.starts_with("small"), "recorded");
-}
-
-#[test]
-#[ignore]
-fn debug_top() {
-    let model = CostModel::shipped().unwrap();
-    for f in std::env::var("F").unwrap().split(',') {
-        let graph = frontend::load(f).unwrap();
-        let calls = magneton_ir::energy::graph_calls(&graph, &model);
-        let mut by: BTreeMap<String, (f64, f64, usize, String)> = BTreeMap::new();
-        for (key, cost) in calls {
-            if let Some(key) = key {
-                let e = by.entry(key.to_string()).or_default();
-                e.0 += cost.energy_mj.value;
-                e.1 += cost.time_us.value;
-                e.2 += 1;
-                e.3 = format!("{:?}", cost.basis_mj).chars().filter(|c| !c.is_whitespace()).collect();
-            }
-        }
-        let mut all: Vec<_> = by.into_iter().collect();
-        all.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
-        println!("{f}");
-        for (k, (e, t, n, b)) in all.iter().take(14) {
-            let basis = ["measured", "interpolated", "class", "bounds"]
-                .iter()
-                .find(|x| !b.contains(&format!("{x}:0.0,")) && !b.contains(&format!("{x}:0.0}}")))
-                .unwrap_or(&"");
-            println!("{e:9.2} {t:8.1} {n:3} {basis} {}", &k[..k.len().min(150)]);
-        }
-    }
-}
-
-#[test]
-#[ignore]
-fn debug_replays() {
-    let model = CostModel::shipped().unwrap();
-    for (name, whole) in model.profile().replays.iter().filter(|(n, _)| n.ends_with(".pt2") && !n.contains(':')) {
-        let graph = frontend::load(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
-        let cost = graph_items(&graph, &model).iter().collect::<Bill>().total();
-        println!(
-            "{name:50} {:+.3} {:+.3} launch_bound {}",
-            cost.energy_mj.value / whole.energy_mj.mean - 1.0,
-            cost.time_us.value / whole.time_us.mean - 1.0,
-            whole.launch_bound
-        );
-    }
+    let is_small = |name: &str| name.starts_with("small");
+    let models = judged(|name| !is_small(name), "recorded");
+    assert!(models.len() >= 37 && models[models.len() / 2].error.abs() < 0.09);
+    let small = judged(is_small, "recorded");
+    assert!(small.len() >= 60 && small[small.len() / 2].error.abs() < 0.17);
+    let covered = models.iter().chain(&small).filter(|j| j.covered).count();
+    assert!(covered * 100 >= 78 * (models.len() + small.len()), "{covered}");
 }
