@@ -60,7 +60,7 @@ pub use attention::{Nonzero, attend};
 pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
-pub use create::{as_number, is_number, number};
+pub use create::{as_number, is_number, number, shortest_number};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use interval::Interval;
 pub use linear::{Contraction, Line, contraction};

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::frontend::builder::{Builder, Refusal};
 use crate::ir::{DType, Number, Origin, TensorType, Value};
+use crate::ops::shortest_number;
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
@@ -81,11 +82,19 @@ impl Sink {
         if let Some((_, value)) = self.placed.get(&Rc::as_ptr(constant)) {
             return Ok(*value);
         }
-        let name = self.builder.names.fresh(&constant.name);
-        let node =
-            self.builder.graph.add_literal(&name, constant.ty.clone(), constant.data.clone(), Origin::default())?;
-        self.placed.insert(Rc::as_ptr(constant), (constant.clone(), node.into()));
-        Ok(node.into())
+        let value = match (constant.ty.rank(), &constant.data[..]) {
+            // A number beside tensors, which other formats have as such too.
+            (0, [number]) => {
+                let number = shortest_number(constant.ty.dtype, *number);
+                self.builder.lower(&constant.name, Origin::default()).number("number", number, constant.ty.dtype)?
+            }
+            _ => {
+                let (name, ty) = (self.builder.names.fresh(&constant.name), constant.ty.clone());
+                self.builder.graph.add_literal(&name, ty, constant.data.clone(), Origin::default())?.into()
+            }
+        };
+        self.placed.insert(Rc::as_ptr(constant), (constant.clone(), value));
+        Ok(value)
     }
 
     /// The tensor that something stands for.

@@ -53,6 +53,17 @@ pub fn inputs(path: &Path) -> Result<Vec<(String, Option<DType>)>, LoadError> {
     Ok(named.filter(|(name, _)| own(name)).collect())
 }
 
+/// The operators that are covered, each with its domain unless it is the standard's own, and the versions that define it.
+pub fn operators() -> impl Iterator<Item = (String, Vec<i64>)> {
+    operators::all().map(|operator| {
+        let name = match operator.domain {
+            "" => operator.name.to_owned(),
+            domain => format!("{domain}.{}", operator.name),
+        };
+        (name, operator.versions.to_vec())
+    })
+}
+
 /// Reads the graph of a model; the values of its weights are read when they are asked for. `path` is what diagnostics call the
 /// model, and external data lies beside it.
 ///
