@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::form::Form;
+use super::literal::as_typed;
 use crate::frontend::builder::{Converted, Lowering, Refusal, Values, int, ints};
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::shapes::broadcast;
@@ -135,7 +136,7 @@ impl Site<'_, '_, '_> {
 
     /// A number as a tensor without dimensions.
     pub fn number(&mut self, value: Number, dtype: DType) -> Result<Value, Refusal> {
-        let number = self.low.number("number", value, dtype)?;
+        let number = self.low.number("number", as_typed(value, dtype), dtype)?;
         self.tables.uniform.insert(number, value);
         Ok(number)
     }
