@@ -33,23 +33,47 @@ fn the_module_that_the_tests_damage_is_read() {
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     for (body, wanted) in [
-        ("%0 = stablehlo.tanh %y : tensor<4xf32>\nreturn %0 : tensor<4xf32>", "model.mlir:3:1: `stablehlo.tanh` uses `%y`"),
-        ("%0 = stablehlo.tanh %x : tensor<5xf32>\nreturn %0 : tensor<5xf32>", "gives f32[4], and the module states f32[5]"),
+        (
+            "%0 = stablehlo.tanh %y : tensor<4xf32>\nreturn %0 : tensor<4xf32>",
+            "model.mlir:3:1: `stablehlo.tanh` uses `%y`",
+        ),
+        (
+            "%0 = stablehlo.tanh %x : tensor<5xf32>\nreturn %0 : tensor<5xf32>",
+            "gives f32[4], and the module states f32[5]",
+        ),
         ("%x = stablehlo.tanh %x : tensor<4xf32>\nreturn %x : tensor<4xf32>", "`%x` is defined twice"),
         ("%0:3 = stablehlo.tanh %x : tensor<4xf32>\nreturn %0 : tensor<4xf32>", "states 1 types for 3 results"),
         ("%0:99999999999999999999999 = stablehlo.tanh %x : tensor<4xf32>\nreturn %0 : tensor<4xf32>", "types for"),
         ("%0 = call @main(%x) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>", "nested more than"),
         ("%0 = call @main() : () -> tensor<4xf32>\nreturn %0 : tensor<4xf32>", "takes 1 arguments, 0 are given"),
-        ("%0 = stablehlo.transpose %x, dims = [3] : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>", "no dimension 3"),
-        ("%0 = stablehlo.slice %x [2:9] : (tensor<4xf32>) -> tensor<7xf32>\nreturn %x : tensor<4xf32>", "limits outside"),
+        (
+            "%0 = stablehlo.transpose %x, dims = [3] : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>",
+            "no dimension 3",
+        ),
+        (
+            "%0 = stablehlo.slice %x [2:9] : (tensor<4xf32>) -> tensor<7xf32>\nreturn %x : tensor<4xf32>",
+            "limits outside",
+        ),
         ("%c = stablehlo.constant dense<[1.0, 2.0]> : tensor<4xf32>\nreturn %c : tensor<4xf32>", "has 2 elements"),
         ("%c = stablehlo.constant dense<\"0x00\"> : tensor<4xf32>\nreturn %c : tensor<4xf32>", "has 1 bytes"),
         ("%c = stablehlo.constant dense_resource<w> : tensor<4xf32>\nreturn %c : tensor<4xf32>", "no resource"),
-        ("%0 = stablehlo.broadcast_in_dim %x, dims = [0, 0] : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>", "dimensions for an operand"),
-        ("%0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>\nreturn %x : tensor<4xf32>", "no dimension 1"),
-        ("%0 = stablehlo.iota dim = 0 : tensor<99999999999999x999999999999xf32>\nreturn %x : tensor<4xf32>\n}", "not expected"),
+        (
+            "%0 = stablehlo.broadcast_in_dim %x, dims = [0, 0] : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>",
+            "dimensions for an operand",
+        ),
+        (
+            "%0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [1] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>\nreturn %x : tensor<4xf32>",
+            "no dimension 1",
+        ),
+        (
+            "%0 = stablehlo.iota dim = 0 : tensor<99999999999999x999999999999xf32>\nreturn %x : tensor<4xf32>\n}",
+            "not expected",
+        ),
         ("return %x : tensor<4xf32", "not expected"),
-        ("%0 = \"stablehlo.while\"(%x) ({}) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>", "no condition and body"),
+        (
+            "%0 = \"stablehlo.while\"(%x) ({}) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>",
+            "no condition and body",
+        ),
         ("%0 = \"stablehlo.case\"(%x) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>", "no branches"),
     ] {
         let found = refused(X, body);
@@ -58,7 +82,11 @@ fn what_is_wrong_is_said_with_its_place() {
     assert!(refused("%x: tensor<?xf32>", "return %x : tensor<?xf32>").contains("which this tool has no tensors of"));
     assert!(read("module {}").unwrap_err().contains("no functions"));
     assert!(read("").unwrap_err().contains("no functions"));
-    assert!(read("module {\nfunc.func @a() {\nreturn\n}\nfunc.func @a() {\nreturn\n}\n}").unwrap_err().contains("two functions"));
+    assert!(
+        read("module {\nfunc.func @a() {\nreturn\n}\nfunc.func @a() {\nreturn\n}\n}")
+            .unwrap_err()
+            .contains("two functions")
+    );
     let blocks = function(X, "cf.br ^bb1\n^bb1:\nreturn %x : tensor<4xf32>");
     assert!(read(&blocks).unwrap_err().contains("several blocks"));
 }

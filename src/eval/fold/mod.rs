@@ -74,7 +74,8 @@ fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
                 let bound = call.given(name).then(|| call.number(name, ty.dtype));
                 bound.is_none_or(|bound| bound.is_some_and(|b| Number::Int(end).compare(b) != Some(wrong)))
             };
-            let within = inside("min", low, std::cmp::Ordering::Less) && inside("max", high, std::cmp::Ordering::Greater);
+            let within =
+                inside("min", low, std::cmp::Ordering::Less) && inside("max", high, std::cmp::Ordering::Greater);
             within.then(|| A(a.clone()))
         }
         ("where", [U(condition), x, y]) => {

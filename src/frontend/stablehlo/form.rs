@@ -29,12 +29,7 @@ pub(super) struct Form<'t, 's> {
 
 impl<'t, 's> Form<'t, 's> {
     pub fn of(operation: &'t Operation<'s>) -> Self {
-        let mut form = Form {
-            name: &operation.name,
-            results: &operation.results,
-            at: operation.at,
-            ..Form::default()
-        };
+        let mut form = Form { name: &operation.name, results: &operation.results, at: operation.at, ..Form::default() };
         let trees = &operation.trees[..];
         let colon = trees.iter().position(|t| t.is_sign(":")).unwrap_or(trees.len());
         let (before, after) = trees.split_at(colon);

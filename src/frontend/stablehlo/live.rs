@@ -38,9 +38,9 @@ fn pruned(graph: &Graph) -> Option<Graph> {
             NodeKind::Op { op: Op::Table(def), attrs } => {
                 kept.add_op(&node.name, def, attrs.clone(), &operands, origin).ok()
             }
-            NodeKind::Op { op, attrs } => {
-                kept.add_custom(&node.name, op.clone(), attrs.clone(), &operands, node.types.iter().cloned(), origin).ok()
-            }
+            NodeKind::Op { op, attrs } => kept
+                .add_custom(&node.name, op.clone(), attrs.clone(), &operands, node.types.iter().cloned(), origin)
+                .ok(),
         });
         moved.insert(id, added?);
     }

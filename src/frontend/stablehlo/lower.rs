@@ -154,7 +154,10 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         let operand = |&name: &Use<'s>| {
             scope.get(name).cloned().ok_or_else(|| {
                 let index = if name.index > 0 { format!("#{}", name.index) } else { String::new() };
-                Error::new(form.at, format!("`{}` uses `{}{index}`, which nothing defines before it", form.name, name.name))
+                Error::new(
+                    form.at,
+                    format!("`{}` uses `{}{index}`, which nothing defines before it", form.name, name.name),
+                )
             })
         };
         form.operands.iter().map(operand).collect()
@@ -199,7 +202,10 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             return opaque::lower(self, scope, form, operands, &name);
         };
         if stated.len() != count {
-            return Err(Error::new(form.at, format!("`{}` states {} types for {count} results", form.name, stated.len())));
+            return Err(Error::new(
+                form.at,
+                format!("`{}` states {} types for {count} results", form.name, stated.len()),
+            ));
         }
         let origin = self.locations.origin(form.location);
         let mut site = Site {
@@ -213,7 +219,10 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         let values = converted.map_err(|refusal| self.refused(form, refusal))?;
         let Some(values) = values else { return opaque::lower(self, scope, form, operands, &name) };
         if values.len() != count {
-            return Err(Error::new(form.at, format!("`{}` gives {} results, {count} are named", form.name, values.len())));
+            return Err(Error::new(
+                form.at,
+                format!("`{}` gives {} results, {count} are named", form.name, values.len()),
+            ));
         }
         if !self.mapped {
             for (&value, stated) in values.iter().zip(&stated) {
@@ -287,10 +296,8 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     fn check(&mut self, form: &Form<'t, 's>, operands: &[Bound]) -> Result<Vec<Bound>, Error> {
         let kind = form.name.strip_prefix("check.").or_else(|| called(form)).unwrap_or("");
         let kind = kind.strip_prefix("check.").unwrap_or(kind);
-        let mut tensors: Vec<Value> = operands
-            .iter()
-            .filter_map(|b| if let Bound::Tensor(value) = b { Some(*value) } else { None })
-            .collect();
+        let mut tensors: Vec<Value> =
+            operands.iter().filter_map(|b| if let Bound::Tensor(value) = b { Some(*value) } else { None }).collect();
         if let (Some(Tree::Angled(_)), [_]) = (form.bare.first(), &tensors[..]) {
             // The wanted elements stand in the operation; their type is that of what is tested.
             let constant = Form { name: "stablehlo.constant", ..form.clone() };

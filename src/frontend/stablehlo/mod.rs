@@ -10,8 +10,8 @@ mod control;
 mod convert;
 mod error;
 mod form;
-mod live;
 mod literal;
+mod live;
 mod location;
 mod lower;
 mod module;
@@ -142,8 +142,10 @@ fn lowering<'m, 't, 's>(
         let ty = match lower.ty(argument.ty) {
             Type::Tensor(ty) => ty,
             Type::Foreign(text) => {
-                let reason = format!("argument `{}` has the type `{text}`, which this tool has no tensors of", argument.name);
-                return Err(Error::new(main.at, reason).help("sizes have to be known, and elements real numbers of a usual type"));
+                let reason =
+                    format!("argument `{}` has the type `{text}`, which this tool has no tensors of", argument.name);
+                return Err(Error::new(main.at, reason)
+                    .help("sizes have to be known, and elements real numbers of a usual type"));
             }
         };
         let info = argument.attributes.iter().find(|(key, _)| *key == "jax.arg_info").and_then(|(_, a)| a.text());

@@ -92,7 +92,8 @@ fn function<'t, 's>(operation: &'t Operation<'s>) -> Result<Option<Function<'t, 
     let arrow = trees.iter().position(|t| t.is_sign("->"));
     if let Some(Tree::Group(inner)) = arrow.and_then(|i| trees.get(i + 1)) {
         for part in super::ast::parts(inner) {
-            let entries = part.iter().filter_map(|t| if let Tree::Dictionary(entries) = t { Some(entries) } else { None });
+            let entries =
+                part.iter().filter_map(|t| if let Tree::Dictionary(entries) = t { Some(entries) } else { None });
             results.push(entries.flatten().map(|e| (&*e.key, Attribute::new(&e.value))).collect());
         }
     }

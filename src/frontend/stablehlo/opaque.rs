@@ -56,11 +56,13 @@ pub(super) fn lower<'m, 't, 's>(
     }
     attrs.sort();
     attrs.dedup_by(|a, b| a.0 == b.0);
-    let mut rest: Vec<String> = form.words.iter().filter(|w| called(form) != Some(w)).map(|w| (*w).to_owned()).collect();
+    let mut rest: Vec<String> =
+        form.words.iter().filter(|w| called(form) != Some(w)).map(|w| (*w).to_owned()).collect();
     rest.extend(form.bare.iter().map(|t| show(std::slice::from_ref(*t))));
     rest.extend(form.applied.map(str::to_owned));
     for region in &form.regions {
-        let mut seen = Described { text: String::new(), names: FxHashMap::default(), scope, leaves: &mut leaves, words: 0 };
+        let mut seen =
+            Described { text: String::new(), names: FxHashMap::default(), scope, leaves: &mut leaves, words: 0 };
         let own = low.block_arguments(form, region)?;
         seen.region(low, region, &own, 0).map_err(|reason| Error::new(form.at, reason))?;
         rest.push(seen.text);

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::form::Form;
 use super::literal::as_typed;
 use crate::frontend::builder::{Converted, Lowering, Refusal, Values, int, ints};
-use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
+use crate::ir::{AttrValue, DType, NodeKind, Number, Shape, TensorType, Value};
 use crate::ops::shapes::broadcast;
 use crate::ops::{Call, Kernel, find};
 
@@ -110,7 +110,36 @@ impl Site<'_, '_, '_> {
         if dims.iter().enumerate().all(|(i, &d)| i == d) {
             return Ok(value);
         }
+        if let Some((source, order)) = self.before_ones(value, dims) {
+            let shape: Shape = dims.iter().map(|&d| self.shape(value)[d]).collect();
+            let moved = self.permute(source, &order)?;
+            return self.reshape(moved, &shape);
+        }
         self.part("permute", &[("dims", usizes(dims))], &[value])
+    }
+
+    /// If a value is another one with dimensions of size 1 put in or left out: that one, and the permutation of its dimensions
+    /// that `dims` amounts to.
+    fn before_ones(&self, value: Value, dims: &[usize]) -> Option<(Value, Vec<usize>)> {
+        let NodeKind::Op { op, .. } = &self.low.graph.node(value.node).kind else { return None };
+        let &[source] = &self.low.graph.operands(value.node)[..] else { return None };
+        if op.name() != "reshape" {
+            return None;
+        }
+        let (shape, before) = (self.shape(value), self.shape(source));
+        let large = |shape: &Shape| -> Vec<usize> { (0..shape.len()).filter(|&d| shape[d] != 1).collect() };
+        let (of_value, of_source) = (large(&shape), large(&before));
+        let same =
+            of_value.len() == of_source.len() && of_value.iter().zip(&of_source).all(|(&v, &s)| shape[v] == before[s]);
+        if !same {
+            return None;
+        }
+        let place = |d: usize| of_value.iter().position(|&v| v == d).map(|i| of_source[i]);
+        let moved: Vec<usize> = dims.iter().filter_map(|&d| place(d)).collect();
+        // Ones stay where they are.
+        let mut next = moved.into_iter();
+        let order = (0..before.len()).map(|d| if before[d] == 1 { Some(d) } else { next.next() });
+        Some((source, order.collect::<Option<_>>()?))
     }
 
     pub fn expand(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
@@ -175,6 +204,9 @@ impl Site<'_, '_, '_> {
             if let Some(values) = self.on_kept(op, attrs, operands)? {
                 return Ok(Some(values));
             }
+            if let Some(values) = self.on_narrow(op, attrs, operands)? {
+                return Ok(Some(values));
+            }
             let operands = self.unrepeated(operands);
             return self.explicit(op, attrs, &operands);
         };
@@ -198,7 +230,8 @@ impl Site<'_, '_, '_> {
         let neutral = |value: Value, wanted: f64| {
             let number = self.uniform(value)?;
             // -0.0 is not 0.0 here.
-            let same = if self.dtype(value).is_float() { number == Number::float(wanted) } else { number.to_f64() == wanted };
+            let same =
+                if self.dtype(value).is_float() { number == Number::float(wanted) } else { number.to_f64() == wanted };
             same.then_some(())
         };
         let same = match (op, operands) {
@@ -246,6 +279,29 @@ impl Site<'_, '_, '_> {
         let Some(value) = self.explicit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
         let result = self.reshape(value, &dropped)?;
         self.tables.kept.insert(result, value);
+        self.gives(result)
+    }
+
+    /// An elementwise operator on values that only have ones in front of others, done on these.
+    fn on_narrow(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+        let narrow = |v: Value| {
+            let source = self.tables.repeats.get(&v).copied()?;
+            (self.rank(source) == 0 || self.low.ty(source).numel() == self.low.ty(v).numel()).then_some(source)
+        };
+        let Some(all) = operands.iter().map(|&v| narrow(v)).collect::<Option<SmallVec<[Value; 3]>>>() else {
+            return Ok(None);
+        };
+        let mut shapes = all.iter().map(|&v| self.shape(v)).filter(|s| !s.is_empty());
+        let Some(first) = shapes.next() else { return Ok(None) };
+        let whole = operands.first().map(|&v| self.shape(v)).unwrap_or_default();
+        if !shapes.all(|s| s == first) || operands.iter().any(|&v| self.shape(v) != whole) {
+            return Ok(None);
+        }
+        let Some(value) = self.explicit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
+        let result = self.reshape(value, &whole)?;
+        if result != value {
+            self.tables.repeats.insert(result, value);
+        }
         self.gives(result)
     }
 

@@ -78,7 +78,9 @@ mod tests {
         assert_eq!(read("tensor<2x3xf32>").as_deref(), Some("f32[2, 3]"));
         assert_eq!(read("tensor<i1>").as_deref(), Some("bool[]"));
         assert_eq!(read("tensor<4xbf16, #stablehlo.bounds<?>>").as_deref(), Some("bf16[4]"));
-        for foreign in ["tensor<?xf32>", "tensor<2xcomplex<f32>>", "tensor<99999999999999999999xf32>", "!stablehlo.token"] {
+        for foreign in
+            ["tensor<?xf32>", "tensor<2xcomplex<f32>>", "tensor<99999999999999999999xf32>", "!stablehlo.token"]
+        {
             assert_eq!(read(foreign), None, "{foreign}");
         }
     }

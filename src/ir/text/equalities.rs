@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use miette::SourceSpan;
 use rustc_hash::FxHashMap;
 
-use super::ast::{Binding, Body, CallExpr, Equality, File, Input, Name, Operand, Purpose, Returned, Statement, Typed, Yielded};
+use super::ast::{
+    Binding, Body, CallExpr, Equality, File, Input, Name, Operand, Purpose, Returned, Statement, Typed, Yielded,
+};
 use super::build::build;
 use super::error::{MirError, MirErrors, nearest};
 use super::read::read_equalities;

@@ -36,8 +36,12 @@ impl Numbers {
         let fields = site.form.attribute(&[key]).and_then(|a| a.fields()).ok_or_else(wrong)?;
         let [operand, places, result] = ranks;
         let list = |key: &str, rank: usize| -> Result<Vec<usize>, Refusal> {
-            let dims: Vec<usize> =
-                fields.ints(key).ok_or_else(wrong)?.into_iter().map(|d| dimension(d, rank)).collect::<Result<_, _>>()?;
+            let dims: Vec<usize> = fields
+                .ints(key)
+                .ok_or_else(wrong)?
+                .into_iter()
+                .map(|d| dimension(d, rank))
+                .collect::<Result<_, _>>()?;
             if distinct(&dims, rank) { Ok(dims) } else { Err(wrong()) }
         };
         let vector = fields.get("index_vector_dim").map_or(Some(0), |a| a.int());
@@ -76,7 +80,11 @@ pub(super) fn starts(site: &mut Site, places: Value, numbers: &Numbers) -> Resul
         shape.push(1);
     }
     if shape[numbers.vector] != numbers.map.len() {
-        return Err(Refusal::new(format!("has places of {} numbers instead of {}", shape[numbers.vector], numbers.map.len())));
+        return Err(Refusal::new(format!(
+            "has places of {} numbers instead of {}",
+            shape[numbers.vector],
+            numbers.map.len()
+        )));
     }
     let places = site.reshape(places, &shape)?;
     shape.remove(numbers.vector);
@@ -186,9 +194,7 @@ fn gather(site: &mut Site) -> Converted {
             (site.expand(x, &shape)?, 0)
         }
         [0] if shape.len() == 2 => (made(site, "embedding", &[], &[x, indices[0]])?, 0),
-        [dim] if joint.len() == 1 => {
-            (made(site, "index_select", &[("dim", int(dim as i64))], &[x, indices[0]])?, dim)
-        }
+        [dim] if joint.len() == 1 => (made(site, "index_select", &[("dim", int(dim as i64))], &[x, indices[0]])?, dim),
         _ => {
             let adjacent = read.windows(2).all(|w| w[0] + 1 == w[1]);
             let operands: Vec<Value> = [x].into_iter().chain(indices).collect();
@@ -238,7 +244,8 @@ fn made(
 
 /// The starts of a slice along every dimension: known ones as numbers, moved inside.
 fn slice_starts(site: &Site, starts: &[Value], shape: &[usize], sizes: &[usize]) -> Result<Vec<Option<i64>>, Refusal> {
-    if starts.len() != shape.len() || sizes.len() != shape.len() || sizes.iter().zip(shape).any(|(s, whole)| s > whole) {
+    if starts.len() != shape.len() || sizes.len() != shape.len() || sizes.iter().zip(shape).any(|(s, whole)| s > whole)
+    {
         return Err(Refusal::new(format!("takes a slice of {sizes:?} from a tensor of shape {shape:?}")));
     }
     let start = |(d, &start): (usize, &Value)| {

@@ -123,13 +123,7 @@ fn product(site: &mut Site, operands: [Value; 2], dims: &Dims) -> Converted {
 }
 
 /// The product of both operands in the other order, whose rows are the columns of the result.
-fn swapped(
-    site: &mut Site,
-    [x, y]: [Value; 2],
-    dims: &Dims,
-    free: &[Vec<usize>; 2],
-    result: &TensorType,
-) -> Converted {
+fn swapped(site: &mut Site, [x, y]: [Value; 2], dims: &Dims, free: &[Vec<usize>; 2], result: &TensorType) -> Converted {
     let sizes = |site: &Site, value: Value, dims: &[usize]| -> Shape {
         let shape = site.shape(value);
         dims.iter().map(|&d| shape[d]).collect()

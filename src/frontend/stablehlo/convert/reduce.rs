@@ -127,7 +127,8 @@ fn arg(site: &mut Site, operands: &[Value], inits: &[Value], dims: &[usize]) -> 
         _ => return Ok(None),
     };
     let counts = site.tables.iota.get(&places) == Some(&dim);
-    let from = site.uniform(init) == identity(monoid, dtype) && site.uniform(first).is_some_and(|n| n.to_i64() == Some(0));
+    let from =
+        site.uniform(init) == identity(monoid, dtype) && site.uniform(first).is_some_and(|n| n.to_i64() == Some(0));
     if !counts || !from || site.shape(x)[dim] == 0 {
         return Ok(None);
     }

@@ -74,10 +74,10 @@ pub(in super::super) fn expressions(region: &Region, shared: &[&str]) -> Option<
                 let kept = ["comparison_direction", "compare_type"];
                 let attributes = kept.iter().filter_map(|k| form.attribute(&[k])?.word().map(Cow::Borrowed));
                 let words: Vec<_> = words.chain(attributes).collect();
-                text = words.iter().filter(|w| !matches!(&***w, "FLOAT" | "SIGNED" | "UNSIGNED")).fold(
-                    text,
-                    |text, w| format!("{text} {w}"),
-                );
+                text = words
+                    .iter()
+                    .filter(|w| !matches!(&***w, "FLOAT" | "SIGNED" | "UNSIGNED"))
+                    .fold(text, |text, w| format!("{text} {w}"));
                 if words.iter().any(|w| matches!(&**w, "EQ" | "NE")) {
                     operands.sort();
                 }

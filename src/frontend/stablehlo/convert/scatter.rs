@@ -43,8 +43,9 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         None => 1,
     };
     // The dimensions along which updates go to places: whole ones need none.
-    let moved: Vec<usize> =
-        (0..shape.len()).filter(|&d| numbers.map.contains(&d) || numbers.batching.contains(&d) || window(d) != shape[d]).collect();
+    let moved: Vec<usize> = (0..shape.len())
+        .filter(|&d| numbers.map.contains(&d) || numbers.batching.contains(&d) || window(d) != shape[d])
+        .collect();
     let starts = starts(site, places, &numbers)?;
     let mut outside: Option<Value> = None;
     let mut indices = Vec::new();

@@ -45,8 +45,7 @@ fn sort(site: &mut Site) -> Converted {
         return Err(Refusal::new("has operands of different shapes, or no such dimension"));
     }
     let stable = site.form.attribute(&["is_stable"]).and_then(|a| a.bool()).unwrap_or(false);
-    let attrs =
-        [("dim", int(dim)), ("descending", AttrValue::Bool(descending)), ("stable", AttrValue::Bool(stable))];
+    let attrs = [("dim", int(dim)), ("descending", AttrValue::Bool(descending)), ("stable", AttrValue::Bool(stable))];
     let Some(sorted) = site.explicit("sort", &attrs, &[first])? else { return Ok(None) };
     let &[value, places] = &sorted[..] else { return Ok(None) };
     let mut values = Values::from_elem(value, 1);

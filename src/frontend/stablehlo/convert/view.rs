@@ -51,7 +51,8 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
             if dims.iter().enumerate().all(|(i, &d)| i == d) {
                 return site.gives(x);
             }
-            site.explicit("permute", &[("dims", usizes(&dims))], &[x])
+            let value = site.permute(x, &dims)?;
+            site.gives(value)
         }
         "slice" => slice(site),
         "concatenate" => {
@@ -144,7 +145,8 @@ fn slice(site: &mut Site) -> Converted {
     let limits: Option<Vec<(i64, i64, i64)>> = match site.form.bare.first() {
         Some(Tree::List(inner)) => parts(inner)
             .map(|part| {
-                let words = part.iter().filter_map(|t| if let Tree::Number(n) = t { n.parse::<i64>().ok() } else { None });
+                let words =
+                    part.iter().filter_map(|t| if let Tree::Number(n) = t { n.parse::<i64>().ok() } else { None });
                 match words.collect::<Vec<_>>()[..] {
                     [start, end] => Some((start, end, 1)),
                     [start, end, step] => Some((start, end, step)),

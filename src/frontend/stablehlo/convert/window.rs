@@ -30,7 +30,11 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
     let rank = site.rank(x);
     let list = |names: &[&str], default: i64, count: usize| -> Result<Vec<i64>, Refusal> {
         let list = site.maybe_ints(names)?.unwrap_or_else(|| vec![default; count]);
-        if list.len() == count { Ok(list) } else { Err(Refusal::new(format!("takes {count} numbers as `{}`", names[0]))) }
+        if list.len() == count {
+            Ok(list)
+        } else {
+            Err(Refusal::new(format!("takes {count} numbers as `{}`", names[0])))
+        }
     };
     let (size, stride) = (list(&["window_dimensions"], 1, rank)?, list(&["window_strides"], 1, rank)?);
     let (gaps, dilation) = (list(&["base_dilations"], 1, rank)?, list(&["window_dilations"], 1, rank)?);
@@ -55,7 +59,9 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         if let Some(value) = running(site, x, monoid, &windows)? {
             return site.gives(value);
         }
-        if monoid == Monoid::Maximum && dtype.is_float() && rank == 4
+        if monoid == Monoid::Maximum
+            && dtype.is_float()
+            && rank == 4
             && let Some(value) = max_pool(site, x, &windows)?
         {
             return site.gives(value);
@@ -107,8 +113,12 @@ fn max_pool(site: &mut Site, x: Value, windows: &[Along]) -> Result<Option<Value
         value = site.part("pad", &[("pad", ints(&pad)), ("value", lowest.into())], &[value])?;
     }
     let padding = if even { of(|w| w.pad.0) } else { ints(&[0, 0]) };
-    let attrs =
-        [("kernel_size", of(|w| w.size)), ("stride", of(|w| w.stride)), ("padding", padding), ("dilation", of(|w| w.dilation))];
+    let attrs = [
+        ("kernel_size", of(|w| w.size)),
+        ("stride", of(|w| w.stride)),
+        ("padding", padding),
+        ("dilation", of(|w| w.dilation)),
+    ];
     let Some(pooled) = site.explicit("max_pool2d", &attrs, &[value])?.and_then(|v| v.first().copied()) else {
         return Ok(None);
     };
