@@ -1,5 +1,6 @@
 //! Proves which parts of two operator graphs are equal, and which of them spends less GPU energy.
 
+pub mod arrays;
 pub mod check;
 pub mod cli;
 pub mod diagnose;
@@ -20,3 +21,4 @@ pub mod progress;
 pub mod prove;
 pub mod report;
 pub mod rules;
+pub mod run;

@@ -167,6 +167,19 @@ impl Lowering<'_> {
         self.add(def, &name, attrs, operands, origin)
     }
 
+    /// As [`implicit_op`](Self::implicit_op), for a node that costs what it costs elsewhere.
+    pub fn part(
+        &mut self,
+        part: &str,
+        def: &'static OpDef,
+        attrs: Attrs,
+        operands: &[Value],
+    ) -> Result<Values, Refusal> {
+        let name = self.names.fresh(&format!("{}.{part}", self.name));
+        let origin = self.origin.clone();
+        self.add(def, &name, attrs, operands, origin)
+    }
+
     /// The node as an operator that the table lacks: it equals only itself on equal operands.
     pub fn opaque(
         &mut self,

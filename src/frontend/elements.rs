@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use crate::ir::{DType, Number};
 
 /// The elements of type `dtype` that lie in `bytes`, little-endian; a rest that is no whole element is left out.
-pub(super) fn elements(dtype: DType, bytes: &[u8]) -> Option<Vec<Number>> {
+pub(crate) fn elements(dtype: DType, bytes: &[u8]) -> Option<Vec<Number>> {
     fn each<const N: usize, T: Into<Number>>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Option<Vec<Number>> {
         bytes.chunks_exact(N).map(|chunk| chunk.try_into().ok().map(|bytes| read(bytes).into())).collect()
     }

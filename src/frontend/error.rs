@@ -23,8 +23,8 @@ pub enum LoadError {
     #[diagnostic(
         code(load::format),
         help(
-            "known formats are archives written by `torch.export.save` (.pt2), the text of StableHLO modules (.mlir) and the text form of \
-             the IR (.mir)"
+            "known formats are archives written by `torch.export.save` (.pt2), ONNX models (.onnx), the text of StableHLO modules \
+             (.mlir) and the text form of the IR (.mir)"
         )
     )]
     Format { file: PathBuf, reason: String },
@@ -54,6 +54,10 @@ pub enum LoadError {
         #[help]
         help: String,
     },
+
+    #[error("{}: byte {offset}: {reason}", file.display())]
+    #[diagnostic(code(load::wire), help("the file is cut off or damaged, or it is no ONNX model"))]
+    Wire { file: PathBuf, offset: usize, reason: String },
 
     #[error("{}:{line}:{column}: {reason}", file.display())]
     #[diagnostic(code(load::place))]

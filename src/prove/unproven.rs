@@ -101,6 +101,9 @@ fn write_out(
     let name = |t: TermId| names.get(&t).cloned();
     unproven.a_mir = snippet::as_mir(&local, copies[0], "a", &name).ok();
     unproven.b_mir = snippet::as_mir(&local, copies[1], "b", &name).ok();
-    unproven.rule = snippet::rule_stub("missing", &local, copies[0], copies[1]);
+    // A rule between sides that may differ would be refused, or wrong.
+    if unproven.agrees_numerically == Some(true) {
+        unproven.rule = snippet::rule_stub("missing", &local, copies[0], copies[1]);
+    }
     Some(())
 }

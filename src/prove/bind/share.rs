@@ -50,6 +50,8 @@ fn numbered(plan: &Plan, inputs: [&[Key]; 2]) -> Binding {
     binding.guessed = of_keys(bound_by(plan, |_, _, source| source.is_guess()));
     binding.stated = of_keys(bound_by(plan, |_, _, source| source == Source::Stated));
     binding.unlike = of_keys(bound_by(plan, |side, i, _| plan.unlike.contains(&(side, i))));
+    binding.keeps_constants = [&plan.a, &plan.b].map(|slots| slots.iter().any(|slot| slot.literal.is_some()));
+    binding.lines = statement::lines(plan);
     binding
 }
 
@@ -80,7 +82,7 @@ pub(super) fn share(a: Graph, b: Graph, plan: &Plan) -> Bound {
 
 fn rewrite(graph: Graph, plan: &Plan, side: Side) -> (Graph, Vec<Key>) {
     let slots = plan.side(side);
-    let derived = slots.iter().any(|s| matches!(s.meaning, Some((Meaning::Derived(_), _))));
+    let derived = slots.iter().any(|s| s.literal.is_some() || matches!(s.meaning, Some((Meaning::Derived(_), _))));
     let own: Vec<Key> = (0..slots.len()).map(|i| (side, i)).collect();
     if !derived {
         return (graph, own);
@@ -121,7 +123,11 @@ impl Writer<'_> {
     fn graph(&mut self, graph: &Graph) -> Option<()> {
         let slots = self.plan.side(self.side);
         for (i, slot) in slots.iter().enumerate() {
-            if !matches!(slot.meaning, Some((Meaning::Derived(_), _))) {
+            if let Some(literal) = &slot.literal {
+                let (name, ty) = (&slot.input.name, slot.input.ty.clone());
+                let node = self.out.add_literal(name, ty, literal.clone(), Origin::default()).ok()?;
+                self.inputs.insert((self.side, i), node.into());
+            } else if !matches!(slot.meaning, Some((Meaning::Derived(_), _))) {
                 self.add_input((self.side, i), &slot.input, &slot.input.name);
             }
         }

@@ -4,6 +4,8 @@
 //! instance of its rule and the conditions hold, or both constants have one value, ...) and assumed. What is equal
 //! in the end follows from verified steps and congruence alone.
 
+use std::cell::OnceCell;
+
 use miette::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -172,19 +174,20 @@ impl Replay {
     ) -> Assumed {
         let pairs = |values: &[(Value, Value)]| values.iter().map(|&(x, y)| self.terms(x, y)).collect::<Vec<_>>();
         let (outputs, inner) = (pairs(outputs), pairs(inner));
-        let all = self.closure(steps, Tier::ANY_ERROR);
+        let all = OnceCell::new();
+        let all = || all.get_or_init(|| self.closure(steps, Tier::ANY_ERROR));
         let (mut of_outputs, mut found) = (Vec::new(), Vec::new());
         if has_narrow(&self.arena) {
             let exact = self.closure(steps, Tier::Exact);
-            of_outputs = narrow(&self.arena, &exact, &all, &outputs);
-            found = narrow(&self.arena, &exact, &all, &[outputs, inner].concat());
+            of_outputs = narrow(&self.arena, &exact, all(), &outputs);
+            found = narrow(&self.arena, &exact, all(), &[outputs, inner].concat());
         }
         let of_rules = self.some(steps).flat_map(|(_, step)| step.assumed.iter().cloned());
         let sentences: Vec<Sentence<TermId>> = of_rules.chain(ranges(&self.arena, &found)).collect();
         let mut texts = Vec::new();
         if !sentences.is_empty() {
             let values = made(Side::A, a, &self.a).chain(made(Side::B, b, &self.b));
-            let places = Places::new(&self.arena, &all, values);
+            let places = Places::new(&self.arena, all(), values);
             texts = grouped(sentences.iter().map(|s| places.said(s)));
         }
         Assumed { texts, weakens: of_outputs.iter().any(|n| n.weakens), narrow: found }
