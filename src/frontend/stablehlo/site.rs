@@ -19,6 +19,8 @@ pub(super) struct Tables {
     pub repeats: FxHashMap<Value, Value>,
     /// Of a value that lost dimensions in a reduction, the same elements with these dimensions kept as ones.
     pub kept: FxHashMap<Value, Value>,
+    /// Whether the op table refused what the last operation was to become: it may lack the element type.
+    pub refused: bool,
     /// The dimension along which a value counts up from 0 in steps of 1.
     pub iota: FxHashMap<Value, usize>,
 }
@@ -91,12 +93,16 @@ impl Site<'_, '_, '_> {
 
     /// The node that stands for the operation, by one operator of the table.
     pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
-        self.low.explicit(op, attrs, operands)
+        let made = self.low.explicit(op, attrs, operands);
+        self.tables.refused |= made.is_err();
+        made
     }
 
     /// A node on the way.
     pub fn part(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
-        self.low.implicit(op, op, attrs, operands)
+        let made = self.low.implicit(op, op, attrs, operands);
+        self.tables.refused |= made.is_err();
+        made
     }
 
     pub fn reshape(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
