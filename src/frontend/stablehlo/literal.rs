@@ -52,6 +52,16 @@ pub(super) fn read(text: &str, ty: &TensorType, resources: &Resources) -> Result
     }
 }
 
+/// A number of type f32 as somebody typed it: with the fewest digits that are rounded to it. Beside a tensor it is rounded to
+/// f32 again, and PyTorch's programs hold what was typed.
+pub(super) fn as_typed(number: Number, dtype: DType) -> Number {
+    let typed = |v: f64| format!("{:?}", v as f32).parse().ok().filter(|&t: &f64| f64::from(t as f32) == v);
+    match number {
+        Number::Float(v) if dtype == DType::F32 && v.0.is_finite() => typed(v.0).map_or(number, Number::float),
+        _ => number,
+    }
+}
+
 /// The integers or bools of a literal, one repeated as often as its type says.
 pub(super) fn ints(text: &str, ty: &str) -> Option<Vec<i64>> {
     /// Attributes hold a few numbers for each dimension.
@@ -167,6 +177,16 @@ mod tests {
         assert_eq!(read_as("dense<0xFF80>", DType::BF16, &[4]), Ok(inf));
         let rounded = Elements::Splat(Number::float(f64::from(9.999_999_74e-6_f32)));
         assert_eq!(read_as("dense<9.99999974E-6>", DType::F32, &[]), Ok(rounded));
+    }
+
+    #[test]
+    fn numbers_are_what_was_typed() {
+        for typed in [1e-5, 0.1, -0.0, 0.044715, 3.0e38] {
+            let number = Number::float(DType::F32.round(typed));
+            assert_eq!(as_typed(number, DType::F32), Number::float(typed));
+        }
+        let half = Number::float(DType::BF16.round(0.1));
+        assert_eq!(as_typed(half, DType::BF16), half);
     }
 
     #[test]

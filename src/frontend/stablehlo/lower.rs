@@ -215,8 +215,12 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             operands: &tensors,
             results: &stated,
         };
+        site.tables.refused = false;
         let converted = convert::convert(&mut site);
-        let values = converted.map_err(|refusal| self.refused(form, refusal))?;
+        let values = match converted {
+            Err(_) if self.tables.refused => None,
+            other => other.map_err(|refusal| self.refused(form, refusal))?,
+        };
         let Some(values) = values else { return opaque::lower(self, scope, form, operands, &name) };
         if values.len() != count {
             return Err(Error::new(
@@ -263,7 +267,8 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         let value = match elements {
             Elements::Splat(number) => {
                 let mut low = self.builder.lower(&name, Origin::implicit());
-                let (dtype, value) = (("dtype", AttrValue::DType(ty.dtype)), ("value", AttrValue::from(number)));
+                let typed = literal::as_typed(number, ty.dtype);
+                let (dtype, value) = (("dtype", AttrValue::DType(ty.dtype)), ("value", AttrValue::from(typed)));
                 let value = match ty.rank() {
                     0 => low.explicit("number", &[value, dtype], &[]),
                     _ => low.explicit("full", &[("shape", AttrValue::shape(&ty.shape)), value, dtype], &[]),
@@ -273,7 +278,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
                 self.tables.uniform.insert(value, number);
                 if ty.rank() > 0 {
                     let mut low = self.builder.lower(&name, Origin::implicit());
-                    let scalar = low.number("number", number, ty.dtype).map_err(refused)?;
+                    let scalar = low.number("number", typed, ty.dtype).map_err(refused)?;
                     self.tables.repeats.insert(value, scalar);
                 }
                 value

@@ -4,8 +4,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::form::Form;
+use super::literal::as_typed;
 use crate::frontend::builder::{Converted, Lowering, Refusal, Values, int, ints};
-use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
+use crate::ir::{AttrValue, DType, NodeKind, Number, Shape, TensorType, Value};
 use crate::ops::shapes::broadcast;
 use crate::ops::{Call, Kernel, find};
 
@@ -18,6 +19,8 @@ pub(super) struct Tables {
     pub repeats: FxHashMap<Value, Value>,
     /// Of a value that lost dimensions in a reduction, the same elements with these dimensions kept as ones.
     pub kept: FxHashMap<Value, Value>,
+    /// Whether the op table refused what the last operation was to become: it may lack the element type.
+    pub refused: bool,
     /// The dimension along which a value counts up from 0 in steps of 1.
     pub iota: FxHashMap<Value, usize>,
 }
@@ -90,12 +93,16 @@ impl Site<'_, '_, '_> {
 
     /// The node that stands for the operation, by one operator of the table.
     pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
-        self.low.explicit(op, attrs, operands)
+        let made = self.low.explicit(op, attrs, operands);
+        self.tables.refused |= made.is_err();
+        made
     }
 
     /// A node on the way.
     pub fn part(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
-        self.low.implicit(op, op, attrs, operands)
+        let made = self.low.implicit(op, op, attrs, operands);
+        self.tables.refused |= made.is_err();
+        made
     }
 
     pub fn reshape(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
@@ -109,7 +116,36 @@ impl Site<'_, '_, '_> {
         if dims.iter().enumerate().all(|(i, &d)| i == d) {
             return Ok(value);
         }
+        if let Some((source, order)) = self.before_ones(value, dims) {
+            let shape: Shape = dims.iter().map(|&d| self.shape(value)[d]).collect();
+            let moved = self.permute(source, &order)?;
+            return self.reshape(moved, &shape);
+        }
         self.part("permute", &[("dims", usizes(dims))], &[value])
+    }
+
+    /// If a value is another one with dimensions of size 1 put in or left out: that one, and the permutation of its dimensions
+    /// that `dims` amounts to.
+    fn before_ones(&self, value: Value, dims: &[usize]) -> Option<(Value, Vec<usize>)> {
+        let NodeKind::Op { op, .. } = &self.low.graph.node(value.node).kind else { return None };
+        let &[source] = &self.low.graph.operands(value.node)[..] else { return None };
+        if op.name() != "reshape" {
+            return None;
+        }
+        let (shape, before) = (self.shape(value), self.shape(source));
+        let large = |shape: &Shape| -> Vec<usize> { (0..shape.len()).filter(|&d| shape[d] != 1).collect() };
+        let (of_value, of_source) = (large(&shape), large(&before));
+        let same =
+            of_value.len() == of_source.len() && of_value.iter().zip(&of_source).all(|(&v, &s)| shape[v] == before[s]);
+        if !same {
+            return None;
+        }
+        let place = |d: usize| of_value.iter().position(|&v| v == d).map(|i| of_source[i]);
+        let moved: Vec<usize> = dims.iter().filter_map(|&d| place(d)).collect();
+        // Ones stay where they are.
+        let mut next = moved.into_iter();
+        let order = (0..before.len()).map(|d| if before[d] == 1 { Some(d) } else { next.next() });
+        Some((source, order.collect::<Option<_>>()?))
     }
 
     pub fn expand(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
@@ -135,7 +171,7 @@ impl Site<'_, '_, '_> {
 
     /// A number as a tensor without dimensions.
     pub fn number(&mut self, value: Number, dtype: DType) -> Result<Value, Refusal> {
-        let number = self.low.number("number", value, dtype)?;
+        let number = self.low.number("number", as_typed(value, dtype), dtype)?;
         self.tables.uniform.insert(number, value);
         Ok(number)
     }
@@ -172,6 +208,9 @@ impl Site<'_, '_, '_> {
                 return self.gives(same);
             }
             if let Some(values) = self.on_kept(op, attrs, operands)? {
+                return Ok(Some(values));
+            }
+            if let Some(values) = self.on_narrow(op, attrs, operands)? {
                 return Ok(Some(values));
             }
             let operands = self.unrepeated(operands);
@@ -249,6 +288,29 @@ impl Site<'_, '_, '_> {
         self.gives(result)
     }
 
+    /// An elementwise operator on values that only have ones in front of others, done on these.
+    fn on_narrow(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+        let narrow = |v: Value| {
+            let source = self.tables.repeats.get(&v).copied()?;
+            (self.rank(source) == 0 || self.low.ty(source).numel() == self.low.ty(v).numel()).then_some(source)
+        };
+        let Some(all) = operands.iter().map(|&v| narrow(v)).collect::<Option<SmallVec<[Value; 3]>>>() else {
+            return Ok(None);
+        };
+        let mut shapes = all.iter().map(|&v| self.shape(v)).filter(|s| !s.is_empty());
+        let Some(first) = shapes.next() else { return Ok(None) };
+        let whole = operands.first().map(|&v| self.shape(v)).unwrap_or_default();
+        if !shapes.all(|s| s == first) || operands.iter().any(|&v| self.shape(v) != whole) {
+            return Ok(None);
+        }
+        let Some(value) = self.explicit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
+        let result = self.reshape(value, &whole)?;
+        if result != value {
+            self.tables.repeats.insert(result, value);
+        }
+        self.gives(result)
+    }
+
     /// An element of an elementwise operator, where it is exact.
     fn computed(
         &self,
@@ -258,14 +320,18 @@ impl Site<'_, '_, '_> {
         known: &[Number],
     ) -> Option<(Number, DType)> {
         let def = find(op)?;
-        let Kernel::Element(element) = def.kernel else { return None };
         let attrs = def.attrs(attrs).ok()?;
         let types: Vec<TensorType> = operands.iter().map(|&v| TensorType::scalar(self.dtype(v))).collect();
         let types: SmallVec<[&TensorType; 4]> = types.iter().collect();
         let call = Call { op: def, attrs: &attrs, operands: &types };
         let ty = call.infer().ok()?.into_iter().next()?;
         let mut fetch = |i: usize, _: &[usize]| known.get(i).copied().ok_or(crate::ops::EvalError::IndexOutOfRange);
-        let number = element(&call, 0, &[], &mut fetch).ok()?;
+        let number = match def.kernel {
+            Kernel::Element(element) => element(&call, 0, &[], &mut fetch).ok()?,
+            // IEEE 754 rounds square roots correctly, and so does this by way of doubles.
+            Kernel::Real(_) if op == "sqrt" => Number::float(known.first()?.to_f64().sqrt()),
+            _ => return None,
+        };
         Some((ty.dtype.store(number)?, ty.dtype))
     }
 

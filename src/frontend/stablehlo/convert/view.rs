@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::super::site::{Site, distinct, usizes};
 use crate::frontend::builder::{Converted, Refusal, int};
-use crate::ir::{AttrValue, Value};
+use crate::ir::{AttrValue, NodeKind, Value};
 
 pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
     match name {
@@ -29,6 +29,9 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
             if site.shape(x) == shape {
                 return site.gives(x);
             }
+            if let Some(expanded) = before_ones(site, x, &shape)? {
+                return site.gives(expanded);
+            }
             let values = site.explicit("reshape", &[("shape", AttrValue::shape(&shape))], &[x])?;
             // A reshape that only adds ones in front repeats nothing.
             let own = site.shape(x);
@@ -51,7 +54,8 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
             if dims.iter().enumerate().all(|(i, &d)| i == d) {
                 return site.gives(x);
             }
-            site.explicit("permute", &[("dims", usizes(&dims))], &[x])
+            let value = site.permute(x, &dims)?;
+            site.gives(value)
         }
         "slice" => slice(site),
         "concatenate" => {
@@ -129,6 +133,36 @@ fn broadcast_in_dim(site: &mut Site) -> Converted {
         site.tables.repeats.insert(value, source);
     }
     Ok(values)
+}
+
+/// If `x` repeats another value and `shape` is its shape but for ones: the other value with these ones, repeated.
+fn before_ones(site: &mut Site, x: Value, shape: &[usize]) -> Result<Option<Value>, Refusal> {
+    let source = match &site.low.graph.node(x.node).kind {
+        NodeKind::Op { op, .. } if op.name() == "expand" => site.low.graph.operands(x.node).first().copied(),
+        _ => None,
+    };
+    let Some(source) = source.filter(|&s| site.rank(s) == site.rank(x)) else { return Ok(None) };
+    let (whole, own) = (site.shape(x), site.shape(source));
+    let mut large = (0..whole.len()).filter(|&d| whole[d] != 1);
+    let mut narrow = Vec::new();
+    for &size in shape {
+        narrow.push(match size {
+            1 => 1,
+            _ => match large.next() {
+                Some(d) if whole[d] == size => own[d],
+                _ => return Ok(None),
+            },
+        });
+    }
+    if large.next().is_some() {
+        return Ok(None);
+    }
+    let source = site.reshape(source, &narrow)?;
+    let value = site.expand(source, shape)?;
+    if value != source {
+        site.tables.repeats.insert(value, source);
+    }
+    Ok(Some(value))
 }
 
 /// If `x` lost dimensions in a reduction and `shape` is its shape with these as ones: the value that still has them.
