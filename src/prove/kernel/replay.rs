@@ -292,7 +292,8 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
         Reason::Elements { leaves, tier } => {
             let leaves = leaves.iter().copied().collect();
-            let mut budget = ELEMENTS;
+            // Enough for both comparisons, as the search had.
+            let mut budget = 2 * ELEMENTS;
             match same_elements(arena, lemma.before, lemma.after, &leaves, &mut budget) {
                 Some(found) if found <= *tier => Ok(Vec::new()),
                 _ => Err(CheckError::NotAnInstance { step, name: name() }),
