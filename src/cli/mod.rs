@@ -5,14 +5,12 @@ mod cache;
 mod check;
 #[cfg(feature = "torch")]
 mod measure;
-mod names;
 mod optimize;
 mod output;
 mod profile;
 mod progress;
 mod proof;
 mod rules;
-mod run;
 mod witness;
 
 use std::process::ExitCode;
@@ -60,8 +58,7 @@ fn run(command: &Command) -> miette::Result<Answer> {
         Command::Explain { compare, region } => check::explain(compare, *region),
         Command::Optimize(args) => optimize::run(args),
         Command::VerifyProof(args) => proof::verify(args),
-        Command::Lower { file, sizes } => check::lower(file, sizes),
-        Command::Run(args) => run::run(args),
+        Command::Lower { file } => check::lower(file),
         Command::Rules(command) => rules::run(command),
         Command::Profile(command) => profile::run(command),
         #[cfg(feature = "torch")]

@@ -16,7 +16,9 @@ mod import;
 mod inline;
 mod memory;
 mod mutation;
+mod names;
 mod nested;
+mod origin;
 #[cfg(test)]
 mod recorded_strides;
 mod schema;

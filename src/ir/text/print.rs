@@ -275,11 +275,6 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// A name as it stands in text: in quotes unless it is a plain identifier.
-pub fn name(name: &str) -> String {
-    Quoted(name).to_string()
-}
-
 /// A string in quotes.
 struct Text<'a>(&'a str);
 

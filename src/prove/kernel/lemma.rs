@@ -12,8 +12,6 @@ pub enum Reason {
     Rule { rule: Arc<Rule>, bindings: Box<Bindings<TermId>> },
     /// One part of a `split` is a `slice`.
     SplitSlice,
-    /// All elements are the same formulas over elements of the leaves, as equal as `tier` says.
-    Elements { leaves: Box<[TermId]>, tier: Tier },
 }
 
 /// One step.
@@ -30,7 +28,6 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => rule.tier,
             Reason::SplitSlice => Tier::Exact,
-            Reason::Elements { tier, .. } => *tier,
         }
     }
 
@@ -39,7 +36,6 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => &rule.name,
             Reason::SplitSlice => "split_is_slices",
-            Reason::Elements { .. } => "same_elements",
         }
     }
 
@@ -49,10 +45,7 @@ impl Lemma {
             Reason::Rule { rule, bindings } => {
                 Reason::Rule { rule: rule.clone(), bindings: bindings.map(&mut f).into() }
             }
-            Reason::Elements { leaves, tier } => {
-                Reason::Elements { leaves: leaves.iter().map(|&leaf| f(leaf)).collect(), tier: *tier }
-            }
-            Reason::SplitSlice => Reason::SplitSlice,
+            other => other.clone(),
         };
         Lemma { before: f(self.before), after: f(self.after), reason }
     }
