@@ -12,6 +12,7 @@ mod files;
 pub mod frontend;
 mod guard;
 pub mod ir;
+pub mod measure;
 pub mod memory;
 pub mod mutate;
 pub mod ops;

@@ -16,6 +16,13 @@ fn replaced(text: &str, which: impl Fn(char) -> bool, by: impl Fn(char) -> char)
     Cow::Owned(text.chars().map(|c| if which(c) { by(c) } else { c }).collect())
 }
 
+/// Whether nothing in the text acts on a terminal.
+pub fn is_clean(text: &str) -> bool {
+    // Most texts are ASCII, and bytes are quicker to look at than characters.
+    let plain = |byte: u8| (b' '..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';
+    text.bytes().all(plain) || !text.contains(acts)
+}
+
 /// The sign that stands for a control character: ␛ for escape.
 fn picture(c: char) -> char {
     match c {

@@ -275,6 +275,9 @@ pub struct Measure {
     /// A file of operator keys, one a line.
     #[arg(long, value_name = "FILE")]
     pub keys: Vec<PathBuf>,
+    /// Measure the designed spread of operators, once and briefly each: a whole profile in under 20 minutes.
+    #[arg(long)]
+    pub quick: bool,
     /// The profile that is read, if it exists, and written.
     #[arg(long, value_name = "FILE")]
     pub profile: PathBuf,

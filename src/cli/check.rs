@@ -51,6 +51,12 @@ enum UsageError {
         #[help]
         help: Option<String>,
     },
+    #[error("the price of a side is incomplete, so that `--fail-on waste` cannot say whether it wastes anything")]
+    #[diagnostic(
+        code(cli::incomplete_price),
+        help("the report names what is left out: define it by a rule (`define`), or compare without `--fail-on`")
+    )]
+    Incomplete,
     #[error("there is no region {asked}")]
     #[diagnostic(code(cli::region), help("`check` found {count}, numbered from 1"))]
     Region { asked: usize, count: usize },
@@ -79,6 +85,9 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
         }
     }
     let wasteful = args.fail_on == Some(FailOn::Waste) && comparison.waste() > args.threshold;
+    if args.fail_on == Some(FailOn::Waste) && !wasteful && comparison.is_incomplete() {
+        return Err(UsageError::Incomplete.into());
+    }
     Ok(if comparison.verdict == Verdict::Equivalent && !wasteful { Answer::Yes } else { Answer::No })
 }
 

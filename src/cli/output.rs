@@ -6,8 +6,9 @@ use std::io::{self, ErrorKind, Write};
 
 use miette::{Context, Diagnostic, IntoDiagnostic, MietteHandler, MietteHandlerOpts, ReportHandler};
 use serde::Serialize;
+use serde_json::ser::{CharEscape, Formatter};
 
-use crate::printable::{escaped, printable};
+use crate::printable::{escaped, is_clean, printable};
 use crate::report as model;
 
 /// Columns of a report where standard output is no terminal.
@@ -21,9 +22,25 @@ pub fn report(text: &str) -> miette::Result<()> {
 /// Writes a text with styles that was made of `model`. Styles are kept only on a terminal, and not if `NO_COLOR` is set; nor if
 /// something in the model could be taken for one.
 pub fn styled(text: &str, model: &impl Serialize) -> miette::Result<()> {
-    let json = serde_json::to_string(model).into_diagnostic()?;
-    let clean = !["\\u00", "\\r", "\\b", "\\f"].iter().any(|escape| json.contains(escape)) && printable(&json) == json;
+    let mut clean = true;
+    model.serialize(&mut serde_json::Serializer::with_formatter(io::sink(), Inspect(&mut clean))).into_diagnostic()?;
     if clean { print(text) } else { report(&anstream::adapter::strip_str(text).to_string()) }
+}
+
+/// Notes whether the texts of a model are clean, and writes none of them.
+struct Inspect<'c>(&'c mut bool);
+
+impl Formatter for Inspect<'_> {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, _: &mut W, fragment: &str) -> io::Result<()> {
+        *self.0 &= is_clean(fragment);
+        Ok(())
+    }
+
+    fn write_char_escape<W: ?Sized + Write>(&mut self, _: &mut W, escape: CharEscape) -> io::Result<()> {
+        use CharEscape::{LineFeed, Quote, ReverseSolidus, Solidus, Tab};
+        *self.0 &= matches!(escape, LineFeed | Tab | Quote | Solidus | ReverseSolidus);
+        Ok(())
+    }
 }
 
 /// Writes a report for scripts.
@@ -54,14 +71,14 @@ pub fn diagnostic(report: &miette::Report) {
     let handler = MietteHandlerOpts::new().color(false).terminal_links(false).build();
     let plain = format!("{:?}", Plain(report.as_ref(), handler));
     // Colours of a clean text are ours.
-    let clean = printable(&plain) == plain;
+    let clean = is_clean(&plain);
     let _ = if clean { writeln!(io::stderr(), "{report:?}") } else { writeln!(io::stderr(), "{}", printable(&plain)) };
 }
 
 /// Writes what the command line got wrong, or the help that it asked for. Gives the exit status.
 pub fn usage(error: &clap::Error) -> u8 {
     let plain = error.render().to_string();
-    if printable(&plain) == plain {
+    if is_clean(&plain) {
         let _ = error.print();
     } else {
         let _ = write!(io::stderr(), "{}", printable(&plain));

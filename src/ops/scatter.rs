@@ -7,8 +7,8 @@ use super::index::{check_positions, indexed, placement, position};
 use super::replay::{ReplayError, Replayed, Run};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Vanishes,
-    Work, attr, many, one, support,
+    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, KernelClass, OpDef, Synthesis, TypeError, Types,
+    Unit, Vanishes, Work, attr, many, one, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -172,7 +172,7 @@ fn histogram(r: &Run) -> Replayed<tch::Tensor> {
 }
 
 /// What the operators of this file have in common.
-const WRITE: OpDef = OpDef { family: Family::Index, ..OpDef::PLAIN };
+const WRITE: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Scatter, ..OpDef::PLAIN };
 
 /// The table entries of this family that write.
 pub const OPS: &[OpDef] = &[

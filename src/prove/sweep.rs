@@ -28,7 +28,7 @@ const CONE_LIMIT: usize = 96;
 const MAX_DEPTH: usize = 3;
 
 /// Partners tried for one value.
-const MAX_CANDIDATES: usize = 12;
+const MAX_CANDIDATES: usize = 48;
 
 /// Partners in another shape or order tried for one value.
 const MAX_TWINS: usize = 4;

@@ -298,7 +298,9 @@ fn check(
     }
     let needed = replay.explain(&claims).map_or_else(Vec::new, |why| why.steps);
     let equal_outputs = if tier.is_some() { &outputs[..] } else { &[] };
-    let output_error = tier.and_then(|_| output_error([a, b], &replay, &needed, &outputs));
+    // Only a proof with approximate steps has an error to bound.
+    let rough = matches!(tier, Some(Tier::Approx(_)));
+    let output_error = if rough { output_error([a, b], &replay, &needed, &outputs) } else { None };
     let assumed = replay.assumed([a, b], &needed, equal_outputs, &cuts);
     let tier = tier.map(|t| if assumed.weakens { t.max(Tier::Rounding) } else { t });
     let narrow = replay.weakening(&assumed.narrow);

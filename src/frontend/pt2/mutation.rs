@@ -19,7 +19,9 @@ pub(super) fn functional_name(name: &str) -> Option<String> {
 
 /// What the schema of the operator that `node` calls says of it besides its results.
 pub(super) fn effects_of(node: &schema::Node) -> Option<&'static Effects> {
-    effects(&Target::of(&node.target).full_name())
+    // As `Target::full_name`, which would take memory for every node.
+    let path = node.target.strip_prefix("torch.ops.").unwrap_or(&node.target);
+    effects(path.strip_suffix(".default").unwrap_or(path))
 }
 
 /// What argument `name` says where an effect depends on it.

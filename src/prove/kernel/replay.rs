@@ -4,6 +4,8 @@
 //! instance of its rule and the conditions hold, or both constants have one value, ...) and assumed. What is equal
 //! in the end follows from verified steps and congruence alone.
 
+use std::cell::OnceCell;
+
 use miette::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -12,6 +14,7 @@ use thiserror::Error;
 use super::arena::{Arena, Side, TermId};
 use super::assumption::{Places, grouped, made, ranges};
 use super::closure::{Closure, Explanation};
+use super::elements::{ELEMENTS, same_elements};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
 use super::lemma::{Lemma, Reason};
@@ -172,19 +175,20 @@ impl Replay {
     ) -> Assumed {
         let pairs = |values: &[(Value, Value)]| values.iter().map(|&(x, y)| self.terms(x, y)).collect::<Vec<_>>();
         let (outputs, inner) = (pairs(outputs), pairs(inner));
-        let all = self.closure(steps, Tier::ANY_ERROR);
+        let all = OnceCell::new();
+        let all = || all.get_or_init(|| self.closure(steps, Tier::ANY_ERROR));
         let (mut of_outputs, mut found) = (Vec::new(), Vec::new());
         if has_narrow(&self.arena) {
             let exact = self.closure(steps, Tier::Exact);
-            of_outputs = narrow(&self.arena, &exact, &all, &outputs);
-            found = narrow(&self.arena, &exact, &all, &[outputs, inner].concat());
+            of_outputs = narrow(&self.arena, &exact, all(), &outputs);
+            found = narrow(&self.arena, &exact, all(), &[outputs, inner].concat());
         }
         let of_rules = self.some(steps).flat_map(|(_, step)| step.assumed.iter().cloned());
         let sentences: Vec<Sentence<TermId>> = of_rules.chain(ranges(&self.arena, &found)).collect();
         let mut texts = Vec::new();
         if !sentences.is_empty() {
             let values = made(Side::A, a, &self.a).chain(made(Side::B, b, &self.b));
-            let places = Places::new(&self.arena, &all, values);
+            let places = Places::new(&self.arena, all(), values);
             texts = grouped(sentences.iter().map(|s| places.said(s)));
         }
         Assumed { texts, weakens: of_outputs.iter().any(|n| n.weakens), narrow: found }
@@ -286,6 +290,14 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<
             Ok(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect())
         }
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
+        Reason::Elements { leaves, tier } => {
+            let leaves = leaves.iter().copied().collect();
+            let mut budget = ELEMENTS;
+            match same_elements(arena, lemma.before, lemma.after, &leaves, &mut budget) {
+                Some(found) if found <= *tier => Ok(Vec::new()),
+                _ => Err(CheckError::NotAnInstance { step, name: name() }),
+            }
+        }
         Reason::SplitSlice => Err(CheckError::NotAnInstance { step, name: name() }),
     }
 }
