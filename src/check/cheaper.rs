@@ -23,17 +23,18 @@ pub fn placed(
     regions: &[model::Region],
 ) -> (Within, Vec<model::Rewrite>) {
     let b_leads = b_leads(sides);
-    let mut region_of: FxHashMap<NodeId, usize> = FxHashMap::default();
-    for (i, region) in cut.iter().enumerate().filter(|(_, r)| r.kind == RegionKind::Proven) {
+    // Of operators that are proven: those in a region of their own, and those that no input or no output depends on.
+    let mut region_of: FxHashMap<NodeId, Option<usize>> = FxHashMap::default();
+    for (i, region) in cut.iter().enumerate().filter(|(_, r)| r.kind != RegionKind::Parted) {
         for &n in if b_leads { &region.b } else { &region.a } {
-            region_of.insert(n, i);
+            region_of.insert(n, (region.kind == RegionKind::Proven).then_some(i));
         }
     }
     let mut spanning = Vec::new();
     let mut within = Within::new();
     for rewrite in found {
         let regions_of = || rewrite.replaced.iter().map(|n| region_of.get(n).copied());
-        let mut touched: Vec<usize> = regions_of().flatten().collect::<FxHashSet<_>>().into_iter().collect();
+        let mut touched: Vec<usize> = regions_of().flatten().flatten().collect::<FxHashSet<_>>().into_iter().collect();
         touched.sort_unstable();
         // The other side may already do better there.
         let own = if b_leads { model::Form::B } else { model::Form::A };
