@@ -70,7 +70,7 @@ fn values_that_rounding_tells_apart_decide_no_comparison() {
     let graph =
         |body: &str| text::parse("test", &format!("graph g(x: f32[8]) {{\n y = {body}\n return y\n }}")).unwrap();
     let rules = RuleSet::library().unwrap();
-    for (a, b) in [("le(x, x)", "le(log(exp(x)), x)"), ("eq(x, x)", "eq(div(pow(x; exponent=3.0), mul(x, x)), x)")] {
+    for (a, b) in [("le(x, x)", "le(log(exp(x)), x)"), ("eq(x, x)", "eq(sub(add(x, 0.3), 0.3), x)")] {
         for pair in [[a, b], [b, a]] {
             let [a, b] = pair.map(graph);
             let proof = prove_bound(&bind_graphs(a, b, None), &Context::under(&rules)).unwrap();
