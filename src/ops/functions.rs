@@ -1,6 +1,6 @@
 //! Less common functions of one or two numbers: rounding, trigonometry, powers, bits.
 
-use super::pointwise::{BINARY, TRANSCENDENTAL, UNARY, floats, read, read_real, same};
+use super::pointwise::{BINARY, TRANSCENDENTAL, UNARY, floats, numbers, read, read_real, same};
 use super::{Amplifies, Call, EvalError, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work};
 use crate::ir::{DType, Number};
 
@@ -12,6 +12,8 @@ fn integers(call: &Call, bools: bool) -> Result<Types, TypeError> {
         None => same(call),
     }
 }
+
+const OF_TWO_NUMBERS: OpDef = OpDef { infer: numbers, ..BINARY };
 
 /// The kernel of a function of one real number.
 macro_rules! real {
@@ -246,7 +248,7 @@ pub const OPS: &[OpDef] = &[
         infer: floats,
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_atan2(r.y()?)?),
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
     OpDef {
         name: "power",
@@ -260,7 +262,7 @@ pub const OPS: &[OpDef] = &[
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
         replay: torch!(|r| r.x()?.f_pow(r.y()?)?),
         amplifies: Amplifies::Always,
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
     OpDef {
         name: "fmod",
@@ -269,7 +271,7 @@ pub const OPS: &[OpDef] = &[
             rest(read(call, 0, index, fetch)?, read(call, 1, index, fetch)?)
         }),
         replay: torch!(|r| r.x()?.f_fmod_tensor(r.y()?)?),
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
     OpDef {
         name: "bitwise_not",
@@ -290,7 +292,7 @@ pub const OPS: &[OpDef] = &[
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x & y),
         replay: torch!(|r| r.x()?.f_bitwise_and_tensor(r.y()?)?),
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
     OpDef {
         name: "bitwise_or",
@@ -299,7 +301,7 @@ pub const OPS: &[OpDef] = &[
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x | y),
         replay: torch!(|r| r.x()?.f_bitwise_or_tensor(r.y()?)?),
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
     OpDef {
         name: "bitwise_xor",
@@ -308,7 +310,7 @@ pub const OPS: &[OpDef] = &[
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x ^ y),
         replay: torch!(|r| r.x()?.f_bitwise_xor_tensor(r.y()?)?),
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
     OpDef {
         name: "shift_left",
@@ -316,7 +318,7 @@ pub const OPS: &[OpDef] = &[
         infer: |call| integers(call, false),
         kernel: whole!(shifted_left),
         replay: torch!(|r| r.x()?.f_bitwise_left_shift(r.y()?)?),
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
     OpDef {
         name: "shift_right",
@@ -324,7 +326,7 @@ pub const OPS: &[OpDef] = &[
         infer: |call| integers(call, false),
         kernel: whole!(shifted_right),
         replay: torch!(|r| r.x()?.f_bitwise_right_shift(r.y()?)?),
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
     OpDef {
         name: "gcd",
@@ -332,6 +334,6 @@ pub const OPS: &[OpDef] = &[
         infer: |call| integers(call, false),
         kernel: whole!(common_divisor),
         replay: torch!(|r| r.x()?.f_gcd(r.y()?)?),
-        ..BINARY
+        ..OF_TWO_NUMBERS
     },
 ];
