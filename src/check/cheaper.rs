@@ -23,7 +23,7 @@ pub fn placed(
     regions: &[model::Region],
 ) -> (Within, Vec<model::Rewrite>) {
     let b_leads = b_leads(sides);
-    // Of operators that are proven: those in a region of their own, and those that no input or no output depends on.
+    // The region of every proven operator; `None` for constants and dead code, which have no region of interest.
     let mut region_of: FxHashMap<NodeId, Option<usize>> = FxHashMap::default();
     for (i, region) in cut.iter().enumerate().filter(|(_, r)| r.kind != RegionKind::Parted) {
         for &n in if b_leads { &region.b } else { &region.a } {

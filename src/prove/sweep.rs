@@ -61,8 +61,12 @@ pub struct Sweep<'r> {
 }
 
 impl Boundary for Sweep<'_> {
-    fn representative(&self, t: TermId) -> TermId {
-        self.merged.get(&t).copied().unwrap_or(t)
+    fn representative(&self, mut t: TermId) -> TermId {
+        // What a value was merged with may have been merged with another since.
+        while let Some(&merged) = self.merged.get(&t) {
+            t = merged;
+        }
+        t
     }
 
     fn is_shared(&self, t: TermId) -> bool {

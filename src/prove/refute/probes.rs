@@ -7,7 +7,7 @@ use crate::ops::{AttrKind, Op, is_number};
 /// Elements of a literal that count as numbers that a graph names: larger ones are tables.
 const FEW: usize = 4;
 
-/// Most numbers that are taken from the graphs.
+/// Most numbers that are taken from the graphs, evenly from all that they name.
 const MOST: usize = 24;
 
 /// The finite numbers that stand in the graphs: literals of few elements, and attributes that are numbers.
@@ -30,8 +30,8 @@ pub fn named_numbers(graphs: [&Graph; 2]) -> Vec<f64> {
     named.retain(|v| v.is_finite());
     named.sort_by(f64::total_cmp);
     named.dedup();
-    named.truncate(MOST);
-    named
+    let step = named.len().div_ceil(MOST).max(1);
+    named.into_iter().step_by(step).collect()
 }
 
 /// What inputs of this type are tried with.
