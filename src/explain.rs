@@ -35,6 +35,9 @@ pub(crate) fn step(lemma: &Lemma, before: String, after: String) -> Step {
         doc: match &lemma.reason {
             Reason::Rule { rule, .. } => rule.doc.to_string(),
             Reason::SplitSlice => "One part of a split is a slice.".to_owned(),
+            Reason::Elements { .. } => {
+                "Every element is the same formula over elements of the tensors below.".to_owned()
+            }
         },
         before,
         after,

@@ -1,5 +1,6 @@
 //! Proves which parts of two operator graphs are equal, and which of them spends less GPU energy.
 
+pub mod arrays;
 pub mod check;
 pub mod cli;
 pub mod diagnose;
@@ -11,6 +12,7 @@ mod files;
 pub mod frontend;
 mod guard;
 pub mod ir;
+pub mod measure;
 pub mod memory;
 pub mod mutate;
 pub mod ops;
@@ -20,3 +22,4 @@ pub mod progress;
 pub mod prove;
 pub mod report;
 pub mod rules;
+pub mod run;

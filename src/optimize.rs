@@ -4,12 +4,12 @@ use rustc_hash::FxHashSet;
 
 use crate::check::{SLOWER, described};
 use crate::diagnose::Part;
-use crate::energy::{Cost, CostModel, graph_costs};
+use crate::energy::{Bill, Cost, CostModel, Item, graph_items};
 use crate::explain::step;
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
-use crate::report::{Cheaper, Figure, Optimization};
+use crate::report::{Cheaper, Figure, LeftOut, Optimization};
 use crate::rules::Tier;
 
 /// What was found for a graph.
@@ -32,11 +32,14 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
         extract::cheaper_forms(graph, &Context { rules: &context.rules.up_to(tier), ..*context }, costs)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
-    let price = graph_costs(graph, costs);
-    let now: Cost = price.iter().copied().sum();
+    let items = graph_items(graph, costs);
+    let price: Vec<Cost> = items.iter().map(Item::cost).collect();
+    let bill: Bill = items.iter().collect();
+    let now = bill.total();
     let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
     let kept = graph.nodes().map(|(id, _)| id).filter(|id| !replaced.contains(id));
-    let after: Cost = kept.map(|id| price[id.index()]).chain(rewrites.iter().map(|r| r.after)).sum();
+    let kept: Bill = kept.map(|id| &items[id.index()]).collect();
+    let after = rewrites.iter().fold(kept, |all, rewrite| all.and(&rewrite.bill)).total();
     let mut cheaper: Vec<Cheaper> = Vec::new();
     let mut assumed: Vec<Said> = Vec::new();
     for rewrite in &rewrites {
@@ -56,6 +59,7 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
         file: graph.name.clone(),
         ops: graph.operators().count(),
         energy_mj: now.energy_mj.into(),
+        left_out: LeftOut::of(&bill),
         time_us: Figure::from(now.time_us).value,
         best_energy_mj: after.energy_mj.into(),
         best_time_us: Figure::from(after.time_us).value,

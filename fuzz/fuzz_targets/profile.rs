@@ -7,7 +7,7 @@ use magneton_ir::energy::Profile;
 fuzz_target!(|data: &str| {
     if let Ok(profile) = Profile::parse("fuzz", data) {
         for key in profile.entries.keys() {
-            assert_eq!(&key.to_string().parse::<magneton_ir::energy::Key>().expect("a key reads back"), key);
+            assert_eq!(&key.to_string().parse::<magneton_ir::energy::KernelKey>().expect("a key reads back"), key);
         }
     }
 });

@@ -54,17 +54,17 @@ pub fn placed(
 
 /// Makes forms that neither side has the best ones of their region.
 pub fn improve(region: &mut model::Region, cut: &Region, sides: &[Priced; 2], rewrites: &[Rewrite]) {
-    let [a, b] = [sides[0].cost(&cut.a), sides[1].cost(&cut.b)];
+    let [a, b] = [sides[0].bill(&cut.a), sides[1].bill(&cut.b)];
     let best = if b_leads(sides) { sides[1].with(&cut.b, rewrites) } else { sides[0].with(&cut.a, rewrites) };
-    let cost = model::Cost::from(&best);
+    let cost = model::Cost::from(&best.total());
     let forms: Vec<&str> = rewrites.iter().map(|r| r.form.as_str()).collect();
     region.best = model::BestForm {
         form: model::Form::Other,
         energy_mj: cost.energy_mj,
         time_us: cost.time_us,
         text: forms.join("; "),
-        saves_vs_a: saving(&a.energy_mj, &best.energy_mj),
-        saves_vs_b: saving(&b.energy_mj, &best.energy_mj),
+        saves_vs_a: saving(&a, &best),
+        saves_vs_b: saving(&b, &best),
         trade_off: rewrites.iter().any(|r| r.after.time_us.value > r.before.time_us.value * SLOWER),
     };
     for rule in rewrites.iter().flat_map(|r| &r.rules) {

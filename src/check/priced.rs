@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::energy::{self, CostModel, graph_costs};
+use crate::energy::{self, Bill, CostModel, Item, graph_items};
 use crate::extract::Rewrite;
 use crate::ir::{Graph, NodeId, NodeKind};
 use crate::report as model;
@@ -10,26 +10,31 @@ use crate::report as model;
 /// A graph with what each of its nodes costs.
 pub struct Priced<'g> {
     pub graph: &'g Graph,
+    items: Vec<Item>,
     pub costs: Vec<energy::Cost>,
+    pub bill: Bill,
     pub total: energy::Cost,
 }
 
 impl<'g> Priced<'g> {
     pub fn new(graph: &'g Graph, costs: &CostModel) -> Self {
-        let costs = graph_costs(graph, costs);
-        let total = costs.iter().copied().sum();
-        Priced { graph, costs, total }
+        let items = graph_items(graph, costs);
+        let costs = items.iter().map(Item::cost).collect();
+        let bill: Bill = items.iter().collect();
+        let total = bill.total();
+        Priced { graph, items, costs, bill, total }
     }
 
-    pub fn cost(&self, nodes: &[NodeId]) -> energy::Cost {
-        nodes.iter().map(|n| self.costs[n.index()]).sum()
+    /// What `nodes` execute.
+    pub fn bill(&self, nodes: &[NodeId]) -> Bill {
+        nodes.iter().map(|n| &self.items[n.index()]).collect()
     }
 
-    /// What `nodes` cost with cheaper forms in place of some of them.
-    pub fn with(&self, nodes: &[NodeId], rewrites: &[Rewrite]) -> energy::Cost {
+    /// What `nodes` execute with cheaper forms in place of some of them.
+    pub fn with(&self, nodes: &[NodeId], rewrites: &[Rewrite]) -> Bill {
         let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
         let kept: Vec<NodeId> = nodes.iter().copied().filter(|n| !replaced.contains(n)).collect();
-        self.cost(&kept) + rewrites.iter().map(|r| r.after).sum()
+        rewrites.iter().fold(self.bill(&kept), |all, rewrite| all.and(&rewrite.bill))
     }
 
     pub fn describe(&self, covered_ops: usize) -> model::Side {
@@ -45,6 +50,8 @@ impl<'g> Priced<'g> {
             ops: self.graph.operators().count(),
             covered_ops,
             energy_mj: self.total.energy_mj.into(),
+            energy_basis_mj: self.total.basis_mj,
+            left_out: model::LeftOut::of(&self.bill),
             time_us: model::Figure::from(self.total.time_us).value,
             flags,
         }

@@ -5,13 +5,14 @@ use rustc_hash::FxHashMap;
 use super::SLOWER;
 use super::priced::{Priced, kinds, names};
 use crate::diagnose::{self, CauseKind, Part};
-use crate::energy;
+use crate::energy::{Bill, Cost};
 use crate::prove::{Proof, Region, RegionKind, math_tier};
 use crate::report as model;
 
 /// Region number `id`.
 pub fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> model::Region {
-    let (cost_a, cost_b) = (a.cost(&region.a), b.cost(&region.b));
+    let bills = [a.bill(&region.a), b.bill(&region.b)];
+    let [cost_a, cost_b] = bills.each_ref().map(Bill::total);
     let mut rules: Vec<String> = Vec::new();
     for lemma in proof.region_lemmas(region) {
         if !rules.iter().any(|r| r == lemma.name()) {
@@ -34,7 +35,7 @@ pub fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2])
         id,
         a_ops: names(a.graph, &region.a),
         b_ops: names(b.graph, &region.b),
-        best: if parted { unequal(&a_kinds) } else { best_side(&cost_a, &cost_b, &a_kinds, &b_kinds) },
+        best: if parted { unequal(&a_kinds) } else { best_side(&bills, [&cost_a, &cost_b], [&a_kinds, &b_kinds]) },
         a_kinds,
         b_kinds,
         tier: if parted {
@@ -89,29 +90,31 @@ fn unequal(a_kinds: &[String]) -> model::BestForm {
 }
 
 /// The side of a region with the lower energy. A side whose energy is not known loses.
-fn best_side(a: &energy::Cost, b: &energy::Cost, a_kinds: &[String], b_kinds: &[String]) -> model::BestForm {
+fn best_side(bills: &[Bill; 2], [a, b]: [&Cost; 2], [a_kinds, b_kinds]: [&[String]; 2]) -> model::BestForm {
     let takes_b = match (a.energy_mj.is_known(), b.energy_mj.is_known()) {
         (true, true) => b.energy_mj.value < a.energy_mj.value,
         (known, _) => !known,
     };
     let (best, form, kinds, other) =
         if takes_b { (b, model::Form::B, b_kinds, a) } else { (a, model::Form::A, a_kinds, b) };
+    let best_bill = &bills[usize::from(takes_b)];
     let cost = model::Cost::from(best);
     model::BestForm {
         form,
         energy_mj: cost.energy_mj,
         time_us: cost.time_us,
         text: kinds.join(", "),
-        saves_vs_a: saving(&a.energy_mj, &best.energy_mj),
-        saves_vs_b: saving(&b.energy_mj, &best.energy_mj),
+        saves_vs_a: saving(&bills[0], best_bill),
+        saves_vs_b: saving(&bills[1], best_bill),
         trade_off: other.time_us.is_known() && best.time_us.value > other.time_us.value * SLOWER,
     }
 }
 
-/// What `best` saves as a fraction of `of`; none where the intervals meet.
-pub fn saving(of: &energy::Figure, best: &energy::Figure) -> Option<f64> {
-    let sure = of.is_known() && best.is_known() && best.is_below(of) && of.value > 0.0;
-    sure.then(|| 1.0 - best.value / of.value)
+/// What `best` saves as a fraction of `of`; none where it is in doubt that it saves anything, or the whole is not known.
+pub fn saving(of: &Bill, best: &Bill) -> Option<f64> {
+    let saving = of.saving(best);
+    let whole = of.total().energy_mj;
+    (saving.is_sure && whole.is_known() && whole.value > 0.0).then(|| saving.energy_mj / whole.value)
 }
 
 /// Finds regions that are the same but for the names of their operators: the layers of a model.

@@ -37,9 +37,15 @@ pub enum Command {
     VerifyProof(VerifyProof),
     /// Print the operator graph of a file as `.mir` text.
     Lower {
-        /// A `.pt2` archive or a `.mir` file.
+        /// A `.pt2` archive, an `.onnx` model or a `.mir` file.
         file: PathBuf,
+        #[command(flatten)]
+        sizes: Sizes,
     },
+    /// Compute the outputs of a graph for given inputs with the reference evaluator.
+    ///
+    /// Every operator's result is rounded to its type. Weights are taken from the file.
+    Run(Run),
     /// The rules that proofs are made of.
     #[command(subcommand)]
     Rules(Rules),
@@ -53,10 +59,32 @@ pub enum Command {
     Measure(Measure),
 }
 
+/// Sizes that a file leaves open.
+#[derive(Debug, Default, clap::Args)]
+pub struct Sizes {
+    /// The value of a symbolic size of an ONNX model. May be given several times.
+    #[arg(long, value_name = "NAME=SIZE", value_parser = size)]
+    pub shape: Vec<(String, usize)>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Run {
+    /// A `.pt2` archive, an `.onnx` model or a `.mir` file.
+    pub file: PathBuf,
+    /// The elements of an input, as NumPy's `save` writes them. May be given several times.
+    #[arg(long, value_name = "NAME=FILE.npy", value_parser = input)]
+    pub input: Vec<(String, PathBuf)>,
+    /// The folder for one `.npy` file per output.
+    #[arg(long, value_name = "DIR")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub sizes: Sizes,
+}
+
 /// Two workloads and what is stated about them.
 #[derive(Debug, clap::Args)]
 pub struct Pair {
-    /// The first workload: a `.pt2` archive or a `.mir` file.
+    /// The first workload: a `.pt2` archive, an `.onnx` model or a `.mir` file.
     pub a: PathBuf,
     /// The second workload.
     pub b: PathBuf,
@@ -64,6 +92,11 @@ pub struct Pair {
     /// `qkv.weight = concat(q.weight, k.weight, v.weight; dim=0)`.
     #[arg(long, value_name = "FILE")]
     pub bind: Option<PathBuf>,
+    /// Write the binding that was inferred to this file, in the form that `--bind` reads.
+    #[arg(long, value_name = "FILE")]
+    pub write_bind: Option<PathBuf>,
+    #[command(flatten)]
+    pub sizes: Sizes,
     /// Set a math flag of A, such as allow_tf32=true. May be given several times.
     #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
     pub config_a: Vec<(String, serde_json::Value)>,
@@ -125,13 +158,15 @@ pub struct Check {
 
 #[derive(Debug, clap::Args)]
 pub struct Optimize {
-    /// The workload: a `.pt2` archive or a `.mir` file.
+    /// The workload: a `.pt2` archive, an `.onnx` model or a `.mir` file.
     pub file: PathBuf,
     #[command(flatten)]
     pub under: Under,
     /// Set a math flag of the workload, such as allow_tf32=true. May be given several times.
     #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
     pub config: Vec<(String, serde_json::Value)>,
+    #[command(flatten)]
+    pub sizes: Sizes,
     /// Print the report as one JSON object, with the proof of every form.
     #[arg(long)]
     pub json: bool,
@@ -240,6 +275,9 @@ pub struct Measure {
     /// A file of operator keys, one a line.
     #[arg(long, value_name = "FILE")]
     pub keys: Vec<PathBuf>,
+    /// Measure the designed spread of operators, once and briefly each: a whole profile in under 20 minutes.
+    #[arg(long)]
+    pub quick: bool,
     /// The profile that is read, if it exists, and written.
     #[arg(long, value_name = "FILE")]
     pub profile: PathBuf,
@@ -291,6 +329,16 @@ fn percent(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |n| (n.trim_end(), 0.01));
     let value = number.parse::<f64>().ok().map(|v| v * scale).filter(|v| (0.0..=1.0).contains(v));
     value.ok_or_else(|| "a percentage such as 5% or a fraction such as 0.05 is wanted".to_owned())
+}
+
+fn size(text: &str) -> Result<(String, usize), String> {
+    let pair = text.rsplit_once('=').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
+    pair.filter(|(name, _)| !name.is_empty()).ok_or_else(|| "a name and a size are wanted: batch=8".to_owned())
+}
+
+fn input(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, file) = text.rsplit_once('=').ok_or("a name and a file are wanted: x=x.npy")?;
+    Ok((name.to_owned(), file.into()))
 }
 
 fn flag(text: &str) -> Result<(String, serde_json::Value), String> {

@@ -1,26 +1,47 @@
 //! `check`, `explain` and `lower`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::args::{Check, Compare, FailOn, Format, Pair, Under};
+use super::args::{Check, Compare, FailOn, Format, Pair, Sizes, Under};
 use super::{Answer, cache, output, progress};
 use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
 use crate::explain::explain as explain_region;
-use crate::frontend;
-use crate::ir::{ConfigError, Contents, Graph, text};
+use crate::files;
+use crate::frontend::{self, LoadOptions, Loaded};
+use crate::ir::{ConfigError, Graph, text};
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
-use crate::prove::{Bound, Context, bind_with_contents};
+use crate::prove::{Bound, Context, Side, bind_with_contents};
 use crate::report::{self, Comparison, HumanOptions, Verdict};
 use crate::rules::RuleSet;
 
 #[derive(Debug, Error, Diagnostic)]
 enum UsageError {
+    #[error(
+        "the values of `{tensor}` of {side} are in {}, which does not exist{}", file.display(),
+        if *more > 0 { format!("; so are those of {more} other tensors") } else { String::new() }
+    )]
+    #[diagnostic(
+        code(cli::missing),
+        help(
+            "every weight of the other side is bound, so it is a mask, a table or a folded weight: put the file beside the model, or state with --bind what it is"
+        )
+    )]
+    Missing { side: Side, tensor: String, file: PathBuf, more: usize },
+
+    #[error("cannot write {}: {source}", path.display())]
+    #[diagnostic(code(cli::write_bind))]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+
     #[error("{side}: {source}")]
     #[diagnostic(code(cli::config))]
     Config {
@@ -30,6 +51,12 @@ enum UsageError {
         #[help]
         help: Option<String>,
     },
+    #[error("the price of a side is incomplete, so that `--fail-on waste` cannot say whether it wastes anything")]
+    #[diagnostic(
+        code(cli::incomplete_price),
+        help("the report names what is left out: define it by a rule (`define`), or compare without `--fail-on`")
+    )]
+    Incomplete,
     #[error("there is no region {asked}")]
     #[diagnostic(code(cli::region), help("`check` found {count}, numbered from 1"))]
     Region { asked: usize, count: usize },
@@ -58,6 +85,9 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
         }
     }
     let wasteful = args.fail_on == Some(FailOn::Waste) && comparison.waste() > args.threshold;
+    if args.fail_on == Some(FailOn::Waste) && !wasteful && comparison.is_incomplete() {
+        return Err(UsageError::Incomplete.into());
+    }
     Ok(if comparison.verdict == Verdict::Equivalent && !wasteful { Answer::Yes } else { Answer::No })
 }
 
@@ -72,8 +102,10 @@ pub fn explain(args: &Compare, region: usize) -> miette::Result<Answer> {
 }
 
 /// Prints a file's graph.
-pub fn lower(file: &Path) -> miette::Result<Answer> {
-    output::report(&text::print(&frontend::load(file)?))?;
+pub fn lower(file: &Path, sizes: &Sizes) -> miette::Result<Answer> {
+    let loaded = frontend::load_with(file, &options(sizes))?;
+    loaded.assumptions.iter().for_each(|text| output::note(text));
+    output::report(&text::print(&loaded.graph))?;
     Ok(Answer::Yes)
 }
 
@@ -99,12 +131,20 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     Ok(Compared { a, b, rules, costs, checked })
 }
 
-/// A graph, and the values of its inputs where its file holds them.
-pub(super) type Loaded = (Graph, Box<dyn Contents>);
+/// What a file's reader is told.
+pub(super) fn options(sizes: &Sizes) -> LoadOptions {
+    LoadOptions { sizes: sizes.shape.clone(), ..LoadOptions::default() }
+}
 
 /// Reads a graph and sets the math flags that the command line states. `side` is what messages call it.
-pub(super) fn load(path: &Path, side: &'static str, flags: &[(String, serde_json::Value)]) -> miette::Result<Loaded> {
-    let (mut graph, contents) = frontend::load_with_contents(path)?;
+pub(super) fn load(
+    path: &Path,
+    side: &'static str,
+    flags: &[(String, serde_json::Value)],
+    options: &LoadOptions,
+) -> miette::Result<Loaded> {
+    let mut loaded = frontend::load_with(path, options)?;
+    let graph = &mut loaded.graph;
     graph.name = path.display().to_string();
     for (name, value) in flags {
         graph.config.set(name, value.clone()).map_err(|source| {
@@ -112,16 +152,32 @@ pub(super) fn load(path: &Path, side: &'static str, flags: &[(String, serde_json
             UsageError::Config { side, source, help }
         })?;
     }
-    Ok((graph, contents))
+    Ok(loaded)
 }
 
 /// Reads two graphs and binds their inputs.
 pub(super) fn bound(pair: &Pair, progress: &dyn Progress) -> miette::Result<Bound> {
-    let (a, mut of_a) = load(&pair.a, "A", &pair.config_a)?;
-    let (b, mut of_b) = load(&pair.b, "B", &pair.config_b)?;
+    let options = options(&pair.sizes);
+    let mut a = load(&pair.a, "A", &pair.config_a, &options)?;
+    let mut b = load(&pair.b, "B", &pair.config_b, &options)?;
     progress.stage("binding inputs");
-    let stated = pair.bind.as_ref().map(|path| frontend::load_binding(path, &a, &b)).transpose()?;
-    Ok(bind_with_contents(a, b, stated.as_ref(), [&mut *of_a, &mut *of_b]))
+    let stated = pair.bind.as_ref().map(|path| frontend::load_binding(path, &a.graph, &b.graph)).transpose()?;
+    let mut bound = bind_with_contents(a.graph, b.graph, stated.as_ref(), [&mut *a.contents, &mut *b.contents]);
+    if let Some(missing) = bound.binding.missing.first() {
+        return Err(UsageError::Missing {
+            side: missing.side,
+            tensor: missing.tensor.clone(),
+            file: missing.file.clone(),
+            more: bound.binding.missing.len() - 1,
+        }
+        .into());
+    }
+    bound.binding.assumptions.splice(0..0, a.assumptions.into_iter().chain(b.assumptions));
+    if let Some(path) = &pair.write_bind {
+        let text: String = bound.binding.lines.iter().map(|line| format!("{line}\n")).collect();
+        files::write(path, text.as_bytes()).map_err(|source| UsageError::Write { path: path.clone(), source })?;
+    }
+    Ok(bound)
 }
 
 /// The rules and the prices that the command line names.

@@ -10,13 +10,14 @@ use rustc_hash::FxHashSet;
 
 use super::args::Measure;
 use super::{Answer, output};
-use crate::energy::{
-    Campaign, CostModel, Key, Options, Outcome, Profile, Progress, Rig, Summary, TorchRig, at_power_cap, graph_calls,
-    graph_keys, read_keys, sum_to_whole,
-};
+use crate::energy::{CostModel, KernelKey, Profile, at_power_cap, graph_calls};
 use crate::extract::undecided;
 use crate::frontend;
 use crate::ir::{Graph, NodeId};
+use crate::measure::{
+    Backend, Campaign, Options, Outcome, PROTOCOL, Progress, QUICK_PROTOCOL, Summary, TorchBackend, designed_spread,
+    graph_keys, launched_key, read_keys, sum_to_whole,
+};
 use crate::progress::Silent;
 use crate::prove::{Context, RegionKind, prove};
 use crate::rules::RuleSet;
@@ -26,7 +27,7 @@ const ROUNDS: usize = 6;
 
 pub fn run(args: &Measure) -> miette::Result<Answer> {
     let mut graphs = Vec::new();
-    let mut keys: IndexSet<Key> = IndexSet::new();
+    let mut keys: IndexSet<KernelKey> = IndexSet::new();
     for file in &args.files {
         let graph = frontend::load(file)?;
         keys.extend(graph_keys(&graph));
@@ -36,6 +37,9 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file).into_diagnostic().wrap_err_with(|| format!("cannot read {name}"))?;
         keys.extend(read_keys(&name, &text)?);
+    }
+    if args.quick {
+        keys.extend(designed_spread()?);
     }
     if keys.is_empty() {
         return Err(miette!(
@@ -49,15 +53,16 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
     let options = Options {
         profile: args.profile.clone(),
         known: args.known.as_ref().map(|path| Profile::load(path)).transpose()?,
-        passes: args.passes,
+        protocol: if args.quick { QUICK_PROTOCOL } else { PROTOCOL },
+        passes: if args.quick { 1 } else { args.passes },
         key_budget_s: args.key_budget,
         budget_s: args.budget,
         date: jiff::Timestamp::now().strftime("%F").to_string(),
         stop: stopped_by_interrupt()?,
     };
-    let mut campaign = Campaign::open(TorchRig::open(args.device)?, options)?;
+    let mut campaign = Campaign::open(TorchBackend::open(args.device)?, options)?;
     let again = campaign.overlap().to_vec();
-    let keys: Vec<Key> = again.into_iter().chain(keys).collect::<IndexSet<Key>>().into_iter().collect();
+    let keys: Vec<KernelKey> = again.into_iter().chain(keys).collect::<IndexSet<KernelKey>>().into_iter().collect();
     let mut summary = measure(&mut campaign, &keys)?;
     if let (Some(trials), Some(key)) = (args.trials, keys.first()) {
         self_test(&mut campaign, key, trials)?;
@@ -68,7 +73,7 @@ pub fn run(args: &Measure) -> miette::Result<Answer> {
             replay(&mut campaign, &graph.name, graph, &nodes)?;
         }
     }
-    if !args.no_alternatives {
+    if !args.no_alternatives && !args.quick {
         summary = alternatives(&mut campaign, &graphs, summary)?;
     }
     if let (true, [a, b]) = (args.regions, &graphs[..]) {
@@ -105,7 +110,7 @@ fn tell(line: &str) {
 }
 
 /// Measures operators, with a bar below the figures if standard error is a terminal.
-fn measure<R: Rig>(campaign: &mut Campaign<R>, keys: &[Key]) -> miette::Result<Summary> {
+fn measure<R: Backend>(campaign: &mut Campaign<R>, keys: &[KernelKey]) -> miette::Result<Summary> {
     let (missing, seconds) = campaign.estimate(keys);
     tell(&format!("{} operators, {missing} measurements of them to take, about {}", keys.len(), duration(seconds)));
     let bar = ProgressBar::new(0);
@@ -144,9 +149,13 @@ fn told(p: &Progress) -> Option<String> {
 }
 
 /// Measures operators of forms that the rules find and that could save energy, until it is known whether they do.
-fn alternatives<R: Rig>(campaign: &mut Campaign<R>, graphs: &[Graph], mut summary: Summary) -> miette::Result<Summary> {
+fn alternatives<R: Backend>(
+    campaign: &mut Campaign<R>,
+    graphs: &[Graph],
+    mut summary: Summary,
+) -> miette::Result<Summary> {
     let rules = RuleSet::library()?;
-    let mut asked: FxHashSet<Key> = FxHashSet::default();
+    let mut asked: FxHashSet<KernelKey> = FxHashSet::default();
     for _ in 0..ROUNDS {
         // What was asked for and has no figure cannot be measured.
         let model = CostModel::new(campaign.known()).optimistic(asked.clone());
@@ -157,7 +166,7 @@ fn alternatives<R: Rig>(campaign: &mut Campaign<R>, graphs: &[Graph], mut summar
         if keys.is_empty() || campaign.is_over() {
             break;
         }
-        let keys: Vec<Key> = keys.into_iter().collect();
+        let keys: Vec<KernelKey> = keys.into_iter().collect();
         tell("operators of forms that could be cheaper:");
         summary = summary.and(measure(campaign, &keys)?);
         asked.extend(keys);
@@ -166,7 +175,7 @@ fn alternatives<R: Rig>(campaign: &mut Campaign<R>, graphs: &[Graph], mut summar
 }
 
 /// Replays a part of a graph in one piece and sets it against the sum of its operators.
-fn replay<R: Rig>(campaign: &mut Campaign<R>, name: &str, graph: &Graph, nodes: &[NodeId]) -> miette::Result<()> {
+fn replay<R: Backend>(campaign: &mut Campaign<R>, name: &str, graph: &Graph, nodes: &[NodeId]) -> miette::Result<()> {
     if let Outcome::Skipped(reason) | Outcome::Disturbed(reason) = campaign.replay(name, graph, nodes)? {
         tell(&format!("skipped {name}: {reason}"));
         return Ok(());
@@ -184,7 +193,7 @@ fn replay<R: Rig>(campaign: &mut Campaign<R>, name: &str, graph: &Graph, nodes: 
 }
 
 /// Replays both sides of every proven region, one of each kind.
-fn regions<R: Rig>(campaign: &mut Campaign<R>, a: &Graph, b: &Graph) -> miette::Result<()> {
+fn regions<R: Backend>(campaign: &mut Campaign<R>, a: &Graph, b: &Graph) -> miette::Result<()> {
     let rules = RuleSet::library()?;
     let proof = prove(a, b, &rules, &Silent)?;
     let regions = proof.partition.regions.iter().filter(|r| r.kind == RegionKind::Proven);
@@ -208,13 +217,13 @@ fn part_name(graph: &Graph, nodes: &[NodeId]) -> String {
 }
 
 /// The operators of a part that launch something, in order.
-fn part_keys(graph: &Graph, nodes: &[NodeId]) -> Vec<Key> {
+fn part_keys(graph: &Graph, nodes: &[NodeId]) -> Vec<KernelKey> {
     let layouts = crate::ir::layouts(graph);
-    nodes.iter().filter_map(|&n| crate::energy::launched_key(graph, &layouts, n)).collect()
+    nodes.iter().filter_map(|&n| launched_key(graph, &layouts, n)).collect()
 }
 
 /// A-against-A trials of the first key, and what polling the meter costs.
-fn self_test<R: Rig>(campaign: &mut Campaign<R>, key: &Key, trials: u32) -> miette::Result<()> {
+fn self_test<R: Backend>(campaign: &mut Campaign<R>, key: &KernelKey, trials: u32) -> miette::Result<()> {
     if let Outcome::Skipped(reason) | Outcome::Disturbed(reason) = campaign.trials(key, trials)? {
         tell(&format!("skipped the trials: {reason}"));
     }

@@ -5,12 +5,14 @@ mod cache;
 mod check;
 #[cfg(feature = "torch")]
 mod measure;
+mod names;
 mod optimize;
 mod output;
 mod profile;
 mod progress;
 mod proof;
 mod rules;
+mod run;
 mod witness;
 
 use std::process::ExitCode;
@@ -58,7 +60,8 @@ fn run(command: &Command) -> miette::Result<Answer> {
         Command::Explain { compare, region } => check::explain(compare, *region),
         Command::Optimize(args) => optimize::run(args),
         Command::VerifyProof(args) => proof::verify(args),
-        Command::Lower { file } => check::lower(file),
+        Command::Lower { file, sizes } => check::lower(file, sizes),
+        Command::Run(args) => run::run(args),
         Command::Rules(command) => rules::run(command),
         Command::Profile(command) => profile::run(command),
         #[cfg(feature = "torch")]

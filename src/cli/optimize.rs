@@ -3,7 +3,7 @@
 use miette::{IntoDiagnostic, WrapErr};
 
 use super::args::Optimize;
-use super::check::{conditions, load};
+use super::check::{conditions, load, options};
 use super::{Answer, cache, output, progress};
 use crate::files;
 use crate::ir::text;
@@ -12,7 +12,9 @@ use crate::prove::Context;
 
 /// Looks for cheaper forms of one file's operators and prints them.
 pub fn run(args: &Optimize) -> miette::Result<Answer> {
-    let (graph, _) = load(&args.file, "the workload", &args.config)?;
+    let loaded = load(&args.file, "the workload", &args.config, &options(&args.sizes))?;
+    loaded.assumptions.iter().for_each(|text| output::note(text));
+    let graph = loaded.graph;
     let (rules, costs) = conditions(&args.under)?;
     let bar = progress::progress();
     let memory = cache::memory(args.under.no_cache);

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::args::ProfileCommand;
 use super::{Answer, output};
-use crate::energy::{Estimator, Profile, Windows, tables};
+use crate::energy::{Estimator, Profile, tables};
+use crate::measure::RunLog;
 
 pub fn run(command: &ProfileCommand) -> miette::Result<Answer> {
     let text = match command {
@@ -43,7 +44,7 @@ fn profiles(path: &Path) -> miette::Result<Vec<Profile>> {
         return Ok(vec![Profile::load(path)?]);
     }
     let name = path.display().to_string();
-    Windows::load(path)?.iter().map(|run| Ok(run.profile(&name)?)).collect()
+    RunLog::load(path)?.iter().map(|run| Ok(run.profile(&name)?)).collect()
 }
 
 /// The file's profile, or the one that the program carries.

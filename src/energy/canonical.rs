@@ -8,14 +8,14 @@
 
 use smallvec::SmallVec;
 
-use super::key::{Key, KeyOperand, LayoutClass};
+use super::key::{KernelKey, KeyOperand, LayoutClass};
 use super::work::WorkWithLayout;
 use crate::ir::{AttrValue, Layout, Shape, TensorType};
 use crate::ops::{Family, LayoutRule};
 
-impl Key {
+impl KernelKey {
     /// The key that stands for all calls that run the same kernel as this one. What runs no kernel stays as it is.
-    pub(super) fn canonical(mut self) -> Key {
+    pub(super) fn canonical(mut self) -> KernelKey {
         let Some(def) = self.def() else { return self };
         let nothing = self.operands.is_empty() || self.operands.iter().any(|o| o.ty.numel() == 0);
         if nothing || WorkWithLayout::of_key(&self).is_none_or(|w| w.launches == 0) {
@@ -232,7 +232,7 @@ mod tests {
             ),
             ("embedding(f32[9, 4], i64[2, 3])", "embedding(f32[9, 4], i64[6])"),
         ] {
-            let key: Key = text.parse().unwrap();
+            let key: KernelKey = text.parse().unwrap();
             assert_eq!(key.to_string(), canonical, "{text}");
             assert_eq!(key.clone().canonical(), key, "canonical twice: {text}");
         }
@@ -246,7 +246,7 @@ mod tests {
             ("contiguous(f32[4, 6] @order[1, 0])", "clone(f32[4, 6] @order[1, 0])"),
             ("matmul(f32[2, 64, 32] @strides[4096, 64, 1], f32[32, 16])", "matmul(f32[128, 32], f32[32, 16])"),
         ] {
-            assert_ne!(a.parse::<Key>().unwrap(), b.parse::<Key>().unwrap());
+            assert_ne!(a.parse::<KernelKey>().unwrap(), b.parse::<KernelKey>().unwrap());
         }
     }
 }

@@ -1,18 +1,8 @@
-//! Prices: energy, time and work of an operator, of a graph's nodes, and of sums of them.
+//! Prices: energy, time and work of an execution.
 
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
-
-use rustc_hash::{FxHashSet, FxHasher};
 use serde::Serialize;
-use smallvec::SmallVec;
 
-use super::estimate::Estimator;
-use super::key::{Key, key_of};
-use super::profile::{Profile, ProfileError};
-use super::work::WorkWithLayout;
-use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, layouts};
-use crate::ops::Call;
+use super::estimate::Basis;
 
 /// Where a figure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -20,11 +10,11 @@ use crate::ops::Call;
 pub enum Source {
     /// Read off a meter, on the device and software of the profile.
     Measured,
-    /// From the estimator fitted on measured figures.
+    /// From the estimator, which always has an answer: see [`Basis`] for what it rests on.
     Estimated,
     /// A sum of measured and estimated figures.
     Mixed,
-    /// Not known, wholly or for a part; the value is what is known, a lower bound.
+    /// An operator without a definition is in it. The value is the sum over all others: the whole takes at least that.
     Unknown,
 }
 
@@ -57,6 +47,11 @@ impl Figure {
         self.high < other.low
     }
 
+    /// The same a number of times.
+    pub(super) fn times(&self, factor: f64) -> Figure {
+        Figure { value: self.value * factor, low: self.low * factor, high: self.high * factor, source: self.source }
+    }
+
     fn is_zero(&self) -> bool {
         self.high == 0.0
     }
@@ -65,7 +60,7 @@ impl Figure {
 impl std::ops::Add for Figure {
     type Output = Figure;
 
-    /// Sums values and interval ends: errors are taken as if they all went the same way.
+    /// Sums values and interval ends, as if all errors went the same way: [`Bill::total`](super::Bill::total) knows better.
     fn add(self, other: Figure) -> Figure {
         let source = match (self.source, other.source) {
             (Source::Unknown, _) | (_, Source::Unknown) => Source::Unknown,
@@ -88,14 +83,75 @@ pub struct Cost {
     pub flops: f64,
     /// Bytes read and written.
     pub bytes: f64,
+    /// The known energy by what it rests on.
+    pub basis_mj: BasisShares,
+}
+
+/// Millijoules by what they rest on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct BasisShares {
+    pub measured: f64,
+    pub interpolated: f64,
+    pub class: f64,
+    pub bounds: f64,
+}
+
+impl BasisShares {
+    pub fn of(basis: Basis, energy_mj: f64) -> BasisShares {
+        let mut shares = BasisShares::default();
+        *match basis {
+            Basis::Measured => &mut shares.measured,
+            Basis::Interpolated => &mut shares.interpolated,
+            Basis::Class => &mut shares.class,
+            Basis::Bounds => &mut shares.bounds,
+        } = energy_mj;
+        shares
+    }
+
+    pub fn times(self, factor: f64) -> BasisShares {
+        BasisShares {
+            measured: self.measured * factor,
+            interpolated: self.interpolated * factor,
+            class: self.class * factor,
+            bounds: self.bounds * factor,
+        }
+    }
+
+    /// Whether all of it was measured, nothing of it, or part.
+    pub(super) fn source(&self) -> Source {
+        match (self.measured > 0.0, self.interpolated + self.class + self.bounds > 0.0) {
+            (_, false) => Source::Measured,
+            (false, true) => Source::Estimated,
+            (true, true) => Source::Mixed,
+        }
+    }
+}
+
+impl std::ops::Add for BasisShares {
+    type Output = BasisShares;
+
+    fn add(self, other: BasisShares) -> BasisShares {
+        BasisShares {
+            measured: self.measured + other.measured,
+            interpolated: self.interpolated + other.interpolated,
+            class: self.class + other.class,
+            bounds: self.bounds + other.bounds,
+        }
+    }
 }
 
 impl Cost {
     /// A view, an input, a node that stands for no operator: nothing runs.
-    pub const FREE: Cost = Cost { energy_mj: Figure::ZERO, time_us: Figure::ZERO, launches: 0, flops: 0.0, bytes: 0.0 };
+    pub const FREE: Cost = Cost {
+        energy_mj: Figure::ZERO,
+        time_us: Figure::ZERO,
+        launches: 0,
+        flops: 0.0,
+        bytes: 0.0,
+        basis_mj: BasisShares { measured: 0.0, interpolated: 0.0, class: 0.0, bounds: 0.0 },
+    };
     /// An operator that nothing is known about.
-    pub const UNKNOWN: Cost =
-        Cost { energy_mj: Figure::UNKNOWN, time_us: Figure::UNKNOWN, launches: 1, flops: 0.0, bytes: 0.0 };
+    pub const UNKNOWN: Cost = Cost { energy_mj: Figure::UNKNOWN, time_us: Figure::UNKNOWN, launches: 1, ..Cost::FREE };
 }
 
 impl std::ops::Add for Cost {
@@ -108,6 +164,7 @@ impl std::ops::Add for Cost {
             launches: self.launches.saturating_add(other.launches),
             flops: self.flops + other.flops,
             bytes: self.bytes + other.bytes,
+            basis_mj: self.basis_mj + other.basis_mj,
         }
     }
 }
@@ -122,105 +179,6 @@ impl std::iter::Sum for Cost {
     fn sum<I: Iterator<Item = Cost>>(all: I) -> Cost {
         all.fold(Cost::FREE, std::ops::Add::add)
     }
-}
-
-/// Measured figures, and the estimator fitted on them for what was not measured.
-#[derive(Clone, Debug)]
-pub struct CostModel {
-    profile: Arc<Profile>,
-    estimator: Estimator,
-    /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
-    optimistic: Option<FxHashSet<Key>>,
-}
-
-impl CostModel {
-    /// The model of a profile. Takes the estimator that the profile holds, or fits one where it holds none.
-    pub fn new(profile: Profile) -> CostModel {
-        let estimator = profile.estimator.clone().unwrap_or_else(|| Estimator::fit(&profile));
-        CostModel { profile: Arc::new(profile), estimator, optimistic: None }
-    }
-
-    /// The model of the profile that the program carries.
-    pub fn shipped() -> Result<CostModel, ProfileError> {
-        Ok(CostModel::new(Profile::shipped()?))
-    }
-
-    pub fn profile(&self) -> &Profile {
-        &self.profile
-    }
-
-    /// A number that changes whenever a figure of the profile changes.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        self.profile.to_json().hash(&mut hasher);
-        hasher.finish()
-    }
-
-    pub fn estimator(&self) -> &Estimator {
-        &self.estimator
-    }
-
-    /// The same figures, but what was not measured costs no more than it must: the low end of its estimate, or of that
-    /// for its memory traffic alone. What is not cheaper here is not cheaper. `hopeless` cannot be measured and is unknown.
-    pub fn optimistic(&self, hopeless: FxHashSet<Key>) -> CostModel {
-        CostModel { optimistic: Some(hopeless), ..self.clone() }
-    }
-
-    /// Whether the cost of `key` would be no measured figure.
-    pub fn is_guess(&self, key: &Key) -> bool {
-        WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0) && !self.profile.entries.contains_key(key)
-    }
-
-    /// What one execution of `key` costs: measured, else estimated, else unknown.
-    pub fn cost(&self, key: &Key) -> Cost {
-        let Some(work) = WorkWithLayout::of_key(key) else { return Cost::UNKNOWN };
-        if work.launches == 0 {
-            return Cost::FREE;
-        }
-        let (energy_mj, time_us) = self.profile.figures(key).unwrap_or_else(|| self.guess(key, &work));
-        Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes }
-    }
-}
-
-impl CostModel {
-    /// Energy and time of what was not measured.
-    fn guess(&self, key: &Key, work: &WorkWithLayout) -> (Figure, Figure) {
-        let estimate = self.estimator.estimate(key, work);
-        let Some(hopeless) = &self.optimistic else { return estimate };
-        if hopeless.contains(key) {
-            return (Figure::UNKNOWN, Figure::UNKNOWN);
-        }
-        let (energy, time) =
-            if estimate.0.is_known() { (estimate.0.low, estimate.1.low) } else { self.estimator.traffic_alone(work) };
-        let exactly = |value| Figure::new(value, value, value, Source::Estimated);
-        (exactly(energy), exactly(time))
-    }
-}
-
-/// What every node costs, by node index. Inputs, literals, implicit nodes and views cost nothing.
-pub fn graph_costs(graph: &Graph, model: &CostModel) -> Vec<Cost> {
-    let layouts = layouts(graph);
-    graph.nodes().map(|(id, _)| node_cost(graph, &layouts, id, model)).collect()
-}
-
-fn node_cost(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], id: NodeId, model: &CostModel) -> Cost {
-    let node = graph.node(id);
-    if node.origin.implicit || !matches!(node.kind, NodeKind::Op { .. }) {
-        return Cost::FREE;
-    }
-    key_of(graph, layouts, id).map_or(Cost::UNKNOWN, |key| model.cost(&key))
-}
-
-/// The same with the key of each node, where it is an operator of the table: what [`at_power_cap`](super::at_power_cap) takes.
-pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<Key>, Cost)> {
-    let layouts = layouts(graph);
-    graph.nodes().map(|(id, _)| (key_of(graph, &layouts, id), node_cost(graph, &layouts, id, model))).collect()
-}
-
-/// What one call costs that stands in no graph, with operands that lie in memory as `operand_layouts` says.
-pub fn cost_call(call: &Call, operand_layouts: &[Layout], config: &MathConfig, model: &CostModel) -> Cost {
-    let lie: SmallVec<[&Layout; 4]> = operand_layouts.iter().collect();
-    model.cost(&Key::of_call(call, &lie, config))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use super::work::WorkWithLayout;
 use crate::ir::{AttrValue, DType, Graph, Layout, MathConfig, NodeId, NodeKind, TensorType, Value, read_value};
 pub use crate::ops::MathMode;
 use crate::ops::{AttrKind, Call, Default, Op, OpDef};
@@ -72,7 +73,7 @@ pub struct KeyOperand {
 /// `matmul(f32[8, 4], f32[4, 6] @order[1, 0]) math=tf32`. Attributes that have their default are left out.
 /// Calls that run the same kernel on the same memory have the same key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct KernelKey {
     pub op: String,
     /// Attributes that are not neutral to cost and differ from their default, in the order of the definition.
     pub attrs: Vec<(String, AttrValue)>,
@@ -80,25 +81,36 @@ pub struct Key {
     pub math: Option<MathMode>,
 }
 
-impl Key {
+impl KernelKey {
     /// The key of a call, with the layouts its operands have.
-    pub fn of_call(call: &Call, layouts: &[&Layout], config: &MathConfig) -> Key {
+    pub fn of_call(call: &Call, layouts: &[&Layout], config: &MathConfig) -> KernelKey {
         let types: SmallVec<[&TensorType; 4]> = call.operands.iter().copied().collect();
-        Key::build(&Op::Table(call.op), call.attrs, &types, layouts, config)
+        KernelKey::build(&Op::Table(call.op), call.attrs, &types, layouts, config)
     }
 
-    fn build(op: &Op, attrs: &[AttrValue], types: &[&TensorType], layouts: &[&Layout], config: &MathConfig) -> Key {
+    fn build(
+        op: &Op,
+        attrs: &[AttrValue],
+        types: &[&TensorType],
+        layouts: &[&Layout],
+        config: &MathConfig,
+    ) -> KernelKey {
         let operands = types.iter().zip(layouts);
         let operands: Vec<KeyOperand> = operands
             .map(|(ty, layout)| KeyOperand { ty: (*ty).clone(), layout: LayoutClass::of(&ty.shape, layout) })
             .collect();
         let math = op.def().and_then(|def| def.math_mode(types, config));
-        Key { op: op.name().to_owned(), attrs: costly_attrs(op, attrs), operands, math }.canonical()
+        KernelKey { op: op.name().to_owned(), attrs: costly_attrs(op, attrs), operands, math }.canonical()
     }
 
     /// The op table's entry, unless the operator is opaque.
     pub fn def(&self) -> Option<&'static OpDef> {
         crate::ops::find(&self.op)
+    }
+
+    /// Bytes that its operands hold.
+    pub(super) fn operand_bytes(&self) -> f64 {
+        self.operands.iter().map(|o| o.ty.bytes() as f64).sum()
     }
 
     /// The element type whose arithmetic the operator does: the widest float among the operands, else the first.
@@ -112,13 +124,25 @@ impl Key {
 ///
 /// `layouts` is what [`crate::ir::layouts`] gives for the graph. Casts that a kernel does on the fly (implicit nodes) are
 /// seen through: the key holds the type that is read from memory.
-pub fn key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<Key> {
+pub fn key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<KernelKey> {
     let NodeKind::Op { op, attrs } = &graph.node(node).kind else { return None };
-    let operands: SmallVec<[Value; 4]> = graph.operands(node).into_iter().map(|v| read_value(graph, v)).collect();
+    let key = |operands: SmallVec<[Value; 4]>| key_of_operands(graph, layouts, (op, attrs), &operands);
+    let read = key(graph.operands(node).into_iter().map(|v| read_value(graph, v)).collect())?;
+    // An operator that does not cast on the fly reads what the operator before it stored.
+    let fits = read.def().is_none() || WorkWithLayout::of_key(&read).is_some();
+    if fits { Some(read) } else { key(graph.operands(node).into_iter().collect()) }
+}
+
+fn key_of_operands(
+    graph: &Graph,
+    layouts: &[SmallVec<[Layout; 1]>],
+    (op, attrs): (&Op, &[AttrValue]),
+    operands: &[Value],
+) -> Option<KernelKey> {
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();
     let of = |v: &Value| layouts.get(v.node.index())?.get(v.slot as usize);
     let operand_layouts: SmallVec<[&Layout; 4]> = operands.iter().map(of).collect::<Option<_>>()?;
-    Some(Key::build(op, attrs, &types, &operand_layouts, &graph.config))
+    Some(KernelKey::build(op, attrs, &types, &operand_layouts, &graph.config))
 }
 
 fn costly_attrs(op: &Op, attrs: &[AttrValue]) -> Vec<(String, AttrValue)> {
@@ -154,7 +178,7 @@ impl fmt::Display for KeyOperand {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for KernelKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}(", self.op)?;
         for (i, operand) in self.operands.iter().enumerate() {

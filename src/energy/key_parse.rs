@@ -5,7 +5,7 @@ use std::str::FromStr;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::key::{Key, KeyOperand, LayoutClass, MathMode};
+use super::key::{KernelKey, KeyOperand, LayoutClass, MathMode};
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 use crate::ops::{AttrKind, OpDef};
 
@@ -126,11 +126,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn key(&mut self) -> Read<Key> {
+    fn key(&mut self) -> Read<KernelKey> {
         let op = self.word()?;
         let def = crate::ops::find(op).ok_or_else(|| format!("`{op}` is not in the op table"))?;
         self.want("(")?;
-        let mut key = Key { op: op.to_owned(), attrs: Vec::new(), operands: Vec::new(), math: None };
+        let mut key = KernelKey { op: op.to_owned(), attrs: Vec::new(), operands: Vec::new(), math: None };
         self.skip_spaces();
         if !self.rest.starts_with([')', ';']) {
             loop {
@@ -165,12 +165,12 @@ fn clip(text: &str) -> String {
     text.chars().take(20).collect()
 }
 
-impl FromStr for Key {
+impl FromStr for KernelKey {
     type Err = KeyError;
 
     /// Reads the text form. The operator has to be in the op table.
     fn from_str(text: &str) -> Result<Self, KeyError> {
-        let read = Reader { rest: text }.key().map(Key::canonical);
+        let read = Reader { rest: text }.key().map(KernelKey::canonical);
         read.map_err(|reason| KeyError { text: text.chars().take(200).collect(), reason })
     }
 }
@@ -191,7 +191,7 @@ mod tests {
             "cast(bf16[8]; dtype=f32)",
             "pow(f32[8]; exponent=3.0)",
         ] {
-            let key: Key = text.parse().unwrap();
+            let key: KernelKey = text.parse().unwrap();
             assert_eq!(key.to_string(), text);
         }
     }
@@ -212,7 +212,7 @@ mod tests {
             "add(f32[1]) math=fast",
             "add(f32[1]) x",
         ] {
-            assert!(text.parse::<Key>().is_err(), "{text}");
+            assert!(text.parse::<KernelKey>().is_err(), "{text}");
         }
     }
 
@@ -236,7 +236,7 @@ mod tests {
         let def = find("dropout").unwrap();
         let attrs = def.attrs(&[("p", AttrValue::float(0.1))]).unwrap();
         let call = Call { op: def, attrs: &attrs, operands: &[&ty] };
-        let key = Key::of_call(&call, &[&Layout::contiguous(&ty.shape)], &MathConfig::default());
+        let key = KernelKey::of_call(&call, &[&Layout::contiguous(&ty.shape)], &MathConfig::default());
         assert_eq!(key.to_string(), "dropout(f32[4])");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::key::Key;
+use super::key::KernelKey;
 use super::profile::{Device, Entry, Profile, ProfileError, Ratio, Run, Spread};
 
 /// Fewest device-bound keys that a run has to share with the runs before it.
@@ -11,7 +11,7 @@ pub const LEAST_COMMON: usize = 3;
 /// One key in the comparison of two profiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference<'a> {
-    pub key: &'a Key,
+    pub key: &'a KernelKey,
     pub left: Option<&'a Entry>,
     pub right: Option<&'a Entry>,
 }
@@ -50,8 +50,8 @@ impl Profile {
         let mut runs = Vec::new();
         let first = self.runs.iter().map(|r| r.id).max().unwrap_or(0) + 1;
         let missing = |run: &Run| {
-            let new = |(key, e): (&Key, &Entry)| {
-                e.run == run.id && self.entries.get(key).is_none_or(|own| own.gives_way_to(e))
+            let new = |(key, e): (&KernelKey, &Entry)| {
+                e.run == run.id && self.entries.get(key).is_none_or(|own| own.is_superseded_by(e))
             };
             let new_replay = |(name, e): (&String, &Entry)| e.run == run.id && !self.replays.contains_key(name);
             other.entries.iter().any(new) || other.replays.iter().any(new_replay)
@@ -75,7 +75,7 @@ impl Profile {
         };
         for (key, entry) in other.entries {
             let Some(entry) = numbered(entry) else { continue };
-            if self.entries.get(&key).is_none_or(|own| own.gives_way_to(&entry)) {
+            if self.entries.get(&key).is_none_or(|own| own.is_superseded_by(&entry)) {
                 self.entries.insert(key, entry);
             }
         }
@@ -108,7 +108,7 @@ impl Profile {
     /// How entries of another run stand to those of the first run here, from the keys that both hold.
     pub(super) fn spread<'a>(
         &self,
-        others: impl Iterator<Item = (&'a Key, &'a Entry)>,
+        others: impl Iterator<Item = (&'a KernelKey, &'a Entry)>,
     ) -> Result<Spread, ProfileError> {
         let mut device: (Vec<Ratio>, Vec<Ratio>) = Default::default();
         let mut host: (Vec<Ratio>, Vec<Ratio>) = Default::default();
@@ -145,7 +145,7 @@ impl Profile {
 
     /// Every key of either profile, with what each holds for it. The devices may differ: that is what it is for.
     pub fn diff<'a>(&'a self, other: &'a Profile) -> Vec<Difference<'a>> {
-        let keys: BTreeSet<&Key> = self.entries.keys().chain(other.entries.keys()).collect();
+        let keys: BTreeSet<&KernelKey> = self.entries.keys().chain(other.entries.keys()).collect();
         let of = |key| Difference { key, left: self.entries.get(key), right: other.entries.get(key) };
         keys.into_iter().map(of).collect()
     }
@@ -207,7 +207,7 @@ mod tests {
             card: "a".into(),
             date: "2026-11-21".into(),
             idle_w: 120.0,
-            warmth: None,
+            leakage: None,
             counter_s: None,
             against_first: None,
         }];
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn launch_bound_figures_are_as_uncertain_as_they_repeat() {
         let (mut own, mut again) = (profile("2.11.0", "580", &FOUR), profile("2.11.0", "580", &FOUR));
-        let key: Key = "abs(f32[4])".parse().unwrap();
+        let key: KernelKey = "abs(f32[4])".parse().unwrap();
         own.entries.insert(key.clone(), Entry { launch_bound: true, ..entry(10.0) });
         again.entries.insert(key.clone(), Entry { launch_bound: true, ..entry(13.0) });
         own.merge(again).unwrap();
@@ -277,12 +277,12 @@ mod tests {
     #[test]
     fn a_record_replaces_pauses_and_waiting_and_tells_nothing_of_how_the_cards_differ() {
         let (mut own, mut other) = (profile("2.11.0", "580", &FOUR), profile("2.11.0", "580", &FOUR));
-        let [short, long]: [Key; 2] = ["abs(f32[4])", "abs(f32[8])"].map(|key| key.parse().unwrap());
+        let [short, long]: [KernelKey; 2] = ["abs(f32[4])", "abs(f32[8])"].map(|key| key.parse().unwrap());
         own.entries.insert(short.clone(), entry(14.0));
         own.entries.insert(long.clone(), entry(32.0));
         other.entries.insert(short.clone(), Entry { recorded: true, ..entry(1.7) });
         other.entries.insert(long.clone(), Entry { recorded: true, ..entry(30.0) });
-        let waiting: Key = "abs(f32[16])".parse().unwrap();
+        let waiting: KernelKey = "abs(f32[16])".parse().unwrap();
         own.entries.insert(waiting.clone(), Entry { launch_bound: true, ..entry(80.0) });
         other.entries.insert(waiting.clone(), Entry { recorded: true, ..entry(60.0) });
         own.merge(other).unwrap();
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(own.runs[1].against_first.unwrap().keys, 4);
 
         let more = Entry { recorded: true, passes: 4, ..entry(1.8) };
-        let better = |own: &Entry, other: &Entry| own.gives_way_to(other);
+        let better = |own: &Entry, other: &Entry| own.is_superseded_by(other);
         assert!(better(&own.entries[&short], &more) && !better(&more, &own.entries[&short]));
         // One record by accident is no match for passes that agree.
         assert!(!better(&Entry { passes: 4, ..entry(19.0) }, &Entry { recorded: true, ..entry(17.5) }));

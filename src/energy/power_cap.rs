@@ -6,8 +6,9 @@
 //! therefore measured twice, alone and with pauses, and the clock of a model is the one at which all its operators together
 //! draw what the limit allows.
 
-use super::cost::{Cost, CostModel, Figure};
-use super::key::Key;
+use super::cost::{Cost, Figure};
+use super::key::KernelKey;
+use super::model::CostModel;
 use super::profile::{Entry, Measured, Profile};
 
 /// Halvings of the range of clocks: far below a megahertz.
@@ -17,7 +18,7 @@ const STEPS: usize = 40;
 ///
 /// An operator runs between its two measured states at the clock of the whole, the figures in between lying on a straight line;
 /// one that was measured in one state only has that. Without any that the limit holds back, this is the plain sum.
-pub fn at_power_cap(calls: &[(Option<Key>, Cost)], model: &CostModel) -> Cost {
+pub fn at_power_cap(calls: &[(Option<KernelKey>, Cost)], model: &CostModel) -> Cost {
     let profile = model.profile();
     let plain: Cost = calls.iter().map(|(_, cost)| *cost).sum();
     let held: Vec<(&Entry, &Cost)> =
@@ -41,7 +42,7 @@ pub fn at_power_cap(calls: &[(Option<Key>, Cost)], model: &CostModel) -> Cost {
 }
 
 /// The entry of a key that was measured alone and, at a higher clock, with pauses.
-fn two_states<'p>(profile: &'p Profile, key: &Option<Key>) -> Option<&'p Entry> {
+fn two_states<'p>(profile: &'p Profile, key: &Option<KernelKey>) -> Option<&'p Entry> {
     let entry = profile.entries.get(key.as_ref()?)?;
     entry.paced.as_ref().filter(|paced| paced.sm_clock_mhz > entry.sm_clock_mhz)?;
     Some(entry)
@@ -144,7 +145,7 @@ mod tests {
     /// The sum at the cap and the plain one, over those of the whole on the same chip.
     fn ratios(chips: &[Chip]) -> (Cost, [f64; 2], [f64; 2]) {
         let mut profile = Profile::default();
-        let keys: Vec<Key> =
+        let keys: Vec<KernelKey> =
             (0..chips.len()).map(|i| format!("neg(f32[{}])", 1 << (20 + i)).parse().unwrap()).collect();
         profile.entries = keys.iter().cloned().zip(chips.iter().map(|&c| entry(c))).collect();
         let model = CostModel::new(profile);

@@ -9,11 +9,11 @@ use thiserror::Error;
 
 use super::cost::{Figure, Source};
 use super::estimate::Estimator;
-use super::key::Key;
-use super::meter::MeterError;
+use super::key::KernelKey;
 use super::profile_file::SCHEMA;
-use super::rig::State;
-use super::warmth::Warmth;
+
+/// The newest version of the measuring method whose figures this program knows how to read.
+pub const METHOD_VERSION: u32 = 10;
 
 /// What the figures were measured on. Figures of two profiles may be joined only where it is the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub enum MeterKind {
 
 /// Operators that take less than this are recorded wherever they can be: between two executions that are queued one by one,
 /// an H200 pauses for 1.5 µs.
-pub(super) const SHORT_US: f64 = 20.0;
+pub(crate) const SHORT_US: f64 = 20.0;
 
 /// How the figures were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,12 +108,12 @@ impl Measured {
     }
 
     /// The same with each of its three numbers changed alike.
-    pub(super) fn map(&self, f: impl Fn(f64) -> f64) -> Measured {
+    pub(crate) fn map(&self, f: impl Fn(f64) -> f64) -> Measured {
         Measured { mean: f(self.mean), low: f(self.low), high: f(self.high) }
     }
 
     /// The same reaching farther, by a fraction of the mean.
-    pub(super) fn wider(&self, by: f64) -> Measured {
+    pub(crate) fn wider(&self, by: f64) -> Measured {
         let more = self.mean * by;
         Measured { mean: self.mean, low: (self.low - more).max(0.0), high: self.high + more }
     }
@@ -151,14 +151,29 @@ pub struct Run {
     pub idle_w: f64,
     /// What a degree costs and the temperature that its figures are stated for, where that is known of the GPU; else they
     /// stand as they were measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warmth: Option<Warmth>,
+    #[serde(default, rename = "warmth", skip_serializing_if = "Option::is_none")]
+    pub leakage: Option<LeakageCorrection>,
     /// The seconds between two changes of the counter, where it is known of the GPU that they are even.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_s: Option<f64>,
     /// Figures of this run over those of the first, for what both measured; `None` for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against_first: Option<Spread>,
+}
+
+/// What a warmer chip draws more: one temperature coefficient serves all runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeakageCorrection {
+    pub watts_per_c: f64,
+    /// The temperature that figures are stated for.
+    pub reference_c: f64,
+}
+
+impl LeakageCorrection {
+    fn is_sane(&self) -> bool {
+        self.watts_per_c >= 0.0 && self.watts_per_c.is_finite() && self.reference_c.is_finite()
+    }
 }
 
 /// How the figures of one run stand to those of the first, by what limits the operator: device or host.
@@ -185,7 +200,7 @@ impl Run {
     pub(super) fn is_sane(&self) -> bool {
         (0.0..=MOST_WATTS).contains(&self.idle_w)
             && self.counter_s.is_none_or(|s| s > 0.0 && s <= MOST)
-            && self.warmth.is_none_or(|w| w.is_sane())
+            && self.leakage.is_none_or(|w| w.is_sane())
             && self.against_first.is_none_or(|s| s.is_sane())
     }
 
@@ -293,6 +308,11 @@ fn is_one(passes: &u32) -> bool {
     *passes == 1
 }
 
+/// Whether the driver's reasons for holding clocks down, such as `SW_POWER_CAP`, name the card's power limit.
+pub(crate) fn is_power_capped(throttled: &str) -> bool {
+    throttled.contains("SW_POWER_CAP")
+}
+
 impl Entry {
     pub(super) fn is_sane(&self) -> bool {
         let is_sane = |energy: &Measured, time: &Measured, watts: f64| {
@@ -305,7 +325,7 @@ impl Entry {
 
     /// Whether the other figure of the same operator is the better one: it was recorded, and this one holds waiting for the
     /// host, or, where the operator is short, the pauses between launches, or rests on fewer passes.
-    pub(super) fn gives_way_to(&self, other: &Entry) -> bool {
+    pub(super) fn is_superseded_by(&self, other: &Entry) -> bool {
         if !other.recorded || other.launch_bound {
             return false;
         }
@@ -315,7 +335,7 @@ impl Entry {
 
     /// Whether the power limit held the clocks down.
     pub fn is_capped(&self) -> bool {
-        State { throttled: self.throttled.clone(), ..State::default() }.is_capped()
+        is_power_capped(&self.throttled)
     }
 }
 
@@ -325,7 +345,7 @@ pub struct Profile {
     pub device: Device,
     pub protocol: Protocol,
     pub runs: Vec<Run>,
-    pub entries: BTreeMap<Key, Entry>,
+    pub entries: BTreeMap<KernelKey, Entry>,
     /// Whole graphs and regions replayed in one piece, by name: what sums of entries are checked against.
     pub replays: BTreeMap<String, Entry>,
     /// The estimator fitted on the entries; `None` until `profile fit` has run since they last changed.
@@ -349,12 +369,6 @@ pub enum ProfileError {
         #[source]
         source: serde_json::Error,
     },
-    #[error("{name} does not hold the raw windows of a run: {reason}")]
-    #[diagnostic(
-        code(profile::windows),
-        help("`magneton-ir measure` writes them beside the profile, as FILE.windows.jsonl")
-    )]
-    Windows { name: String, reason: String },
     #[error("{name} is written in the format {found:?}; this program reads {wanted:?}")]
     #[diagnostic(code(profile::version), help("measure again, or use the version of the program that wrote it"))]
     Version { name: String, found: String, wanted: &'static str },
@@ -379,14 +393,6 @@ pub enum ProfileError {
         )
     )]
     Figures { name: String, key: String },
-    #[error("{name}: the windows of `{key}` give no figure: {source}")]
-    #[diagnostic(code(profile::reckon))]
-    Reckon {
-        name: String,
-        key: String,
-        #[source]
-        source: MeterError,
-    },
     #[error("the runs have only {0} measured keys in common, too few to tell how their cards differ")]
     #[diagnostic(
         code(profile::nothing_in_common),
@@ -411,7 +417,7 @@ impl ProfileError {
 
 impl Profile {
     /// Energy in mJ and time in µs of a key, if it was measured. The intervals hold the difference between runs.
-    pub fn figures(&self, key: &Key) -> Option<(Figure, Figure)> {
+    pub fn figures(&self, key: &KernelKey) -> Option<(Figure, Figure)> {
         let entry = self.entries.get(key)?;
         let spread = self.runs.iter().find(|r| r.id == entry.run).and_then(|r| r.against_first);
         let (mut energy, mut time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(entry));

@@ -8,14 +8,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimator;
-use super::key::Key;
-use super::profile::{Device, Entry, Profile, ProfileError, Protocol, Run};
-use super::take::PROTOCOL;
+use super::key::KernelKey;
+use super::profile::{Device, Entry, METHOD_VERSION, Profile, ProfileError, Protocol, Run};
 use super::unique::unique;
 use crate::files;
+use crate::ops::KernelClass;
 
 /// The format this program reads and writes.
-pub const SCHEMA: &str = "magneton-ir/profile/4";
+pub const SCHEMA: &str = "magneton-ir/profile/5";
 
 /// The profile that the program carries.
 const SHIPPED: &str = include_str!("../../corpus/energy/h200.json");
@@ -41,7 +41,7 @@ struct Content {
 }
 
 /// Refuses a file of another format as such, before its unknown keys are met.
-pub(super) fn want_schema(name: &str, text: &str, schema: &str) -> Result<(), ProfileError> {
+pub(crate) fn want_schema(name: &str, text: &str, schema: &str) -> Result<(), ProfileError> {
     #[derive(Deserialize)]
     struct Schema {
         schema: String,
@@ -62,6 +62,11 @@ fn lines<'a, K: ToString + 'a, V: Serialize + 'a>(all: impl IntoIterator<Item = 
     if all.is_empty() { "{}".to_owned() } else { format!("{{\n  {}\n}}", all.join(",\n  ")) }
 }
 
+/// The name of a class as serde writes it.
+fn class_name(class: &KernelClass) -> String {
+    line(class).trim_matches('"').to_owned()
+}
+
 impl Profile {
     /// The profile that the program carries.
     pub fn shipped() -> Result<Profile, ProfileError> {
@@ -77,8 +82,8 @@ impl Profile {
             |key: &str| ProfileError::Figures { name: name.to_owned(), key: key.chars().take(200).collect() };
         let version = file.protocol.version;
         // A profile without runs was measured by no method.
-        if version > PROTOCOL.version || version == 0 && !file.runs.is_empty() {
-            return Err(ProfileError::Method { name: name.to_owned(), found: version, known: PROTOCOL.version });
+        if version > METHOD_VERSION || version == 0 && !file.runs.is_empty() {
+            return Err(ProfileError::Method { name: name.to_owned(), found: version, known: METHOD_VERSION });
         }
         if !file.protocol.is_sane() {
             return Err(senseless("protocol"));
@@ -99,7 +104,7 @@ impl Profile {
         if let Some((name, _)) = file.replays.iter().find(|(_, e)| !known(e)) {
             return Err(senseless(name));
         }
-        let mut entries: BTreeMap<Key, Entry> = BTreeMap::new();
+        let mut entries: BTreeMap<KernelKey, Entry> = BTreeMap::new();
         for (text, entry) in file.entries {
             if !known(&entry) {
                 return Err(senseless(&text));
@@ -137,9 +142,12 @@ impl Profile {
             lines(&self.entries),
             lines(&self.replays),
         );
-        if let Some(estimator) = &self.estimator {
-            let (groups, overall) = (lines(&estimator.groups), line(&estimator.overall));
-            text += &format!(",\n\"estimator\": {{ \"groups\": {groups}, \"overall\": {overall} }}");
+        if let Some(Estimator { device, classes, overall }) = &self.estimator {
+            let classes = lines(classes.iter().map(|(class, fit)| (class_name(class), fit)));
+            let (device, overall) = (line(device), line(overall));
+            text += &format!(
+                ",\n\"estimator\": {{ \"device\": {device}, \"classes\": {classes}, \"overall\": {overall} }}"
+            );
         }
         text + "\n}\n"
     }

@@ -99,32 +99,38 @@ fn repeat_error(differences: &[Difference]) -> Option<String> {
     ))
 }
 
-/// Coefficients and leave-one-out errors by operator group.
+/// Coefficients and errors of entries left out, by class of kernels.
 pub fn fit(estimator: &Estimator) -> String {
-    let header = ["group", "entries", "energy error", "covers", "time error", "GB/s", "launch µs", "W", "pJ/B"];
-    let mut groups = table(&header, 1);
-    let mut modes = table(&["group", "mode", "entries", "TFLOP/s", "pJ/FLOP"], 2);
-    for (name, g) in &estimator.groups {
-        groups.add_row([
+    let header = ["class", "entries", "energy error", "sd", "time error", "GB/s", "launch µs", "base W"];
+    let mut classes = table(&header, 1);
+    let mut modes = table(&["class", "mode", "entries", "TFLOP/s", "memory W", "arithmetic W"], 2);
+    for (class, c) in &estimator.classes {
+        let name = format!("{class:?}").to_lowercase();
+        classes.add_row([
             name.clone(),
-            g.entries.to_string(),
-            format!("{:.1} %", g.energy_error.median * 100.0),
-            format!("{:.2} to {:.2}", g.energy_error.low_ratio, g.energy_error.high_ratio),
-            format!("{:.1} %", g.time_error.median * 100.0),
-            format!("{:.0}", g.bandwidth_gb_s),
-            significant(g.launch_us),
-            format!("{:.0}", g.static_w),
-            significant(g.pj_per_byte),
+            c.entries.to_string(),
+            format!("{:.1} %", c.energy.median * 100.0),
+            format!("{:.2}", c.energy.sd),
+            format!("{:.1} %", c.time.median * 100.0),
+            format!("{:.0}", c.bandwidth_gb_s),
+            significant(c.launch_us),
+            format!("{:.0}", c.base_w),
         ]);
-        for (mode, m) in &g.modes {
-            let entries = m.entries.to_string();
-            modes.add_row([name.clone(), mode.clone(), entries, significant(m.tflop_s), significant(m.pj_per_flop)]);
+        for (mode, m) in &c.modes {
+            modes.add_row([
+                name.clone(),
+                mode.clone(),
+                m.entries.to_string(),
+                significant(m.tflop_s),
+                format!("{:.0}", m.memory_w),
+                format!("{:.0}", m.arithmetic_w),
+            ]);
         }
     }
     let o = &estimator.overall;
     format!(
-        "{groups}\n\n{modes}\n\nErrors are medians over entries left out of the fit; over all {} entries the energy is {:.1} % off in the median,\n\
-         and {:.0} % of the entries lie in the interval that the others of their group give.\n",
+        "{classes}\n\n{modes}\n\nErrors are those of entries left out of the interpolation: medians, and the standard deviation of their logarithm\n\
+         far from all other entries. Over all {} entries the energy is {:.1} % off in the median, and {:.0} % of them lie in their interval.\n",
         o.entries,
         o.median * 100.0,
         o.covered * 100.0

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::key::{Key, KeyOperand};
+use super::key::{KernelKey, KeyOperand};
 use crate::ir::{AttrValue, Attrs, DType, Layout, TensorType};
 use crate::ops::{Call, Family, LayoutRule, OpDef, Unit};
 
@@ -47,7 +47,7 @@ impl WorkWithLayout {
     }
 
     /// The work of an execution of `key`; `None` if the operator is opaque or refuses the operands.
-    pub fn of_key(key: &Key) -> Option<WorkWithLayout> {
+    pub fn of_key(key: &KernelKey) -> Option<WorkWithLayout> {
         let parts = CallParts::of_key(key)?;
         let types: SmallVec<[&TensorType; 4]> = parts.types.iter().collect();
         let layouts: SmallVec<[&Layout; 4]> = parts.layouts.iter().collect();
@@ -77,7 +77,7 @@ pub struct CallParts {
 }
 
 impl CallParts {
-    pub fn of_key(key: &Key) -> Option<CallParts> {
+    pub fn of_key(key: &KernelKey) -> Option<CallParts> {
         let def = key.def()?;
         let value = |name: &str| key.attrs.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
         let neutral = |name: &str| match name {
@@ -156,7 +156,7 @@ mod tests {
             ("contiguous(f32[4, 3] @order[1, 0])", 96.0),
             ("contiguous(f32[4, 3])", 0.0),
         ] {
-            let key: Key = text.parse().unwrap();
+            let key: KernelKey = text.parse().unwrap();
             assert_eq!(WorkWithLayout::of_key(&key).unwrap().bytes, bytes, "{text}");
         }
     }

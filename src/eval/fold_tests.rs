@@ -53,6 +53,16 @@ proptest! {
     }
 
     #[test]
+    fn limits_and_choices(a in -5_i64..6, p in -3_i64..4, q in -3_i64..4, low in -9_i64..0, high in 0_i64..9, c in 0_i64..2) {
+        let t = ty(DType::I64, &[3, 4]);
+        let x = (t.clone(), affine(a, &[p, q]));
+        folded("clamp", &[("min", AttrValue::Int(low)), ("max", AttrValue::Int(high))], &[x.clone()]);
+        let condition = (TensorType::scalar(DType::Bool), Constant::Uniform(c.into()));
+        let scalar = (TensorType::scalar(DType::I64), Constant::Uniform(low.into()));
+        prop_assert!(folded("where", &[], &[condition, x, scalar]).is_some());
+    }
+
+    #[test]
     fn conjunctions_of_comparisons(a in -4_i64..5, p in -2_i64..3, q in -2_i64..3, b in -4_i64..5, r in -2_i64..3, s in -2_i64..3) {
         let t = ty(DType::Bool, &[4, 5]);
         let mask = |offset, c: &[i64]| Constant::Polyhedron(vec![Affine { offset, coefficients: SmallVec::from_slice(c) }]);

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::energy::{Cost, CostModel, Key, graph_costs};
+use crate::energy::{Bill, Cost, CostModel, KernelKey, computed_nodes, graph_items};
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
@@ -23,6 +23,7 @@ use crate::rules::{RuleSet, Sentence, Tier};
 
 pub use apply::apply;
 use fanout_free::Users;
+use plan::Leaf;
 
 /// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
 const MAX_OPERATORS: usize = 12;
@@ -38,6 +39,8 @@ pub struct Rewrite {
     pub pattern: String,
     pub before: Cost,
     pub after: Cost,
+    /// What the cheaper form executes.
+    pub bill: Bill,
     /// Rules of the proof, in order, each once.
     pub rules: Vec<Arc<str>>,
     pub tier: Tier,
@@ -84,7 +87,7 @@ impl Rewrite {
 #[derive(Clone)]
 struct Found {
     term: Term,
-    after: Cost,
+    after: Bill,
     rules: Vec<Arc<str>>,
     tier: Tier,
     assumed: Vec<Sentence<TermId>>,
@@ -101,14 +104,16 @@ pub fn cheaper_forms(graph: &Graph, context: &Context, model: &CostModel) -> Res
 /// Operators without a measured figure in forms of parts of `graph` that would save energy if those operators cost no
 /// more than `model` says: what to measure before [`cheaper_forms`] can tell. Of every part only the form of least energy
 /// counts, so that figures for these may raise new questions.
-pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Key>, TypeError> {
+pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<KernelKey>, TypeError> {
     let layouts = layouts(graph);
+    // Only what the calls are is asked for.
+    let leaf = |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false };
     let mut keys = IndexSet::new();
     for Rewrite { term, leaves, .. } in candidates(graph, context, model)? {
-        let lie: Vec<Layout> = leaves.iter().map(|v| layouts[v.node.index()][v.slot as usize].clone()).collect();
-        plan::for_each_call(&term.arena, term.root, &lie, &mut |call, lie| {
+        let lie: Vec<Leaf> = leaves.iter().map(|v| leaf(*v)).collect();
+        plan::for_each_call(&term.arena, term.root, &lie, &mut |call, lie, _| {
             let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
-            let key = Key::of_call(call, &lie, &graph.config);
+            let key = KernelKey::of_call(call, &lie, &graph.config);
             if model.is_guess(&key) {
                 keys.insert(key);
             }
@@ -119,7 +124,8 @@ pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<
 
 /// Parts of `graph` that have a form whose energy is lower beyond doubt. They may overlap.
 fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Rewrite>, TypeError> {
-    let costs = graph_costs(graph, model);
+    let items = graph_items(graph, model);
+    let computed = computed_nodes(graph, &items);
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
     let mut arena = Arena::default();
@@ -133,13 +139,14 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     let users = Users::of(graph);
     let mut parts = Vec::new();
     // Parts that are alike, such as the layers of a model, are searched once.
-    let mut searches: IndexMap<(ConeKey, Vec<Layout>), Search> = IndexMap::new();
+    let mut searches: IndexMap<(ConeKey, Vec<Leaf>), Search> = IndexMap::new();
     for (root, node) in graph.nodes() {
         if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 {
             continue;
         }
         let replaced = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
-        let before: Cost = replaced.iter().map(|n| costs[n.index()]).sum();
+        let bill: Bill = replaced.iter().map(|n| &items[n.index()]).collect();
+        let before = bill.total();
         if before.launches == 0 || !before.energy_mj.is_known() {
             continue;
         }
@@ -152,13 +159,18 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
         }
         let leaves: Option<Vec<Value>> = shape.leaves.iter().map(|t| value_of.get(t).copied()).collect();
         let Some(leaves) = leaves else { continue };
-        let leaf_layouts: Vec<Layout> =
-            leaves.iter().map(|v| layouts[v.node.index()][v.slot as usize].clone()).collect();
-        let entry = searches.entry((shape.key.clone(), leaf_layouts));
+        let read: Vec<Leaf> = leaves
+            .iter()
+            .map(|v| Leaf {
+                layout: layouts[v.node.index()][v.slot as usize].clone(),
+                is_computed: computed[v.node.index()],
+            })
+            .collect();
+        let entry = searches.entry((shape.key.clone(), read));
         let search = entry.index();
         entry.or_insert_with(|| {
             let (arena, copies) = shape.localise(&arena, &Nothing, &[top]);
-            Search { arena, root: copies[0], before }
+            Search { arena, root: copies[0], before: bill }
         });
         parts.push(Part { root, replaced, before, leaves, search });
     }
@@ -222,7 +234,8 @@ impl Part {
             pattern: found.term.text(&letter),
             replaced: self.replaced,
             before: self.before,
-            after: found.after,
+            after: found.after.total(),
+            bill: found.after.clone(),
             rules: found.rules.clone(),
             tier: found.tier,
             assumed,
@@ -290,8 +303,8 @@ fn narrow_values(arena: &Arena, root: TermId, best: TermId, proof: &[Lemma]) -> 
 struct Search {
     arena: Arena,
     root: TermId,
-    /// What the part costs as it is.
-    before: Cost,
+    /// What the part executes as it is.
+    before: Bill,
 }
 
 /// A form as a memory keeps it; none if there is none that costs less.
@@ -307,7 +320,7 @@ struct Prices<'a> {
 
 impl Search {
     /// The cheapest form, if its energy is lower beyond doubt: the one that an earlier run found, or else this one.
-    fn run(self, leaves: &[Layout], prices: &Prices, context: &Context) -> Option<Found> {
+    fn run(self, leaves: &[Leaf], prices: &Prices, context: &Context) -> Option<Found> {
         let Some(memory) = context.memory else { return self.searched(leaves, prices, context.rules) };
         let Prices { config, fingerprint, .. } = prices;
         let asked = format!("cheaper {} {leaves:?} {config:?} figures {fingerprint:016x}", self.root.index());
@@ -332,7 +345,7 @@ impl Search {
     }
 
     /// Saturates a window and extracts the form of least energy.
-    fn searched(mut self, leaves: &[Layout], prices: &Prices, rules: &RuleSet) -> Option<Found> {
+    fn searched(mut self, leaves: &[Leaf], prices: &Prices, rules: &RuleSet) -> Option<Found> {
         let (mut window, classes) = Window::new(std::mem::take(&mut self.arena), &[self.root]);
         window.saturate(rules, None, LIMITS);
         let best = plan::cheapest(&mut window, classes[0], prices.config, prices.model)?;
@@ -341,14 +354,14 @@ impl Search {
         Some(found(window.arena, [self.root, best], after, proof))
     }
 
-    /// What the form `best` costs, if that is less energy than the part takes.
-    fn saving(&self, arena: &Arena, best: TermId, leaves: &[Layout], prices: &Prices) -> Option<Cost> {
-        let after = plan::cost(arena, best, leaves, prices.config, prices.model);
-        after.energy_mj.is_below(&self.before.energy_mj).then_some(after)
+    /// What the form `best` executes, if that takes less energy than the part beyond doubt.
+    fn saving(&self, arena: &Arena, best: TermId, leaves: &[Leaf], prices: &Prices) -> Option<Bill> {
+        let after = plan::bill(arena, best, leaves, prices.config, prices.model);
+        self.before.saving(&after).is_sure.then_some(after)
     }
 }
 
-fn found(mut arena: Arena, [root, best]: [TermId; 2], after: Cost, proof: Vec<Lemma>) -> Found {
+fn found(mut arena: Arena, [root, best]: [TermId; 2], after: Bill, proof: Vec<Lemma>) -> Found {
     let mut assumed = assumed(&mut arena, &proof);
     let narrow = narrow_values(&arena, root, best, &proof);
     assumed.extend(ranges(&arena, &narrow));

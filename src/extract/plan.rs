@@ -4,16 +4,27 @@ use egg::Id;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::energy::{Cost, CostModel, cost_call};
+use crate::energy::{Bill, CostModel, WorkWithLayout, call_item};
 use crate::ir::{Layout, MathConfig, TensorType, output_layout};
 use crate::ops::{Call, Op};
 use crate::prove::{Arena, Head, Node, TermId, Window};
+
+/// A value that a part of a graph reads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Leaf {
+    pub layout: Layout,
+    /// Whether a kernel of the graph has written it, so that it may still be in the cache.
+    pub is_computed: bool,
+}
+
+/// Takes a call, how its operands lie in memory, and which of them kernels of the graph have written.
+pub type Each<'e> = dyn FnMut(&Call, &[Layout], &[bool]) + 'e;
 
 /// Added to every operator, in millijoules, so that of two forms that cost the same the smaller one wins.
 const TIE: f64 = 1e-9;
 
 /// The form of class `root` with the least energy, where every class costs as much as its own cheapest form. Operands are
-/// taken as dense here; [`cost`] then prices the chosen form with the layouts that it has.
+/// taken as dense here; [`bill`] then prices the chosen form with the layouts that it has.
 pub fn cheapest(window: &mut Window, root: Id, config: &MathConfig, model: &CostModel) -> Option<TermId> {
     let mut best: FxHashMap<Id, (f64, Node)> = FxHashMap::default();
     let mut own: FxHashMap<TermId, f64> = FxHashMap::default();
@@ -49,7 +60,8 @@ fn price(arena: &Arena, node: &Node, config: &MathConfig, model: &CostModel) -> 
     let Op::Table(def) = op else { return f64::INFINITY };
     let types: SmallVec<[&TensorType; 4]> = arena.term(node.term).operands.iter().map(|&o| arena.ty(o)).collect();
     let lie: Vec<Layout> = types.iter().map(|t| Layout::contiguous(&t.shape)).collect();
-    let cost = cost_call(&Call { op: def, attrs, operands: &types }, &lie, config, model);
+    let cost =
+        call_item(&Call { op: def, attrs, operands: &types }, &lie, &vec![true; types.len()], config, model).cost();
     if cost.energy_mj.is_known() { cost.energy_mj.value + TIE } else { f64::INFINITY }
 }
 
@@ -78,31 +90,28 @@ fn build(
 }
 
 /// What a form costs whose input `n` lies in memory as `leaves[n]` says. A value used twice is paid once.
-pub fn cost(arena: &Arena, root: TermId, leaves: &[Layout], config: &MathConfig, model: &CostModel) -> Cost {
-    let mut total = Cost::FREE;
-    for_each_call(arena, root, leaves, &mut |call, lie| total += cost_call(call, lie, config, model));
-    total
+pub fn bill(arena: &Arena, root: TermId, leaves: &[Leaf], config: &MathConfig, model: &CostModel) -> Bill {
+    let mut bill = Bill::default();
+    for_each_call(arena, root, leaves, &mut |call, lie, computed| {
+        bill.add(&call_item(call, lie, computed, config, model))
+    });
+    bill
 }
 
-/// The calls of a form whose input `n` lies in memory as `leaves[n]` says, each once, with the layouts of their operands.
+/// The calls of a form whose input `n` is what `leaves[n]` says, each once, with what is known of their operands.
 /// Constants are computed once for all executions and left out.
-pub fn for_each_call(arena: &Arena, root: TermId, leaves: &[Layout], each: &mut dyn FnMut(&Call, &[Layout])) {
+pub fn for_each_call(arena: &Arena, root: TermId, leaves: &[Leaf], each: &mut Each) {
     calls_below(arena, root, leaves, &mut FxHashMap::default(), each);
 }
 
-fn calls_below(
-    arena: &Arena,
-    term: TermId,
-    leaves: &[Layout],
-    lie: &mut FxHashMap<TermId, Layout>,
-    each: &mut dyn FnMut(&Call, &[Layout]),
-) {
+fn calls_below(arena: &Arena, term: TermId, leaves: &[Leaf], lie: &mut FxHashMap<TermId, Leaf>, each: &mut Each) {
     if lie.contains_key(&term) {
         return;
     }
     let ty = arena.ty(term);
-    let layout = match arena.head(term) {
-        Head::Input(n) => leaves.get(*n as usize).cloned().unwrap_or_else(|| Layout::contiguous(&ty.shape)),
+    let dense = || Leaf { layout: Layout::contiguous(&ty.shape), is_computed: false };
+    let value = match arena.head(term) {
+        Head::Input(n) => leaves.get(*n as usize).cloned().unwrap_or_else(dense),
         Head::Apply { op: Op::Table(def), attrs, slot } => {
             let operands = &arena.term(term).operands;
             for &o in operands {
@@ -110,14 +119,18 @@ fn calls_below(
             }
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
             let call = Call { op: def, attrs, operands: &types };
-            let inputs: Vec<Layout> = operands.iter().map(|o| lie[o].clone()).collect();
+            let (inputs, computed): (Vec<Layout>, Vec<bool>) =
+                operands.iter().map(|o| (lie[o].layout.clone(), lie[o].is_computed)).unzip();
             if arena.constant(term).is_none() {
-                each(&call, &inputs);
+                each(&call, &inputs, &computed);
             }
             let inputs: SmallVec<[&Layout; 4]> = inputs.iter().collect();
-            output_layout(&call, *slot as usize, ty, &inputs)
+            // A view of what came from memory comes from memory.
+            let is_view = WorkWithLayout::of_call(&call, &inputs).launches == 0;
+            let is_computed = arena.constant(term).is_none() && (!is_view || computed.iter().any(|&computed| computed));
+            Leaf { layout: output_layout(&call, *slot as usize, ty, &inputs), is_computed }
         }
-        _ => Layout::contiguous(&ty.shape),
+        _ => dense(),
     };
-    lie.insert(term, layout);
+    lie.insert(term, value);
 }

@@ -22,7 +22,10 @@ pub enum LoadError {
     #[error("{}: {reason}", file.display())]
     #[diagnostic(
         code(load::format),
-        help("known formats are archives written by `torch.export.save` (.pt2) and the text form of the IR (.mir)")
+        help(
+            "known formats are archives written by `torch.export.save` (.pt2), ONNX models (.onnx), the text of StableHLO modules \
+             (.mlir) and the text form of the IR (.mir)"
+        )
     )]
     Format { file: PathBuf, reason: String },
 
@@ -50,6 +53,21 @@ pub enum LoadError {
         reason: String,
         #[help]
         help: String,
+    },
+
+    #[error("{}: byte {offset}: {reason}", file.display())]
+    #[diagnostic(code(load::wire), help("the file is cut off or damaged, or it is no ONNX model"))]
+    Wire { file: PathBuf, offset: usize, reason: String },
+
+    #[error("{}:{line}:{column}: {reason}", file.display())]
+    #[diagnostic(code(load::place))]
+    Place {
+        file: PathBuf,
+        line: usize,
+        column: usize,
+        reason: String,
+        #[help]
+        help: Option<String>,
     },
 
     #[error("{}: node `{node}`{}: {reason}", file.display(), calling(target))]

@@ -1,10 +1,11 @@
 //! What a tensor holds, as digests: enough to tell whether one tensor is another, its transpose, or joined of several.
 
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 
-use super::TensorType;
+use super::{Number, TensorType};
 
 /// The first half of the SHA-256 of some elements in their order, little-endian.
 pub type Digest = [u8; 16];
@@ -35,6 +36,15 @@ pub trait Contents: Send {
     fn checksum(&mut self, input: usize) -> Option<u32>;
     /// Reads the values of input `i`. `None` if there are none, if they are damaged or too many.
     fn content(&mut self, input: usize) -> Option<Content>;
+    /// Reads all elements of input `i`, in row-major order. `None` as for [`content`](Self::content), and where the format
+    /// has no need of it.
+    fn elements(&mut self, _input: usize) -> Option<Vec<Number>> {
+        None
+    }
+    /// The file that should hold the values of input `i` and does not exist.
+    fn missing(&mut self, _input: usize) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// Of files that hold no values.

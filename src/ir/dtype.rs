@@ -25,13 +25,17 @@ pub enum DType {
     I32,
     I16,
     I8,
+    /// Numbers from 2^63 on have no value here: what would give one has none.
+    U64,
+    U32,
+    U16,
     U8,
     Bool,
 }
 
 impl DType {
     /// Every element type, widest first within its kind.
-    pub const ALL: [DType; 12] = [
+    pub const ALL: [DType; 15] = [
         DType::F64,
         DType::F32,
         DType::F16,
@@ -42,6 +46,9 @@ impl DType {
         DType::I32,
         DType::I16,
         DType::I8,
+        DType::U64,
+        DType::U32,
+        DType::U16,
         DType::U8,
         DType::Bool,
     ];
@@ -59,6 +66,9 @@ impl DType {
             DType::I32 => "i32",
             DType::I16 => "i16",
             DType::I8 => "i8",
+            DType::U64 => "u64",
+            DType::U32 => "u32",
+            DType::U16 => "u16",
             DType::U8 => "u8",
             DType::Bool => "bool",
         }
@@ -67,9 +77,9 @@ impl DType {
     /// Size of one element in bytes.
     pub const fn bytes(self) -> usize {
         match self {
-            DType::F64 | DType::I64 => 8,
-            DType::F32 | DType::I32 => 4,
-            DType::F16 | DType::BF16 | DType::I16 => 2,
+            DType::F64 | DType::I64 | DType::U64 => 8,
+            DType::F32 | DType::I32 | DType::U32 => 4,
+            DType::F16 | DType::BF16 | DType::I16 | DType::U16 => 2,
             DType::F8E4M3 | DType::F8E5M2 | DType::I8 | DType::U8 | DType::Bool => 1,
         }
     }
@@ -79,7 +89,12 @@ impl DType {
     }
 
     pub const fn is_int(self) -> bool {
-        matches!(self, DType::I64 | DType::I32 | DType::I16 | DType::I8 | DType::U8)
+        matches!(self, DType::I64 | DType::I32 | DType::I16 | DType::I8) || self.is_unsigned()
+    }
+
+    /// Whether this is an integer type without negative numbers.
+    pub const fn is_unsigned(self) -> bool {
+        matches!(self, DType::U64 | DType::U32 | DType::U16 | DType::U8)
     }
 
     /// The type in which PyTorch adds up elements of this type: 64 bits for integers and bools.
@@ -129,6 +144,9 @@ impl DType {
                     | (U8 | I8, F16 | BF16 | F32 | F64)
                     | (I16, F32 | F64)
                     | (I32, F64)
+                    | (U8, U16 | U32 | U64)
+                    | (U16, U32 | U64 | I32 | I64 | F32 | F64)
+                    | (U32, U64 | I64 | F64)
             )
     }
 
@@ -139,6 +157,9 @@ impl DType {
             DType::I32 => 2.0_f64.powi(31),
             DType::I16 => 2.0_f64.powi(15),
             DType::I8 => 2.0_f64.powi(7),
+            DType::U64 => 2.0_f64.powi(64),
+            DType::U32 => f64::from(u32::MAX),
+            DType::U16 => f64::from(u16::MAX),
             DType::U8 => 255.0,
             DType::Bool => 1.0,
             _ => self.max_finite().unwrap_or(f64::MAX),
@@ -152,7 +173,7 @@ impl DType {
         match (self, to) {
             (F32, BF16) => true,
             // Integer types are not closed under change of sign: what counts is each end.
-            (_, I64 | I32 | I16 | I8 | U8 | Bool) => self.widens_to(to),
+            (_, I64 | I32 | I16 | I8 | U64 | U32 | U16 | U8 | Bool) => self.widens_to(to),
             _ => self.magnitude() <= to.magnitude(),
         }
     }
@@ -164,7 +185,8 @@ impl DType {
             DType::I32 | DType::I16 | DType::I8 => {
                 (-self.magnitude()..=self.magnitude() - 1.0).contains(&value.trunc())
             }
-            DType::U8 => (0.0..=255.0).contains(&value.trunc()),
+            DType::U64 => (0.0..TWO_63).contains(&value.trunc()),
+            DType::U32 | DType::U16 | DType::U8 => (0.0..=self.magnitude()).contains(&value.trunc()),
             DType::Bool => value == 0.0 || value == 1.0,
             _ => self.round(value).is_finite(),
         }
@@ -198,12 +220,13 @@ impl DType {
             (DType::F32, Number::Int(v)) => Number::float(f64::from(v as f32)),
             (DType::F64, Number::Int(v)) => Number::float(v as f64),
             (d, Number::Int(v)) if d.is_float() => Number::float(d.round(f64::from(v as f32))),
+            (DType::U64, Number::Int(v)) if v < 0 => return None,
             (d, Number::Int(v)) => Number::Int(d.wrap(v)),
             (d, Number::Float(v)) => {
                 let whole = v.0.trunc();
                 let within = (-TWO_63..TWO_63).contains(&whole);
                 let int = within.then_some(whole as i64)?;
-                if d.wrap(int) != int && d != DType::U8 {
+                if (d.wrap(int) != int && d != DType::U8) || (d == DType::U64 && int < 0) {
                     return None;
                 }
                 Number::Int(d.wrap(int))
@@ -217,6 +240,8 @@ impl DType {
             DType::I32 => i64::from(value as i32),
             DType::I16 => i64::from(value as i16),
             DType::I8 => i64::from(value as i8),
+            DType::U32 => i64::from(value as u32),
+            DType::U16 => i64::from(value as u16),
             DType::U8 => i64::from(value as u8),
             DType::Bool => i64::from(value != 0),
             _ => value,
@@ -230,7 +255,7 @@ impl DType {
         match value {
             Number::Int(v) if self.is_float() => Some(Number::float(v as f64)),
             Number::Float(_) if self.is_float() => Some(value),
-            _ => value.to_i64().filter(|&v| self.wrap(v) == v).map(Number::Int),
+            _ => value.to_i64().filter(|&v| self.wrap(v) == v && (v >= 0 || self != DType::U64)).map(Number::Int),
         }
     }
 
@@ -239,13 +264,16 @@ impl DType {
         self.store(Number::float(value)).unwrap_or(Number::ZERO)
     }
 
-    /// Smallest and largest value, for integer types and bool.
+    /// Smallest and largest value that this tool knows, for integer types and bool.
     pub fn int_range(self) -> Option<(i64, i64)> {
         match self {
             DType::I64 => Some((i64::MIN, i64::MAX)),
             DType::I32 => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
             DType::I16 => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
             DType::I8 => Some((i64::from(i8::MIN), i64::from(i8::MAX))),
+            DType::U64 => Some((0, i64::MAX)),
+            DType::U32 => Some((0, i64::from(u32::MAX))),
+            DType::U16 => Some((0, i64::from(u16::MAX))),
             DType::U8 => Some((0, 255)),
             DType::Bool => Some((0, 1)),
             _ => None,
@@ -324,6 +352,9 @@ mod tests {
         assert_eq!(float(DType::I8, -3.9), Some(Number::Int(-3)));
         assert_eq!(float(DType::I8, 130.7), None);
         assert_eq!(float(DType::U8, -1.0), Some(Number::Int(255)));
+        assert_eq!(int(DType::U16, -1), Some(Number::Int(65535)));
+        assert_eq!(int(DType::U32, 1 << 32), Some(Number::ZERO));
+        assert_eq!((int(DType::U64, -1), float(DType::U64, -1.0), float(DType::U16, -1.0)), (None, None, None));
         assert_eq!(float(DType::I64, 9.3e18), None);
         assert_eq!(float(DType::I64, f64::NAN), None);
         assert_eq!(float(DType::Bool, f64::NAN), Some(Number::Int(1)));

@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work, attr, one,
+    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types, Unit, Work,
+    attr, one,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -51,6 +52,7 @@ fn visit(c: &Call, index: &[usize], fetch: &mut FetchReal, mut visit: impl FnMut
 /// What both operators have in common.
 const ADAPTIVE: OpDef = OpDef {
     family: Family::Conv,
+    kernels: KernelClass::Window,
     operands: &[one("x")],
     attrs: &[attr("output_size", AttrKind::Ints, Default::Required)],
     infer: types,

@@ -5,6 +5,10 @@
 pub enum Ask {
     /// Positions below this.
     Below(usize),
+    /// In ascending order, where each of the parts ends that so many rows fall into.
+    Ends(usize),
+    /// In ascending order from 0 on, where each of the parts starts that so many rows fall into.
+    Starts(usize),
     /// A table of which rows are picked.
     Table,
     /// Positive numbers: of others the result is NaN.

@@ -2,8 +2,8 @@
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, OpDef, OperandDef,
-    Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, KernelClass, OpDef,
+    OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -262,7 +262,7 @@ fn attention_support(s: &Supports) -> Option<Dims> {
 }
 
 /// What the operators of this family have in common.
-const ATTENTION: OpDef = OpDef { family: Family::Attention, ..OpDef::PLAIN };
+const ATTENTION: OpDef = OpDef { family: Family::Attention, kernels: KernelClass::Rows, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -318,6 +318,7 @@ pub const OPS: &[OpDef] = &[
             attr("scale", AttrKind::Float, Default::Required),
             attr("grouped", AttrKind::Bool, Default::Bool(false)),
         ],
+        kernels: KernelClass::Attention,
         infer: sdpa_types,
         kernel: Kernel::RealLane {
             axes: |c| c.types().first().and_then(|t| t.rank().checked_sub(1)).into_iter().collect(),

@@ -4,8 +4,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::norm::{channels, float_operands, mean_and_variance, per_channel, read_lane};
 use super::{
-    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, TypeError, Types, Unit, Work,
-    attr, one, optional,
+    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, LayoutRule, OpDef, TypeError, Types,
+    Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -45,6 +45,7 @@ pub const OPS: &[OpDef] = &[OpDef {
     doc: "`(x - mean) / sqrt(var + eps) * weight + bias` with mean and variance of each channel (dimension 1) over the batch (0); \
           also the means (1) and `1 / sqrt(var + eps)` (2).",
     family: Family::Norm,
+    kernels: KernelClass::Rows,
     operands: &[one("x"), optional("weight"), optional("bias")],
     attrs: &[attr("eps", AttrKind::Float, Default::Float(1e-5))],
     infer: types,

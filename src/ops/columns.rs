@@ -2,7 +2,8 @@
 
 use super::conv::{Axis, axis, check_lengths};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, TypeError, Types, Unit, Work, attr, one,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, KernelClass, OpDef, TypeError, Types, Unit,
+    Work, attr, one,
 };
 use crate::ir::{Number, Shape, TensorType};
 
@@ -118,6 +119,7 @@ fn image_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resu
 /// What both operators have in common.
 const COLUMNS: OpDef = OpDef {
     family: Family::Conv,
+    kernels: KernelClass::Window,
     operands: &[one("x")],
     attrs: &WINDOW,
     infer: columns_types,

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, OpDef,
-    OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional, support,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, KernelClass,
+    OpDef, OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional, support,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -301,6 +301,7 @@ fn convolution_support(s: &Supports) -> Option<Dims> {
 /// What the convolutions have in common.
 const CONVOLUTION: OpDef = OpDef {
     family: Family::Conv,
+    kernels: KernelClass::Convolution,
     operands: CONV,
     attrs: CONV_ATTRS,
     kernel: Kernel::Real(conv_element),
@@ -312,8 +313,14 @@ const CONVOLUTION: OpDef = OpDef {
 };
 
 /// What the pooling operators have in common.
-const POOL: OpDef =
-    OpDef { family: Family::Conv, operands: &[one("x")], work: pool_work, bounds: Bounds::NO_LARGER, ..OpDef::PLAIN };
+const POOL: OpDef = OpDef {
+    family: Family::Conv,
+    kernels: KernelClass::Window,
+    operands: &[one("x")],
+    work: pool_work,
+    bounds: Bounds::NO_LARGER,
+    ..OpDef::PLAIN
+};
 
 /// The call of a convolution of libtorch.
 macro_rules! convolved {

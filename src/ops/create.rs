@@ -37,6 +37,17 @@ pub fn as_number(dtype: DType, value: Number) -> Number {
     }
 }
 
+/// The number with the fewest digits that [`as_number`] takes for the same: one name for all numbers that compute the same. What
+/// was written as 0.1 and what is left of it in `f32` are one number.
+pub fn shortest_number(dtype: DType, value: Number) -> Number {
+    match as_number(dtype, value) {
+        Number::Float(v) if dtype != DType::F64 && v.0.is_finite() => {
+            format!("{:?}", v.0 as f32).parse().map_or(Number::Float(v), Number::float)
+        }
+        other => other,
+    }
+}
+
 /// The attribute `value` in element type `dtype`.
 fn value(c: &Call) -> Result<Number, EvalError> {
     c.dtype("dtype").and_then(|d| c.number("value", d)).ok_or(EvalError::Unrepresentable)

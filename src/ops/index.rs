@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, Kernel, LayoutRule, OpDef, OperandDef,
-    Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one,
+    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, Kernel, KernelClass, LayoutRule, OpDef,
+    OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -155,7 +155,7 @@ fn topk_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// What the operators of this file have in common.
-const PICK: OpDef = OpDef { family: Family::Index, ..OpDef::PLAIN };
+const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -276,6 +276,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "topk",
+        kernels: KernelClass::Order,
         doc: "The `k` largest (or smallest) elements along `dim` in order, and their places. The order of equal elements is open, \
               zeros of both signs among them; that of all elements is unless `sorted`.",
         operands: X,
@@ -307,6 +308,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "sort",
+        kernels: KernelClass::Order,
         doc: "The elements along `dim` in order, and their old places. Unless it is `stable`, the order of equal elements is open, \
               zeros of both signs among them.",
         operands: X,
@@ -338,6 +340,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "one_hot",
+        kernels: KernelClass::Streaming,
         doc: "A new last dimension of `num_classes` that is 1 at the class and 0 elsewhere.",
         operands: X,
         attrs: &[attr("num_classes", AttrKind::Int, Default::Required)],
@@ -365,6 +368,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "masked_fill",
+        kernels: KernelClass::Streaming,
         doc: "The scalar `value` where the mask is true, `x` elsewhere.",
         operands: &[one("x"), one("mask"), one("value")],
         infer: |c| {

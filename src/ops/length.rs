@@ -2,7 +2,8 @@
 
 use super::reduce::{gather, reduced};
 use super::{
-    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, Work, attr, one,
+    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types,
+    Work, attr, one,
 };
 
 /// The most and the least element have no value without elements.
@@ -40,6 +41,7 @@ pub const OPS: &[OpDef] = &[OpDef {
     doc: "`sum(|x|^ord)^(1 / ord)` over `dim`; the largest absolute value for an infinite `ord`, the smallest for minus infinity, \
           and how many elements are not 0 for 0.",
     family: Family::Reduce,
+    kernels: KernelClass::Rows,
     operands: &[one("x")],
     attrs: &[
         attr("ord", AttrKind::Float, Default::Float(2.0)),

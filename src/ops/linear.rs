@@ -7,8 +7,8 @@ use tch::{Kind, Tensor};
 use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
-    Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, OpDef,
-    Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, KernelClass,
+    OpDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -259,7 +259,7 @@ fn scaled_range(r: &Ranges) -> Option<Interval> {
 }
 
 /// What the products have in common.
-const PRODUCT: OpDef = OpDef { family: Family::Linear, ..OpDef::PLAIN };
+const PRODUCT: OpDef = OpDef { family: Family::Linear, kernels: KernelClass::Product, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -381,7 +381,7 @@ pub const OPS: &[OpDef] = &[
         work: |c, outputs| product_work(0)(c, outputs),
         replay: torch!(|r| grouped_rows(r)?),
         bounds: Bounds { range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)), ..Bounds::UNKNOWN },
-        asks: |_| vec![(1, Ask::Weight { batch: 1 })],
+        asks: |c| vec![(1, Ask::Weight { batch: 1 }), (2, Ask::Ends(c.extent(0, 0)))],
         vanishes: Vanishes::WithWeight { weight: 1, bias: None },
         support: |s| {
             let ranks = (s.operand(0)?.ty.rank(), s.operand(1)?.ty.rank(), s.ty.rank());

@@ -60,7 +60,7 @@ pub use attention::{Nonzero, attend};
 pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
-pub use create::{as_number, is_number, number};
+pub use create::{as_number, is_number, number, shortest_number};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use interval::Interval;
 pub use linear::{Contraction, Line, contraction};
@@ -79,10 +79,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::ir::{AttrValue, Attrs, TensorType};
 
-/// Operator family: one source file each, and one set of coefficients in the energy estimator.
+/// Operator family: one source file each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     Elementwise,
@@ -95,6 +96,31 @@ pub enum Family {
     Conv,
     Create,
     Spectral,
+}
+
+/// Kernels whose time and power follow from their work in one way: they share a model in the energy estimator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelClass {
+    /// Each element is read or written once: elementwise operators, copies, constants.
+    Streaming,
+    /// Reductions, norms and softmax: rows that are read once or a few times.
+    Rows,
+    Product,
+    Attention,
+    Convolution,
+    /// Pooling and resampling: windows of elements.
+    Window,
+    /// Elements read at places that a tensor holds.
+    Gather,
+    /// Elements written at places that a tensor holds.
+    Scatter,
+    /// Running sums and the like.
+    Scan,
+    /// Sorting and selecting by rank.
+    Order,
+    /// Matrix factorisations, which wait for the host.
+    Factorisation,
 }
 
 /// Whether an operator gives numbers far beyond those that it gets.
@@ -144,6 +170,8 @@ pub struct OpDef {
     /// One line for the reference page.
     pub doc: &'static str,
     pub family: Family,
+    /// Which kernels it runs, as far as their cost is concerned.
+    pub kernels: KernelClass,
     pub operands: &'static [OperandDef],
     pub attrs: &'static [AttrDef],
     /// Whether the first two operands may be swapped, bit for bit.
@@ -192,6 +220,7 @@ impl OpDef {
         name: "",
         doc: "",
         family: Family::Elementwise,
+        kernels: KernelClass::Streaming,
         operands: &[],
         attrs: &[],
         commutative: false,

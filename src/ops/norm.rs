@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, LayoutRule, OpDef,
-    Supports, Synthesis, TypeError, Types, Vanishes, Work, attr, one, optional, support,
+    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, KernelClass,
+    LayoutRule, OpDef, Supports, Synthesis, TypeError, Types, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::DType;
 
@@ -185,7 +185,8 @@ fn rms_norm_support(s: &Supports) -> Option<Dims> {
 }
 
 /// What the normalisations have in common.
-const NORM: OpDef = OpDef { family: Family::Norm, work: Work::per_input::<FLOPS>, ..OpDef::PLAIN };
+const NORM: OpDef =
+    OpDef { family: Family::Norm, kernels: KernelClass::Rows, work: Work::per_input::<FLOPS>, ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[

@@ -7,8 +7,8 @@ use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
     Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, FetchAs, FetchReal,
-    Interval, Kernel, OpDef, OperandDef, Supports, Synthesis, TRANSCENDENTAL_FLOPS, TypeError, Types, Vanishes, Work,
-    attr, one, support,
+    Interval, Kernel, KernelClass, OpDef, OperandDef, Supports, Synthesis, TRANSCENDENTAL_FLOPS, TypeError, Types,
+    Vanishes, Work, attr, one, support,
 };
 use crate::ir::{DType, Number, Shape};
 
@@ -275,6 +275,7 @@ fn reduced_support(s: &Supports) -> Option<Dims> {
 /// What the reductions have in common.
 const REDUCTION: OpDef = OpDef {
     family: Family::Reduce,
+    kernels: KernelClass::Rows,
     operands: X,
     attrs: DIMS,
     work: Work::per_input::<1>,
@@ -419,6 +420,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cumsum",
+        kernels: KernelClass::Scan,
         doc: "Running sum along `dim`.",
         attrs: DIM,
         infer: running_types,
@@ -435,6 +437,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cumprod",
+        kernels: KernelClass::Scan,
         doc: "Running product along `dim`.",
         attrs: DIM,
         infer: running_types,

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work, attr,
-    one,
+    AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types, Unit,
+    Work, attr, one,
 };
 use crate::ir::{Number, Shape, TensorType};
 
@@ -153,6 +153,7 @@ fn padded_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Res
 /// What the operators here have in common.
 const RESAMPLED: OpDef = OpDef {
     family: Family::Conv,
+    kernels: KernelClass::Window,
     operands: &[one("x")],
     attrs: &[
         attr("size", AttrKind::Ints, Default::Required),
@@ -210,6 +211,7 @@ pub const OPS: &[OpDef] = &[
               \"reflect\" (mirrored at the outermost elements), \"replicate\" (these repeated) or \"circular\" (from the other end).",
         attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("mode", AttrKind::Str, Default::Required)],
         family: Family::Index,
+        kernels: KernelClass::Streaming,
         infer: padded,
         kernel: Kernel::Element(padded_element),
         work: |c, outputs| work(c, outputs, 0.0),

@@ -5,8 +5,8 @@ use smallvec::smallvec;
 use super::index::{check_positions, compare, position};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work, attr,
-    one,
+    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types,
+    Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -173,6 +173,7 @@ fn bag(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<f64
 /// What the operators here have in common.
 const RUNNING: OpDef = OpDef {
     family: Family::Reduce,
+    kernels: KernelClass::Scan,
     operands: &[one("x")],
     attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
     infer: extreme_types,
@@ -184,6 +185,7 @@ const RUNNING: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "median",
+        kernels: KernelClass::Order,
         doc: "The element in the middle along `dim`, the lower one of two; NaN if any is.",
         attrs: &[attr("dim", AttrKind::Dim, Default::Required), attr("keepdim", AttrKind::Bool, Default::Bool(false))],
         infer: median_types,
@@ -229,6 +231,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cdist",
+        kernels: KernelClass::Rows,
         doc: "The lengths of order `p` of the differences of all pairs of rows.",
         operands: &[one("x"), one("y")],
         attrs: &[attr("p", AttrKind::Float, Default::Float(2.0))],
@@ -248,7 +251,9 @@ pub const OPS: &[OpDef] = &[
         operands: &[one("weight"), one("indices"), one("offsets")],
         attrs: &[attr("mode", AttrKind::Str, Default::Str("sum"))],
         family: Family::Index,
+        kernels: KernelClass::Gather,
         infer: bag_types,
+        asks: |c| vec![(0, Ask::Table), (1, Ask::Below(c.extent(0, 0))), (2, Ask::Starts(c.operands[1].numel()))],
         kernel: Kernel::Real(bag),
         work: |c, outputs| {
             let read = c.operands[1].numel() as f64 * c.operands[0].shape.last().map_or(0.0, |&n| n as f64);

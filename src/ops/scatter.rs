@@ -7,8 +7,8 @@ use super::index::{check_positions, indexed, placement, position};
 use super::replay::{ReplayError, Replayed, Run};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Vanishes,
-    Work, attr, many, one, support,
+    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, KernelClass, OpDef, Synthesis, TypeError, Types,
+    Unit, Vanishes, Work, attr, many, one, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -55,6 +55,16 @@ fn scattered(
         }
     }
     Ok(value)
+}
+
+/// How `scatter_reduce` joins an element and a value.
+fn joined_by(c: &Call) -> Option<fn(Number, Number) -> Number> {
+    Some(match c.str("reduce") {
+        "prod" => |x, y| x * y,
+        "amax" => Number::max,
+        "amin" => Number::min,
+        _ => return None,
+    })
 }
 
 fn index_add_types(c: &Call) -> Result<Types, TypeError> {
@@ -162,7 +172,7 @@ fn histogram(r: &Run) -> Replayed<tch::Tensor> {
 }
 
 /// What the operators of this file have in common.
-const WRITE: OpDef = OpDef { family: Family::Index, ..OpDef::PLAIN };
+const WRITE: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Scatter, ..OpDef::PLAIN };
 
 /// The table entries of this family that write.
 pub const OPS: &[OpDef] = &[
@@ -195,6 +205,26 @@ pub const OPS: &[OpDef] = &[
         synthesis: Synthesis::Scatter,
         asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
         vanishes: Vanishes::With { operand: 2, bias: None },
+        ..WRITE
+    },
+    OpDef {
+        name: "scatter_reduce",
+        doc: "`x` with the elements of `src` joined along `dim` to those at the places that `index` holds; `reduce` is \
+              \"prod\", \"amax\" or \"amin\".",
+        operands: &[one("x"), one("index"), one("src")],
+        attrs: &[attr("dim", AttrKind::Dim, Default::Required), attr("reduce", AttrKind::Str, Default::Required)],
+        infer: |c| match joined_by(c) {
+            Some(_) => scatter_types(c),
+            None => Err(c.error(format!("cannot join elements by `{}`", c.str("reduce")))),
+        },
+        kernel: Kernel::Ordered(|c, _, index, fetch| match joined_by(c) {
+            Some(join) => scattered(c, index, fetch, join),
+            None => Err(EvalError::NoSemantics(c.op.name.into())),
+        }),
+        work: |c, outputs| adds(2)(c, outputs),
+        replay: torch!(|r| r.x()?.f_scatter_reduce(r.c.int("dim"), r.y()?, r.operand(2)?, r.c.str("reduce"), true)?),
+        synthesis: Synthesis::Scatter,
+        asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
         ..WRITE
     },
     OpDef {

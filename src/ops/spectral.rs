@@ -5,7 +5,9 @@ use smallvec::SmallVec;
 
 #[cfg(feature = "torch")]
 use super::replay::{ReplayError, Replayed, Run};
-use super::{Call, EvalError, Family, FetchReal, Kernel, OpDef, Synthesis, TypeError, Types, Unit, Work, one};
+use super::{
+    Call, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, Synthesis, TypeError, Types, Unit, Work, one,
+};
 use crate::ir::{DType, Shape, TensorType};
 
 /// Rows of the largest matrix that is evaluated: the work grows with their cube, and the budget counts elements only.
@@ -101,7 +103,8 @@ fn general_on_torch(r: &Run) -> Replayed<Vec<tch::Tensor>> {
 }
 
 /// What the operators of this family have in common.
-const SPECTRAL: OpDef = OpDef { family: Family::Spectral, operands: &[one("x")], ..OpDef::PLAIN };
+const SPECTRAL: OpDef =
+    OpDef { family: Family::Spectral, kernels: KernelClass::Factorisation, operands: &[one("x")], ..OpDef::PLAIN };
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[

@@ -7,7 +7,8 @@ use crate::ir::{DType, Number, Shape, TensorType};
 
 type Result<T> = std::result::Result<T, ReplayError>;
 
-/// libtorch's name of an element type.
+/// libtorch's name of an element type. It has few operators for the wider unsigned types: a signed type that holds their
+/// numbers stands for them, and a result of such a type is refused as one of another type than was wanted.
 pub fn kind(dtype: DType) -> Kind {
     match dtype {
         DType::F64 => Kind::Double,
@@ -16,8 +17,8 @@ pub fn kind(dtype: DType) -> Kind {
         DType::BF16 => Kind::BFloat16,
         DType::F8E4M3 => Kind::Float8e4m3fn,
         DType::F8E5M2 => Kind::Float8e5m2,
-        DType::I64 => Kind::Int64,
-        DType::I32 => Kind::Int,
+        DType::I64 | DType::U64 | DType::U32 => Kind::Int64,
+        DType::I32 | DType::U16 => Kind::Int,
         DType::I16 => Kind::Int16,
         DType::I8 => Kind::Int8,
         DType::U8 => Kind::Uint8,

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, Unit, Work, attr,
-    one, optional,
+    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types, Unit,
+    Work, attr, one, optional,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -129,6 +129,7 @@ fn work(c: &Call, outputs: &[TensorType]) -> Work {
 /// What the operators here have in common.
 const TRANSPOSED: OpDef = OpDef {
     family: Family::Conv,
+    kernels: KernelClass::Convolution,
     operands: &[one("x"), one("w"), optional("b")],
     attrs: ATTRS,
     infer: |c| types(c, 1),

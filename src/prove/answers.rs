@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::arena::{Arena, Head, TermId};
 use super::cone::ConeKey;
 use super::fingerprint::{self, Effort};
-use super::lemma::Lemma;
+use super::kernel::{ELEMENTS, Leaves, same_elements};
+use super::lemma::{Lemma, Reason};
 use super::recall::{self, Steps};
 use super::window::{Limits, Stop, Window};
 use crate::memory::Memory;
@@ -17,6 +18,9 @@ use crate::rules::RuleSet;
 /// Searches that may fail in one comparison. Where that many parts cannot be proven, more attempts would only
 /// make the user wait for the same verdict.
 const MAX_FAILURES: usize = 24;
+
+/// Elements that may be written down in one comparison, over all pairs that are compared element by element.
+const MAX_ELEMENTS: usize = 4_000_000;
 
 /// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +70,8 @@ pub struct Answers<'r> {
     known: FxHashMap<ConeKey, Answer>,
     /// What is left of the budget for fingerprints.
     evaluations: usize,
+    /// What is left of the budget for comparing elements.
+    elements: usize,
     /// Searches that found no proof.
     failures: usize,
     /// Rules that were caught joining terms of different types.
@@ -81,6 +87,7 @@ impl<'r> Answers<'r> {
             memory,
             known: FxHashMap::default(),
             evaluations: fingerprint::TOTAL,
+            elements: MAX_ELEMENTS,
             failures: 0,
             ill_typed: Vec::new(),
             busiest: Vec::new(),
@@ -98,7 +105,7 @@ impl<'r> Answers<'r> {
         // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
         let effort = if read_alike(&local, ends) { effort } else { fingerprint::DOUBT };
         // Where budgets run out, the answer says more about this run than about the question.
-        let lasting = effort.fits(self.evaluations) && self.failures < MAX_FAILURES;
+        let lasting = effort.fits(self.evaluations) && self.elements >= ELEMENTS && self.failures < MAX_FAILURES;
         let answer = match self.memory.filter(|_| lasting) {
             Some(memory) => self.recalled(memory, local, ends, effort),
             None => self.found(local, ends, effort),
@@ -156,20 +163,43 @@ impl<'r> Answers<'r> {
     }
 
     fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
+        let leaves = inputs(&local);
+        if let Some(tier) = same_elements(&local, a, b, &leaves, &mut self.elements) {
+            let reason = Reason::Elements { leaves: sorted(&leaves), tier };
+            let proof = PairProof { lemmas: vec![Lemma { before: a, after: b, reason }] };
+            return Answer::Proven(Arc::new(Proved { arena: local, proof }));
+        }
         let (mut window, classes) = Window::new(local, &[a, b]);
         let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
-        match stop {
-            Stop::Proven => {
-                if let Some(lemmas) = window.proof(a, b) {
-                    return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
-                }
+        let met = match &stop {
+            Stop::Proven => true,
+            // Rules say what single operators compute; what becomes of their elements may need no rule.
+            Stop::Saturated | Stop::Limit { .. } => {
+                window.meet_by_elements(classes[0], classes[1], &leaves, &mut self.elements)
             }
+            Stop::IllTyped { .. } => false,
+        };
+        if met && let Some(lemmas) = window.proof(a, b) {
+            return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
+        }
+        match stop {
             Stop::IllTyped { rule } => self.ill_typed.push(rule),
             Stop::Limit { busiest } => return Answer::Unproven { busiest },
-            Stop::Saturated => {}
+            Stop::Proven | Stop::Saturated => {}
         }
         Answer::Unproven { busiest: None }
     }
+}
+
+/// The leaves of a cone.
+fn inputs(local: &Arena) -> Leaves {
+    (0..local.len()).map(|n| local.nth(n)).filter(|&t| matches!(local.head(t), Head::Input(_))).collect()
+}
+
+fn sorted(leaves: &Leaves) -> Box<[TermId]> {
+    let mut all: Box<[TermId]> = leaves.iter().copied().collect();
+    all.sort_unstable();
+    all
 }
 
 /// Whether two terms depend on the same inputs.

@@ -1,12 +1,13 @@
 //! Fingerprints: a few elements of two terms over the same random leaves. Equal terms agree; terms that
 //! agree are worth a proof.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, TermId};
 use crate::eval::{Demand, Draw, EvalError, Interval, Options, Program, Source, random, range_of};
 use crate::ir::{Number, Shape, TensorType, flat_index, unflatten};
-use crate::ops::Op;
+use crate::ops::{Ask, Call, Family, Op};
 
 /// How much one pair is worth.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,9 @@ pub const REPORT: Effort = Effort { samples: 3, elements: 300_000, otherwise: No
 /// The most samples.
 const MOST: usize = 6;
 
+/// Further samples where those that were asked for tell nothing.
+const MORE: u64 = 3;
+
 /// Of the random leaves.
 const SEED: u64 = 0;
 
@@ -52,15 +56,21 @@ struct Cone<'a> {
     seed: u64,
     /// By term: bounds, which tell that what a mask hides need not be computed.
     intervals: Vec<Option<Interval>>,
+    /// Leaves that have to be positive, as variances are: of others there would be no numbers to compare.
+    positive: FxHashMap<TermId, Draw>,
 }
 
 impl<'a> Cone<'a> {
     fn new(arena: &'a Arena, seed: u64) -> Self {
+        let positive = positive_leaves(arena, seed);
         let mut intervals: Vec<Option<Interval>> = Vec::with_capacity(arena.len());
         for id in (0..arena.len()).map(|n| arena.nth(n)) {
             let ty = arena.ty(id);
             intervals.push(match (arena.value(id), arena.head(id)) {
                 (Some(constant), _) => Interval::of(constant, ty),
+                (_, Head::Input(_)) if positive.contains_key(&id) => {
+                    positive.get(&id).and_then(|draw| draw.interval(ty))
+                }
                 (_, Head::Input(_)) => Draw::Dense { seed, scale: 1.0 }.interval(ty),
                 (_, Head::Apply { op: Op::Table(op), attrs, slot: 0 }) => {
                     let operands = &arena.term(id).operands;
@@ -70,8 +80,33 @@ impl<'a> Cone<'a> {
                 _ => None,
             });
         }
-        Cone { arena, seed, intervals }
+        Cone { arena, seed, intervals, positive }
     }
+}
+
+/// The leaves that an operator asks to be positive, directly or behind what keeps their sign.
+fn positive_leaves(arena: &Arena, seed: u64) -> FxHashMap<TermId, Draw> {
+    let mut leaves = FxHashMap::default();
+    for id in (0..arena.len()).map(|n| arena.nth(n)) {
+        let Some((Op::Table(def), attrs, _)) = arena.op(id) else { continue };
+        let operands = &arena.term(id).operands;
+        let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
+        let asked = (def.asks)(&Call { op: def, attrs, operands: &types });
+        for (operand, _) in asked.into_iter().filter(|(_, ask)| *ask == Ask::Positive) {
+            let Some(&(mut at)) = operands.get(operand) else { continue };
+            while let Some((Op::Table(below), ..)) = arena.op(at) {
+                let keeps = below.family == Family::View || matches!(below.name, "cast" | "add");
+                match arena.term(at).operands.iter().find(|&&o| arena.value(o).is_none()) {
+                    Some(&next) if keeps => at = next,
+                    _ => break,
+                }
+            }
+            if let (Head::Input(n), None) = (arena.head(at), arena.value(at)) {
+                leaves.insert(at, Draw::Positive { seed: random::mix(seed, u64::from(*n)) });
+            }
+        }
+    }
+    leaves
 }
 
 impl Program for Cone<'_> {
@@ -80,6 +115,9 @@ impl Program for Cone<'_> {
     fn source(&self, id: TermId) -> Source<'_, TermId> {
         if let Some(constant) = self.arena.value(id) {
             return Source::Constant(constant);
+        }
+        if let Some(draw) = self.positive.get(&id) {
+            return Source::Drawn(draw);
         }
         match self.arena.head(id) {
             Head::Input(n) => Source::Random { seed: random::mix(self.seed, u64::from(*n)) },
@@ -103,10 +141,10 @@ impl Program for Cone<'_> {
 
 /// Elements that may be computed for all pairs of one comparison. Counted, not timed, so that every run
 /// comes to the same verdict.
-pub const TOTAL: usize = 2_000_000;
+pub const TOTAL: usize = 5_000_000;
 
 /// As [`TOTAL`], for the search for twins.
-pub const TWINS: usize = 1_000_000;
+pub const TWINS: usize = 4_000_000;
 
 /// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated and `effort` says nothing
 /// of that. Takes what it computes from `budget`.
@@ -124,8 +162,13 @@ pub fn agree(arena: &Arena, a: TermId, b: TermId, effort: Effort, budget: &mut u
 }
 
 fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, samples: usize) -> Option<bool> {
-    let mut any = false;
-    for flat in sample(ty, samples) {
+    let (mut any, mut telling) = (false, 0);
+    let wanted = samples.min(ty.numel());
+    let more = (samples as u64..samples as u64 + MORE).filter(|_| wanted > 0).map(|i| hashed(ty, i));
+    for flat in sample(ty, samples).into_iter().chain(more) {
+        if telling >= wanted {
+            break;
+        }
         let index = unflatten(&ty.shape, flat);
         let (x, y) = match (demand.element(a, &index), demand.element(b, &index)) {
             (Ok(x), Ok(y)) => (x, y),
@@ -136,6 +179,8 @@ fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, sam
         if !close(x, y) {
             return Some(false);
         }
+        // Where both are cut off, or no numbers, they may part elsewhere.
+        telling += usize::from(x.to_f64() != 0.0 && x.is_finite());
     }
     Some(true)
 }
@@ -143,22 +188,24 @@ fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, sam
 /// Dimensions but the last are sampled up to here: a row near the start of a sequence sees few keys.
 const START: usize = 64;
 
+/// Position number `i` of those that are spread by a hash. There has to be an element.
+fn hashed(ty: &TensorType, i: u64) -> usize {
+    let place = |(d, &size): (usize, &usize)| {
+        let below = if d + 1 == ty.rank() { size } else { size.min(START) };
+        (random::mix(SEED ^ 0x5eed, random::mix(i, d as u64)) % below as u64) as usize
+    };
+    let index: Shape = ty.shape.iter().enumerate().map(place).collect();
+    flat_index(&ty.shape, &index)
+}
+
 /// Positions to look at: spread by a hash, and from the second on also the last element, where masks and bounds show.
 fn sample(ty: &TensorType, samples: usize) -> SmallVec<[usize; MOST]> {
     let numel = ty.numel();
     if numel == 0 {
         return SmallVec::new();
     }
-    let hashed = |i: u64| {
-        let place = |(d, &size): (usize, &usize)| {
-            let below = if d + 1 == ty.rank() { size } else { size.min(START) };
-            (random::mix(SEED ^ 0x5eed, random::mix(i, d as u64)) % below as u64) as usize
-        };
-        let index: Shape = ty.shape.iter().enumerate().map(place).collect();
-        flat_index(&ty.shape, &index)
-    };
     let last = usize::from(samples > 1);
-    let mut all: SmallVec<[usize; MOST]> = (0..(samples - last) as u64).map(hashed).collect();
+    let mut all: SmallVec<[usize; MOST]> = (0..(samples - last) as u64).map(|i| hashed(ty, i)).collect();
     all.extend((last == 1).then_some(numel - 1));
     all.sort_unstable();
     all.dedup();

@@ -30,7 +30,7 @@ use kernel::{arena, closure, lemma};
 
 pub use answers::PairProof;
 pub use arena::{Arena, Head, TermId};
-pub use bind::{Binding, Bound, BoundInput, bind, bind_graphs, bind_with_contents};
+pub use bind::{Binding, Bound, BoundInput, MissingConstant, bind, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};
 pub use closure::Closure;
 pub use cone::{Boundary, Cone, ConeKey, cone};

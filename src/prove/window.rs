@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::arena::{Arena, ConstantId, Head, TermId, TypeId};
 use super::chain::Associative;
 use super::closure::Closure;
-use super::kernel::Instances;
+use super::kernel::{ELEMENTS, Instances, Leaves, same_elements};
 use super::language::{Node, Types};
 use super::lemma::{Lemma, Reason};
 use super::reach::Reach;
@@ -19,6 +19,9 @@ use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
 use crate::ops::{Op, TypeError};
 use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Sentence, Terms, Visitor};
+
+/// Forms of a class that are compared element by element.
+const MAX_FORMS: usize = 6;
 
 /// How far a search may go.
 #[derive(Clone, Copy, Debug)]
@@ -198,6 +201,24 @@ impl Window {
         }
         self.settle(&associative);
         if met(self) { Stop::Proven } else { Stop::Limit { busiest: busiest(&added) } }
+    }
+
+    /// Joins two classes if a form of one and a form of the other are equal element by element.
+    pub fn meet_by_elements(&mut self, a: Id, b: Id, leaves: &Leaves, budget: &mut usize) -> bool {
+        let forms = |id: Id| self.egraph[id].nodes.iter().map(|node| node.term).take(MAX_FORMS).collect::<Vec<_>>();
+        let (of_a, of_b) = (forms(a), forms(b));
+        let mut pairs = of_a.iter().flat_map(|&x| of_b.iter().map(move |&y| (x, y)));
+        let mut own = ELEMENTS.min(*budget);
+        let before = own;
+        let found = pairs.find_map(|(x, y)| Some((x, y, same_elements(&self.arena, x, y, leaves, &mut own)?)));
+        *budget -= before - own;
+        let Some((before, after, tier)) = found else { return false };
+        let mut leaves: Box<[TermId]> = leaves.iter().copied().collect();
+        leaves.sort_unstable();
+        self.lemmas.push(Lemma { before, after, reason: Reason::Elements { leaves, tier } });
+        self.egraph.union(a, b);
+        self.egraph.rebuild();
+        true
     }
 
     /// Makes the e-graph clean, and joins what applies an associative operator to the same operands. Gives whether

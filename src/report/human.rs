@@ -154,6 +154,13 @@ impl Human<'_> {
         for (name, side) in [("A", &self.c.a), ("B", &self.c.b)].into_iter().filter(|(_, s)| !s.flags.is_empty()) {
             writeln!(out, "  flags of {name}: {}", one_line(&side.flags.join(", ")))?;
         }
+        for (name, side) in sides {
+            let facts = [wording::basis(&side.energy_basis_mj), wording::left_out(&side.left_out)];
+            for fact in facts.into_iter().flatten() {
+                let room = self.options.width.saturating_sub(15);
+                writeln!(out, "  {FAINT}energy of {name}: {}{FAINT:#}", wording::shorten(&fact, room))?;
+            }
+        }
         let best = &self.c.best;
         let savings: Vec<String> = [(best.saves_vs_a, "A"), (best.saves_vs_b, "B")]
             .into_iter()

@@ -35,6 +35,11 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
         ]);
     }
     writeln!(out, "{sides}\n")?;
+    for (name, side) in [("A", &c.a), ("B", &c.b)] {
+        for fact in [wording::basis(&side.energy_basis_mj), wording::left_out(&side.left_out)].into_iter().flatten() {
+            writeln!(out, "- energy of {name}: {fact}")?;
+        }
+    }
     for (saves, name) in [(c.best.saves_vs_a, "A"), (c.best.saves_vs_b, "B")] {
         if let Some(saves) = saves.filter(|&s| s > 0.0) {
             let energy = wording::energy(c.best.energy_mj);

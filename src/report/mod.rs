@@ -11,8 +11,8 @@ pub use explanation::{Explanation, Operator, Step, explanation};
 pub use human::{HumanOptions, human};
 pub use markdown::markdown;
 pub use model::{
-    Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, Rejected, Rewrite, SCHEMA, Side, Source,
-    Timing, Unproven, Verdict, Witness,
+    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, LeftOut, Place, Region, Rejected, Rewrite,
+    SCHEMA, Side, Source, Timing, Unproven, Verdict, Witness,
 };
 pub use optimization::{Cheaper, Optimization};
 

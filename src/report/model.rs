@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::energy;
-pub use crate::energy::Source;
+pub use crate::energy::{BasisShares, Source};
 use crate::ir::Number;
 
 /// The version of the JSON form.
@@ -47,6 +47,11 @@ pub struct Comparison {
 const SLOWER: f64 = 1.01;
 
 impl Comparison {
+    /// Whether the energy of a side leaves an operator out, so that waste may be there that nobody sees.
+    pub fn is_incomplete(&self) -> bool {
+        [&self.a, &self.b].iter().any(|side| side.energy_mj.source == Source::Unknown)
+    }
+
     /// The larger of the two sides' savings as a fraction of that side; 0 where none is certain, and where
     /// the cheaper form is slower.
     pub fn waste(&self) -> f64 {
@@ -76,12 +81,34 @@ pub struct Side {
     /// Those in a proven region.
     pub covered_ops: usize,
     pub energy_mj: Figure,
+    /// Millijoules of it by what they rest on.
+    pub energy_basis_mj: BasisShares,
+    /// Operators that nothing is known of, which the energy leaves out.
+    pub left_out: Vec<LeftOut>,
     pub time_us: Option<f64>,
     /// Math flags that differ from PyTorch's defaults, such as `allow_tf32=true`.
     pub flags: Vec<String>,
 }
 
-/// A value with its interval and where it comes from. All null where it is not known.
+/// An operator without a price.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    pub op: String,
+    /// How often it runs.
+    pub count: i64,
+    /// Bytes of its operands and results, over all runs.
+    pub bytes: f64,
+}
+
+impl LeftOut {
+    /// All of a bill.
+    pub fn of(bill: &energy::Bill) -> Vec<LeftOut> {
+        bill.gaps().map(|(op, count, bytes)| LeftOut { op: op.to_owned(), count, bytes }).collect()
+    }
+}
+
+/// A value with its interval and where it comes from. Where it is not known, value and high end are null, and the low end is what
+/// all that is known adds up to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
     pub value: Option<f64>,
@@ -93,7 +120,8 @@ pub struct Figure {
 impl From<energy::Figure> for Figure {
     fn from(f: energy::Figure) -> Self {
         let known = |v: f64| f.is_known().then_some(v);
-        Figure { value: known(f.value), low: known(f.low), high: known(f.high), source: f.source }
+        let low = (f.is_known() || f.low > 0.0).then_some(f.low);
+        Figure { value: known(f.value), low, high: known(f.high), source: f.source }
     }
 }
 

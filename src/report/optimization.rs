@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::printable::one_line;
 
-use super::{Figure, Step, wording};
+use super::{Figure, LeftOut, Step, wording};
 
 /// What the rules find for one workload. Energies are in millijoules, times in microseconds, both per execution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,6 +18,8 @@ pub struct Optimization {
     /// Operators of the file.
     pub ops: usize,
     pub energy_mj: Figure,
+    /// Operators that nothing is known of, which the energy leaves out.
+    pub left_out: Vec<LeftOut>,
     pub time_us: Option<f64>,
     /// With all cheaper forms in place.
     pub best_energy_mj: Figure,
@@ -41,7 +43,7 @@ pub struct Cheaper {
     pub to: String,
     /// The same over letters.
     pub pattern: String,
-    /// What it saves in one place. The intervals of the two forms do not meet.
+    /// What it saves in one place, beyond doubt.
     pub saves_mj: f64,
     pub saves_us: f64,
     /// It is cheaper and more than 1 % slower.
@@ -84,6 +86,9 @@ impl Optimization {
     fn write(&self, width: usize, out: &mut String) -> fmt::Result {
         let (now, time) = (wording::figure(&self.energy_mj), wording::time(self.time_us));
         writeln!(out, "{BOLD}{}: {} operators{BOLD:#}\n\n  now   {now}, {time}", one_line(&self.file), self.ops)?;
+        if let Some(left_out) = wording::left_out(&self.left_out) {
+            writeln!(out, "        {left_out}")?;
+        }
         if self.cheaper.is_empty() {
             writeln!(out, "  the rules know no form that costs less beyond doubt")?;
         } else {

@@ -1,8 +1,8 @@
 //! Snapshots of reports on hand-made comparisons, and what every report has to keep.
 
 use super::super::{
-    Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, Rejected, SCHEMA, Side, Source, Timing,
-    Unproven, Verdict, Witness, json, markdown,
+    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, Rejected, SCHEMA, Side, Source,
+    Timing, Unproven, Verdict, Witness, json, markdown,
 };
 use super::{HumanOptions, human};
 
@@ -12,7 +12,9 @@ fn figure(value: f64) -> Figure {
 
 fn side(file: &str, ops: usize, covered_ops: usize, energy: f64) -> Side {
     let energy_mj = figure(energy);
-    Side { file: file.into(), ops, covered_ops, energy_mj, time_us: Some(energy * 1.6), flags: vec![] }
+    let energy_basis_mj = BasisShares { measured: energy, ..BasisShares::default() };
+    let (time_us, left_out, flags) = (Some(energy * 1.6), vec![], vec![]);
+    Side { file: file.into(), ops, covered_ops, energy_mj, energy_basis_mj, left_out, time_us, flags }
 }
 
 fn cost(mj: f64) -> Cost {

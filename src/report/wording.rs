@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::{Comparison, Figure, Region, Rejected, Rewrite, Verdict};
+use super::{BasisShares, Comparison, Figure, LeftOut, Region, Rejected, Rewrite, Verdict};
 use crate::ops::{self, Family};
 use crate::printable::one_line;
 
@@ -46,8 +46,32 @@ pub fn figure(f: &Figure) -> String {
             let scaled = |v: f64| digits(v / divisor);
             format!("{} {unit} ({} to {}, {source})", scaled(value), scaled(low), scaled(high))
         }
+        (_, Some(low), _) => format!("at least {}", energy(Some(low))),
         _ => "energy unknown".to_owned(),
     }
+}
+
+/// What an energy leaves out: `left out: lstm (×2, 4.19 MB pass through it)`; nothing where it is complete.
+pub fn left_out(all: &[LeftOut]) -> Option<String> {
+    let one = |l: &LeftOut| {
+        let times = if l.count > 1 { format!("×{}, ", l.count) } else { String::new() };
+        format!("{} ({times}{} pass through it)", one_line(&l.op), amount(l.bytes, "B"))
+    };
+    (!all.is_empty()).then(|| format!("left out: {}", all.iter().map(one).collect::<Vec<_>>().join(", ")))
+}
+
+/// What an energy rests on: `62 % measured, 30 % interpolated, 8 % from models of kernels`; nothing where all was measured.
+pub fn basis(shares: &BasisShares) -> Option<String> {
+    let parts = [
+        (shares.measured, "measured"),
+        (shares.interpolated, "between measured sizes"),
+        (shares.class, "from like kernels"),
+        (shares.bounds, "from the device's bounds"),
+    ];
+    let total: f64 = parts.iter().map(|(share, _)| share).sum();
+    let shown = parts.iter().filter(|(share, _)| *share > 0.0005 * total);
+    let text: Vec<String> = shown.map(|(share, what)| format!("{} {what}", percent(share / total))).collect();
+    (shares.measured < total && total > 0.0).then(|| text.join(", "))
 }
 
 /// A time with its unit.

@@ -21,8 +21,9 @@ pub type Sentence<Id> = Vec<Piece<Id>>;
 
 /// What assuming a function of a tensor says; other functions stand as the rule writes them. `{}` is the tensor, `{1}` the
 /// first argument behind it.
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 7] = [
     ("is_above", "every element of {} is above {1}"),
+    ("is_below", "every element of {} is below {1}"),
     ("in_range", "{} stays within the range of {1}"),
     ("keeps_a_finite_key", "the mask {} is above -inf somewhere in every row"),
     ("mask_keeps_a_key", "the mask {} is true somewhere in every row"),

@@ -22,7 +22,7 @@ const ANYTHING: Bounds = Bounds { low: f64::NEG_INFINITY, high: f64::INFINITY };
 impl Bounds {
     fn of_type(dtype: DType) -> Bounds {
         match dtype {
-            DType::Bool | DType::U8 => Bounds { low: 0.0, high: dtype.magnitude() },
+            d if d == DType::Bool || d.is_unsigned() => Bounds { low: 0.0, high: dtype.magnitude() },
             // The range of float types is not their end: they have infinities, or NaN in their place.
             d if d.is_int() => Bounds { low: -dtype.magnitude(), high: dtype.magnitude() },
             _ => ANYTHING,

@@ -64,6 +64,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("flashinfer.rules", include_str!("../../rules/flashinfer.rules")),
     ("triton.rules", include_str!("../../rules/triton.rules")),
     ("tensorflow.rules", include_str!("../../rules/tensorflow.rules")),
+    ("stablehlo.rules", include_str!("../../rules/stablehlo.rules")),
     ("onnx.rules", include_str!("../../rules/onnx.rules")),
 ];
 

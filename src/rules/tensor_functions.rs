@@ -1,6 +1,6 @@
 //! The functions of the attribute language that look at a tensor.
 
-use super::expr::{Undecided, position};
+use super::expr::{Evaluated, Undecided, position};
 use super::functions::TensorFunction;
 use super::masks;
 use crate::eval::Constant;
@@ -99,13 +99,18 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         name: "is_above",
         arguments: &["a"],
         doc: "Whether every element of the value is above the number `a`.",
-        run: |_, c, a| {
+        run: |t, c, a| {
             let bound = a[0].as_float().ok_or(Undecided::Invalid)?;
-            match constant_of(c)? {
-                Constant::Uniform(v) => Ok(AttrValue::Bool(v.to_f64() > bound)),
-                Constant::Dense(values) => Ok(AttrValue::Bool(values.iter().all(|v| v.to_f64() > bound))),
-                _ => Err(Undecided::Unknown),
-            }
+            every(t, constant_of(c)?, |v| v > bound)
+        },
+    },
+    TensorFunction {
+        name: "is_below",
+        arguments: &["a"],
+        doc: "Whether every element of the value is below the number `a`.",
+        run: |t, c, a| {
+            let bound = a[0].as_float().ok_or(Undecided::Invalid)?;
+            every(t, constant_of(c)?, |v| v < bound)
         },
     },
     TensorFunction {
@@ -193,3 +198,20 @@ pub const KEEPS_A_FINITE_KEY: TensorFunction = TensorFunction {
     doc: "Whether the additive mask is above -inf somewhere in every row of the last dim.",
     run: |_, _, _| Err(Undecided::Unknown),
 };
+
+/// Whether a condition that holds between any two numbers for which it holds is true of every element.
+fn every(ty: &TensorType, constant: &Constant, holds: impl Fn(f64) -> bool) -> Evaluated {
+    match constant {
+        Constant::Uniform(v) => Ok(AttrValue::Bool(holds(v.to_f64()))),
+        Constant::Dense(values) => Ok(AttrValue::Bool(values.iter().all(|v| holds(v.to_f64())))),
+        // A formula is largest and smallest at corners.
+        Constant::Affine(a) if ty.numel() > 0 => {
+            let ends = |least: bool| -> f64 {
+                let reach = a.coefficients.iter().zip(&ty.shape).map(|(&c, &size)| c as f64 * (size as f64 - 1.0));
+                a.offset as f64 + reach.map(|r| if least { r.min(0.0) } else { r.max(0.0) }).sum::<f64>()
+            };
+            Ok(AttrValue::Bool(holds(ends(true)) && holds(ends(false))))
+        }
+        _ => Err(Undecided::Unknown),
+    }
+}

@@ -109,6 +109,26 @@ fn graphs_and_rules_in_the_docs_are_read() {
     assert!(graphs >= 1 && rules >= 4, "{graphs} graphs, {rules} rules");
 }
 
+/// The operators of ONNX stand at the end of their page.
+#[test]
+fn the_table_of_onnx_operators_is_up_to_date() {
+    const HEADING: &str = "## Operators\n";
+    let path = root().join("docs/src/onnx.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, _) = page.split_once(HEADING).expect("a heading");
+    let mut table = format!(
+        "{before}{HEADING}\nGenerated from the table of the reader. The numbers are the versions of the operator set that define or redefine \
+         the operator.\n\n| operator | versions |\n|---|---|\n"
+    );
+    let mut operators: Vec<(String, Vec<i64>)> = magneton_ir::frontend::onnx::operators().collect();
+    operators.sort();
+    for (name, versions) in operators {
+        let versions: Vec<String> = versions.iter().map(i64::to_string).collect();
+        let _ = writeln!(table, "| `{name}` | {} |", versions.join(", "));
+    }
+    up_to_date(&path, &table);
+}
+
 #[test]
 fn the_summary_lists_every_page() {
     let summary = std::fs::read_to_string(root().join("docs/src/SUMMARY.md")).unwrap();

@@ -67,6 +67,21 @@ fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
             [a] => Some(P(vec![negation(a)?])),
             _ => None,
         },
+        // Limits that no element reaches.
+        ("clamp", [A(a)]) => {
+            let (low, high) = range(a, &ty.shape)?;
+            let inside = |name: &str, end: i64, wrong: std::cmp::Ordering| {
+                let bound = call.given(name).then(|| call.number(name, ty.dtype));
+                bound.is_none_or(|bound| bound.is_some_and(|b| Number::Int(end).compare(b) != Some(wrong)))
+            };
+            let within =
+                inside("min", low, std::cmp::Ordering::Less) && inside("max", high, std::cmp::Ordering::Greater);
+            within.then(|| A(a.clone()))
+        }
+        ("where", [U(condition), x, y]) => {
+            let taken = if condition.is_true() { 1 } else { 2 };
+            exact(affine(if taken == 1 { x } else { y }, call.operands[taken], ty)?, ty)
+        }
         ("expand", [x]) => {
             let from = &x_type?.shape;
             let skip = ty.rank() - from.len();

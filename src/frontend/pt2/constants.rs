@@ -3,14 +3,14 @@
 use std::io::{Read, Seek};
 use std::path::Path;
 
-use half::{bf16, f16};
 use rustc_hash::FxHashMap;
 
 use super::archive::Archive;
 use super::schema::{ExportedProgram, InputSpec, Payload, PayloadConfig};
 use super::{dtype, json_error};
 use crate::frontend::LoadError;
-use crate::ir::{DType, Layout, Number, TensorType};
+use crate::frontend::elements::elements;
+use crate::ir::{Layout, Number, TensorType};
 
 /// Constants with more elements than this stay inputs.
 const MAX_ELEMENTS: usize = 1 << 16;
@@ -120,69 +120,10 @@ pub(super) fn gather(ty: &TensorType, layout: &Layout, storage: &[u8]) -> Option
     Some(bytes)
 }
 
-/// Little-endian elements.
-fn elements(dtype: DType, bytes: &[u8]) -> Option<Vec<Number>> {
-    fn each<const N: usize, T: Into<Number>>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Option<Vec<Number>> {
-        bytes.chunks_exact(N).map(|chunk| chunk.try_into().ok().map(|bytes| read(bytes).into())).collect()
-    }
-    match dtype {
-        DType::F64 => each(bytes, f64::from_le_bytes),
-        DType::F32 => each(bytes, |b| f64::from(f32::from_le_bytes(b))),
-        DType::F16 => each(bytes, |b| f64::from(f16::from_le_bytes(b))),
-        DType::BF16 => each(bytes, |b| f64::from(bf16::from_le_bytes(b))),
-        DType::I64 => each(bytes, i64::from_le_bytes),
-        DType::I32 => each(bytes, |b| i64::from(i32::from_le_bytes(b))),
-        DType::I16 => each(bytes, |b| i64::from(i16::from_le_bytes(b))),
-        DType::I8 => each(bytes, |b: [u8; 1]| i64::from(b[0] as i8)),
-        DType::U8 | DType::Bool => each(bytes, |b: [u8; 1]| i64::from(b[0])),
-        DType::F8E4M3 => each(bytes, |b: [u8; 1]| eight_bits(b[0], 4)),
-        DType::F8E5M2 => each(bytes, |b: [u8; 1]| eight_bits(b[0], 5)),
-    }
-}
-
-/// The value of an 8-bit float with that many exponent bits; with 4 of them it has no infinities.
-fn eight_bits(bits: u8, exponent_bits: u32) -> f64 {
-    let mantissa_bits = 7 - exponent_bits;
-    let (mantissa, exponent) = (bits & ((1 << mantissa_bits) - 1), bits << 1 >> (mantissa_bits + 1));
-    let (top, bias) = ((1 << exponent_bits) - 1, (1 << (exponent_bits - 1)) - 1);
-    let fraction = f64::from(mantissa) / f64::from(1 << mantissa_bits);
-    let all_ones = exponent == top && (exponent_bits == 5 || mantissa == (1 << mantissa_bits) - 1);
-    let magnitude = match exponent {
-        _ if all_ones && mantissa != 0 => f64::NAN,
-        _ if all_ones => f64::INFINITY,
-        0 => fraction * 2.0_f64.powi(1 - bias),
-        _ => (1.0 + fraction) * 2.0_f64.powi(i32::from(exponent) - bias),
-    };
-    if bits & 0x80 == 0 { magnitude } else { -magnitude }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Shape;
-
-    #[test]
-    fn elements_are_little_endian() {
-        assert_eq!(elements(DType::I16, &[1, 0, 0xff, 0xff]), Some(vec![Number::Int(1), Number::Int(-1)]));
-        assert_eq!(elements(DType::BF16, &[0x80, 0x3f]), Some(vec![Number::float(1.0)]));
-        assert_eq!(elements(DType::I64, &i64::MAX.to_le_bytes()), Some(vec![Number::Int(i64::MAX)]));
-    }
-
-    #[test]
-    fn every_eight_bit_float_is_a_value_of_its_type() {
-        for bits in 0..=u8::MAX {
-            for dtype in [DType::F8E4M3, DType::F8E5M2] {
-                let value = elements(dtype, &[bits]).unwrap()[0];
-                assert_eq!(dtype.store(value), Some(value), "{bits:#x} {dtype}");
-            }
-        }
-        let read = |dtype, bits| elements(dtype, &[bits]).unwrap()[0];
-        assert_eq!(read(DType::F8E4M3, 0x7e), Number::float(448.0));
-        assert_eq!(read(DType::F8E4M3, 0x01), Number::float(0.001953125));
-        assert_eq!(read(DType::F8E5M2, 0xfb), Number::float(-57344.0));
-        assert_eq!(read(DType::F8E5M2, 0x7c), Number::float(f64::INFINITY));
-        assert!(read(DType::F8E4M3, 0xff).is_nan());
-    }
+    use crate::ir::{DType, Shape};
 
     #[test]
     fn strides_say_where_elements_lie() {

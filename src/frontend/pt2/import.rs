@@ -9,8 +9,6 @@ use super::argument::Argument;
 use super::autocast::{Autocast, Casts};
 use super::constants::Constants;
 use super::memory::{Memory, Tensor};
-use super::names::Names;
-use super::origin::Origins;
 use super::schema::{self, ExportedProgram, InputSpec, OutputSpec};
 use super::sharing::Sharing;
 use super::site::{Refusal, Site, Values};
@@ -19,6 +17,9 @@ use super::views::{self, Views};
 use super::weights::{Folder, Stored};
 use super::{convert, dtype, inline, mutation, nested};
 use crate::frontend::LoadError;
+use crate::frontend::builder::Builder;
+use crate::frontend::names::Names;
+use crate::frontend::origins::Origins;
 use crate::ir::{AttrValue, Graph, Layout, Origin, Output, Role, Step, Target, TensorType, Value};
 
 /// The names of one graph of the file. A nested graph has names of its own.
@@ -97,11 +98,9 @@ impl<'a> Scope<'a> {
 
 /// The graph under construction.
 pub(super) struct Importer<'a> {
-    path: &'a Path,
-    pub graph: Graph,
+    pub builder: Builder,
     /// Per input of the graph: what the archive calls its values.
     stored: Vec<Option<Stored>>,
-    pub names: Names,
     origins: Origins<'a>,
     pub memory: Memory,
     inputs: Vec<Input<'a>>,
@@ -134,10 +133,8 @@ pub(super) struct Imported {
 /// Builds the graph of `program`.
 pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constants) -> Result<Imported, LoadError> {
     let mut importer = Importer {
-        path,
-        graph: Graph::new(path.display().to_string()),
+        builder: Builder::new(path),
         stored: Vec::new(),
-        names: Names::default(),
         origins: Origins::default(),
         memory: Memory::default(),
         inputs: Vec::new(),
@@ -148,9 +145,9 @@ pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constan
     let mut scope = Scope::new(&module.graph, Autocast::default());
     for node in &module.graph.nodes {
         // The name of a dissolved graph is free for the node that computes its result.
-        if !inline::is_transparent(&node.target) && !importer.names.take(node_name(node)) {
+        if !inline::is_transparent(&node.target) && !importer.builder.names.take(node_name(node)) {
             let reason = "has the same name as another node".to_owned();
-            return Err(importer.refused(node_name(node), &node.target, Refusal { reason, help: None }));
+            return Err(importer.builder.refused(node_name(node), &node.target, Refusal { reason, help: None }));
         }
     }
     for spec in &module.signature.input_specs {
@@ -161,7 +158,7 @@ pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constan
     }
     let written = importer.writes(&mut scope, &module.signature.output_specs)?;
     importer.outputs(&scope, &module.signature.output_specs, structure::returned(module))?;
-    Ok(Imported { graph: importer.graph, stored: importer.stored, written })
+    Ok(Imported { graph: importer.builder.graph, stored: importer.stored, written })
 }
 
 /// What stands behind the path of a container for the data that it holds beside its parts.
@@ -173,23 +170,14 @@ pub(super) fn node_name(node: &schema::Node) -> &str {
 }
 
 impl<'a> Importer<'a> {
-    pub fn refused(&self, node: &str, target: &str, refusal: Refusal) -> LoadError {
-        LoadError::Node {
-            file: self.path.to_owned(),
-            node: node.to_owned(),
-            target: target.to_owned(),
-            reason: refusal.reason,
-            help: refusal.help,
-        }
-    }
-
     fn input(&mut self, scope: &mut Scope<'a>, spec: &'a InputSpec, constants: &Constants) -> Result<(), LoadError> {
         // The name in the program, the name that reports and the archive use, the role.
         let (name, given, role) = match spec {
             InputSpec::UserInput { arg: Argument::Tensor(name) } => (name, name, Role::User),
             InputSpec::UserInput { arg } => {
                 // What has no name of its own goes by its place among all inputs.
-                let name = format!("input {}", self.graph.inputs().len() + self.graph.constant_inputs().len());
+                let name =
+                    format!("input {}", self.builder.graph.inputs().len() + self.builder.graph.constant_inputs().len());
                 return self.constant_input(&name, arg);
             }
             InputSpec::ConstantInput { name, value } => return self.constant_input(name, value),
@@ -198,7 +186,7 @@ impl<'a> Importer<'a> {
             InputSpec::TensorConstant { arg, tensor_constant_name } => (&arg.name, tensor_constant_name, Role::Buffer),
             InputSpec::CustomObj { .. } | InputSpec::Token { .. } => return Ok(()),
         };
-        let shown = if self.names.take(given) { given.clone() } else { self.names.fresh(name) };
+        let shown = if self.builder.names.take(given) { given.clone() } else { self.builder.names.fresh(name) };
         let added = scope.stated(name).and_then(|ty| {
             let literal = match spec {
                 InputSpec::TensorConstant { tensor_constant_name, .. } => constants.get(tensor_constant_name),
@@ -206,10 +194,10 @@ impl<'a> Importer<'a> {
             };
             let literal = literal.filter(|data| data.len() == ty.numel());
             let id = match literal {
-                Some(data) => self.graph.add_literal(&shown, ty, data.to_vec(), Origin::default())?,
+                Some(data) => self.builder.graph.add_literal(&shown, ty, data.to_vec(), Origin::default())?,
                 None => {
                     self.stored.push(stored(spec));
-                    self.graph.add_input(&shown, role, ty, Origin::default())
+                    self.builder.graph.add_input(&shown, role, ty, Origin::default())
                 }
             };
             let tensor = self.memory.own(id.into(), scope.layout(name));
@@ -217,12 +205,12 @@ impl<'a> Importer<'a> {
             scope.bind(name, tensor)
         });
         self.input_names.insert((role, given.as_str()), shown.into());
-        added.map_err(|refusal| self.refused(name, "", refusal))
+        added.map_err(|refusal| self.builder.refused(name, "", refusal))
     }
 
     fn constant_input(&mut self, name: &str, value: &Argument) -> Result<(), LoadError> {
-        let value = value.constant().map_err(|refusal| self.refused("inputs", "", refusal))?;
-        self.graph.add_constant_input(name, value);
+        let value = value.constant().map_err(|refusal| self.builder.refused("inputs", "", refusal))?;
+        self.builder.graph.add_constant_input(name, value);
         Ok(())
     }
 
@@ -232,7 +220,7 @@ impl<'a> Importer<'a> {
         let outputs = "outputs";
         let mut written = Vec::new();
         for name in specs.iter().flat_map(tensors_of) {
-            self.read(scope, name, outputs, &Origin::default()).map_err(|r| self.refused(outputs, "", r))?;
+            self.read(scope, name, outputs, &Origin::default()).map_err(|r| self.builder.refused(outputs, "", r))?;
         }
         for input in std::mem::take(&mut self.inputs) {
             if !self.memory.is_written(input.tensor) {
@@ -240,19 +228,18 @@ impl<'a> Importer<'a> {
             }
             written.extend(stored(input.spec));
             let listed = specs.iter().find(|&output| is_written_by(input.spec, output));
-            let mut views =
-                Views { graph: &mut self.graph, names: &mut self.names, name: outputs, origin: Origin::default() };
-            let value = self.memory.read(input.tensor, &mut views).map_err(|r| self.refused(outputs, "", r))?;
+            let mut views = Views(self.builder.lower(outputs, Origin::default()));
+            let value = self.memory.read(input.tensor, &mut views).map_err(|r| self.builder.refused(outputs, "", r))?;
             match listed.and_then(|output| tensors_of(output).into_iter().next()) {
                 None => {
                     let name: Arc<str> = input.shown.as_str().into();
-                    self.graph.push_output(Output { name: name.clone(), value, target: Target::Write(name) });
+                    self.builder.graph.push_output(Output { name: name.clone(), value, target: Target::Write(name) });
                 }
                 Some(name) => {
-                    let tensor = scope.tensor(name).map_err(|r| self.refused(outputs, "", r))?;
+                    let tensor = scope.tensor(name).map_err(|r| self.builder.refused(outputs, "", r))?;
                     if self.memory.value(tensor) != value {
                         let reason = format!("writes `{}` in place and lists another value for it", input.shown);
-                        return Err(self.refused(outputs, "", Refusal::new(reason)));
+                        return Err(self.builder.refused(outputs, "", Refusal::new(reason)));
                     }
                 }
             }
@@ -263,17 +250,17 @@ impl<'a> Importer<'a> {
     /// Brings what `name` holds up to date, for the node of that name.
     fn read(&mut self, scope: &Scope<'a>, name: &str, node: &str, origin: &Origin) -> Result<Value, Refusal> {
         let tensor = scope.tensor(name)?;
-        let mut views = Views { graph: &mut self.graph, names: &mut self.names, name: node, origin: origin.clone() };
+        let mut views = Views(self.builder.lower(node, origin.clone()));
         self.memory.read(tensor, &mut views)
     }
 
     /// What taking over a node changes, to come back to.
     pub fn state(&self) -> State {
-        (self.graph.clone(), self.names.clone(), self.memory.clone(), self.draws)
+        (self.builder.graph.clone(), self.builder.names.clone(), self.memory.clone(), self.draws)
     }
 
     pub fn restore(&mut self, state: State) {
-        (self.graph, self.names, self.memory, self.draws) = state;
+        (self.builder.graph, self.builder.names, self.memory, self.draws) = state;
     }
 
     /// Adds all outputs. Of the results, `structure` says where each stands.
@@ -290,18 +277,18 @@ impl<'a> Importer<'a> {
         let structure = structure.filter(|s| s.leaves.len() == results);
         let mut leaves = structure.iter().flat_map(|s| s.leaves.iter().cloned());
         for spec in specs {
-            let refused = |importer: &Self, refusal| importer.refused("outputs", "", refusal);
+            let refused = |importer: &Self, refusal| importer.builder.refused("outputs", "", refusal);
             let path = if is_result(&spec) { leaves.next() } else { None };
             let (name, target) = match spec {
                 OutputSpec::UserOutput { arg: Argument::Tensor(name) } => {
-                    (name, Target::Result(self.graph.next_place(path)))
+                    (name, Target::Result(self.builder.graph.next_place(path)))
                 }
                 OutputSpec::UserOutput { arg } => {
                     let constant = arg.constant().map_err(|refusal| refused(self, refusal))?;
-                    self.graph.add_constant_output(constant, path);
+                    self.builder.graph.add_constant_output(constant, path);
                     continue;
                 }
-                OutputSpec::LossOutput { arg } => (&arg.name, Target::Loss(self.graph.next_place(path))),
+                OutputSpec::LossOutput { arg } => (&arg.name, Target::Loss(self.builder.graph.next_place(path))),
                 OutputSpec::BufferMutation { arg, buffer_name: of } => {
                     (&arg.name, Target::Write(self.input_name(Role::Buffer, of)))
                 }
@@ -321,11 +308,11 @@ impl<'a> Importer<'a> {
             };
             let tensor = scope.tensor(name).map_err(|refusal| refused(self, refusal))?;
             let value = self.memory.value(tensor);
-            self.graph.push_output(Output { name: name.as_str().into(), value, target });
+            self.builder.graph.push_output(Output { name: name.as_str().into(), value, target });
         }
         // Data that a container holds beside its leaves is returned too.
         for (path, text) in structure.iter().flat_map(|s| &s.contexts) {
-            self.graph.add_constant_output(AttrValue::str(text), Some(path.then(Step::Name(CONTEXT.into()))));
+            self.builder.graph.add_constant_output(AttrValue::str(text), Some(path.then(Step::Name(CONTEXT.into()))));
         }
         Ok(())
     }
@@ -345,7 +332,7 @@ impl<'a> Importer<'a> {
 
     /// Takes over one node as an operator, also if its nested graph could be dissolved.
     pub fn operator(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
-        let refused = |importer: &Self, refusal| importer.refused(name, &node.target, refusal);
+        let refused = |importer: &Self, refusal| importer.builder.refused(name, &node.target, refusal);
         let symbol = node.outputs.iter().find_map(Argument::symbol);
         if let Some(symbol) = symbol {
             return Err(refused(self, Refusal::symbolic(symbol)));
@@ -368,28 +355,18 @@ impl<'a> Importer<'a> {
                 format!("calls `{}` in a nested graph, which may write a tensor from outside of it", writer.target);
             return Err(refused(self, Refusal::new(reason).help(mutation::HELP)));
         }
-        let origin = self.origins.of(&node.metadata);
+        let origin = self.origins.of(node.metadata.stack_trace.as_deref(), node.metadata.nn_module_stack.as_deref());
         for operand in node.inputs.iter().flat_map(|i| i.arg.tensors()) {
             self.read(scope, operand, name, &origin).map_err(|refusal| refused(self, refusal))?;
         }
-        let first = self.graph.len();
+        let first = self.builder.graph.len();
         if mutation::effects_of(node).is_some_and(|effects| effects.reshapes) {
             return self.reshape(scope, node, name, origin).map_err(|refusal| refused(self, refusal));
         }
         let values = self.convert(scope, node, name, &written, origin.clone()).map_err(|r| refused(self, r))?;
         for (&output, &value) in names.iter().zip(&values) {
             let stated = scope.stated(output).map_err(|refusal| refused(self, refusal))?;
-            let inferred = self.graph.ty(value);
-            if *inferred != stated {
-                return Err(LoadError::TypeMismatch {
-                    file: self.path.to_owned(),
-                    node: name.to_owned(),
-                    target: node.target.clone(),
-                    value: output.to_owned(),
-                    stated: Box::new(stated),
-                    inferred: Box::new(inferred.clone()),
-                });
-            }
+            self.builder.check_type(name, &node.target, output, value, stated)?;
         }
         let bound = match written.is_empty() {
             true => self.bind_outputs(scope, node, &names, &values, first),
@@ -408,10 +385,10 @@ impl<'a> Importer<'a> {
     ) -> Result<Values, Refusal> {
         let written =
             written.iter().map(|n| Ok(self.memory.value(scope.tensor(n)?))).collect::<Result<Vec<_>, Refusal>>()?;
-        let (graph, names, memory, draws) = (&mut self.graph, &mut self.names, &self.memory, &mut self.draws);
-        let mut site = Site { graph, names, scope, memory, node, name, origin, casts: Casts::default() };
+        let lowering = self.builder.lower(name, origin);
+        let mut site = Site { lowering, scope, memory: &self.memory, node, casts: Casts::default() };
         site.casts = scope.autocast.casts(&mut site)?;
-        convert::convert(&mut site, draws, &written)
+        convert::convert(&mut site, &mut self.draws, &written)
     }
 
     /// Takes over an operator such as `transpose_`: its argument shows the same memory in another way from now on.
@@ -425,20 +402,21 @@ impl<'a> Importer<'a> {
         let unknown = || Refusal::new("changes how its argument lies in memory").help(mutation::HELP);
         let Some(Argument::Tensor(argument)) = node.inputs.first().map(|i| &i.arg) else { return Err(unknown()) };
         let tensor = scope.tensor(argument)?;
-        let first = self.graph.len();
-        let (graph, names, memory) = (&mut self.graph, &mut self.names, &self.memory);
-        let mut site = Site { graph, names, scope, memory, node, name, origin, casts: Casts::default() };
+        let first = self.builder.graph.len();
+        let lowering = self.builder.lower(name, origin);
+        let mut site = Site { lowering, scope, memory: &self.memory, node, casts: Casts::default() };
         let values = convert::reshaped(&mut site)?.ok_or_else(unknown)?;
         let ([value], [output]) =
             (&values[..], &node.outputs.iter().flat_map(Argument::tensors).collect::<Vec<_>>()[..])
         else {
             return Err(unknown());
         };
-        let path = views::path(&self.graph, *value, first).filter(|(source, _)| *source == self.memory.value(tensor));
+        let path =
+            views::path(&self.builder.graph, *value, first).filter(|(source, _)| *source == self.memory.value(tensor));
         let (_, path) = path.ok_or_else(unknown)?;
         let stated = scope.stated(output)?;
-        if *self.graph.ty(*value) != stated {
-            return Err(Refusal::new(format!("gives {}, and the file states {stated}", self.graph.ty(*value))));
+        if *self.builder.graph.ty(*value) != stated {
+            return Err(Refusal::new(format!("gives {}, and the file states {stated}", self.builder.graph.ty(*value))));
         }
         let other = self.memory.view(tensor, &path, *value);
         self.memory.reshape(tensor, other);
@@ -466,7 +444,7 @@ impl<'a> Importer<'a> {
         }
         for (&argument, &value) in written.iter().zip(contents) {
             let tensor = scope.tensor(argument)?;
-            let (old, new) = (self.graph.ty(self.memory.value(tensor)), self.graph.ty(value));
+            let (old, new) = (self.builder.graph.ty(self.memory.value(tensor)), self.builder.graph.ty(value));
             if old != new {
                 return Err(Refusal::new(format!("writes {new} into `{argument}`, which is {old}")));
             }
@@ -474,7 +452,7 @@ impl<'a> Importer<'a> {
                 let reason = format!("writes `{argument}`, which may share memory with another tensor");
                 return Err(Refusal::new(reason).help(mutation::HELP));
             }
-            let mut views = Views { graph: &mut self.graph, names: &mut self.names, name, origin: origin.clone() };
+            let mut views = Views(self.builder.lower(name, origin.clone()));
             self.memory.write(tensor, value, &mut views)?;
         }
         if mutation::effects_of(node).is_some_and(|effects| effects.fresh) {
@@ -490,7 +468,7 @@ impl<'a> Importer<'a> {
         }
         for (&output, argument) in names.iter().zip(written) {
             let tensor = scope.tensor(argument)?;
-            let (given, stated) = (self.graph.ty(self.memory.value(tensor)), scope.stated(output)?);
+            let (given, stated) = (self.builder.graph.ty(self.memory.value(tensor)), scope.stated(output)?);
             if *given != stated {
                 return Err(Refusal::new(format!("gives {given} as `{output}`, and the file states {stated}")));
             }

@@ -36,7 +36,7 @@ impl<'a> Importer<'a> {
         node: &'a schema::Node,
         name: &str,
     ) -> Result<(), LoadError> {
-        let refused = |importer: &Self, refusal| importer.refused(name, &node.target, refusal);
+        let refused = |importer: &Self, refusal| importer.builder.refused(name, &node.target, refusal);
         let autocast = match node.target == AUTOCAST {
             true => outer.autocast.inside(node).map_err(|refusal| refused(self, refusal))?,
             false => outer.autocast.clone(),
@@ -45,7 +45,8 @@ impl<'a> Importer<'a> {
         match (self.dissolve(outer, node, name, autocast), before) {
             (Err(LoadError::TypeMismatch { .. }), Some(before)) => {
                 self.restore(before);
-                let unique = if self.names.take(name) { name.to_owned() } else { self.names.fresh(name) };
+                let unique =
+                    if self.builder.names.take(name) { name.to_owned() } else { self.builder.names.fresh(name) };
                 self.operator(outer, node, &unique)
             }
             (done, _) => done,
@@ -59,14 +60,17 @@ impl<'a> Importer<'a> {
         name: &str,
         autocast: Autocast,
     ) -> Result<(), LoadError> {
-        let refused = |importer: &Self, refusal| importer.refused(name, &node.target, refusal);
+        let refused = |importer: &Self, refusal| importer.builder.refused(name, &node.target, refusal);
         let graph = nested_graph(node).map_err(|refusal| refused(self, refusal))?;
         let mut inner = Scope::new(graph, autocast);
         bind_inputs(outer, &mut inner, node, graph).map_err(|refusal| refused(self, refusal))?;
         for nested in &graph.nodes {
             let short = node_name(nested);
-            let unique =
-                if self.names.take(short) { short.to_owned() } else { self.names.fresh(&format!("{name}.{short}")) };
+            let unique = if self.builder.names.take(short) {
+                short.to_owned()
+            } else {
+                self.builder.names.fresh(&format!("{name}.{short}"))
+            };
             self.node(&mut inner, nested, &unique)?;
         }
         bind_outputs(outer, &inner, node, graph).map_err(|refusal| refused(self, refusal))

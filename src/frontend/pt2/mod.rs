@@ -16,9 +16,7 @@ mod import;
 mod inline;
 mod memory;
 mod mutation;
-mod names;
 mod nested;
-mod origin;
 #[cfg(test)]
 mod recorded_strides;
 mod schema;

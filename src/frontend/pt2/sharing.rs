@@ -41,10 +41,10 @@ impl<'a> Importer<'a> {
         if !takes_tensors || effects.is_some_and(|e| e.fresh) {
             return Ok(Sharing::Own);
         }
-        if matches!(self.graph.node(value.node).kind, NodeKind::Op { op: Op::Custom(_), .. }) {
+        if matches!(self.builder.graph.node(value.node).kind, NodeKind::Op { op: Op::Custom(_), .. }) {
             return Ok(Sharing::Unknown);
         }
-        let Some((source, path)) = views::path(&self.graph, value, first) else { return Ok(Sharing::Own) };
+        let Some((source, path)) = views::path(&self.builder.graph, value, first) else { return Ok(Sharing::Own) };
         if copies(Target::of(&node.target).name) || is_set(node, "copy") {
             return Ok(Sharing::Own);
         }
@@ -62,8 +62,8 @@ impl<'a> Importer<'a> {
             if !scope.same_device(argument, name) {
                 return Ok(Sharing::Own);
             }
-            let Some(reached) = views::layout(&self.graph, &path, from) else { return Ok(Sharing::Own) };
-            let shape = &self.graph.ty(value).shape;
+            let Some(reached) = views::layout(&self.builder.graph, &path, from) else { return Ok(Sharing::Own) };
+            let shape = &self.builder.graph.ty(value).shape;
             let normal = |mut layout: Layout| {
                 layout.forget_ones(shape);
                 layout.strides

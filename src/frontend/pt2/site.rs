@@ -1,49 +1,24 @@
 //! One operator of the file while it is converted: its arguments, and the nodes it becomes.
 
-use smallvec::SmallVec;
+use std::ops::{Deref, DerefMut};
 
 use super::argument::{Argument, Number};
 use super::autocast::Casts;
 use super::dtype::dtype;
 use super::import::Scope;
 use super::memory::Memory;
-use super::names::Names;
 use super::schema;
-use crate::ir::{self, AttrValue, DType, Graph, GraphError, Origin, Shape, TensorType, Value};
-use crate::ops::shapes::normalize_dim;
-use crate::ops::{self, OpDef};
-
-/// Why an operator cannot be taken over. The importer adds the file and the node.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    pub reason: String,
-    pub help: Option<String>,
-}
+use crate::frontend::builder::Lowering;
+pub(super) use crate::frontend::builder::{Converted, Refusal, Values, int, ints};
+use crate::ir::{self, AttrValue, DType, Shape, TensorType, Value};
 
 impl Refusal {
-    pub fn new(reason: impl Into<String>) -> Self {
-        Refusal { reason: reason.into(), help: None }
-    }
-
-    pub fn help(self, help: impl Into<String>) -> Self {
-        Refusal { help: Some(help.into()), ..self }
-    }
-
     /// A size or number that is known only when the model runs.
     pub fn symbolic(expression: &str) -> Self {
         // SymPy writes `Symbol('s0', positive=True)` for `s0`.
         let name = expression.strip_prefix("Symbol('").and_then(|rest| rest.split('\'').next()).unwrap_or(expression);
         Refusal::new(format!("has the symbolic size or number `{name}`"))
             .help("export with static shapes: no `dynamic_shapes`, and no operator whose output shape depends on data")
-    }
-}
-
-impl From<GraphError> for Refusal {
-    fn from(error: GraphError) -> Self {
-        match error {
-            GraphError::Type { source, .. } => Refusal::new(source.to_string()),
-            other => Refusal::new(other.to_string()),
-        }
     }
 }
 
@@ -84,24 +59,28 @@ pub(super) enum Operand {
     Scalar(Scalar),
 }
 
-/// The values that an operator's outputs become, in order.
-pub(super) type Values = SmallVec<[Value; 1]>;
-
-/// What a conversion gives: the output values, or `None` where the op table does not cover the call.
-pub(super) type Converted = Result<Option<Values>, Refusal>;
-
 /// One operator of the file.
 pub(super) struct Site<'s, 'a> {
-    pub graph: &'s mut Graph,
-    pub names: &'s mut Names,
+    pub lowering: Lowering<'s>,
     pub scope: &'s Scope<'a>,
     pub memory: &'s Memory,
     pub node: &'a schema::Node,
-    /// The unique name of the node.
-    pub name: &'s str,
-    pub origin: Origin,
     /// What autocast does to the arguments.
     pub casts: Casts,
+}
+
+impl<'s> Deref for Site<'s, '_> {
+    type Target = Lowering<'s>;
+
+    fn deref(&self) -> &Lowering<'s> {
+        &self.lowering
+    }
+}
+
+impl<'s> DerefMut for Site<'s, '_> {
+    fn deref_mut(&mut self) -> &mut Lowering<'s> {
+        &mut self.lowering
+    }
 }
 
 impl<'a> Site<'_, 'a> {
@@ -268,29 +247,6 @@ impl<'a> Site<'_, 'a> {
         }
     }
 
-    pub fn ty(&self, value: Value) -> TensorType {
-        self.graph.ty(value).clone()
-    }
-
-    pub fn dtype(&self, value: Value) -> DType {
-        self.graph.ty(value).dtype
-    }
-
-    pub fn rank(&self, value: Value) -> usize {
-        self.graph.ty(value).rank()
-    }
-
-    /// Dimension `dim` of `value`, counted from the front.
-    pub fn dim_of(&self, value: Value, dim: i64) -> Result<i64, Refusal> {
-        normalize_dim(dim, self.rank(value))
-            .map(|d| d as i64)
-            .ok_or_else(|| Refusal::new(format!("has no dimension {dim} in {}", self.ty(value))))
-    }
-
-    pub fn dims_of(&self, value: Value, dims: &[i64]) -> Result<AttrValue, Refusal> {
-        Ok(AttrValue::Ints(dims.iter().map(|&d| self.dim_of(value, d)).collect::<Result<_, _>>()?))
-    }
-
     /// The names of all outputs.
     pub fn output_names(&self) -> impl Iterator<Item = &'a str> {
         self.node.outputs.iter().flat_map(Argument::tensors)
@@ -307,15 +263,15 @@ impl<'a> Site<'_, 'a> {
         self.output_names().nth(slot).is_some_and(|name| self.scope.used.contains(name))
     }
 
-    /// The node that stands for the operator in reports: `op` of the table. `None` if the table lacks it.
+    // The three calls of the lowering that conversions make with arguments that read the site: behind a `DerefMut` the compiler
+    // would refuse those.
+
+    /// See [`Lowering::explicit`].
     pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
-        let Some(def) = ops::find(op) else { return Ok(None) };
-        let (name, origin) = (self.name, self.origin.clone());
-        let slots = self.add(def, name, attrs, operands, origin)?;
-        Ok(Some(slots))
+        self.lowering.explicit(op, attrs, operands)
     }
 
-    /// A node that the operator's kernel does on the fly; `part` says for which argument.
+    /// See [`Lowering::implicit`].
     pub fn implicit(
         &mut self,
         part: &str,
@@ -323,38 +279,17 @@ impl<'a> Site<'_, 'a> {
         attrs: &[(&str, AttrValue)],
         operands: &[Value],
     ) -> Result<Value, Refusal> {
-        let def = ops::find(op).ok_or_else(|| Refusal::new(format!("needs the operator `{op}`")))?;
-        let name = self.names.fresh(&format!("{}.{part}", self.name));
-        let origin = Origin { implicit: true, ..self.origin.clone() };
-        let values = self.add(def, &name, attrs, operands, origin)?;
-        values.first().copied().ok_or_else(|| Refusal::new(format!("makes `{op}` give nothing")))
+        self.lowering.implicit(part, op, attrs, operands)
     }
 
-    fn add(
-        &mut self,
-        def: &'static OpDef,
-        name: &str,
-        attrs: &[(&str, AttrValue)],
-        operands: &[Value],
-        origin: Origin,
-    ) -> Result<Values, Refusal> {
-        let attrs = def.attrs(attrs).map_err(|e| Refusal::new(e.to_string()))?;
-        let id = self.graph.add_op(name, def, attrs, operands, origin)?;
-        Ok((0..self.graph.node(id).types.len() as u32).map(|slot| Value::new(id, slot)).collect())
-    }
-
-    /// `value` in element type `dtype`, cast on the fly if need be.
+    /// See [`Lowering::cast`].
     pub fn cast(&mut self, part: &str, value: Value, dtype: DType) -> Result<Value, Refusal> {
-        if self.dtype(value) == dtype {
-            return Ok(value);
-        }
-        self.implicit(part, "cast", &[("dtype", AttrValue::DType(dtype))], &[value])
+        self.lowering.cast(part, value, dtype)
     }
 
     /// A literal number as a tensor without dimensions.
     pub fn literal(&mut self, part: &str, value: Scalar, dtype: DType) -> Result<Value, Refusal> {
-        let attrs = [("value", value.beside(dtype).into()), ("dtype", AttrValue::DType(dtype))];
-        self.implicit(part, "number", &attrs, &[])
+        self.number(part, value.beside(dtype), dtype)
     }
 
     /// The strides that the file records for argument `name`.
@@ -371,14 +306,4 @@ impl<'a> Site<'_, 'a> {
         let attr = AttrValue::shape(&shape);
         Ok((shape, attr))
     }
-}
-
-/// A dimension, size or other integer as an attribute.
-pub(super) fn int(value: i64) -> AttrValue {
-    AttrValue::Int(value)
-}
-
-/// A list of integers as an attribute.
-pub(super) fn ints(values: &[i64]) -> AttrValue {
-    AttrValue::Ints(SmallVec::from_slice(values))
 }

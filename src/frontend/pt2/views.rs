@@ -1,20 +1,14 @@
 //! Views as functions: of a tensor, and of what a write through them leaves of it.
 
-use super::names::Names;
 use super::site::{Refusal, int, ints};
-use crate::ir::{AttrValue, Attrs, DType, Graph, Layout, NodeKind, Origin, Value};
-use crate::ops::{self, Call, LayoutRule, Op, OpDef};
+use crate::frontend::builder::Lowering;
+use crate::ir::{AttrValue, Attrs, DType, Graph, Layout, NodeKind, Value};
+use crate::ops::{Call, LayoutRule, Op, OpDef};
 
 const HELP: &str = "use the operator's functional form in the model, or export with `run_decompositions()`";
 
 /// Applies views while a node of the file is taken over.
-pub(super) struct Views<'s> {
-    pub graph: &'s mut Graph,
-    pub names: &'s mut Names,
-    /// The name of the node.
-    pub name: &'s str,
-    pub origin: Origin,
-}
+pub(super) struct Views<'s>(pub Lowering<'s>);
 
 /// The operator of the table that gives `value`.
 fn operator(graph: &Graph, value: Value) -> Option<(&'static OpDef, &Attrs)> {
@@ -58,21 +52,21 @@ pub(super) fn layout(graph: &Graph, path: &[Value], layout: Layout) -> Option<La
 impl Views<'_> {
     /// The operator of `step` on another operand.
     pub fn apply(&mut self, step: Value, operand: Value) -> Result<Value, Refusal> {
-        let (def, attrs) = operator(self.graph, step).ok_or_else(|| Refusal::new("is a view of an unknown kind"))?;
+        let (def, attrs) = operator(self.0.graph, step).ok_or_else(|| Refusal::new("is a view of an unknown kind"))?;
         let attrs = attrs.clone();
-        let node = self.add(def, attrs, &[operand])?;
-        Ok(Value::new(node.node, step.slot))
+        let values = self.0.implicit_op("memory", def, attrs, &[operand])?;
+        values.get(step.slot as usize).copied().ok_or_else(|| Refusal::new("is a view of an unknown kind"))
     }
 
     /// `whole` with `part` in the place of what the operator of `step` shows of it.
     pub fn put(&mut self, step: Value, whole: Value, part: Value) -> Result<Value, Refusal> {
         let unknown = || Refusal::new("writes through a view of an unknown kind").help(HELP);
-        let (def, attrs) = operator(self.graph, step).ok_or_else(unknown)?;
+        let (def, attrs) = operator(self.0.graph, step).ok_or_else(unknown)?;
         let attrs = attrs.clone();
         let attr = |name: &str| def.attr_index(name).and_then(|i| attrs.get(i));
         let number = |name: &str| attr(name).and_then(AttrValue::as_int).ok_or_else(unknown);
         let list = |name: &str| attr(name).and_then(AttrValue::as_ints).ok_or_else(unknown);
-        let shape = AttrValue::shape(&self.graph.ty(whole).shape);
+        let shape = AttrValue::shape(&self.0.graph.ty(whole).shape);
         match def.name {
             "alias" | "contiguous" | "cast" | "dropout" => Ok(part),
             "reshape" | "squeeze" | "unsqueeze" => self.call("reshape", &[("shape", shape)], &[part]),
@@ -103,7 +97,7 @@ impl Views<'_> {
         end: i64,
         step: i64,
     ) -> Result<Value, Refusal> {
-        let size = self.graph.ty(whole).shape.get(dim as usize).copied().unwrap_or(0) as i64;
+        let size = self.0.graph.ty(whole).shape.get(dim as usize).copied().unwrap_or(0) as i64;
         if step != 1 {
             let positions = [
                 ("start", AttrValue::float(start as f64)),
@@ -133,14 +127,6 @@ impl Views<'_> {
     }
 
     fn call(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
-        let def = ops::find(op).ok_or_else(|| Refusal::new(format!("needs the operator `{op}`")))?;
-        let attrs = def.attrs(attrs).map_err(|e| Refusal::new(e.to_string()))?;
-        self.add(def, attrs, operands)
-    }
-
-    fn add(&mut self, def: &'static OpDef, attrs: Attrs, operands: &[Value]) -> Result<Value, Refusal> {
-        let name = self.names.fresh(&format!("{}.memory", self.name));
-        let origin = Origin { implicit: true, ..self.origin.clone() };
-        Ok(self.graph.add_op(&name, def, attrs, operands, origin)?.into())
+        self.0.implicit("memory", op, attrs, operands)
     }
 }

@@ -8,7 +8,8 @@ use super::archive::Archive;
 use super::constants::{extent, gather, is_little_endian};
 use super::dtype;
 use super::schema::{Payload, PayloadConfig};
-use crate::ir::{Content, Contents, Layout, TensorType};
+use crate::frontend::elements;
+use crate::ir::{Content, Contents, Layout, Number, TensorType};
 
 /// What a file calls the values of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -193,6 +194,26 @@ impl<R: Read + Seek + Send> Contents for Weights<R> {
         let bytes = self.bytes_left.checked_sub(bytes).filter(|_| bytes <= limit)?;
         (self.digests_left, self.bytes_left) = (digests, bytes);
         Self::read(&located, self.archive.stream(&located.member)?)
+    }
+
+    fn elements(&mut self, input: usize) -> Option<Vec<Number>> {
+        let located = self.locate(input)?;
+        let bytes = located.ty.bytes() as u64;
+        let mut storage = Vec::new();
+        let source = self.archive.stream(&located.member)?;
+        let elements = match &located.order {
+            Order::Rows(start) => {
+                let end = start.checked_add(bytes).filter(|&end| end <= MAX_GATHERED)?;
+                source.take(end).read_to_end(&mut storage).ok()?;
+                storage.split_off(usize::try_from(*start).ok().filter(|&s| s <= storage.len())?)
+            }
+            Order::Strided(layout, end) if *end <= MAX_GATHERED => {
+                source.take(*end).read_to_end(&mut storage).ok()?;
+                gather(&located.ty, layout, &storage)?
+            }
+            Order::Columns(_) | Order::Strided(..) | Order::Pickled(_) => return None,
+        };
+        elements::elements(located.ty.dtype, &elements).filter(|all| all.len() == located.ty.numel())
     }
 }
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use miette::SourceSpan;
 use rustc_hash::FxHashMap;
 
-use super::ast::{Binding, Body, Equality, File, Input, Name, Purpose, Returned, Statement, Typed, Yielded};
+use super::ast::{
+    Binding, Body, CallExpr, Equality, File, Input, Name, Operand, Purpose, Returned, Statement, Typed, Yielded,
+};
 use super::build::build;
 use super::error::{MirError, MirErrors, nearest};
 use super::read::read_equalities;
@@ -32,7 +34,12 @@ pub fn parse_equalities(name: &str, source: &str, a: &Graph, b: &Graph) -> Resul
         let mut seen: FxHashMap<(usize, &str), SourceSpan> = FxHashMap::default();
         for line in &lines {
             let name = &*line.target.text;
-            let Some(side) = [1, 0].into_iter().find(|&side| of[side].0.contains_key(name)) else {
+            let by_name = [1, 0].into_iter().find_map(|side| Some((side, *of[side].0.get_key_value(name)?.0)));
+            let by_number = || {
+                let other = |side: usize| names(&line.value).all(|n| of[1 - side].0.contains_key(n));
+                [1, 0].into_iter().filter(|&side| other(side)).find_map(|side| Some((side, of[side].number(name)?)))
+            };
+            let Some((side, name)) = by_name.or_else(by_number) else {
                 let names = of.iter().flat_map(|inputs| inputs.0.keys().copied());
                 let help = nearest(name, names);
                 errors.push(MirError::UnknownName { name: name.to_owned(), span: line.target.span, help });
@@ -41,7 +48,7 @@ pub fn parse_equalities(name: &str, source: &str, a: &Graph, b: &Graph) -> Resul
             if let Some(first) = seen.insert((side, name), line.target.span) {
                 errors.push(MirError::DefinedTwice { name: name.to_owned(), span: line.target.span, first });
             }
-            given[side].push(line);
+            given[side].push((name, line));
         }
         if !errors.is_empty() {
             return Err(errors);
@@ -64,14 +71,30 @@ pub fn parse_equalities(name: &str, source: &str, a: &Graph, b: &Graph) -> Resul
 /// The inputs of a graph by name.
 struct Inputs<'g>(FxHashMap<&'g str, NodeId>, &'g Graph);
 
-impl Inputs<'_> {
+impl<'g> Inputs<'g> {
     fn of(graph: &Graph) -> Inputs<'_> {
         Inputs(graph.inputs().iter().map(|&id| (&*graph.node(id).name, id)).collect(), graph)
     }
+
+    /// The name of the input that `arg7` stands for where none is called so: that of input number 7, counted from 0. Programs of
+    /// JAX name their arguments in some of the forms they are printed in, and count them in others.
+    fn number(&self, name: &str) -> Option<&'g str> {
+        let digits = name.strip_prefix("arg").filter(|n| n.len() == 1 || !n.starts_with('0'))?;
+        self.1.inputs().get(digits.parse::<usize>().ok()?).map(|&id| &*self.1.node(id).name)
+    }
+}
+
+/// The names that an expression uses.
+fn names<'e>(call: &'e CallExpr) -> Box<dyn Iterator<Item = &'e str> + 'e> {
+    Box::new(call.operands.iter().flat_map(|operand| match operand {
+        Operand::Name(name) => Box::new(std::iter::once(&*name.text)),
+        Operand::Call(call) => names(call),
+        Operand::Scalar(..) => Box::new(std::iter::empty()) as Box<dyn Iterator<Item = &'e str> + 'e>,
+    }))
 }
 
 /// The lines `given`, which are about inputs of `target`, as a graph over the inputs of `source`.
-fn over(source: &Graph, target: &Inputs, given: &[&Equality]) -> Result<Graph, Vec<MirError>> {
+fn over(source: &Graph, target: &Inputs, given: &[(&str, &Equality)]) -> Result<Graph, Vec<MirError>> {
     let nowhere = SourceSpan::from((0, 0));
     let inputs = source.inputs().iter().map(|&id| {
         let node = source.node(id);
@@ -81,26 +104,26 @@ fn over(source: &Graph, target: &Inputs, given: &[&Equality]) -> Result<Graph, V
         Input { binding, role, ty: node.types[0].clone(), origin: Origin::default() }
     });
     // Both graphs may have an input of this name.
-    let local = |line: &Equality| Name { text: format!("{} =", line.target.text).into(), span: line.target.span };
+    let local = |name: &str, line: &Equality| Name { text: format!("{name} =").into(), span: line.target.span };
+    let own = |name: &str, line: &Equality| Name { text: name.to_owned().into(), span: line.target.span };
     let file = File {
         config: Vec::new(),
         name: Name { text: "binding".into(), span: nowhere },
         inputs: inputs.collect(),
         statements: given
             .iter()
-            .map(|line| Statement {
-                results: vec![Typed { binding: Binding { local: local(line), real: None }, stated: None }],
+            .map(|(name, line)| Statement {
+                results: vec![Typed { binding: Binding { local: local(name, line), real: None }, stated: None }],
                 body: Body::Call(line.value.clone()),
                 origin: Origin::default(),
             })
             .collect(),
         given: Vec::new(),
-        returned: given.iter().map(|line| returned(local(line), line.target.clone())).collect(),
+        returned: given.iter().map(|(name, line)| returned(local(name, line), own(name, line))).collect(),
     };
     let graph = build(&file)?;
     let mut errors = Vec::new();
-    for (line, output) in given.iter().zip(graph.outputs()) {
-        let name = &*line.target.text;
+    for ((name, line), output) in given.iter().zip(graph.outputs()) {
         let (found, Some(&wanted)) = (graph.ty(output.value), target.0.get(name)) else { continue };
         let wanted = &target.1.node(wanted).types[0];
         if found != wanted {
@@ -142,6 +165,8 @@ mod tests {
     fn lines_are_graphs_over_the_other_sides_inputs() {
         let [of_a, of_b] = read("qk = concat(q, k; dim=0) // merged\n y = x\n").unwrap();
         assert_eq!((of_a.outputs().len(), of_b.outputs().len()), (0, 2));
+        assert_eq!(&*of_b.outputs()[0].name, "qk");
+        let [_, of_b] = read("arg1 = concat(q, k; dim=0)").unwrap();
         assert_eq!(&*of_b.outputs()[0].name, "qk");
         let [of_a, of_b] = read("q = slice(qk; dim=0, end=2) k = permute(k; dims=[1, 0])").unwrap();
         assert_eq!((of_a.outputs().len(), of_b.outputs().len()), (1, 1));

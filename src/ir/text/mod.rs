@@ -21,7 +21,7 @@ mod tests;
 
 pub use equalities::parse_equalities;
 pub use error::{MOST_ERRORS, MirError, MirErrors};
-pub use print::print;
+pub use print::{name, print};
 
 use super::Graph;
 

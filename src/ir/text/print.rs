@@ -275,6 +275,11 @@ impl Display for Quoted<'_> {
     }
 }
 
+/// A name as it stands in text: in quotes unless it is a plain identifier.
+pub fn name(name: &str) -> String {
+    Quoted(name).to_string()
+}
+
 /// A string in quotes.
 struct Text<'a>(&'a str);
 

@@ -21,6 +21,9 @@ impl Binding {
             })
         };
         let [alone_a, alone_b] = [alone(&left, &self.b), alone(&right, &self.a)];
+        // A constant of a file may be a weight of the other side by another name.
+        let [alone_a, alone_b] =
+            [alone_a || alone_b && self.keeps_constants[0], alone_b || alone_a && self.keeps_constants[1]];
         left.iter().chain(&right).any(guessed) || alone_a && (alone_b || stated(&right)) || alone_b && stated(&left)
     }
 

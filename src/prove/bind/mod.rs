@@ -7,6 +7,7 @@
 mod align;
 mod bias;
 mod compare;
+mod constants;
 mod content;
 mod doubt;
 mod expression;
@@ -17,7 +18,9 @@ mod pairs;
 mod plan;
 mod share;
 mod statement;
+mod tied;
 
+pub use constants::MissingConstant;
 use expression::{Expression, Part};
 use plan::Plan;
 
@@ -48,6 +51,12 @@ pub struct Binding {
     pub stated: Vec<u32>,
     /// Numbers of inputs that are bound although the two files hold other values for them.
     pub unlike: Vec<u32>,
+    /// Whether A and B have tensors that count as constants of their file because they are bound to nothing.
+    pub keeps_constants: [bool; 2],
+    /// Tensors without values that can be no weights.
+    pub missing: Vec<MissingConstant>,
+    /// The binding as a file for `--bind`, one line each.
+    pub lines: Vec<String>,
 }
 
 /// Two graphs over common inputs.
@@ -86,6 +95,7 @@ pub fn bind_with_contents(
     if let Some([stated_a, stated_b]) = stated {
         plan.by_statement(Side::A, stated_a);
         plan.by_statement(Side::B, stated_b);
+        plan.tied();
     }
     plan.read_checksums([&mut *of_a, &mut *of_b]);
     let exchanged = plan.exchanged_names();
@@ -97,8 +107,11 @@ pub fn bind_with_contents(
     plan.by_use(&a, &b);
     plan.alike();
     plan.by_position();
-    plan.compare([of_a, of_b]);
-    share::share(a, b, &plan).aligned()
+    plan.compare([&mut *of_a, &mut *of_b]);
+    plan.keep_constants([&mut *of_a, &mut *of_b]);
+    let mut bound = share::share(a, b, &plan).aligned();
+    bound.binding.missing = plan.missing_constants([of_a, of_b]);
+    bound
 }
 
 #[cfg(test)]

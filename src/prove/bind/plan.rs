@@ -1,9 +1,11 @@
 //! What is known of each input while a binding is being made.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use super::{BoundInput, Expression};
-use crate::ir::{Content, Graph, NodeId, NodeKind, Role};
+use crate::ir::{Content, Graph, NodeId, NodeKind, Number, Role};
 use crate::prove::Side;
 
 /// What an input is in terms of the other graph.
@@ -20,6 +22,8 @@ pub enum Meaning {
 pub enum Source {
     /// A binding file says so.
     Stated,
+    /// A binding file says so of a weight that nothing reads, and this is the only one of its type that is read.
+    Tied,
     /// Name and type are the same.
     Name,
     /// The files hold the same values, and no other input does.
@@ -44,7 +48,7 @@ impl Source {
 
     /// Whether another binding is as possible as this one.
     pub fn is_guess(self) -> bool {
-        matches!(self, Source::Use | Source::Alike | Source::Position)
+        matches!(self, Source::Tied | Source::Use | Source::Alike | Source::Position)
     }
 }
 
@@ -61,6 +65,8 @@ pub struct Slot {
     pub content: Option<Content>,
     /// A checksum of what the file holds for it, if there is one that takes no reading.
     pub checksum: Option<u32>,
+    /// The elements of a constant of the file: nothing of the other side is known to be the same.
+    pub literal: Option<Arc<[Number]>>,
 }
 
 impl Slot {
@@ -83,6 +89,11 @@ impl Slot {
     /// Nothing is known of the input yet.
     pub fn is_free(&self) -> bool {
         self.meaning.is_none() && !self.used
+    }
+
+    /// A tensor that the graph reads, that no user gives and that is not bound to anything.
+    pub fn is_alone(&self) -> bool {
+        self.is_free() && self.live && self.literal.is_none() && self.input.role != Role::User
     }
 }
 
@@ -110,6 +121,7 @@ impl Plan {
                 live: graph.users(id).next().is_some() || given.contains(&id),
                 content: None,
                 checksum: None,
+                literal: None,
             };
             graph.inputs().iter().map(slot).collect()
         };

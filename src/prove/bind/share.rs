@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::plan::{Meaning, Plan, Source};
 use super::{Binding, Bound, BoundInput, Expression, Part, statement};
-use crate::ir::{Graph, NodeKind, Origin, Value};
+use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Value};
 use crate::ops;
 use crate::prove::Side;
 
@@ -50,6 +50,8 @@ fn numbered(plan: &Plan, inputs: [&[Key]; 2]) -> Binding {
     binding.guessed = of_keys(bound_by(plan, |_, _, source| source.is_guess()));
     binding.stated = of_keys(bound_by(plan, |_, _, source| source == Source::Stated));
     binding.unlike = of_keys(bound_by(plan, |side, i, _| plan.unlike.contains(&(side, i))));
+    binding.keeps_constants = [&plan.a, &plan.b].map(|slots| slots.iter().any(|slot| slot.literal.is_some()));
+    binding.lines = statement::lines(plan);
     binding
 }
 
@@ -80,7 +82,7 @@ pub(super) fn share(a: Graph, b: Graph, plan: &Plan) -> Bound {
 
 fn rewrite(graph: Graph, plan: &Plan, side: Side) -> (Graph, Vec<Key>) {
     let slots = plan.side(side);
-    let derived = slots.iter().any(|s| matches!(s.meaning, Some((Meaning::Derived(_), _))));
+    let derived = slots.iter().any(|s| s.literal.is_some() || matches!(s.meaning, Some((Meaning::Derived(_), _))));
     let own: Vec<Key> = (0..slots.len()).map(|i| (side, i)).collect();
     if !derived {
         return (graph, own);
@@ -121,7 +123,11 @@ impl Writer<'_> {
     fn graph(&mut self, graph: &Graph) -> Option<()> {
         let slots = self.plan.side(self.side);
         for (i, slot) in slots.iter().enumerate() {
-            if !matches!(slot.meaning, Some((Meaning::Derived(_), _))) {
+            if let Some(literal) = &slot.literal {
+                let (name, ty) = (&slot.input.name, slot.input.ty.clone());
+                let node = self.out.add_literal(name, ty, literal.clone(), Origin::default()).ok()?;
+                self.inputs.insert((self.side, i), node.into());
+            } else if !matches!(slot.meaning, Some((Meaning::Derived(_), _))) {
                 self.add_input((self.side, i), &slot.input, &slot.input.name);
             }
         }
@@ -138,9 +144,12 @@ impl Writer<'_> {
                     self.out.add_literal(&node.name, ty, data, node.origin.clone()).ok()?.into()
                 }
                 NodeKind::Op { op, attrs } => {
-                    let operands: Vec<Value> =
+                    let mut operands: Vec<Value> =
                         graph.operands(id).iter().map(|v| Value::new(values[v.node.index()].node, v.slot)).collect();
-                    let (attrs, origin) = (attrs.clone(), node.origin.clone());
+                    let (mut attrs, origin) = (attrs.clone(), node.origin.clone());
+                    if op.name() == "slice" {
+                        self.slice_of_part(&mut operands, &mut attrs);
+                    }
                     let added = self.out.add_custom(
                         &node.name,
                         op.clone(),
@@ -156,6 +165,34 @@ impl Writer<'_> {
         }
         let moved = |v: Value| Some(Value::new(values.get(v.node.index())?.node, v.slot));
         self.out.take_outputs(graph, |v| moved(v).ok_or(())).ok()
+    }
+
+    /// A slice of a stacked weight that lies in one of its parts is a slice of that part.
+    fn slice_of_part(&self, operands: &mut [Value], attrs: &mut Attrs) -> Option<()> {
+        let [operand] = operands else { return None };
+        let [joined] = self.out.operands(operand.node)[..] else { return None };
+        let made_by = |value: Value, name: &str| match &self.out.node(value.node).kind {
+            NodeKind::Op { op, attrs } if op.name() == name => Some(attrs),
+            _ => None,
+        };
+        made_by(*operand, "contiguous")?;
+        let dim = made_by(joined, "concat")?.first()?.as_int()?;
+        let [along, start, end, _] = &mut attrs[..] else { return None };
+        let (from, to) = (start.as_int()?, end.as_int()?);
+        if *along != AttrValue::Int(dim) || from >= to {
+            return None;
+        }
+        let mut before = 0;
+        for part in self.out.operands(joined.node) {
+            let size = *self.out.ty(part).shape.get(usize::try_from(dim).ok()?)? as i64;
+            if before <= from && to <= before + size {
+                *operand = part;
+                (*start, *end) = (AttrValue::Int(from - before), AttrValue::Int(to - before));
+                return Some(());
+            }
+            before += size;
+        }
+        None
     }
 
     fn add_input(&mut self, key: Key, input: &BoundInput, name: &str) -> Value {

@@ -2,6 +2,7 @@
 
 use super::Expression;
 use super::plan::{Meaning, Plan, Slot, Source};
+use crate::ir::text;
 use crate::prove::Side;
 
 /// One input that is bound otherwise than by its name, with the numbers of layers taken out of the names.
@@ -42,12 +43,38 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
         ));
     }
     for (side, slots) in [(Side::A, &plan.a), (Side::B, &plan.b)] {
-        for slot in slots.iter().filter(|s| s.is_free()) {
+        for slot in slots.iter().filter(|s| s.literal.is_some()) {
+            let name = &slot.input.name;
+            all.push(format!(
+                "`{name}` of {side} is the constant that its file holds: nothing of the other side is the same"
+            ));
+        }
+        for slot in slots.iter().filter(|s| s.is_free() && s.literal.is_none()) {
             let name = &slot.input.name;
             all.push(format!("`{name}` of {side} has no counterpart on the other side"));
         }
     }
     all
+}
+
+/// The binding in the form that binding files have. Inputs of one name and type are left out, as they need no line.
+pub(super) fn lines(plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (side, slots) in [(Side::B, &plan.b), (Side::A, &plan.a)] {
+        let others = plan.side(side.other());
+        let name = |i: usize| others.get(i).map_or_else(String::new, |s| text::name(&s.input.name));
+        for slot in slots {
+            let target = text::name(&slot.input.name);
+            match &slot.meaning {
+                Some((_, Source::Name)) | None => {}
+                // Pairs stand on both sides.
+                Some((Meaning::Same(_), _)) if side == Side::A => {}
+                Some((Meaning::Same(i), _)) => lines.push(format!("{target} = {}", name(*i))),
+                Some((Meaning::Derived(expression), _)) => lines.push(format!("{target} = {}", expression.show(&name))),
+            }
+        }
+    }
+    lines
 }
 
 fn same(slot: &Slot) -> Option<(usize, Source)> {
@@ -86,6 +113,7 @@ fn shown(expression: &Expression, name: &dyn Fn(usize) -> String) -> String {
 fn reason(source: Source) -> &'static str {
     match source {
         Source::Stated => "stated",
+        Source::Tied => "stated of a weight that nothing reads; this is the only other one of its type",
         Source::Name => "same name and type",
         Source::Content => "same values in both files",
         Source::Layer => "same values in both files, in the same layer",

@@ -8,9 +8,9 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
-use crate::eval::{Constant, fold};
+use crate::eval::{Constant, Folded, fold};
 use crate::ir::{Attrs, Number, TensorType};
-use crate::ops::{Call, Op, TypeError, as_number, is_number};
+use crate::ops::{Call, Op, TypeError, as_number, is_number, shortest_number};
 
 /// An expression in an [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -237,10 +237,14 @@ impl Arena {
             let ty = inferred.swap_remove(slot as usize);
             let constants: Option<SmallVec<[Cow<Constant>; 4]>> =
                 operands.iter().map(|&t| self.read_value(t)).collect();
-            let folded = constants.and_then(|c| {
+            let mut folded = constants.and_then(|c| {
                 let constants: SmallVec<[&Constant; 4]> = c.iter().map(AsRef::as_ref).collect();
                 fold(&call, slot as usize, &constants, &ty)
             });
+            // Numbers that compute the same are the same.
+            if let Some(Folded { value: Constant::Uniform(number), .. }) = folded.as_mut().filter(|_| is_number(def)) {
+                *number = shortest_number(ty.dtype, *number);
+            }
             (folded, ty)
         };
         let ty = self.type_id(&ty);

@@ -12,6 +12,8 @@ pub enum Reason {
     Rule { rule: Arc<Rule>, bindings: Box<Bindings<TermId>> },
     /// One part of a `split` is a `slice`.
     SplitSlice,
+    /// All elements are the same formulas over elements of the leaves, as equal as `tier` says.
+    Elements { leaves: Box<[TermId]>, tier: Tier },
 }
 
 /// One step.
@@ -28,6 +30,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => rule.tier,
             Reason::SplitSlice => Tier::Exact,
+            Reason::Elements { tier, .. } => *tier,
         }
     }
 
@@ -36,6 +39,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => &rule.name,
             Reason::SplitSlice => "split_is_slices",
+            Reason::Elements { .. } => "same_elements",
         }
     }
 
@@ -45,7 +49,10 @@ impl Lemma {
             Reason::Rule { rule, bindings } => {
                 Reason::Rule { rule: rule.clone(), bindings: bindings.map(&mut f).into() }
             }
-            other => other.clone(),
+            Reason::Elements { leaves, tier } => {
+                Reason::Elements { leaves: leaves.iter().map(|&leaf| f(leaf)).collect(), tier: *tier }
+            }
+            Reason::SplitSlice => Reason::SplitSlice,
         };
         Lemma { before: f(self.before), after: f(self.after), reason }
     }

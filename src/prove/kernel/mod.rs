@@ -5,6 +5,7 @@
 pub mod arena;
 mod assumption;
 pub mod closure;
+mod elements;
 mod graph;
 mod instances;
 pub mod lemma;
@@ -14,6 +15,7 @@ mod replay;
 
 pub use arena::Side;
 pub use assumption::{Made, Places, Said, grouped, ranges};
+pub use elements::{ELEMENTS, Leaves, same_elements};
 pub use graph::{Values, graph_terms, literal_leaf, raw_terms};
 pub use instances::Instances;
 pub use lemma::{Lemma, Reason};

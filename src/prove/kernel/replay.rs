@@ -14,13 +14,14 @@ use thiserror::Error;
 use super::arena::{Arena, Side, TermId};
 use super::assumption::{Places, grouped, made, ranges};
 use super::closure::{Closure, Explanation};
+use super::elements::{ELEMENTS, same_elements};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
 use super::lemma::{Lemma, Reason};
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
 use crate::ir::{AttrValue, Graph, NodeId, Number, TensorType, Value, unflatten};
-use crate::ops::{Call, EvalError, Op, TypeError};
+use crate::ops::{Call, EvalError, Op, TypeError, is_number, shortest_number};
 use crate::rules::{Build, Outcome, Rule, Sentence, Tier};
 
 /// Elements of a folded constant that are computed again.
@@ -289,6 +290,15 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<
             Ok(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect())
         }
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
+        Reason::Elements { leaves, tier } => {
+            let leaves = leaves.iter().copied().collect();
+            // Enough for both comparisons, as the search had.
+            let mut budget = 2 * ELEMENTS;
+            match same_elements(arena, lemma.before, lemma.after, &leaves, &mut budget) {
+                Some(found) if found <= *tier => Ok(Vec::new()),
+                _ => Err(CheckError::NotAnInstance { step, name: name() }),
+            }
+        }
         Reason::SplitSlice => Err(CheckError::NotAnInstance { step, name: name() }),
     }
 }
@@ -353,6 +363,8 @@ fn recomputed(arena: &Arena, term: TermId) -> bool {
         }
         let values = def.kernel.compute(&call, slot as usize, &base, &mut fetch).ok();
         let value = values.and_then(|v| stored(&call, *v.get(at)?, ty));
+        // A number goes by the shortest one of those that compute the same.
+        let value = if is_number(def) { value.map(|v| shortest_number(ty.dtype, v)) } else { value };
         // Sums and steps of whole numbers that their type holds are exact in any order.
         let exact = computes_exactly || value.is_some_and(|v| v.to_i64().is_some());
         value == Some(folded.at(ty, &index)) && (exact || !claims_exact)

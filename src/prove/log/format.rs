@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::kernel;
 use crate::ir::{AttrValue, DType, TensorType};
+use crate::rules::Tier;
 
 /// Steps, and what they speak of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -85,6 +86,33 @@ pub enum Head {
     },
 }
 
+/// How equal elements are whose formulas are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ElementTier {
+    Exact,
+    Real,
+    Rounding,
+}
+
+impl ElementTier {
+    pub fn of(tier: Tier) -> ElementTier {
+        match tier {
+            Tier::Exact => ElementTier::Exact,
+            Tier::Real => ElementTier::Real,
+            Tier::Rounding | Tier::Approx(_) => ElementTier::Rounding,
+        }
+    }
+
+    pub fn read(self) -> Tier {
+        match self {
+            ElementTier::Exact => Tier::Exact,
+            ElementTier::Real => Tier::Real,
+            ElementTier::Rounding => Tier::Rounding,
+        }
+    }
+}
+
 /// One step: two terms are equal, and why. All numbers are those of terms, rules and values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -102,6 +130,8 @@ pub enum Step {
     },
     /// One output of a `split` is a `slice`.
     SplitSlice { before: u32, after: u32 },
+    /// All elements are the same formulas over elements of other terms.
+    Elements { before: u32, after: u32, leaves: Vec<u32>, tier: ElementTier },
 }
 
 impl From<&TensorType> for Type {

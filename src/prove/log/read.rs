@@ -110,6 +110,11 @@ impl Log {
                 Step::SplitSlice { before, after } => {
                     Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::SplitSlice })
                 }
+                Step::Elements { before, after, leaves, tier } => {
+                    let leaves = leaves.iter().map(term).collect::<Result<_, _>>()?;
+                    let reason = Reason::Elements { leaves, tier: tier.read() };
+                    Ok(Lemma { before: term(before)?, after: term(after)?, reason })
+                }
             }
         };
         self.steps.iter().enumerate().map(lemma).collect()

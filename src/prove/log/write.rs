@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::kernel::arena::{self, Arena, HeadId, TermId, TypeId};
 use super::super::kernel::{Lemma, Reason, literal_leaf};
-use super::format::{Head, Log, RuleName, Side, Step, Type, Value};
+use super::format::{ElementTier, Head, Log, RuleName, Side, Step, Type, Value};
 use crate::ir::{AttrValue, Graph, NodeKind, TensorType};
 use crate::ops::Op;
 use crate::rules::{Rule, RuleSet};
@@ -69,6 +69,12 @@ impl<'a> Writer<'a> {
                 attrs: bindings.attrs.iter().map(|v| v.as_ref().map(|v| self.value(v))).collect(),
             },
             Reason::SplitSlice => Step::SplitSlice { before, after },
+            Reason::Elements { leaves, tier } => Step::Elements {
+                before,
+                after,
+                leaves: leaves.iter().map(|&leaf| self.term(leaf)).collect(),
+                tier: ElementTier::of(*tier),
+            },
         }
     }
 

@@ -187,6 +187,8 @@ fn note(call: &Call, number: impl Fn(usize) -> Option<usize>, uses: &mut [Use]) 
         let Some(of) = number(operand).and_then(|n| uses.get_mut(n)) else { continue };
         match ask {
             Ask::Below(below) => of.limit = Some(of.limit.map_or(below, |old| old.min(below))),
+            // Positions in order are found by other strategies.
+            Ask::Ends(_) | Ask::Starts(_) => {}
             Ask::Table => of.table = true,
             Ask::Positive => of.positive = true,
             Ask::Weight { batch } => of.weight = Some(batch),

@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tch::{Device, Tensor};
 
-use crate::energy::libtorch::load_cuda;
 use crate::eval::Draw;
 use crate::ir::{AttrValue, DType, Graph, GraphError, NodeId, NodeKind, TensorType, Value};
+use crate::measure::libtorch::load_cuda;
 use crate::ops::Op;
 use crate::ops::replay::ReplayError;
 use crate::ops::replay_graph::GraphReplay;

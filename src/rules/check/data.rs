@@ -80,7 +80,7 @@ impl Scale {
     /// Factor and offset for integers, which are 0 to 3 so that they can be places in a tensor. Elsewhere they are negative
     /// too, or so large that a narrow float type lacks them.
     fn integers(self, dtype: DType, random: &mut Random) -> (f64, f64) {
-        let signed = dtype.is_int() && dtype != DType::U8;
+        let signed = dtype.is_int() && !dtype.is_unsigned();
         match self {
             Scale::Small if signed => (1.0, -2.0),
             Scale::Large if matches!(dtype, DType::I64 | DType::I32) => {

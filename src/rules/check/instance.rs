@@ -18,11 +18,12 @@ use crate::rules::rule::{Bindings, Outcome, Rule};
 use crate::rules::terms::{Terms, Visitor};
 
 /// Functions that ask for the value of a tensor.
-const ABOUT_VALUES: [&str; 10] = [
+const ABOUT_VALUES: [&str; 11] = [
     "is_const",
     "is_uniform",
     "value",
     "is_above",
+    "is_below",
     "distinct",
     "is_diagonal",
     "is_causal_mask",
@@ -53,7 +54,7 @@ impl Instance {
     pub fn adds_floats(&self) -> bool {
         let adds = |term: &Term| match term {
             Term::Apply { op: Op::Table(op), operands, .. } => {
-                let elsewhere = matches!(op.name, "scatter_add" | "index_add" | "index_put");
+                let elsewhere = matches!(op.name, "scatter_add" | "scatter_reduce" | "index_add" | "index_put");
                 let adds = !matches!(op.family, Family::Elementwise | Family::View | Family::Index | Family::Create);
                 (adds || elsewhere) && operands.iter().any(|&o| self.arena.ty(o).dtype.is_float())
             }

@@ -83,14 +83,7 @@ pub fn around(dtype: DType, number: f64, random: &mut Random) -> Number {
 
 /// Smallest and largest value of an integer type.
 pub fn range(dtype: DType) -> Option<(i64, i64)> {
-    match dtype {
-        DType::I8 => Some((i64::from(i8::MIN), i64::from(i8::MAX))),
-        DType::U8 => Some((0, i64::from(u8::MAX))),
-        DType::I16 => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
-        DType::I32 => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
-        DType::I64 => Some((i64::MIN, i64::MAX)),
-        _ => None,
-    }
+    dtype.int_range().filter(|_| dtype.is_int())
 }
 
 /// Smallest positive value of a float type.

@@ -1,15 +1,13 @@
 //! Operators outside of the op table: opaque nodes, equal only to themselves on equal operands.
 
-use std::sync::Arc;
-
 use super::Target;
 use crate::frontend::pt2::argument::{Argument, Number};
 use crate::frontend::pt2::dtype::dtype;
 use crate::frontend::pt2::nested;
 use crate::frontend::pt2::schema::POSITIONAL;
 use crate::frontend::pt2::site::{Refusal, Site, Values};
-use crate::ir::{AttrValue, Attrs, Value};
-use crate::ops::{CustomOp, DRAW, Op};
+use crate::ir::{AttrValue, Value};
+use crate::ops::DRAW;
 
 /// A node named after the operator, with the output types that the file states. Tensor arguments are its operands,
 /// everything else its attributes. The new contents of what it writes are further outputs.
@@ -50,10 +48,7 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: 
     }
     let results = site.output_names().map(|name| site.scope.stated(name)).collect::<Result<Vec<_>, _>>()?;
     let types: Vec<_> = results.into_iter().chain(written.iter().map(|&v| site.ty(v))).collect();
-    let (names, attrs): (Vec<String>, Attrs) = attrs.into_iter().unzip();
-    let op = Op::Custom(Arc::new(CustomOp { name: target.full_name(), attrs: names }));
-    let id = site.graph.add_custom(site.name, op, attrs, &operands, types, site.origin.clone())?;
-    Ok((0..site.graph.node(id).types.len() as u32).map(|slot| Value::new(id, slot)).collect())
+    site.opaque(&target.full_name(), attrs, &operands, types)
 }
 
 fn argument(

@@ -137,16 +137,31 @@ fn spelled_out(equation: &str, ranks: &[usize]) -> Option<String> {
     (Some(letters.len()) == hidden).then(|| equation.replace("...", &letters))
 }
 
-/// One tensor with its dimensions in another order, none of them summed or repeated.
+/// One tensor with its dimensions in another order; those that the result lacks are summed, and of one that is named twice in a
+/// row, the diagonal is taken.
 fn reordered(site: &mut Site, x: Value, equation: &str) -> Converted {
     let Some((from, to)) = equation.split_once("->") else { return Ok(None) };
     let labels = |text: &str| -> Vec<char> { text.chars().filter(|c| !c.is_whitespace()).collect() };
-    let (from, to) = (labels(from), labels(to));
+    let (mut from, to) = (labels(from), labels(to));
     let each_once =
         |all: &[char]| all.iter().enumerate().all(|(i, c)| c.is_ascii_alphabetic() && !all[..i].contains(c));
-    let same = from.len() == to.len() && to.iter().all(|c| from.contains(c));
-    if from.len() != site.rank(x) || !same || !each_once(&from) || !each_once(&to) {
+    if from.len() != site.rank(x) || !each_once(&to) || !to.iter().all(|c| from.contains(c)) {
         return Ok(None);
+    }
+    let mut x = x;
+    if let [a, b] = from[..]
+        && a == b
+    {
+        x = site.implicit("diagonal", "diagonal", &[], &[x])?;
+        from.pop();
+    }
+    if !each_once(&from) {
+        return Ok(None);
+    }
+    let summed: Vec<i64> = (0..).zip(&from).filter(|(_, c)| !to.contains(c)).map(|(d, _)| d).collect();
+    if !summed.is_empty() {
+        x = site.implicit("sum", "sum", &[("dim", ints(&summed))], &[x])?;
+        from.retain(|c| to.contains(c));
     }
     let dims: Vec<i64> = to.iter().filter_map(|c| from.iter().position(|f| f == c)).map(|d| d as i64).collect();
     site.explicit("permute", &[("dims", ints(&dims))], &[x])

@@ -2,15 +2,19 @@
 //!
 //! Only in f32 and f64: in narrower types, kernels round at other places than the single steps would.
 
-use super::super::site::{Converted, Refusal, Scalar, Site, Values};
+use super::super::site::{Converted, Refusal, Scalar, Site, ints};
 use super::Target;
-use crate::ir::{AttrValue, DType, Ints, Value};
+use super::formula::Formula;
+use crate::ir::{AttrValue, DType, Value};
 
 pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     if let ("nll_loss_nd" | "nll_loss" | "nll_loss2d" | "nll_loss_forward" | "nll_loss2d_forward", "") =
         (target.name, target.overload)
     {
         return likelihood(site);
+    }
+    if target.name == "cross_entropy_loss" {
+        return cross_entropy(site);
     }
     let formula: fn(&mut Formula) -> Result<Option<Value>, Refusal> = match (target.name, target.overload) {
         ("mse_loss", "") => mean_square,
@@ -42,75 +46,9 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     if !matches!(dtype, DType::F32 | DType::F64) {
         return Ok(None);
     }
-    let mut formula_site = Formula { site, dtype };
+    let mut formula_site = Formula::new(site, dtype);
     let Some(loss) = formula(&mut formula_site)? else { return Ok(None) };
     formula_site.reduced(loss)
-}
-
-/// A formula while its nodes are made.
-struct Formula<'f, 's, 'a> {
-    site: &'f mut Site<'s, 'a>,
-    dtype: DType,
-}
-
-type Term = Result<Value, Refusal>;
-
-impl Formula<'_, '_, '_> {
-    fn tensor(&self, name: &str) -> Term {
-        self.site.tensor(name)
-    }
-
-    fn number(&self, name: &str, default: f64) -> Result<f64, Refusal> {
-        self.site.float_or(name, default)
-    }
-
-    fn literal(&mut self, value: f64) -> Term {
-        self.site.literal("number", Scalar::Float(value), self.dtype)
-    }
-
-    fn op(&mut self, op: &str, operands: &[Value]) -> Term {
-        self.site.implicit(op, op, &[], operands)
-    }
-
-    fn with(&mut self, op: &str, x: Value, number: f64) -> Term {
-        let number = self.literal(number)?;
-        self.op(op, &[x, number])
-    }
-
-    /// `number - x`.
-    fn from(&mut self, number: f64, x: Value) -> Term {
-        let number = self.literal(number)?;
-        self.op("sub", &[number, x])
-    }
-
-    fn at_least(&mut self, x: Value, least: f64) -> Term {
-        self.site.implicit("clamp", "clamp", &[("min", AttrValue::float(least))], &[x])
-    }
-
-    /// The mean or the sum of all elements, or these themselves.
-    fn reduced(&mut self, loss: Value) -> Converted {
-        let op = match self.site.int_or("reduction", 1)? {
-            0 => return Ok(Some(Values::from_elem(loss, 1))),
-            1 => "mean",
-            2 => "sum",
-            _ => return Ok(None),
-        };
-        let all: Ints = (0..self.site.rank(loss) as i64).collect();
-        self.site.explicit(op, &[("dim", AttrValue::Ints(all))], &[loss])
-    }
-
-    fn difference(&mut self) -> Term {
-        let (x, y) = (self.tensor("self")?, self.tensor("target")?);
-        self.op("sub", &[x, y])
-    }
-
-    /// `loss` times the argument `weight`, if there is one.
-    fn weighed(&mut self, loss: Value) -> Term {
-        match self.site.maybe_tensor("weight")? {
-            Some(weight) => self.op("mul", &[loss, weight]),
-            None => Ok(loss),
-        }
-    }
 }
 
 fn mean_square(f: &mut Formula) -> Result<Option<Value>, Refusal> {
@@ -229,56 +167,160 @@ fn soft_margin(f: &mut Formula) -> Result<Option<Value>, Refusal> {
     f.op("log1p", &[exponential]).map(Some)
 }
 
-/// `e^x - y x`, or `x - y ln(x + eps)`, without the approximation for large targets.
+/// `e^x - y x`, or `x - y ln(x + eps)`; with `full`, plus an approximation for large targets.
 fn poisson(f: &mut Formula) -> Result<Option<Value>, Refusal> {
     let (x, y) = (f.tensor("input")?, f.tensor("target")?);
-    if f.site.bool_or("full", false)? {
-        return Ok(None);
-    }
-    if f.site.bool_or("log_input", true)? {
+    let loss = if f.site.bool_or("log_input", true)? {
         let (exponential, product) = (f.op("exp", &[x])?, f.op("mul", &[y, x])?);
-        return f.op("sub", &[exponential, product]).map(Some);
+        f.op("sub", &[exponential, product])?
+    } else {
+        let eps = f.number("eps", 1e-8)?;
+        let shifted = f.with("add", x, eps)?;
+        let logarithm = f.op("log", &[shifted])?;
+        let product = f.op("mul", &[y, logarithm])?;
+        f.op("sub", &[x, product])?
+    };
+    if !f.site.bool_or("full", false)? {
+        return Ok(Some(loss));
     }
-    let eps = f.number("eps", 1e-8)?;
-    let shifted = f.with("add", x, eps)?;
-    let logarithm = f.op("log", &[shifted])?;
+    // Stirling's approximation of the logarithm of the target's factorial, for targets above 1.
+    let circle = f.with("mul", y, std::f64::consts::TAU)?;
+    let circle = f.op("log", &[circle])?;
+    let half = f.with("mul", circle, 0.5)?;
+    let logarithm = f.op("log", &[y])?;
     let product = f.op("mul", &[y, logarithm])?;
-    f.op("sub", &[x, product]).map(Some)
+    let difference = f.op("sub", &[product, y])?;
+    let factorial = f.op("add", &[difference, half])?;
+    let (small, zero) = (f.with("le", y, 1.0)?, f.literal(0.0)?);
+    let factorial = f.op("where", &[small, zero, factorial])?;
+    f.op("add", &[loss, factorial]).map(Some)
 }
 
 /// The negated element of the target's class (dimension 1, or 0 of a vector), without the targets that are to be ignored.
 fn likelihood(site: &mut Site) -> Converted {
-    let (x, target) = (site.tensor("self")?, site.tensor("target")?);
-    let (dtype, rank) = (site.dtype(x), site.rank(x));
-    let unknown = site.given("weight") || site.is_used(1) || rank == 0 || site.rank(target) + 1 != rank;
-    if unknown || !matches!(dtype, DType::F32 | DType::F64) || site.dtype(target) != DType::I64 {
+    if site.is_used(1) {
         return Ok(None);
     }
-    let reduction = site.int_or("reduction", 1)?;
-    if !(0..=2).contains(&reduction) {
+    let (scores, target) = (site.tensor("self")?, site.tensor("target")?);
+    let Some(loss) = of_classes(site, scores, target)? else { return Ok(None) };
+    match loss.reduced(site)? {
+        Some((op, attrs, operands)) => site.explicit(op, &attrs, &operands),
+        None => Ok(None),
+    }
+}
+
+/// Losses of single targets, 0 where one is ignored, and what they count in a mean.
+struct OfClasses {
+    /// Whether a target counts, its loss, and 0.
+    losses: [Value; 3],
+    /// Whether a target counts, its weight, and 0; without weights, only the first.
+    counts: Vec<Value>,
+    dtype: DType,
+    rank: usize,
+}
+
+/// An operator with its attributes and operands.
+type Call = (&'static str, Vec<(&'static str, AttrValue)>, Vec<Value>);
+
+fn of_classes(site: &mut Site, scores: Value, target: Value) -> Result<Option<OfClasses>, Refusal> {
+    let (dtype, rank) = (site.dtype(scores), site.rank(scores));
+    let unknown = rank == 0 || site.rank(target) + 1 != rank;
+    if unknown || !matches!(dtype, DType::F32 | DType::F64) || site.dtype(target) != DType::I64 {
         return Ok(None);
     }
     let class = [("dim", AttrValue::Int(i64::from(rank > 1)))];
     let ignored = site.literal("ignored", Scalar::Int(site.int_or("ignore_index", -100)?), DType::I64)?;
     let nothing = site.literal("nothing", Scalar::Int(0), DType::I64)?;
     let counts = site.implicit("counts", "ne", &[], &[target, ignored])?;
-    let target = site.implicit("safe", "where", &[], &[counts, target, nothing])?;
-    let target = site.implicit("places", "unsqueeze", &class, &[target])?;
-    let chosen = site.implicit("chosen", "gather", &class, &[x, target])?;
+    let safe = site.implicit("safe", "where", &[], &[counts, target, nothing])?;
+    let target = site.implicit("places", "unsqueeze", &class, &[safe])?;
+    let zero = site.literal("zero", Scalar::Float(0.0), dtype)?;
+    let mut weighed = vec![counts];
+    let mut scores = scores;
+    if let Some(weight) = site.maybe_tensor("weight")? {
+        if site.dtype(weight) != dtype {
+            return Ok(None);
+        }
+        let shape: Vec<i64> = (0..rank as i64).map(|d| if d == i64::from(rank > 1) { -1 } else { 1 }).collect();
+        let classes = site.ty(weight).numel() as i64;
+        let shape: Vec<i64> = shape.into_iter().map(|n| if n == -1 { classes } else { n }).collect();
+        let along = site.implicit("weight", "reshape", &[("shape", ints(&shape))], &[weight])?;
+        let sizes = AttrValue::shape(&site.ty(scores).shape);
+        let each = site.implicit("weights", "expand", &[("shape", sizes)], &[along])?;
+        scores = site.implicit("weighed", "mul", &[], &[scores, along])?;
+        let chosen = site.implicit("weight", "gather", &class, &[each, target])?;
+        let chosen = site.implicit("weight", "squeeze", &class, &[chosen])?;
+        weighed.extend([chosen, zero]);
+    }
+    let chosen = site.implicit("chosen", "gather", &class, &[scores, target])?;
     let chosen = site.implicit("each", "squeeze", &class, &[chosen])?;
     let opposite = site.implicit("opposite", "neg", &[], &[chosen])?;
-    let zero = site.literal("zero", Scalar::Float(0.0), dtype)?;
-    let losses = [counts, opposite, zero];
-    if reduction == 0 {
-        return site.explicit("where", &[], &losses);
+    Ok(Some(OfClasses { losses: [counts, opposite, zero], counts: weighed, dtype, rank }))
+}
+
+impl OfClasses {
+    /// The last operator of the loss.
+    fn reduced(&self, site: &mut Site) -> Result<Option<Call>, Refusal> {
+        let all = || vec![("dim", AttrValue::Ints((0..self.rank as i64 - 1).collect()))];
+        Ok(Some(match site.int_or("reduction", 1)? {
+            0 => ("where", Vec::new(), self.losses.to_vec()),
+            2 => ("sum", all(), vec![site.implicit("losses", "where", &[], &self.losses)?]),
+            1 => {
+                let losses = site.implicit("losses", "where", &[], &self.losses)?;
+                let sum = site.implicit("sum", "sum", &all(), &[losses])?;
+                let counted = match self.counts[..] {
+                    [counts] => site.cast("counted", counts, self.dtype)?,
+                    _ => site.implicit("counted", "where", &[], &self.counts)?,
+                };
+                let count = site.implicit("count", "sum", &all(), &[counted])?;
+                ("div", Vec::new(), vec![sum, count])
+            }
+            _ => return Ok(None),
+        }))
     }
-    let losses = site.implicit("losses", "where", &[], &losses)?;
-    let all = [("dim", AttrValue::Ints((0..rank as i64 - 1).collect()))];
-    if reduction == 2 {
-        return site.explicit("sum", &all, &[losses]);
+}
+
+/// The negated logarithm of the softmax: at the target's class, with some of the other classes, or weighed by the target's
+/// probabilities.
+fn cross_entropy(site: &mut Site) -> Converted {
+    let (x, target) = (site.tensor("self")?, site.tensor("target")?);
+    let (dtype, rank) = (site.dtype(x), site.rank(x));
+    let smoothing = site.float_or("label_smoothing", 0.0)?;
+    if !matches!(dtype, DType::F32 | DType::F64) || rank == 0 || (smoothing != 0.0 && site.given("weight")) {
+        return Ok(None);
     }
-    let sum = site.implicit("sum", "sum", &all, &[losses])?;
-    let counted = site.cast("counted", counts, dtype)?;
-    let count = site.implicit("count", "sum", &all, &[counted])?;
-    site.explicit("div", &[], &[sum, count])
+    let class = i64::from(rank > 1);
+    let Some(&classes) = site.ty(x).shape.get(class as usize) else { return Ok(None) };
+    let logarithms = site.implicit("logarithms", "log_softmax", &[("dim", AttrValue::Int(class))], &[x])?;
+    if site.ty(target) == site.ty(x) {
+        let plain = !site.given("weight") && smoothing == 0.0 && site.int_or("reduction", 1)? == 1;
+        let vectors = site.ty(x).numel() / classes.max(1);
+        if !plain || vectors == 0 {
+            return Ok(None);
+        }
+        let all = [("dim", AttrValue::Ints((0..rank as i64).collect()))];
+        let product = site.implicit("product", "mul", &[], &[logarithms, target])?;
+        let sum = site.implicit("sum", "sum", &all, &[product])?;
+        let opposite = site.implicit("opposite", "neg", &[], &[sum])?;
+        let count = site.literal("count", Scalar::Float(vectors as f64), dtype)?;
+        return site.explicit("div", &[], &[opposite, count]);
+    }
+    let Some(loss) = of_classes(site, logarithms, target)? else { return Ok(None) };
+    let Some((op, attrs, operands)) = loss.reduced(site)? else { return Ok(None) };
+    if smoothing == 0.0 {
+        return site.explicit(op, &attrs, &operands);
+    }
+    let at_target = site.implicit("at_target", op, &attrs, &operands)?;
+    let sum = site.implicit("sum", "sum", &[("dim", ints(&[class]))], &[logarithms])?;
+    let opposite = site.implicit("opposite", "neg", &[], &[sum])?;
+    let smooth = OfClasses { losses: [loss.losses[0], opposite, loss.losses[2]], ..loss };
+    let Some((op, attrs, operands)) = smooth.reduced(site)? else { return Ok(None) };
+    let everywhere = site.implicit("everywhere", op, &attrs, &operands)?;
+    let mut scaled = |value: Value, factor: f64| {
+        let factor = site.literal("factor", Scalar::Float(factor), dtype)?;
+        site.implicit("scaled", "mul", &[], &[value, factor])
+    };
+    let (at_target, everywhere) =
+        (scaled(at_target, 1.0 - smoothing)?, scaled(everywhere, smoothing / classes as f64)?);
+    site.explicit("add", &[], &[at_target, everywhere])
 }

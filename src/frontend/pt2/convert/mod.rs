@@ -4,20 +4,24 @@
 //! An operator that no family covers becomes an opaque node.
 
 mod attention;
+mod compositions;
 mod conv;
 mod create;
 mod custom;
 mod elementwise;
+mod formula;
 mod functions;
 mod index;
 mod length;
 mod linear;
 mod losses;
 mod norm;
+mod pointwise;
 mod promote;
 mod rearrange;
 mod recurrent;
 mod reduce;
+mod sequence;
 mod view;
 mod windows;
 
@@ -106,7 +110,7 @@ pub(super) fn reshaped(site: &mut Site) -> Converted {
 }
 
 fn families(site: &mut Site, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut Site, Target) -> Converted; 15] = [
+    const FAMILIES: [fn(&mut Site, Target) -> Converted; 18] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -122,6 +126,9 @@ fn families(site: &mut Site, target: Target) -> Converted {
         windows::convert,
         losses::convert,
         recurrent::convert,
+        pointwise::convert,
+        compositions::convert,
+        sequence::convert,
     ];
     for family in FAMILIES {
         if let Some(values) = family(site, target)? {

@@ -82,7 +82,7 @@ fn gates(site: &mut Site, state: Value) -> Result<Option<[Value; 2]>, Refusal> {
     Ok(Some([affine(site, x, "w_ih", "b_ih")?, affine(site, state, "w_hh", "b_hh")?]))
 }
 
-fn step(site: &mut Site, op: &str, operands: &[Value]) -> Result<Value, Refusal> {
+pub(super) fn step(site: &mut Site, op: &str, operands: &[Value]) -> Result<Value, Refusal> {
     site.implicit(op, op, &[], operands)
 }
 
@@ -107,12 +107,24 @@ fn rnn_cell(site: &mut Site, op: &str) -> Converted {
     site.explicit(op, &[], &[sum])
 }
 
-/// `c' = f c + i g` and `h' = o tanh(c')`.
 fn lstm_cell(site: &mut Site) -> Converted {
     let [hidden, cell] = site.tensors("hx")?[..] else {
         return Err(Refusal::new("has a state of other than two parts"));
     };
     let Some([input, hidden]) = gates(site, hidden)? else { return Ok(None) };
+    let (factors, cell) = lstm_step(site, input, hidden, cell)?;
+    let Some(mut results) = site.explicit("mul", &[], &factors)? else { return Ok(None) };
+    results.push(cell);
+    Ok(Some(results))
+}
+
+/// `c' = f c + i g` and the factors of `h' = o tanh(c')`, from what the gates make of input and state.
+pub(super) fn lstm_step(
+    site: &mut Site,
+    input: Value,
+    hidden: Value,
+    cell: Value,
+) -> Result<([Value; 2], Value), Refusal> {
     let sum = step(site, "add", &[input, hidden])?;
     let all = parts(site, sum, 4)?;
     let [write, keep, show] = [all[0], all[1], all[3]].map(|gate| step(site, "sigmoid", &[gate]));
@@ -121,15 +133,18 @@ fn lstm_cell(site: &mut Site) -> Converted {
     let (kept, written) = (step(site, "mul", &[keep, cell])?, step(site, "mul", &[write, new])?);
     let cell = step(site, "add", &[kept, written])?;
     let shown = step(site, "tanh", &[cell])?;
-    let Some(mut results) = site.explicit("mul", &[], &[show, shown])? else { return Ok(None) };
-    results.push(cell);
-    Ok(Some(results))
+    Ok(([show, shown], cell))
 }
 
-/// `h' = (h - n) z + n`, where `n = tanh(i + r h)`.
 fn gru_cell(site: &mut Site) -> Converted {
     let state = site.tensor("hx")?;
     let Some([input, hidden]) = gates(site, state)? else { return Ok(None) };
+    let summands = gru_step(site, input, hidden, state)?;
+    site.explicit("add", &[], &summands)
+}
+
+/// The summands of `h' = (h - n) z + n`, where `n = tanh(i + r h)`.
+pub(super) fn gru_step(site: &mut Site, input: Value, hidden: Value, state: Value) -> Result<[Value; 2], Refusal> {
     let (input, hidden) = (parts(site, input, 3)?, parts(site, hidden, 3)?);
     let mut gate = |i: usize| {
         let sum = step(site, "add", &[hidden[i], input[i]])?;
@@ -141,5 +156,5 @@ fn gru_cell(site: &mut Site) -> Converted {
     let new = step(site, "tanh", &[sum])?;
     let difference = step(site, "sub", &[state, new])?;
     let updated = step(site, "mul", &[difference, update])?;
-    site.explicit("add", &[], &[updated, new])
+    Ok([updated, new])
 }

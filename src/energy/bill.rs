@@ -1,0 +1,254 @@
+//! Sums of prices, and what one sum is less than another.
+//!
+//! Errors of different kernels are independent and add up in squares. Those of estimates of like kernels are alike, those of
+//! one kernel that runs often are one error, and some are common to all figures. So a sum is a list of kernels with how
+//! often each runs, and two sums are compared by what is left of either once the kernels that both hold are struck out.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::cost::{BasisShares, Cost, Figure};
+use super::estimate::{COVERAGE_SD, correlation};
+use super::model::Kernel;
+use crate::ops::KernelClass;
+
+/// What an execution in a model takes more or less than one by itself, as a standard deviation of the logarithm: its operands may
+/// still be in the cache, and its neighbours decide on the clock. Independent from kernel to kernel.
+const CONTEXT_SD: f64 = 0.04;
+
+/// What all figures of a profile are off by together on another card of the kind, and in a model run in one piece.
+const COMMON_SD: f64 = 0.03;
+
+/// Standard deviations that a difference has to exceed to count: one draw in forty of a normal distribution does by chance.
+const SURE_SD: f64 = 1.96;
+
+/// A kernel of which another one does that much more is the smaller one of both whatever the libraries choose.
+const CLEARLY_LESS: f64 = 0.9;
+
+/// What one node or call is on a bill.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// Nothing runs.
+    Free,
+    Kernel(Arc<Kernel>),
+    /// An operator that nothing is known about.
+    Gap(Gap),
+}
+
+/// An operator without a price.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gap {
+    pub op: String,
+    /// Bytes of its operands and results.
+    pub bytes: f64,
+}
+
+impl Item {
+    /// The price of it alone.
+    pub fn cost(&self) -> Cost {
+        match self {
+            Item::Free => Cost::FREE,
+            Item::Kernel(kernel) => kernel.cost,
+            Item::Gap(gap) => Cost { bytes: gap.bytes, ..Cost::UNKNOWN },
+        }
+    }
+}
+
+/// A kernel in the order of sums.
+#[derive(Clone, Debug)]
+struct Line(Arc<Kernel>);
+
+impl Ord for Line {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return Ordering::Equal;
+        }
+        let place = |line: &Line| (line.0.order, line.0.context);
+        place(self).cmp(&place(other)).then_with(|| self.0.key.cmp(&other.0.key))
+    }
+}
+
+impl PartialOrd for Line {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Line {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Line {}
+
+/// What is executed, and how often.
+#[derive(Clone, Debug, Default)]
+pub struct Bill {
+    lines: BTreeMap<Line, i64>,
+    /// How often operators without a price run, and the bytes that pass through them.
+    gaps: BTreeMap<String, (i64, f64)>,
+}
+
+/// What a form takes less than another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Saving {
+    /// Millijoules; below 0 where it takes more.
+    pub energy_mj: f64,
+    /// Whether there is a saving beyond doubt.
+    pub is_sure: bool,
+}
+
+impl<'i> FromIterator<&'i Item> for Bill {
+    fn from_iter<I: IntoIterator<Item = &'i Item>>(items: I) -> Bill {
+        let mut bill = Bill::default();
+        items.into_iter().for_each(|item| bill.add(item));
+        bill
+    }
+}
+
+impl Bill {
+    pub fn add(&mut self, item: &Item) {
+        match item {
+            Item::Free => {}
+            Item::Kernel(kernel) => *self.lines.entry(Line(kernel.clone())).or_default() += 1,
+            Item::Gap(gap) => {
+                let (count, bytes) = self.gaps.entry(gap.op.clone()).or_default();
+                *count += 1;
+                *bytes += gap.bytes;
+            }
+        }
+    }
+
+    /// Both bills together.
+    pub fn and(mut self, other: &Bill) -> Bill {
+        for (line, count) in &other.lines {
+            *self.lines.entry(line.clone()).or_default() += count;
+        }
+        for (op, (count, bytes)) in &other.gaps {
+            let own = self.gaps.entry(op.clone()).or_default();
+            *own = (own.0 + count, own.1 + bytes);
+        }
+        self
+    }
+
+    /// Operators without a price: name, how often they run, and the bytes that pass through them.
+    pub fn gaps(&self) -> impl Iterator<Item = (&str, i64, f64)> {
+        self.gaps.iter().map(|(op, (count, bytes))| (op.as_str(), *count, *bytes))
+    }
+
+    /// The sum, with the interval that its errors give together.
+    pub fn total(&self) -> Cost {
+        let sum = |of: &dyn Fn(&Kernel) -> f64| self.lines.iter().map(|(l, n)| of(&l.0) * *n as f64).sum::<f64>();
+        let shares = self.lines.iter().map(|(l, n)| l.0.cost.basis_mj.times(*n as f64));
+        let basis_mj = shares.fold(BasisShares::default(), |a, b| a + b);
+        let mut total = Cost {
+            energy_mj: self.figure(|k| (k.cost.energy_mj.value, k.energy_sd), &basis_mj),
+            time_us: self.figure(|k| (k.cost.time_us.value, k.time_sd), &basis_mj),
+            launches: self.lines.iter().fold(0, |all, (l, n)| {
+                all.saturating_add(l.0.cost.launches.saturating_mul(u32::try_from(*n).unwrap_or(u32::MAX)))
+            }),
+            flops: sum(&|k| k.cost.flops),
+            bytes: sum(&|k| k.cost.bytes),
+            basis_mj,
+        };
+        for (_, count, bytes) in self.gaps() {
+            let gap = Cost::UNKNOWN;
+            total.energy_mj = total.energy_mj + gap.energy_mj;
+            total.time_us = total.time_us + gap.time_us;
+            total.launches = total.launches.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+            total.bytes += bytes;
+        }
+        total
+    }
+
+    /// The sum of one quantity, given its value and standard deviation for each kernel. A single kernel keeps its interval.
+    fn figure(&self, of: fn(&Kernel) -> (f64, f64), basis: &BasisShares) -> Figure {
+        let value: f64 = self.lines.iter().map(|(l, n)| of(&l.0).0 * *n as f64).sum();
+        if value <= 0.0 {
+            return Figure::ZERO;
+        }
+        let common = COMMON_SD * value;
+        let sd = (variance(&self.lines, of) + common * common).sqrt() / value;
+        let reach = (COVERAGE_SD * sd).exp();
+        Figure::new(value, value / reach, value * reach, basis.source())
+    }
+
+    /// What `best` takes less than this.
+    pub fn saving(&self, best: &Bill) -> Saving {
+        let mut rest = self.lines.clone();
+        for (line, count) in &best.lines {
+            *rest.entry(line.clone()).or_default() -= count;
+        }
+        rest.retain(|_, count| *count != 0);
+        let energy_mj: f64 = rest.iter().map(|(l, n)| l.0.cost.energy_mj.value * *n as f64).sum();
+        let gap_left = |a: &Bill, b: &Bill| {
+            a.gaps.iter().any(|(op, (count, _))| *count > b.gaps.get(op).map_or(0, |(other, _)| *other))
+        };
+        // What is missing here only adds to what is saved; what is missing there may cost anything.
+        let is_open = gap_left(best, self);
+        let of = |k: &Kernel| (k.cost.energy_mj.value, k.energy_sd);
+        let is_clear = || energy_mj > SURE_SD * variance(&rest, of).sqrt();
+        let is_sure = !is_open && energy_mj > 0.0 && (is_contained(&rest) || is_clear());
+        Saving { energy_mj, is_sure }
+    }
+}
+
+/// The variance of a sum, or of a difference where counts are below 0, but for what is common to all figures: that turns no
+/// difference into its opposite.
+fn variance(lines: &BTreeMap<Line, i64>, of: fn(&Kernel) -> (f64, f64)) -> f64 {
+    // What each line is off by, and the kernels whose errors are alike.
+    let mut alike: BTreeMap<KernelClass, Vec<(&Kernel, f64)>> = BTreeMap::new();
+    let mut variance = 0.0;
+    for (line, count) in lines {
+        let (value, sd) = of(&line.0);
+        let value = value * *count as f64;
+        variance += (value * CONTEXT_SD).powi(2);
+        match &line.0.estimated {
+            Some(features) => alike.entry(features.class).or_default().push((&line.0, value * sd)),
+            None => variance += (value * sd).powi(2),
+        }
+    }
+    for kernels in alike.values() {
+        for (i, (a, error_a)) in kernels.iter().enumerate() {
+            variance += error_a * error_a;
+            for (b, error_b) in kernels.get(i + 1..).unwrap_or_default() {
+                if let (Some(a), Some(b)) = (&a.estimated, &b.estimated) {
+                    variance += 2.0 * error_a * error_b * correlation(a, b);
+                }
+            }
+        }
+    }
+    variance.max(0.0)
+}
+
+/// Whether all that is left is saved, or each kernel that takes its place does clearly less of the same.
+fn is_contained(rest: &BTreeMap<Line, i64>) -> bool {
+    let mut saved: Vec<(&Kernel, i64)> = rest.iter().filter(|(_, n)| **n > 0).map(|(l, n)| (&*l.0, *n)).collect();
+    rest.iter().filter(|(_, n)| **n < 0).all(|(line, count)| {
+        let mut open = -count;
+        for (kernel, left) in &mut saved {
+            if is_less_of_the_same(&line.0, kernel) {
+                let taken = open.min(*left);
+                *left -= taken;
+                open -= taken;
+            }
+        }
+        open == 0
+    })
+}
+
+/// Whether a kernel moves clearly less than another one that does the same. Only where the work decides what it costs: of
+/// matrix products a smaller one may get a slower kernel.
+fn is_less_of_the_same(kernel: &Kernel, other: &Kernel) -> bool {
+    let alike = match (&kernel.estimated, &other.estimated) {
+        (Some(a), Some(b)) => a.is_same_kernel(b) && a.class == KernelClass::Streaming,
+        _ => false,
+    };
+    alike && kernel.cost.bytes <= CLEARLY_LESS * other.cost.bytes && kernel.cost.flops <= other.cost.flops
+}
+
+#[cfg(test)]
+#[path = "bill_tests.rs"]
+mod tests;

@@ -1,0 +1,128 @@
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::energy::{Context, CostModel, KernelKey};
+
+fn model() -> CostModel {
+    static SHIPPED: LazyLock<CostModel> = LazyLock::new(|| CostModel::shipped().unwrap());
+    SHIPPED.clone()
+}
+
+/// Kernels of several classes that no profile holds.
+fn key(n: usize) -> String {
+    let size = 1000 * (n + 1);
+    match n % 5 {
+        0 => format!("add(f16[{size}], f16[{size}])"),
+        1 => format!("softmax(f16[{size}, 333]; dim=1)"),
+        2 => format!("matmul(f16[{size}, 96], f16[96, 160])"),
+        3 => format!("gather(f16[{size}, 64], i64[{size}, 4]; dim=1)"),
+        _ => format!("mish(f16[{size}])"),
+    }
+}
+
+fn item(model: &CostModel, key: &str) -> Item {
+    model.item(&key.parse::<KernelKey>().unwrap(), Context::Alone)
+}
+
+fn bill(model: &CostModel, kernels: &[usize]) -> Bill {
+    kernels.iter().map(|n| item(model, &key(*n))).collect::<Vec<_>>().iter().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A against A saves nothing, in whatever order.
+    #[test]
+    fn a_form_saves_nothing_against_itself(mut kernels in proptest::collection::vec(0_usize..60, 1..12)) {
+        let model = model();
+        let forth = bill(&model, &kernels);
+        kernels.reverse();
+        let saving = forth.saving(&bill(&model, &kernels));
+        prop_assert_eq!(saving, Saving { energy_mj: 0.0, is_sure: false });
+    }
+
+    /// Fewer of the same kernels are cheaper beyond doubt, however uncertain each of them is.
+    #[test]
+    fn what_is_contained_is_cheaper(kernels in proptest::collection::vec(0_usize..60, 1..8), more in 0_usize..60) {
+        let model = model();
+        let (small, large) = (bill(&model, &kernels), bill(&model, &[&kernels[..], &[more]].concat()));
+        prop_assert!(large.saving(&small).is_sure);
+        prop_assert!(!small.saving(&large).is_sure && small.saving(&large).energy_mj < 0.0);
+    }
+
+    /// What both hold changes nothing, so that a missing common part cancels.
+    #[test]
+    fn a_common_part_cancels(a in proptest::collection::vec(0_usize..60, 1..6), b in proptest::collection::vec(0_usize..60, 1..6), common in proptest::collection::vec(0_usize..60, 0..6)) {
+        let model = model();
+        let gap = Item::Gap(Gap { op: "lstm".to_owned(), bytes: 64.0 });
+        let with = |own: &[usize]| {
+            let mut all = bill(&model, &[own, &common].concat());
+            all.add(&gap);
+            all
+        };
+        let (plain, extended) = (bill(&model, &a).saving(&bill(&model, &b)), with(&a).saving(&with(&b)));
+        prop_assert_eq!(plain.is_sure, extended.is_sure);
+        prop_assert!((plain.energy_mj - extended.energy_mj).abs() <= 1e-9 * plain.energy_mj.abs().max(1e-9));
+    }
+
+    /// Never are both of two forms cheaper than the other.
+    #[test]
+    fn only_one_of_two_forms_is_cheaper(a in proptest::collection::vec(0_usize..60, 1..6), b in proptest::collection::vec(0_usize..60, 1..6)) {
+        let model = model();
+        let (a, b) = (bill(&model, &a), bill(&model, &b));
+        prop_assert!(!(a.saving(&b).is_sure && b.saving(&a).is_sure));
+    }
+
+    /// A sum is at most as uncertain as its least certain part, and the more independent parts it has the less.
+    #[test]
+    fn errors_of_independent_kernels_add_up_in_squares(n in 0_usize..10) {
+        let model = model();
+        let part = |n: usize| {
+            let total = bill(&model, &[n]).total().energy_mj;
+            (total.high / total.low).ln()
+        };
+        let parts = [5 * n, 5 * n + 1, 5 * n + 2, 5 * n + 3];
+        let total = bill(&model, &parts).total().energy_mj;
+        let widest = parts.iter().map(|&n| part(n)).fold(0.0, f64::max);
+        prop_assert!((total.high / total.low).ln() <= widest + 1e-9);
+        // The same kernel over and over is one error.
+        let same = bill(&model, &[n, n, n, n]).total().energy_mj;
+        prop_assert!(((same.high / same.low).ln() - part(n)).abs() < 0.02);
+    }
+}
+
+#[test]
+fn planted_pairs_that_differ_by_less_than_the_error_save_nothing() {
+    let model = model();
+    // Another operator with the same traffic: nobody measured how the two differ.
+    for (a, b) in [
+        ("mish(f16[3000000])", "hardswish(f16[3000000])"),
+        ("add(f16[3000000], f16[3000000])", "sub(f16[2900000], f16[2900000])"),
+        ("matmul(f16[700, 900], f16[900, 1100])", "matmul(f16[700, 900], f16[900, 1050])"),
+    ] {
+        let bills = [a, b].map(|k| [item(&model, k)].iter().collect::<Bill>());
+        assert!(!bills[0].saving(&bills[1]).is_sure && !bills[1].saving(&bills[0]).is_sure, "{a} {b}");
+    }
+}
+
+#[test]
+fn a_kernel_that_moves_clearly_less_is_cheaper() {
+    let model = model();
+    let of = |k: &str| [item(&model, k)].iter().collect::<Bill>();
+    assert!(of("mish(f16[3000000])").saving(&of("mish(f16[1500000])")).is_sure);
+}
+
+#[test]
+fn a_gap_makes_a_sum_a_lower_bound_and_forbids_savings_of_the_form_that_has_it() {
+    let model = model();
+    let (whole, mut gap) = (bill(&model, &[0, 1, 2]), bill(&model, &[0]));
+    gap.add(&Item::Gap(Gap { op: "lstm".to_owned(), bytes: 64.0 }));
+    let total = gap.total().energy_mj;
+    assert!(!total.is_known() && total.low > 0.0 && total.high.is_infinite());
+    assert!(!whole.saving(&gap).is_sure);
+    assert_eq!(gap.gaps().collect::<Vec<_>>(), [("lstm", 1, 64.0)]);
+    // It costs at least what else it holds.
+    assert!(gap.and(&whole).saving(&bill(&model, &[0])).is_sure);
+}

@@ -1,0 +1,213 @@
+//! What the estimator sees of a kernel: which kernel it is, and how much it does.
+//!
+//! Two executions are near each other where one kernel does nearly as much work on operands that lie alike. The errors of
+//! near estimates are alike too, so that the distance serves both to predict and to compare.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use smallvec::SmallVec;
+
+use super::key::{KernelKey, KeyOperand, LayoutClass};
+use super::work::{CallParts, WorkWithLayout};
+use crate::ir::{AttrValue, DType, TensorType};
+use crate::ops::{Call, Family, KernelClass, MathMode, Unit};
+
+/// How a kernel reaches the elements of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Access {
+    /// One after the other.
+    Dense,
+    /// Runs of neighbours, with jumps between them.
+    Runs,
+    /// Every element by a jump.
+    Jumps,
+    /// The same elements over and over, in runs.
+    Repeated,
+    /// One element for a whole row.
+    Column,
+    /// A number that the kernel gets as an argument.
+    Number,
+}
+
+/// The arithmetic that a kernel does: it has a rate of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Mode {
+    unit: Unit,
+    dtype: DType,
+    math: Option<MathMode>,
+}
+
+impl Mode {
+    /// `matrix f32 tf32`, `vector bf16`: what profiles hold.
+    pub(super) fn name(&self) -> String {
+        let unit = match self.unit {
+            Unit::Matrix => "matrix",
+            Unit::Vector => "vector",
+        };
+        match self.math {
+            Some(math) => format!("{unit} {} {}", self.dtype, math.name()),
+            None => format!("{unit} {}", self.dtype),
+        }
+    }
+}
+
+/// A kernel as the estimator sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Features {
+    pub class: KernelClass,
+    pub mode: Mode,
+    pub work: WorkWithLayout,
+    op: &'static str,
+    /// Of the attributes that choose another kernel: flags, words, element types.
+    settings: u64,
+    access: SmallVec<[Access; 4]>,
+    /// Natural logarithms of bytes, operations, and results that are computed independently.
+    size: [f64; 3],
+}
+
+/// How far apart two kernels are that differ in one respect; sizes by the factor that counts as much as a whole step.
+///
+/// Chosen once, on the operators of one half of a profile, so that those of the other half were predicted best.
+const SIZE_STEP: [f64; 3] = [2.2, 3.2, 1.1];
+const OTHER_OPERATOR: f64 = 0.3;
+const OTHER_SETTINGS: f64 = 0.4;
+const OTHER_MODE: f64 = 0.5;
+const OTHER_ACCESS: f64 = 1.1;
+
+impl Features {
+    /// `None` for an operator that is not in the table or refuses the operands, and for one that runs nothing.
+    pub(super) fn of_key(key: &KernelKey) -> Option<Features> {
+        let parts = CallParts::of_key(key)?;
+        let work = WorkWithLayout::of_key(key).filter(|w| w.launches > 0)?;
+        let types: SmallVec<[&TensorType; 4]> = parts.types.iter().collect();
+        let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
+        let outputs = call.types();
+        let results = outputs.iter().map(TensorType::numel).max().unwrap_or(0);
+        // The results of a lane depend on each other.
+        let lane: usize = match (parts.def.kernel.axes(&call), outputs.first()) {
+            (Some(axes), Some(output)) => axes.iter().filter_map(|&d| output.shape.get(d)).product(),
+            _ => 1,
+        };
+        let mut settings = DefaultHasher::new();
+        for (name, value) in &key.attrs {
+            if matches!(value, AttrValue::Bool(_) | AttrValue::Str(_) | AttrValue::DType(_)) {
+                (name, value.to_string()).hash(&mut settings);
+            }
+        }
+        let dtype = key.compute_dtype().or_else(|| outputs.first().map(|t| t.dtype))?;
+        let size = [work.bytes, work.flops, results as f64 / lane.max(1) as f64];
+        Some(Features {
+            class: parts.def.kernels,
+            mode: Mode { unit: work.unit, dtype, math: key.math },
+            op: parts.def.name,
+            settings: settings.finish(),
+            access: accesses(key, parts.def.family),
+            size: size.map(|n| n.max(1.0).ln()),
+            work,
+        })
+    }
+
+    /// How unlike two kernels of one class are: 0 for the same work done in the same way.
+    pub(super) fn distance(&self, other: &Features) -> f64 {
+        let steps = self.size.iter().zip(&other.size).zip(&SIZE_STEP).map(|((a, b), step)| ((a - b) / step).powi(2));
+        let mut distance = steps.sum::<f64>().sqrt();
+        if self.op != other.op {
+            distance += OTHER_OPERATOR;
+        } else if self.settings != other.settings {
+            distance += OTHER_SETTINGS;
+        }
+        if self.mode != other.mode {
+            distance += OTHER_MODE;
+        }
+        if self.access != other.access {
+            distance += OTHER_ACCESS;
+        }
+        distance
+    }
+
+    /// Whether both are one kernel at two sizes.
+    pub(super) fn is_same_kernel(&self, other: &Features) -> bool {
+        self.class == other.class
+            && self.op == other.op
+            && self.settings == other.settings
+            && self.mode == other.mode
+            && self.access == other.access
+    }
+}
+
+/// Alike for all operands: one; else each.
+fn accesses(key: &KernelKey, family: Family) -> SmallVec<[Access; 4]> {
+    let largest = key.operands.iter().map(|o| o.ty.numel()).max().unwrap_or(0);
+    let broadcasts = family == Family::Elementwise;
+    let mut all: SmallVec<[Access; 4]> = key.operands.iter().map(|o| access(o, broadcasts, largest)).collect();
+    if all.iter().all(|a| *a == all[0]) {
+        all.truncate(1);
+    }
+    all
+}
+
+fn access(operand: &KeyOperand, broadcasts: bool, largest: usize) -> Access {
+    let shape = &operand.ty.shape;
+    if shape.is_empty() {
+        return Access::Number;
+    }
+    if broadcasts && operand.ty.numel() < largest {
+        return if shape.last() == Some(&1) { Access::Column } else { Access::Repeated };
+    }
+    match &operand.layout {
+        LayoutClass::Contiguous => Access::Dense,
+        LayoutClass::Order(order) => {
+            if order.last().is_some_and(|&d| d + 1 == shape.len()) {
+                Access::Runs
+            } else {
+                Access::Jumps
+            }
+        }
+        LayoutClass::Strides(strides) => {
+            let mut used = strides.iter().zip(shape).filter(|(_, n)| **n > 1).map(|(stride, _)| *stride);
+            if used.clone().any(|stride| stride == 0) {
+                Access::Repeated
+            } else if used.next_back() == Some(1) {
+                Access::Runs
+            } else {
+                Access::Jumps
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn features(key: &str) -> Features {
+        Features::of_key(&key.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn kernels_are_the_nearer_the_more_they_have_in_common() {
+        let of = features("add(f32[1048576], f32[1048576])");
+        let others = [
+            "add(f32[1048576], f32[1048576])",
+            "add(f32[1200000], f32[1200000])",
+            "sub(f32[1200000], f32[1200000])",
+            "sub(bf16[1200000], bf16[1200000])",
+            "sub(bf16[1024, 1200], bf16[1024, 1])",
+        ];
+        let distances = others.map(|other| of.distance(&features(other)));
+        assert!(distances.is_sorted_by(|a, b| a < b) && distances[0] == 0.0, "{distances:?}");
+        assert!(of.is_same_kernel(&features(others[1])) && !of.is_same_kernel(&features(others[2])));
+    }
+
+    #[test]
+    fn rows_are_what_norms_and_reductions_compute_independently() {
+        for (key, rows) in [
+            ("layer_norm(f32[64, 256]; normalized_shape=[256])", 64.0_f64),
+            ("softmax(f32[64, 256]; dim=1)", 64.0),
+            ("sum(f32[64, 256]; dim=[1])", 64.0),
+            ("add(f32[64, 256], f32[64, 1])", 64.0 * 256.0),
+        ] {
+            assert!((features(key).size[2] - rows.ln()).abs() < 1e-9, "{key}");
+        }
+    }
+}

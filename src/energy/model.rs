@@ -1,0 +1,264 @@
+//! Prices of kernels and of graphs' nodes: measured figures, and estimates for the rest.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use smallvec::SmallVec;
+
+use super::bill::{Bill, Gap, Item};
+use super::context::{Context, Operand};
+use super::cost::{BasisShares, Cost, Figure, Source};
+use super::estimate::{Basis, COVERAGE_SD, Estimate, Estimator, Neighbourhood};
+use super::features::Features;
+use super::key::{KernelKey, key_of};
+use super::profile::{Profile, ProfileError};
+use super::work::WorkWithLayout;
+use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
+use crate::ops::Call;
+
+/// A kernel with its price.
+#[derive(Debug)]
+pub struct Kernel {
+    pub key: KernelKey,
+    pub cost: Cost,
+    /// Standard deviations of the logarithms of energy and time.
+    pub(super) energy_sd: f64,
+    pub(super) time_sd: f64,
+    /// Set where the price is an estimate, whose error is shared by kernels nearby.
+    pub(super) estimated: Option<Features>,
+    pub(super) context: Context,
+    /// Where it stands in sums, the same in every run.
+    pub(super) order: u64,
+}
+
+/// Measured figures, and the estimator fitted on them for what was not measured.
+#[derive(Clone, Debug)]
+pub struct CostModel {
+    profile: Arc<Profile>,
+    estimator: Arc<Estimator>,
+    neighbourhood: Arc<OnceLock<Neighbourhood>>,
+    /// Prices asked for before.
+    known: Arc<RwLock<FxHashMap<(KernelKey, Context), Item>>>,
+    /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
+    optimistic: Option<FxHashSet<KernelKey>>,
+}
+
+impl CostModel {
+    /// The model of a profile. Takes the estimator that the profile holds, or fits one where it holds none.
+    pub fn new(profile: Profile) -> CostModel {
+        let estimator = profile.estimator.clone().unwrap_or_else(|| Estimator::fit(&profile));
+        CostModel {
+            profile: Arc::new(profile),
+            estimator: Arc::new(estimator),
+            neighbourhood: Arc::default(),
+            known: Arc::default(),
+            optimistic: None,
+        }
+    }
+
+    /// The model of the profile that the program carries.
+    pub fn shipped() -> Result<CostModel, ProfileError> {
+        Ok(CostModel::new(Profile::shipped()?))
+    }
+
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// A number that changes whenever a figure of the profile changes.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.profile.to_json().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    pub fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    /// The same figures, but what was not measured costs no more than it must: the low end of its estimate. A form that is not
+    /// cheaper even so never is. `hopeless` cannot be measured and is unknown.
+    pub fn optimistic(&self, hopeless: FxHashSet<KernelKey>) -> CostModel {
+        CostModel { optimistic: Some(hopeless), known: Arc::default(), ..self.clone() }
+    }
+
+    /// Whether the cost of `key` would be no measured figure.
+    pub fn is_guess(&self, key: &KernelKey) -> bool {
+        WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0) && !self.profile.entries.contains_key(key)
+    }
+
+    /// What one execution of `key` costs by itself, with nothing in the cache: measured, else estimated. Unknown only for
+    /// operators that are not in the table, and for all of them where the profile is empty.
+    pub fn cost(&self, key: &KernelKey) -> Cost {
+        self.item(key, Context::Alone).cost()
+    }
+
+    /// The price of `key` as part of a bill.
+    pub fn item(&self, key: &KernelKey, context: Context) -> Item {
+        let asked = (key.clone(), context);
+        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
+            return known.clone();
+        }
+        let item = self.priced(key, context);
+        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(asked, item.clone());
+        item
+    }
+
+    fn priced(&self, key: &KernelKey, context: Context) -> Item {
+        let gap = || Item::Gap(Gap { op: key.op.clone(), bytes: key.operand_bytes() });
+        let Some(work) = WorkWithLayout::of_key(key) else { return gap() };
+        if work.launches == 0 {
+            return Item::Free;
+        }
+        let measured = self.profile.figures(key);
+        let features = if measured.is_some() { None } else { Features::of_key(key) };
+        let ((energy_mj, time_us), [energy_sd, time_sd], basis) = match (measured, &features) {
+            (Some((energy, time)), _) => ((energy, time), [&energy, &time].map(standard_deviation), Basis::Measured),
+            (None, Some(features)) => {
+                let Some(estimate) = self.guess(key, features) else { return gap() };
+                let Estimate { energy_mj, time_us, energy_sd, time_sd, basis } = estimate;
+                let figures = (figure(energy_mj, energy_sd), figure(time_us, time_sd));
+                (figures, [energy_sd, time_sd], basis)
+            }
+            (None, None) => return gap(),
+        };
+        let alone = (time_us.value, energy_mj.value);
+        let (faster, leaner) = self.estimator.in_context(&work, context, alone);
+        let (energy_mj, time_us) = (energy_mj.times(leaner / alone.1), time_us.times(faster / alone.0));
+        let basis_mj = BasisShares::of(basis, energy_mj.value);
+        let cost = Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes, basis_mj };
+        let mut order = DefaultHasher::new();
+        (key, context).hash(&mut order);
+        Item::Kernel(Arc::new(Kernel {
+            key: key.clone(),
+            cost,
+            energy_sd,
+            time_sd,
+            estimated: features,
+            context,
+            order: order.finish(),
+        }))
+    }
+
+    /// The estimate for what was not measured; `None` where nothing was, or what is hopeless.
+    fn guess(&self, key: &KernelKey, features: &Features) -> Option<Estimate> {
+        if self.estimator.classes.is_empty() {
+            return None;
+        }
+        let near = self.neighbourhood.get_or_init(|| Neighbourhood::of(&self.profile, &self.estimator));
+        let estimate = near.estimate(&self.estimator, features);
+        let Some(hopeless) = &self.optimistic else { return Some(estimate) };
+        let low = |value: f64, sd: f64| value * (-COVERAGE_SD * sd).exp();
+        (!hopeless.contains(key)).then(|| Estimate {
+            energy_mj: low(estimate.energy_mj, estimate.energy_sd),
+            time_us: low(estimate.time_us, estimate.time_sd),
+            energy_sd: 0.0,
+            time_sd: 0.0,
+            ..estimate
+        })
+    }
+}
+
+/// An estimate with the interval that holds [`COVERAGE`](super::COVERAGE) of its kind.
+fn figure(value: f64, sd: f64) -> Figure {
+    let reach = (COVERAGE_SD * sd).exp();
+    Figure::new(value, value / reach, value * reach, Source::Estimated)
+}
+
+/// Of the logarithm of a measured figure, whose interval reaches as far as an estimate's.
+fn standard_deviation(figure: &Figure) -> f64 {
+    if figure.low > 0.0 && figure.high.is_finite() {
+        (figure.high / figure.low).ln() / (2.0 * COVERAGE_SD)
+    } else {
+        0.0
+    }
+}
+
+/// What every node is priced as, by node index. Inputs, literals, implicit nodes and views are free.
+pub fn graph_items(graph: &Graph, model: &CostModel) -> Vec<Item> {
+    let layouts = layouts(graph);
+    let mut items: Vec<Item> = Vec::with_capacity(graph.len());
+    // Nodes stand in topological order.
+    let mut computed = vec![false; graph.len()];
+    for (id, node) in graph.nodes() {
+        let read = graph.operands(id);
+        let from = |v: &Value| Operand { bytes: graph.ty(*v).bytes(), is_computed: computed[v.node.index()] };
+        let operands: SmallVec<[Operand; 4]> = read.iter().map(from).collect();
+        let item = node_item(graph, &layouts, id, model, Context::in_graph(&operands, &node.types));
+        computed[id.index()] = is_computed(&item, operands.iter().map(|o| o.is_computed));
+        items.push(item);
+    }
+    items
+}
+
+/// Whether a result was written by a kernel: that of one, or a view of such a result.
+fn is_computed(item: &Item, mut operands: impl Iterator<Item = bool>) -> bool {
+    !matches!(item, Item::Free) || operands.any(|computed| computed)
+}
+
+/// Which nodes have results that a kernel of the graph has written, by node index; `items` are their prices.
+pub fn computed_nodes(graph: &Graph, items: &[Item]) -> Vec<bool> {
+    let mut computed = vec![false; graph.len()];
+    for ((id, _), item) in graph.nodes().zip(items) {
+        computed[id.index()] = is_computed(item, graph.operands(id).iter().map(|v| computed[v.node.index()]));
+    }
+    computed
+}
+
+/// What every node costs, by node index.
+pub fn graph_costs(graph: &Graph, model: &CostModel) -> Vec<Cost> {
+    graph_items(graph, model).iter().map(Item::cost).collect()
+}
+
+/// What a graph costs as a whole.
+pub fn graph_total(graph: &Graph, model: &CostModel) -> Cost {
+    graph_items(graph, model).iter().collect::<Bill>().total()
+}
+
+fn node_item(
+    graph: &Graph,
+    layouts: &[SmallVec<[Layout; 1]>],
+    id: NodeId,
+    model: &CostModel,
+    context: Context,
+) -> Item {
+    let node = graph.node(id);
+    if node.origin.implicit || !matches!(node.kind, NodeKind::Op { .. }) {
+        return Item::Free;
+    }
+    match key_of(graph, layouts, id) {
+        Some(key) => match model.item(&key, context) {
+            // What passes through an operator that nothing is known of: operands and results.
+            Item::Gap(gap) => {
+                let written: f64 = node.types.iter().map(|t| t.bytes() as f64).sum();
+                Item::Gap(Gap { bytes: gap.bytes + written, ..gap })
+            }
+            item => item,
+        },
+        None => Item::Gap(Gap { op: "?".to_owned(), bytes: 0.0 }),
+    }
+}
+
+/// What every node costs by itself, with its key where it is an operator: what [`at_power_cap`](super::at_power_cap) takes.
+pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<KernelKey>, Cost)> {
+    let layouts = layouts(graph);
+    let alone = |id| node_item(graph, &layouts, id, model, Context::Alone).cost();
+    graph.nodes().map(|(id, _)| (key_of(graph, &layouts, id), alone(id))).collect()
+}
+
+/// The price of a call that stands in no graph, with operands that lie in memory as `operand_layouts` says, of which the
+/// call's own graph computes those that `computed` says.
+pub fn call_item(
+    call: &Call,
+    operand_layouts: &[Layout],
+    computed: &[bool],
+    config: &MathConfig,
+    model: &CostModel,
+) -> Item {
+    let lie: SmallVec<[&Layout; 4]> = operand_layouts.iter().collect();
+    let operands = call.operands.iter().zip(computed);
+    let operands: SmallVec<[Operand; 4]> =
+        operands.map(|(t, &is_computed)| Operand { bytes: t.bytes(), is_computed }).collect();
+    model.item(&KernelKey::of_call(call, &lie, config), Context::in_graph(&operands, &call.types()))
+}

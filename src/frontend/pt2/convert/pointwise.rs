@@ -1,0 +1,210 @@
+//! Functions of the elements that the op table has no entry for, as the formulas that PyTorch computes them by.
+//!
+//! In bf16 and f16, PyTorch computes in f32 and rounds once.
+
+use super::super::site::Site;
+use super::super::site::{Converted, Operand, Refusal};
+use super::Target;
+use super::formula::{Formula, Last};
+use super::promote::{Promotion, result_dtype};
+use crate::ir::{DType, Value};
+
+const DEGREE: f64 = std::f64::consts::PI / 180.0;
+
+pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+    let formula: fn(&mut Formula, &[Value]) -> Last = match target.name {
+        "frac" => |f, x| {
+            let whole = f.op("trunc", &[x[0]])?;
+            f.last("sub", &[x[0], whole])
+        },
+        "sinc" => |f, x| {
+            let angle = f.with("mul", x[0], std::f64::consts::PI)?;
+            let (zero, sine) = (f.with("eq", angle, 0.0)?, f.op("sin", &[angle])?);
+            let (one, quotient) = (f.literal(1.0)?, f.op("div", &[sine, angle])?);
+            f.last("where", &[zero, one, quotient])
+        },
+        "deg2rad" => |f, x| f.last_with("mul", x[0], DEGREE),
+        "rad2deg" => |f, x| f.last_with("mul", x[0], 1.0 / DEGREE),
+        "isfinite" => |f, x| {
+            let size = f.op("abs", &[x[0]])?;
+            let (bounded, number) = (f.with("ne", size, f64::INFINITY)?, f.op("eq", &[x[0], x[0]])?);
+            f.last("logical_and", &[number, bounded])
+        },
+        "isposinf" => |f, x| f.last_with("eq", x[0], f64::INFINITY),
+        "isneginf" => |f, x| f.last_with("eq", x[0], f64::NEG_INFINITY),
+        "nan_to_num" => number_instead,
+        "special_entr" => entropy,
+        "softshrink" => soft_shrink,
+        "hardshrink" => |f, x| {
+            let (size, bound) = (f.op("abs", &[x[0]])?, f.number("lambd", 0.5)?);
+            let (small, zero) = (f.with("le", size, bound)?, f.literal(0.0)?);
+            f.last("where", &[small, zero, x[0]])
+        },
+        "threshold" => |f, x| {
+            let (bound, value) = (f.number("threshold", 0.0)?, f.number("value", 0.0)?);
+            let (below, value) = (f.with("le", x[0], bound)?, f.literal(value)?);
+            f.last("where", &[below, value, x[0]])
+        },
+        "logit" if site.given("eps") => |f, x| {
+            let eps = f.number("eps", 0.0)?;
+            let low = f.at_least(x[0], eps)?;
+            let inner = f.at_most(low, 1.0 - eps)?;
+            let rest = f.from(1.0, inner)?;
+            let odds = f.op("div", &[inner, rest])?;
+            f.last("log", &[odds])
+        },
+        "logaddexp" => |f, x| added_exponentials(f, x, "exp", None),
+        "logaddexp2" => |f, x| added_exponentials(f, x, "exp2", Some(std::f64::consts::LOG2_E)),
+        "xlogy" | "special_xlogy" => |f, x| times_logarithm(f, x, "log"),
+        "special_xlog1py" => |f, x| times_logarithm(f, x, "log1p"),
+        "lerp" => interpolated,
+        "prelu" | "_prelu_kernel" => leaky,
+        "isclose" => close,
+        _ => return Ok(None),
+    };
+    pointwise(site, formula)
+}
+
+/// A formula of the operands, in their common type or in f32.
+fn pointwise(site: &mut Site, formula: fn(&mut Formula, &[Value]) -> Last) -> Converted {
+    let mut operands: Vec<Operand> = Vec::new();
+    for name in ["self", "other", "end", "weight"] {
+        if site.given(name) {
+            operands.push(site.operand(name)?);
+        }
+    }
+    let dtype = result_dtype(site, &operands, Promotion::Float)?;
+    let stated = site.stated(0)?;
+    let compares = stated.dtype == DType::Bool;
+    let narrow = matches!(dtype, DType::F16 | DType::BF16);
+    let computed = if narrow && !compares { DType::F32 } else { dtype };
+    if !(narrow || matches!(computed, DType::F32 | DType::F64)) || !(stated.dtype == dtype || compares) {
+        return Ok(None);
+    }
+    let values = operands.into_iter().map(|o| {
+        let value = site.as_tensor("operand", o, dtype)?;
+        site.cast("wide", value, computed)
+    });
+    let values = values.collect::<Result<Vec<_>, Refusal>>()?;
+    let mut f = Formula::new(site, computed);
+    let (op, operands) = formula(&mut f, &values)?;
+    f.finished(op, &operands, stated.dtype)
+}
+
+/// Other numbers where there is none, or an infinite one.
+fn number_instead(f: &mut Formula, x: &[Value]) -> Last {
+    // The largest number of the type that the operator is called in.
+    let called = f.site.tensor("self")?;
+    let largest = f.site.dtype(called).max_finite().unwrap_or(f64::MAX);
+    let mut last = None;
+    for (test, place, name, default) in [
+        ("ne", f64::NAN, "nan", 0.0),
+        ("eq", f64::NEG_INFINITY, "neginf", -largest),
+        ("eq", f64::INFINITY, "posinf", largest),
+    ] {
+        let found = if place.is_nan() { f.op(test, &[x[0], x[0]])? } else { f.with(test, x[0], place)? };
+        let other = f.number(name, default)?;
+        let other = f.literal(other)?;
+        let before = last.take().map_or(Ok(x[0]), |(op, operands): (&str, Vec<Value>)| f.op(op, &operands))?;
+        last = Some(("where", vec![found, other, before]));
+    }
+    last.ok_or_else(|| Refusal::new("has no result"))
+}
+
+/// `-x ln x`, 0 for 0, and minus infinity below.
+fn entropy(f: &mut Formula, x: &[Value]) -> Last {
+    let undefined = f.op("ne", &[x[0], x[0]])?;
+    let (above, zero) = (f.with("gt", x[0], 0.0)?, f.with("eq", x[0], 0.0)?);
+    let (opposite, logarithm) = (f.op("neg", &[x[0]])?, f.op("log", &[x[0]])?);
+    let inside = f.op("mul", &[opposite, logarithm])?;
+    let (nothing, low) = (f.literal(0.0)?, f.literal(f64::NEG_INFINITY)?);
+    let outside = f.op("where", &[zero, nothing, low])?;
+    let number = f.op("where", &[above, inside, outside])?;
+    f.last("where", &[undefined, x[0], number])
+}
+
+/// `x` less `lambd` above `lambd`, plus `lambd` below its opposite, 0 in between.
+fn soft_shrink(f: &mut Formula, x: &[Value]) -> Last {
+    let bound = f.number("lambd", 0.5)?;
+    let (size, sign) = (f.op("abs", &[x[0]])?, f.op("sign", &[x[0]])?);
+    let (large, step) = (f.with("gt", size, f64::from(bound as f32))?, f.with("mul", sign, bound)?);
+    let (shrunk, zero) = (f.op("sub", &[x[0], step])?, f.with("mul", x[0], 0.0)?);
+    f.last("where", &[large, shrunk, zero])
+}
+
+/// `ln(e^x + e^y)`, or by another base; the larger one is taken out. Two equal infinities stay what they are.
+fn added_exponentials(f: &mut Formula, x: &[Value], exponential: &str, factor: Option<f64>) -> Last {
+    let [x, y] = *x else { return Err(Refusal::new("takes two tensors")) };
+    let order = f.op("ge", &[x, y])?;
+    let (larger, smaller) = (f.op("where", &[order, x, y])?, f.op("where", &[order, y, x])?);
+    let size = f.op("abs", &[x])?;
+    let (infinite, equal) = (f.with("eq", size, f64::INFINITY)?, f.op("eq", &[x, y])?);
+    let stays = f.op("logical_and", &[infinite, equal])?;
+    let difference = f.op("sub", &[smaller, larger])?;
+    let power = f.op(exponential, &[difference])?;
+    let mut rest = f.op("log1p", &[power])?;
+    if let Some(factor) = factor {
+        rest = f.with("mul", rest, factor)?;
+    }
+    let sum = f.op("add", &[larger, rest])?;
+    f.last("where", &[stays, x, sum])
+}
+
+/// `x` times a logarithm of `y`, where 0 times anything but NaN is 0.
+fn times_logarithm(f: &mut Formula, x: &[Value], logarithm: &str) -> Last {
+    let [x, y] = *x else { return Err(Refusal::new("takes two tensors")) };
+    let (zero, undefined) = (f.with("eq", x, 0.0)?, f.op("ne", &[y, y])?);
+    let logarithm = f.op(logarithm, &[y])?;
+    let product = f.op("mul", &[x, logarithm])?;
+    let (nothing, nan) = (f.literal(0.0)?, f.literal(f64::NAN)?);
+    let product = f.op("where", &[zero, nothing, product])?;
+    f.last("where", &[undefined, nan, product])
+}
+
+/// From `x` to `y` by a weight, from the nearer end.
+fn interpolated(f: &mut Formula, x: &[Value]) -> Last {
+    let [x, y, weight] = *x else { return Err(Refusal::new("takes two tensors and a weight")) };
+    let size = f.op("abs", &[weight])?;
+    let far = f.with("ge", size, 0.5)?;
+    let rest = f.with("sub", weight, 1.0)?;
+    let (weight, from) = (f.op("where", &[far, rest, weight])?, f.op("where", &[far, y, x])?);
+    let difference = f.op("sub", &[y, x])?;
+    let step = f.op("mul", &[weight, difference])?;
+    f.last("add", &[step, from])
+}
+
+/// A factor for numbers below 0, one for all or one for each channel.
+fn leaky(f: &mut Formula, x: &[Value]) -> Last {
+    let [x, weight] = *x else { return Err(Refusal::new("takes a tensor and a weight")) };
+    let (rank, count) = (f.site.rank(x), f.site.ty(weight).numel());
+    let mut shape = vec![1; rank];
+    if let Some(channels) = shape.get_mut(usize::from(rank > 1)) {
+        *channels = count;
+    }
+    let weight = if f.site.rank(weight) == rank { weight } else { f.reshape(weight, &shape)? };
+    let (above, scaled) = (f.with("gt", x, 0.0)?, f.op("mul", &[weight, x])?);
+    f.last("where", &[above, x, scaled])
+}
+
+/// Whether `|x - y|` is at most `atol + rtol |y|`, or both are the same infinity.
+fn close(f: &mut Formula, x: &[Value]) -> Last {
+    let [x, y] = *x else { return Err(Refusal::new("takes two tensors")) };
+    let (relative, absolute) = (f.number("rtol", 1e-5)?, f.number("atol", 1e-8)?);
+    let equal = f.op("eq", &[x, y])?;
+    let scaled = f.with("mul", y, relative)?;
+    let scaled = f.op("abs", &[scaled])?;
+    let allowed = f.with("add", scaled, absolute)?;
+    let difference = f.op("sub", &[x, y])?;
+    let distance = f.op("abs", &[difference])?;
+    let (bounded, number) = (f.with("ne", distance, f64::INFINITY)?, f.op("eq", &[distance, distance])?);
+    let finite = f.op("logical_and", &[number, bounded])?;
+    let near = f.op("le", &[distance, allowed])?;
+    let near = f.op("logical_and", &[finite, near])?;
+    if !f.site.bool_or("equal_nan", false)? {
+        return f.last("logical_or", &[equal, near]);
+    }
+    let near = f.op("logical_or", &[equal, near])?;
+    let (a, b) = (f.op("ne", &[x, x])?, f.op("ne", &[y, y])?);
+    let both = f.op("logical_and", &[a, b])?;
+    f.last("logical_or", &[near, both])
+}

@@ -1,0 +1,189 @@
+//! Builds operands on a device: random, of realistic scale, lying in memory as they should.
+
+use smallvec::SmallVec;
+use tch::{Device, Kind, TchError, Tensor};
+
+use crate::energy::{CallParts, KernelKey};
+use crate::eval::random::mix;
+use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
+use crate::ops::tensors::kind;
+use crate::ops::{Ask, Call};
+
+/// Scale of the parameters of a model, as libraries start them.
+const PARAMETER_SCALE: f64 = 0.02;
+
+/// Integers run up to this where nothing says what they count.
+const FEW: i64 = 4;
+
+/// What libtorch aligns large tensors to, and the size from which on it takes them for such.
+const LARGE: usize = 2 << 20;
+
+/// The widest gap, in steps of the alignment.
+const WIDEST: u64 = 32;
+
+/// Memory left unused between large tensors. Without, the sets of operands of a load lie alike, and what that does to an
+/// operator's power and time is the same for all of them. Small tensors share pages, as they do in a model.
+pub struct Gaps {
+    device: Device,
+    pass: u32,
+    kept: Vec<Tensor>,
+}
+
+impl Gaps {
+    /// Gaps of widths of their own for each `pass`.
+    pub fn new(device: Device, pass: u32) -> Gaps {
+        Gaps { device, pass, kept: Vec::new() }
+    }
+
+    /// Leaves a gap if a tensor of this size is large.
+    fn leave_before(&mut self, bytes: usize) {
+        if bytes < LARGE {
+            return;
+        }
+        let steps = 1 + mix(u64::from(self.pass), self.kept.len() as u64) % WIDEST;
+        self.kept.extend(Tensor::f_empty([steps as i64 * LARGE as i64], (Kind::Uint8, self.device)).ok());
+    }
+
+    /// The memory, to be kept for as long as the operands live.
+    pub fn into_kept(self) -> Vec<Tensor> {
+        self.kept
+    }
+}
+
+/// Elements of memory that a tensor of this layout spans.
+pub fn span(ty: &TensorType, layout: &Layout) -> usize {
+    if ty.numel() == 0 {
+        return 0;
+    }
+    1 + ty.shape.iter().zip(&layout.strides).map(|(&size, &stride)| (size - 1) * stride).sum::<usize>()
+}
+
+/// One set of operands of a key, with uneven gaps between them.
+pub fn of_key(key: &KernelKey, device: Device, gaps: &mut Gaps) -> Result<Vec<Tensor>, TchError> {
+    let several = key.operands.iter().any(|o| o.ty.rank() > 0);
+    let operand = |(i, operand): (usize, &crate::energy::KeyOperand)| {
+        // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
+        // The logical operators take none; what a graph gives them is a tensor on the device.
+        let number = operand.ty.rank() == 0 && several && !matches!(key.op.as_str(), "logical_and" | "logical_or");
+        let device = if number { Device::Cpu } else { device };
+        let layout = operand.layout.layout(&operand.ty.shape);
+        gaps.leave_before(span(&operand.ty, &layout) * operand.ty.dtype.bytes());
+        match asked(key, i) {
+            Some(Ask::Ends(rows)) => parts(&operand.ty, rows, true, device),
+            Some(Ask::Starts(rows)) => parts(&operand.ty, rows, false, device),
+            Some(Ask::Below(limit)) => random(&operand.ty, &layout, (limit as i64).max(1), device),
+            _ => random(&operand.ty, &layout, FEW, device),
+        }
+    };
+    key.operands.iter().enumerate().map(operand).collect()
+}
+
+/// One set of inputs of a part of a graph.
+pub fn of_graph(
+    graph: &Graph,
+    layouts: &[SmallVec<[Layout; 1]>],
+    inputs: &[Value],
+    device: Device,
+) -> Result<Vec<Tensor>, TchError> {
+    let input = |&value: &Value| {
+        let ty = graph.ty(value);
+        let layout = layouts.get(value.node.index()).and_then(|all| all.get(value.slot as usize)).cloned();
+        let layout = layout.unwrap_or_else(|| Layout::contiguous(&ty.shape));
+        let tensor = random(ty, &layout, value_limit(graph, value), device)?;
+        let is_parameter = matches!(graph.node(value.node).kind, NodeKind::Input { role: Role::Parameter });
+        if !is_parameter || !ty.dtype.is_float() {
+            return Ok(tensor);
+        }
+        // Numbers as tensors: the calls that take numbers panic where memory runs out.
+        let small = tensor.f_mul(&number(PARAMETER_SCALE)?)?;
+        if scales(graph, value) { small.f_add(&number(1.0)?) } else { Ok(small) }
+    };
+    inputs.iter().map(input).collect()
+}
+
+fn number(value: f64) -> Result<Tensor, TchError> {
+    Tensor::f_from_slice(&[value])?.f_squeeze()
+}
+
+/// Whether a parameter is what normalised values are multiplied by. Libraries start those at one, and all others near nought.
+fn scales(graph: &Graph, value: Value) -> bool {
+    graph.ty(value).rank() == 1
+        && graph.users(value.node).any(|user| {
+            let NodeKind::Op { op, .. } = &graph.node(user).kind else { return false };
+            let at = graph.operands(user).iter().position(|v| *v == value);
+            match op.name() {
+                "layer_norm" | "rms_norm" | "group_norm" => at == Some(1),
+                "batch_norm" => at == Some(3),
+                name => name == "mul",
+            }
+        })
+}
+
+fn random(ty: &TensorType, layout: &Layout, limit: i64, device: Device) -> Result<Tensor, TchError> {
+    let kind = kind(ty.dtype);
+    let length = [span(ty, layout) as i64];
+    let flat = match ty.dtype {
+        // A coin per element; `randn` has no bool.
+        DType::Bool => Tensor::f_randint(2, length, (Kind::Uint8, device))?.f_to_kind(kind)?,
+        DType::F8E4M3 | DType::F8E5M2 => Tensor::f_randn(length, (Kind::Float, device))?.f_to_kind(kind)?,
+        dtype if dtype.is_float() => Tensor::f_randn(length, (kind, device))?,
+        _ => Tensor::f_randint(limit, length, (kind, device))?,
+    };
+    let sizes: Vec<i64> = ty.shape.iter().map(|&d| d as i64).collect();
+    let strides: Vec<i64> = layout.strides.iter().map(|&s| s as i64).collect();
+    flat.f_as_strided(sizes, strides, None)
+}
+
+/// One above the largest integer that a value may hold: the least that an operator which indexes by it allows. Looks
+/// through operators that keep the elements.
+fn value_limit(graph: &Graph, value: Value) -> i64 {
+    if graph.ty(value).dtype.is_float() {
+        return FEW;
+    }
+    let mut limit = None;
+    let mut seen = vec![value];
+    let mut at = 0;
+    while let Some(&value) = seen.get(at) {
+        at += 1;
+        for user in graph.users(value.node) {
+            let NodeKind::Op { op, .. } = &graph.node(user).kind else { continue };
+            let operands = graph.operands(user);
+            let table = operands.first().filter(|first| **first != value).map(|&first| graph.ty(first));
+            match (op.name(), table) {
+                ("embedding", Some(table)) => {
+                    let rows = table.shape.first().map_or(FEW, |&n| n as i64);
+                    limit = Some(limit.map_or(rows, |l: i64| l.min(rows)));
+                }
+                ("gather" | "index" | "index_select" | "cross_entropy", Some(table)) => {
+                    let least = table.shape.iter().copied().min().map_or(1, |n| n as i64);
+                    limit = Some(limit.map_or(least, |l: i64| l.min(least)));
+                }
+                (
+                    "reshape" | "permute" | "expand" | "slice" | "unsqueeze" | "squeeze" | "alias" | "contiguous"
+                    | "cast",
+                    _,
+                ) if !seen.contains(&user.into()) => {
+                    seen.push(user.into());
+                }
+                _ => {}
+            }
+        }
+    }
+    limit.unwrap_or(FEW).max(1)
+}
+
+/// What the operator of a key asks of operand `index`.
+fn asked(key: &KernelKey, index: usize) -> Option<Ask> {
+    let parts = CallParts::of_key(key)?;
+    let types: SmallVec<[&TensorType; 4]> = parts.types.iter().collect();
+    let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
+    (parts.def.asks)(&call).into_iter().find(|(operand, _)| *operand == index).map(|(_, ask)| ask)
+}
+
+/// Positions in ascending order that divide `rows` into parts of one size: where each one starts, or ends.
+fn parts(ty: &TensorType, rows: usize, ends: bool, device: Device) -> Result<Tensor, TchError> {
+    let count = ty.numel().max(1);
+    let positions: Vec<i64> = (0..count).map(|i| ((i + usize::from(ends)) * rows / count) as i64).collect();
+    let sizes: Vec<i64> = ty.shape.iter().map(|&d| d as i64).collect();
+    Tensor::f_from_slice(&positions)?.f_reshape(sizes)?.f_to_kind(kind(ty.dtype))?.f_to_device(device)
+}

@@ -1,0 +1,448 @@
+//! Whether two terms are equal element by element.
+//!
+//! Most operators only move elements, combine those at one place, add some up, or compute with a row of them. What an element of a
+//! term is can then be written down as a formula over elements of the tensors below, whatever shapes it passed on the
+//! way; two terms are equal if all of their elements have the same formulas. Dimensions along which the same happens everywhere are looked
+//! at in one place.
+//!
+//! Formulas are compared twice: first with every operator as it is, which shows equality bit for bit, then as sums of products
+//! over the real numbers.
+
+mod carry;
+mod form;
+mod kind;
+#[cfg(test)]
+mod tests;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use self::carry::is_carried;
+use self::form::{Atom, Form, FormId, Store};
+use self::kind::{Kind, Moved, kind, lane_dims, reduces};
+use super::arena::{Arena, Head, TermId};
+use crate::eval::Constant;
+use crate::ir::{AttrValue, DType, Number, Shape, TensorType, flat_index};
+use crate::ops::shapes::{broadcast_index, visit_axes};
+use crate::ops::{AttrKind, Call, EvalError, Op, as_number, contraction, is_number};
+use crate::rules::Tier;
+
+/// Elements and products that may be written down for one pair.
+pub const ELEMENTS: usize = 200_000;
+
+/// Operators that may nest.
+const MAX_DEPTH: usize = 100;
+
+/// Elements that a weighted sum may have: every weight takes a pass over all of them.
+const MAX_WEIGHTS: usize = 64;
+
+/// From here on, integers that a kernel hands on stand for elements.
+const FIRST: i64 = 1 << 62;
+
+/// Terms that are not looked into.
+pub type Leaves = FxHashSet<TermId>;
+
+/// How equal two terms are element by element, if they are found to be. `leaves` have elements of their own, whatever they are
+/// computed from.
+///
+/// No more than [`ELEMENTS`] are written down, and no more than are left of `budget`, from which they are taken.
+pub fn same_elements(arena: &Arena, a: TermId, b: TermId, leaves: &Leaves, budget: &mut usize) -> Option<Tier> {
+    let ty = arena.ty(a);
+    if ty != arena.ty(b) || ty.numel() == 0 || !(is_looked_into(arena, a) || is_looked_into(arena, b)) {
+        return None;
+    }
+    let carried = |d: usize| ty.shape[d] == 1 || is_carried(arena, [a, b], leaves, d);
+    let axes: SmallVec<[usize; 4]> = (0..ty.rank()).filter(|&d| !carried(d)).collect();
+    let elements: usize = axes.iter().map(|&d| ty.shape[d]).product();
+    if elements > ELEMENTS.min(*budget) {
+        return None;
+    }
+    let mut found = |exact| {
+        let allowance = ELEMENTS.min(*budget);
+        let mut elements = Elements::new(arena, leaves, exact, allowance);
+        let tier = elements.compare([a, b], &axes);
+        *budget -= allowance - elements.left;
+        tier
+    };
+    found(true).or_else(|| found(false))
+}
+
+fn is_looked_into(arena: &Arena, term: TermId) -> bool {
+    let Some((Op::Table(def), attrs, _)) = arena.op(term) else { return false };
+    let types: SmallVec<[&TensorType; 4]> = arena.term(term).operands.iter().map(|&o| arena.ty(o)).collect();
+    kind(&Call { op: def, attrs, operands: &types }).is_some()
+}
+
+struct Elements<'a> {
+    arena: &'a Arena,
+    leaves: &'a Leaves,
+    /// Whether every operator stands for itself.
+    exact: bool,
+    store: Store,
+    known: FxHashMap<(TermId, usize), FormId>,
+    left: usize,
+    tier: Tier,
+    /// Whether weights of an interpolation were met.
+    interpolates: bool,
+}
+
+/// An operator of a term, with its operands.
+struct Applied<'c> {
+    call: &'c Call<'c>,
+    operands: &'c [TermId],
+    slot: u32,
+    result: &'c TensorType,
+}
+
+impl<'a> Elements<'a> {
+    fn new(arena: &'a Arena, leaves: &'a Leaves, exact: bool, left: usize) -> Self {
+        let tier = if exact { Tier::Exact } else { Tier::Real };
+        let (store, known) = (Store::default(), FxHashMap::default());
+        Elements { arena, leaves, exact, store, known, left, tier, interpolates: false }
+    }
+
+    /// How equal two terms are at all places along `axes`.
+    fn compare(&mut self, [a, b]: [TermId; 2], axes: &[usize]) -> Option<Tier> {
+        let shape = &self.arena.ty(a).shape;
+        let compared = visit_axes(shape, axes, &Shape::from_elem(0, shape.len()), |index| {
+            let (x, y) = (self.element(a, index, 0).ok_or(())?, self.element(b, index, 0).ok_or(())?);
+            if x != y {
+                if self.exact || !self.store.are_near(self.store.form(x), self.store.form(y), self.interpolates) {
+                    return Err(());
+                }
+                self.tier = Tier::Rounding;
+            }
+            Ok(())
+        });
+        compared.ok().map(|()| self.tier)
+    }
+
+    /// What an element is; `None` where that takes too much, or where there is no such element.
+    fn element(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<FormId> {
+        let key = (term, flat_index(&self.arena.ty(term).shape, index));
+        if let Some(&known) = self.known.get(&key) {
+            return Some(known);
+        }
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        self.spend(1)?;
+        let form = self.found(term, index, depth)?;
+        if !form.is_finite() {
+            return None;
+        }
+        let id = self.store.keep(form);
+        self.known.insert(key, id);
+        Some(id)
+    }
+
+    fn spend(&mut self, count: usize) -> Option<()> {
+        self.left = self.left.checked_sub(count)?;
+        Some(())
+    }
+
+    fn found(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<Form> {
+        let arena = self.arena;
+        let ty = arena.ty(term);
+        if let Some(constant) = arena.value(term) {
+            return self.constant(term, constant, ty, index);
+        }
+        let leaf = |store: &mut Store| Some(store.atom(Atom::Leaf(term, flat_index(&ty.shape, index))));
+        if self.leaves.contains(&term) {
+            return leaf(&mut self.store);
+        }
+        let Head::Apply { op: Op::Table(def), attrs, slot } = arena.head(term) else { return leaf(&mut self.store) };
+        let operands = &arena.term(term).operands;
+        let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
+        let call = Call { op: def, attrs, operands: &types };
+        let applied = Applied { call: &call, operands, slot: *slot, result: ty };
+        let kind = kind(&call).filter(|_| *slot == 0 || def.name == "split");
+        match kind {
+            // Which elements are moved is known if the other operands are.
+            Some(Kind::Moves(moved)) if self.knows_others(&applied, moved) => self.moved(&applied, moved, index, depth),
+            Some(Kind::Elementwise) if def.name == "where" && arena.value(operands[0]).is_some() => {
+                self.moved(&applied, Moved::ButFirst, index, depth)
+            }
+            Some(Kind::Elementwise) => self.elementwise(&applied, index, depth),
+            Some(Kind::Lane) => self.lane(&applied, index, depth),
+            Some(Kind::Contraction) => self.contracted(&applied, index, depth),
+            Some(Kind::Weighted) if !self.exact => self.weighted(&applied, index, depth),
+            _ => leaf(&mut self.store),
+        }
+    }
+
+    fn constant(&mut self, term: TermId, constant: &Constant, ty: &TensorType, index: &[usize]) -> Option<Form> {
+        let value = constant.at(ty, index);
+        let number = matches!(self.arena.op(term), Some((Op::Table(def), ..)) if is_number(def));
+        if self.exact {
+            // What is computed inexactly is equal to nothing bit for bit.
+            let exact = self.arena.constant(term).is_some();
+            return exact.then(|| match number {
+                true => self.store.atom(Atom::Leaf(term, 0)),
+                false => self.store.atom(Atom::Constant(value)),
+            });
+        }
+        if self.arena.constant(term).is_none() {
+            self.tier = Tier::Rounding;
+        }
+        let value = if number { as_number(ty.dtype, value) } else { value };
+        Some(match value {
+            Number::Float(v) if ty.dtype.is_float() && v.0.is_finite() => Form::number(v.0),
+            _ => self.store.atom(Atom::Constant(value)),
+        })
+    }
+
+    fn knows_others(&self, applied: &Applied, moved: Moved) -> bool {
+        applied.operands.iter().enumerate().all(|(i, &o)| moved.contains(i) || self.arena.constant(o).is_some())
+    }
+
+    /// The element that the operator takes, or the number that it puts there.
+    fn moved(&mut self, applied: &Applied, moved: Moved, index: &[usize], depth: usize) -> Option<Form> {
+        // Numbers that could be taken for the elements' own.
+        let large = |value: &AttrValue| value.as_int().is_some_and(|n| n >= FIRST);
+        if applied.call.attrs.iter().any(large) {
+            return None;
+        }
+        let mut read: Option<(usize, Shape)> = None;
+        let arena = self.arena;
+        let mut fetch = |operand: usize, at: &[usize]| {
+            if moved.contains(operand) {
+                let first = read.is_none();
+                read = Some((operand, at.into()));
+                // One that reads two elements does more than move.
+                return if first { Ok(Number::Int(FIRST)) } else { Err(EvalError::Budget) };
+            }
+            let term = applied.operands.get(operand).ok_or(EvalError::IndexOutOfRange)?;
+            let constant = arena.constant(*term).ok_or(EvalError::Budget)?;
+            Ok(constant.at(arena.ty(*term), at))
+        };
+        let kernel = &applied.call.op.kernel;
+        let value = *kernel.compute(applied.call, applied.slot as usize, index, &mut fetch).ok()?.first()?;
+        match read {
+            Some((operand, at)) if value == Number::Int(FIRST) => {
+                let id = self.element(*applied.operands.get(operand)?, &at, depth + 1)?;
+                Some(self.store.form(id).clone())
+            }
+            Some(_) => None,
+            None => {
+                let value = applied.result.dtype.store(value)?;
+                Some(match value {
+                    Number::Float(v) if !self.exact && v.0.is_finite() => Form::number(v.0),
+                    _ => self.store.atom(Atom::Constant(value)),
+                })
+            }
+        }
+    }
+
+    /// What an operator that is not looked into further gives for these elements.
+    fn applied(&mut self, applied: &Applied, operands: Vec<(DType, FormId)>, place: &[usize]) -> Form {
+        let call = applied.call;
+        let kept = |kind: AttrKind| {
+            // Places and sizes are those of the elements that are listed.
+            !matches!(kind, AttrKind::Dim | AttrKind::Dims) && kind != AttrKind::Ints
+        };
+        let attrs = call.op.attrs.iter().zip(call.attrs).filter(|(def, _)| kept(def.kind) && def.name != "keepdim");
+        let attrs = attrs.map(|(_, value)| value.clone()).collect();
+        let (mut dtype, mut operands) = (applied.result.dtype, operands);
+        if !self.exact {
+            dtype = over_reals(dtype);
+            operands.iter_mut().for_each(|(dtype, _)| *dtype = over_reals(*dtype));
+        }
+        self.store.atom(Atom::Applied { op: call.op.name, dtype, attrs, operands, place: place.into() })
+    }
+
+    fn elementwise(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
+        let call = applied.call;
+        let mut operands: Vec<(DType, FormId)> = Vec::with_capacity(call.operands.len());
+        for (&term, ty) in applied.operands.iter().zip(call.operands) {
+            operands.push((ty.dtype, self.element(term, &broadcast_index(&ty.shape, index), depth + 1)?));
+        }
+        let floats = applied.result.dtype.is_float() && call.operands.iter().all(|ty| ty.dtype.is_float());
+        if !self.exact
+            && floats
+            && let Some(form) = self.arithmetic(call, &operands, applied.result.dtype)
+        {
+            return Some(form);
+        }
+        if call.op.commutative
+            && let [first, second, ..] = operands.as_mut_slice()
+            && second < first
+        {
+            std::mem::swap(first, second);
+        }
+        Some(self.applied(applied, operands, &[]))
+    }
+
+    /// What arithmetic on real numbers gives.
+    fn arithmetic(&mut self, call: &Call, operands: &[(DType, FormId)], dtype: DType) -> Option<Form> {
+        let form = |i: usize| operands.get(i).map(|&(_, id)| self.store.form(id).clone());
+        let x = form(0)?;
+        Some(match (call.op.name, form(1)) {
+            ("neg", _) => x.scaled(-1.0),
+            ("add", Some(y)) => Form::sum([x, y]),
+            ("sub", Some(y)) => Form::sum([x, y.scaled(-1.0)]),
+            ("mul", Some(y)) => self.store.product(x, y),
+            ("div", Some(y)) => match y.as_number() {
+                Some(0.0) => return None,
+                Some(number) => x.scaled(1.0 / number),
+                None => {
+                    let reciprocal = self.reciprocal(y, dtype);
+                    self.store.product(x, reciprocal)
+                }
+            },
+            ("reciprocal", _) if x.as_number().is_none() => self.reciprocal(x, dtype),
+            ("pow", _) if call.float("exponent") == 2.0 => self.store.product(x.clone(), x),
+            ("pow", _) if call.float("exponent") == 3.0 => {
+                let square = self.store.product(x.clone(), x.clone());
+                self.store.product(square, x)
+            }
+            ("maximum" | "minimum", Some(y)) => self.extreme(call.op.name, x, y, dtype),
+            ("relu", _) => self.extreme("maximum", x, Form::number(0.0), dtype),
+            ("clamp", _) => {
+                // As beside a tensor, numbers are those of the type that PyTorch computes in.
+                let bound = |name: &str| call.number(name, dtype).map(|n| as_number(dtype, n).to_f64());
+                let (min, max) = (bound("min"), bound("max"));
+                let (min, max) = (min.map(|n| self.number(n)), max.map(|n| self.number(n)));
+                let above = min.map_or(x.clone(), |min| self.extreme("maximum", x, min, dtype));
+                max.map_or(above.clone(), |max| self.extreme("minimum", above, max, dtype))
+            }
+            ("cast", _) if keeps_range(call.operands[0].dtype, dtype) => {
+                self.tier = Tier::Rounding;
+                x
+            }
+            _ => return None,
+        })
+    }
+
+    fn number(&mut self, number: f64) -> Form {
+        match number.is_finite() {
+            true => Form::number(number),
+            false => self.store.atom(Atom::Constant(Number::float(number))),
+        }
+    }
+
+    /// The larger or the smaller one of two elements, as the operator of that name gives it. Their order makes no difference to
+    /// real numbers.
+    fn extreme(&mut self, op: &'static str, x: Form, y: Form, dtype: DType) -> Form {
+        let dtype = over_reals(dtype);
+        let mut operands: Vec<(DType, FormId)> = [x, y].map(|form| (dtype, self.store.keep(form))).into();
+        operands.sort_unstable();
+        let (attrs, place) = (SmallVec::new(), SmallVec::new());
+        self.store.atom(Atom::Applied { op, dtype, attrs, operands, place })
+    }
+
+    fn reciprocal(&mut self, x: Form, dtype: DType) -> Form {
+        let dtype = over_reals(dtype);
+        let operands = vec![(dtype, self.store.keep(x))];
+        let (attrs, place) = (SmallVec::new(), SmallVec::new());
+        self.store.atom(Atom::Applied { op: "reciprocal", dtype, attrs, operands, place })
+    }
+
+    /// An element of a row that is computed from a row, or what a row comes to.
+    fn lane(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
+        let call = applied.call;
+        let (x, axes) = (call.operands[0], lane_dims(call)?);
+        let mut start = Shape::from_elem(0, x.rank());
+        let whole = reduces(call);
+        if whole && !call.bool("keepdim") {
+            let kept = (0..x.rank()).filter(|d| !axes.contains(d));
+            kept.zip(index).for_each(|(d, &i)| start[d] = i);
+        } else {
+            start.copy_from_slice(index);
+        }
+        let mut lane = Vec::new();
+        visit_axes(&x.shape, &axes, &start, |at| {
+            lane.push((x.dtype, self.element(applied.operands[0], at, depth + 1).ok_or(())?));
+            Ok::<(), ()>(())
+        })
+        .ok()?;
+        if !self.exact && matches!(call.op.name, "sum" | "mean") && x.dtype.is_float() && !lane.is_empty() {
+            self.spend(lane.len())?;
+            let number = if call.op.name == "mean" { 1.0 / lane.len() as f64 } else { 1.0 };
+            return Some(Form::sum(lane.iter().map(|&(_, id)| self.store.form(id).scaled(number))));
+        }
+        // Weight and bias of a normalisation.
+        let inner: SmallVec<[usize; 4]> = axes.iter().map(|&d| start[d]).collect();
+        for (&term, ty) in applied.operands.iter().zip(call.operands).skip(1) {
+            lane.push((ty.dtype, self.element(term, &inner, depth + 1)?));
+        }
+        let mut place: SmallVec<[usize; 4]> = axes.iter().map(|&d| x.shape[d]).collect();
+        if !whole {
+            place.extend(inner);
+        }
+        Some(self.applied(applied, lane, &place))
+    }
+
+    fn contracted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
+        let call = applied.call;
+        let mut line = contraction(call, index)?;
+        let mut factors = Vec::with_capacity(2 * line.length);
+        for step in 0..line.length {
+            line.x.index[line.x.axis] = step;
+            line.y.index[line.y.axis] = step;
+            for side in [&line.x, &line.y] {
+                let id = self.element(*applied.operands.get(side.operand)?, &side.index, depth + 1)?;
+                factors.push((call.operands[side.operand].dtype, id));
+            }
+        }
+        let bias = match &line.bias {
+            Some((operand, at, factor)) => {
+                Some((self.element(*applied.operands.get(*operand)?, at, depth + 1)?, *operand, *factor))
+            }
+            None => None,
+        };
+        if self.exact || !applied.result.dtype.is_float() {
+            if let Some((id, operand, _)) = bias {
+                factors.push((call.operands[operand].dtype, id));
+            }
+            return Some(self.applied(applied, factors, &[]));
+        }
+        self.spend(line.length)?;
+        let mut products = Vec::with_capacity(line.length + 1);
+        for pair in factors.chunks_exact(2) {
+            let [x, y] = [pair[0], pair[1]].map(|(_, id)| self.store.form(id).clone());
+            products.push(self.store.product(x, y).scaled(line.alpha.to_f64()));
+        }
+        products.extend(bias.map(|(id, _, factor)| self.store.form(id).scaled(factor.to_f64())));
+        Some(Form::sum(products))
+    }
+
+    /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
+    /// 1 and all others are 0.
+    fn weighted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
+        let (call, slot) = (applied.call, applied.slot as usize);
+        self.interpolates |= call.op.name.starts_with("upsample");
+        let mut read: Vec<(usize, Shape)> = Vec::new();
+        let mut record = |operand: usize, at: &[usize]| {
+            if !read.iter().any(|(o, known)| *o == operand && known[..] == *at) {
+                read.push((operand, at.into()));
+            }
+            if read.len() > MAX_WEIGHTS { Err(EvalError::Budget) } else { Ok(Number::float(0.0)) }
+        };
+        let value = |values: SmallVec<[Number; 1]>| values.first().map(|v| v.to_f64());
+        let nothing = value(call.op.kernel.compute(call, slot, index, &mut record).ok()?)?;
+        if nothing != 0.0 {
+            return None;
+        }
+        let mut sum = Vec::with_capacity(read.len());
+        for (operand, at) in &read {
+            self.spend(read.len())?;
+            let mut single =
+                |o: usize, place: &[usize]| Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))));
+            let weight = value(call.op.kernel.compute(call, slot, index, &mut single).ok()?)?;
+            let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
+            sum.push(self.store.form(id).scaled(weight));
+        }
+        Some(Form::sum(sum))
+    }
+}
+
+/// One type for those of one range: over the real numbers they compute the same.
+fn over_reals(dtype: DType) -> DType {
+    if dtype == DType::BF16 { DType::F32 } else { dtype }
+}
+
+/// Whether a cast between floats only rounds: both have the same range, up to what bf16 rounds to infinity.
+fn keeps_range(from: DType, to: DType) -> bool {
+    from.is_float() && to.is_float() && over_reals(from) == over_reals(to)
+}
