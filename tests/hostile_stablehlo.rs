@@ -87,7 +87,7 @@ fn what_is_wrong_is_said_with_its_place() {
             .unwrap_err()
             .contains("two functions")
     );
-    let blocks = function(X, "\"cf.br\"()[^next] : () -> ()\n^next:\nreturn %x : tensor<4xf32>");
+    let blocks = function(X, "cf.br ^bb1\n^bb1:\nreturn %x : tensor<4xf32>");
     assert!(read(&blocks).unwrap_err().contains("several blocks"));
 }
 

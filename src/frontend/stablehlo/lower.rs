@@ -215,12 +215,8 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             operands: &tensors,
             results: &stated,
         };
-        site.tables.refused = false;
         let converted = convert::convert(&mut site);
-        let values = match converted {
-            Err(_) if self.tables.refused => None,
-            other => other.map_err(|refusal| self.refused(form, refusal))?,
-        };
+        let values = converted.map_err(|refusal| self.refused(form, refusal))?;
         let Some(values) = values else { return opaque::lower(self, scope, form, operands, &name) };
         if values.len() != count {
             return Err(Error::new(

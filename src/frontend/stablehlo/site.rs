@@ -19,8 +19,6 @@ pub(super) struct Tables {
     pub repeats: FxHashMap<Value, Value>,
     /// Of a value that lost dimensions in a reduction, the same elements with these dimensions kept as ones.
     pub kept: FxHashMap<Value, Value>,
-    /// Whether the op table refused what the last operation was to become: it may lack the element type.
-    pub refused: bool,
     /// The dimension along which a value counts up from 0 in steps of 1.
     pub iota: FxHashMap<Value, usize>,
 }
@@ -93,16 +91,12 @@ impl Site<'_, '_, '_> {
 
     /// The node that stands for the operation, by one operator of the table.
     pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
-        let made = self.low.explicit(op, attrs, operands);
-        self.tables.refused |= made.is_err();
-        made
+        self.low.explicit(op, attrs, operands)
     }
 
     /// A node on the way.
     pub fn part(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
-        let made = self.low.implicit(op, op, attrs, operands);
-        self.tables.refused |= made.is_err();
-        made
+        self.low.implicit(op, op, attrs, operands)
     }
 
     pub fn reshape(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
@@ -320,18 +314,14 @@ impl Site<'_, '_, '_> {
         known: &[Number],
     ) -> Option<(Number, DType)> {
         let def = find(op)?;
+        let Kernel::Element(element) = def.kernel else { return None };
         let attrs = def.attrs(attrs).ok()?;
         let types: Vec<TensorType> = operands.iter().map(|&v| TensorType::scalar(self.dtype(v))).collect();
         let types: SmallVec<[&TensorType; 4]> = types.iter().collect();
         let call = Call { op: def, attrs: &attrs, operands: &types };
         let ty = call.infer().ok()?.into_iter().next()?;
         let mut fetch = |i: usize, _: &[usize]| known.get(i).copied().ok_or(crate::ops::EvalError::IndexOutOfRange);
-        let number = match def.kernel {
-            Kernel::Element(element) => element(&call, 0, &[], &mut fetch).ok()?,
-            // IEEE 754 rounds square roots correctly, and so does this by way of doubles.
-            Kernel::Real(_) if op == "sqrt" => Number::float(known.first()?.to_f64().sqrt()),
-            _ => return None,
-        };
+        let number = element(&call, 0, &[], &mut fetch).ok()?;
         Some((ty.dtype.store(number)?, ty.dtype))
     }
 
