@@ -93,6 +93,9 @@ struct Found {
     assumed: Vec<Sentence<TermId>>,
 }
 
+/// No GPU holds the operands of a part that moves more bytes: nobody runs it.
+const MAX_BYTES: f64 = 1e12;
+
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
@@ -147,7 +150,7 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
         let replaced = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
         let bill: Bill = replaced.iter().map(|n| &items[n.index()]).collect();
         let before = bill.total();
-        if before.launches == 0 || !before.energy_mj.is_known() {
+        if before.launches == 0 || !before.energy_mj.is_known() || before.bytes > MAX_BYTES {
             continue;
         }
         let inside: FxHashSet<TermId> = replaced.iter().flat_map(|n| values[n.index()].iter().copied()).collect();
