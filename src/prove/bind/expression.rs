@@ -5,7 +5,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::ir::{AttrValue, Attrs, Graph, Ints, NodeId, NodeKind, TensorType, Value};
+use crate::ir::{AttrValue, Attrs, DType, Graph, Ints, NodeId, NodeKind, TensorType, Value};
 use crate::ops::{self, Call, Op, OpDef, TypeError, is_number};
 
 /// A part of an [`Expression`], by its number.
@@ -44,6 +44,14 @@ impl Expression {
             &[one] => one,
             _ => expression.table("concat", &[("dim", AttrValue::Int(dim as i64))], &operands)?,
         };
+        Ok(expression)
+    }
+
+    /// Input `i` in another element type.
+    pub fn cast(i: usize, ty: &TensorType, dtype: DType) -> Result<Expression, TypeError> {
+        let mut expression = Expression::default();
+        let input = expression.input(i, ty);
+        expression.root = expression.table("cast", &[("dtype", AttrValue::DType(dtype))], &[input])?;
         Ok(expression)
     }
 

@@ -13,6 +13,7 @@ mod doubt;
 mod expression;
 mod held;
 mod join;
+mod mask;
 mod merged;
 mod pairs;
 mod plan;
@@ -104,6 +105,7 @@ pub fn bind_with_contents(
     plan.turned(of_a, of_b);
     plan.bias_with_weight(&a, &b);
     plan.by_name(|_, _| true);
+    plan.by_narrower_type();
     plan.by_use(&a, &b);
     plan.alike();
     plan.by_position();

@@ -39,6 +39,26 @@ impl Plan {
         }
     }
 
+    /// Binds integers that a user gives under one name and in two types, such as token ids: the wider ones are the narrower
+    /// ones.
+    pub fn by_narrower_type(&mut self) {
+        for j in 0..self.b.len() {
+            let y = &self.b[j];
+            let whole = |slot: &Slot| slot.is_free() && slot.input.role == Role::User && slot.input.ty.dtype.is_int();
+            let same = |x: &Slot| x.input.name == y.input.name && x.input.ty.shape == y.input.ty.shape;
+            let Some(i) = self.a.iter().position(|x| whole(x) && whole(y) && same(x)) else { continue };
+            let (x, y) = (self.a[i].input.ty.clone(), y.input.ty.clone());
+            let (side, target, leaf, of, to) = match (x.dtype.widens_to(y.dtype), y.dtype.widens_to(x.dtype)) {
+                (true, false) => (Side::B, j, i, x, y.dtype),
+                (false, true) => (Side::A, i, j, y, x.dtype),
+                _ => continue,
+            };
+            if let Ok(expression) = Expression::cast(leaf, &of, to) {
+                self.derive(side, target, expression, Source::Narrower);
+            }
+        }
+    }
+
     /// Binds what is left, per role and type, in the order of the inputs.
     pub fn by_position(&mut self) {
         for j in 0..self.b.len() {

@@ -26,6 +26,8 @@ pub enum Source {
     Tied,
     /// Name and type are the same.
     Name,
+    /// A user gives the same integers in a narrower type on one side.
+    Narrower,
     /// The files hold the same values, and no other input does.
     Content,
     /// The files hold the same values, and the weights of the layers that use them are bound to each other.

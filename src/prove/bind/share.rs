@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::plan::{Meaning, Plan, Source};
-use super::{Binding, Bound, BoundInput, Expression, Part, statement};
+use super::{Binding, Bound, BoundInput, Expression, Part, mask, statement};
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Value};
 use crate::ops;
 use crate::prove::Side;
@@ -124,9 +124,8 @@ impl Writer<'_> {
         let slots = self.plan.side(self.side);
         for (i, slot) in slots.iter().enumerate() {
             if let Some(literal) = &slot.literal {
-                let (name, ty) = (&slot.input.name, slot.input.ty.clone());
-                let node = self.out.add_literal(name, ty, literal.clone(), Origin::default()).ok()?;
-                self.inputs.insert((self.side, i), node.into());
+                let value = mask::add_constant(&mut self.out, &slot.input.name, &slot.input.ty, literal)?;
+                self.inputs.insert((self.side, i), value);
             } else if !matches!(slot.meaning, Some((Meaning::Derived(_), _))) {
                 self.add_input((self.side, i), &slot.input, &slot.input.name);
             }
