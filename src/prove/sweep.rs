@@ -357,7 +357,11 @@ impl<'r> Sweep<'r> {
             proved.proof.lemmas.iter().map(|lemma| lemma.map(|t| arena.import(&proved.arena, t, &mut map))).collect();
         self.lemmas.extend(lemmas.iter().cloned());
         self.proofs.insert(b, PairProof { lemmas });
-        self.merged.insert(b, a);
+        // A twin may be the value itself, or one that was merged before: classes are joined, so that none is behind itself.
+        let (kept, joined) = (self.representative(a), self.representative(b));
+        if kept != joined {
+            self.merged.insert(joined, kept);
+        }
     }
 
     /// Values of the leader between a proven one and the last shared ones have no counterpart to look for.
