@@ -164,7 +164,8 @@ impl<'r> Answers<'r> {
 
     fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
         let leaves = inputs(&local);
-        if let Some(tier) = same_elements(&local, a, b, &leaves, &mut self.elements) {
+        let weakest = self.rules.weakest();
+        if let Some(tier) = same_elements(&local, [a, b], &leaves, weakest, &mut self.elements) {
             let reason = Reason::Elements { leaves: sorted(&leaves), tier };
             let proof = PairProof { lemmas: vec![Lemma { before: a, after: b, reason }] };
             return Answer::Proven(Arc::new(Proved { arena: local, proof }));
@@ -175,7 +176,7 @@ impl<'r> Answers<'r> {
             Stop::Proven => true,
             // Rules say what single operators compute; what becomes of their elements may need no rule.
             Stop::Saturated | Stop::Limit { .. } => {
-                window.meet_by_elements(classes[0], classes[1], &leaves, &mut self.elements)
+                window.meet_by_elements([classes[0], classes[1]], &leaves, weakest, &mut self.elements)
             }
             Stop::IllTyped { .. } => false,
         };
