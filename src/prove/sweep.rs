@@ -113,26 +113,37 @@ impl<'r> Sweep<'r> {
     }
 
     /// Proves outputs equal that one side made of values of its own: values of the leader are not compared with each other, so
-    /// that `x` and a detour from `x` to `x` on one side stay two classes, although the other side returns `x` for both.
+    /// that `x` and a detour from `x` to `x` on one side stay two classes, although the other side returns `x` for both. What
+    /// is computed from them may follow, which is why all are looked at until no more are met.
     pub fn meet_outputs(&mut self, pairs: &[(Value, Value)], values: &mut [Values; 2]) {
-        for &(a, b) in pairs {
-            let [x, y] =
-                [(a, 0), (b, 1)].map(|(v, side): (Value, usize)| values[side][v.node.index()][v.slot as usize]);
-            let (x, y) = (self.representative(x), self.representative(y));
-            // Terms are numbered as they are made: the later one is the detour.
-            let (kept, detour) = (x.min(y), x.max(y));
-            if x == y || !self.in_leader.contains(&kept) || !self.in_leader.contains(&detour) {
-                continue;
-            }
-            if let Some(cone) = cone(&self.arena, self, &[kept, detour], 0, CONE_LIMIT)
-                && self.try_pair(kept, detour, cone)
-            {
-                self.in_follower.insert(kept);
-            }
-        }
+        let terms: Vec<[TermId; 2]> = pairs
+            .iter()
+            .map(|&(a, b)| {
+                [(a, 0), (b, 1)].map(|(v, side): (Value, usize)| values[side][v.node.index()][v.slot as usize])
+            })
+            .collect();
+        while terms.iter().any(|&[x, y]| self.meet_output(self.representative(x), self.representative(y))) {}
         for term in values.iter_mut().flatten().flatten() {
             *term = self.representative(*term);
         }
+    }
+
+    /// Whether two outputs are found equal that were not yet.
+    fn meet_output(&mut self, x: TermId, y: TermId) -> bool {
+        let (candidate, other) = match [x, y].map(|t| self.in_leader.contains(&t)) {
+            _ if x == y => return false,
+            [true, false] => (x, y),
+            [false, true] => (y, x),
+            // Terms are numbered as they are made: the later one is the detour.
+            [true, true] => (x.min(y), x.max(y)),
+            [false, false] => return false,
+        };
+        let cone = cone(&self.arena, self, &[candidate, other], 0, CONE_LIMIT);
+        let met = cone.is_some_and(|cone| self.try_pair(candidate, other, cone));
+        if met {
+            self.in_follower.insert(candidate);
+        }
+        met
     }
 
     pub fn new(rules: &'r RuleSet, memory: Option<&'r dyn Memory>) -> Self {
@@ -346,7 +357,11 @@ impl<'r> Sweep<'r> {
             proved.proof.lemmas.iter().map(|lemma| lemma.map(|t| arena.import(&proved.arena, t, &mut map))).collect();
         self.lemmas.extend(lemmas.iter().cloned());
         self.proofs.insert(b, PairProof { lemmas });
-        self.merged.insert(b, a);
+        // A twin may be the value itself, or one that was merged before: classes are joined, so that none is behind itself.
+        let (kept, joined) = (self.representative(a), self.representative(b));
+        if kept != joined {
+            self.merged.insert(joined, kept);
+        }
     }
 
     /// Values of the leader between a proven one and the last shared ones have no counterpart to look for.
