@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn what_is_said_of_an_unread_weight_holds_for_the_one_that_is_read() {
-        let a = "graph a(words: param f32[2, 3], head: param f32[2, 3], i: i64[4]) { return embedding(head, i) }";
-        let b = "graph b(w: f32[2, 3], i: i64[4]) { return embedding(w, i) }";
+        let a = "graph a(words: param f32[2, 3], head: param f32[2, 3], i: i64[4]) { y = embedding(head, i) return y }";
+        let b = "graph b(w: f32[2, 3], i: i64[4]) { y = embedding(w, i) return y }";
         let [a, b] = [a, b].map(|text| parse("side", text).unwrap());
         let stated = parse_equalities("names", "w = words", &a, &b).unwrap();
         let bound = bind_graphs(a.clone(), b.clone(), Some(&stated));
