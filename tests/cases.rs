@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::check::compare;
 use magneton_ir::energy::CostModel;
-use magneton_ir::ir::{Graph, text};
+use magneton_ir::frontend;
+use magneton_ir::ir::Graph;
 use magneton_ir::progress::Silent;
 use magneton_ir::report::{Comparison, Verdict};
 use magneton_ir::rules::{RuleSet, Tier};
@@ -83,8 +84,7 @@ fn cases() -> Vec<(PathBuf, Case)> {
 }
 
 fn load(path: &Path) -> Graph {
-    let source = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    text::parse(&path.display().to_string(), &source).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
+    frontend::load(path).unwrap_or_else(|e| panic!("{:?}", miette::Report::new(e)))
 }
 
 /// What the comparison found against what the case wants, one line for each that differs.

@@ -64,7 +64,8 @@ fn verdict(element: &str, a: &str, b: &str) -> Verdict {
 #[test]
 fn numbers_that_f32_does_not_tell_apart_are_one_beside_narrow_floats() {
     for element in ["f32", "bf16", "f16"] {
-        for (x, y) in [("0.1", "0.10000000149011612"), ("16777216.0", "16777217.0"), ("1e-05", "9.999999747378752e-06")] {
+        for (x, y) in [("0.1", "0.10000000149011612"), ("16777216.0", "16777217.0"), ("1e-05", "9.999999747378752e-06")]
+        {
             let verdict = verdict(element, &format!("mul(x, {x})"), &format!("mul(x, {y})"));
             assert_eq!(verdict, Verdict::Equivalent { tier: Tier::Exact }, "{element} {x}");
         }

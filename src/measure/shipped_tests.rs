@@ -329,15 +329,19 @@ fn the_forms_that_rules_find_for_the_models_are_measured() {
     let rules = RuleSet::library().unwrap();
     let shipped = CostModel::shipped().unwrap();
     let model = shipped.optimistic(FxHashSet::default());
+    let mut of_weight = Vec::new();
     for name in model_sides() {
         let graph = frontend::load(file(&format!("corpus/exports/{name}.pt2"))).unwrap();
         let missing = undecided(&graph, &Context::under(&rules), &model).unwrap();
         let total = graph_total(&graph, &shipped).energy_mj.value;
         for key in missing {
             let share = shipped.cost(&key).energy_mj.high / total;
-            assert!(share < 5e-3, "{name}: {key} is {share} of it");
+            if share >= 1e-3 {
+                of_weight.push(format!("{name}: {key} is {share} of it"));
+            }
         }
     }
+    assert!(of_weight.is_empty(), "{}", of_weight.join("\n"));
 }
 
 #[test]

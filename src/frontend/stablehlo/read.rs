@@ -135,7 +135,7 @@ fn tree(pair: Pair<'_, Rule>) -> Option<Tree<'_>> {
             let name = text.trim_start_matches('@');
             Tree::Symbol(if name.starts_with('"') { unquoted(name) } else { Cow::Borrowed(name) })
         }
-        Rule::word => Tree::Word(text),
+        Rule::word | Rule::successor => Tree::Word(text),
         Rule::number => Tree::Number(text),
         Rule::string => Tree::Text(unquoted(text)),
         Rule::angled => Tree::Angled(text),

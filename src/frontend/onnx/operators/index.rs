@@ -210,7 +210,8 @@ fn scatter_nd(s: &mut Site) -> Lowered {
                 flat.push(s.reshape(column, &[count])?);
             }
             let shape = s.shape(source);
-            let inner = shape.get(rank..).ok_or_else(|| Refusal::new("has fewer dimensions of updates than of places"))?;
+            let inner =
+                shape.get(rank..).ok_or_else(|| Refusal::new("has fewer dimensions of updates than of places"))?;
             let sizes: Vec<i64> = [count].into_iter().chain(inner.iter().map(|&d| d as i64)).collect();
             let source = s.reshape(source, &sizes)?;
             one(combined(s, x, &flat, source, kind)?)
