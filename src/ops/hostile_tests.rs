@@ -103,7 +103,9 @@ impl Draw {
 /// Whether the call is well-typed; everything that follows from that must not panic.
 fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
     let common = if op.name.ends_with("3d") { draw.shape_of(5) } else { draw.shape() };
-    let dtype = draw.pick(&DType::ALL);
+    // Most operators take floats, most types are none.
+    let dtype =
+        if draw.below(2) == 0 { draw.pick(&[DType::F64, DType::F32, DType::BF16]) } else { draw.pick(&DType::ALL) };
     let (least, most) = op.operand_count();
     let count = least + draw.below(most.min(least + 3) - least + 1);
     let mut graph = Graph::new("hostile");
