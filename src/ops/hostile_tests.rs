@@ -7,7 +7,7 @@ use super::{AttrDef, AttrKind, Call, Default, Family, OpDef, all};
 use crate::eval::{Demand, EvalError, GraphProgram, Options, random};
 use crate::ir::{AttrValue, Attrs, DType, Graph, Layout, Origin, Role, Shape, TensorType, Value, layouts, unflatten};
 
-const CALLS: u64 = 3000;
+const CALLS: u64 = 10_000;
 
 struct Draw {
     seed: u64,
@@ -103,9 +103,7 @@ impl Draw {
 /// Whether the call is well-typed; everything that follows from that must not panic.
 fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
     let common = if op.name.ends_with("3d") { draw.shape_of(5) } else { draw.shape() };
-    // Most operators take floats, most types are none.
-    let dtype =
-        if draw.below(2) == 0 { draw.pick(&[DType::F64, DType::F32, DType::BF16]) } else { draw.pick(&DType::ALL) };
+    let dtype = draw.pick(&DType::ALL);
     let (least, most) = op.operand_count();
     let count = least + draw.below(most.min(least + 3) - least + 1);
     let mut graph = Graph::new("hostile");
