@@ -148,3 +148,49 @@ fn the_standards_node_tests_pass() {
     assert!(covered > 0, "the folder holds no cases");
     assert!(passed as f64 >= LEAST * covered as f64, "{table}");
 }
+
+/// How often each case is changed.
+const CHANGES: u64 = 40;
+
+/// Numbers that sizes, axes and attributes are replaced by: limits, and values beside the usual ones.
+const NUMBERS: [u8; 8] = [0, 1, 2, 3, 7, 64, 127, 255];
+
+/// Every case again with bytes changed, most of which are sizes, axes, attributes and numbers of operators.
+#[test]
+fn no_changed_case_does_more_than_fail() {
+    let Some(folder) = std::env::var_os("MAGNETON_CONFORMANCE") else {
+        eprintln!("SKIPPED: MAGNETON_CONFORMANCE names no folder with the standard's node tests");
+        return;
+    };
+    let filter = std::env::var("MAGNETON_CONFORMANCE_CASE").unwrap_or_default();
+    let mut panicked = Vec::new();
+    for path in cases(Path::new(&folder)) {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let whole = fs::read(&path).unwrap();
+        if !name.contains(&filter) || whole.is_empty() {
+            continue;
+        }
+        // A linear congruence is random enough, and the same in every run.
+        let mut state = name.bytes().fold(1_u64, |sum, b| sum.wrapping_mul(31).wrapping_add(u64::from(b)));
+        let mut draw = |below: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..CHANGES {
+            let mut changed = whole.clone();
+            for _ in 0..=draw(3) {
+                let at = draw(changed.len());
+                changed[at] = NUMBERS[draw(NUMBERS.len())];
+            }
+            let read = || drop(frontend::onnx::read(&path, changed.clone(), &LoadOptions::default()));
+            if std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).is_err() {
+                if let Some(folder) = std::env::var_os("MAGNETON_CONFORMANCE_KEEP") {
+                    fs::write(Path::new(&folder).join(format!("{name}.onnx")), &changed).unwrap();
+                }
+                panicked.push(name.clone());
+                break;
+            }
+        }
+    }
+    assert!(panicked.is_empty(), "{} cases: {panicked:?}", panicked.len());
+}

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use magneton_ir::frontend;
+use magneton_ir::ir::text;
 use magneton_ir::prove::{Context, Verdict, bind_graphs, prove_bound};
 use magneton_ir::rules::{RuleSet, Tier};
 
@@ -48,5 +49,49 @@ fn other_numbers_are_never_proven_equal() {
         let zeros = name.starts_with("sign-of-zero");
         let equal = matches!(verdict, Verdict::Equivalent { tier } if tier == Tier::Exact || !zeros);
         assert!(!equal, "{name}: {verdict:?}");
+    }
+}
+
+fn verdict(element: &str, a: &str, b: &str) -> Verdict {
+    let graph = |body: &str| {
+        let source = format!("graph g(x: {element}[4]) {{ y = {body} return y }}");
+        text::parse("test", &source).unwrap_or_else(|e| panic!("{source}: {e:?}"))
+    };
+    prove_bound(&bind_graphs(graph(a), graph(b), None), &Context::under(&RuleSet::library().unwrap())).unwrap().verdict
+}
+
+/// A number beside 32 bits and fewer is rounded to `f32`, so that what was typed and what a file keeps of it are one number.
+#[test]
+fn numbers_that_f32_does_not_tell_apart_are_one_beside_narrow_floats() {
+    for element in ["f32", "bf16", "f16"] {
+        for (x, y) in [("0.1", "0.10000000149011612"), ("16777216.0", "16777217.0"), ("1e-05", "9.999999747378752e-06")]
+        {
+            let verdict = verdict(element, &format!("mul(x, {x})"), &format!("mul(x, {y})"));
+            assert_eq!(verdict, Verdict::Equivalent { tier: Tier::Exact }, "{element} {x}");
+        }
+    }
+}
+
+/// Nothing of that holds where a number is used beside doubles or integers, or is a tensor of its own.
+#[test]
+fn numbers_that_only_f32_takes_for_the_same_stay_apart_elsewhere() {
+    let kept = "0.10000000149011612";
+    let wide = "cast(full(; shape=[], value=0.1, dtype=f32); dtype=f64)";
+    for (element, a, b) in [
+        ("f64", "mul(x, 0.1)".to_owned(), format!("mul(x, {kept})")),
+        ("f64", "sub(x, 16777216.0)".to_owned(), "sub(x, 16777217.0)".to_owned()),
+        ("f64", "pow(x; exponent=0.1)".to_owned(), format!("pow(x; exponent={kept})")),
+        ("f64", "gt(x, 0.1)".to_owned(), format!("gt(x, {kept})")),
+        ("f64", "mul(x, 0.1)".to_owned(), format!("mul(x, {wide})")),
+        ("f32", "mul(cast(x; dtype=f64), 0.1)".to_owned(), format!("mul(cast(x; dtype=f64), {wide})")),
+        ("i64", "add(x, 16777216)".to_owned(), "add(x, 16777217)".to_owned()),
+        ("i64", "eq(x, 9007199254740992)".to_owned(), "eq(x, 9007199254740993)".to_owned()),
+        ("i32", "mul(x, 16777216)".to_owned(), "mul(x, 16777217)".to_owned()),
+        // A tensor of rank 0 is rounded to its own type, which is narrower than that of arithmetic.
+        ("bf16", "mul(x, 0.1)".to_owned(), "mul(x, full(; shape=[], value=0.1, dtype=bf16))".to_owned()),
+        ("f32", "mul(x, 0.1)".to_owned(), "mul(x, 0.10000001)".to_owned()),
+    ] {
+        let verdict = verdict(element, &a, &b);
+        assert!(!matches!(verdict, Verdict::Equivalent { tier: Tier::Exact }), "{element}: {a} and {b}: {verdict:?}");
     }
 }

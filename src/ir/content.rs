@@ -36,6 +36,10 @@ pub trait Contents: Send {
     fn checksum(&mut self, input: usize) -> Option<u32>;
     /// Reads the values of input `i`. `None` if there are none, if they are damaged or too many.
     fn content(&mut self, input: usize) -> Option<Content>;
+    /// Whether the file tells its weights from its other constants. Some formats keep all of them in one list.
+    fn tells_weights(&self) -> bool {
+        true
+    }
     /// Reads all elements of input `i`, in row-major order. `None` as for [`content`](Self::content), and where the format
     /// has no need of it.
     fn elements(&mut self, _input: usize) -> Option<Vec<Number>> {

@@ -38,11 +38,14 @@ pub fn as_number(dtype: DType, value: Number) -> Number {
 }
 
 /// The number with the fewest digits that [`as_number`] takes for the same: one name for all numbers that compute the same. What
-/// was written as 0.1 and what is left of it in `f32` are one number.
+/// was written as 0.1 and what is left of it in `f32` are one number. Beside doubles and integers every number is its own.
 pub fn shortest_number(dtype: DType, value: Number) -> Number {
     match as_number(dtype, value) {
         Number::Float(v) if dtype != DType::F64 && v.0.is_finite() => {
-            format!("{:?}", v.0 as f32).parse().map_or(Number::Float(v), Number::float)
+            let short = format!("{:?}", v.0 as f32).parse().map_or(Number::Float(v), Number::float);
+            // The digits are read as a double, which is rounded a second time and may lie beyond the largest `f32`.
+            let within = short.to_f64().abs() <= f64::from(f32::MAX);
+            if within && as_number(dtype, short) == Number::Float(v) { short } else { Number::Float(v) }
         }
         other => other,
     }
@@ -199,3 +202,29 @@ pub const OPS: &[OpDef] = &[
         ..CREATE
     },
 ];
+
+#[cfg(test)]
+mod number_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_shortest_number_computes_the_same(bits in any::<u32>()) {
+            let value = f64::from(f32::from_bits(bits));
+            for dtype in [DType::F32, DType::BF16, DType::F16] {
+                let number = Number::float(value);
+                let short = shortest_number(dtype, number);
+                prop_assert_eq!(as_number(dtype, short), as_number(dtype, number));
+                prop_assert_eq!(shortest_number(dtype, short), short);
+            }
+            prop_assert_eq!(shortest_number(DType::F64, Number::float(value)), Number::float(value));
+        }
+
+        #[test]
+        fn integers_are_numbers_of_their_own(value in any::<i64>()) {
+            prop_assert_eq!(shortest_number(DType::I64, Number::Int(value)), Number::Int(value));
+        }
+    }
+}

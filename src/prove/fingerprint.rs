@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, TermId};
+use super::twin::View;
 use crate::eval::{Demand, Draw, EvalError, Interval, Options, Program, Source, random, range_of};
 use crate::ir::{Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::{Ask, Call, Family, Op};
@@ -159,6 +160,32 @@ pub fn agree(arena: &Arena, a: TermId, b: TermId, effort: Effort, budget: &mut u
     let agreed = compare(&mut demand, a, b, ty, effort.samples);
     *budget -= allowance - demand.left().min(allowance);
     agreed.or(effort.otherwise)
+}
+
+/// Those of some views of `a` that may be `b`, by one element. What costs most is computed once: the element of the one
+/// tensor whose elements cost more is looked for in all places where the views would have it in the other one.
+pub fn likely_views(arena: &Arena, a: TermId, b: TermId, mut views: Vec<View>, budget: &mut usize) -> Vec<View> {
+    let [of_a, of_b] = [arena.ty(a), arena.ty(b)];
+    let (Some(&at_a), Some(&at_b)) = (sample(of_a, MOST).first(), sample(of_b, MOST).first()) else { return views };
+    let program = Cone::new(arena, SEED);
+    let mut element = |term: TermId, flat: usize| {
+        let allowance = TWIN.elements.min(*budget);
+        let mut demand = Demand::new(&program, Options { rounding: false, budget: allowance });
+        let value = demand.element(term, &unflatten(&arena.ty(term).shape, flat)).ok();
+        let spent = allowance - demand.left().min(allowance);
+        *budget -= spent;
+        (value, spent)
+    };
+    let ((x, cost_of_a), (y, cost_of_b)) = (element(a, at_a), element(b, at_b));
+    let (Some(x), Some(y)) = (x, y) else { return Vec::new() };
+    views.retain(|view| {
+        let (x, y) = match cost_of_a > cost_of_b {
+            true => (Some(x), element(b, view.place(at_a)).0),
+            false => (element(a, view.origin(at_b)).0, Some(y)),
+        };
+        x.zip(y).is_some_and(|(x, y)| close(x, y))
+    });
+    views
 }
 
 fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, samples: usize) -> Option<bool> {

@@ -327,8 +327,13 @@ impl<'r> Sweep<'r> {
         }
         let (mut local, roots) = cone.localise(&self.arena, self, &[a, b]);
         let alike = read_alike(&local, [roots[0], roots[1]]);
-        let all = views(&self.arena.ty(a).shape, &self.arena.ty(b).shape);
-        let agreeing = all.into_iter().filter(|_| alike).find(|view| {
+        let budget = &mut self.twin_evaluations;
+        let all = match alike {
+            true => views(&self.arena.ty(a).shape, &self.arena.ty(b).shape),
+            false => Vec::new(),
+        };
+        let likely = fingerprint::likely_views(&local, roots[0], roots[1], all, budget);
+        let agreeing = likely.into_iter().find(|view| {
             let twin = view.of(&mut local, roots[0], |_, term| term);
             let budget = &mut self.twin_evaluations;
             twin.is_ok_and(|t| fingerprint::agree(&local, t, roots[1], fingerprint::TWIN, budget) == Some(true))

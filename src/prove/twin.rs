@@ -1,7 +1,7 @@
 //! Twins: tensors with the same elements in another shape, or with the dimensions in another order. Serving code holds
 //! `[tokens, features]` where model code holds `[batch, length, features]`.
 
-use crate::ir::{AttrValue, Layout, Shape};
+use crate::ir::{AttrValue, Layout, Shape, flat_index, unflatten};
 use crate::ops::{self, Op, TypeError};
 
 use super::arena::{Arena, TermId};
@@ -59,6 +59,25 @@ impl View {
     /// The shape of the tensor that is seen.
     pub fn original_shape(&self) -> &[usize] {
         &self.from
+    }
+
+    /// Where the element is seen that stands at `flat`; both places are counted in row-major order.
+    pub fn place(&self, flat: usize) -> usize {
+        let before = std::iter::once(&self.from).chain(self.steps.iter().map(|(_, shape)| shape));
+        before.zip(&self.steps).fold(flat, |flat, (before, (step, after))| match step {
+            Step::Reshape => flat,
+            Step::Permute(order) => flat_index(after, &select(&unflatten(before, flat), order)),
+        })
+    }
+
+    /// Where the element stands that is seen at `flat`: undoes [`place`](Self::place).
+    pub fn origin(&self, flat: usize) -> usize {
+        let before = std::iter::once(&self.from).chain(self.steps.iter().map(|(_, shape)| shape));
+        let steps: Vec<_> = before.zip(&self.steps).collect();
+        steps.into_iter().rev().fold(flat, |flat, (before, (step, after))| match step {
+            Step::Reshape => flat,
+            Step::Permute(order) => flat_index(before, &select(&unflatten(after, flat), &inverse(order))),
+        })
     }
 
     fn shape(&self) -> &Shape {
@@ -162,6 +181,19 @@ mod tests {
     fn heads_that_were_split_and_moved_are_found() {
         let wanted = [[2, 3, 4, 5].as_slice(), &[2, 4, 3, 5]].map(Shape::from_slice).to_vec();
         assert!(shown(&[2, 3, 20], &[2, 4, 3, 5]).contains(&wanted));
+    }
+
+    #[test]
+    fn places_are_where_elements_are_seen() {
+        // Dimensions of sizes 2, 3 and 4 in the order 4, 2, 3.
+        let view = View::new(&[6, 4]).reshape(&[2, 3, 4]).permute(vec![2, 0, 1]);
+        assert_eq!(view.place(flat_index(&[2, 3, 4], &[1, 2, 3])), flat_index(&[4, 2, 3], &[3, 1, 2]));
+        for view in views(&[2, 3, 20], &[2, 4, 3, 5]) {
+            let mut places: Vec<usize> = (0..120).map(|flat| view.place(flat)).collect();
+            assert!(places.iter().enumerate().all(|(flat, &place)| view.origin(place) == flat));
+            places.sort_unstable();
+            assert!(places.into_iter().eq(0..120));
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::ops::ties::{self, Ties};
 use crate::ops::{Call, EvalError, is_number};
 
 /// The most elements of a constant that is kept element by element.
-pub const DENSE_LIMIT: usize = 1 << 12;
+pub const DENSE_LIMIT: usize = 1 << 14;
 
 /// The value of an operator over constants.
 pub struct Folded {

@@ -49,6 +49,10 @@ impl Contents for Initializers {
         Content::read(&ty, self.reader(tensor)?).ok().flatten()
     }
 
+    fn tells_weights(&self) -> bool {
+        false
+    }
+
     fn elements(&mut self, input: usize) -> Option<Vec<Number>> {
         let tensor = self.tensor(input)?;
         let ty = tensor::type_of(tensor).ok()?;

@@ -1,12 +1,13 @@
 //! Tensors that are bound to nothing: constants, if the file holds their values, and missing, if another file should.
 //!
 //! Formats that keep weights and other constants in one list do not say which is which. What the other side has is a weight; what
-//! is left is a mask, a table of positions or a folded weight, and counts by its elements.
+//! is left is a mask, a table of positions or a folded weight, and counts by its elements. Where a format says that a tensor is a
+//! weight, it stays one: what is not bound to it may still be made of it.
 
 use std::path::PathBuf;
 
-use super::plan::Plan;
-use crate::ir::Contents;
+use super::plan::{Plan, Slot};
+use crate::ir::{Contents, Role};
 use crate::prove::Side;
 
 /// The most elements of a tensor that becomes a constant.
@@ -20,12 +21,24 @@ pub struct MissingConstant {
     pub file: PathBuf,
 }
 
+impl Slot {
+    /// Whether it counts as a constant of its file and may be made of weights all the same, as where an optimiser has folded some: more
+    /// than a mask or counted positions.
+    pub fn is_constant_of_weights(&self) -> bool {
+        let Some(elements) = self.literal.as_deref().filter(|_| self.input.ty.dtype.is_float()) else { return false };
+        let mut others = elements.iter().filter(|&n| elements.first() != Some(n));
+        others.next().is_some_and(|second| others.any(|n| n != second))
+    }
+}
+
 impl Plan {
     /// Reads what is bound to nothing, where the file holds it.
     pub fn keep_constants(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
         for (slots, contents) in [(&mut self.a, of_a), (&mut self.b, of_b)] {
+            let weights = contents.tells_weights();
             for (i, slot) in slots.iter_mut().enumerate() {
-                if slot.is_alone() && slot.input.ty.numel() <= MAX_ELEMENTS {
+                let is_weight = weights && slot.input.role == Role::Parameter;
+                if slot.is_alone() && !is_weight && slot.input.ty.numel() <= MAX_ELEMENTS {
                     let elements = contents.elements(i).filter(|all| all.len() == slot.input.ty.numel());
                     slot.literal = elements.map(Into::into);
                 }

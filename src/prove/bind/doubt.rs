@@ -7,7 +7,7 @@ impl Binding {
     /// Whether a difference in output number `output` may come from the binding: one of its values depends on an input
     /// that was bound by a guess or against the values that the files hold, or on a weight that could not be bound while the other
     /// one depends on weights that may belong to it. Those are weights that could not be bound either, and weights of which a binding
-    /// file says something, since it need not say all.
+    /// file says something, since it need not say all. Where constants of a file may be made of weights, all differences are in doubt.
     pub fn is_doubtful(&self, a: &Graph, b: &Graph, output: usize) -> bool {
         let (Some(x), Some(y)) = (a.outputs().get(output), b.outputs().get(output)) else { return true };
         let left = self.reached(a, &self.a, vec![x.value.node]);
@@ -24,7 +24,10 @@ impl Binding {
         // A constant of a file may be a weight of the other side by another name.
         let [alone_a, alone_b] =
             [alone_a || alone_b && self.keeps_constants[0], alone_b || alone_a && self.keeps_constants[1]];
-        left.iter().chain(&right).any(guessed) || alone_a && (alone_b || stated(&right)) || alone_b && stated(&left)
+        self.keeps_folded_weights
+            || left.iter().chain(&right).any(guessed)
+            || alone_a && (alone_b || stated(&right))
+            || alone_b && stated(&left)
     }
 
     /// Whether some output depends on an input for which the two files hold different values.

@@ -112,6 +112,18 @@ impl Expression {
         }
     }
 
+    /// Reads input `to` in the place of `from`, which has the same type. Whether it read that.
+    pub fn replace_input(&mut self, from: usize, to: usize) -> bool {
+        let mut found = false;
+        for (part, _) in &mut self.parts {
+            if *part == Part::Input(from) {
+                *part = Part::Input(to);
+                found = true;
+            }
+        }
+        found
+    }
+
     /// The part that stands for input `i`.
     fn input(&mut self, i: usize, ty: &TensorType) -> PartId {
         let known = self.parts.iter().position(|(p, _)| *p == Part::Input(i));

@@ -54,6 +54,8 @@ pub struct Binding {
     pub unlike: Vec<u32>,
     /// Whether A and B have tensors that count as constants of their file because they are bound to nothing.
     pub keeps_constants: [bool; 2],
+    /// Whether some of those may be made of weights that are bound.
+    pub keeps_folded_weights: bool,
     /// Tensors without values that can be no weights.
     pub missing: Vec<MissingConstant>,
     /// The binding as a file for `--bind`, one line each.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::plan::{Meaning, Plan, Source};
+use super::plan::{Meaning, Plan, Slot, Source};
 use super::{Binding, Bound, BoundInput, Expression, Part, mask, statement};
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Value};
 use crate::ops;
@@ -51,6 +51,7 @@ fn numbered(plan: &Plan, inputs: [&[Key]; 2]) -> Binding {
     binding.stated = of_keys(bound_by(plan, |_, _, source| source == Source::Stated));
     binding.unlike = of_keys(bound_by(plan, |side, i, _| plan.unlike.contains(&(side, i))));
     binding.keeps_constants = [&plan.a, &plan.b].map(|slots| slots.iter().any(|slot| slot.literal.is_some()));
+    binding.keeps_folded_weights = [&plan.a, &plan.b].into_iter().flatten().any(Slot::is_constant_of_weights);
     binding.lines = statement::lines(plan);
     binding
 }

@@ -28,11 +28,10 @@ pub fn raw_terms(
         NodeKind::Literal(literal) => {
             let ty = &node.types[0];
             let head = literal_leaf(literal);
-            let constant = match &head {
-                Head::Literal(data) if data.len() <= DENSE_LIMIT => Some(canonical(Constant::Dense(data.clone()), ty)),
-                _ => None,
-            };
-            Ok(SmallVec::from_elem(arena.leaf(head, ty, constant), 1))
+            let constant = canonical(Constant::Dense(literal.data.clone()), ty);
+            // What is large and no formula is not computed with.
+            let is_kept = !matches!(&constant, Constant::Dense(data) if data.len() > DENSE_LIMIT);
+            Ok(SmallVec::from_elem(arena.leaf(head, ty, is_kept.then_some(constant)), 1))
         }
         NodeKind::Op { op, attrs } => {
             let operands: Operands =

@@ -38,7 +38,8 @@ impl Windows {
         let count = sizes.len();
         let strides = per_dimension(s, "strides", count, 1)?;
         let dilations = per_dimension(s, "dilations", count, 1)?;
-        if kernel.len() != count || strides.iter().chain(&dilations).chain(&kernel).any(|&n| n < 1 || n > 1 << 31) {
+        if kernel.len() != count || strides.iter().chain(&dilations).chain(&kernel).any(|n| !(1..=1 << 31).contains(n))
+        {
             return Err(Refusal::new(format!("has windows of size {kernel:?}, steps {strides:?} and {dilations:?}")));
         }
         let given = per_dimension(s, "pads", 2 * count, 0)?;

@@ -72,11 +72,16 @@ fn gather_elements(s: &mut Site) -> Lowered {
     s.done("gather", &[("dim", int(dim))], &[x, index])
 }
 
-/// The columns of the last dimension of an index tensor, behind `batch` dimensions that are their own places.
-fn columns(s: &mut Site, index: Value, batch: usize) -> Result<Vec<Value>, Refusal> {
-    let rank = s.rank(index);
-    let last = rank.checked_sub(1).ok_or_else(|| Refusal::new("takes no tensor of rank 0 as indices"))?;
-    let index = s.cast(index, DType::I64)?;
+/// The columns of the last dimension of an index tensor, behind `batch` dimensions that are their own places. Of a constant, each
+/// is one: what exporters write as a table of places is a count along a dimension, column by column.
+fn columns(s: &mut Site, input: usize, batch: usize) -> Result<Vec<Value>, Refusal> {
+    let known = s.constant(input)?;
+    let index = s.x(input)?;
+    let shape = s.shape(index);
+    let Some((&count, outer)) = shape.split_last() else {
+        return Err(Refusal::new("takes no tensor of rank 0 as indices"));
+    };
+    let last = outer.len();
     let mut all = Vec::new();
     for d in 0..batch {
         let size = s.size(index, d);
@@ -84,7 +89,16 @@ fn columns(s: &mut Site, index: Value, batch: usize) -> Result<Vec<Value>, Refus
         let sizes: Vec<i64> = (0..last).map(|e| if e == d { size } else { 1 }).collect();
         all.push(s.reshape(own, &sizes)?);
     }
-    for at in 0..s.size(index, last) {
+    if let Some(known) = known {
+        let ty = tensor::tensor_type(DType::I64, outer.into())?;
+        for at in 0..count {
+            let column = known.data.iter().skip(at).step_by(count).copied().collect();
+            all.push(s.literal(&format!("column.{at}"), ty.clone(), column)?);
+        }
+        return Ok(all);
+    }
+    let index = s.cast(index, DType::I64)?;
+    for at in 0..count as i64 {
         let column = s.slice(index, last as i64, at, at + 1)?;
         all.push(s.op("squeeze", &[("dim", int(last as i64))], &[column])?);
     }
@@ -97,7 +111,7 @@ fn gather_nd(s: &mut Site) -> Lowered {
     if batch >= s.rank(index).min(s.rank(x)) {
         return Err(Refusal::new(format!("has {batch} batch dimensions")));
     }
-    let all = columns(s, index, batch)?;
+    let all = columns(s, 1, batch)?;
     if all.is_empty() {
         return Ok(None);
     }
@@ -123,6 +137,9 @@ fn scatter_elements(s: &mut Site) -> Lowered {
         kind @ ("mul" | "max" | "min") => {
             // As places in all dimensions.
             let shape = s.shape(index);
+            if shape.len() != s.rank(x) {
+                return Err(Refusal::new("takes places of another rank than its data"));
+            }
             let mut all = Vec::new();
             for d in 0..s.rank(x) {
                 if d as i64 == dim {
@@ -173,8 +190,8 @@ fn combined(s: &mut Site, x: Value, index: &[Value], source: Value, kind: &str) 
 }
 
 fn scatter_nd(s: &mut Site) -> Lowered {
-    let (x, index, source) = (s.x(0)?, s.x(1)?, s.x(2)?);
-    let all = columns(s, index, 0)?;
+    let (x, source) = (s.x(0)?, s.x(2)?);
+    let all = columns(s, 1, 0)?;
     if all.is_empty() {
         return Ok(None);
     }
@@ -192,8 +209,10 @@ fn scatter_nd(s: &mut Site) -> Lowered {
             for &column in &all {
                 flat.push(s.reshape(column, &[count])?);
             }
-            let sizes: Vec<i64> =
-                [count].into_iter().chain(s.shape(source)[rank..].iter().map(|&d| d as i64)).collect();
+            let shape = s.shape(source);
+            let inner =
+                shape.get(rank..).ok_or_else(|| Refusal::new("has fewer dimensions of updates than of places"))?;
+            let sizes: Vec<i64> = [count].into_iter().chain(inner.iter().map(|&d| d as i64)).collect();
             let source = s.reshape(source, &sizes)?;
             one(combined(s, x, &flat, source, kind)?)
         }
