@@ -170,7 +170,7 @@ impl<'r> Answers<'r> {
             Stop::Proven => true,
             // Steps by rules say more to a reader, so elements are compared where rules end.
             Stop::Saturated | Stop::Limit { .. } => {
-                window.meet_by_elements(classes[0], classes[1], &leaves, &mut self.elements)
+                window.meet_by_elements([classes[0], classes[1]], &leaves, self.rules.weakest(), &mut self.elements)
             }
             Stop::IllTyped { .. } => false,
         };

@@ -18,7 +18,7 @@ use crate::rules::RuleSet;
 /// A question about the terms of an arena under some rules: the same text for two arenas if and only if they have the same
 /// terms in the same order. `asked` says what is asked of which terms.
 pub fn question(asked: &str, arena: &Arena, rules: &RuleSet) -> String {
-    let mut text = format!("{asked}\nrules {:016x}\n", rules.fingerprint());
+    let mut text = format!("{asked}\nrules {:016x} up to {}\n", rules.fingerprint(), rules.weakest());
     for n in 0..arena.len() {
         let id = arena.nth(n);
         // Writing into a string cannot fail.

@@ -18,7 +18,7 @@ use super::reach::Reach;
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
 use crate::ops::{Op, TypeError};
-use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Sentence, Terms, Visitor};
+use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Sentence, Terms, Tier, Visitor};
 
 /// Forms of a class that are compared element by element.
 const MAX_FORMS: usize = 6;
@@ -203,14 +203,15 @@ impl Window {
         if met(self) { Stop::Proven } else { Stop::Limit { busiest: busiest(&added) } }
     }
 
-    /// Joins two classes if a form of one and a form of the other are equal element by element.
-    pub fn meet_by_elements(&mut self, a: Id, b: Id, leaves: &Leaves, budget: &mut usize) -> bool {
+    /// Joins two classes if a form of one and a form of the other are equal element by element, at `weakest` or better.
+    pub fn meet_by_elements(&mut self, [a, b]: [Id; 2], leaves: &Leaves, weakest: Tier, budget: &mut usize) -> bool {
         let forms = |id: Id| self.egraph[id].nodes.iter().map(|node| node.term).take(MAX_FORMS).collect::<Vec<_>>();
         let (of_a, of_b) = (forms(a), forms(b));
         let mut pairs = of_a.iter().flat_map(|&x| of_b.iter().map(move |&y| (x, y)));
         let mut own = ELEMENTS.min(*budget);
         let before = own;
-        let found = pairs.find_map(|(x, y)| Some((x, y, same_elements(&self.arena, x, y, leaves, &mut own)?)));
+        let found =
+            pairs.find_map(|(x, y)| Some((x, y, same_elements(&self.arena, [x, y], leaves, weakest, &mut own)?)));
         *budget -= before - own;
         let Some((before, after, tier)) = found else { return false };
         let mut leaves: Box<[TermId]> = leaves.iter().copied().collect();

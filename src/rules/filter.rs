@@ -9,7 +9,12 @@ use super::{Rule, RuleSet, Tier};
 impl RuleSet {
     /// The rules that are at least as strong as `tier`.
     pub fn up_to(&self, tier: Tier) -> RuleSet {
-        self.those(|rule| rule.tier <= tier)
+        RuleSet { weakest: Some(tier.min(self.weakest())), ..self.those(|rule| rule.tier <= tier) }
+    }
+
+    /// The weakest tier that a step may have, be it an instance of a rule or not.
+    pub fn weakest(&self) -> Tier {
+        self.weakest.unwrap_or(Tier::ANY_ERROR)
     }
 
     /// This set without the rules of that name.

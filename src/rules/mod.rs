@@ -77,6 +77,8 @@ pub struct RuleSet {
     definitions: Vec<Arc<Definition>>,
     tests: Vec<(Reporter, RuleTest)>,
     fingerprint: u64,
+    /// The weakest tier that steps may have if this is not just any.
+    weakest: Option<Tier>,
 }
 
 /// Rule files and what became of them.

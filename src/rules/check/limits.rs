@@ -48,7 +48,12 @@ pub fn at_limits(dtype: DType, whole: i64, random: &mut Random) -> Number {
         5 | 6 => whole.saturating_add(near),
         _ => -whole.saturating_add(near),
     };
-    Number::Int(dtype.wrap(value))
+    whole_number(dtype, value)
+}
+
+/// The element of an integer type that a number wraps around to; of u64, which has no values below 0, as far above it.
+fn whole_number(dtype: DType, value: i64) -> Number {
+    dtype.store(Number::Int(value)).unwrap_or(Number::Int(value.saturating_abs()))
 }
 
 /// One of the numbers around which integers of an instance lie: the same for all, so that neighbours meet.
@@ -64,7 +69,7 @@ pub fn around(dtype: DType, number: f64, random: &mut Random) -> Number {
     if dtype.is_int() {
         // The cast saturates.
         let value = (number as i64).saturating_add(random.below(3) as i64 - 1);
-        return Number::Int(dtype.wrap(if random.chance(20) { value.saturating_neg() } else { value }));
+        return whole_number(dtype, if random.chance(20) { value.saturating_neg() } else { value });
     }
     let step = dtype.epsilon().unwrap_or(0.0);
     let value = match random.below(12) {

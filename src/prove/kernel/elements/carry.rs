@@ -77,7 +77,8 @@ impl Carry<'_> {
             Some(Constant::Dense(data)) => {
                 let inner: usize = ty.shape[dim + 1..].iter().product();
                 let size = ty.shape[dim];
-                data.chunks(inner * size).all(|block| block.chunks(inner).all(|part| part == &block[..inner]))
+                data.is_empty()
+                    || data.chunks(inner * size).all(|block| block.chunks(inner).all(|part| part == &block[..inner]))
             }
             None => matches!(self.arena.op(term), Some((Op::Table(def), ..)) if is_number(def)),
         }
@@ -105,7 +106,7 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
         Kind::Moves(_) => match call.op.name {
             "alias" | "contiguous" | "clone" | "dropout" => Some(first(Some(d))),
             "expand" => Some(all_aligned()),
-            "permute" => Some(first(usize::try_from(*call.ints("dims").get(d)?).ok())),
+            "permute" => Some(first(Some(*call.dims("dims").ok()?.get(d)?))),
             "reshape" | "unsqueeze" | "squeeze" => {
                 let before: usize = result.shape[..d].iter().product();
                 let mut product = 1;
@@ -116,14 +117,16 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
                 })?;
                 Some(first(Some(at)))
             }
-            "slice" | "split" | "concat" | "index_select" | "repeat_interleave" | "gather" if call.size("dim") != d => {
+            "slice" | "split" | "concat" | "index_select" | "repeat_interleave" | "gather"
+                if call.dim("dim", 0).ok()? != d =>
+            {
                 match call.op.name {
                     "concat" => Some(Dims::from_elem(Some(d), call.operands.len())),
                     "gather" => (x.shape.get(d) == result.shape.get(d)).then(|| Dims::from_slice(&[Some(d), Some(d)])),
                     _ => Some(first(Some(d))),
                 }
             }
-            "flip" | "roll" if !call.ints("dims").contains(&(d as i64)) => Some(first(Some(d))),
+            "flip" | "roll" if !call.dims("dims").ok()?.contains(&d) => Some(first(Some(d))),
             "tril" | "triu" if d + 2 < result.rank() => Some(first(Some(d))),
             "repeat_heads" if d != 1 => Some(first(Some(d))),
             "pad" => (call.ints("pad").get(2 * d..2 * d + 2)? == [0, 0]).then(|| first(Some(d))),
@@ -131,9 +134,9 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
             "upsample_nearest" if d < 2 => Some(first(Some(d))),
             "im2col" if d == 0 && x.rank() == 4 => Some(first(Some(0))),
             "index" => {
-                let dims = call.ints("dims");
-                let (from, count) = (usize::try_from(*dims.first()?).ok()?, dims.len());
-                if !dims.iter().zip(from..).all(|(&dim, at)| dim == at as i64) {
+                let dims = call.dims("dims").ok()?;
+                let (from, count) = (*dims.first()?, dims.len());
+                if !dims.iter().zip(from..).all(|(&dim, at)| dim == at) {
                     return None;
                 }
                 let places = call.operands[1..].iter().map(|ty| ty.rank()).max()?;
@@ -158,7 +161,7 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
         Kind::Weighted => {
             let leading = match call.op.name {
                 "diff" => {
-                    return if call.size("dim") != d {
+                    return if call.dim("dim", 0).ok()? != d {
                         Some(Dims::from_elem(Some(d), call.operands.len()))
                     } else {
                         None

@@ -1,13 +1,17 @@
 //! What one element is, as a formula over elements of other tensors.
-
-use std::collections::BTreeMap;
+//!
+//! The numbers of a formula are exact: it is built from what the files state, without rounding of its own. What is added and
+//! multiplied may be infinite or NaN, so nothing vanishes: `x - x` is `0 x`, which is not 0, and `2 x - x` is not `x`.
 
 use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::super::arena::TermId;
-use crate::ir::{AttrValue, DType, Float, Number};
+use crate::ir::{AttrValue, DType, Number};
 
 /// Number of an [`Atom`].
 pub type AtomId = u32;
@@ -20,6 +24,7 @@ pub type FormId = u32;
 pub enum Atom {
     /// An element, counted in row-major order, of a term.
     Leaf(TermId, usize),
+    /// A number that formulas do not compute with: an integer, a float that is not finite, a negative zero.
     Constant(Number),
     /// What an operator gives for these elements in this order. `place` tells the elements that it gives apart.
     Applied {
@@ -36,74 +41,129 @@ pub enum Atom {
 /// Factors in ascending order; the empty product is 1.
 pub type Monomial = SmallVec<[AtomId; 2]>;
 
-/// A sum of products of atoms, each times a number: ordered by products, of which none occurs twice.
+/// A product of atoms, times a number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Product {
+    factors: Monomial,
+    number: BigRational,
+    /// Whether the number is a sum of numbers of both signs, or 0: for an infinite product it then comes to NaN.
+    cancels: bool,
+}
+
+/// A sum of products: ordered by their factors, which no two share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Form(Vec<(Monomial, Float)>);
+pub struct Form(Vec<Product>);
 
-/// Relative difference up to which two numbers of formulas are the same number, as people type them.
-const TOLERANCE: f64 = 1e-6;
-
-/// Weights of an interpolation are computed in single precision from places in a tensor. They are the same up to this part of
-/// the largest one.
-const WEIGHT_TOLERANCE: f64 = 1e-5;
+/// Bits of a number beyond which it is not worth computing with.
+const MAX_BITS: u64 = 4096;
 
 impl Form {
     pub fn atom(atom: AtomId) -> Form {
-        Form(vec![(Monomial::from_slice(&[atom]), Float(1.0))])
+        Form(vec![Product { factors: Monomial::from_slice(&[atom]), number: BigRational::one(), cancels: false }])
     }
 
-    pub fn number(value: f64) -> Form {
-        if value == 0.0 { Form::default() } else { Form(vec![(Monomial::new(), Float(value))]) }
+    pub fn number(number: BigRational) -> Form {
+        if number.is_zero() {
+            return Form::default();
+        }
+        Form(vec![Product { factors: Monomial::new(), number, cancels: false }])
     }
 
-    /// Whether all numbers in it are finite: others are equal to nothing.
-    pub fn is_finite(&self) -> bool {
-        self.0.iter().all(|(_, number)| number.0.is_finite())
+    /// Whether it is 0 for all finite values of its atoms.
+    pub fn is_zero(&self) -> bool {
+        self.0.iter().all(|product| product.number.is_zero())
+    }
+
+    /// Numbers to keep: what the formula takes in memory.
+    pub fn size(&self) -> usize {
+        self.0.iter().map(|product| 1 + product.factors.len()).sum()
+    }
+
+    /// Whether type `dtype` has its numbers, up to rounding: none overflows or comes to 0.
+    pub fn fits(&self, dtype: DType) -> bool {
+        let most = if dtype == DType::F64 { 1022 } else { 126 };
+        self.0.iter().filter(|product| !product.number.is_zero()).all(|Product { number, .. }| {
+            let (above, below) = (number.numer().bits(), number.denom().bits());
+            above.max(below) <= MAX_BITS && above.abs_diff(below) <= most
+        })
     }
 
     /// The number that it is, if it has no atoms.
-    pub fn as_number(&self) -> Option<f64> {
+    pub fn as_number(&self) -> Option<BigRational> {
         match self.0.as_slice() {
-            [] => Some(0.0),
-            [(factors, number)] if factors.is_empty() => Some(number.0),
+            [] => Some(BigRational::zero()),
+            [product] if product.factors.is_empty() => Some(product.number.clone()),
             _ => None,
         }
     }
 
-    /// The product that it is, if it is one.
-    pub fn as_product(&self) -> Option<(&Monomial, f64)> {
-        match self.0.as_slice() {
-            [(factors, number)] => Some((factors, number.0)),
-            _ => None,
+    pub fn scaled(mut self, by: &BigRational) -> Form {
+        if by.is_one() {
+            return self;
         }
-    }
-
-    pub fn product(factors: Monomial, number: f64) -> Form {
-        Form(vec![(factors, Float(number))])
-    }
-
-    pub fn scaled(&self, by: f64) -> Form {
-        if by == 0.0 {
-            return Form::default();
+        for product in &mut self.0 {
+            product.number = times(&product.number, by);
+            product.cancels |= by.is_zero();
         }
-        Form(self.0.iter().map(|(factors, number)| (factors.clone(), Float(number.0 * by))).collect())
+        // Numbers are finite: 0 times one of them is 0.
+        self.0.retain(|product| !(product.factors.is_empty() && product.number.is_zero()));
+        self
     }
 
     /// The sum of many.
     pub fn sum(forms: impl IntoIterator<Item = Form>) -> Form {
-        let mut all: Vec<(Monomial, Float)> = forms.into_iter().flat_map(|form| form.0).collect();
-        // Stable, so that equal products are added in the order in which they come.
-        all.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let mut sum: Vec<(Monomial, Float)> = Vec::with_capacity(all.len());
-        for (factors, number) in all {
+        let mut all: Vec<Product> = forms.into_iter().flat_map(|form| form.0).collect();
+        all.sort_by(|a, b| a.factors.cmp(&b.factors));
+        let mut sum: Vec<Product> = Vec::with_capacity(all.len());
+        for product in all {
             match sum.last_mut() {
-                Some((last, total)) if *last == factors => total.0 += number.0,
-                _ => sum.push((factors, number)),
+                Some(last) if last.factors == product.factors => {
+                    last.cancels |= product.cancels || last.number.is_negative() != product.number.is_negative();
+                    last.number += product.number;
+                }
+                _ => sum.push(product),
             }
         }
-        sum.retain(|(_, number)| number.0 != 0.0);
+        for product in sum.iter_mut().filter(|product| product.factors.is_empty()) {
+            product.cancels = false;
+        }
+        sum.retain(|product| !(product.factors.is_empty() && product.number.is_zero()));
         Form(sum)
     }
+
+    /// Whether two formulas have the same products with the same numbers, up to the rounding of numbers of type `dtype` where
+    /// some were multiplied. Numbers that the type has are as they were written, and have to be the same.
+    pub fn is_near(&self, other: &Form, dtype: DType) -> bool {
+        let precision = if dtype == DType::F64 { 53 } else { 24 };
+        let near = |x: &BigRational, y: &BigRational| {
+            if x == y {
+                return true;
+            }
+            // A product of three numbers, and the one that somebody wrote for it, part by 4 roundings at most.
+            let apart = (x - y).abs() * BigInt::from(1_i64 << (precision - 2));
+            !(is_representable(x, precision) && is_representable(y, precision)) && apart <= x.abs().max(y.abs())
+        };
+        let alike = |(x, y): (&Product, &Product)| {
+            x.factors == y.factors && x.cancels == y.cancels && near(&x.number, &y.number)
+        };
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(alike)
+    }
+}
+
+/// The product of two numbers; most are 1.
+fn times(x: &BigRational, y: &BigRational) -> BigRational {
+    match (x.is_one(), y.is_one()) {
+        (true, _) => y.clone(),
+        (_, true) => x.clone(),
+        _ => x * y,
+    }
+}
+
+/// Whether a float with so many bits has exactly this value, up to the range of its exponent.
+fn is_representable(number: &BigRational, precision: u64) -> bool {
+    let (above, below) = (number.numer(), number.denom());
+    let is_power_of_2 = below.trailing_zeros() == Some(below.bits() - 1);
+    is_power_of_2 && above.bits() - above.trailing_zeros().unwrap_or(0) <= precision
 }
 
 /// Atoms and forms by number.
@@ -115,11 +175,24 @@ pub struct Store {
 
 impl Store {
     pub fn atom(&mut self, atom: Atom) -> Form {
-        Form::atom(self.atoms.insert_full(atom).0 as u32)
+        Form::atom(self.atom_id(atom))
+    }
+
+    fn atom_id(&mut self, atom: Atom) -> AtomId {
+        self.atoms.insert_full(atom).0 as AtomId
+    }
+
+    /// A float. Those that are no real numbers compute as atoms do: an infinity minus itself is not 0. A negative zero is one of
+    /// those, since what divides by it tells it from 0.
+    pub fn float(&mut self, value: f64) -> Form {
+        match BigRational::from_float(value).filter(|number| !(number.is_zero() && value.is_sign_negative())) {
+            Some(number) => Form::number(number),
+            None => self.atom(Atom::Constant(Number::float(value))),
+        }
     }
 
     pub fn keep(&mut self, form: Form) -> FormId {
-        self.forms.insert_full(form).0 as u32
+        self.forms.insert_full(form).0 as FormId
     }
 
     pub fn form(&self, id: FormId) -> &Form {
@@ -127,66 +200,25 @@ impl Store {
     }
 
     /// A form as factors and a number.
-    pub fn factors(&mut self, form: Form) -> (Monomial, f64) {
-        if let Some((factors, number)) = form.as_product() {
-            return (factors.clone(), number);
+    fn factors(&mut self, form: Form) -> (Monomial, BigRational) {
+        match form.0.as_slice() {
+            [Product { factors, number, cancels: false }] => (factors.clone(), number.clone()),
+            _ => {
+                let whole = self.keep(form);
+                (Monomial::from_slice(&[self.atom_id(Atom::Sum(whole))]), BigRational::one())
+            }
         }
-        if let Some(number) = form.as_number() {
-            return (Monomial::new(), number);
-        }
-        let whole = self.keep(form);
-        (Monomial::from_slice(&[self.atoms.insert_full(Atom::Sum(whole)).0 as u32]), 1.0)
     }
 
     pub fn product(&mut self, x: Form, y: Form) -> Form {
         match (x.as_number(), y.as_number()) {
-            (Some(n), _) => return y.scaled(n),
-            (_, Some(n)) => return x.scaled(n),
+            (Some(number), _) => return y.scaled(&number),
+            (_, Some(number)) => return x.scaled(&number),
             _ => {}
         }
         let ((mut factors, a), (others, b)) = (self.factors(x), self.factors(y));
         factors.extend(others);
         factors.sort_unstable();
-        Form::product(factors, a * b)
+        Form(vec![Product { factors, number: times(&a, &b), cancels: false }])
     }
-
-    /// Whether two forms have the same numbers up to rounding. With `weighted`, the numbers of what is read from one tensor
-    /// are weights of an interpolation: each may be off by a part of the largest one.
-    pub fn are_near(&self, x: &Form, y: &Form, weighted: bool) -> bool {
-        let mut largest: FxHashMap<Option<SmallVec<[Group; 2]>>, f64> = FxHashMap::default();
-        let mut both: BTreeMap<&Monomial, [f64; 2]> = BTreeMap::new();
-        for (side, form) in [x, y].into_iter().enumerate() {
-            for (factors, number) in &form.0 {
-                both.entry(factors).or_default()[side] = number.0;
-                let most = largest.entry(self.group(factors)).or_default();
-                *most = most.max(number.0.abs());
-            }
-        }
-        both.into_iter().all(|(factors, [a, b])| {
-            let group = self.group(factors).filter(|_| weighted);
-            let allowed = match group.is_some() {
-                true => WEIGHT_TOLERANCE * largest.get(&group).copied().unwrap_or(0.0),
-                false => TOLERANCE * a.abs().min(b.abs()),
-            };
-            (a - b).abs() <= allowed
-        })
-    }
-
-    /// What products have in common whose numbers may be weights of one interpolation; none for a number alone.
-    fn group(&self, factors: &Monomial) -> Option<SmallVec<[Group; 2]>> {
-        let of = |&atom: &AtomId| match self.atoms.get_index(atom as usize) {
-            Some(Atom::Leaf(term, _)) => Group::Leaf(*term),
-            Some(Atom::Applied { op, .. }) => Group::Operator(op),
-            _ => Group::Other(atom),
-        };
-        (!factors.is_empty()).then(|| factors.iter().map(of).collect())
-    }
-}
-
-/// Where an atom comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Group {
-    Leaf(TermId),
-    Operator(&'static str),
-    Other(AtomId),
 }

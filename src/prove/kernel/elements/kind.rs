@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ops::{Call, Family};
+use crate::ops::{Call, Draws, Family};
 
 /// What is known of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +43,8 @@ pub fn kind(call: &Call) -> Option<Kind> {
     Some(match call.op.name {
         "reshape" | "permute" | "expand" | "slice" | "split" | "unsqueeze" | "squeeze" | "alias" | "contiguous"
         | "clone" | "concat" | "repeat_heads" | "diagonal" | "unfold" | "tril" | "triu" | "flip" | "roll"
-        | "repeat_interleave" | "pad" | "pad_edges" | "upsample_nearest" | "im2col" | "dropout" => {
-            Kind::Moves(Moved::All)
-        }
+        | "repeat_interleave" | "pad" | "pad_edges" | "upsample_nearest" | "im2col" => Kind::Moves(Moved::All),
+        "dropout" if !call.bool("train") => Kind::Moves(Moved::All),
         "gather" | "index_select" | "index" | "embedding" => Kind::Moves(Moved::First),
         "softmax" | "log_softmax" | "layer_norm" | "rms_norm" | "sum" | "mean" | "amax" | "amin" | "prod" | "any"
         | "all" | "logsumexp" | "var" => Kind::Lane,
@@ -53,6 +52,8 @@ pub fn kind(call: &Call) -> Option<Kind> {
         "upsample_linear" | "upsample_bicubic" | "avg_pool2d" | "avg_pool3d" | "adaptive_avg_pool" | "col2im"
         | "diff" => Kind::Weighted,
         "glu" => return None,
+        // What is drawn has elements of its own.
+        _ if call.op.draws != Draws::Never => return None,
         _ if call.op.family == Family::Elementwise => Kind::Elementwise,
         _ => return None,
     })

@@ -6,7 +6,8 @@
 //! at in one place.
 //!
 //! Formulas are compared twice: first with every operator as it is, which shows equality bit for bit, then as sums of products
-//! over the real numbers.
+//! over the real numbers. Numbers in them are exact. What is 0 for finite elements only, as `x - x`, is left as the operator
+//! that gives it: it may be NaN, and it has a sign, which what divides by it tells apart.
 
 mod carry;
 mod form;
@@ -14,6 +15,7 @@ mod kind;
 #[cfg(test)]
 mod tests;
 
+use num_rational::BigRational;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -24,7 +26,7 @@ use super::arena::{Arena, Head, TermId};
 use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, flat_index};
 use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{AttrKind, Call, EvalError, Op, as_number, contraction, is_number};
+use crate::ops::{AttrDef, AttrKind, Call, EvalError, Op, as_number, contraction, is_number};
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
@@ -36,17 +38,26 @@ const MAX_DEPTH: usize = 100;
 /// Elements that a weighted sum may have: every weight takes a pass over all of them.
 const MAX_WEIGHTS: usize = 64;
 
+/// Numbers of a formula that cost as much as one element.
+const SIZE_PER_ELEMENT: usize = 16;
+
 /// From here on, integers that a kernel hands on stand for elements.
 const FIRST: i64 = 1 << 62;
 
 /// Terms that are not looked into.
 pub type Leaves = FxHashSet<TermId>;
 
-/// How equal two terms are element by element, if they are found to be. `leaves` have elements of their own, whatever they are
-/// computed from.
+/// How equal two terms are element by element, if they are found to be, and to be no less than `weakest`. `leaves` have elements
+/// of their own, whatever they are computed from.
 ///
 /// No more than [`ELEMENTS`] are written down, and no more than are left of `budget`, from which they are taken.
-pub fn same_elements(arena: &Arena, a: TermId, b: TermId, leaves: &Leaves, budget: &mut usize) -> Option<Tier> {
+pub fn same_elements(
+    arena: &Arena,
+    [a, b]: [TermId; 2],
+    leaves: &Leaves,
+    weakest: Tier,
+    budget: &mut usize,
+) -> Option<Tier> {
     let ty = arena.ty(a);
     if ty != arena.ty(b) || ty.numel() == 0 || !(is_looked_into(arena, a) || is_looked_into(arena, b)) {
         return None;
@@ -64,7 +75,8 @@ pub fn same_elements(arena: &Arena, a: TermId, b: TermId, leaves: &Leaves, budge
         *budget -= allowance - elements.left;
         tier
     };
-    found(true).or_else(|| found(false))
+    let tier = found(true).or_else(|| if weakest == Tier::Exact { None } else { found(false) });
+    tier.filter(|tier| *tier <= weakest)
 }
 
 fn is_looked_into(arena: &Arena, term: TermId) -> bool {
@@ -82,8 +94,6 @@ struct Elements<'a> {
     known: FxHashMap<(TermId, usize), FormId>,
     left: usize,
     tier: Tier,
-    /// Whether weights of an interpolation were met.
-    interpolates: bool,
 }
 
 /// An operator of a term, with its operands.
@@ -98,7 +108,7 @@ impl<'a> Elements<'a> {
     fn new(arena: &'a Arena, leaves: &'a Leaves, exact: bool, left: usize) -> Self {
         let tier = if exact { Tier::Exact } else { Tier::Real };
         let (store, known) = (Store::default(), FxHashMap::default());
-        Elements { arena, leaves, exact, store, known, left, tier, interpolates: false }
+        Elements { arena, leaves, exact, store, known, left, tier }
     }
 
     /// How equal two terms are at all places along `axes`.
@@ -107,7 +117,7 @@ impl<'a> Elements<'a> {
         let compared = visit_axes(shape, axes, &Shape::from_elem(0, shape.len()), |index| {
             let (x, y) = (self.element(a, index, 0).ok_or(())?, self.element(b, index, 0).ok_or(())?);
             if x != y {
-                if self.exact || !self.store.are_near(self.store.form(x), self.store.form(y), self.interpolates) {
+                if self.exact || !self.store.form(x).is_near(self.store.form(y), self.arena.ty(a).dtype) {
                     return Err(());
                 }
                 self.tier = Tier::Rounding;
@@ -128,9 +138,10 @@ impl<'a> Elements<'a> {
         }
         self.spend(1)?;
         let form = self.found(term, index, depth)?;
-        if !form.is_finite() {
+        if !form.fits(self.arena.ty(term).dtype) {
             return None;
         }
+        self.spend(form.size() / SIZE_PER_ELEMENT)?;
         let id = self.store.keep(form);
         self.known.insert(key, id);
         Some(id)
@@ -166,7 +177,10 @@ impl<'a> Elements<'a> {
             Some(Kind::Elementwise) => self.elementwise(&applied, index, depth),
             Some(Kind::Lane) => self.lane(&applied, index, depth),
             Some(Kind::Contraction) => self.contracted(&applied, index, depth),
-            Some(Kind::Weighted) if !self.exact => self.weighted(&applied, index, depth),
+            Some(Kind::Weighted) if !self.exact && computes_floats(&applied) => {
+                let sum = self.weighted(&applied, index, depth)?;
+                if sum.is_zero() { leaf(&mut self.store) } else { Some(sum) }
+            }
             _ => leaf(&mut self.store),
         }
     }
@@ -186,10 +200,15 @@ impl<'a> Elements<'a> {
             self.tier = Tier::Rounding;
         }
         let value = if number { as_number(ty.dtype, value) } else { value };
-        Some(match value {
-            Number::Float(v) if ty.dtype.is_float() && v.0.is_finite() => Form::number(v.0),
+        Some(self.number(value))
+    }
+
+    /// A number that is no operator's.
+    fn number(&mut self, value: Number) -> Form {
+        match value {
+            Number::Float(v) if !self.exact => self.store.float(v.0),
             _ => self.store.atom(Atom::Constant(value)),
-        })
+        }
     }
 
     fn knows_others(&self, applied: &Applied, moved: Moved) -> bool {
@@ -226,10 +245,7 @@ impl<'a> Elements<'a> {
             Some(_) => None,
             None => {
                 let value = applied.result.dtype.store(value)?;
-                Some(match value {
-                    Number::Float(v) if !self.exact && v.0.is_finite() => Form::number(v.0),
-                    _ => self.store.atom(Atom::Constant(value)),
-                })
+                Some(self.number(value))
             }
         }
     }
@@ -237,11 +253,12 @@ impl<'a> Elements<'a> {
     /// What an operator that is not looked into further gives for these elements.
     fn applied(&mut self, applied: &Applied, operands: Vec<(DType, FormId)>, place: &[usize]) -> Form {
         let call = applied.call;
-        let kept = |kind: AttrKind| {
-            // Places and sizes are those of the elements that are listed.
-            !matches!(kind, AttrKind::Dim | AttrKind::Dims) && kind != AttrKind::Ints
+        // What says where a lane lies makes no difference to its elements: they are listed, and `place` has its sizes.
+        let places = |def: &AttrDef| {
+            !place.is_empty()
+                && (matches!(def.kind, AttrKind::Dim | AttrKind::Dims | AttrKind::Ints) || def.name == "keepdim")
         };
-        let attrs = call.op.attrs.iter().zip(call.attrs).filter(|(def, _)| kept(def.kind) && def.name != "keepdim");
+        let attrs = call.op.attrs.iter().zip(call.attrs).filter(|(def, _)| !places(def));
         let attrs = attrs.map(|(_, value)| value.clone()).collect();
         let (mut dtype, mut operands) = (applied.result.dtype, operands);
         if !self.exact {
@@ -257,10 +274,9 @@ impl<'a> Elements<'a> {
         for (&term, ty) in applied.operands.iter().zip(call.operands) {
             operands.push((ty.dtype, self.element(term, &broadcast_index(&ty.shape, index), depth + 1)?));
         }
-        let floats = applied.result.dtype.is_float() && call.operands.iter().all(|ty| ty.dtype.is_float());
         if !self.exact
-            && floats
-            && let Some(form) = self.arithmetic(call, &operands, applied.result.dtype)
+            && computes_floats(applied)
+            && let Some(form) = self.arithmetic(call, &operands, applied.result.dtype)?
         {
             return Some(form);
         }
@@ -273,18 +289,29 @@ impl<'a> Elements<'a> {
         Some(self.applied(applied, operands, &[]))
     }
 
-    /// What arithmetic on real numbers gives.
-    fn arithmetic(&mut self, call: &Call, operands: &[(DType, FormId)], dtype: DType) -> Option<Form> {
+    /// What arithmetic on real numbers gives: nothing where that would be 0 for finite elements only, and no answer where it
+    /// takes too much.
+    fn arithmetic(&mut self, call: &Call, operands: &[(DType, FormId)], dtype: DType) -> Option<Option<Form>> {
+        let sizes: usize = operands.iter().map(|&(_, id)| self.store.form(id).size()).sum();
+        self.spend(sizes / SIZE_PER_ELEMENT)?;
+        let form = self.computed(call, operands, dtype);
+        let is_cast = call.op.name == "cast";
+        Some(form.filter(|form| is_cast || !form.is_zero()))
+    }
+
+    fn computed(&mut self, call: &Call, operands: &[(DType, FormId)], dtype: DType) -> Option<Form> {
         let form = |i: usize| operands.get(i).map(|&(_, id)| self.store.form(id).clone());
+        let minus = BigRational::from_integer((-1).into());
         let x = form(0)?;
         Some(match (call.op.name, form(1)) {
-            ("neg", _) => x.scaled(-1.0),
+            ("neg", _) => x.scaled(&minus),
             ("add", Some(y)) => Form::sum([x, y]),
-            ("sub", Some(y)) => Form::sum([x, y.scaled(-1.0)]),
+            ("sub", Some(y)) => Form::sum([x, y.scaled(&minus)]),
             ("mul", Some(y)) => self.store.product(x, y),
+            // What is divided by 0 is no real number.
+            ("div", Some(y)) if y.is_zero() => return None,
             ("div", Some(y)) => match y.as_number() {
-                Some(0.0) => return None,
-                Some(number) => x.scaled(1.0 / number),
+                Some(number) => x.scaled(&number.recip()),
                 None => {
                     let reciprocal = self.reciprocal(y, dtype);
                     self.store.product(x, reciprocal)
@@ -297,10 +324,9 @@ impl<'a> Elements<'a> {
                 self.store.product(square, x)
             }
             ("maximum" | "minimum", Some(y)) => self.extreme(call.op.name, x, y, dtype),
-            ("relu", _) => self.extreme("maximum", x, Form::number(0.0), dtype),
+            ("relu", _) => self.extreme("maximum", x, Form::default(), dtype),
             ("clamp", _) => {
-                // As beside a tensor, numbers are those of the type that PyTorch computes in.
-                let bound = |name: &str| call.number(name, dtype).map(|n| as_number(dtype, n).to_f64());
+                let bound = |name: &str| call.number(name, dtype).and_then(|n| dtype.store(n));
                 let (min, max) = (bound("min"), bound("max"));
                 let (min, max) = (min.map(|n| self.number(n)), max.map(|n| self.number(n)));
                 let above = min.map_or(x.clone(), |min| self.extreme("maximum", x, min, dtype));
@@ -312,13 +338,6 @@ impl<'a> Elements<'a> {
             }
             _ => return None,
         })
-    }
-
-    fn number(&mut self, number: f64) -> Form {
-        match number.is_finite() {
-            true => Form::number(number),
-            false => self.store.atom(Atom::Constant(Number::float(number))),
-        }
     }
 
     /// The larger or the smaller one of two elements, as the operator of that name gives it. Their order makes no difference to
@@ -356,10 +375,15 @@ impl<'a> Elements<'a> {
             Ok::<(), ()>(())
         })
         .ok()?;
-        if !self.exact && matches!(call.op.name, "sum" | "mean") && x.dtype.is_float() && !lane.is_empty() {
-            self.spend(lane.len())?;
-            let number = if call.op.name == "mean" { 1.0 / lane.len() as f64 } else { 1.0 };
-            return Some(Form::sum(lane.iter().map(|&(_, id)| self.store.form(id).scaled(number))));
+        if !self.exact && matches!(call.op.name, "sum" | "mean") && computes_floats(applied) && !lane.is_empty() {
+            let sizes: usize = lane.iter().map(|&(_, id)| self.store.form(id).size()).sum();
+            self.spend(lane.len() + sizes / SIZE_PER_ELEMENT)?;
+            let count = if call.op.name == "mean" { lane.len() } else { 1 };
+            let part = BigRational::new(1.into(), count.into());
+            let sum = Form::sum(lane.iter().map(|&(_, id)| self.store.form(id).clone().scaled(&part)));
+            if !sum.is_zero() {
+                return Some(sum);
+            }
         }
         // Weight and bias of a normalisation.
         let inner: SmallVec<[usize; 4]> = axes.iter().map(|&d| start[d]).collect();
@@ -391,27 +415,44 @@ impl<'a> Elements<'a> {
             }
             None => None,
         };
-        if self.exact || !applied.result.dtype.is_float() {
-            if let Some((id, operand, _)) = bias {
-                factors.push((call.operands[operand].dtype, id));
+        if !self.exact && applied.result.dtype.is_float() {
+            let sum = self.sum_of_products(&factors, line.alpha, bias.map(|(id, _, factor)| (id, factor)))?;
+            if let Some(sum) = sum.filter(|sum| !sum.is_zero()) {
+                return Some(sum);
             }
-            return Some(self.applied(applied, factors, &[]));
         }
-        self.spend(line.length)?;
-        let mut products = Vec::with_capacity(line.length + 1);
+        if let Some((id, operand, _)) = bias {
+            factors.push((call.operands[operand].dtype, id));
+        }
+        Some(self.applied(applied, factors, &[]))
+    }
+
+    /// The sum of the products of each two `factors`, times `alpha`, and of the bias times its factor; nothing where those are
+    /// no real numbers, and no answer where it takes too much.
+    fn sum_of_products(
+        &mut self,
+        factors: &[(DType, FormId)],
+        alpha: Number,
+        bias: Option<(FormId, Number)>,
+    ) -> Option<Option<Form>> {
+        let Some(alpha) = BigRational::from_float(alpha.to_f64()) else { return Some(None) };
+        let mut products = Vec::with_capacity(factors.len() / 2 + 1);
         for pair in factors.chunks_exact(2) {
             let [x, y] = [pair[0], pair[1]].map(|(_, id)| self.store.form(id).clone());
-            products.push(self.store.product(x, y).scaled(line.alpha.to_f64()));
+            self.spend(1 + (x.size() + y.size()) / SIZE_PER_ELEMENT)?;
+            products.push(self.store.product(x, y).scaled(&alpha));
         }
-        products.extend(bias.map(|(id, _, factor)| self.store.form(id).scaled(factor.to_f64())));
-        Some(Form::sum(products))
+        if let Some((id, factor)) = bias {
+            let Some(factor) = BigRational::from_float(factor.to_f64()) else { return Some(None) };
+            products.push(self.store.form(id).clone().scaled(&factor));
+        }
+        Some(Some(Form::sum(products)))
     }
 
     /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
     /// 1 and all others are 0.
     fn weighted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
         let (call, slot) = (applied.call, applied.slot as usize);
-        self.interpolates |= call.op.name.starts_with("upsample");
         let mut read: Vec<(usize, Shape)> = Vec::new();
         let mut record = |operand: usize, at: &[usize]| {
             if !read.iter().any(|(o, known)| *o == operand && known[..] == *at) {
@@ -429,12 +470,30 @@ impl<'a> Elements<'a> {
             self.spend(read.len())?;
             let mut single =
                 |o: usize, place: &[usize]| Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))));
-            let weight = value(call.op.kernel.compute(call, slot, index, &mut single).ok()?)?;
+            let weight = self.weight(value(call.op.kernel.compute(call, slot, index, &mut single).ok()?)?)?;
             let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
-            sum.push(self.store.form(id).scaled(weight));
+            sum.push(self.store.form(id).clone().scaled(&weight));
         }
         Some(Form::sum(sum))
     }
+
+    /// The number that the reference semantics give as a weight. Parts of a whole, as in a mean, are known exactly; others are
+    /// as near as f64 comes.
+    fn weight(&mut self, weight: f64) -> Option<BigRational> {
+        let whole = (1.0 / weight).round();
+        if weight != 0.0 && 1.0 / whole == weight {
+            return Some(BigRational::from_float(whole)?.recip());
+        }
+        if weight.fract() != 0.0 {
+            self.tier = Tier::Rounding;
+        }
+        BigRational::from_float(weight)
+    }
+}
+
+/// Whether an operator computes floats of floats. Integers wrap around: they are no real numbers.
+fn computes_floats(applied: &Applied) -> bool {
+    applied.result.dtype.is_float() && applied.call.operands.iter().all(|ty| ty.dtype.is_float())
 }
 
 /// One type for those of one range: over the real numbers they compute the same.
