@@ -67,7 +67,7 @@ pub(super) struct Features {
 
 /// How far apart two kernels are that differ in one respect; sizes by the factor that counts as much as a whole step.
 ///
-/// Chosen once, on a profile of 1,072 entries, so that entries left out were predicted best.
+/// Chosen once, so that entries left out of a profile were predicted best.
 const SIZE_STEP: [f64; 3] = [2.2, 3.2, 1.1];
 const OTHER_OPERATOR: f64 = 0.3;
 const OTHER_SETTINGS: f64 = 0.4;

@@ -60,7 +60,10 @@ impl Draw {
                 f64::INFINITY,
                 f64::NEG_INFINITY,
             ])),
-            AttrKind::Str => AttrValue::str(self.pick(&["none", "tanh", "mean", "sum", "reflect", "replicate", ""])),
+            AttrKind::Str => {
+                let all = ["none", "tanh", "mean", "sum", "prod", "amax", "reflect", "replicate", ""];
+                AttrValue::str(self.pick(&all))
+            }
             AttrKind::DType => AttrValue::DType(self.pick(&DType::ALL)),
             AttrKind::Dim => AttrValue::Int(self.pick(&[0, 0, 1, 2, 3, i64::MAX])),
             AttrKind::Dims => {
