@@ -100,7 +100,9 @@ fn statement(plan: &Plan, side: Side, slot: &Slot) -> Option<Statement> {
         (Meaning::Derived(expression), source) => {
             let others = plan.side(side.other());
             let name = |i: usize| others.get(i).map_or_else(String::new, |s| short(&s.input.name));
-            format!("`{target}` of {side} is {} of {} ({})", shown(expression, &name), side.other(), reason(*source))
+            // What is made of nothing, such as counted positions, belongs to no side.
+            let of = expression.inputs().next().map_or_else(String::new, |_| format!(" of {}", side.other()));
+            format!("`{target}` of {side} is {}{of} ({})", shown(expression, &name), reason(*source))
         }
     };
     Some(Statement { text, number })

@@ -408,7 +408,8 @@ impl<'a> Elements<'a> {
     fn contracted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
         let call = applied.call;
         let mut line = contraction(call, index)?;
-        let mut factors = Vec::with_capacity(2 * line.length);
+        // Not as many as the line is long: the budget ends long ones.
+        let mut factors = Vec::new();
         for step in 0..line.length {
             line.x.index[line.x.axis] = step;
             line.y.index[line.y.axis] = step;
