@@ -7,7 +7,7 @@ use super::{AttrDef, AttrKind, Call, Default, Family, OpDef, all};
 use crate::eval::{Demand, EvalError, GraphProgram, Options, random};
 use crate::ir::{AttrValue, Attrs, DType, Graph, Layout, Origin, Role, Shape, TensorType, Value, layouts, unflatten};
 
-const CALLS: u64 = 10_000;
+const CALLS: u64 = 5000;
 
 struct Draw {
     seed: u64,
@@ -141,6 +141,7 @@ fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
         let dtype = match op.name {
             "grouped_mm" if i == 2 => DType::I32,
             "embedding_bag" if i > 0 => DType::I64,
+            "scatter_reduce" if i == 1 => DType::I64,
             _ => dtype,
         };
         let Ok(ty) = TensorType::new(dtype, shape) else { return false };
