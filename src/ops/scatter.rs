@@ -222,7 +222,13 @@ pub const OPS: &[OpDef] = &[
             None => Err(EvalError::NoSemantics(c.op.name.into())),
         }),
         work: |c, outputs| adds(2)(c, outputs),
-        replay: torch!(|r| r.x()?.f_scatter_reduce(r.c.int("dim"), r.y()?, r.operand(2)?, r.c.str("reduce"))?),
+        replay: torch!(|r| r.x()?.f_internal_scatter_reduce(
+            r.c.int("dim"),
+            r.y()?,
+            r.operand(2)?,
+            r.c.str("reduce"),
+            true
+        )?),
         synthesis: Synthesis::Scatter,
         asks: |c| vec![(1, Ask::Below(c.extent(0, c.size("dim"))))],
         ..WRITE

@@ -11,11 +11,11 @@ use super::answers::{Answer, Answers, PairProof, Proved, read_alike};
 use super::arena::{Arena, TermId, TypeId};
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint::{self, Effort};
-use super::kernel::{Side, Values, raw_terms};
+use super::kernel::{Side, Values, moves_all_of, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
 use super::twin::{View, views};
-use crate::ir::{DType, Graph, NodeId, NodeKind, TensorType, Value};
+use crate::ir::{DType, Graph, NodeId, NodeKind, Value};
 use crate::memory::Memory;
 use crate::ops::TypeError;
 use crate::progress::Progress;
@@ -74,20 +74,45 @@ impl Boundary for Sweep<'_> {
     }
 }
 
-/// The side that leads: the one with more operators. Between graphs of one size, an order of their operators decides, and between graphs
-/// of the same operators it makes no difference.
-fn leader(a: &Graph, b: &Graph) -> Side {
-    fn operators(graph: &Graph) -> impl Iterator<Item = (&str, &[TensorType])> {
-        graph.nodes().filter_map(|(_, node)| match &node.kind {
-            NodeKind::Op { op, .. } => Some((op.name(), node.types.as_slice())),
-            _ => None,
-        })
-    }
-    let count = |graph| operators(graph).count();
-    let shown =
-        |graph| operators(graph).map(|(name, types)| (name, types.iter().map(|ty| ty.to_string()).collect::<Vec<_>>()));
-    let order = count(a).cmp(&count(b)).then_with(|| shown(a).cmp(shown(b)));
+/// The side that leads: the one with more operators. Between graphs of one size, an order of their operators decides, with
+/// attributes and operands, and between graphs of the same operators it makes no difference.
+fn leader((a, of_a): (&Graph, &[u32]), (b, of_b): (&Graph, &[u32])) -> Side {
+    let count = |graph: &Graph| graph.nodes().filter(|(_, node)| matches!(node.kind, NodeKind::Op { .. })).count();
+    let order = count(a).cmp(&count(b)).then_with(|| described(a, of_a).cmp(described(b, of_b)));
     if order.is_lt() { Side::B } else { Side::A }
+}
+
+/// Where an operand comes from: an input, by its number, or output `slot` of the node at a place among those that are no inputs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    Input(u32),
+    Node { place: usize, slot: u32 },
+}
+
+/// The nodes of a graph that are no inputs, without their names: two graphs are the same if these are.
+fn described<'g>(graph: &'g Graph, inputs: &[u32]) -> impl Iterator<Item = impl Ord + use<'g>> {
+    let mut sources = vec![Origin::Node { place: 0, slot: 0 }; graph.len()];
+    let nodes = || graph.nodes().filter(|(_, node)| !matches!(node.kind, NodeKind::Input { .. }));
+    for (place, (id, _)) in nodes().enumerate() {
+        sources[id.index()] = Origin::Node { place, slot: 0 };
+    }
+    for (&id, &number) in graph.inputs().iter().zip(inputs) {
+        sources[id.index()] = Origin::Input(number);
+    }
+    nodes().map(move |(id, node)| {
+        let what = match &node.kind {
+            NodeKind::Input { .. } => ("", &[][..], &[][..]),
+            NodeKind::Literal(literal) => ("", &[][..], &literal.data[..]),
+            NodeKind::Op { op, attrs } => (op.name(), &attrs[..], &[][..]),
+        };
+        let types: Vec<String> = node.types.iter().map(ToString::to_string).collect();
+        let of = |value: &Value| match sources[value.node.index()] {
+            Origin::Node { place, .. } => Origin::Node { place, slot: value.slot },
+            input @ Origin::Input(_) => input,
+        };
+        let operands: Vec<Origin> = graph.operands(id).iter().map(of).collect();
+        (what, types, operands)
+    })
 }
 
 impl<'r> Sweep<'r> {
@@ -98,7 +123,7 @@ impl<'r> Sweep<'r> {
         (b, of_b): (&Graph, &[u32]),
         progress: &dyn Progress,
     ) -> Result<[Values; 2], TypeError> {
-        Ok(match leader(a, b) {
+        Ok(match leader((a, of_a), (b, of_b)) {
             Side::A => {
                 let values_a = self.lead(a, Side::A, of_a)?;
                 progress.stage("proving");
@@ -201,7 +226,7 @@ impl<'r> Sweep<'r> {
             let mut terms = self.lower(graph, id, side, inputs, &values)?;
             for t in &mut terms {
                 if !self.in_leader.contains(t) && self.arena.value(*t).is_none() {
-                    if self.closes(*t) && !self.meet(*t) {
+                    if self.closes(*t) && !self.meet(*t) && !self.is_view_of_met(*t) {
                         self.meet_twin(*t);
                     }
                     *t = self.representative(*t);
@@ -281,6 +306,12 @@ impl<'r> Sweep<'r> {
     /// whatever partner is tried.
     fn closes(&self, t: TermId) -> bool {
         cone(&self.arena, self, &[t], 0, CONE_LIMIT).is_some()
+    }
+
+    /// Whether a value has the elements of one that is met, as its form says: another view of that would say no more.
+    fn is_view_of_met(&self, t: TermId) -> bool {
+        let mut below = std::iter::successors(Some(t), |&t| moves_all_of(&self.arena, t));
+        below.any(|t| self.is_shared(self.representative(t)))
     }
 
     /// Of these values of the leader those that may have a counterpart yet.

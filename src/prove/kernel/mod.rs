@@ -20,5 +20,5 @@ pub use graph::{Values, graph_terms, literal_leaf, raw_terms};
 pub use instances::Instances;
 pub use lemma::{Lemma, Reason};
 pub use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
-pub use range::{Narrow, has_narrow, narrow};
+pub use range::{Narrow, has_narrow, moves_all_of, narrow};
 pub use replay::{CheckError, Refused, Replay, shows};

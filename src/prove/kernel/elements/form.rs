@@ -170,6 +170,8 @@ fn is_representable(number: &BigRational, precision: u64) -> bool {
 #[derive(Default)]
 pub struct Store {
     atoms: IndexSet<Atom, FxBuildHasher>,
+    /// By atom: whether it is computed from nothing that is wider than bf16.
+    narrow: Vec<bool>,
     forms: IndexSet<Form, FxBuildHasher>,
 }
 
@@ -178,8 +180,48 @@ impl Store {
         Form::atom(self.atom_id(atom))
     }
 
+    /// An element, counted in row-major order, of a term of type `dtype`.
+    pub fn leaf(&mut self, term: TermId, at: usize, dtype: DType) -> Form {
+        let (id, new) = self.atoms.insert_full(Atom::Leaf(term, at));
+        if new {
+            self.narrow.push(dtype == DType::BF16 || !dtype.is_float());
+        }
+        Form::atom(id as AtomId)
+    }
+
     fn atom_id(&mut self, atom: Atom) -> AtomId {
-        self.atoms.insert_full(atom).0 as AtomId
+        let narrow = match &atom {
+            Atom::Leaf(..) => false,
+            Atom::Constant(_) => true,
+            Atom::Applied { op: "cast", dtype: DType::BF16, .. } => true,
+            Atom::Applied { operands, .. } => operands.iter().all(|&(_, id)| self.is_narrow(self.form(id))),
+            Atom::Sum(form) => self.is_narrow(self.form(*form)),
+        };
+        let (id, new) = self.atoms.insert_full(atom);
+        if new {
+            self.narrow.push(narrow);
+        }
+        id as AtomId
+    }
+
+    /// Whether a form is computed from nothing that is wider than bf16, numbers aside.
+    pub fn is_narrow(&self, form: &Form) -> bool {
+        form.0.iter().flat_map(|product| &product.factors).all(|&atom| self.narrow[atom as usize])
+    }
+
+    /// Whether a form is a number, or an element that is stored or cast and not computed.
+    pub fn is_stored(&self, form: &Form) -> bool {
+        match form.0.as_slice() {
+            [] => true,
+            [product] if product.factors.is_empty() => true,
+            [Product { factors, number, cancels: false }] if factors.len() == 1 && number.is_one() => {
+                matches!(
+                    self.atoms.get_index(factors[0] as usize),
+                    Some(Atom::Leaf(..) | Atom::Constant(_) | Atom::Applied { op: "cast", .. })
+                )
+            }
+            _ => false,
+        }
     }
 
     /// A float. Those that are no real numbers compute as atoms do: an infinity minus itself is not 0. A negative zero is one of

@@ -158,7 +158,7 @@ impl<'a> Elements<'a> {
         if let Some(constant) = arena.value(term) {
             return self.constant(term, constant, ty, index);
         }
-        let leaf = |store: &mut Store| Some(store.atom(Atom::Leaf(term, flat_index(&ty.shape, index))));
+        let leaf = |store: &mut Store| Some(store.leaf(term, flat_index(&ty.shape, index), ty.dtype));
         if self.leaves.contains(&term) {
             return leaf(&mut self.store);
         }
@@ -192,7 +192,7 @@ impl<'a> Elements<'a> {
             // What is computed inexactly is equal to nothing bit for bit.
             let exact = self.arena.constant(term).is_some();
             return exact.then(|| match number {
-                true => self.store.atom(Atom::Leaf(term, 0)),
+                true => self.store.leaf(term, 0, ty.dtype),
                 false => self.store.atom(Atom::Constant(value)),
             });
         }
@@ -261,7 +261,8 @@ impl<'a> Elements<'a> {
         let attrs = call.op.attrs.iter().zip(call.attrs).filter(|(def, _)| !places(def));
         let attrs = attrs.map(|(_, value)| value.clone()).collect();
         let (mut dtype, mut operands) = (applied.result.dtype, operands);
-        if !self.exact {
+        // A cast is between the types that it is between; other operators compute the same real numbers in bf16 and f32.
+        if !self.exact && call.op.name != "cast" {
             dtype = over_reals(dtype);
             operands.iter_mut().for_each(|(dtype, _)| *dtype = over_reals(*dtype));
         }
@@ -332,10 +333,17 @@ impl<'a> Elements<'a> {
                 let above = min.map_or(x.clone(), |min| self.extreme("maximum", x, min, dtype));
                 max.map_or(above.clone(), |max| self.extreme("minimum", above, max, dtype))
             }
-            ("cast", _) if keeps_range(call.operands[0].dtype, dtype) => {
-                self.tier = Tier::Rounding;
-                x
-            }
+            ("cast", _) => match (call.operands[0].dtype, dtype) {
+                (from, to) if from == to => x,
+                // What bf16 holds is a value of f32. What was computed in bf16 is not what f32 would have computed.
+                (DType::BF16, DType::F32) if self.store.is_stored(&x) => x,
+                // What is computed from bf16 in f32 and cast back is what bf16 computes, but for rounding in between.
+                (DType::F32, DType::BF16) if self.store.is_narrow(&x) => {
+                    self.tier = Tier::Rounding;
+                    x
+                }
+                _ => return None,
+            },
             _ => return None,
         })
     }
@@ -500,9 +508,4 @@ fn computes_floats(applied: &Applied) -> bool {
 /// One type for those of one range: over the real numbers they compute the same.
 fn over_reals(dtype: DType) -> DType {
     if dtype == DType::BF16 { DType::F32 } else { dtype }
-}
-
-/// Whether a cast between floats only rounds: both have the same range, up to what bf16 rounds to infinity.
-fn keeps_range(from: DType, to: DType) -> bool {
-    from.is_float() && to.is_float() && over_reals(from) == over_reals(to)
 }
