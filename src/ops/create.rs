@@ -37,18 +37,31 @@ pub fn as_number(dtype: DType, value: Number) -> Number {
     }
 }
 
-/// The number with the fewest digits that [`as_number`] takes for the same: one name for all numbers that compute the same. What
-/// was written as 0.1 and what is left of it in `f32` are one number. Beside doubles and integers every number is its own.
+/// One name for all numbers that [`as_number`] takes for the same. What was written as 0.1 and what is left of it in `f32` are one
+/// number, and so are 1/√8 and 0.35355338: the roots that scale attention, or else the number with the fewest digits. Beside doubles
+/// and integers every number is its own.
 pub fn shortest_number(dtype: DType, value: Number) -> Number {
     match as_number(dtype, value) {
         Number::Float(v) if dtype != DType::F64 && v.0.is_finite() => {
-            let short = format!("{:?}", v.0 as f32).parse().map_or(Number::Float(v), Number::float);
+            let shortest = format!("{:?}", v.0 as f32).parse().ok();
             // The digits are read as a double, which is rounded a second time and may lie beyond the largest `f32`.
-            let within = short.to_f64().abs() <= f64::from(f32::MAX);
-            if within && as_number(dtype, short) == Number::Float(v) { short } else { Number::Float(v) }
+            let same =
+                |&x: &f64| x.abs() <= f64::from(f32::MAX) && as_number(dtype, Number::float(x)) == Number::Float(v);
+            let name = inverse_roots(v.0).into_iter().chain(shortest).find(same);
+            name.map_or(Number::Float(v), Number::float)
         }
         other => other,
     }
+}
+
+/// The largest size of a head whose scale goes by its formula.
+const MAX_HEAD: f64 = 1024.0;
+
+/// The square root and the fourth root of whole numbers whose inverses are near `value`: what scales scores, or queries and keys
+/// both.
+fn inverse_roots(value: f64) -> impl IntoIterator<Item = f64> {
+    let size = |power: i32| Some(value.powi(-power).round()).filter(|n| value > 0.0 && (2.0..=MAX_HEAD).contains(n));
+    [size(2).map(|n| 1.0 / n.sqrt()), size(4).map(|n| 1.0 / n.sqrt().sqrt())].into_iter().flatten()
 }
 
 /// The attribute `value` in element type `dtype`.
@@ -220,6 +233,15 @@ mod number_tests {
                 prop_assert_eq!(shortest_number(dtype, short), short);
             }
             prop_assert_eq!(shortest_number(DType::F64, Number::float(value)), Number::float(value));
+        }
+
+        #[test]
+        fn scales_of_attention_are_roots(size in 2..=1024_u32) {
+            let scale = 1.0 / f64::from(size).sqrt();
+            for (exact, power) in [(scale, 2), (scale.sqrt(), 4)] {
+                let short = shortest_number(DType::F32, Number::float(f64::from(exact as f32))).to_f64();
+                prop_assert!((short.powi(-power) - f64::from(size)).abs() < 1e-9, "{short}");
+            }
         }
 
         #[test]

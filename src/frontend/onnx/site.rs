@@ -10,7 +10,7 @@ use super::proto;
 use super::tensor;
 use crate::frontend::builder::{Lowering, Refusal, Values, int, ints};
 use crate::ir::{AttrValue, DType, Number, Origin, Shape, TensorType, Value};
-use crate::ops::{self, LayoutRule};
+use crate::ops::{self, LayoutRule, shortest_number};
 
 /// What lowering an operator gives: what its outputs stand for, or `None` where nothing here covers the call.
 pub(super) type Lowered = Result<Option<Vec<Held>>, Refusal>;
@@ -46,10 +46,10 @@ fn wrong(name: &str, wanted: &str) -> Refusal {
     Refusal::new(format!("takes {wanted} as `{name}`"))
 }
 
-/// The decimal number that somebody wrote, where an `f32` is all that is left of it: 1e-5 for 9.99999975e-06. In `f32` and
+/// The number that somebody meant, where an `f32` is all that is left of it: 1e-5 for 9.99999975e-06. In `f32` and
 /// narrower types both are one number.
 fn written(value: f32) -> f64 {
-    format!("{value:?}").parse().unwrap_or(f64::from(value))
+    shortest_number(DType::F32, Number::float(f64::from(value))).to_f64()
 }
 
 /// One output.
