@@ -72,6 +72,8 @@ pub struct Answers<'r> {
     evaluations: usize,
     /// What is left of the budget for comparing elements.
     elements: usize,
+    /// By how much the sides of a rule may part, at most.
+    error: f64,
     /// Searches that found no proof.
     failures: usize,
     /// Rules that were caught joining terms of different types.
@@ -88,6 +90,7 @@ impl<'r> Answers<'r> {
             known: FxHashMap::default(),
             evaluations: fingerprint::TOTAL,
             elements: MAX_ELEMENTS,
+            error: rules.rules().iter().filter_map(|rule| rule.tier.error()).fold(0.0, f64::max),
             failures: 0,
             ill_typed: Vec::new(),
             busiest: Vec::new(),
@@ -104,6 +107,7 @@ impl<'r> Answers<'r> {
     pub fn find(&mut self, key: &ConeKey, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
         // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
         let effort = if read_alike(&local, ends) { effort } else { fingerprint::DOUBT };
+        let effort = effort.within(self.error);
         // Where budgets run out, the answer says more about this run than about the question.
         let lasting = effort.fits(self.evaluations) && self.elements >= ELEMENTS && self.failures < MAX_FAILURES;
         let answer = match self.memory.filter(|_| lasting) {

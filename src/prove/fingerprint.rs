@@ -19,9 +19,16 @@ pub struct Effort {
     elements: usize,
     /// What a pair counts as that cannot be evaluated within it.
     otherwise: Option<bool>,
+    /// Relative difference up to which samples agree.
+    tolerance: f64,
 }
 
 impl Effort {
+    /// The same for values that may be this far apart, relative to either.
+    pub fn within(self, tolerance: f64) -> Effort {
+        Effort { tolerance: self.tolerance.max(tolerance), ..self }
+    }
+
     /// Whether `budget` is enough for it.
     pub fn fits(self, budget: usize) -> bool {
         self.elements <= budget
@@ -29,15 +36,15 @@ impl Effort {
 }
 
 /// Tells most partners from those that are not worth a search.
-pub const PROPOSAL: Effort = Effort { samples: 1, elements: 300_000, otherwise: None };
+pub const PROPOSAL: Effort = Effort { samples: 1, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
 /// For partners that read different values, and those that part over free leaves and could only be equal over what
 /// those leaves are.
-pub const DOUBT: Effort = Effort { samples: 1, elements: 50_000, otherwise: Some(false) };
+pub const DOUBT: Effort = Effort { samples: 1, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
 /// Tells in which order, if any, two tensors of one size have the same elements. Takes several samples: some elements of a
 /// small tensor stay where they are in every order.
-pub const TWIN: Effort = Effort { samples: MOST, elements: 50_000, otherwise: Some(false) };
+pub const TWIN: Effort = Effort { samples: MOST, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
 /// What a report calls agreement.
-pub const REPORT: Effort = Effort { samples: 3, elements: 300_000, otherwise: None };
+pub const REPORT: Effort = Effort { samples: 3, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
 
 /// The most samples.
 const MOST: usize = 6;
@@ -157,7 +164,7 @@ pub fn agree(arena: &Arena, a: TermId, b: TermId, effort: Effort, budget: &mut u
     let program = Cone::new(arena, SEED);
     let allowance = effort.elements.min(*budget);
     let mut demand = Demand::new(&program, Options { rounding: false, budget: allowance });
-    let agreed = compare(&mut demand, a, b, ty, effort.samples);
+    let agreed = compare(&mut demand, a, b, ty, effort);
     *budget -= allowance - demand.left().min(allowance);
     agreed.or(effort.otherwise)
 }
@@ -188,7 +195,8 @@ pub fn likely_views(arena: &Arena, a: TermId, b: TermId, mut views: Vec<View>, b
     views
 }
 
-fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, samples: usize) -> Option<bool> {
+fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, effort: Effort) -> Option<bool> {
+    let Effort { samples, tolerance, .. } = effort;
     let (mut any, mut telling) = (false, 0);
     let wanted = samples.min(ty.numel());
     let more = (samples as u64..samples as u64 + MORE).filter(|_| wanted > 0).map(|i| hashed(ty, i));
@@ -203,7 +211,7 @@ fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, sam
             _ => return None,
         };
         any = true;
-        if !close(x, y) {
+        if !within(x, y, tolerance) {
             return Some(false);
         }
         // Where both are cut off, or no numbers, they may part elsewhere.
@@ -241,12 +249,16 @@ fn sample(ty: &TensorType, samples: usize) -> SmallVec<[usize; MOST]> {
 
 /// Whether two values are the same integer, or the same real number up to the error of f64 arithmetic. NaN equals only NaN.
 pub fn close(x: Number, y: Number) -> bool {
+    within(x, y, TOLERANCE)
+}
+
+fn within(x: Number, y: Number, tolerance: f64) -> bool {
     let (Number::Float(_), Number::Float(_)) = (x, y) else { return x == y };
     let (x, y) = (x.to_f64(), y.to_f64());
     if x.is_nan() || y.is_nan() {
         return x.is_nan() && y.is_nan();
     }
-    x == y || (x - y).abs() <= TOLERANCE * x.abs().max(y.abs()).max(1e-3)
+    x == y || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1e-3)
 }
 
 #[cfg(test)]

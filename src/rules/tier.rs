@@ -48,6 +48,14 @@ impl Tier {
         }
     }
 
+    /// The error of an approximate step, where it is bounded.
+    pub fn error(self) -> Option<f64> {
+        match self {
+            Tier::Approx(error) => Some(error.0).filter(|e| e.is_finite()),
+            _ => None,
+        }
+    }
+
     fn is_approx(self) -> bool {
         matches!(self, Tier::Approx(_))
     }
