@@ -56,7 +56,7 @@ proptest! {
     fn limits_and_choices(a in -5_i64..6, p in -3_i64..4, q in -3_i64..4, low in -9_i64..0, high in 0_i64..9, c in 0_i64..2) {
         let t = ty(DType::I64, &[3, 4]);
         let x = (t.clone(), affine(a, &[p, q]));
-        folded("clamp", &[("min", AttrValue::Int(low)), ("max", AttrValue::Int(high))], &[x.clone()]);
+        folded("clamp", &[("min", AttrValue::Int(low)), ("max", AttrValue::Int(high))], std::slice::from_ref(&x));
         let condition = (TensorType::scalar(DType::Bool), Constant::Uniform(c.into()));
         let scalar = (TensorType::scalar(DType::I64), Constant::Uniform(low.into()));
         prop_assert!(folded("where", &[], &[condition, x, scalar]).is_some());

@@ -175,7 +175,7 @@ mod tests {
         let inf = Elements::Splat(Number::float(f64::NEG_INFINITY));
         assert_eq!(read_as("dense<0xFF800000>", DType::F32, &[]), Ok(inf.clone()));
         assert_eq!(read_as("dense<0xFF80>", DType::BF16, &[4]), Ok(inf));
-        let rounded = Elements::Splat(Number::float(f64::from(9.999_999_74e-6_f32)));
+        let rounded = Elements::Splat(Number::float(f64::from(1e-5_f32)));
         assert_eq!(read_as("dense<9.99999974E-6>", DType::F32, &[]), Ok(rounded));
     }
 

@@ -62,7 +62,7 @@ pub(in super::super) fn expressions(region: &Region, shared: &[&str]) -> Option<
         let form = Form::of(operation);
         let operands: Option<Vec<String>> = form.operands.iter().map(|o| names.get(o).cloned()).collect();
         let mut operands = operands?;
-        let Some(name) = form.stable_name() else { return None };
+        let name = form.stable_name()?;
         if name == "return" {
             return Some(operands);
         }
