@@ -7,7 +7,7 @@ use super::{AttrDef, AttrKind, Call, Default, Family, OpDef, all};
 use crate::eval::{Demand, EvalError, GraphProgram, Options, random};
 use crate::ir::{AttrValue, Attrs, DType, Graph, Layout, Origin, Role, Shape, TensorType, Value, layouts, unflatten};
 
-const CALLS: u64 = 5000;
+const CALLS: u64 = 10_000;
 
 struct Draw {
     seed: u64,
