@@ -44,9 +44,9 @@ pub fn shortest_number(dtype: DType, value: Number) -> Number {
     match as_number(dtype, value) {
         Number::Float(v) if dtype != DType::F64 && v.0.is_finite() => {
             let shortest = format!("{:?}", v.0 as f32).parse().ok();
-            // The digits are read as a double, which is rounded a second time and may lie beyond the largest `f32`.
-            let same =
-                |&x: &f64| x.abs() <= f64::from(f32::MAX) && as_number(dtype, Number::float(x)) == Number::Float(v);
+            // The digits are read as a double, which is rounded a second time and may lie beyond the largest number of the type.
+            let most = dtype.max_finite().unwrap_or(f64::MAX).max(v.0.abs());
+            let same = |&x: &f64| x.abs() <= most && as_number(dtype, Number::float(x)) == Number::Float(v);
             let name = inverse_roots(v.0).into_iter().chain(shortest).find(same);
             name.map_or(Number::Float(v), Number::float)
         }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::eval::{Constant, Folded, fold};
 use crate::ir::{Attrs, Number, TensorType};
-use crate::ops::{Call, Op, TypeError, as_number, is_number};
+use crate::ops::{Call, Op, TypeError, as_number, is_number, shortest_number};
 
 /// An expression in an [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -243,7 +243,7 @@ impl Arena {
             });
             // Numbers that compute the same are the same.
             if let Some(Folded { value: Constant::Uniform(number), .. }) = folded.as_mut().filter(|_| is_number(def)) {
-                *number = as_number(ty.dtype, *number);
+                *number = shortest_number(ty.dtype, *number);
             }
             (folded, ty)
         };

@@ -21,7 +21,7 @@ use super::lemma::{Lemma, Reason};
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
 use crate::ir::{AttrValue, Graph, NodeId, Number, TensorType, Value, unflatten};
-use crate::ops::{Call, EvalError, Op, TypeError, as_number, is_number};
+use crate::ops::{Call, EvalError, Op, TypeError, is_number, shortest_number};
 use crate::rules::{Build, Outcome, Rule, Sentence, Tier};
 
 /// Elements of a folded constant that are computed again.
@@ -363,8 +363,8 @@ fn recomputed(arena: &Arena, term: TermId) -> bool {
         }
         let values = def.kernel.compute(&call, slot as usize, &base, &mut fetch).ok();
         let value = values.and_then(|v| stored(&call, *v.get(at)?, ty));
-        // A number is what is computed with.
-        let value = if is_number(def) { value.map(|v| as_number(ty.dtype, v)) } else { value };
+        // A number goes by the shortest one of those that compute the same.
+        let value = if is_number(def) { value.map(|v| shortest_number(ty.dtype, v)) } else { value };
         // Sums and steps of whole numbers that their type holds are exact in any order.
         let exact = computes_exactly || value.is_some_and(|v| v.to_i64().is_some());
         value == Some(folded.at(ty, &index)) && (exact || !claims_exact)
