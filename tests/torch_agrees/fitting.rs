@@ -326,7 +326,10 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.push(("dims", AttrValue::Ints(dims)));
             all
         }
-        "scatter" | "scatter_add" => {
+        "scatter" | "scatter_add" | "scatter_reduce" => {
+            if op.name == "scatter_reduce" {
+                attrs.push(("reduce", AttrValue::str(d.pick(&["prod", "amax", "amin"]))));
+            }
             let (dtype, x) = (d.pick(&[DType::F64, DType::F32, DType::I64, DType::U8]), d.shape(1, 3));
             let dim = d.below(x.len());
             let mut at: Shape = x.iter().map(|&s| if s > 0 { 1 + d.below(s) } else { 0 }).collect();
