@@ -8,7 +8,7 @@ use magneton_ir::prove::{Context, Verdict, bind_graphs, prove_bound, rerun_with_
 use magneton_ir::rules::RuleSet;
 
 /// The exports, and every how many kinds of edits are tried.
-const MODELS: [(&str, usize); 2] = [("distilbert", 3), ("vit", 3)];
+const MODELS: [(&str, usize); 2] = [("distilbert", 5), ("vit", 5)];
 
 fn close(x: f64, y: f64) -> bool {
     x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-6 * x.abs().max(y.abs())
