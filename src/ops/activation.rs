@@ -58,7 +58,9 @@ pub const OPS: &[OpDef] = &[
         infer: |call| match (call.float("beta"), call.float("threshold")) {
             // At 0 it is `ln 2 / beta`: of a smaller one, that would be no f16.
             (beta, threshold) if beta.is_finite() && beta.abs() >= 1e-4 && !threshold.is_nan() => floats(call),
-            (beta, threshold) => Err(call.error(format!("takes numbers, not {beta} and {threshold}"))),
+            (beta, threshold) => {
+                Err(call.error(format!("takes a factor of at least 1e-4 and a threshold, not {beta} and {threshold}")))
+            }
         },
         kernel: Kernel::Real(|call, _, index, fetch| {
             let (x, beta) = (fetch(0, index)?, call.float("beta"));

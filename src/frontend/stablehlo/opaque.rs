@@ -108,7 +108,7 @@ pub(super) fn lower<'m, 't, 's>(
             low.effects.extend(added.first());
             return Ok(Vec::new());
         }
-        values = Vec::from(&added[..]).into_iter();
+        values = added.into_vec().into_iter();
     }
     let text = described();
     let result = |(i, ty): (usize, &Option<TensorType>)| match ty {

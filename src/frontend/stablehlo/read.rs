@@ -56,9 +56,9 @@ fn check_size(text: &str) -> Result<(), Error> {
     let mut before = 0;
     for (at, byte) in text.bytes().enumerate() {
         let letter = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'%' | b'$');
-        let between = in_string || in_comment || angles > 0 || byte.is_ascii_whitespace();
-        let goes_on = letter && in_word;
-        if !between && !goes_on {
+        let outside_words = in_string || in_comment || angles > 0 || byte.is_ascii_whitespace();
+        let continues_word = letter && in_word;
+        if !outside_words && !continues_word {
             words += 1;
         }
         in_word = letter;
