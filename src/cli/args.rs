@@ -141,6 +141,9 @@ pub struct Check {
     pub compare: Compare,
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
+    /// Write the report to this file too, as `--format json` prints it.
+    #[arg(long, value_name = "FILE")]
+    pub write_json: Option<PathBuf>,
     /// Write the proof to this file; `verify-proof` replays it.
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,

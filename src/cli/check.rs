@@ -35,7 +35,7 @@ enum UsageError {
     Missing { side: Side, tensor: String, file: PathBuf, more: usize },
 
     #[error("cannot write {}: {source}", path.display())]
-    #[diagnostic(code(cli::write_bind))]
+    #[diagnostic(code(cli::write))]
     Write {
         path: PathBuf,
         #[source]
@@ -67,6 +67,10 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
     let Compared { a, b, rules, checked: Checked { comparison, proof, .. }, .. } = compared(&args.compare)?;
     if let Some(path) = &args.proof {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
+    }
+    if let Some(path) = &args.write_json {
+        let text = output::json_text(&comparison)?;
+        files::write(path, text.as_bytes()).map_err(|source| UsageError::Write { path: path.clone(), source })?;
     }
     match args.format {
         Format::Human => {

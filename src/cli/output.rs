@@ -45,7 +45,12 @@ impl Formatter for Inspect<'_> {
 
 /// Writes a report for scripts.
 pub fn json(model: &impl Serialize) -> miette::Result<()> {
-    print(&(escaped(&model::json(model).into_diagnostic()?) + "\n"))
+    print(&json_text(model)?)
+}
+
+/// What [`json`] prints.
+pub fn json_text(model: &impl Serialize) -> miette::Result<String> {
+    Ok(escaped(&model::json(model).into_diagnostic()?) + "\n")
 }
 
 /// A reader that has seen enough and closed the pipe is no error.
