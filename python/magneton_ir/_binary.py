@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -60,7 +61,7 @@ def run(arguments: Sequence[str], folder: Path, stage: str) -> Answer:
         process = subprocess.Popen([str(binary()), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=notes)
         try:
             with Progress(stage):
-                status = process.wait()
+                status = _wait(process)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -74,6 +75,13 @@ def run(arguments: Sequence[str], folder: Path, stage: str) -> Answer:
     if status not in (0, 1):
         raise BinaryError(f"magneton-ir ended with status {status}\n{texts[1].strip()}")
     return Answer(status, *texts)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Waits in short turns: an interrupt that is no signal, as notebooks may send, is seen between them."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(timeout=1)
 
 
 def supports(command: str, option: str) -> bool:

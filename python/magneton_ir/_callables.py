@@ -32,8 +32,17 @@ def as_module(function: Callable[..., Any]) -> torch.nn.Module:
         module.training = False
         for name, used in used_modules(function):
             module.add_module(name, used)
-    module.__dict__["forward"] = function
+    module.__dict__["forward"] = function if _has_signature(function) else lambda *args, **kwargs: function(*args, **kwargs)
     return module
+
+
+def _has_signature(function: Callable[..., Any]) -> bool:
+    """Functions that are written in C may not say what they take."""
+    try:
+        inspect.signature(function)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def used_modules(function: Callable[..., Any]) -> Iterator[tuple[str, torch.nn.Module]]:

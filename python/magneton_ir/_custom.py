@@ -47,13 +47,13 @@ def with_explicit_writes(program: ExportedProgram) -> ExportedProgram:
 def _copied(program: ExportedProgram) -> torch.fx.GraphModule:
     graph = torch.fx.Graph()
     output = graph.graph_copy(program.graph, val_map={}, return_output_node=True)
-    result, old = output  # type: ignore[misc]
+    result, old = output
     graph.output(result).meta.update(old.meta)
     return torch.fx.GraphModule(program.graph_module, graph)
 
 
 def _replace(graph: torch.fx.Graph, node: torch.fx.Node, names: list[str]) -> None:
-    schema = node.target._schema  # type: ignore[union-attr]
+    schema = node.target._schema
     if any(r.alias_info is not None for r in schema.returns):
         raise Error(f"{schema.name} gives a tensor that shares memory with an argument: let it give a copy, or nothing")
     given = dict(zip((a.name for a in schema.arguments), node.args)) | dict(node.kwargs)

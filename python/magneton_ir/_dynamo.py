@@ -39,6 +39,7 @@ def backend(folder: str | os.PathLike[str]) -> Callable[[torch.fx.GraphModule, l
             except Error as error:
                 with (target / "not-written.txt").open("a") as file:
                     file.write(f"after region {number - 1}: {error}\n")
-        return graph.forward
+        forward: Callable[..., Any] = graph.forward
+        return forward
 
     return compile

@@ -72,12 +72,14 @@ def exported(workload: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynam
 
     from ._callables import as_module
     from ._environment import environment
+    from ._frames import full_stacks
     from ._record import record
 
     module, name = as_module(workload), named(workload)
     args, kwargs = on_meta_if(module, args, kwargs)
     try:
-        program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+        with full_stacks():
+            program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
     except Exception as refused:
         if dynamic_shapes is not None:
             raise Error(f"torch.export does not take {name}: {refused}") from refused
@@ -116,6 +118,8 @@ def at_sizes(
     """A program whose sizes are open, at the sizes of the arguments, or else of those that it was exported with."""
     import torch
 
+    from ._frames import lock
+
     if not program.range_constraints:
         return program, ()
     if not args and not kwargs:
@@ -124,7 +128,8 @@ def at_sizes(
             raise Error("the program has open sizes: pass args of the sizes that it is to be checked at")
         args, kwargs = given
     try:
-        fixed = torch.export.export(program.module(), tuple(args), dict(kwargs), strict=False)
+        with lock:
+            fixed = torch.export.export(program.module(), tuple(args), dict(kwargs), strict=False)
     except Exception as refused:
         raise Error(f"the program does not take these arguments: {refused}") from refused
     shapes = [list(x.shape) for x in torch.utils._pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
@@ -138,7 +143,7 @@ def is_jax(workload: object) -> bool:
 
 def lowered(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """The StableHLO of a jitted JAX function. Tensors of PyTorch stand for arrays of their shape and type."""
-    import jax
+    import jax  # type: ignore[import-not-found,unused-ignore]
 
     def described(x: Any) -> Any:
         if type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "shape") and hasattr(x, "dtype"):

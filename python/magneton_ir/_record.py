@@ -31,6 +31,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 from ._callables import as_module
 from ._environment import environment
 from ._errors import Error
+from ._frames import lock
 from ._program import named, on_meta_if
 from ._recorder import Recorder
 from ._signature import outputs
@@ -120,7 +121,7 @@ def _run(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any],
     for node, tensor in recorder.inputs.arguments(module.forward, given_args, given_kwargs):
         recorder.bind(tensor, node)
     try:
-        with torch._C._AutoDispatchBelowAutograd(), mode, recorder.running():
+        with lock, torch._C._AutoDispatchBelowAutograd(), mode, recorder.running():
             result = module(*given_args, **given_kwargs)
     except (Error, *NEEDS_VALUES):
         raise

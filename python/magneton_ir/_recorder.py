@@ -23,6 +23,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ._errors import Error
+from ._frames import is_shown
 from ._signature import Inputs
 
 aten = torch.ops.aten
@@ -44,11 +45,8 @@ EXITS = {
 # A tensor that Python reads as a list is compared as a whole; larger ones are refused.
 MOST_READ = 1 << 16
 
-# Frames that say nothing of the user's code.
-PLUMBING = ("/torch/_", "/torch/nn/modules/module.py", "/torch/utils/", "/torch/fx/", "/torch/autograd/", "/torch/overrides.py", "/magneton_ir/")
 
-
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Records what is called while it is active."""
 
     def __init__(self, module: torch.nn.Module, fake: FakeTensorMode | None) -> None:
@@ -139,7 +137,7 @@ class Recorder(TorchDispatchMode):
         """What `tolist` gives."""
         if tensor.numel() > MOST_READ:
             raise Error(f"Python reads {tensor.numel()} elements of a tensor{self._at()}; {MOST_READ} are the most")
-        values = torch.utils._pytree.tree_map(lambda x: x, tensor.detach().clone()).tolist()
+        values = tensor.tolist()
         self.assumptions.append(f"Python read a list from a tensor{self._at()}: the graph holds where it reads the same")
         node, read = self._node(tensor, aten.equal.default), self._snapshot(tensor)
         held = self.inputs.constant(tensor.detach().clone(), read)
@@ -239,7 +237,7 @@ class Recorder(TorchDispatchMode):
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_name != "_run":
             file = frame.f_code.co_filename
-            if not any(part in file for part in PLUMBING):
+            if is_shown(file):
                 frames.append((file, frame.f_lineno, frame.f_code.co_name, linecache.getline(file, frame.f_lineno).strip()))
             frame = frame.f_back
         return frames[::-1]
@@ -251,7 +249,7 @@ class Recorder(TorchDispatchMode):
 
 def memory(tensor: torch.Tensor) -> int:
     """Which memory a tensor lies in."""
-    return tensor.untyped_storage()._cdata
+    return int(tensor.untyped_storage()._cdata)
 
 
 def depends_on_data(func: Any, args: tuple[Any, ...]) -> bool:
@@ -263,7 +261,7 @@ def depends_on_data(func: Any, args: tuple[Any, ...]) -> bool:
     return True
 
 
-class Exits(TorchFunctionMode):
+class Exits(TorchFunctionMode):  # type: ignore[misc]
     """Stops code that takes tensors out of PyTorch."""
 
     def __init__(self, recorder: Recorder) -> None:

@@ -31,8 +31,7 @@ def is_same(x: torch.Tensor, y: torch.Tensor) -> bool:
         return False
     if x.numel() * x.element_size() < MIN_BYTES:
         return False
-    place = lambda t: (t.untyped_storage().data_ptr(), t.storage_offset(), t.stride())  # noqa: E731
-    if x.device == y.device and place(x) == place(y):
+    if x.device == y.device and x.data_ptr() == y.data_ptr() and x.stride() == y.stride():
         return True
     with torch.no_grad():
         # Bit by bit: a NaN is equal to itself here, and zeros of two signs differ.
@@ -52,7 +51,8 @@ def without(program: ExportedProgram, names: Set[str]) -> ExportedProgram:
     def kept(name: str, x: Any) -> Any:
         if not isinstance(x, torch.Tensor) or (has_values(x) and name not in names):
             return x
-        return torch.empty_strided(x.size(), x.stride(), dtype=x.dtype, device="meta")
+        empty = torch.empty_strided(x.size(), x.stride(), dtype=x.dtype, device="meta")
+        return torch.nn.Parameter(empty, requires_grad=False) if isinstance(x, torch.nn.Parameter) else empty
 
     slim = copy.copy(program)
     slim._state_dict = {name: kept(name, x) for name, x in program.state_dict.items()}
