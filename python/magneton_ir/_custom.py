@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ._errors import Error
+from ._recorder import OF_CHECK
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -29,15 +30,18 @@ def writes(target: object) -> list[str]:
     return [a.name for a in target._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
 
 
-def with_explicit_writes(program: ExportedProgram) -> ExportedProgram:
-    """The program, or a copy of it in which no custom operator writes an argument."""
-    if not any(writes(node.target) for node in program.graph.nodes):
+def for_command(program: ExportedProgram) -> ExportedProgram:
+    """The program, or a copy of it in which no custom operator writes an argument, and without the assertions of recordings."""
+    if not any(writes(node.target) or OF_CHECK in node.meta for node in program.graph.nodes):
         return program
     changed = copy.copy(program)
     changed._graph_module = _copied(program)
     graph = changed._graph_module.graph
-    for node in list(graph.nodes):
-        if names := writes(node.target):
+    for node in reversed(graph.nodes):
+        if OF_CHECK in node.meta:
+            # The command would price the assertions of recordings. Reports list them as assumptions.
+            graph.erase_node(node)
+        elif names := writes(node.target):
             _replace(graph, node, names)
     graph.lint()
     changed._graph_module.recompile()

@@ -52,7 +52,8 @@ class Recording:
     def save(self, path: str | Path) -> None:
         """Writes the graph as a `.pt2` archive for the command `magneton-ir`, with its weights.
 
-        Custom operators that write their arguments are wrapped in `auto_functionalized`.
+        Custom operators that write their arguments are wrapped in `auto_functionalized`, and the assertions on what Python read
+        are left out. `torch.export.save(recording.program, path)` keeps both.
         """
         from ._write import save
 

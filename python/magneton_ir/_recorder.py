@@ -28,6 +28,9 @@ from ._signature import Inputs
 
 aten = torch.ops.aten
 
+# Marks nodes that are there for an assertion and that the recorded code does not run.
+OF_CHECK = "magneton_ir_check"
+
 # Calls that read one number.
 READS = (aten.item.default, aten._local_scalar_dense.default, aten.is_nonzero.default)
 
@@ -142,15 +145,15 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         node, read = self._node(tensor, aten.equal.default), self._snapshot(tensor)
         held = self.inputs.constant(tensor.detach().clone(), read)
         same = aten.eq.Tensor(read, read)
-        equal = self._emit(aten.eq.Tensor, (node, held), {}, same)
+        equal = self._emit(aten.eq.Tensor, (node, held), {}, same, of_check=True)
         self._check(aten.all.default, (equal,), aten.all.default(same), values)
         return values
 
     def _check(self, test: Any, args: tuple[Any, ...], holds: torch.Tensor, value: object) -> None:
         """An assertion in the program."""
-        node = self._emit(test, args, {}, holds)
+        node = self._emit(test, args, {}, holds, of_check=True)
         text = f"recorded for inputs of which Python reads {str(value)[:80]}{self._at()}"
-        self._emit(aten._assert_async.msg, (node, text), {}, None)
+        self._emit(aten._assert_async.msg, (node, text), {}, None, of_check=True)
 
     # Nodes.
 
@@ -173,8 +176,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._nodes[tensor] = (weight, memory(tensor))
         return weight
 
-    def _emit(self, func: Any, args: Any, kwargs: Any, out: Any) -> torch.fx.Node:
+    def _emit(self, func: Any, args: Any, kwargs: Any, out: Any, of_check: bool = False) -> torch.fx.Node:
         node = self.graph.call_function(func, args, kwargs)
+        if of_check:
+            node.meta[OF_CHECK] = True
         node.meta["val"] = tree_map(lambda x: self._snapshot(x) if isinstance(x, torch.Tensor) else x, out)
         node.meta["stack_trace"] = "".join(f'  File "{f}", line {n}, in {name}\n    {code}\n' for f, n, name, code in self._frames())
         node.meta["nn_module_stack"] = {

@@ -29,14 +29,14 @@ def write(side: Prepared, letter: str, folder: Path, without: Set[str] = frozens
 
 
 def save(program: ExportedProgram, path: Path, without: Set[str] = frozenset()) -> None:
-    """Writes a program, and makes explicit what custom operators write."""
+    """Writes a program for the command."""
     import torch
 
     from . import _weights
-    from ._custom import with_explicit_writes
+    from ._custom import for_command
 
     try:
-        torch.export.save(_weights.without(with_explicit_writes(program), without), path)
+        torch.export.save(_weights.without(for_command(program), without), path)
     except Error:
         raise
     except Exception as refused:
