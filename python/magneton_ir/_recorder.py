@@ -37,6 +37,9 @@ READS = (aten.item.default, aten._local_scalar_dense.default, aten.is_nonzero.de
 # Operators that make a tensor out of data of Python.
 LIFTS = (aten.lift_fresh.default, aten.lift_fresh_copy.default, aten.lift.default)
 
+# Arguments of normalisations that are written in training, which their schemas do not say.
+UNANNOTATED = ("running_mean", "running_var")
+
 # Ways out of PyTorch, on which contents are read or written unseen.
 EXITS = {
     torch.Tensor.numpy: "numpy()",
@@ -143,10 +146,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         values = tensor.tolist()
         self.assumptions.append(f"Python read a list from a tensor{self._at()}: the graph holds where it reads the same")
         node, read = self._node(tensor, aten.equal.default), self._snapshot(tensor)
-        held = self.inputs.constant(tensor.detach().clone(), read)
-        same = aten.eq.Tensor(read, read)
-        equal = self._emit(aten.eq.Tensor, (node, held), {}, same, of_check=True)
-        self._check(aten.all.default, (equal,), aten.all.default(same), values)
+        held = self.inputs.constant(contents(tensor), read)
+        self._inside = True
+        try:
+            same = aten.eq.Tensor(read, read)
+            equal = self._emit(aten.eq.Tensor, (node, held), {}, same, of_check=True)
+            self._check(aten.all.default, (equal,), aten.all.default(same), values)
+        finally:
+            self._inside = False
         return values
 
     def _check(self, test: Any, args: tuple[Any, ...], holds: torch.Tensor, value: object) -> None:
@@ -172,7 +179,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             if not self._runs_fake and user not in LIFTS:
                 self.assumptions.append(f"{user} reads a tensor{self._at()} that is no input and that nothing computes: its contents were taken for all inputs")
             self._remember(tensor)
-            weight = self.inputs.constant(tensor.detach().clone(), self._snapshot(tensor))
+            weight = self.inputs.constant(contents(tensor), self._snapshot(tensor))
         self._nodes[tensor] = (weight, memory(tensor))
         return weight
 
@@ -228,7 +235,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if self._runs_fake:
             return
         for position, argument in enumerate(func._schema.arguments):
-            if argument.alias_info is None or not argument.alias_info.is_write:
+            annotated = argument.alias_info is not None and argument.alias_info.is_write
+            if not annotated and argument.name not in UNANNOTATED:
                 continue
             given = args[position] if position < len(args) else kwargs.get(argument.name)
             for tensor in tree_leaves(given):
@@ -255,6 +263,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
 def memory(tensor: torch.Tensor) -> int:
     """Which memory a tensor lies in."""
     return int(tensor.untyped_storage()._cdata)
+
+
+def contents(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of what a tensor holds now."""
+    with torch.utils._python_dispatch._disable_current_modes():
+        return tensor.detach().clone()
 
 
 def depends_on_data(func: Any, args: tuple[Any, ...]) -> bool:
