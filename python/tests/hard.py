@@ -128,6 +128,32 @@ class PlainLayer(Layer):
         return pages.repeat_interleave(self.heads // self.groups, 1)
 
 
+class SeparateLayer(PlainLayer):
+    """The plain layer as model libraries write it: one matrix for each projection, taken from the merged ones of a `Layer`."""
+
+    def __init__(self, heads, groups, width, inner, merged, **rest):
+        super().__init__(heads, groups, width, inner)
+        self.first, self.second, self.out, self.down = merged.first, merged.second, merged.out, merged.down
+        kv = groups * self.size
+        for name, part in zip(("q", "k", "v"), merged.qkv.weight.detach().split([width, kv, kv])):
+            self.add_module(name, linear(part))
+        for name, part in zip(("gate", "lift"), merged.up.weight.detach().chunk(2)):
+            self.add_module(name, linear(part))
+        del self.qkv, self.up
+
+    def qkv(self, x):
+        return torch.cat([self.q(x), self.k(x), self.v(x)], -1)
+
+    def up(self, x):
+        return torch.cat([self.gate(x), self.lift(x)], -1)
+
+
+def linear(weight):
+    layer = nn.Linear(*weight.shape[::-1], bias=False)
+    layer.weight = nn.Parameter(weight.clone())
+    return layer
+
+
 def norm(x, weight):
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * weight
 
