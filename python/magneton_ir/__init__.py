@@ -19,8 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._binary import binary
-from ._check import Finding, Findings, assert_equivalent, check, optimize
+from ._check import assert_equivalent, check
 from ._errors import BinaryError, Error
+from ._optimize import Finding, Findings, optimize
 from ._result import (
     BestForm,
     Cause,

@@ -1,4 +1,4 @@
-"""`check`, `assert_equivalent` and `optimize`."""
+"""`check` and `assert_equivalent`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from ._binary import run, supports
+from ._binary import run
 from ._errors import BinaryError, Error
 from ._program import Prepared, prepare
 from ._progress import Progress
@@ -19,8 +19,6 @@ from ._result import CheckResult
 from ._write import sources, write
 
 if TYPE_CHECKING:
-    import torch
-
     from ._program import Workload
 
 #: A file, or several.
@@ -78,17 +76,17 @@ def check(
         Error: Bad input or bad usage. A pair that is not proven equal is no error.
         BinaryError: The command is missing, or ended as it should not.
     """
-    side_a, side_b = (_prepared(workload, args, kwargs, dynamic_shapes) for workload in (a, b))
-    with _folder(keep) as folder:
+    side_a, side_b = (prepared(workload, args, kwargs, dynamic_shapes) for workload in (a, b))
+    with work_folder(keep) as folder:
         written = Written.of(side_a, side_b, folder)
         options = [
             "check", *map(str, written.paths), "--tier", tier, "--seed", str(seed), "--write-json", "report.json",
-            *_rules(rules), *_bind(bind, folder), *([] if cache else ["--no-cache"]),
-            *(["--profile", _absolute(profile)] if profile is not None else []),
+            *rule_options(rules), *_bind(bind, folder), *([] if cache else ["--no-cache"]),
+            *(["--profile", absolute(profile)] if profile is not None else []),
         ]  # fmt: skip
         options += [part for name, size in (shapes or {}).items() for part in ("--shape", f"{name}={size}")]
         for letter, side, config in (("a", side_a, config_a), ("b", side_b, config_b)):
-            options += [part for flag in _flags(side, config) for part in (f"--config-{letter}", flag)]
+            options += [part for flag in flags_of(side, config) for part in (f"--config-{letter}", flag)]
         answer = run(options, folder, "comparing")
         try:
             text = (folder / "report.json").read_text()
@@ -116,115 +114,7 @@ def assert_equivalent(a: Workload, b: Workload, args: Sequence[Any] = (), kwargs
     return result
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A cheaper form of a part of the workload."""
-
-    #: What all its occurrences save.
-    saves_mj: float
-    saves_us: float
-    #: How often it occurs.
-    times: int
-    tier: str
-    #: Names of graph nodes that it replaces, in its first occurrence.
-    ops: tuple[str, ...]
-    #: The cheaper form, in operators of the IR.
-    to: str
-    #: `file:line code`.
-    source: str | None
-    rules: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Findings(Sequence[Finding]):
-    """What was found, most saved first. `str()` of it is the report for a person."""
-
-    all: tuple[Finding, ...]
-    #: What the proofs rest on.
-    assumptions: tuple[str, ...]
-    report: str
-    #: The JSON report of `magneton-ir optimize`.
-    data: Mapping[str, Any]
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.all[index]
-
-    def __len__(self) -> int:
-        return len(self.all)
-
-    def __str__(self) -> str:
-        return self.report
-
-
-def optimize(
-    model: Workload,
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    tier: str = "rounding",
-    rules: Files = (),
-    profile: str | os.PathLike[str] | None = None,
-    dynamic_shapes: Any = None,
-    config: Mapping[str, Any] | None = None,
-    cache: bool = True,
-) -> tuple[torch.export.ExportedProgram, Findings]:
-    """The workload with all cheaper forms in place that the rules can prove, as a program that runs.
-
-    Args:
-        model: As for `check`.
-        args: As for `check`.
-        kwargs: As for `check`.
-        tier: The weakest tier that a proof may use.
-        rules: Files with rules of your own.
-        profile: A file with measured energies.
-        dynamic_shapes: As for `check`: the program that comes back is for the sizes of `args`.
-        config: Math flags, such as `{"allow_tf32": True}`.
-        cache: As for `check`.
-
-    Returns:
-        The program, with the weights of the model, and what was replaced.
-
-    Raises:
-        Error: Bad input or bad usage.
-        BinaryError: The installed command writes no programs.
-    """
-    import torch
-
-    side = _prepared(model, args, kwargs, dynamic_shapes)
-    if not supports("optimize", "--output"):
-        raise BinaryError("this magneton-ir writes no programs (`optimize -o FILE.pt2`): install a newer one")
-    with _folder(None) as folder:
-        path = write(side, "a", folder)
-        options = ["optimize", str(path), "--tier", tier, *_rules(rules), *([] if cache else ["--no-cache"])]
-        options += ["--profile", _absolute(profile)] if profile is not None else []
-        options += [part for flag in _flags(side, config) for part in ("--config", flag)]
-        answer = run([*options, "-o", "lean.pt2"], folder, "looking for cheaper forms")
-        # The search is kept from the first run.
-        data = json.loads(run([*options, "--json"], folder, "reporting").output)
-        with Progress("reading the program"):
-            program = torch.export.load(folder / "lean.pt2")
-    return program, _findings(answer.output, data, side)
-
-
-def _findings(report: str, data: Mapping[str, Any], side: Prepared) -> Findings:
-    found = []
-    for item in data.get("findings") or data.get("rewrites") or []:
-        found.append(
-            Finding(
-                saves_mj=float(item.get("saves_mj") or 0.0),
-                saves_us=float(item.get("saves_us") or 0.0),
-                times=int(item.get("repeats") or item.get("times") or 1),
-                tier=str(item.get("tier")),
-                ops=tuple(item.get("ops") or ()),
-                to=str(item.get("to") or item.get("best") or ""),
-                source=item.get("source"),
-                rules=tuple(item.get("rules") or ()),
-            )
-        )
-    return Findings(tuple(found), (*data.get("assumptions", ()), *side.assumptions), report, data)
-
-
-def _prepared(workload: Workload, args: Sequence[Any], kwargs: Mapping[str, Any] | None, dynamic_shapes: Any) -> Prepared:
+def prepared(workload: Workload, args: Sequence[Any], kwargs: Mapping[str, Any] | None, dynamic_shapes: Any) -> Prepared:
     label = type(workload).__name__
     with Progress(f"exporting {label}"):
         return prepare(workload, label, args, kwargs, dynamic_shapes)
@@ -253,7 +143,7 @@ class Written:
 
 
 @contextmanager
-def _folder(keep: str | os.PathLike[str] | None) -> Iterator[Path]:
+def work_folder(keep: str | os.PathLike[str] | None) -> Iterator[Path]:
     if keep is not None:
         path = Path(keep).absolute()
         path.mkdir(parents=True, exist_ok=True)
@@ -263,26 +153,26 @@ def _folder(keep: str | os.PathLike[str] | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _absolute(path: str | os.PathLike[str]) -> str:
+def absolute(path: str | os.PathLike[str]) -> str:
     return str(Path(path).absolute())
 
 
-def _rules(files: Files) -> Iterator[str]:
+def rule_options(files: Files) -> Iterator[str]:
     for file in [files] if isinstance(files, (str, os.PathLike)) else files:
-        yield from ("--rules", _absolute(file))
+        yield from ("--rules", absolute(file))
 
 
 def _bind(bind: Mapping[str, str] | str | os.PathLike[str] | None, folder: Path) -> list[str]:
     if bind is None:
         return []
     if not isinstance(bind, Mapping):
-        return ["--bind", _absolute(bind)]
+        return ["--bind", absolute(bind)]
     file = folder / "inputs.bind"
     file.write_text("".join(f"{name} = {meaning}\n" for name, meaning in bind.items()))
     return ["--bind", str(file)]
 
 
-def _flags(side: Prepared, config: Mapping[str, Any] | None) -> Iterator[str]:
+def flags_of(side: Prepared, config: Mapping[str, Any] | None) -> Iterator[str]:
     from ._environment import flags
 
     # A file says itself what it was made under.

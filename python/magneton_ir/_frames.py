@@ -5,28 +5,28 @@ from __future__ import annotations
 import contextlib
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 TORCH = str(Path(torch.__file__).parent) + "/"
+LAYERS = TORCH + "nn/modules/"
 OURS = str(Path(__file__).parent) + "/"
-
-# Of PyTorch, the layers say something: which line of `Linear.forward` is it?
-SHOWN = tuple(TORCH + part for part in ("nn/modules/", "nn/functional.py"))
-HIDDEN = TORCH + "nn/modules/module.py"
 
 # Exporting and recording change the state of the interpreter, of which there is one.
 lock = threading.RLock()
 
 
-def is_shown(file: str) -> bool:
-    """Whether a frame of this file says where an operator comes from."""
-    if file.startswith("<") or file.startswith(OURS):
-        return False
-    return not file.startswith(TORCH) or (file.startswith(SHOWN) and file != HIDDEN)
+Frame = TypeVar("Frame")
+
+
+def of_user(frames: Sequence[Frame], file: Callable[[Frame], str]) -> list[Frame]:
+    """The frames that say where an operator comes from: those of the user's code, or else those of PyTorch's layers."""
+    foreign = [frame for frame in frames if not file(frame).startswith(("<", OURS))]
+    own = [frame for frame in foreign if not file(frame).startswith(TORCH)]
+    return own or [frame for frame in foreign if file(frame).startswith(LAYERS) and not file(frame).endswith("/module.py")]
 
 
 @contextlib.contextmanager
@@ -35,13 +35,13 @@ def full_stacks() -> Iterator[None]:
     tracer = torch.fx.proxy.TracerBase
     own = getattr(tracer, "_filter_traceback_frames", None)
 
-    def of_user(self: Any, stack: traceback.StackSummary) -> traceback.StackSummary:
+    def filtered(self: Any, stack: Any) -> traceback.StackSummary:
         start = max((i for i, frame in enumerate(stack) if frame.filename.startswith(OURS)), default=-1)
-        return traceback.StackSummary.from_list([frame for frame in stack[start + 1 :] if is_shown(frame.filename)])
+        return traceback.StackSummary.from_list(of_user(stack[start + 1 :], lambda frame: frame.filename))
 
     with lock:
         if own is not None:
-            tracer._filter_traceback_frames = of_user
+            tracer._filter_traceback_frames = filtered
         try:
             yield
         finally:

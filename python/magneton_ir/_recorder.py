@@ -23,7 +23,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ._errors import Error
-from ._frames import is_shown
+from ._frames import of_user
 from ._signature import Inputs
 
 aten = torch.ops.aten
@@ -250,10 +250,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_name != "_run":
             file = frame.f_code.co_filename
-            if is_shown(file):
-                frames.append((file, frame.f_lineno, frame.f_code.co_name, linecache.getline(file, frame.f_lineno).strip()))
+            frames.append((file, frame.f_lineno, frame.f_code.co_name, linecache.getline(file, frame.f_lineno).strip()))
             frame = frame.f_back
-        return frames[::-1]
+        return of_user(frames[::-1], lambda frame: frame[0])
 
     def _at(self) -> str:
         frames = self._frames()

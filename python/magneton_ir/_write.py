@@ -50,9 +50,7 @@ def sources(side: Prepared) -> dict[str, str]:
     found = {}
     for node in side.program.graph.nodes:
         frames = re.findall(r'File "([^"]+)", line (\d+), in [^\n]*\n\s*([^\n]*)', node.meta.get("stack_trace") or "")
-        # A line of a layer of PyTorch says less than the line that calls it.
-        own = [frame for frame in frames if "/torch/nn/" not in frame[0]] or frames
-        if own:
-            file, line, code = own[-1]
+        if frames:
+            file, line, code = frames[-1]
             found[node.name] = f"{file}:{line} {code}".strip()
     return found

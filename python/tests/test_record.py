@@ -93,7 +93,9 @@ def test_layers_stay_whole_and_have_lines_and_names():
     attention = mir.record(nn.functional.scaled_dot_product_attention, *[torch.randn(1, 2, 5, 8)] * 3)
     assert operators(attention) == ["aten.scaled_dot_product_attention.default"]
     linear = next(node for node in recording.program.graph.nodes if "linear" in str(node.target) and node.op == "call_function")
-    assert "test_record.py" in linear.meta["stack_trace"] and "transformer.py" in linear.meta["stack_trace"]
+    assert "test_record.py" in linear.meta["stack_trace"] and "torch/nn" not in linear.meta["stack_trace"]
+    lone = mir.record(nn.Linear(4, 4), torch.randn(2, 4)).program
+    assert any("linear.py" in (node.meta.get("stack_trace") or "") for node in lone.graph.nodes)
     assert "block.linear1.weight" in recording.program.state_dict
 
 
