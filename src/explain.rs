@@ -18,6 +18,7 @@ pub fn explain(checked: &Checked, a: &Graph, b: &Graph, costs: &CostModel, id: u
     let input = |n: u32| inputs.get(n as usize).map_or_else(|| "?".to_owned(), |i| i.name.clone());
     let text = |t| show_above(&checked.proof.arena, t, &input, &|t| names.get(&t).cloned());
     Some(Explanation {
+        schema: Explanation::SCHEMA,
         region: summary.clone(),
         regions: checked.comparison.regions.len(),
         a: operators(a, &region.a, &graph_costs(a, costs)),

@@ -27,6 +27,8 @@ pub enum Command {
         compare: Compare,
         /// The region's number in the report of `check`.
         region: usize,
+        #[command(flatten)]
+        shown: Shown,
     },
     /// Cheaper equivalents of one workload that the rules can prove.
     Optimize(Optimize),
@@ -139,8 +141,8 @@ pub struct Under {
 pub struct Check {
     #[command(flatten)]
     pub compare: Compare,
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub format: Format,
+    #[command(flatten)]
+    pub shown: Shown,
     /// Write the proof to this file; `verify-proof` replays it.
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,
@@ -167,9 +169,8 @@ pub struct Optimize {
     pub config: Vec<(String, serde_json::Value)>,
     #[command(flatten)]
     pub sizes: Sizes,
-    /// Print the report as one JSON object, with the proof of every form.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub shown: Shown,
     /// Write the graph with all cheaper forms in place, as `.mir` text.
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
@@ -187,10 +188,23 @@ pub struct VerifyProof {
     pub rules: Vec<PathBuf>,
 }
 
+/// How a report looks, and where it goes.
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Write the report to this file, not to standard output.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
+    /// Text for a terminal.
     Human,
+    /// One JSON object, for scripts.
     Json,
+    /// Text for issues and pull requests.
     Markdown,
 }
 

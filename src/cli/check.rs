@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::args::{Check, Compare, FailOn, Format, Pair, Sizes, Under};
+use super::args::{Check, Compare, FailOn, Pair, Shown, Sizes, Under};
 use super::{Answer, cache, output, progress};
 use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
@@ -17,7 +17,7 @@ use crate::ir::{ConfigError, Graph, text};
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
 use crate::prove::{Bound, Context, Side, bind_with_contents};
-use crate::report::{self, Comparison, HumanOptions, Verdict};
+use crate::report::{Comparison, Verdict};
 use crate::rules::RuleSet;
 
 #[derive(Debug, Error, Diagnostic)]
@@ -68,14 +68,7 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
     if let Some(path) = &args.proof {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
     }
-    match args.format {
-        Format::Human => {
-            let options = HumanOptions { width: output::width(), ..HumanOptions::default() };
-            output::styled(&report::human(&comparison, &options), &comparison)?;
-        }
-        Format::Json => output::json(&comparison)?,
-        Format::Markdown => output::report(&report::markdown(&comparison))?,
-    }
+    output::show(&comparison, &args.shown)?;
     // The verdict stands, and is the exit status, whatever becomes of the witness.
     if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
         let [written_a, written_b] = [&a, &b].map(|graph| rules.written_out(graph).map(|w| w.graph));
@@ -92,12 +85,12 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
 }
 
 /// Prints one region in full.
-pub fn explain(args: &Compare, region: usize) -> miette::Result<Answer> {
+pub fn explain(args: &Compare, region: usize, shown: &Shown) -> miette::Result<Answer> {
     let Compared { a, b, costs, checked, .. } = compared(args)?;
     let count = checked.comparison.regions.len();
     let found = explain_region(&checked, &a, &b, &costs, region);
     let explanation = found.ok_or(UsageError::Region { asked: region, count })?;
-    output::styled(&report::explanation(&explanation, output::width()), &explanation)?;
+    output::show(&explanation, shown)?;
     Ok(if checked.comparison.verdict == Verdict::Equivalent { Answer::Yes } else { Answer::No })
 }
 

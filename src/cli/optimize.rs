@@ -21,10 +21,7 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
     let context = Context { memory: memory.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let found = optimize(&graph, &context, args.under.tier, &costs)?;
     drop(bar);
-    match args.json {
-        true => output::json(&found.optimization)?,
-        false => output::styled(&found.optimization.human(output::width()), &found.optimization)?,
-    }
+    output::show(&found.optimization, &args.shown)?;
     if let Some(path) = &args.write {
         let rewritten = found.rewritten(&graph)?;
         files::write(path, text::print(&rewritten).as_bytes())

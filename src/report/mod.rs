@@ -1,22 +1,55 @@
-//! What the user sees: the comparison as text for a terminal, as JSON, as Markdown.
+//! What the user sees: one model for each command, and one renderer for each format.
 
-mod explanation;
 mod human;
 mod markdown;
 mod model;
-mod optimization;
 mod wording;
 
-pub use explanation::{Explanation, Operator, Step, explanation};
-pub use human::{HumanOptions, human};
-pub use markdown::markdown;
-pub use model::{
-    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, LeftOut, Place, Region, Rejected, Rewrite,
-    SCHEMA, Side, Source, Timing, Unproven, Verdict, Witness,
-};
-pub use optimization::{Cheaper, Optimization};
+use serde::Serialize;
 
-/// A report as one JSON object. Numbers that are not finite become null.
-pub fn json(report: &impl serde::Serialize) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(report)
+pub use human::HumanOptions;
+pub use model::*;
+
+/// What a command found. Every format shows the same facts.
+pub trait Report: Serialize {
+    /// As text with terminal styles; whoever prints it strips them where they are not wanted.
+    fn human(&self, options: &HumanOptions) -> String;
+
+    /// As Markdown, for issues and pull requests.
+    fn markdown(&self) -> String;
+
+    /// As one JSON object. Numbers that are not finite become null.
+    fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+impl Report for Comparison {
+    fn human(&self, options: &HumanOptions) -> String {
+        human::comparison(self, options)
+    }
+
+    fn markdown(&self) -> String {
+        markdown::comparison(self)
+    }
+}
+
+impl Report for Explanation {
+    fn human(&self, options: &HumanOptions) -> String {
+        human::explanation(self, options)
+    }
+
+    fn markdown(&self) -> String {
+        markdown::explanation(self)
+    }
+}
+
+impl Report for Optimization {
+    fn human(&self, options: &HumanOptions) -> String {
+        human::optimization(self, options)
+    }
+
+    fn markdown(&self) -> String {
+        markdown::optimization(self)
+    }
 }

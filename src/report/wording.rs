@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::{BasisShares, Comparison, Figure, LeftOut, Region, Rejected, Rewrite, Verdict};
+use super::{BasisShares, BestForm, Comparison, Cost, Figure, LeftOut, Region, Rejected, Rewrite, Verdict};
 use crate::ops::{self, Family};
 use crate::printable::one_line;
 
@@ -285,6 +285,30 @@ fn line(region: &Region) -> Line<'_> {
     let gap = a.energy_mj.zip(b.energy_mj).map_or(0.0, |(a, b)| (a - b).abs() * times);
     let traffic_gap = (a.bytes - b.bytes).abs() * times;
     Line { region, saving, gap, traffic_gap }
+}
+
+/// Energy with its interval and source, and time: `energy 931 mJ (876 mJ to 988 mJ, measured), 1.46 ms`.
+pub fn energy_and_time(cost: &Cost) -> String {
+    let range = cost.energy_range_mj.map_or(String::new(), |[low, high]| {
+        let source = format!("{:?}", cost.energy_source).to_lowercase();
+        format!(" ({} to {}, {source})", energy(Some(low)), energy(Some(high)))
+    });
+    format!("energy {}{range}, {}", energy(cost.energy_mj), time(cost.time_us))
+}
+
+/// `kernels 6, arithmetic 70.2 GFLOP, memory traffic 3.30 GB`
+pub fn work(cost: &Cost) -> String {
+    let (flops, bytes) = (amount(cost.flops, "FLOP"), amount(cost.bytes, "B"));
+    format!("kernels {}, arithmetic {flops}, memory traffic {bytes}", cost.launches)
+}
+
+/// What the cheapest form costs, and what it saves: `165 mJ, 221 µs, saves 82.3 % of A`.
+pub fn best(best: &BestForm) -> String {
+    let savings = [(best.saves_vs_a, "A"), (best.saves_vs_b, "B")];
+    let savings = savings.into_iter().filter_map(|(s, n)| s.filter(|&s| s > 0.0).map(|s| (s, n)));
+    let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", percent(s))).collect();
+    let slower = if best.trade_off { "; slower: a trade-off" } else { "" };
+    format!("{}, {}{savings}{slower}", energy(best.energy_mj), time(best.time_us))
 }
 
 /// The cheapest form in a few words.

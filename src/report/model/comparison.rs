@@ -1,4 +1,4 @@
-//! What `check` found, as plain data: the JSON object that scripts read, and all that the other forms show.
+//! What `check` found, as plain data: the JSON object that scripts read, and all that the other formats show.
 //!
 //! Keys are a promise (`schema`): add freely, rename nothing. Energies are in millijoules, times in microseconds, both per
 //! execution. A figure that is not known is null, never 0.

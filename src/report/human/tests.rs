@@ -1,10 +1,10 @@
 //! Snapshots of reports on hand-made comparisons, and what every report has to keep.
 
-use super::super::{
+use crate::report::{
     BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, Rejected, SCHEMA, Side, Source,
-    Timing, Unproven, Verdict, Witness, json, markdown,
+    Report, Timing, Unproven, Verdict, Witness,
 };
-use super::{HumanOptions, human};
+use super::HumanOptions;
 
 fn figure(value: f64) -> Figure {
     Figure { value: Some(value), low: Some(value * 0.98), high: Some(value * 1.02), source: Source::Measured }
@@ -149,7 +149,7 @@ fn unknown() -> Comparison {
 }
 
 fn stripped(c: &Comparison, options: &HumanOptions) -> String {
-    anstream::adapter::strip_str(&human(c, options)).to_string()
+    anstream::adapter::strip_str(&c.human(options)).to_string()
 }
 
 #[test]
@@ -169,12 +169,12 @@ fn unknown_for_a_person() {
 
 #[test]
 fn equivalent_as_markdown() {
-    insta::assert_snapshot!(markdown(&equivalent()));
+    insta::assert_snapshot!(equivalent().markdown());
 }
 
 #[test]
 fn different_as_json() {
-    insta::assert_snapshot!(json(&different()).unwrap());
+    insta::assert_snapshot!(different().json().unwrap());
 }
 
 #[test]
@@ -182,9 +182,9 @@ fn a_step_that_was_not_accepted_is_named_with_what_to_do() {
     let mut c = unknown();
     let reason = "step 3 (`add_zeros`) is no instance of its rule".to_owned();
     c.rejected = vec![Rejected { step: Some("add_zeros".into()), reason }];
-    let value: serde_json::Value = serde_json::from_str(&json(&c).unwrap()).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&c.json().unwrap()).unwrap();
     assert_eq!(value["rejected"][0]["step"], "add_zeros");
-    for text in [stripped(&c, &HumanOptions::default()), markdown(&c)] {
+    for text in [stripped(&c, &HumanOptions::default()), c.markdown()] {
         assert!(text.contains("not accepted by the checker, at step `add_zeros`: step 3"), "{text}");
         assert!(text.contains("open an issue with both files"), "{text}");
     }
