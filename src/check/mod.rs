@@ -137,6 +137,7 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
             cost: milliseconds(total - proved),
             total: milliseconds(total),
         },
+        details: None,
     };
     Ok(Checked { comparison, proof, cheaper: within })
 }

@@ -206,6 +206,8 @@ pub enum Format {
     Json,
     /// Text for issues and pull requests.
     Markdown,
+    /// A page for a browser, in one file that needs no network.
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::args::{Check, Compare, FailOn, Pair, Shown, Sizes, Under};
+use super::args::{Check, Compare, FailOn, Format, Pair, Shown, Sizes, Under};
 use super::{Answer, cache, output, progress};
 use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
-use crate::explain::explain as explain_region;
+use crate::explain::Explainer;
 use crate::files;
 use crate::frontend::{self, LoadOptions, Loaded};
 use crate::ir::{ConfigError, Graph, text};
@@ -64,7 +64,12 @@ enum UsageError {
 
 /// Compares two files and prints the report.
 pub fn check(args: &Check) -> miette::Result<Answer> {
-    let Compared { a, b, rules, checked: Checked { comparison, proof, .. }, .. } = compared(&args.compare)?;
+    let Compared { a, b, rules, costs, mut checked } = compared(&args.compare)?;
+    if args.shown.format == Format::Html {
+        let details = Explainer::new(&checked, &a, &b, &costs).details();
+        checked.comparison.details = Some(Box::new(details));
+    }
+    let Checked { comparison, proof, .. } = checked;
     if let Some(path) = &args.proof {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
     }
@@ -88,7 +93,7 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
 pub fn explain(args: &Compare, region: usize, shown: &Shown) -> miette::Result<Answer> {
     let Compared { a, b, costs, checked, .. } = compared(args)?;
     let count = checked.comparison.regions.len();
-    let found = explain_region(&checked, &a, &b, &costs, region);
+    let found = Explainer::new(&checked, &a, &b, &costs).region(region);
     let explanation = found.ok_or(UsageError::Region { asked: region, count })?;
     output::show(&explanation, shown)?;
     Ok(if checked.comparison.verdict == Verdict::Equivalent { Answer::Yes } else { Answer::No })

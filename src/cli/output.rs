@@ -24,11 +24,13 @@ pub fn report(text: &str) -> miette::Result<()> {
 
 /// Writes a report in the format and to the place that the command line names.
 pub fn show(report: &impl Report, shown: &Shown) -> miette::Result<()> {
-    let options = HumanOptions { width: if shown.report.is_some() { WIDTH } else { width() }, ..HumanOptions::default() };
+    let options =
+        HumanOptions { width: if shown.report.is_some() { WIDTH } else { width() }, ..HumanOptions::default() };
     let text = match shown.format {
         Format::Human => styled(report.human(&options), report)?,
         Format::Json => escaped(&report.json().into_diagnostic()?) + "\n",
         Format::Markdown => printable(&report.markdown()).into_owned(),
+        Format::Html => printable(&report.html()).into_owned(),
     };
     match &shown.report {
         None => print(&text),

@@ -1,8 +1,11 @@
 //! What the user sees: one model for each command, and one renderer for each format.
 
+mod html;
 mod human;
 mod markdown;
 mod model;
+#[cfg(test)]
+mod samples;
 mod wording;
 
 use serde::Serialize;
@@ -18,6 +21,9 @@ pub trait Report: Serialize {
     /// As Markdown, for issues and pull requests.
     fn markdown(&self) -> String;
 
+    /// As one HTML file that needs nothing else.
+    fn html(&self) -> String;
+
     /// As one JSON object. Numbers that are not finite become null.
     fn json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self)
@@ -32,6 +38,10 @@ impl Report for Comparison {
     fn markdown(&self) -> String {
         markdown::comparison(self)
     }
+
+    fn html(&self) -> String {
+        html::comparison(self)
+    }
 }
 
 impl Report for Explanation {
@@ -42,6 +52,10 @@ impl Report for Explanation {
     fn markdown(&self) -> String {
         markdown::explanation(self)
     }
+
+    fn html(&self) -> String {
+        html::explanation(self)
+    }
 }
 
 impl Report for Optimization {
@@ -51,5 +65,9 @@ impl Report for Optimization {
 
     fn markdown(&self) -> String {
         markdown::optimization(self)
+    }
+
+    fn html(&self) -> String {
+        html::optimization(self)
     }
 }

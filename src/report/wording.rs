@@ -51,6 +51,19 @@ pub fn figure(f: &Figure) -> String {
     }
 }
 
+/// Interval and source of an energy: `798 to 827 mJ, measured`.
+pub fn figure_range(f: &Figure) -> String {
+    match (f.value, f.low, f.high) {
+        (Some(value), Some(low), Some(high)) => {
+            let (divisor, unit) = energy_unit(value);
+            let source = format!("{:?}", f.source).to_lowercase();
+            format!("{} to {} {unit}, {source}", digits(low / divisor), digits(high / divisor))
+        }
+        (_, Some(low), _) => format!("at least {}", energy(Some(low))),
+        _ => "energy unknown".to_owned(),
+    }
+}
+
 /// What an energy leaves out: `left out: lstm (×2, 4.19 MB pass through it)`; nothing where it is complete.
 pub fn left_out(all: &[LeftOut]) -> Option<String> {
     let one = |l: &LeftOut| {
@@ -98,6 +111,15 @@ pub fn amount(value: f64, unit: &str) -> String {
 
 pub fn percent(fraction: f64) -> String {
     format!("{} %", digits(100.0 * fraction))
+}
+
+/// Whether sampled elements of two values are the same.
+pub fn agreement(agrees: Option<bool>) -> &'static str {
+    match agrees {
+        Some(true) => "samples agree",
+        Some(false) => "samples differ",
+        None => "cannot be evaluated",
+    }
 }
 
 /// What a tier promises.

@@ -100,11 +100,7 @@ impl Human<'_> {
     fn unproven(&self, u: &Unproven, out: &mut String) -> fmt::Result {
         let room = self.options.width.saturating_sub(60) / 2;
         let list = |ops: &[String]| wording::shorten(&ops.join(", "), room.max(12));
-        let agrees = match u.agrees_numerically {
-            Some(true) => "samples agree",
-            Some(false) => "samples differ",
-            None => "cannot be evaluated",
-        };
+        let agrees = wording::agreement(u.agrees_numerically);
         writeln!(out, "  not proven equal: {} of A and {} of B ({agrees})\n", list(&u.a_ops), list(&u.b_ops))?;
         for text in [&u.a_mir, &u.b_mir].into_iter().flatten() {
             indented(text, out)?;

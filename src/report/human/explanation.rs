@@ -2,11 +2,11 @@
 
 use std::fmt::{self, Write};
 
-use anstyle::Style;
-use comfy_table::{ContentArrangement, Table, presets::NOTHING};
 use super::HumanOptions;
 use crate::printable::one_line;
 use crate::report::{Cost, Explanation, Operator, Step, wording};
+use anstyle::Style;
+use comfy_table::{ContentArrangement, Table, presets::NOTHING};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();

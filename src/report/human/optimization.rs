@@ -29,8 +29,7 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
         writeln!(out, "  the rules know no form that costs less beyond doubt")?;
     } else {
         let (best, time) = (wording::figure(&o.best_energy_mj), wording::time(o.best_time_us));
-        let saves =
-            o.saves().map_or(String::new(), |s| format!("; {BOLD}saves {}{BOLD:#}", wording::percent(s)));
+        let saves = o.saves().map_or(String::new(), |s| format!("; {BOLD}saves {}{BOLD:#}", wording::percent(s)));
         writeln!(out, "  best  {best}, {time}{saves}")?;
     }
     if let Some(profile) = &o.profile {

@@ -30,7 +30,12 @@ fn write(e: &Explanation, out: &mut String) -> fmt::Result {
         writeln!(out, "{rows}\n")?;
     }
     if r.best.energy_mj.is_some() {
-        writeln!(out, "Cheapest known form: {}; {}\n", code(&wording::cheapest(r, usize::MAX)), wording::best(&r.best))?;
+        writeln!(
+            out,
+            "Cheapest known form: {}; {}\n",
+            code(&wording::cheapest(r, usize::MAX)),
+            wording::best(&r.best)
+        )?;
     }
     if !r.cause.text.is_empty() {
         let flag = r.cause.flag.as_ref().map_or(String::new(), |f| format!("; flag {}", code(f)));

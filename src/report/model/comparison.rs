@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use super::Details;
+
 use crate::energy;
 pub use crate::energy::{BasisShares, Source};
 use crate::ir::Number;
@@ -41,6 +43,9 @@ pub struct Comparison {
     /// Where measured figures come from: device and software. None where the profile is empty.
     pub profile: Option<String>,
     pub timing_ms: Timing,
+    /// Both graphs operator by operator, which only pages show; none where nobody asked for them.
+    #[serde(skip)]
+    pub details: Option<Box<Details>>,
 }
 
 /// A cheaper form that takes longer than this many times the present one is a trade-off, not waste.
