@@ -36,6 +36,8 @@ impl<'c> Explainer<'c> {
         let text = |t| show_above(&checked.proof.arena, t, &input, &|t| names.get(&t).cloned());
         Some(Explanation {
             schema: Explanation::SCHEMA,
+            a_file: a.0.name.clone(),
+            b_file: b.0.name.clone(),
             region: summary.clone(),
             regions: checked.comparison.regions.len(),
             a: operators(a, &region.a),

@@ -150,12 +150,18 @@ pub struct Check {
     /// fails, standard error says so; the verdict and the exit status stay.
     #[arg(long, value_name = "DIR")]
     pub write_witness: Option<PathBuf>,
-    /// Also answer 1 if a proven equivalent saves more than the threshold and is not slower.
-    #[arg(long, value_enum)]
-    pub fail_on: Option<FailOn>,
+    /// What makes the exit status 1. Each includes those before it.
+    #[arg(long, value_enum, default_value_t = FailOn::Unknown)]
+    pub fail_on: FailOn,
     /// The saving from which on it counts as waste, of the side that spends it.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%", requires = "fail_on")]
     pub threshold: f64,
+    /// The side whose waste counts; without it, both.
+    #[arg(long, value_enum, requires = "fail_on")]
+    pub waste_of: Option<SideArg>,
+    /// A SARIF report of an earlier check: waste that it names does not count, unless it has become more.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -208,11 +214,26 @@ pub enum Format {
     Markdown,
     /// A page for a browser, in one file that needs no network.
     Html,
+    /// Findings for code-scanning views, as SARIF 2.1.0.
+    Sarif,
+    /// Findings as tests, for CI systems.
+    Junit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum FailOn {
+    /// An input was found on which the outputs part.
+    Different,
+    /// The two are not proven equal.
+    Unknown,
+    /// A proven equivalent saves more than the threshold and is not slower.
+    Waste,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    Waste,
+pub enum SideArg {
+    A,
+    B,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::args::{Check, Compare, FailOn, Format, Pair, Shown, Sizes, Under};
+use super::gate::Gate;
 use super::{Answer, cache, output, progress};
 use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
@@ -17,7 +18,7 @@ use crate::ir::{ConfigError, Graph, text};
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
 use crate::prove::{Bound, Context, Side, bind_with_contents};
-use crate::report::{Comparison, Verdict};
+use crate::report::{Comparison, Report, Verdict};
 use crate::rules::RuleSet;
 
 #[derive(Debug, Error, Diagnostic)]
@@ -64,6 +65,7 @@ enum UsageError {
 
 /// Compares two files and prints the report.
 pub fn check(args: &Check) -> miette::Result<Answer> {
+    let gate = Gate::new(args)?;
     let Compared { a, b, rules, costs, mut checked } = compared(&args.compare)?;
     if args.shown.format == Format::Html {
         let details = Explainer::new(&checked, &a, &b, &costs).details();
@@ -73,7 +75,8 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
     if let Some(path) = &args.proof {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
     }
-    output::show(&comparison, &args.shown)?;
+    let (findings, wasteful) = gate.judge(&comparison);
+    output::show(&comparison, &findings, &args.shown)?;
     // The verdict stands, and is the exit status, whatever becomes of the witness.
     if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
         let [written_a, written_b] = [&a, &b].map(|graph| rules.written_out(graph).map(|w| w.graph));
@@ -82,11 +85,15 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
             output::diagnostic(&error.into());
         }
     }
-    let wasteful = args.fail_on == Some(FailOn::Waste) && comparison.waste() > args.threshold;
-    if args.fail_on == Some(FailOn::Waste) && !wasteful && comparison.is_incomplete() {
+    if gate.fail_on == FailOn::Waste && !wasteful && comparison.is_incomplete() {
         return Err(UsageError::Incomplete.into());
     }
-    Ok(if comparison.verdict == Verdict::Equivalent && !wasteful { Answer::Yes } else { Answer::No })
+    let fails = match comparison.verdict {
+        Verdict::Different => true,
+        Verdict::Unknown => gate.fail_on >= FailOn::Unknown,
+        Verdict::Equivalent => wasteful,
+    };
+    Ok(if fails { Answer::No } else { Answer::Yes })
 }
 
 /// Prints one region in full.
@@ -95,7 +102,7 @@ pub fn explain(args: &Compare, region: usize, shown: &Shown) -> miette::Result<A
     let count = checked.comparison.regions.len();
     let found = Explainer::new(&checked, &a, &b, &costs).region(region);
     let explanation = found.ok_or(UsageError::Region { asked: region, count })?;
-    output::show(&explanation, shown)?;
+    output::show(&explanation, &explanation.findings(), shown)?;
     Ok(if checked.comparison.verdict == Verdict::Equivalent { Answer::Yes } else { Answer::No })
 }
 

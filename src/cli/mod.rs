@@ -3,6 +3,7 @@
 mod args;
 mod cache;
 mod check;
+mod gate;
 #[cfg(feature = "torch")]
 mod measure;
 mod names;

@@ -12,7 +12,7 @@ use serde_json::ser::{CharEscape, Formatter};
 use super::args::{Format, Shown};
 use crate::files;
 use crate::printable::{escaped, is_clean, printable};
-use crate::report::{HumanOptions, Report};
+use crate::report::{Finding, HumanOptions, Report, junit, sarif};
 
 /// Columns of a report where standard output is no terminal.
 const WIDTH: usize = 100;
@@ -22,8 +22,8 @@ pub fn report(text: &str) -> miette::Result<()> {
     print(&printable(text))
 }
 
-/// Writes a report in the format and to the place that the command line names.
-pub fn show(report: &impl Report, shown: &Shown) -> miette::Result<()> {
+/// Writes a report in the format and to the place that the command line names. `findings` are the report's.
+pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown) -> miette::Result<()> {
     let options =
         HumanOptions { width: if shown.report.is_some() { WIDTH } else { width() }, ..HumanOptions::default() };
     let text = match shown.format {
@@ -31,6 +31,8 @@ pub fn show(report: &impl Report, shown: &Shown) -> miette::Result<()> {
         Format::Json => escaped(&report.json().into_diagnostic()?) + "\n",
         Format::Markdown => printable(&report.markdown()).into_owned(),
         Format::Html => printable(&report.html()).into_owned(),
+        Format::Sarif => escaped(&sarif(findings)) + "\n",
+        Format::Junit => printable(&junit(&report.subject(), findings).into_diagnostic()?).into_owned(),
     };
     match &shown.report {
         None => print(&text),

@@ -1,17 +1,24 @@
 //! What the user sees: one model for each command, and one renderer for each format.
 
+mod finding;
 mod html;
 mod human;
+mod junit;
 mod markdown;
 mod model;
+mod sarif;
+mod wording;
+
 #[cfg(test)]
 mod samples;
-mod wording;
 
 use serde::Serialize;
 
+pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
 pub use human::HumanOptions;
+pub use junit::junit;
 pub use model::*;
+pub use sarif::{BaselineError, sarif};
 
 /// What a command found. Every format shows the same facts.
 pub trait Report: Serialize {
@@ -23,6 +30,12 @@ pub trait Report: Serialize {
 
     /// As one HTML file that needs nothing else.
     fn html(&self) -> String;
+
+    /// What it is about: the names of the files.
+    fn subject(&self) -> String;
+
+    /// What asks for a change.
+    fn findings(&self) -> Vec<Finding>;
 
     /// As one JSON object. Numbers that are not finite become null.
     fn json(&self) -> Result<String, serde_json::Error> {
@@ -42,6 +55,14 @@ impl Report for Comparison {
     fn html(&self) -> String {
         html::comparison(self)
     }
+
+    fn subject(&self) -> String {
+        format!("{} and {}", self.a.file, self.b.file)
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        finding::of_comparison(self)
+    }
 }
 
 impl Report for Explanation {
@@ -56,6 +77,14 @@ impl Report for Explanation {
     fn html(&self) -> String {
         html::explanation(self)
     }
+
+    fn subject(&self) -> String {
+        format!("region {} of {} and {}", self.region.id, self.a_file, self.b_file)
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        finding::of_explanation(self)
+    }
 }
 
 impl Report for Optimization {
@@ -69,5 +98,13 @@ impl Report for Optimization {
 
     fn html(&self) -> String {
         html::optimization(self)
+    }
+
+    fn subject(&self) -> String {
+        self.file.clone()
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        finding::of_optimization(self)
     }
 }

@@ -117,8 +117,12 @@ pub fn different() -> Comparison {
     c.witness = Some(Witness {
         seed: 7,
         region: Some(1),
-        first_a: Some(Place { op: "addmm_3".into(), source: Some("model.py:12 h = self.fc(x)".into()) }),
-        first_b: Some(Place { op: "linear_7".into(), source: None }),
+        first_a: Some(Place {
+            op: "addmm_3".into(),
+            source: Some("model.py:12 h = self.fc(x)".into()),
+            at: Some("model.py:12".into()),
+        }),
+        first_b: Some(Place { op: "linear_7".into(), source: None, at: None }),
         output: "logits".into(),
         index: vec![0, 3, 11],
         a: 0.125.into(),
@@ -141,6 +145,8 @@ pub fn unknown() -> Comparison {
     c.unproven = vec![Unproven {
         a_ops: strings(&["softmax_3"]),
         b_ops: strings(&["scaled_dot_product_attention_2"]),
+        a_at: Some("model.py:7".into()),
+        b_at: None,
         agrees_numerically: Some(true),
         a_mir: Some("graph a(\n  x: f32[4]\n) {\n  y: f32[4] = neg(x)\n  return y\n}\n".into()),
         b_mir: Some("graph b(\n  x: f32[4]\n) {\n  y: f32[4] = sub(0.0, x)\n  return y\n}\n".into()),

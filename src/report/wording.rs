@@ -258,6 +258,8 @@ pub struct Line<'c> {
     pub region: &'c Region,
     /// The larger saving over all repeats, in mJ, and the side it is a saving of.
     pub saving: Option<(f64, SideName)>,
+    /// What each side could save, over all repeats.
+    savings: [Option<f64>; 2],
     /// Distance of the sides' energies over all repeats, in mJ.
     gap: f64,
     /// The same of their bytes read and written: ranks what has no known energy.
@@ -275,6 +277,12 @@ impl Line<'_> {
         let share = whole.filter(|&w| w > 0.0).map_or(String::new(), |w| format!(", {} of {name}", percent(mj / w)));
         let slower = if self.region.best.trade_off { ", slower" } else { "" };
         format!("{}{share}{slower}", energy(Some(mj)))
+    }
+
+    /// What one side could save over all repeats, in mJ.
+    pub fn saving_of(&self, side: SideName) -> Option<f64> {
+        let [a, b] = self.savings;
+        if side == SideName::A { a } else { b }
     }
 
     /// Energy of one side over all repeats.
@@ -298,15 +306,15 @@ pub fn lines(c: &Comparison) -> Vec<Line<'_>> {
 fn line(region: &Region) -> Line<'_> {
     let Region { a, b, best, repeats, .. } = region;
     let times = *repeats as f64;
-    let saved = |fraction: Option<f64>, whole: Option<f64>, side| {
-        fraction.zip(whole).map(|(f, w)| (f * w * times, side)).filter(|&(mj, _)| mj > 0.0)
+    let saved = |fraction: Option<f64>, whole: Option<f64>| {
+        fraction.zip(whole).map(|(f, w)| f * w * times).filter(|&mj| mj > 0.0)
     };
-    let from_a = saved(best.saves_vs_a, a.energy_mj, SideName::A);
-    let from_b = saved(best.saves_vs_b, b.energy_mj, SideName::B);
-    let saving = from_a.into_iter().chain(from_b).max_by(|x, y| x.0.total_cmp(&y.0));
+    let savings = [saved(best.saves_vs_a, a.energy_mj), saved(best.saves_vs_b, b.energy_mj)];
+    let sides = savings.into_iter().zip([SideName::A, SideName::B]);
+    let saving = sides.filter_map(|(mj, side)| Some((mj?, side))).max_by(|x, y| x.0.total_cmp(&y.0));
     let gap = a.energy_mj.zip(b.energy_mj).map_or(0.0, |(a, b)| (a - b).abs() * times);
     let traffic_gap = (a.bytes - b.bytes).abs() * times;
-    Line { region, saving, gap, traffic_gap }
+    Line { region, saving, savings, gap, traffic_gap }
 }
 
 /// Energy with its interval and source, and time: `energy 931 mJ (876 mJ to 988 mJ, measured), 1.46 ms`.

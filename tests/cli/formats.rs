@@ -34,7 +34,7 @@ fn every_command_has_every_format_and_writes_it_to_a_file() {
     }
 }
 
-const FORMATS: [&str; 4] = ["human", "json", "markdown", "html"];
+const FORMATS: [&str; 6] = ["human", "json", "markdown", "html", "sarif", "junit"];
 
 /// A report without the lines that differ from run to run.
 fn without_timing(report: &str) -> String {
@@ -90,4 +90,90 @@ fn a_page_holds_every_operator_and_no_markup_of_files() {
         let whole = report[side]["energy_mj"]["value"].as_f64().unwrap();
         assert!((energy / whole - 1.0).abs() < 1e-3, "{energy} of {whole}");
     }
+}
+
+fn sarif(args: &[&str]) -> Value {
+    let output = run(&[args, &["--format", "sarif"]].concat());
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
+}
+
+/// What SARIF 2.1.0 demands of the properties that are used, and GitHub's code scanning beyond it.
+fn is_sarif(log: &Value) {
+    assert_eq!(log["version"], "2.1.0");
+    assert_eq!(log["runs"].as_array().unwrap().len(), 1);
+    let driver = &log["runs"][0]["tool"]["driver"];
+    assert_eq!(driver["name"], "magneton-ir");
+    let rules = driver["rules"].as_array().unwrap();
+    for result in log["runs"][0]["results"].as_array().unwrap() {
+        assert_eq!(rules[result["ruleIndex"].as_u64().unwrap() as usize]["id"], result["ruleId"]);
+        assert!(["error", "warning", "note"].contains(&result["level"].as_str().unwrap()));
+        assert!(!result["message"]["text"].as_str().unwrap().is_empty());
+        assert!(result["partialFingerprints"]["magneton-ir/1"].as_str().unwrap().len() == 32);
+        let (first, more) = (result["locations"].as_array().unwrap(), result["relatedLocations"].as_array().unwrap());
+        assert_eq!(first.len(), 1);
+        for place in first.iter().chain(more) {
+            let physical = &place["physicalLocation"];
+            let uri = physical["artifactLocation"]["uri"].as_str().unwrap();
+            assert!(!uri.is_empty() && uri.bytes().all(|b| b.is_ascii_graphic() && b != b'\\'), "{uri}");
+            assert!(physical.get("region").is_none_or(|r| r["startLine"].as_u64().unwrap() > 0));
+        }
+    }
+}
+
+#[test]
+fn findings_stand_at_source_lines_in_sarif() {
+    let sides = ["eager", "sdpa"].map(|side| format!("corpus/exports/gpt2-{side}.pt2"));
+    let log = sarif(&["check", &sides[0], &sides[1]]);
+    is_sarif(&log);
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("modeling_gpt2.py"), "{place}");
+    assert!(place["region"]["startLine"].as_u64().unwrap() > 1);
+    let (a, b) = pair("gelu");
+    let wrong = "corpus/pairs/gelu.b-wrong-sign.mir";
+    let kinds = |args: &[&str]| {
+        let log = sarif(args);
+        is_sarif(&log);
+        log["runs"][0]["results"].as_array().unwrap().iter().map(|r| r["ruleId"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&["check", &a, wrong])[0], "different");
+    assert_eq!(kinds(&["check", &a, &b, "--tier", "exact"])[0], "unproven");
+    is_sarif(&sarif(&["explain", &a, &b, "1"]));
+    is_sarif(&sarif(&["optimize", &sides[0]]));
+}
+
+#[test]
+fn fail_on_says_what_makes_the_exit_status_1() {
+    let (a, b) = pair("addmm");
+    let unknown = |more: &[&str]| status(&run(&[&["check", &a, &b, "--tier", "exact"], more].concat()));
+    assert_eq!([unknown(&[]), unknown(&["--fail-on", "unknown"]), unknown(&["--fail-on", "different"])], [1, 1, 0]);
+    let wrong = ["check", &a, "corpus/pairs/addmm.b-wrong-sign.mir", "--fail-on", "different"];
+    assert_eq!(status(&run(&wrong)), 1);
+    let (a, b) = pair("attention");
+    let waste = |more: &[&str]| run(&[&["check", &a, &b, "--fail-on", "waste"], more].concat());
+    let of = |more: &[&str]| status(&waste(more));
+    assert_eq!(
+        [of(&[]), of(&["--threshold", "60%"]), of(&["--waste-of", "b"]), of(&["--waste-of", "a"])],
+        [1, 0, 1, 0]
+    );
+    let junit = |more: &[&str]| text(&waste(&[&["--format", "junit"], more].concat()).stdout);
+    assert!(junit(&[]).contains("failures=\"2\""), "{}", junit(&[]));
+    assert!(junit(&["--waste-of", "a"]).contains("failures=\"0\""));
+}
+
+#[test]
+fn waste_of_the_baseline_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let baseline = folder.path().join("baseline.sarif").display().to_string();
+    let (a, b) = pair("attention");
+    run(&["check", &a, &b, "--format", "sarif", "--report", &baseline]);
+    let gated = ["check", &a, &b, "--fail-on", "waste", "--baseline", &baseline];
+    assert_eq!(status(&run(&gated)), 0);
+    let log = sarif(&gated);
+    assert!(log["runs"][0]["results"].as_array().unwrap().iter().all(|r| r["baselineState"] == "unchanged"));
+    let other = "corpus/pairs/gelu.b.mir";
+    let gated = ["check", "corpus/pairs/gelu.a.mir", other, "--fail-on", "waste", "--baseline", &baseline];
+    assert_eq!(status(&run(&gated)), 1, "waste that the baseline does not name");
+    refused(&["check", &a, &b, "--baseline", &a], &["attention.a.mir", "no baseline"]);
+    refused(&["check", &a, &b, "--baseline", "no/such.sarif"], &["no/such.sarif"]);
 }

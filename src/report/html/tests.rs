@@ -38,6 +38,8 @@ fn named(mut c: Comparison, text: &str) -> Comparison {
     let region = c.regions.first().cloned().into_iter();
     let explanation = |region| Explanation {
         schema: Explanation::SCHEMA,
+        a_file: text.to_owned(),
+        b_file: text.to_owned(),
         region,
         regions: 1,
         a: Vec::new(),

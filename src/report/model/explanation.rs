@@ -9,6 +9,8 @@ use super::{Cost, Region};
 pub struct Explanation {
     /// Always [`Explanation::SCHEMA`].
     pub schema: &'static str,
+    pub a_file: String,
+    pub b_file: String,
     pub region: Region,
     /// How many regions there are.
     pub regions: usize,
