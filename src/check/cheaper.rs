@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::SLOWER;
 use super::priced::{Priced, b_leads, kinds, names};
 use super::region::saving;
+use crate::diagnose::Part;
 use crate::energy::Cost;
 use crate::extract::Rewrite;
 use crate::ir::{Graph, NodeId};
@@ -117,6 +118,7 @@ fn describe_rewrite(
         saves_us: rewrite.before.time_us.value - rewrite.after.time_us.value,
         rules: rewrite.rules.iter().map(|r| r.to_string()).collect(),
         tier: rewrite.tier.to_string(),
+        at: Part { graph: side.graph, nodes: &rewrite.replaced, costs: &side.costs }.source(),
     }
 }
 
