@@ -3,28 +3,64 @@
 use rustc_hash::FxHashMap;
 
 use crate::check::Checked;
+use crate::diagnose;
 use crate::energy::{Cost, CostModel, graph_costs};
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 use crate::prove::{Lemma, Reason, Region, TermId, Values, show_above};
-use crate::report::{Explanation, Operator, Step};
+use crate::report::{Details, Explanation, Operator, PlacedOperator, Step};
 
-/// Region number `id` of the comparison of `a` and `b`; none if there is no such region.
-pub fn explain(checked: &Checked, a: &Graph, b: &Graph, costs: &CostModel, id: usize) -> Option<Explanation> {
-    let mut regions = checked.comparison.regions.iter().zip(&checked.proof.partition.regions).enumerate();
-    let (position, (summary, region)) = regions.find(|(_, (r, _))| r.id == id)?;
-    let cheaper = checked.cheaper.get(&position).into_iter().flatten();
-    let names = outside(checked, a, b, region);
-    let inputs = &checked.proof.binding.inputs;
-    let input = |n: u32| inputs.get(n as usize).map_or_else(|| "?".to_owned(), |i| i.name.clone());
-    let text = |t| show_above(&checked.proof.arena, t, &input, &|t| names.get(&t).cloned());
-    Some(Explanation {
-        region: summary.clone(),
-        regions: checked.comparison.regions.len(),
-        a: operators(a, &region.a, &graph_costs(a, costs)),
-        b: operators(b, &region.b, &graph_costs(b, costs)),
-        steps: checked.proof.region_lemmas(region).map(|l| step(l, text(l.before), text(l.after))).collect(),
-        cheaper: cheaper.flat_map(|r| r.steps()).map(|(l, before, after)| step(l, before, after)).collect(),
-    })
+/// Looks at the regions of a comparison one by one.
+pub struct Explainer<'c> {
+    checked: &'c Checked,
+    /// Both graphs with what their nodes cost.
+    a: (&'c Graph, Vec<Cost>),
+    b: (&'c Graph, Vec<Cost>),
+}
+
+impl<'c> Explainer<'c> {
+    /// `a` and `b` are the graphs that were compared.
+    pub fn new(checked: &'c Checked, a: &'c Graph, b: &'c Graph, costs: &CostModel) -> Self {
+        Explainer { checked, a: (a, graph_costs(a, costs)), b: (b, graph_costs(b, costs)) }
+    }
+
+    /// Region number `id`; none if there is no such region.
+    pub fn region(&self, id: usize) -> Option<Explanation> {
+        let Explainer { checked, a, b } = self;
+        let position = id.checked_sub(1)?;
+        let summary = checked.comparison.regions.get(position)?;
+        let region = checked.proof.partition.regions.get(position)?;
+        let cheaper = checked.cheaper.get(&position).into_iter().flatten();
+        let names = outside(checked, a.0, b.0, region);
+        let inputs = &checked.proof.binding.inputs;
+        let input = |n: u32| inputs.get(n as usize).map_or_else(|| "?".to_owned(), |i| i.name.clone());
+        let text = |t| show_above(&checked.proof.arena, t, &input, &|t| names.get(&t).cloned());
+        Some(Explanation {
+            schema: Explanation::SCHEMA,
+            a_file: a.0.name.clone(),
+            b_file: b.0.name.clone(),
+            region: summary.clone(),
+            regions: checked.comparison.regions.len(),
+            a: operators(a, &region.a),
+            b: operators(b, &region.b),
+            steps: checked.proof.region_lemmas(region).map(|l| step(l, text(l.before), text(l.after))).collect(),
+            cheaper: cheaper.flat_map(|r| r.steps()).map(|(l, before, after)| step(l, before, after)).collect(),
+        })
+    }
+
+    /// Both graphs operator by operator, and every region that repeats no other.
+    pub fn details(&self) -> Details {
+        let (regions, cut) = (&self.checked.comparison.regions, &self.checked.proof.partition.regions);
+        let firsts = regions.iter().filter(|r| r.same_as.is_none());
+        let side = |side: &(&Graph, Vec<Cost>), of: fn(&Region) -> &[NodeId]| {
+            let region_of = |(i, region)| of(region).iter().map(move |&n| (n, i + 1));
+            placed(side, &cut.iter().enumerate().flat_map(region_of).collect())
+        };
+        Details {
+            a: side(&self.a, |r| &r.a),
+            b: side(&self.b, |r| &r.b),
+            explanations: firsts.filter_map(|r| self.region(r.id)).collect(),
+        }
+    }
 }
 
 /// A step of a proof with its two sides as text.
@@ -69,26 +105,32 @@ fn named(graph: &Graph, values: &Values, value: Value) -> Option<(TermId, String
     Some((term, format!("{}{slot}", node.name)))
 }
 
-fn operators(graph: &Graph, nodes: &[NodeId], costs: &[Cost]) -> Vec<Operator> {
-    let explicit = nodes.iter().copied().filter(|&n| !graph.node(n).origin.implicit);
-    let describe = |n: NodeId| {
-        let node = graph.node(n);
-        let operands = graph.operands(n);
-        let types = operands.iter().map(|&v| graph.ty(v).to_string()).collect::<Vec<_>>().join(", ");
-        let results = node.types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        Some(Operator {
-            name: node.name.to_string(),
-            kind: match &node.kind {
-                NodeKind::Op { op, .. } => op.name().to_owned(),
-                _ => return None,
-            },
-            types: format!("({types}) -> {results}"),
-            cost: costs.get(n.index())?.into(),
-            source: node.origin.line().map(|frame| {
-                let code = if frame.code.is_empty() { String::new() } else { format!(" {}", frame.code.trim()) };
-                format!("{frame}{code}")
-            }),
-        })
+fn operators(side: &(&Graph, Vec<Cost>), nodes: &[NodeId]) -> Vec<Operator> {
+    nodes.iter().filter_map(|&n| operator(side, n)).collect()
+}
+
+fn placed(side: &(&Graph, Vec<Cost>), region_of: &FxHashMap<NodeId, usize>) -> Vec<PlacedOperator> {
+    let place = |id: NodeId| {
+        let module = side.0.node(id).origin.module.clone();
+        Some(PlacedOperator { operator: operator(side, id)?, module, region: region_of.get(&id).copied() })
     };
-    explicit.filter_map(describe).collect()
+    side.0.nodes().filter_map(|(id, _)| place(id)).collect()
+}
+
+/// A node as the report has it; none if no operator of the file stands for it.
+fn operator((graph, costs): &(&Graph, Vec<Cost>), id: NodeId) -> Option<Operator> {
+    let node = graph.node(id);
+    let NodeKind::Op { op, .. } = &node.kind else { return None };
+    if node.origin.implicit {
+        return None;
+    }
+    let types = graph.operands(id).iter().map(|&v| graph.ty(v).to_string()).collect::<Vec<_>>().join(", ");
+    let results = node.types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    Some(Operator {
+        name: node.name.to_string(),
+        kind: op.name().to_owned(),
+        types: format!("({types}) -> {results}"),
+        cost: costs.get(id.index())?.into(),
+        source: diagnose::source(node),
+    })
 }

@@ -3,6 +3,7 @@
 mod args;
 mod cache;
 mod check;
+mod gate;
 #[cfg(feature = "torch")]
 mod measure;
 mod names;
@@ -57,7 +58,7 @@ pub fn main() -> ExitCode {
 fn run(command: &Command) -> miette::Result<Answer> {
     match command {
         Command::Check(args) => check::check(args),
-        Command::Explain { compare, region } => check::explain(compare, *region),
+        Command::Explain { compare, region, shown } => check::explain(compare, *region, shown),
         Command::Optimize(args) => optimize::run(args),
         Command::VerifyProof(args) => proof::verify(args),
         Command::Lower { file, sizes } => check::lower(file, sizes),

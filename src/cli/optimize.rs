@@ -9,6 +9,7 @@ use crate::files;
 use crate::ir::text;
 use crate::optimize::optimize;
 use crate::prove::Context;
+use crate::report::Report;
 
 /// Looks for cheaper forms of one file's operators and prints them.
 pub fn run(args: &Optimize) -> miette::Result<Answer> {
@@ -21,10 +22,7 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
     let context = Context { memory: memory.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let found = optimize(&graph, &context, args.under.tier, &costs)?;
     drop(bar);
-    match args.json {
-        true => output::json(&found.optimization)?,
-        false => output::styled(&found.optimization.human(output::width()), &found.optimization)?,
-    }
+    output::show(&found.optimization, &found.optimization.findings(), &args.shown)?;
     if let Some(path) = &args.write {
         let rewritten = found.rewritten(&graph)?;
         files::write(path, text::print(&rewritten).as_bytes())

@@ -63,7 +63,7 @@ fn an_optimized_graph_is_cheaper_and_proven_equal() {
     let folder = tempfile::tempdir().unwrap();
     let better = folder.path().join("better.mir").display().to_string();
     let file = "corpus/exports/gpt2-eager.pt2";
-    let output = run(&["optimize", file, "--json", "--write", &better]);
+    let output = run(&["optimize", file, "--format", "json", "--write", &better]);
     assert_eq!(status(&output), 0, "{}", text(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["schema"], "magneton-ir/optimize/1");

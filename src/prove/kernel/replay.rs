@@ -150,6 +150,11 @@ impl Replay {
         self.closure.equal(self.term(x), self.term(y))
     }
 
+    /// What stands for the class of a value: the same for all that follow to be equal.
+    pub fn class(&self, value: (Side, Value)) -> TermId {
+        self.closure.find(self.term(value))
+    }
+
     /// Whether it follows that a value equals `term`, which lives in the arena of the log.
     pub fn equals_term(&mut self, value: (Side, Value), source: &Arena, term: TermId) -> bool {
         let t = self.arena.import(source, term, &mut self.imported);
@@ -339,9 +344,13 @@ fn recomputed(arena: &Arena, term: TermId) -> bool {
         // A literal of the file: its elements are the constant.
         return arena.value(term).is_some();
     };
+    let ty = arena.ty(term);
+    if ty.shape.contains(&0) {
+        return true;
+    }
     let operands = &arena.term(term).operands;
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
-    let (call, ty) = (Call { op: def, attrs, operands: &types }, arena.ty(term));
+    let call = Call { op: def, attrs, operands: &types };
     let mut fetch = |i: usize, index: &[usize]| -> Result<Number, EvalError> {
         let constant = arena.read_value(operands[i]).ok_or_else(|| EvalError::NoSemantics(def.name.into()))?;
         Ok(constant.at(types[i], index))

@@ -1,15 +1,13 @@
-//! The report as Markdown, for issues and pull requests: everything that the terminal shows, without limits on length.
+//! A comparison as Markdown.
 
 use std::fmt::{self, Write};
 
-use comfy_table::Table;
-use comfy_table::presets::ASCII_MARKDOWN;
-
-use super::{Comparison, wording};
+use super::{code, table};
 use crate::printable::one_line;
+use crate::report::{Comparison, wording};
 
 /// The report as Markdown.
-pub fn markdown(c: &Comparison) -> String {
+pub fn comparison(c: &Comparison) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(c, &mut out);
@@ -105,15 +103,4 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
         }
     }
     Ok(())
-}
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(ASCII_MARKDOWN).set_header(header).force_no_tty();
-    table
-}
-
-/// Text in code quotes that survives in a table cell.
-fn code(text: &str) -> String {
-    format!("`{}`", one_line(text).replace('`', "'").replace('|', "\\|"))
 }

@@ -6,25 +6,10 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use super::wording::{self, Line};
+use super::HumanOptions;
 use crate::printable::one_line;
-
-use super::{Comparison, Side, Unproven, Verdict, Witness};
-
-/// How much of the report is shown.
-#[derive(Clone, Copy, Debug)]
-pub struct HumanOptions {
-    /// Characters in a line.
-    pub width: usize,
-    /// Groups of regions in the table.
-    pub regions: usize,
-}
-
-impl Default for HumanOptions {
-    fn default() -> Self {
-        HumanOptions { width: 100, regions: 5 }
-    }
-}
+use crate::report::wording::{self, Line};
+use crate::report::{Comparison, Side, Unproven, Verdict, Witness};
 
 const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -38,7 +23,7 @@ const HEADER: [&str; 8] = ["region", "×", "A", "B", "A costs", "B costs", "chea
 const MOST_NOTES: usize = 4;
 
 /// The report as text with terminal styles; whoever prints it strips them where they are not wanted.
-pub fn human(c: &Comparison, options: &HumanOptions) -> String {
+pub fn comparison(c: &Comparison, options: &HumanOptions) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = Human { c, options, lines: wording::lines(c) }.write(&mut out);
@@ -115,11 +100,7 @@ impl Human<'_> {
     fn unproven(&self, u: &Unproven, out: &mut String) -> fmt::Result {
         let room = self.options.width.saturating_sub(60) / 2;
         let list = |ops: &[String]| wording::shorten(&ops.join(", "), room.max(12));
-        let agrees = match u.agrees_numerically {
-            Some(true) => "samples agree",
-            Some(false) => "samples differ",
-            None => "cannot be evaluated",
-        };
+        let agrees = wording::agreement(u.agrees_numerically);
         writeln!(out, "  not proven equal: {} of A and {} of B ({agrees})\n", list(&u.a_ops), list(&u.b_ops))?;
         for text in [&u.a_mir, &u.b_mir].into_iter().flatten() {
             indented(text, out)?;
@@ -370,7 +351,3 @@ fn plain(width: usize) -> Table {
 fn trimmed(table: &Table) -> String {
     table.lines().map(|l| format!(" {}", l.trim_end())).collect::<Vec<_>>().join("\n")
 }
-
-#[cfg(test)]
-#[path = "tests.rs"]
-mod tests;

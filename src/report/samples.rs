@@ -1,10 +1,9 @@
-//! Snapshots of reports on hand-made comparisons, and what every report has to keep.
+//! Hand-made comparisons for tests of reports.
 
-use super::super::{
-    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, Rejected, SCHEMA, Side, Source,
-    Timing, Unproven, Verdict, Witness, json, markdown,
+use super::{
+    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, SCHEMA, Side, Source, Timing,
+    Unproven, Verdict, Witness,
 };
-use super::{HumanOptions, human};
 
 fn figure(value: f64) -> Figure {
     Figure { value: Some(value), low: Some(value * 0.98), high: Some(value * 1.02), source: Source::Measured }
@@ -29,11 +28,11 @@ fn cost(mj: f64) -> Cost {
     }
 }
 
-fn strings(all: &[&str]) -> Vec<String> {
+pub fn strings(all: &[&str]) -> Vec<String> {
     all.iter().map(|s| (*s).to_owned()).collect()
 }
 
-fn region(id: usize, a: (&[&str], f64), b: (&[&str], f64), same_as: Option<usize>, repeats: usize) -> Region {
+pub fn region(id: usize, a: (&[&str], f64), b: (&[&str], f64), same_as: Option<usize>, repeats: usize) -> Region {
     let best = a.1.min(b.1);
     let name = |kind: &&str| format!("{kind}_{id}");
     Region {
@@ -61,7 +60,8 @@ fn region(id: usize, a: (&[&str], f64), b: (&[&str], f64), same_as: Option<usize
     }
 }
 
-fn equivalent() -> Comparison {
+/// An example of a comparison that is equivalent.
+pub fn equivalent() -> Comparison {
     let eager: &[&str] = &["permute", "matmul", "mul", "where", "add", "softmax", "dropout", "matmul"];
     let mut attention = region(4, (eager, 40.0), (&["sdpa"], 12.0), None, 2);
     attention.cause = Cause {
@@ -99,10 +99,12 @@ fn equivalent() -> Comparison {
         rejected: vec![],
         profile: Some("NVIDIA H200, driver 580, libtorch 2.11".into()),
         timing_ms: Timing { read: 10.0, prove: 200.5, cost: 3.0, total: 213.5 },
+        details: None,
     }
 }
 
-fn different() -> Comparison {
+/// An example of a comparison that is different.
+pub fn different() -> Comparison {
     let mut c = equivalent();
     c.verdict = Verdict::Different;
     c.tier = None;
@@ -115,8 +117,12 @@ fn different() -> Comparison {
     c.witness = Some(Witness {
         seed: 7,
         region: Some(1),
-        first_a: Some(Place { op: "addmm_3".into(), source: Some("model.py:12 h = self.fc(x)".into()) }),
-        first_b: Some(Place { op: "linear_7".into(), source: None }),
+        first_a: Some(Place {
+            op: "addmm_3".into(),
+            source: Some("model.py:12 h = self.fc(x)".into()),
+            at: Some("model.py:12".into()),
+        }),
+        first_b: Some(Place { op: "linear_7".into(), source: None, at: None }),
         output: "logits".into(),
         index: vec![0, 3, 11],
         a: 0.125.into(),
@@ -128,7 +134,8 @@ fn different() -> Comparison {
     c
 }
 
-fn unknown() -> Comparison {
+/// An example of a comparison that is unknown.
+pub fn unknown() -> Comparison {
     let mut c = equivalent();
     c.verdict = Verdict::Unknown;
     c.tier = None;
@@ -138,6 +145,8 @@ fn unknown() -> Comparison {
     c.unproven = vec![Unproven {
         a_ops: strings(&["softmax_3"]),
         b_ops: strings(&["scaled_dot_product_attention_2"]),
+        a_at: Some("model.py:7".into()),
+        b_at: None,
         agrees_numerically: Some(true),
         a_mir: Some("graph a(\n  x: f32[4]\n) {\n  y: f32[4] = neg(x)\n  return y\n}\n".into()),
         b_mir: Some("graph b(\n  x: f32[4]\n) {\n  y: f32[4] = sub(0.0, x)\n  return y\n}\n".into()),
@@ -146,78 +155,4 @@ fn unknown() -> Comparison {
     c.assumptions = (0..7).map(|i| format!("assumption number {i}")).collect();
     c.profile = None;
     c
-}
-
-fn stripped(c: &Comparison, options: &HumanOptions) -> String {
-    anstream::adapter::strip_str(&human(c, options)).to_string()
-}
-
-#[test]
-fn equivalent_for_a_person() {
-    insta::assert_snapshot!(stripped(&equivalent(), &HumanOptions::default()));
-}
-
-#[test]
-fn different_for_a_person() {
-    insta::assert_snapshot!(stripped(&different(), &HumanOptions::default()));
-}
-
-#[test]
-fn unknown_for_a_person() {
-    insta::assert_snapshot!(stripped(&unknown(), &HumanOptions::default()));
-}
-
-#[test]
-fn equivalent_as_markdown() {
-    insta::assert_snapshot!(markdown(&equivalent()));
-}
-
-#[test]
-fn different_as_json() {
-    insta::assert_snapshot!(json(&different()).unwrap());
-}
-
-#[test]
-fn a_step_that_was_not_accepted_is_named_with_what_to_do() {
-    let mut c = unknown();
-    let reason = "step 3 (`add_zeros`) is no instance of its rule".to_owned();
-    c.rejected = vec![Rejected { step: Some("add_zeros".into()), reason }];
-    let value: serde_json::Value = serde_json::from_str(&json(&c).unwrap()).unwrap();
-    assert_eq!(value["rejected"][0]["step"], "add_zeros");
-    for text in [stripped(&c, &HumanOptions::default()), markdown(&c)] {
-        assert!(text.contains("not accepted by the checker, at step `add_zeros`: step 3"), "{text}");
-        assert!(text.contains("open an issue with both files"), "{text}");
-    }
-}
-
-#[test]
-fn a_report_fits_a_screen() {
-    let mut c = equivalent();
-    let some = c.regions.clone();
-    for i in 0..200 {
-        for region in &some {
-            let long = strings(&["a_rather_long_operator_name"; 30]);
-            let mut region = Region { id: 100 + i, same_as: None, a_kinds: long.clone(), ..region.clone() };
-            region.best.form = Form::Other;
-            region.best.text = "a form with many words in it, ".repeat(9);
-            region.cause.text = "a cause that takes a whole paragraph to tell ".repeat(9);
-            region.cause.a_source = Some("a/very/long/path.py:12".repeat(12));
-            c.regions.push(region);
-        }
-    }
-    c.assumptions = (0..90).map(|i| format!("{i} {}", "a long assumption ".repeat(20))).collect();
-    for width in [80, 100, 160] {
-        let text = stripped(&c, &HumanOptions { width, ..HumanOptions::default() });
-        let widest = text.lines().map(|l| l.chars().count()).max().unwrap();
-        assert!(widest <= width, "{widest} characters in\n{text}");
-        assert!(text.lines().count() <= 60, "{} lines in\n{text}", text.lines().count());
-    }
-}
-
-#[test]
-fn repeats_are_told_once_and_counted() {
-    let text = stripped(&equivalent(), &HumanOptions::default());
-    assert_eq!(text.matches("sdpa  ").count(), 1, "{text}");
-    assert!(text.contains("80.0 mJ"), "two regions of 40 mJ: {text}");
-    assert!(text.contains("56.0 mJ, 14.6 % of A"), "{text}");
 }

@@ -2,58 +2,20 @@
 
 use std::fmt::{self, Write};
 
+use super::HumanOptions;
+use crate::printable::one_line;
+use crate::report::{Cost, Explanation, Operator, Step, wording};
 use anstyle::Style;
 use comfy_table::{ContentArrangement, Table, presets::NOTHING};
-use serde::Serialize;
-
-use crate::printable::one_line;
-
-use super::{Cost, Region, wording};
-
-/// A region with everything that is known about it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explanation {
-    pub region: Region,
-    /// How many regions there are.
-    pub regions: usize,
-    pub a: Vec<Operator>,
-    pub b: Vec<Operator>,
-    /// Steps of the proof beyond normal forms, in the order in which they are applied.
-    pub steps: Vec<Step>,
-    /// Steps of the proofs of the cheaper forms that neither side has, over letters.
-    pub cheaper: Vec<Step>,
-}
-
-/// An operator of the input file.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Operator {
-    pub name: String,
-    pub kind: String,
-    /// Types of operands and results, as `(f32[2], f32[2]) -> f32[2]`.
-    pub types: String,
-    pub cost: Cost,
-    /// `file:line code`.
-    pub source: Option<String>,
-}
-
-/// Two terms that a rule says are equal.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
-    pub rule: String,
-    pub tier: String,
-    pub doc: String,
-    pub before: String,
-    pub after: String,
-}
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
 /// The explanation as text with terminal styles, in lines of at most `width` characters where words allow.
-pub fn explanation(e: &Explanation, width: usize) -> String {
+pub fn explanation(e: &Explanation, options: &HumanOptions) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write(e, width, &mut out);
+    let _ = write(e, options.width, &mut out);
     out
 }
 
@@ -70,12 +32,7 @@ fn write(e: &Explanation, width: usize, out: &mut String) -> fmt::Result {
     out.push('\n');
     if r.best.energy_mj.is_some() {
         writeln!(out, "{BOLD}cheapest known form{BOLD:#}: {}", wording::cheapest(r, width))?;
-        let (energy, time) = (wording::energy(r.best.energy_mj), wording::time(r.best.time_us));
-        let savings = [(r.best.saves_vs_a, "A"), (r.best.saves_vs_b, "B")];
-        let savings = savings.into_iter().filter_map(|(s, n)| s.filter(|&s| s > 0.0).map(|s| (s, n)));
-        let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", wording::percent(s))).collect();
-        let slower = if r.best.trade_off { "; slower: a trade-off" } else { "" };
-        writeln!(out, "  {energy}, {time}{savings}{slower}")?;
+        writeln!(out, "  {}", wording::best(&r.best))?;
     }
     if !r.cause.text.is_empty() {
         writeln!(out, "  {}", one_line(&r.cause.text))?;
@@ -106,15 +63,8 @@ fn steps(steps: &[Step], out: &mut String) -> fmt::Result {
 }
 
 fn side(name: &str, cost: &Cost, operators: &[Operator], width: usize, out: &mut String) -> fmt::Result {
-    let Cost { launches, flops, bytes, energy_source, .. } = cost;
-    let range = cost.energy_range_mj.map_or(String::new(), |[low, high]| {
-        let source = format!("{energy_source:?}").to_lowercase();
-        format!(" ({} to {}, {source})", wording::energy(Some(low)), wording::energy(Some(high)))
-    });
-    let (energy, time) = (wording::energy(cost.energy_mj), wording::time(cost.time_us));
-    writeln!(out, "\n{BOLD}{name}{BOLD:#}: energy {energy}{range}, {time}")?;
-    let (flops, bytes) = (wording::amount(*flops, "FLOP"), wording::amount(*bytes, "B"));
-    writeln!(out, "  kernels {launches}, arithmetic {flops}, memory traffic {bytes}")?;
+    let (energy, work) = (wording::energy_and_time(cost), wording::work(cost));
+    writeln!(out, "\n{BOLD}{name}{BOLD:#}: {energy}\n  {work}")?;
     let mut table = Table::new();
     table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));

@@ -1,9 +1,12 @@
-//! What `check` found, as plain data: the JSON object that scripts read, and all that the other forms show.
+//! What `check` found, as plain data: the JSON object that scripts read, and all that the other formats show.
 //!
 //! Keys are a promise (`schema`): add freely, rename nothing. Energies are in millijoules, times in microseconds, both per
 //! execution. A figure that is not known is null, never 0.
 
 use serde::Serialize;
+
+use super::Details;
+use crate::report::Finding;
 
 use crate::energy;
 pub use crate::energy::{BasisShares, Source};
@@ -41,6 +44,9 @@ pub struct Comparison {
     /// Where measured figures come from: device and software. None where the profile is empty.
     pub profile: Option<String>,
     pub timing_ms: Timing,
+    /// Both graphs operator by operator, which only pages show; none where nobody asked for them.
+    #[serde(skip)]
+    pub details: Option<Box<Details>>,
 }
 
 /// A cheaper form that takes longer than this many times the present one is a trade-off, not waste.
@@ -52,15 +58,19 @@ impl Comparison {
         [&self.a, &self.b].iter().any(|side| side.energy_mj.source == Source::Unknown)
     }
 
-    /// The larger of the two sides' savings as a fraction of that side; 0 where none is certain, and where
-    /// the cheaper form is slower.
-    pub fn waste(&self) -> f64 {
-        let best = &self.best;
-        let of_side = |saves: Option<f64>, side: &Side| {
-            let slower = best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
-            saves.filter(|_| !slower).unwrap_or(0.0)
+    /// What a side could save as a fraction of its energy, less what `known` findings say; 0 where none is certain, and
+    /// where the cheaper form is slower.
+    pub fn waste(&self, of: Form, known: &[Finding]) -> f64 {
+        let (side, saves) = match of {
+            Form::A => (&self.a, self.best.saves_vs_a),
+            _ => (&self.b, self.best.saves_vs_b),
         };
-        of_side(best.saves_vs_a, &self.a).max(of_side(best.saves_vs_b, &self.b))
+        let slower = self.best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
+        let Some((saves, whole)) = saves.zip(side.energy_mj.value).filter(|&(_, whole)| !slower && whole > 0.0) else {
+            return 0.0;
+        };
+        let of_side = known.iter().filter_map(|f| f.saving).filter(|s| s.side.is_none_or(|side| side == of));
+        (saves - of_side.map(|s| s.energy_mj).sum::<f64>() / whole).max(0.0)
     }
 }
 
@@ -243,6 +253,8 @@ pub struct Rewrite {
     pub saves_us: f64,
     pub rules: Vec<String>,
     pub tier: String,
+    /// `file:line` of the operator that costs most.
+    pub at: Option<String>,
 }
 
 /// An input on which the sides part.
@@ -277,6 +289,8 @@ pub struct Place {
     pub op: String,
     /// `file:line code`.
     pub source: Option<String>,
+    /// `file:line`.
+    pub at: Option<String>,
 }
 
 /// Operators that should be equal and could not be proven so, although everything before them is.
@@ -284,6 +298,9 @@ pub struct Place {
 pub struct Unproven {
     pub a_ops: Vec<String>,
     pub b_ops: Vec<String>,
+    /// `file:line` of the last of them.
+    pub a_at: Option<String>,
+    pub b_at: Option<String>,
     /// Whether sampled elements agree; null where they cannot be evaluated.
     pub agrees_numerically: Option<bool>,
     /// Either side over proven values, as a graph in `.mir` text; null where no two values of one type were found.
