@@ -37,7 +37,8 @@ def full_stacks() -> Iterator[None]:
 
     def filtered(self: Any, stack: Any) -> traceback.StackSummary:
         start = max((i for i, frame in enumerate(stack) if frame.filename.startswith(OURS)), default=-1)
-        return traceback.StackSummary.from_list(of_user(stack[start + 1 :], lambda frame: frame.filename))
+        kept: list[traceback.FrameSummary] = of_user(stack[start + 1 :], lambda frame: frame.filename)
+        return traceback.StackSummary.from_list(kept)
 
     with lock:
         if own is not None:
