@@ -35,6 +35,7 @@ from ._frames import lock
 from ._program import named, on_meta_if
 from ._recorder import Recorder
 from ._signature import outputs
+from ._state import ModuleState
 
 @dataclass(frozen=True)
 class Recording:
@@ -121,13 +122,19 @@ def _run(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any],
     recorder = Recorder(module, mode if fake else None)
     for node, tensor in recorder.inputs.arguments(module.forward, given_args, given_kwargs):
         recorder.bind(tensor, node)
-    try:
-        with lock, torch._C._AutoDispatchBelowAutograd(), mode, recorder.running():
-            result = module(*given_args, **given_kwargs)
-    except (Error, *NEEDS_VALUES):
-        raise
-    except Exception as error:
-        raise Error(f"the run failed: {_reason(error)}") from error
+    with lock:
+        state = ModuleState(module)
+        try:
+            with torch.random.fork_rng(devices=[]), torch._C._AutoDispatchBelowAutograd(), mode, recorder.running():
+                result = module(*given_args, **given_kwargs)
+        except (Error, *NEEDS_VALUES):
+            raise
+        except Exception as error:
+            raise Error(f"the run failed: {_reason(error)}") from error
+        finally:
+            replaced = state.restore()
+    recorder.assumptions += [f"the run replaced the attribute {name}, which is no part of the graph" for name in replaced]
+    recorder.refuse_shared_writes()
     return recorder, result
 
 

@@ -70,6 +70,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         self._names = {id(child): (path, type(child)) for path, child in module.named_modules()}
         self._path: list[tuple[str, type]] = []
         self._inside = False
+        # Memory that is written, and the inputs that lie in each.
+        self._written: set[int] = set()
+        self._inputs: list[tuple[torch.fx.Node, torch.Tensor, set[int]]] = []
         for tensor in self.inputs.weights():
             self._remember(tensor)
 
@@ -180,7 +183,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
                 self.assumptions.append(f"{user} reads a tensor{self._at()} that is no input and that nothing computes: its contents were taken for all inputs")
             self._remember(tensor)
             weight = self.inputs.constant(contents(tensor), self._snapshot(tensor))
-        self._nodes[tensor] = (weight, memory(tensor))
+        self._add_input(tensor, weight)
         return weight
 
     def _emit(self, func: Any, args: Any, kwargs: Any, out: Any, of_check: bool = False) -> torch.fx.Node:
@@ -216,7 +219,19 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """Lets an input stand for a node."""
         self._remember(tensor)
         node.meta["val"] = self._snapshot(tensor)
+        self._add_input(tensor, node)
+
+    def _add_input(self, tensor: torch.Tensor, node: torch.fx.Node) -> None:
         self._nodes[tensor] = (node, memory(tensor))
+        # On fake tensors, views of a real one lie in the memory of its fake.
+        self._inputs.append((node, tensor, {memory(tensor), memory(node.meta["val"])}))
+
+    def refuse_shared_writes(self) -> None:
+        """Refuses runs that write memory in which several inputs lie: a program takes its inputs for separate tensors."""
+        for i, (node, tensor, places) in enumerate(self._inputs):
+            for other, also, shared in self._inputs[:i]:
+                if places & shared & self._written and overlap(tensor, also):
+                    raise Error(f"the run writes memory that two inputs share, {other.name} and {node.name}: pass one of them, and take the other from it")
 
     def result(self, leaf: Any) -> Any:
         """What the graph gives for one of the results."""
@@ -232,16 +247,18 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             self._outer[memory(tensor)] = tensor.untyped_storage()
 
     def _save_before(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._runs_fake:
-            return
         for position, argument in enumerate(func._schema.arguments):
             annotated = argument.alias_info is not None and argument.alias_info.is_write
             if not annotated and argument.name not in UNANNOTATED:
                 continue
             given = args[position] if position < len(args) else kwargs.get(argument.name)
             for tensor in tree_leaves(given):
-                if isinstance(tensor, torch.Tensor) and (key := memory(tensor)) in self._outer:
-                    self._saved.setdefault(key, tensor.untyped_storage().clone())
+                if not isinstance(tensor, torch.Tensor):
+                    continue
+                key = memory(tensor)
+                self._written.add(key)
+                if not self._runs_fake and key in self._outer and key not in self._saved:
+                    self._saved[key] = tensor.untyped_storage().clone()
 
     # Where the user's code is.
 
@@ -262,6 +279,18 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
 def memory(tensor: torch.Tensor) -> int:
     """Which memory a tensor lies in."""
     return int(tensor.untyped_storage()._cdata)
+
+
+def overlap(x: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether the first to the last element of two tensors of one memory meet."""
+
+    def span(t: torch.Tensor) -> tuple[int, int]:
+        start = t.storage_offset() * t.element_size()
+        last = sum((size - 1) * stride for size, stride in zip(t.shape, t.stride()))
+        return (start, start + (last + 1) * t.element_size() if t.numel() else start)
+
+    (a, b), (c, d) = span(x), span(y)
+    return a < d and c < b
 
 
 def contents(tensor: torch.Tensor) -> torch.Tensor:

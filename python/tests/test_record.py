@@ -203,3 +203,45 @@ def test_autograd_functions_and_constants():
 
     recording = agrees(code, torch.randn(2, 6))
     assert len(recording.program.constants) == 2 and recording.assumptions == ()
+
+
+def test_inputs_that_share_memory_may_not_be_written():
+    base = torch.zeros(6)
+
+    def code(a, b):
+        a.add_(1)
+        return b * 2
+
+    with pytest.raises(mir.Error, match="two inputs share, a and b"):
+        mir.record(code, base[:4], base[2:])
+    with pytest.raises(mir.Error, match="two inputs share"):
+        mir.record(lambda a, b: code(a, b) if float(a.sum()) < 9 else a, base[:4], base[2:])
+    agrees(code, base[:3], base[3:])
+
+
+def test_attributes_that_the_run_replaces_are_put_back_and_named():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("position", torch.zeros(1))
+            self.seen, self.log = None, []
+
+        def forward(self, x):
+            self.position = self.position + 1
+            self.seen = x * 2
+            self.log.append(x)
+            return x + self.position
+
+    module = Counting()
+    before = module.position
+    recording = mir.record(module, torch.ones(3))
+    named = " ".join(recording.assumptions)
+    assert "position" in named and "seen" in named and "log" in named
+    assert module.position is before and module.seen is None and module.log == []
+
+
+def test_gradients_of_functions_are_recorded():
+    recording = mir.record(torch.func.grad(lambda x: (x * x).sum()), torch.ones(3))
+    assert torch.equal(recording.program.module()(torch.full((3,), 2.0)), torch.full((3,), 4.0))
+    with pytest.raises(mir.Error, match="does not require grad"):
+        mir.record(lambda x: torch.autograd.grad((x * x).sum(), x)[0], torch.ones(3, requires_grad=True))
