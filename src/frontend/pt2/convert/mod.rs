@@ -25,6 +25,8 @@ mod sequence;
 mod view;
 mod windows;
 
+pub(super) use custom::FUNCTIONALISED;
+
 use super::mutation::functional_name;
 use super::site::{Converted, Refusal, Site, Values};
 use crate::ir::Value;
