@@ -79,8 +79,8 @@ pub struct Demand<'p, P: Program> {
 /// by less than 10^-11, which nobody takes for a difference.
 const EXACT: f64 = 65536.0;
 
-fn is_inexact(value: f64) -> bool {
-    value.is_finite() && (value.fract() != 0.0 || value.abs() > EXACT)
+fn is_inexact(value: f64, exact: f64) -> bool {
+    value.is_finite() && (value.fract() != 0.0 || value.abs() > exact)
 }
 
 /// Refuses an operator that reads too many elements for each of `results` results, before it reads the first.
@@ -409,9 +409,12 @@ impl<'p, P: Program> Demand<'p, P> {
 
     /// As [`Demand::disturb`], for a literal of type `dtype`, which may be what somebody computed in that type.
     fn disturb_literal(&self, node: &Node<'p, P::Id>, dtype: DType, flat: usize, value: Number) -> Number {
-        let rounding = dtype.epsilon().unwrap_or(0.0) * LITERAL_ROUNDINGS / TRUSTED_MOVES;
+        let epsilon = dtype.epsilon().unwrap_or(0.0);
+        let rounding = epsilon * LITERAL_ROUNDINGS / TRUSTED_MOVES;
+        // Beyond this, a type does not hold every whole number: 65 504 is 65 536 in bf16.
+        let exact = EXACT.min(2.0 / epsilon);
         match (self.disturbance, value) {
-            (Some(seed), Number::Float(v)) if is_inexact(v.0) => {
+            (Some(seed), Number::Float(v)) if is_inexact(v.0, exact) => {
                 // In a table, small elements may be what is left of large ones.
                 let size = if node.ty.rank() == 0 { v.0.abs() } else { v.0.abs().max(1.0) };
                 Number::float(v.0 + rounding * size * self.noise(node, flat, seed).signum())
@@ -430,7 +433,7 @@ impl<'p, P: Program> Demand<'p, P> {
     /// zeros. Large ones are not: they may be what rounding left.
     fn disturb(&self, node: &Node<'p, P::Id>, flat: usize, value: Number) -> Result<Number, EvalError> {
         Ok(match (self.disturbance, value) {
-            (Some(seed), Number::Float(v)) if is_inexact(v.0) => {
+            (Some(seed), Number::Float(v)) if is_inexact(v.0, EXACT) => {
                 within(node.ty.dtype, v.0)?;
                 Number::float(v.0 * (1.0 + DISTURBANCE * self.noise(node, flat, seed)))
             }

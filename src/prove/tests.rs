@@ -372,3 +372,23 @@ fn that_an_opaque_operator_tells_no_nan_from_another_is_assumed() {
     let proof = compare(&graph(&of_integers), &graph(&of_integers));
     assert!(!proof.binding.assumptions.iter().any(stated));
 }
+
+#[test]
+fn the_checker_folds_what_follows_to_be_known() {
+    // That `t` is 0 everywhere takes a step; that its minimum is 0 then follows, as `p` is.
+    let a = "graph g(x: i64[1]) {
+        t = triu(one_hot(x; num_classes=4); diagonal=7)
+        m = amin(t; dim=[1])
+        return m, t }";
+    let b = "graph g(x: i64[1]) {
+        c = cast(eq(unsqueeze(x; dim=1), arange(; end=4, dtype=i64)); dtype=i64)
+        p = arange(; end=1, dtype=i64)
+        s = sub(unsqueeze(arange(; end=4, dtype=i64); dim=0), unsqueeze(p; dim=1))
+        t = where(ge(s, 7), c, 0)
+        m = amin(t; dim=[1])
+        return m, t }";
+    let proof = compare(&graph(a), &graph(b));
+    assert_eq!(proof.verdict, Verdict::Equivalent { tier: Tier::Exact });
+    assert_eq!(proof.rejected, None);
+    assert_eq!(proof.covered(&graph(a), &graph(b)), (3, 12));
+}

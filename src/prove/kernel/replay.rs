@@ -17,6 +17,7 @@ use super::closure::{Closure, Explanation};
 use super::elements::{ELEMENTS, same_elements};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
+use super::known::fold_known;
 use super::lemma::{Lemma, Reason};
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
@@ -131,7 +132,7 @@ impl Replay {
                 }
             });
         }
-        closure.extend(&arena);
+        fold_known(&mut arena, &mut closure);
         let constant = arena.first_refused().map(|t| {
             let operator = arena.op(t).map_or("literal", |(op, ..)| op.name()).to_owned();
             Refused { step: operator.clone(), error: CheckError::Constants { operator } }

@@ -112,3 +112,13 @@ fn a_square_that_leaves_the_type_is_no_witness() {
     let written = of("s = mul(l, l)\n m = mean(s; dim=[1], keepdim=true)\n y = mul(l, rsqrt(m))");
     assert_eq!(found(&written, &literal(folded)), None);
 }
+
+#[test]
+fn a_whole_number_that_bf16_does_not_hold_is_no_witness() {
+    let cast =
+        text::parse("test", "graph g() { l = literal f32[2] [65504.0, 1.0]\n y = cast(l; dtype=bf16)\n return y }");
+    let folded = text::parse("test", "graph g() { y = literal bf16[2] [65536.0, 1.0]\n return y }");
+    let other = text::parse("test", "graph g() { y = literal bf16[2] [70144.0, 1.0]\n return y }");
+    assert_eq!(found(cast.as_ref().unwrap(), &folded.unwrap()), None);
+    assert!(found(&cast.unwrap(), &other.unwrap()).is_some());
+}
