@@ -224,6 +224,9 @@ impl Human<'_> {
         let all: f64 = self.minor.iter().map(Line::weight_mj).sum();
         let (share, all, ids) = (wording::percent(MINOR), wording::energy(Some(all)), ids.join(", "));
         let text = match regions {
+            _ if self.minor.iter().all(|line| line.weight_mj() == 0.0) => {
+                format!("{regions} more have other operators that cost the same: {ids}{more}")
+            }
             1 => format!("1 region differs by less than {share}, {all}: {ids}"),
             _ => format!("{regions} regions differ by less than {share} each, {all} in all: {ids}{more}"),
         };

@@ -6,7 +6,7 @@ mod optimization;
 
 use std::fmt::{self, Write};
 
-use textwrap::{Options, wrap};
+use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 
 use crate::printable::one_line;
 
@@ -36,7 +36,10 @@ impl Default for HumanOptions {
 /// Text in lines of at most `width` characters, the first one after `head`, the others after `indent`.
 fn paragraph(width: usize, head: &str, indent: &str, text: &str, out: &mut String) -> fmt::Result {
     let text = one_line(text);
-    let options = Options::new(width).initial_indent(head).subsequent_indent(indent);
+    // Names and expressions break at blanks only.
+    let options =
+        Options::new(width).word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
+    let options = options.initial_indent(head).subsequent_indent(indent);
     wrap(text.trim(), options).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
