@@ -3,6 +3,8 @@
 mod cheaper;
 mod priced;
 mod region;
+#[cfg(test)]
+mod tests;
 
 use std::time::Instant;
 

@@ -146,6 +146,9 @@ pub struct Check {
     pub compare: Compare,
     #[command(flatten)]
     pub shown: Shown,
+    /// Write the report to this file too, as `--format json` gives it.
+    #[arg(long, value_name = "FILE")]
+    pub write_json: Option<PathBuf>,
     /// Write the proof to this file; `verify-proof` replays it.
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,

@@ -18,7 +18,7 @@ mod witness;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 
@@ -35,6 +35,11 @@ pub(crate) enum Answer {
 
 /// Exit status of bad input and bad usage; clap uses the same.
 const TROUBLE: u8 = 2;
+
+/// The definition of the command line, which completions and manual pages are made from.
+pub fn command() -> clap::Command {
+    Args::command()
+}
 
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {

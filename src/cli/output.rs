@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
 use anstream::adapter::strip_str;
 use miette::{Context, Diagnostic, IntoDiagnostic, MietteHandler, MietteHandlerOpts, ReportHandler};
@@ -32,7 +33,7 @@ pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown, full: boo
     let options = HumanOptions { width, full, notes, ..default };
     let text = match shown.format {
         Format::Human => styled(report.human(&options), report)?,
-        Format::Json => escaped(&report.json().into_diagnostic()?) + "\n",
+        Format::Json => json(report)?,
         Format::Markdown => printable(&report.markdown()).into_owned(),
         Format::Html => printable(&report.html()).into_owned(),
         Format::Sarif => escaped(&sarif(findings)) + "\n",
@@ -40,9 +41,7 @@ pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown, full: boo
     };
     match &shown.report {
         None => print(&text),
-        Some(path) => files::write(path, strip_str(&text).to_string().as_bytes())
-            .into_diagnostic()
-            .wrap_err_with(|| format!("cannot write {}", path.display())),
+        Some(path) => write(path, &strip_str(&text).to_string()),
     }
 }
 
@@ -68,6 +67,20 @@ impl Formatter for Inspect<'_> {
         *self.0 &= matches!(escape, LineFeed | Tab | Quote | Solidus | ReverseSolidus);
         Ok(())
     }
+}
+
+/// Writes a report for scripts to a file.
+pub fn write_json(report: &impl Report, path: &Path) -> miette::Result<()> {
+    write(path, &json(report)?)
+}
+
+fn json(report: &impl Report) -> miette::Result<String> {
+    Ok(escaped(&report.json().into_diagnostic()?) + "\n")
+}
+
+fn write(path: &Path, text: &str) -> miette::Result<()> {
+    let written = files::write(path, text.as_bytes());
+    written.into_diagnostic().wrap_err_with(|| format!("cannot write {}", path.display()))
 }
 
 /// A reader that has seen enough and closed the pipe is no error.

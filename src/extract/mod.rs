@@ -142,8 +142,10 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     let mut parts = Vec::new();
     // Parts that are alike, such as the layers of a model, are searched once.
     let mut searches: IndexMap<(ConeKey, Vec<Leaf>), Search> = IndexMap::new();
+    let live = graph.live();
     for (root, node) in graph.nodes() {
-        if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 {
+        // What no output depends on is better left out than rewritten.
+        if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 || !live[root.index()] {
             continue;
         }
         let replaced = fanout_free::cone(graph, &users, root, MAX_OPERATORS);

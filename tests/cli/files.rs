@@ -110,6 +110,24 @@ fn array(file: &Path, name: &str) -> Vec<f64> {
 }
 
 #[test]
+fn a_report_is_written_as_json_beside_the_one_for_a_person() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let pair = ["check", "corpus/pairs/addmm.a.mir", "corpus/pairs/addmm.b.mir"];
+    let both = run(&[&pair[..], &["--write-json", path.to_str().unwrap()]].concat());
+    assert_eq!(both.stdout, run(&pair).stdout);
+    let without_times = |text: &[u8]| {
+        let mut report: Value = serde_json::from_slice(text).unwrap();
+        report["timing_ms"] = Value::Null;
+        report
+    };
+    let printed = run(&[&pair[..], &["--format", "json"]].concat());
+    assert_eq!(without_times(&std::fs::read(&path).unwrap()), without_times(&printed.stdout));
+    let nowhere = run(&[&pair[..], &["--write-json", folder.path().to_str().unwrap()]].concat());
+    assert_eq!(status(&nowhere), 2);
+}
+
+#[test]
 fn a_witness_is_written_and_holds() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("witness");
