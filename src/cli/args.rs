@@ -25,8 +25,11 @@ pub enum Command {
     Explain {
         #[command(flatten)]
         compare: Compare,
-        /// The region's number in the report of `check`.
-        region: usize,
+        /// The region's number in the report of `check`, the name of an operator in it, or a source line such as model.py:12.
+        region: String,
+        /// Leave nothing out: all operators with all of their types, all steps.
+        #[arg(long)]
+        full: bool,
         #[command(flatten)]
         shown: Shown,
     },

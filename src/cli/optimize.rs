@@ -22,7 +22,7 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
     let context = Context { memory: memory.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let found = optimize(&graph, &context, args.under.tier, &costs)?;
     drop(bar);
-    output::show(&found.optimization, &found.optimization.findings(), &args.shown)?;
+    output::show(&found.optimization, &found.optimization.findings(), &args.shown, false)?;
     if let Some(path) = &args.write {
         let rewritten = found.rewritten(&graph)?;
         files::write(path, text::print(&rewritten).as_bytes())

@@ -75,11 +75,10 @@ impl Term {
 }
 
 impl Rewrite {
-    /// The steps of the proof that the cheaper form equals what it replaces: each with the expression before it
-    /// and after it, over letters for the values that are read.
-    pub fn steps(&self) -> impl Iterator<Item = (&Lemma, String, String)> {
-        let text = |t| show(&self.term.arena, t, &letter);
-        self.term.proof.iter().map(move |lemma| (lemma, text(lemma.before), text(lemma.after)))
+    /// The proof that the cheaper form equals what it replaces. Input `n` of the arena stands for a value that is read,
+    /// which [`letter`] names.
+    pub fn proof(&self) -> (&Arena, &[Lemma]) {
+        (&self.term.arena, &self.term.proof)
     }
 }
 
@@ -197,7 +196,7 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
 }
 
 /// `a`, `b`, `c` and so on; `v26` and so on after `z`.
-fn letter(n: u32) -> String {
+pub fn letter(n: u32) -> String {
     u8::try_from(n).ok().filter(|&n| n < 26).map_or(format!("v{n}"), |n| char::from(b'a' + n).to_string())
 }
 
