@@ -170,9 +170,10 @@ pub struct Optimize {
     /// Print the report as one JSON object, with the proof of every form.
     #[arg(long)]
     pub json: bool,
-    /// Write the graph with all cheaper forms in place, as `.mir` text.
-    #[arg(long, value_name = "FILE")]
-    pub write: Option<PathBuf>,
+    /// Write the graph with all cheaper forms in place: as PyTorch code (`.py`), as an exported program with the weights of the
+    /// workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

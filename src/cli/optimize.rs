@@ -1,35 +1,36 @@
 //! `optimize`.
 
-use miette::{IntoDiagnostic, WrapErr};
-
 use super::args::Optimize;
 use super::check::{conditions, load, options};
 use super::{Answer, cache, output, progress};
-use crate::files;
-use crate::ir::text;
+use crate::emit::{self, Workload};
+use crate::frontend::Loaded;
 use crate::optimize::optimize;
 use crate::prove::Context;
 
 /// Looks for cheaper forms of one file's operators and prints them.
 pub fn run(args: &Optimize) -> miette::Result<Answer> {
+    // Before the search, which takes a while.
+    args.output.as_deref().map(emit::Format::of).transpose()?;
     let loaded = load(&args.file, "the workload", &args.config, &options(&args.sizes))?;
     loaded.assumptions.iter().for_each(|text| output::note(text));
-    let graph = loaded.graph;
+    let Loaded { graph, mut contents, .. } = loaded;
     let (rules, costs) = conditions(&args.under)?;
     let bar = progress::progress();
     let memory = cache::memory(args.under.no_cache);
     let context = Context { memory: memory.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let found = optimize(&graph, &context, args.under.tier, &costs)?;
+    let written = args.output.as_ref().map(|path| -> miette::Result<()> {
+        let rewritten = found.rewritten(&graph)?;
+        let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
+        Ok(emit::write(&rewritten, workload, path, &context, args.under.tier)?)
+    });
     drop(bar);
+    // The report stands whatever becomes of the file.
     match args.json {
         true => output::json(&found.optimization)?,
         false => output::styled(&found.optimization.human(output::width()), &found.optimization)?,
     }
-    if let Some(path) = &args.write {
-        let rewritten = found.rewritten(&graph)?;
-        files::write(path, text::print(&rewritten).as_bytes())
-            .into_diagnostic()
-            .wrap_err_with(|| format!("cannot write {}", path.display()))?;
-    }
+    written.transpose()?;
     Ok(Answer::Yes)
 }

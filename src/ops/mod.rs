@@ -1,6 +1,8 @@
 //! The op table: everything the tool knows about an operator stands in one entry of one family file.
 
 #[macro_use]
+pub mod aten;
+#[macro_use]
 mod on_torch;
 #[macro_use]
 mod pointwise;
@@ -9,6 +11,7 @@ mod activation;
 mod adaptive;
 mod arithmetic;
 mod asks;
+mod aten_formulas;
 mod attention;
 mod batch_statistics;
 mod bounds;
@@ -56,6 +59,7 @@ mod window_view;
 mod work;
 
 pub use asks::Ask;
+pub use aten::Aten;
 pub use attention::{Nonzero, attend};
 pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
@@ -198,6 +202,8 @@ pub struct OpDef {
     pub vanishes: Vanishes,
     /// How operands are chosen for a wanted result.
     pub synthesis: Synthesis,
+    /// The calls of PyTorch that compute the same, as data.
+    pub aten: Aten,
     /// The call of libtorch that computes the same.
     pub replay: Replay,
 }
@@ -236,6 +242,7 @@ impl OpDef {
         support: |_| None,
         vanishes: Vanishes::Never,
         synthesis: Synthesis::Broadcast,
+        aten: Aten::Never("its entry states none"),
         replay: None,
     };
 
