@@ -36,9 +36,7 @@ impl Draft {
         let target = followed(path)?;
         match fs::metadata(&target) {
             Ok(found) if found.is_dir() => Err(io::Error::from(ErrorKind::IsADirectory)),
-            Ok(found) if !found.is_file() => {
-                Ok(Draft { target, text: NamedTempFile::new()?, place: Place::WrittenTo })
-            }
+            Ok(found) if !found.is_file() => Ok(Draft { target, text: NamedTempFile::new()?, place: Place::WrittenTo }),
             Ok(found) => Draft::beside(target, Some(found.permissions())),
             Err(e) if e.kind() == ErrorKind::NotFound => Draft::beside(target, None),
             Err(e) => Err(e),

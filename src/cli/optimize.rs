@@ -11,7 +11,7 @@ use crate::prove::Context;
 /// Looks for cheaper forms of one file's operators and prints them.
 pub fn run(args: &Optimize) -> miette::Result<Answer> {
     // Before the search, which takes a while.
-    args.output.as_deref().map(emit::Format::of).transpose()?;
+    args.output.as_deref().map(|path| emit::can_be_written(&args.file, path)).transpose()?;
     let loaded = load(&args.file, "the workload", &args.config, &options(&args.sizes))?;
     loaded.assumptions.iter().for_each(|text| output::note(text));
     let Loaded { graph, mut contents, .. } = loaded;
@@ -20,17 +20,15 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
     let memory = cache::memory(args.under.no_cache);
     let context = Context { memory: memory.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let found = optimize(&graph, &context, args.under.tier, &costs)?;
-    let written = args.output.as_ref().map(|path| -> miette::Result<()> {
+    if let Some(path) = &args.output {
         let rewritten = found.rewritten(&graph)?;
         let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
-        Ok(emit::write(&rewritten, workload, path, &context, args.under.tier)?)
-    });
+        emit::write(&rewritten, workload, path, &context, args.under.tier)?;
+    }
     drop(bar);
-    // The report stands whatever becomes of the file.
     match args.json {
         true => output::json(&found.optimization)?,
         false => output::styled(&found.optimization.human(output::width()), &found.optimization)?,
     }
-    written.transpose()?;
     Ok(Answer::Yes)
 }

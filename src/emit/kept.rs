@@ -74,9 +74,9 @@ fn still_there(
     let Made { target, positional, keyword, results, list } = recorded.call.clone();
     let arguments = |all: Vec<(_, Arg<Value>)>| {
         let mut tensor = |value: Value| moved(value).ok_or(());
-        let each = all.into_iter().map(|(name, arg)| {
-            Ok::<_, ()>((name, arg.map(&mut tensor, |t, tensor| tensor(t).map(Arg::Tensor))?))
-        });
+        let each = all
+            .into_iter()
+            .map(|(name, arg)| Ok::<_, ()>((name, arg.map(&mut tensor, |t, tensor| tensor(t).map(Arg::Tensor))?)));
         each.collect::<Result<Vec<_>, ()>>().ok()
     };
     let call = Made { target, positional: arguments(positional)?, keyword: arguments(keyword)?, results, list };

@@ -14,4 +14,4 @@ mod write;
 pub use error::EmitError;
 pub use program::{Held, Program, Source, Step};
 pub use python::python;
-pub use write::{Format, Workload, write};
+pub use write::{Format, Workload, can_be_written, write};

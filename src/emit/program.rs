@@ -177,7 +177,11 @@ impl Lowering<'_> {
         let node = graph.node(id);
         let NodeKind::Op { op, attrs } = &node.kind else { return Ok(()) };
         let Op::Table(def) = op else {
-            return Err(EmitError::operator(node, op.name(), "is not in the op table, and no file says how it is called"));
+            return Err(EmitError::operator(
+                node,
+                op.name(),
+                "is not in the op table, and no file says how it is called",
+            ));
         };
         let operands = graph.operands(id);
         let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();

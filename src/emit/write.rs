@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{EmitError, Program, pt2, python};
 use crate::files::Draft;
-use crate::frontend::pt2::original;
+use crate::frontend::pt2::{Original, original};
 use crate::frontend::{self, LoadError};
 use crate::ir::{Contents, Graph, NoContents, text};
 use crate::prove::{Context, Verdict, bind_with_contents, prove_bound};
@@ -45,18 +45,42 @@ pub struct Workload<'w> {
     pub contents: &'w mut dyn Contents,
 }
 
+/// Whether a graph from the file `from` can be written to `path` at all: the end of its name says a format, and an exported
+/// program is made of another one.
+///
+/// # Errors
+/// Why not.
+pub fn can_be_written(from: &Path, path: &Path) -> Result<(), EmitError> {
+    match Format::of(path)? {
+        Format::Mir | Format::Python => Ok(()),
+        Format::Pt2 => match starts_an_archive(from)? {
+            true => Ok(()),
+            false => Err(no_archive(from)),
+        },
+    }
+}
+
+fn no_archive(from: &Path) -> EmitError {
+    EmitError::archive(format!("{} is no exported program", from.display()))
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, EmitError> {
+    let file = File::open(path).map_err(|source| LoadError::Io { file: path.to_owned(), source })?;
+    Ok(BufReader::new(file))
+}
+
+fn starts_an_archive(path: &Path) -> Result<bool, EmitError> {
+    // What is no regular file can be read once only.
+    let regular = std::fs::metadata(path).map_err(|source| LoadError::Io { file: path.to_owned(), source })?.is_file();
+    Ok(regular && frontend::is_archive(&mut open(path)?)?)
+}
+
 /// Writes `graph`, a changed form of `workload`, to `path`, in the format that its end names. Before it takes its place there, it
 /// is read back, as far as there is a reader for it, and proven to be equivalent to the workload at `tier`.
 ///
 /// # Errors
 /// What the format has no words for; a proof that does not succeed. Then nothing is written.
-pub fn write(
-    graph: &Graph,
-    workload: Workload,
-    path: &Path,
-    context: &Context,
-    tier: Tier,
-) -> Result<(), EmitError> {
+pub fn write(graph: &Graph, workload: Workload, path: &Path, context: &Context, tier: Tier) -> Result<(), EmitError> {
     let place = |source: io::Error| EmitError::Write { path: path.to_owned(), source };
     let format = Format::of(path)?;
     let mut draft = Draft::new(path).map_err(place)?;
@@ -75,10 +99,8 @@ pub fn write(
             prove(graph.clone(), &mut NoContents, workload, context, tier)?;
         }
         Format::Pt2 => {
-            let missing = || EmitError::archive(format!("{} is no such archive", workload.path.display()));
-            let mut source = archive(workload.path)?.ok_or_else(missing)?;
+            let mut source = archive(workload.path)?.ok_or_else(|| no_archive(workload.path))?;
             let program = Program::new(graph, Some(&source.record))?;
-            // Writing changes what it copies.
             let mut target = BufWriter::new(draft.file());
             pt2::write(&program, &mut source, &mut target)?;
             target.flush().map_err(place)?;
@@ -92,13 +114,11 @@ pub fn write(
 }
 
 /// The archive that a workload was read from; none if it is another kind of file.
-fn archive(path: &Path) -> Result<Option<frontend::pt2::Original<BufReader<File>>>, EmitError> {
-    let open = || File::open(path).map_err(|source| LoadError::Io { file: path.to_owned(), source });
-    let mut file = BufReader::new(open()?);
-    if !frontend::is_archive(&mut file)? {
-        return Ok(None);
+fn archive(path: &Path) -> Result<Option<Original<BufReader<File>>>, EmitError> {
+    match starts_an_archive(path)? {
+        true => Ok(Some(original(path, open(path)?)?)),
+        false => Ok(None),
     }
-    Ok(Some(original(path, BufReader::new(open()?))?))
 }
 
 fn prove(

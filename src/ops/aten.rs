@@ -185,7 +185,8 @@ impl Calls<'_> {
         results: impl IntoIterator<Item = Option<TensorType>>,
     ) -> Tensor {
         let results = results.into_iter().collect();
-        let named = |all: &[(&'static str, Arg<Tensor>)]| all.iter().map(|(n, a)| (Name::from(*n), a.clone())).collect();
+        let named =
+            |all: &[(&'static str, Arg<Tensor>)]| all.iter().map(|(n, a)| (Name::from(*n), a.clone())).collect();
         let (positional, keyword) = (named(positional), named(keyword));
         self.made.push(Made { target: full(target), positional, keyword, results, list: false });
         Tensor::Made { call: self.made.len() - 1, slot: 0 }
@@ -257,13 +258,21 @@ fn argument(call: &Call, source: Source) -> Result<Arg<Tensor>, String> {
 impl Form {
     fn call(&self, call: &Call, results: Types) -> Result<Made<Tensor>, String> {
         let arguments = |all: &[(&'static str, Source)]| {
-            all.iter().map(|&(name, source)| Ok((name.into(), argument(call, source)?))).collect::<Result<Vec<_>, String>>()
+            all.iter()
+                .map(|&(name, source)| Ok((name.into(), argument(call, source)?)))
+                .collect::<Result<Vec<_>, String>>()
         };
         let mut keyword = arguments(self.keyword)?;
         // A factor of 1 is what PyTorch takes anyway.
         keyword.retain(|(name, arg): &(Name, _)| !(matches!(&**name, "beta" | "alpha" | "value") && is_one(arg)));
         let results = results.into_iter().map(Some).collect();
-        Ok(Made { target: full(self.target), positional: arguments(self.positional)?, keyword, results, list: self.list })
+        Ok(Made {
+            target: full(self.target),
+            positional: arguments(self.positional)?,
+            keyword,
+            results,
+            list: self.list,
+        })
     }
 }
 

@@ -20,7 +20,9 @@ fn ints(of: impl IntoIterator<Item = i64>) -> Arg<Tensor> {
 }
 
 /// PyTorch rounds a number to the element type before it compares. Where that changes it, both sides are compared in f32.
-pub(super) fn compared(c: &mut Calls, target: &'static str) -> Stated {
+///
+/// `overloads` are those of two tensors, of a tensor and a number, and of a tensor and a number that stood in front of it.
+pub(super) fn compared(c: &mut Calls, overloads: (&'static str, &'static str, &'static str)) -> Stated {
     let dtype = c.ty(0)?.dtype;
     let rounded = |i: usize| {
         let number = c.number(i)?;
@@ -32,13 +34,76 @@ pub(super) fn compared(c: &mut Calls, target: &'static str) -> Stated {
         for (i, side) in sides.iter_mut().enumerate() {
             if c.number(i).is_none() {
                 let ty = c.ty(i)?.with_dtype(DType::F32);
-                *side = c.one("to.dtype", &[("self", (*side).into()), ("dtype", Arg::DType(DType::F32))], &[], Some(ty));
+                *side =
+                    c.one("to.dtype", &[("self", (*side).into()), ("dtype", Arg::DType(DType::F32))], &[], Some(ty));
             }
         }
     }
     let result = c.result();
-    let [x, y] = sides.map(Arg::Either);
-    single(c.one(target, &[("self", x), ("other", y)], &[], result))
+    let (tensor, right, left) = overloads;
+    let [x, y] = sides;
+    let (target, arguments) = match (c.number(0), c.number(1)) {
+        (None, Some(_)) => (right, [("self", x.into()), ("other", Arg::Either(y))]),
+        (Some(_), None) => (left, [("self", y.into()), ("other", Arg::Either(x))]),
+        _ => (tensor, [("self", x.into()), ("other", y.into())]),
+    };
+    single(c.one(target, &arguments, &[], result))
+}
+
+/// Operators of two operands whose overload says which of them is a number.
+pub(super) struct Overloads {
+    pub names: [&'static str; 2],
+    pub tensors: &'static str,
+    /// Of a tensor and a number.
+    pub right: Option<&'static str>,
+    /// Of a number and a tensor.
+    pub left: Option<&'static str>,
+    /// Whether a number in front may as well stand behind.
+    pub commutes: bool,
+}
+
+pub(super) fn overloaded(c: &mut Calls, overloads: &Overloads) -> Stated {
+    let [x, y] = [Tensor::Operand(0), Tensor::Operand(1)];
+    let Overloads { names: [first, second], tensors, right, left, commutes } = *overloads;
+    let (target, arguments) = match (c.number(0), c.number(1), right, left) {
+        (None, Some(_), Some(right), _) => (right, [(first, x.into()), (second, Arg::Either(y))]),
+        (Some(_), None, _, Some(left)) => (left, [(first, Arg::Either(x)), (second, y.into())]),
+        (Some(_), None, Some(right), None) if commutes => (right, [(first, y.into()), (second, Arg::Either(x))]),
+        _ => (tensors, [(first, x.into()), (second, y.into())]),
+    };
+    let result = c.result();
+    single(c.one(target, &arguments, &[], result))
+}
+
+/// Overloads of a choice: with a number in either place.
+pub(super) fn chosen(c: &mut Calls) -> Stated {
+    let [condition, x, y] = [0, 1, 2].map(Tensor::Operand);
+    let (target, x, y) = match (c.number(1), c.number(2)) {
+        (None, Some(_)) => ("where.ScalarOther", Arg::Tensor(x), Arg::Either(y)),
+        (Some(_), None) => ("where.ScalarSelf", Arg::Either(x), Arg::Tensor(y)),
+        _ => ("where.self", Arg::Tensor(x), Arg::Tensor(y)),
+    };
+    let result = c.result();
+    single(c.one(target, &[("condition", condition.into()), ("self", x), ("other", y)], &[], result))
+}
+
+/// PyTorch limits a tensor by a number, and takes the larger of two tensors. Which zero that gives is open in either form.
+pub(super) fn larger_or_smaller(c: &mut Calls, target: &'static str, bound: &'static str) -> Stated {
+    let tensor = match (c.number(0), c.number(1)) {
+        (None, Some(_)) => Some((0, 1)),
+        (Some(_), None) => Some((1, 0)),
+        _ => None,
+    };
+    let result = c.result();
+    if let Some((x, number)) = tensor.filter(|_| result.as_ref().is_some_and(|ty| ty.dtype != DType::Bool)) {
+        let number = Arg::Either(Tensor::Operand(number));
+        let limits =
+            if bound == "min" { [("min", number), ("max", Arg::None)] } else { [("min", Arg::None), ("max", number)] };
+        let [min, max] = limits;
+        return single(c.one("clamp", &[("self", Tensor::Operand(x).into()), min, max], &[], result));
+    }
+    let arguments = [("self", Tensor::Operand(0).into()), ("other", Tensor::Operand(1).into())];
+    single(c.one(target, &arguments, &[], result))
 }
 
 /// PyTorch takes one dimension at a time, or all: from the last on, so that the others keep their place.
@@ -74,8 +139,12 @@ pub(super) fn cross_entropy_call(c: &mut Calls) -> Stated {
         "mean" => 1,
         _ => 2,
     };
-    let positional =
-        [("self", c.x()), ("target", Tensor::Operand(1).into()), ("weight", Arg::None), ("reduction", Arg::Int(reduction))];
+    let positional = [
+        ("self", c.x()),
+        ("target", Tensor::Operand(1).into()),
+        ("weight", Arg::None),
+        ("reduction", Arg::Int(reduction)),
+    ];
     let result = c.result();
     single(c.one("cross_entropy_loss", &positional, &[], result))
 }

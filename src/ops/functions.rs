@@ -263,7 +263,7 @@ pub const OPS: &[OpDef] = &[
         }),
         infer: floats,
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
-        aten: aten!("atan2", self: Either(0), other: Either(1)),
+        aten: aten!("atan2", self: X, other: Y),
         replay: torch!(|r| r.x()?.f_atan2(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -277,7 +277,16 @@ pub const OPS: &[OpDef] = &[
             })
         }),
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
-        aten: aten!("pow.Tensor_Tensor", self: Either(0), exponent: Either(1)),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "exponent"],
+                tensors: "pow.Tensor_Tensor",
+                right: Some("pow.Tensor_Scalar"),
+                left: Some("pow.Scalar"),
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_pow(r.y()?)?),
         amplifies: Amplifies::Always,
         ..OF_TWO_NUMBERS
@@ -288,7 +297,16 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(|call, _, index, fetch| {
             rest(read(call, 0, index, fetch)?, read(call, 1, index, fetch)?)
         }),
-        aten: aten!("fmod.Tensor", self: Either(0), other: Either(1)),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "fmod.Tensor",
+                right: Some("fmod.Scalar"),
+                left: None,
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_fmod_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -311,7 +329,16 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x & y),
-        aten: aten!("bitwise_and.Tensor", self: Either(0), other: Either(1)),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_and.Tensor",
+                right: Some("bitwise_and.Scalar"),
+                left: None,
+                commutes: true,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_and_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -321,7 +348,16 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x | y),
-        aten: aten!("bitwise_or.Tensor", self: Either(0), other: Either(1)),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_or.Tensor",
+                right: Some("bitwise_or.Scalar"),
+                left: None,
+                commutes: true,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_or_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -331,7 +367,16 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x ^ y),
-        aten: aten!("bitwise_xor.Tensor", self: Either(0), other: Either(1)),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_xor.Tensor",
+                right: Some("bitwise_xor.Scalar"),
+                left: None,
+                commutes: true,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_xor_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -340,7 +385,16 @@ pub const OPS: &[OpDef] = &[
         doc: "The bits of `x` moved `y` places up; 0 where `y` is negative or all bits leave.",
         infer: |call| integers(call, false),
         kernel: whole!(shifted_left),
-        aten: aten!("bitwise_left_shift.Tensor", self: Either(0), other: Either(1)),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_left_shift.Tensor",
+                right: Some("bitwise_left_shift.Tensor_Scalar"),
+                left: Some("bitwise_left_shift.Scalar_Tensor"),
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_left_shift(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -349,7 +403,16 @@ pub const OPS: &[OpDef] = &[
         doc: "The bits of `x` moved `y` places down, the sign kept; by all places where `y` is negative.",
         infer: |call| integers(call, false),
         kernel: whole!(shifted_right),
-        aten: aten!("bitwise_right_shift.Tensor", self: Either(0), other: Either(1)),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_right_shift.Tensor",
+                right: Some("bitwise_right_shift.Tensor_Scalar"),
+                left: Some("bitwise_right_shift.Scalar_Tensor"),
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_right_shift(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -358,7 +421,7 @@ pub const OPS: &[OpDef] = &[
         doc: "The largest integer that divides both.",
         infer: |call| integers(call, false),
         kernel: whole!(common_divisor),
-        aten: aten!("gcd", self: Either(0), other: Either(1)),
+        aten: aten!("gcd", self: X, other: Y),
         replay: torch!(|r| r.x()?.f_gcd(r.y()?)?),
         ..OF_TWO_NUMBERS
     },

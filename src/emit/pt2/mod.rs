@@ -61,12 +61,7 @@ fn start<W: Write + Seek>(archive: &mut ZipWriter<W>, member: &Copied) -> Result
     Ok(())
 }
 
-fn add<W: Write + Seek>(
-    archive: &mut ZipWriter<W>,
-    name: &str,
-    deflated: bool,
-    bytes: &[u8],
-) -> Result<(), EmitError> {
+fn add<W: Write + Seek>(archive: &mut ZipWriter<W>, name: &str, deflated: bool, bytes: &[u8]) -> Result<(), EmitError> {
     start(archive, &Copied { name: name.to_owned(), size: bytes.len() as u64, deflated })?;
     archive.write_all(bytes)?;
     Ok(())

@@ -18,12 +18,7 @@ pub(super) struct Outputs {
 
 /// The outputs of `program` in the places that the old graph had them. What the program writes without that its signature says so
 /// is said now.
-pub(super) fn outputs(
-    program: &Program,
-    record: &Record,
-    json: &Json,
-    names: &[String],
-) -> Result<Outputs, EmitError> {
+pub(super) fn outputs(program: &Program, record: &Record, json: &Json, names: &[String]) -> Result<Outputs, EmitError> {
     let list = |path: &str| json.pointer(path).and_then(Json::as_array).ok_or_else(damaged);
     let specs = list("/graph_module/signature/output_specs")?;
     let old = list("/graph_module/graph/outputs")?;
@@ -65,13 +60,7 @@ fn argument(spec: &Json) -> Option<String> {
 }
 
 /// What the signature says of a new value of an input.
-fn written(
-    program: &Program,
-    record: &Record,
-    json: &Json,
-    output: &Output,
-    name: &str,
-) -> Result<Json, EmitError> {
+fn written(program: &Program, record: &Record, json: &Json, output: &Output, name: &str) -> Result<Json, EmitError> {
     let Target::Write(input) = &output.target else { return Err(damaged()) };
     let is_input = |held: &crate::emit::program::Held| matches!(held.source, Source::Input(_)) && held.name == **input;
     let known = record.placeholders.iter().find(|(own, _)| own == input).map(|(_, name)| name.as_str());

@@ -89,6 +89,13 @@ impl File<'_, '_> {
         self.graph().inputs().iter().any(|&id| is(&self.graph().node(id).kind))
     }
 
+    /// Whether tensors are made that need a device.
+    fn makes_tensors(&self) -> bool {
+        let arguments = self.program.steps.iter().flat_map(|s| s.call.positional.iter().chain(&s.call.keyword));
+        let literals = self.program.tensors.iter().any(|t| matches!(t.source, Source::Literal(_)));
+        literals || arguments.into_iter().any(|(_, arg)| *arg == Arg::Device)
+    }
+
     fn has_large_literals(&self) -> bool {
         let held = |source| match source {
             Source::Literal(node) => literal::is_large(self.graph(), node),
@@ -125,10 +132,12 @@ impl File<'_, '_> {
             0..=4 => writeln!(out, "def forward({}):", inputs.join(", ")),
             _ => writeln!(out, "def forward(\n    {},\n):", inputs.join(",\n    ")),
         };
-        let _ = match inputs.first() {
-            Some(first) => writeln!(out, "    device = {first}.device"),
-            None => writeln!(out, "    device = torch.get_default_device()"),
-        };
+        if self.makes_tensors() {
+            let _ = match inputs.first() {
+                Some(first) => writeln!(out, "    device = {first}.device"),
+                None => writeln!(out, "    device = torch.get_default_device()"),
+            };
+        }
         for (id, held) in self.program.tensors.iter().enumerate() {
             if let Source::Literal(node) = held.source {
                 let _ = writeln!(out, "    {} = {}", self.names[id], literal::literal(self.graph(), node));

@@ -13,7 +13,8 @@ enum Part {
 /// The expression that is returned.
 pub(super) fn returned(program: &Program, names: &[String]) -> String {
     let graph = program.graph;
-    let tensors = graph.outputs().iter().zip(&program.outputs).filter_map(|(o, &id)| Some((o.place()?, names[id].clone())));
+    let tensors =
+        graph.outputs().iter().zip(&program.outputs).filter_map(|(o, &id)| Some((o.place()?, names[id].clone())));
     let constants = graph.constant_outputs().iter().map(|o| (&o.place, value(&o.value)));
     let mut leaves: Vec<(&Place, String)> = tensors.chain(constants).collect();
     leaves.sort_by_key(|(place, _)| place.position);

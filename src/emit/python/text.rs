@@ -105,11 +105,9 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_value() {
-        assert_eq!([-0.0, 1e300, f64::NAN, f64::NEG_INFINITY].map(float), [
-            "-0.0",
-            "1e300",
-            "float(\"nan\")",
-            "float(\"-inf\")"
-        ]);
+        assert_eq!(
+            [-0.0, 1e300, f64::NAN, f64::NEG_INFINITY].map(float),
+            ["-0.0", "1e300", "float(\"nan\")", "float(\"-inf\")"]
+        );
     }
 }

@@ -3,9 +3,9 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use zip::{CompressionMethod, ZipArchive};
 use zip::read::{ArchiveOffset, Config};
 use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
 
 use crate::frontend::LoadError;
 

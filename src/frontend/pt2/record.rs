@@ -124,7 +124,10 @@ pub(super) fn recorded(
     let list = matches!(node.outputs[..], [Argument::Tensors(_)]);
     let names: Vec<&str> = match &node.outputs[..] {
         [Argument::Tensors(names)] => names.iter().map(String::as_str).collect(),
-        all => all.iter().map(|o| if let Argument::Tensor(name) = o { Some(name.as_str()) } else { None }).collect::<Option<_>>()?,
+        all => all
+            .iter()
+            .map(|o| if let Argument::Tensor(name) = o { Some(name.as_str()) } else { None })
+            .collect::<Option<_>>()?,
     };
     let results: SmallVec<[Option<TensorType>; 1]> = names.iter().map(|name| scope.stated(name).ok()).collect();
     let overload = if target.overload.is_empty() { "default" } else { target.overload };
