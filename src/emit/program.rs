@@ -7,7 +7,7 @@ use super::EmitError;
 use super::kept::{Kept, KeptCall};
 use crate::frontend::pt2::Record;
 use crate::ir::{DType, Graph, Node, NodeId, NodeKind, Number, Target, TensorType, Value};
-use crate::ops::aten::{Arg, Made, Tensor};
+use crate::ops::aten::{AllCalls, Arg, Made, Tensor};
 use crate::ops::{Call, DRAW, Draws, Family, Op, OpDef, as_number, is_number};
 
 /// A tensor of a program: its place among [`Program::tensors`].
@@ -187,7 +187,7 @@ impl Lowering<'_> {
         let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();
         let call = Call { op: def, attrs, operands: &types };
         let numbers: Vec<Option<Number>> = operands.iter().map(|&v| self.number(v)).collect();
-        let (calls, results) =
+        let AllCalls { calls, results } =
             def.aten.calls(&call, &numbers).map_err(|reason| EmitError::operator(node, def.name, reason))?;
         let mut made: Vec<SmallVec<[Id; 1]>> = Vec::new();
         for (i, call) in calls.into_iter().enumerate() {

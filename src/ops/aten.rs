@@ -150,6 +150,13 @@ pub struct Made<T> {
 /// The results of an operator among those of its calls, or why there is no call.
 pub type Stated = Result<SmallVec<[Tensor; 1]>, String>;
 
+/// The calls for one operator.
+pub struct AllCalls {
+    pub calls: Vec<Made<Tensor>>,
+    /// The results of the operator among those of its calls.
+    pub results: SmallVec<[Tensor; 1]>,
+}
+
 /// The calls for one operator while they are stated.
 pub struct Calls<'a> {
     pub c: &'a Call<'a>,
@@ -291,26 +298,22 @@ fn is_one<T>(arg: &Arg<T>) -> bool {
 }
 
 impl Aten {
-    /// The calls for `call`, and which of their results are those of the operator. `numbers` says which operands are numbers.
+    /// The calls for `call`. `numbers` says which operands are numbers.
     ///
     /// # Errors
     /// Why there are no such calls.
-    pub fn calls(
-        &self,
-        call: &Call,
-        numbers: &[Option<Number>],
-    ) -> Result<(Vec<Made<Tensor>>, SmallVec<[Tensor; 1]>), String> {
+    pub fn calls(&self, call: &Call, numbers: &[Option<Number>]) -> Result<AllCalls, String> {
         match self {
             Aten::Never(reason) => Err((*reason).to_owned()),
             Aten::One(form) => {
                 let made = form.call(call, call.types())?;
                 let results = (0..made.results.len()).map(|slot| Tensor::Made { call: 0, slot }).collect();
-                Ok((vec![made], results))
+                Ok(AllCalls { calls: vec![made], results })
             }
             Aten::Some(state) => {
                 let mut calls = Calls { c: call, numbers, made: Vec::new() };
                 let results = state(&mut calls)?;
-                Ok((calls.made, results))
+                Ok(AllCalls { calls: calls.made, results })
             }
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn returned(program: &Program, names: &[String]) -> String {
     let mut leaves: Vec<(&Place, String)> = tensors.chain(constants).collect();
     leaves.sort_by_key(|(place, _)| place.position);
     // Data that a container holds beside its leaves is none of them.
-    leaves.retain(|(place, _)| !place.path.as_ref().is_some_and(|path| is_context(path)));
+    leaves.retain(|(place, _)| !place.path.as_ref().is_some_and(is_context));
     structured(&leaves).unwrap_or_else(|| match leaves.as_slice() {
         [] => "None".to_owned(),
         [(_, one)] => one.clone(),
