@@ -17,6 +17,7 @@ mod inline;
 mod memory;
 mod mutation;
 mod nested;
+mod record;
 #[cfg(test)]
 mod recorded_strides;
 mod schema;
@@ -34,6 +35,7 @@ use constants::Constants;
 use import::Imported;
 use schema::{ExportedProgram, MAJOR_VERSIONS, SchemaVersion, VersionOnly};
 
+pub use record::{Copied, Original, Record, Recorded, original};
 pub use weights::Weights;
 
 use super::LoadError;
@@ -51,7 +53,7 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
     let program = parse(path, &member, &json)?;
     drop(json);
     let constants = Constants::read(path, &mut archive, &member, &program)?;
-    let Imported { graph, stored, written } = import::import(path, &program, &constants)?;
+    let Imported { graph, stored, written, .. } = import::import(path, &program, &constants, false)?;
     let mut weights = Weights::new(archive, &member, stored);
     if let Some((name, other)) = written.iter().find_map(|of| Some((of.name.clone(), weights.shares_memory(of)?))) {
         return Err(LoadError::Node {
@@ -71,7 +73,7 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
 /// As [`read_archive`].
 pub fn read_json(path: &Path, json: &[u8]) -> Result<Graph, LoadError> {
     let program = parse(path, "model.json", json)?;
-    import::import(path, &program, &Constants::default()).map(|imported| imported.graph)
+    import::import(path, &program, &Constants::default(), false).map(|imported| imported.graph)
 }
 
 fn parse(path: &Path, member: &str, json: &[u8]) -> Result<ExportedProgram, LoadError> {
