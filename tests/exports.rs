@@ -192,6 +192,11 @@ fn special_programs() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
+#[test]
+fn a_custom_operator_that_writes_its_arguments_is_read_as_what_it_writes() {
+    insta::assert_snapshot!(outcome("functionalised.pt2"));
+}
+
 fn render(error: &LoadError) -> String {
     let mut text = String::new();
     // Wide, because where a line breaks would depend on the length of the checkout's path.

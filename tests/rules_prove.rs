@@ -3,7 +3,7 @@
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Verdict, prove};
-use magneton_ir::rules::{RuleSet, Tier};
+use magneton_ir::rules::{RuleFile, RuleSet, Tier};
 
 fn graph(inputs: &str, body: &str) -> Graph {
     // Attributes stand behind semicolons too: a piece without a name of its own belongs to the piece before.
@@ -113,4 +113,20 @@ fn a_fused_operator_that_computes_something_else_is_refuted() {
     let proof = prove(&fused, &graph("x: f32[3, 16]", swapped), &rules, &Silent).unwrap();
     let Verdict::Different(witness) = proof.verdict else { panic!("{:?}", proof.verdict) };
     assert_eq!(witness.first_a.map(|id| fused.node(id).name.to_string()).as_deref(), Some("y"));
+}
+
+#[test]
+fn a_definition_may_leave_operands_out() {
+    let source = "/// Writes over its first operand.\nop my.square_into(out, x, log) = { mul(x, x), add(log, x) }\n\
+                  test my.square_into { out: f32[2, 3], x: f32[2, 3], log: f32[2, 3] }\n";
+    let rules = RuleSet::library().unwrap().with_sources(&[RuleFile::new("own.rules", source)]).unwrap();
+    let inputs = "o: f32[3, 16], x: f32[3, 16], l: f32[3, 16]";
+    let call = "s, t = opaque \"my.square_into\"(o, x, l) -> (f32[3, 16], f32[3, 16])";
+    let proven = |a: &str, b: &str| {
+        let proof = prove(&graph(inputs, a), &graph(inputs, b), &rules, &Silent).unwrap();
+        matches!(proof.verdict, Verdict::Equivalent { .. })
+    };
+    let written_out = "p = pow(x; exponent=2.0); q = add(x, l); y = concat(p, q)";
+    assert!(proven(&format!("{call}; y = concat(s, t)"), written_out));
+    assert!(!proven(&format!("{call}; y = concat(t, s)"), written_out));
 }

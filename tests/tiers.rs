@@ -6,7 +6,7 @@ use magneton_ir::ir::{Graph, text};
 use magneton_ir::optimize::optimize;
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Context, bind_graphs, prove_bound};
-use magneton_ir::report::{Comparison, Verdict};
+use magneton_ir::report::{Comparison, Report, Verdict};
 use magneton_ir::rules::{RuleFile, RuleSet, Tier};
 
 fn graph(inputs: &str, body: &str) -> Graph {
@@ -211,7 +211,7 @@ fn an_error_of_steps_is_none_of_the_outputs() {
         assert_eq!(in_tf32(inputs, body, THOUSANDTH).verdict, Verdict::Unknown, "{body}");
         let found = in_tf32(inputs, body, Tier::ANY_ERROR);
         assert_eq!((found.tier.as_deref(), found.output_error), (Some("approx(0.0009765625)"), None), "{body}");
-        let text = magneton_ir::report::markdown(&found);
+        let text = found.markdown();
         assert!(text.contains("an error of each step, not of the outputs"), "{text}");
     }
 }

@@ -7,6 +7,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::SLOWER;
 use super::priced::{Priced, b_leads, kinds, names};
 use super::region::saving;
+use crate::diagnose::Part;
+use crate::energy::Cost;
 use crate::extract::Rewrite;
 use crate::ir::{Graph, NodeId};
 use crate::prove::{Region, RegionKind};
@@ -23,11 +25,16 @@ pub fn placed(
     regions: &[model::Region],
 ) -> (Within, Vec<model::Rewrite>) {
     let b_leads = b_leads(sides);
-    // The region of every proven operator; `None` for constants and dead code, which have no region of interest.
+    let costs = &sides[usize::from(b_leads)].costs;
+    // The region of every proven operator; `None` for constants, which have no region of interest.
     let mut region_of: FxHashMap<NodeId, Option<usize>> = FxHashMap::default();
-    for (i, region) in cut.iter().enumerate().filter(|(_, r)| r.kind != RegionKind::Parted) {
-        for &n in if b_leads { &region.b } else { &region.a } {
-            region_of.insert(n, (region.kind == RegionKind::Proven).then_some(i));
+    for (i, region) in cut.iter().enumerate() {
+        let nodes = if b_leads { &region.b } else { &region.a };
+        match region.kind {
+            RegionKind::Proven => region_of.extend(nodes.iter().map(|&n| (n, Some(i)))),
+            RegionKind::Constant => region_of.extend(nodes.iter().map(|&n| (n, None))),
+            // Forms are only looked for where outputs depend on them.
+            RegionKind::Dead | RegionKind::Parted => {}
         }
     }
     let mut spanning = Vec::new();
@@ -44,12 +51,25 @@ pub fn placed(
             continue;
         }
         match touched.as_slice() {
-            // What replaces unproven operators as well is no form of the region.
-            [one] if regions_of().all(|region| region.is_some()) => within.entry(*one).or_default().push(rewrite),
+            // What replaces unproven operators as well, or constants that cost something, is no form of the region.
+            [one]
+                if rewrite.replaced.iter().all(|n| match region_of.get(n) {
+                    Some(Some(region)) => region == one,
+                    Some(None) => is_free(&costs[n.index()]),
+                    None => false,
+                }) =>
+            {
+                within.entry(*one).or_default().push(rewrite)
+            }
             _ => spanning.push(describe_rewrite(&rewrite, b_leads, &touched, sides, cut)),
         }
     }
     (within, spanning)
+}
+
+/// Whether an operator is known to cost nothing, as a view.
+fn is_free(cost: &Cost) -> bool {
+    cost.energy_mj.is_known() && cost.energy_mj.value == 0.0
 }
 
 /// Makes forms that neither side has the best ones of their region.
@@ -98,6 +118,7 @@ fn describe_rewrite(
         saves_us: rewrite.before.time_us.value - rewrite.after.time_us.value,
         rules: rewrite.rules.iter().map(|r| r.to_string()).collect(),
         tier: rewrite.tier.to_string(),
+        at: Part { graph: side.graph, nodes: &rewrite.replaced, costs: &side.costs }.source(),
     }
 }
 

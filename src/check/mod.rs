@@ -3,6 +3,8 @@
 mod cheaper;
 mod priced;
 mod region;
+#[cfg(test)]
+mod tests;
 
 use std::time::Instant;
 
@@ -122,6 +124,8 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
             .map(|u| model::Unproven {
                 a_ops: names(a, &u.a),
                 b_ops: names(b, &u.b),
+                a_at: last_line(a, &u.a),
+                b_at: last_line(b, &u.b),
                 agrees_numerically: u.agrees_numerically,
                 a_mir: u.a_mir.clone(),
                 b_mir: u.b_mir.clone(),
@@ -137,15 +141,25 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
             cost: milliseconds(total - proved),
             total: milliseconds(total),
         },
+        details: None,
     };
     Ok(Checked { comparison, proof, cheaper: within })
+}
+
+/// `file:line` of the last operator that has one.
+fn last_line(graph: &Graph, nodes: &[NodeId]) -> Option<String> {
+    nodes.iter().rev().find_map(|&n| graph.node(n).origin.line()).map(ToString::to_string)
 }
 
 fn witness(w: &Witness, a: &Graph, b: &Graph) -> model::Witness {
     let place = |graph: &Graph, first: Option<NodeId>| {
         first.map(|n| {
             let node = graph.node(n);
-            model::Place { op: node.name.to_string(), source: diagnose::source(node) }
+            model::Place {
+                op: node.name.to_string(),
+                source: diagnose::source(node),
+                at: node.origin.line().map(ToString::to_string),
+            }
         })
     };
     model::Witness {

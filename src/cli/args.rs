@@ -25,8 +25,13 @@ pub enum Command {
     Explain {
         #[command(flatten)]
         compare: Compare,
-        /// The region's number in the report of `check`.
-        region: usize,
+        /// The region's number in the report of `check`, the name of an operator in it, or a source line such as model.py:12.
+        region: String,
+        /// Leave nothing out: all operators with all of their types, all steps.
+        #[arg(long)]
+        full: bool,
+        #[command(flatten)]
+        shown: Shown,
     },
     /// Cheaper equivalents of one workload that the rules can prove.
     Optimize(Optimize),
@@ -139,8 +144,11 @@ pub struct Under {
 pub struct Check {
     #[command(flatten)]
     pub compare: Compare,
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub format: Format,
+    #[command(flatten)]
+    pub shown: Shown,
+    /// Write the report to this file too, as `--format json` gives it.
+    #[arg(long, value_name = "FILE")]
+    pub write_json: Option<PathBuf>,
     /// Write the proof to this file; `verify-proof` replays it.
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,
@@ -148,12 +156,18 @@ pub struct Check {
     /// fails, standard error says so; the verdict and the exit status stay.
     #[arg(long, value_name = "DIR")]
     pub write_witness: Option<PathBuf>,
-    /// Also answer 1 if a proven equivalent saves more than the threshold and is not slower.
-    #[arg(long, value_enum)]
-    pub fail_on: Option<FailOn>,
+    /// What makes the exit status 1. Each includes those before it.
+    #[arg(long, value_enum, default_value_t = FailOn::Unknown)]
+    pub fail_on: FailOn,
     /// The saving from which on it counts as waste, of the side that spends it.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%", requires = "fail_on")]
     pub threshold: f64,
+    /// The side whose waste counts; without it, both.
+    #[arg(long, value_enum, requires = "fail_on")]
+    pub waste_of: Option<SideArg>,
+    /// A SARIF report of an earlier check: waste that it names does not count, unless it has become more.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -167,9 +181,8 @@ pub struct Optimize {
     pub config: Vec<(String, serde_json::Value)>,
     #[command(flatten)]
     pub sizes: Sizes,
-    /// Print the report as one JSON object, with the proof of every form.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub shown: Shown,
     /// Write the graph with all cheaper forms in place: as PyTorch code (`.py`), as an exported program with the weights of the
     /// workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first.
     #[arg(short, long, value_name = "FILE")]
@@ -188,16 +201,46 @@ pub struct VerifyProof {
     pub rules: Vec<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Human,
-    Json,
-    Markdown,
+/// How a report looks, and where it goes.
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Write the report to this file, not to standard output.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Text for a terminal.
+    Human,
+    /// One JSON object, for scripts.
+    Json,
+    /// Text for issues and pull requests.
+    Markdown,
+    /// A page for a browser, in one file that needs no network.
+    Html,
+    /// Findings for code-scanning views, as SARIF 2.1.0.
+    Sarif,
+    /// Findings as tests, for CI systems.
+    Junit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum FailOn {
+    /// An input was found on which the outputs part.
+    Different,
+    /// The two are not proven equal.
+    Unknown,
+    /// A proven equivalent saves more than the threshold and is not slower.
     Waste,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SideArg {
+    A,
+    B,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,18 +6,19 @@ use std::time::{Duration, Instant};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::args::{Check, Compare, FailOn, Format, Pair, Sizes, Under};
+use super::args::{Check, Compare, FailOn, Format, Pair, Shown, Sizes, Under};
+use super::gate::Gate;
 use super::{Answer, cache, output, progress};
 use crate::check::{Checked, compare_bound};
 use crate::energy::{CostModel, Profile};
-use crate::explain::explain as explain_region;
+use crate::explain::Explainer;
 use crate::files;
 use crate::frontend::{self, LoadOptions, Loaded};
 use crate::ir::{ConfigError, Graph, text};
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
 use crate::prove::{Bound, Context, Side, bind_with_contents};
-use crate::report::{self, Comparison, HumanOptions, Verdict};
+use crate::report::{Comparison, Report, Verdict};
 use crate::rules::RuleSet;
 
 #[derive(Debug, Error, Diagnostic)]
@@ -58,24 +59,32 @@ enum UsageError {
     )]
     Incomplete,
     #[error("there is no region {asked}")]
-    #[diagnostic(code(cli::region), help("`check` found {count}, numbered from 1"))]
-    Region { asked: usize, count: usize },
+    #[diagnostic(
+        code(cli::region),
+        help(
+            "`check` found {count}, numbered from 1; an operator goes by its name in the file, a source line by model.py:12"
+        )
+    )]
+    Region { asked: String, count: usize },
 }
 
 /// Compares two files and prints the report.
 pub fn check(args: &Check) -> miette::Result<Answer> {
-    let Compared { a, b, rules, checked: Checked { comparison, proof, .. }, .. } = compared(&args.compare)?;
+    let gate = Gate::new(args)?;
+    let Compared { a, b, rules, costs, mut checked } = compared(&args.compare)?;
+    if args.shown.format == Format::Html {
+        let details = Explainer::new(&checked, &a, &b, &costs).details();
+        checked.comparison.details = Some(Box::new(details));
+    }
+    let Checked { comparison, proof, .. } = checked;
     if let Some(path) = &args.proof {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
     }
-    match args.format {
-        Format::Human => {
-            let options = HumanOptions { width: output::width(), ..HumanOptions::default() };
-            output::styled(&report::human(&comparison, &options), &comparison)?;
-        }
-        Format::Json => output::json(&comparison)?,
-        Format::Markdown => output::report(&report::markdown(&comparison))?,
+    if let Some(path) = &args.write_json {
+        output::write_json(&comparison, path)?;
     }
+    let (findings, wasteful) = gate.judge(&comparison);
+    output::show(&comparison, &findings, &args.shown, false)?;
     // The verdict stands, and is the exit status, whatever becomes of the witness.
     if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
         let [written_a, written_b] = [&a, &b].map(|graph| rules.written_out(graph).map(|w| w.graph));
@@ -84,20 +93,36 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
             output::diagnostic(&error.into());
         }
     }
-    let wasteful = args.fail_on == Some(FailOn::Waste) && comparison.waste() > args.threshold;
-    if args.fail_on == Some(FailOn::Waste) && !wasteful && comparison.is_incomplete() {
+    if gate.fail_on == FailOn::Waste && !wasteful && comparison.is_incomplete() {
         return Err(UsageError::Incomplete.into());
     }
-    Ok(if comparison.verdict == Verdict::Equivalent && !wasteful { Answer::Yes } else { Answer::No })
+    let fails = match comparison.verdict {
+        Verdict::Different => true,
+        Verdict::Unknown => gate.fail_on >= FailOn::Unknown,
+        Verdict::Equivalent => wasteful,
+    };
+    Ok(if fails { Answer::No } else { Answer::Yes })
 }
 
 /// Prints one region in full.
-pub fn explain(args: &Compare, region: usize) -> miette::Result<Answer> {
+pub fn explain(args: &Compare, region: &str, shown: &Shown, full: bool) -> miette::Result<Answer> {
     let Compared { a, b, costs, checked, .. } = compared(args)?;
     let count = checked.comparison.regions.len();
-    let found = explain_region(&checked, &a, &b, &costs, region);
-    let explanation = found.ok_or(UsageError::Region { asked: region, count })?;
-    output::styled(&report::explanation(&explanation, output::width()), &explanation)?;
+    let explainer = Explainer::new(&checked, &a, &b, &costs);
+    let found = explainer.find(region);
+    let first = found.first().and_then(|&id| explainer.region(id));
+    let explanation = first.ok_or_else(|| UsageError::Region { asked: region.to_owned(), count })?;
+    if found.len() > 1 {
+        let others: Vec<String> = found.iter().skip(1).take(8).map(usize::to_string).collect();
+        let more = if found.len() > 9 { ", …" } else { "" };
+        let text = format!(
+            "{} regions are there; this is one that costs most, others are {}{more}",
+            found.len(),
+            others.join(", ")
+        );
+        output::note(&text);
+    }
+    output::show(&explanation, &explanation.findings(), shown, full)?;
     Ok(if checked.comparison.verdict == Verdict::Equivalent { Answer::Yes } else { Answer::No })
 }
 

@@ -3,6 +3,7 @@
 mod args;
 mod cache;
 mod check;
+mod gate;
 #[cfg(feature = "torch")]
 mod measure;
 mod names;
@@ -17,7 +18,7 @@ mod witness;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
 
@@ -34,6 +35,11 @@ pub(crate) enum Answer {
 
 /// Exit status of bad input and bad usage; clap uses the same.
 const TROUBLE: u8 = 2;
+
+/// The definition of the command line, which completions and manual pages are made from.
+pub fn command() -> clap::Command {
+    Args::command()
+}
 
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
@@ -57,7 +63,7 @@ pub fn main() -> ExitCode {
 fn run(command: &Command) -> miette::Result<Answer> {
     match command {
         Command::Check(args) => check::check(args),
-        Command::Explain { compare, region } => check::explain(compare, *region),
+        Command::Explain { compare, region, full, shown } => check::explain(compare, region, shown, *full),
         Command::Optimize(args) => optimize::run(args),
         Command::VerifyProof(args) => proof::verify(args),
         Command::Lower { file, sizes } => check::lower(file, sizes),

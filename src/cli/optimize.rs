@@ -7,6 +7,7 @@ use crate::emit::{self, Workload};
 use crate::frontend::Loaded;
 use crate::optimize::optimize;
 use crate::prove::Context;
+use crate::report::Report;
 
 /// Looks for cheaper forms of one file's operators and prints them.
 pub fn run(args: &Optimize) -> miette::Result<Answer> {
@@ -26,9 +27,6 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
         emit::write(&rewritten, workload, path, &context, args.under.tier)?;
     }
     drop(bar);
-    match args.json {
-        true => output::json(&found.optimization)?,
-        false => output::styled(&found.optimization.human(output::width()), &found.optimization)?,
-    }
+    output::show(&found.optimization, &found.optimization.findings(), &args.shown, false)?;
     Ok(Answer::Yes)
 }

@@ -2,14 +2,18 @@
 //! others wrote; control characters in them never reach a terminal.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
+use anstream::adapter::strip_str;
 use miette::{Context, Diagnostic, IntoDiagnostic, MietteHandler, MietteHandlerOpts, ReportHandler};
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter};
 
+use super::args::{Format, Shown};
+use crate::files;
 use crate::printable::{escaped, is_clean, printable};
-use crate::report as model;
+use crate::report::{Finding, HumanOptions, Report, junit, sarif};
 
 /// Columns of a report where standard output is no terminal.
 const WIDTH: usize = 100;
@@ -19,12 +23,34 @@ pub fn report(text: &str) -> miette::Result<()> {
     print(&printable(text))
 }
 
-/// Writes a text with styles that was made of `model`. Styles are kept only on a terminal, and not if `NO_COLOR` is set; nor if
-/// something in the model could be taken for one.
-pub fn styled(text: &str, model: &impl Serialize) -> miette::Result<()> {
+/// Writes a report in the format and to the place that the command line names. `findings` are the report's.
+pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown, full: bool) -> miette::Result<()> {
+    let width = if shown.report.is_some() { WIDTH } else { width() };
+    let default = HumanOptions::default();
+    // Only a screen is short of lines.
+    let is_screen = shown.report.is_none() && io::stdout().is_terminal();
+    let notes = if is_screen { default.notes } else { usize::MAX };
+    let options = HumanOptions { width, full, notes, ..default };
+    let text = match shown.format {
+        Format::Human => styled(report.human(&options), report)?,
+        Format::Json => json(report)?,
+        Format::Markdown => printable(&report.markdown()).into_owned(),
+        Format::Html => printable(&report.html()).into_owned(),
+        Format::Sarif => escaped(&sarif(findings)) + "\n",
+        Format::Junit => printable(&junit(&report.subject(), findings).into_diagnostic()?).into_owned(),
+    };
+    match &shown.report {
+        None => print(&text),
+        Some(path) => write(path, &strip_str(&text).to_string()),
+    }
+}
+
+/// A text with styles that was made of `model`, without them if something in the model could be taken for one. They are printed
+/// only on a terminal, and not if `NO_COLOR` is set.
+fn styled(text: String, model: &impl Serialize) -> miette::Result<String> {
     let mut clean = true;
     model.serialize(&mut serde_json::Serializer::with_formatter(io::sink(), Inspect(&mut clean))).into_diagnostic()?;
-    if clean { print(text) } else { report(&anstream::adapter::strip_str(text).to_string()) }
+    Ok(if clean { text } else { printable(&strip_str(&text).to_string()).into_owned() })
 }
 
 /// Notes whether the texts of a model are clean, and writes none of them.
@@ -43,9 +69,18 @@ impl Formatter for Inspect<'_> {
     }
 }
 
-/// Writes a report for scripts.
-pub fn json(model: &impl Serialize) -> miette::Result<()> {
-    print(&(escaped(&model::json(model).into_diagnostic()?) + "\n"))
+/// Writes a report for scripts to a file.
+pub fn write_json(report: &impl Report, path: &Path) -> miette::Result<()> {
+    write(path, &json(report)?)
+}
+
+fn json(report: &impl Report) -> miette::Result<String> {
+    Ok(escaped(&report.json().into_diagnostic()?) + "\n")
+}
+
+fn write(path: &Path, text: &str) -> miette::Result<()> {
+    let written = files::write(path, text.as_bytes());
+    written.into_diagnostic().wrap_err_with(|| format!("cannot write {}", path.display()))
 }
 
 /// A reader that has seen enough and closed the pipe is no error.

@@ -14,7 +14,7 @@ use super::{Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::ties::{self, Ties};
-use crate::ops::{Call, EvalError, Family, as_number, is_number};
+use crate::ops::{Amplifies, Call, EvalError, Family, as_number, is_number};
 use node::{Application, Kind, Node, Operands};
 use shortcuts::Shortcut;
 
@@ -26,6 +26,9 @@ const DISTURBANCE: f64 = 1e-11;
 
 /// A value that moves under disturbance is trusted up to this many times as far as it moves.
 pub const TRUSTED_MOVES: f64 = 1000.0;
+
+/// A value this many times beyond its type is no witness: PyTorch gives an infinity. Masks that are added to each other stay below.
+const BEYOND: f64 = 4.0;
 
 /// How many roundings a literal may be away from the real number that it stands for, where that is near 1.
 const LITERAL_ROUNDINGS: f64 = 4.0;
@@ -76,8 +79,8 @@ pub struct Demand<'p, P: Program> {
 /// by less than 10^-11, which nobody takes for a difference.
 const EXACT: f64 = 65536.0;
 
-fn is_inexact(value: f64) -> bool {
-    value.is_finite() && (value.fract() != 0.0 || value.abs() > EXACT)
+fn is_inexact(value: f64, exact: f64) -> bool {
+    value.is_finite() && (value.fract() != 0.0 || value.abs() > exact)
 }
 
 /// Refuses an operator that reads too many elements for each of `results` results, before it reads the first.
@@ -99,6 +102,17 @@ fn readable(call: &Call, results: usize) -> Result<(), EvalError> {
 /// Refuses to read more elements than one step may.
 fn few(elements: usize) -> Result<(), EvalError> {
     if elements > MOST_READ { Err(EvalError::Budget) } else { Ok(()) }
+}
+
+/// Refuses a float that lies far beyond its type.
+fn within(dtype: DType, value: f64) -> Result<(), EvalError> {
+    let far = value.is_finite() && value.abs() > BEYOND * dtype.magnitude();
+    if far { Err(EvalError::Unrepresentable) } else { Ok(()) }
+}
+
+/// The type in which PyTorch squares values of a type.
+fn squares_in(dtype: DType) -> DType {
+    if dtype == DType::F64 { DType::F64 } else { DType::F32 }
 }
 
 /// Places along a row of a mask that it does not hide, if that is certain for scores up to the given size.
@@ -298,7 +312,7 @@ impl<'p, P: Program> Demand<'p, P> {
                     return self.stored(dtype, value);
                 }
                 Shortcut::None => {
-                    ties::compute(&kernel, &call, application.slot, index, &mut self.fetch(operands), ties)?[0]
+                    ties::compute(&kernel, &call, application.slot, index, &mut self.fetch(&call, operands), ties)?[0]
                 }
             };
             value = match is_number(application.op) {
@@ -311,7 +325,7 @@ impl<'p, P: Program> Demand<'p, P> {
                 let computed_in = if is_number(application.op) && dtype != DType::F64 { DType::F32 } else { dtype };
                 value = self.disturb_literal(node, computed_in, flat, value);
             } else if !moves {
-                value = self.disturb(node, flat, value);
+                value = self.disturb(node, flat, value)?;
             }
             if !moves || self.depth == 1 {
                 self.memo.insert((node.number, flat), value);
@@ -330,7 +344,7 @@ impl<'p, P: Program> Demand<'p, P> {
         }
         if let Some(value) = self.normalised(&call, node, operands, index)? {
             let value = self.stored(dtype, value.into())?;
-            let value = self.disturb(node, flat, value);
+            let value = self.disturb(node, flat, value)?;
             self.memo.insert((node.number, flat), value);
             return Ok(value);
         }
@@ -340,14 +354,14 @@ impl<'p, P: Program> Demand<'p, P> {
         few(operands.first().map_or(0, |x| x.ty.numel()) / (node.ty.numel() / length.max(1)).max(1))?;
         let values: SmallVec<[Number; 1]> = match self.attention(&call, node, operands, index)? {
             Some(values) => values.into_iter().map(Number::float).collect(),
-            None => ties::compute(&kernel, &call, application.slot, index, &mut self.fetch(operands), ties)?,
+            None => ties::compute(&kernel, &call, application.slot, index, &mut self.fetch(&call, operands), ties)?,
         };
         let mut values = values.into_iter();
         visit_axes(&node.ty.shape, &axes, index, |at| {
             let value = values.next().ok_or(EvalError::IndexOutOfRange)?;
             let flat = flat_index(&node.ty.shape, at);
             let value = self.stored(dtype, value)?;
-            let value = self.disturb(node, flat, value);
+            let value = self.disturb(node, flat, value)?;
             self.memo.insert((node.number, flat), value);
             Ok(())
         })?;
@@ -373,19 +387,34 @@ impl<'p, P: Program> Demand<'p, P> {
     }
 
     /// What a kernel reads its operands with.
-    fn fetch(&mut self, operands: &Operands<'p, P::Id>) -> impl FnMut(usize, &[usize]) -> Result<Number, EvalError> {
+    fn fetch(
+        &mut self,
+        call: &Call,
+        operands: &Operands<'p, P::Id>,
+    ) -> impl FnMut(usize, &[usize]) -> Result<Number, EvalError> {
         let mut left = MOST_READ;
+        let squared = self.disturbance.is_some() && call.op.amplifies == Amplifies::Inside;
         move |operand, at| {
             left = left.checked_sub(1).ok_or(EvalError::Budget)?;
-            self.read(&operands[operand], at)
+            let value = self.read(&operands[operand], at)?;
+            match squared && operand == 0 {
+                true => {
+                    within(squares_in(operands[0].ty.dtype), value.to_f64() * value.to_f64())?;
+                    Ok(value)
+                }
+                false => Ok(value),
+            }
         }
     }
 
     /// As [`Demand::disturb`], for a literal of type `dtype`, which may be what somebody computed in that type.
     fn disturb_literal(&self, node: &Node<'p, P::Id>, dtype: DType, flat: usize, value: Number) -> Number {
-        let rounding = dtype.epsilon().unwrap_or(0.0) * LITERAL_ROUNDINGS / TRUSTED_MOVES;
+        let epsilon = dtype.epsilon().unwrap_or(0.0);
+        let rounding = epsilon * LITERAL_ROUNDINGS / TRUSTED_MOVES;
+        // Beyond this, a type does not hold every whole number: 65 504 is 65 536 in bf16.
+        let exact = EXACT.min(2.0 / epsilon);
         match (self.disturbance, value) {
-            (Some(seed), Number::Float(v)) if is_inexact(v.0) => {
+            (Some(seed), Number::Float(v)) if is_inexact(v.0, exact) => {
                 // In a table, small elements may be what is left of large ones.
                 let size = if node.ty.rank() == 0 { v.0.abs() } else { v.0.abs().max(1.0) };
                 Number::float(v.0 + rounding * size * self.noise(node, flat, seed).signum())
@@ -402,13 +431,14 @@ impl<'p, P: Program> Demand<'p, P> {
 
     /// `value` with the disturbance that is asked for. Small whole numbers are taken to be exact: positions, masks,
     /// zeros. Large ones are not: they may be what rounding left.
-    fn disturb(&self, node: &Node<'p, P::Id>, flat: usize, value: Number) -> Number {
-        match (self.disturbance, value) {
-            (Some(seed), Number::Float(v)) if is_inexact(v.0) => {
+    fn disturb(&self, node: &Node<'p, P::Id>, flat: usize, value: Number) -> Result<Number, EvalError> {
+        Ok(match (self.disturbance, value) {
+            (Some(seed), Number::Float(v)) if is_inexact(v.0, EXACT) => {
+                within(node.ty.dtype, v.0)?;
                 Number::float(v.0 * (1.0 + DISTURBANCE * self.noise(node, flat, seed)))
             }
             _ => value,
-        }
+        })
     }
 
     /// What a tensor of type `dtype` gives back for `value`; floats are left as they are unless results are rounded.

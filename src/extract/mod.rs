@@ -75,11 +75,10 @@ impl Term {
 }
 
 impl Rewrite {
-    /// The steps of the proof that the cheaper form equals what it replaces: each with the expression before it
-    /// and after it, over letters for the values that are read.
-    pub fn steps(&self) -> impl Iterator<Item = (&Lemma, String, String)> {
-        let text = |t| show(&self.term.arena, t, &letter);
-        self.term.proof.iter().map(move |lemma| (lemma, text(lemma.before), text(lemma.after)))
+    /// The proof that the cheaper form equals what it replaces. Input `n` of the arena stands for a value that is read,
+    /// which [`letter`] names.
+    pub fn proof(&self) -> (&Arena, &[Lemma]) {
+        (&self.term.arena, &self.term.proof)
     }
 }
 
@@ -137,8 +136,10 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     let mut parts = Vec::new();
     // Parts that are alike, such as the layers of a model, are searched once.
     let mut searches: IndexMap<(ConeKey, Vec<Leaf>), Search> = IndexMap::new();
+    let live = graph.live();
     for (root, node) in graph.nodes() {
-        if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 {
+        // What no output depends on is better left out than rewritten.
+        if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 || !live[root.index()] {
             continue;
         }
         let mut replaced = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
@@ -214,7 +215,7 @@ fn keep_computing(graph: &Graph, leaves: &[Value], replaced: &mut Vec<NodeId>) {
 }
 
 /// `a`, `b`, `c` and so on; `v26` and so on after `z`.
-fn letter(n: u32) -> String {
+pub fn letter(n: u32) -> String {
     u8::try_from(n).ok().filter(|&n| n < 26).map_or(format!("v{n}"), |n| char::from(b'a' + n).to_string())
 }
 

@@ -310,6 +310,18 @@ impl Graph {
         self.dag.neighbors_directed(id, Direction::Outgoing)
     }
 
+    /// Whether some output is computed from it, by node.
+    pub fn live(&self) -> Vec<bool> {
+        let mut live = vec![false; self.len()];
+        let mut pending: Vec<NodeId> = self.outputs().iter().map(|o| o.value.node).collect();
+        while let Some(id) = pending.pop() {
+            if !std::mem::replace(&mut live[id.index()], true) {
+                pending.extend(self.operands(id).iter().map(|v| v.node));
+            }
+        }
+        live
+    }
+
     /// Operators that the input file names: what reports count.
     pub fn operators(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes().filter(|(_, n)| matches!(n.kind, NodeKind::Op { .. }) && !n.origin.implicit)

@@ -4,8 +4,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::norm::{channels, float_operands, mean_and_variance, per_channel, read_lane};
 use super::{
-    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, LayoutRule, OpDef, TypeError, Types,
-    Unit, Work, attr, one, optional,
+    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, LayoutRule, OpDef,
+    TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -50,6 +50,7 @@ pub const OPS: &[OpDef] = &[OpDef {
     attrs: &[attr("eps", AttrKind::Float, Default::Float(1e-5))],
     infer: types,
     kernel: Kernel::Real(element),
+    amplifies: Amplifies::Inside,
     layout: LayoutRule::Elementwise,
     work: |c, outputs| Work::streaming(c, outputs, 8.0 * c.operands[0].numel() as f64, Unit::Vector),
     aten: aten!(

@@ -133,6 +133,8 @@ pub enum Amplifies {
     Never,
     /// Where both operands are the same value.
     Squared,
+    /// It squares elements of operand 0 on the way, though its results are small.
+    Inside,
     Always,
 }
 

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, KernelClass,
+    Amplifies, Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, KernelClass,
     LayoutRule, OpDef, Supports, Synthesis, TypeError, Types, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::DType;
@@ -185,8 +185,13 @@ fn rms_norm_support(s: &Supports) -> Option<Dims> {
 }
 
 /// What the normalisations have in common.
-const NORM: OpDef =
-    OpDef { family: Family::Norm, kernels: KernelClass::Rows, work: Work::per_input::<FLOPS>, ..OpDef::PLAIN };
+const NORM: OpDef = OpDef {
+    family: Family::Norm,
+    kernels: KernelClass::Rows,
+    work: Work::per_input::<FLOPS>,
+    amplifies: Amplifies::Inside,
+    ..OpDef::PLAIN
+};
 
 /// The table entries of this family.
 pub const OPS: &[OpDef] = &[
@@ -300,6 +305,7 @@ pub const OPS: &[OpDef] = &[
             let value = (fetch(0, index)? - fetch(1, channel)?) / deviation;
             per_channel(c, 3, value, index, fetch)
         }),
+        amplifies: Amplifies::Never,
         layout: LayoutRule::Elementwise,
         aten: aten!(
             "batch_norm",

@@ -13,6 +13,7 @@ use super::lemma::Lemma;
 use super::recall::{self, Steps};
 use super::window::{Limits, Stop, Window};
 use crate::memory::Memory;
+use crate::ops::Op;
 use crate::rules::RuleSet;
 
 /// Searches that may fail in one comparison. Where that many parts cannot be proven, more attempts would only
@@ -65,7 +66,7 @@ pub struct Proved {
 
 /// The answers of one comparison, and what is left of its budgets.
 pub struct Answers<'r> {
-    rules: &'r RuleSet,
+    pub rules: &'r RuleSet,
     memory: Option<&'r dyn Memory>,
     known: FxHashMap<ConeKey, Answer>,
     /// What is left of the budget for fingerprints.
@@ -106,7 +107,7 @@ impl<'r> Answers<'r> {
     /// `local` is the cone with free leaves, `ends` are its first two roots.
     pub fn find(&mut self, key: &ConeKey, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
         // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
-        let effort = if read_alike(&local, ends) { effort } else { fingerprint::DOUBT };
+        let effort = if read_alike(self.rules, &local, ends) { effort } else { fingerprint::DOUBT };
         let effort = effort.within(self.error);
         // Where budgets run out, the answer says more about this run than about the question.
         let lasting = effort.fits(self.evaluations) && self.elements >= ELEMENTS && self.failures < MAX_FAILURES;
@@ -196,21 +197,27 @@ fn inputs(local: &Arena) -> Leaves {
 }
 
 /// Whether two terms depend on the same inputs.
-pub fn read_alike(arena: &Arena, [a, b]: [TermId; 2]) -> bool {
-    inputs_below(arena, a) == inputs_below(arena, b)
+pub fn read_alike(rules: &RuleSet, arena: &Arena, [a, b]: [TermId; 2]) -> bool {
+    inputs_below(rules, arena, a) == inputs_below(rules, arena, b)
 }
 
 /// Numbers of the inputs that a term depends on, in ascending order.
-fn inputs_below(arena: &Arena, root: TermId) -> Vec<u32> {
+fn inputs_below(rules: &RuleSet, arena: &Arena, root: TermId) -> Vec<u32> {
     let (mut seen, mut stack) = (FxHashSet::default(), vec![root]);
     let mut inputs = Vec::new();
     while let Some(t) = stack.pop() {
         if !seen.insert(t) || arena.value(t).is_some() {
             continue;
         }
+        let operands = &arena.term(t).operands;
         match arena.head(t) {
             Head::Input(n) => inputs.push(*n),
-            _ => stack.extend(&arena.term(t).operands),
+            Head::Apply { op: Op::Custom(op), slot, .. } => {
+                let definition = rules.definitions().iter().find(|d| d.op.name == op.name);
+                let read = |place: usize| definition.is_none_or(|d| d.reads(*slot as usize, place));
+                stack.extend(operands.iter().enumerate().filter(|(place, _)| read(*place)).map(|(_, &t)| t));
+            }
+            _ => stack.extend(operands),
         }
     }
     inputs.sort_unstable();

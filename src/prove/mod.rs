@@ -5,6 +5,7 @@ mod bind;
 mod bound;
 mod certificate;
 mod chain;
+mod classes;
 mod cone;
 mod context;
 mod derive;

@@ -185,21 +185,15 @@ fn seen_layouts(
 }
 
 fn places(graph: &Graph, values: &Values, classes: &impl Classes, union: &mut Union) -> Vec<Place> {
-    let mut live = vec![false; graph.len()];
+    let live = graph.live();
     let mut is_output = vec![false; graph.len()];
     for output in graph.outputs() {
-        live[output.value.node.index()] = true;
         is_output[output.value.node.index()] = true;
     }
     let independent = input_independent(graph, values, classes);
     let mut places = vec![Place::Unmatched; graph.len()];
     for (id, node) in graph.nodes().rev() {
         let i = id.index();
-        if live[i] {
-            for operand in graph.operands(id) {
-                live[operand.node.index()] = true;
-            }
-        }
         if !matches!(node.kind, NodeKind::Op { .. }) {
             continue;
         }

@@ -326,7 +326,7 @@ impl<'r> Sweep<'r> {
             return known.clone();
         }
         let (mut local, roots) = cone.localise(&self.arena, self, &[a, b]);
-        let alike = read_alike(&local, [roots[0], roots[1]]);
+        let alike = read_alike(self.answers.rules, &local, [roots[0], roots[1]]);
         let budget = &mut self.twin_evaluations;
         let all = match alike {
             true => views(&self.arena.ty(a).shape, &self.arena.ty(b).shape),

@@ -344,3 +344,51 @@ fn what_was_found_under_fewer_rules_is_not_recalled_under_all() {
     assert!(!matches!(verdict(&rules.up_to(Tier::Exact)), Verdict::Equivalent { .. }));
     assert!(matches!(verdict(&rules), Verdict::Equivalent { .. }));
 }
+
+#[test]
+fn tensors_without_elements_are_one_value() {
+    let a = "graph g(x: f32[2, 0], y: f32[0, 3]) { p = exp(matmul(x, y))\n return p }";
+    let b = "graph g(x: f32[2, 0], y: f32[0, 3]) { p = exp(full(; shape=[2, 3], value=0.0, dtype=f32))\n return p }";
+    assert!(proven(a, b).is_some());
+    let a = "graph g(x: f32[2, 0], y: f32[0, 2]) { return x }";
+    let b = "graph g(x: f32[2, 0], y: f32[0, 2]) { z = permute(y; dims=[1, 0])\n return z }";
+    assert_eq!(proven(a, b), Some(Tier::Exact));
+}
+
+#[test]
+fn that_an_opaque_operator_tells_no_nan_from_another_is_assumed() {
+    // A NaN of f16 may come back from f32 with other bits, which a view in another type shows.
+    let a = "graph g(x: f16[4]) { y = opaque \"aten.view.dtype\"(x; dtype=i16) -> i16[4]\n return y }";
+    let b = "graph g(x: f16[4]) {
+        w = cast(cast(x; dtype=f32); dtype=f16)
+        y = opaque \"aten.view.dtype\"(w; dtype=i16) -> i16[4]
+        return y }";
+    let proof = compare(&graph(a), &graph(b));
+    assert_eq!(proof.verdict, Verdict::Equivalent { tier: Tier::Exact });
+    let stated = |text: &String| text.contains("all NaN are one value");
+    assert!(proof.binding.assumptions.iter().any(stated), "{:?}", proof.binding.assumptions);
+    // Of integers there is nothing to assume.
+    let of_integers = a.replace("f16", "i32");
+    let proof = compare(&graph(&of_integers), &graph(&of_integers));
+    assert!(!proof.binding.assumptions.iter().any(stated));
+}
+
+#[test]
+fn the_checker_folds_what_follows_to_be_known() {
+    // That `t` is 0 everywhere takes a step; that its minimum is 0 then follows, as `p` is.
+    let a = "graph g(x: i64[1]) {
+        t = triu(one_hot(x; num_classes=4); diagonal=7)
+        m = amin(t; dim=[1])
+        return m, t }";
+    let b = "graph g(x: i64[1]) {
+        c = cast(eq(unsqueeze(x; dim=1), arange(; end=4, dtype=i64)); dtype=i64)
+        p = arange(; end=1, dtype=i64)
+        s = sub(unsqueeze(arange(; end=4, dtype=i64); dim=0), unsqueeze(p; dim=1))
+        t = where(ge(s, 7), c, 0)
+        m = amin(t; dim=[1])
+        return m, t }";
+    let proof = compare(&graph(a), &graph(b));
+    assert_eq!(proof.verdict, Verdict::Equivalent { tier: Tier::Exact });
+    assert_eq!(proof.rejected, None);
+    assert_eq!(proof.covered(&graph(a), &graph(b)), (3, 12));
+}

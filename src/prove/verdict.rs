@@ -1,5 +1,6 @@
 //! The verdict on two graphs, with the proof behind it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use miette::Diagnostic;
@@ -7,10 +8,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use super::answers::PairProof;
-use super::arena::{Arena, Head, TermId};
+use super::arena::{Arena, TermId};
 use super::bind::{Binding, Bound, bind};
 use super::bound::output_error;
 use super::certificate::{Certificate, Claim, Contents};
+use super::classes::Accepted;
 use super::cone::Boundary;
 use super::context::Context;
 use super::kernel::{CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, pair_outputs};
@@ -19,7 +21,6 @@ use super::math::math_tier;
 use super::refute::{Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::sweep::Sweep;
-use super::twin::View;
 use super::unproven::{Unproven, smallest_unproven};
 use crate::eval::Draw;
 use crate::ir::{AttrValue, Graph, NodeId, NodeKind, Number, Value};
@@ -122,26 +123,6 @@ impl From<Refused> for Rejected {
     }
 }
 
-/// The classes of a sweep, less those that the checker did not accept.
-struct Accepted<'s> {
-    sweep: &'s Sweep<'s>,
-    refused: FxHashSet<TermId>,
-}
-
-impl Classes for Accepted<'_> {
-    fn is_shared(&self, term: TermId) -> bool {
-        self.sweep.is_shared(term) && !self.refused.contains(&term)
-    }
-
-    fn is_random(&self, term: TermId) -> bool {
-        matches!(self.sweep.arena.head(term), Head::Random(_))
-    }
-
-    fn twin(&self, term: TermId) -> Option<&(TermId, View)> {
-        self.sweep.twins.get(&term)
-    }
-}
-
 /// Compares two graphs under `rules`, with inputs bound by name and by position.
 pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
     prove_bound(&bind(a, b), &Context { progress, ..Context::under(rules) })
@@ -173,7 +154,8 @@ fn conclude(
     let Bound { a, b, binding } = bound;
     progress.stage("checking the proof");
     let checked = check(bound, outputs, &sweep, &values_a, &values_b)?;
-    let Checked { tier, output_error, mut partition, cuts, needed, assumed, narrow, rejected, complete } = checked;
+    let Checked { tier, output_error, mut partition, ends, cuts, needed, assumed, narrow, rejected, complete } =
+        checked;
 
     let mut binding = binding.clone();
     let (verdict, unproven) = match (outputs.unequal.first(), tier) {
@@ -196,11 +178,8 @@ fn conclude(
     };
     note_opaque(a, b, rules, &mut binding.assumptions);
     let mut proofs: FxHashMap<TermId, Vec<PairProof>> = FxHashMap::default();
-    let mut by_term: Vec<(TermId, PairProof)> = std::mem::take(&mut sweep.proofs).into_iter().collect();
-    by_term.sort_by_key(|&(t, _)| t);
-    for (t, proof) in by_term {
-        let cut = sweep.cut(sweep.representative(t));
-        proofs.entry(cut).or_default().push(proof);
+    for (t, end) in ends {
+        proofs.entry(end).or_default().extend(sweep.proofs.remove(&t));
     }
     Ok(Proof {
         verdict,
@@ -254,6 +233,8 @@ struct Checked {
     output_error: Option<f64>,
     /// Both graphs, cut where the checker agrees that they are equal.
     partition: Partition,
+    /// The class that each of the sweep's proofs of single values ends in.
+    ends: BTreeMap<TermId, TermId>,
     /// See [`Proof::cuts`].
     cuts: Vec<(Value, Value)>,
     /// See [`Proof::needed`].
@@ -284,13 +265,17 @@ fn check(
     let complete = refused.is_empty();
     rejected = rejected.or(gap.map(|gap| Rejected { step: None, reason: gap.to_string() }));
 
-    let partition = partition((a, values_a), (b, values_b), &Accepted { sweep, refused });
+    let classes = Accepted::new(sweep, &replay, [values_a, values_b], refused);
+    let (of_a, of_b) = (classes.of(values_a), classes.of(values_b));
+    let partition = partition((a, &of_a), (b, &of_b), &classes);
+    let end = |&t: &TermId| (t, classes.cut(classes.class(sweep.representative(t))));
+    let ends = sweep.proofs.keys().map(end).collect();
     let outputs: Vec<(Value, Value)> = outputs.pairs.iter().map(|pair| (pair.a.value, pair.b.value)).collect();
     let tier = replay.explain(&outputs).map(|why| why.tier(&sweep.lemmas));
     let all = |graph: &Graph| graph.nodes().map(|(id, _)| id).collect::<Vec<_>>();
     let tier = tier.map(|t| math_tier((a, &all(a)), (b, &all(b))).map_or(t, |math| t.max(math)));
     // What the report says is equal: the ends of regions, and the outputs if they are.
-    let mut cuts = cuts(&partition, values_a, values_b);
+    let mut cuts = cuts(&partition, &of_a, &of_b);
     cuts.retain(|&(x, y)| replay.equal(x, y));
     let mut claims = cuts.clone();
     if tier.is_some() {
@@ -305,7 +290,7 @@ fn check(
     let tier = tier.map(|t| if assumed.weakens { t.max(Tier::Rounding) } else { t });
     let narrow = replay.weakening(&assumed.narrow);
     let assumed = assumed.texts;
-    Ok(Checked { tier, output_error, partition, cuts, needed, assumed, narrow, rejected, complete })
+    Ok(Checked { tier, output_error, partition, ends, cuts, needed, assumed, narrow, rejected, complete })
 }
 
 /// The classes in which the sweep puts values that are not equal by valid steps, and what is missing for the first of them.
@@ -383,22 +368,25 @@ fn cuts(partition: &Partition, a: &Values, b: &Values) -> Vec<(Value, Value)> {
 /// Operators that are not in the table: what they compute stands in a rule file, or is not known.
 fn note_opaque(a: &Graph, b: &Graph, rules: &RuleSet, assumptions: &mut Vec<String>) {
     for (side, graph) in [("A", a), ("B", b)] {
-        let names: FxHashSet<&str> = graph
-            .operators()
-            .filter_map(|(_, n)| match &n.kind {
-                NodeKind::Op { op: Op::Custom(op), .. } => Some(op.name.as_str()),
-                _ => None,
-            })
-            .collect();
-        let mut names: Vec<&str> = names.into_iter().collect();
-        names.sort_unstable();
+        // By name: whether any of them reads floats.
+        let mut opaque: BTreeMap<&str, bool> = BTreeMap::new();
+        for (id, node) in graph.operators() {
+            if let NodeKind::Op { op: Op::Custom(op), .. } = &node.kind {
+                let floats = graph.operands(id).iter().any(|v| graph.ty(*v).dtype.is_float());
+                *opaque.entry(&op.name).or_default() |= floats;
+            }
+        }
         let defined = |name: &str| rules.definitions().iter().any(|d| d.op.name == name);
-        assumptions.extend(names.iter().map(|n| match defined(n) {
-            true => format!("`{n}` of {side} computes what its definition says"),
-            false if is_foreign(n) => format!(
-                "`{n}` of {side} is opaque: equal only to itself on equal operands, and taken to write and to draw nothing"
-            ),
-            false => format!("`{n}` of {side} is opaque: equal only to itself on equal operands"),
+        assumptions.extend(opaque.into_iter().map(|(n, floats)| {
+            // A proof takes all NaNs for one value. What looks at their bits, as a view in another type, tells them apart.
+            let equal = if floats { "equal operands, of which all NaN are one value" } else { "equal operands" };
+            match defined(n) {
+                true => format!("`{n}` of {side} computes what its definition says"),
+                false if is_foreign(n) => format!(
+                    "`{n}` of {side} is opaque: equal only to itself on {equal}, and taken to write and to draw nothing"
+                ),
+                false => format!("`{n}` of {side} is opaque: equal only to itself on {equal}"),
+            }
         }));
     }
 }

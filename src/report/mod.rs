@@ -1,22 +1,110 @@
-//! What the user sees: the comparison as text for a terminal, as JSON, as Markdown.
+//! What the user sees: one model for each command, and one renderer for each format.
 
-mod explanation;
+mod finding;
+mod html;
 mod human;
+mod junit;
 mod markdown;
 mod model;
-mod optimization;
+mod sarif;
 mod wording;
 
-pub use explanation::{Explanation, Operator, Step, explanation};
-pub use human::{HumanOptions, human};
-pub use markdown::markdown;
-pub use model::{
-    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, LeftOut, Place, Region, Rejected, Rewrite,
-    SCHEMA, Side, Source, Timing, Unproven, Verdict, Witness,
-};
-pub use optimization::{Cheaper, Optimization};
+#[cfg(test)]
+mod samples;
 
-/// A report as one JSON object. Numbers that are not finite become null.
-pub fn json(report: &impl serde::Serialize) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(report)
+use serde::Serialize;
+
+pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
+pub use human::HumanOptions;
+pub use junit::junit;
+pub use model::*;
+pub use sarif::{BaselineError, sarif};
+
+/// What a command found. Every format shows the same facts.
+pub trait Report: Serialize {
+    /// As text with terminal styles; whoever prints it strips them where they are not wanted.
+    fn human(&self, options: &HumanOptions) -> String;
+
+    /// As Markdown, for issues and pull requests.
+    fn markdown(&self) -> String;
+
+    /// As one HTML file that needs nothing else.
+    fn html(&self) -> String;
+
+    /// What it is about: the names of the files.
+    fn subject(&self) -> String;
+
+    /// What asks for a change.
+    fn findings(&self) -> Vec<Finding>;
+
+    /// As one JSON object. Numbers that are not finite become null.
+    fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+impl Report for Comparison {
+    fn human(&self, options: &HumanOptions) -> String {
+        human::comparison(self, options)
+    }
+
+    fn markdown(&self) -> String {
+        markdown::comparison(self)
+    }
+
+    fn html(&self) -> String {
+        html::comparison(self)
+    }
+
+    fn subject(&self) -> String {
+        format!("{} and {}", self.a.file, self.b.file)
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        finding::of_comparison(self)
+    }
+}
+
+impl Report for Explanation {
+    fn human(&self, options: &HumanOptions) -> String {
+        human::explanation(self, options)
+    }
+
+    fn markdown(&self) -> String {
+        markdown::explanation(self)
+    }
+
+    fn html(&self) -> String {
+        html::explanation(self)
+    }
+
+    fn subject(&self) -> String {
+        format!("region {} of {} and {}", self.region.id, self.a_file, self.b_file)
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        finding::of_explanation(self)
+    }
+}
+
+impl Report for Optimization {
+    fn human(&self, options: &HumanOptions) -> String {
+        human::optimization(self, options)
+    }
+
+    fn markdown(&self) -> String {
+        markdown::optimization(self)
+    }
+
+    fn html(&self) -> String {
+        html::optimization(self)
+    }
+
+    fn subject(&self) -> String {
+        self.file.clone()
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        finding::of_optimization(self)
+    }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::{BasisShares, Comparison, Figure, LeftOut, Region, Rejected, Rewrite, Verdict};
+use super::{BasisShares, BestForm, Comparison, Cost, Figure, LeftOut, Region, Rejected, Rewrite, Verdict};
 use crate::ops::{self, Family};
 use crate::printable::one_line;
 
@@ -45,6 +45,19 @@ pub fn figure(f: &Figure) -> String {
             let (divisor, unit) = energy_unit(value);
             let scaled = |v: f64| digits(v / divisor);
             format!("{} {unit} ({} to {}, {source})", scaled(value), scaled(low), scaled(high))
+        }
+        (_, Some(low), _) => format!("at least {}", energy(Some(low))),
+        _ => "energy unknown".to_owned(),
+    }
+}
+
+/// Interval and source of an energy: `798 to 827 mJ, measured`.
+pub fn figure_range(f: &Figure) -> String {
+    match (f.value, f.low, f.high) {
+        (Some(value), Some(low), Some(high)) => {
+            let (divisor, unit) = energy_unit(value);
+            let source = format!("{:?}", f.source).to_lowercase();
+            format!("{} to {} {unit}, {source}", digits(low / divisor), digits(high / divisor))
         }
         (_, Some(low), _) => format!("at least {}", energy(Some(low))),
         _ => "energy unknown".to_owned(),
@@ -98,6 +111,15 @@ pub fn amount(value: f64, unit: &str) -> String {
 
 pub fn percent(fraction: f64) -> String {
     format!("{} %", digits(100.0 * fraction))
+}
+
+/// Whether sampled elements of two values are the same.
+pub fn agreement(agrees: Option<bool>) -> &'static str {
+    match agrees {
+        Some(true) => "samples agree",
+        Some(false) => "samples differ",
+        None => "cannot be evaluated",
+    }
 }
 
 /// What a tier promises.
@@ -236,6 +258,8 @@ pub struct Line<'c> {
     pub region: &'c Region,
     /// The larger saving over all repeats, in mJ, and the side it is a saving of.
     pub saving: Option<(f64, SideName)>,
+    /// What each side could save, over all repeats.
+    savings: [Option<f64>; 2],
     /// Distance of the sides' energies over all repeats, in mJ.
     gap: f64,
     /// The same of their bytes read and written: ranks what has no known energy.
@@ -253,6 +277,17 @@ impl Line<'_> {
         let share = whole.filter(|&w| w > 0.0).map_or(String::new(), |w| format!(", {} of {name}", percent(mj / w)));
         let slower = if self.region.best.trade_off { ", slower" } else { "" };
         format!("{}{share}{slower}", energy(Some(mj)))
+    }
+
+    /// The saving, or the distance of the sides where that is more.
+    pub fn weight_mj(&self) -> f64 {
+        self.saving.map_or(0.0, |(mj, _)| mj).max(self.gap)
+    }
+
+    /// What one side could save over all repeats, in mJ.
+    pub fn saving_of(&self, side: SideName) -> Option<f64> {
+        let [a, b] = self.savings;
+        if side == SideName::A { a } else { b }
     }
 
     /// Energy of one side over all repeats.
@@ -276,15 +311,55 @@ pub fn lines(c: &Comparison) -> Vec<Line<'_>> {
 fn line(region: &Region) -> Line<'_> {
     let Region { a, b, best, repeats, .. } = region;
     let times = *repeats as f64;
-    let saved = |fraction: Option<f64>, whole: Option<f64>, side| {
-        fraction.zip(whole).map(|(f, w)| (f * w * times, side)).filter(|&(mj, _)| mj > 0.0)
+    let saved = |fraction: Option<f64>, whole: Option<f64>| {
+        fraction.zip(whole).map(|(f, w)| f * w * times).filter(|&mj| mj > 0.0)
     };
-    let from_a = saved(best.saves_vs_a, a.energy_mj, SideName::A);
-    let from_b = saved(best.saves_vs_b, b.energy_mj, SideName::B);
-    let saving = from_a.into_iter().chain(from_b).max_by(|x, y| x.0.total_cmp(&y.0));
+    let savings = [saved(best.saves_vs_a, a.energy_mj), saved(best.saves_vs_b, b.energy_mj)];
+    let sides = savings.into_iter().zip([SideName::A, SideName::B]);
+    let saving = sides.filter_map(|(mj, side)| Some((mj?, side))).max_by(|x, y| x.0.total_cmp(&y.0));
     let gap = a.energy_mj.zip(b.energy_mj).map_or(0.0, |(a, b)| (a - b).abs() * times);
     let traffic_gap = (a.bytes - b.bytes).abs() * times;
-    Line { region, saving, gap, traffic_gap }
+    Line { region, saving, savings, gap, traffic_gap }
+}
+
+/// Energy with its interval and source, and time: `energy 931 mJ (876 mJ to 988 mJ, measured), 1.46 ms`.
+pub fn energy_and_time(cost: &Cost) -> String {
+    let range = cost.energy_range_mj.map_or(String::new(), |[low, high]| {
+        let source = format!("{:?}", cost.energy_source).to_lowercase();
+        format!(" ({} to {}, {source})", energy(Some(low)), energy(Some(high)))
+    });
+    format!("energy {}{range}, {}", energy(cost.energy_mj), time(cost.time_us))
+}
+
+/// `kernels 6, arithmetic 70.2 GFLOP, memory traffic 3.30 GB`
+pub fn work(cost: &Cost) -> String {
+    let (flops, bytes) = (amount(cost.flops, "FLOP"), amount(cost.bytes, "B"));
+    format!("kernels {}, arithmetic {flops}, memory traffic {bytes}", cost.launches)
+}
+
+/// What the cheapest form costs, and what it saves: `165 mJ, 221 µs, saves 82.3 % of A`.
+pub fn best(best: &BestForm) -> String {
+    let savings = [(best.saves_vs_a, "A"), (best.saves_vs_b, "B")];
+    let savings = savings.into_iter().filter_map(|(s, n)| s.filter(|&s| s > 0.0).map(|s| (s, n)));
+    let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", percent(s))).collect();
+    let slower = if best.trade_off { "; slower: a trade-off" } else { "" };
+    format!("{}, {}{savings}{slower}", energy(best.energy_mj), time(best.time_us))
+}
+
+/// Which side has the cheapest form, or that neither has.
+pub fn cheapest_side(region: &Region) -> &'static str {
+    match region.best.form {
+        _ if region.best.energy_mj.is_none() => "–",
+        super::Form::A => "A",
+        super::Form::B => "B",
+        super::Form::Other => "neither",
+    }
+}
+
+/// A list of names, the first `most` of them.
+pub fn names(all: &[String], most: usize) -> String {
+    let shown = all.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if all.len() > most { format!("{shown} and {} more", all.len() - most) } else { shown }
 }
 
 /// The cheapest form in a few words.

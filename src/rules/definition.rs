@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rule::{AttrPattern, Bindings, Operand, Outcome, Pattern, Rule};
+use super::rule::{AttrPattern, Bindings, Operand, Outcome, Pattern, Rule, TensorVar};
 use super::terms::Build;
 use crate::ir::{AttrValue, Attrs};
 use crate::ops::{CustomOp, TypeError};
@@ -33,6 +33,19 @@ impl Definition {
         rule.build_rhs(&bindings, build).map_err(|e| self.error(&e.to_string()))
     }
 
+    /// Whether output `slot` depends on what operand number `place` holds. A definition may leave operands out: the memory that an
+    /// operator overwrites, or what another output is made of.
+    pub fn reads(&self, slot: usize, place: usize) -> bool {
+        let Some(rule) = self.rules.get(slot) else { return true };
+        match &rule.lhs {
+            Pattern::Apply { operands, .. } => match operands.get(place) {
+                Some(Operand::One(Pattern::Tensor(v))) => mentions(&rule.rhs, *v),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
     fn bind<Id: Copy>(&self, rule: &Rule, attrs: &[AttrValue], operands: &[Id]) -> Result<Bindings<Id>, TypeError> {
         let mut bindings = Bindings::empty(rule);
         let Pattern::Apply { attrs: names, operands: vars, .. } = &rule.lhs else {
@@ -56,5 +69,13 @@ impl Definition {
 
     fn error(&self, reason: &str) -> TypeError {
         TypeError::new("custom operator", format!("`{}` {reason}", self.op.name))
+    }
+}
+
+fn mentions(pattern: &Pattern, var: TensorVar) -> bool {
+    match pattern {
+        Pattern::Tensor(v) => *v == var,
+        Pattern::Element(_) | Pattern::Scalar(_) => false,
+        Pattern::Apply { operands, .. } => operands.iter().any(|(Operand::One(p) | Operand::Each(p))| mentions(p, var)),
     }
 }

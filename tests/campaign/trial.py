@@ -67,7 +67,7 @@ def judged(binary, pair, folder, a=None):
         return ("refused" if answer.refused else "no verdict", answer.trouble)
     if answer.verdict == "equivalent":
         if answer.tier == "exact":
-            found = judge.against_exact()
+            found = judge.against_exact(one_nan=any("NaN" in text for text in answer.assumptions))
         else:
             stated = any("range" in text for text in answer.assumptions)
             found = judge.against_real(ranges=answer.tier == "rounding" and not stated)
@@ -78,7 +78,7 @@ def judged(binary, pair, folder, a=None):
             return ("proof not accepted", refused)
     if answer.verdict == "different":
         found = judge.other_structure() or ("a draw" if pair.draws() else judge.witness(*checker.read_witness(witness, pair.a)))
-        if pair.claim:
+        if pair.claim and not (found and pair.claim != "exact" and judge.not_finite):
             return ("false difference", f"equal by construction ({pair.claim}); libtorch: {judge.difference()}; on the witness: {found}")
         if not found:
             return ("false difference", f"the witness shows none; libtorch: {judge.difference()}")

@@ -63,7 +63,7 @@ fn an_optimized_graph_is_cheaper_and_proven_equal() {
     let folder = tempfile::tempdir().unwrap();
     let better = folder.path().join("better.mir").display().to_string();
     let file = "corpus/exports/gpt2-eager.pt2";
-    let output = run(&["optimize", file, "--json", "-o", &better]);
+    let output = run(&["optimize", file, "--format", "json", "-o", &better]);
     assert_eq!(status(&output), 0, "{}", text(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["schema"], "magneton-ir/optimize/1");
@@ -160,6 +160,24 @@ fn array(file: &Path, name: &str) -> Vec<f64> {
     archive.by_name(&format!("{name}.npy")).unwrap().read_to_end(&mut bytes).unwrap();
     let file = npyz::NpyFile::new(&bytes[..]).unwrap();
     file.into_vec::<f64>().unwrap()
+}
+
+#[test]
+fn a_report_is_written_as_json_beside_the_one_for_a_person() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.json");
+    let pair = ["check", "corpus/pairs/addmm.a.mir", "corpus/pairs/addmm.b.mir"];
+    let both = run(&[&pair[..], &["--write-json", path.to_str().unwrap()]].concat());
+    assert_eq!(both.stdout, run(&pair).stdout);
+    let without_times = |text: &[u8]| {
+        let mut report: Value = serde_json::from_slice(text).unwrap();
+        report["timing_ms"] = Value::Null;
+        report
+    };
+    let printed = run(&[&pair[..], &["--format", "json"]].concat());
+    assert_eq!(without_times(&std::fs::read(&path).unwrap()), without_times(&printed.stdout));
+    let nowhere = run(&[&pair[..], &["--write-json", folder.path().to_str().unwrap()]].concat());
+    assert_eq!(status(&nowhere), 2);
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn control_characters_from_files_never_reach_a_terminal() {
     };
     let (a, b) = (file(&format!("a{HOSTILE}.mir"), named("relu")), file("b.mir", named("tanh")));
     let profile = file("p.json", format!("{{ \"schema\": \"{HOSTILE}\" }}"));
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 19] = [
         &["check", &broken, &broken],
         &["lower", &broken],
         &["rules", "check", &rules],
@@ -81,6 +81,9 @@ fn control_characters_from_files_never_reach_a_terminal() {
         &["check", &a, &b],
         &["check", &a, &b, "--format", "markdown"],
         &["check", &a, &b, "--format", "json"],
+        &["check", &a, &b, "--format", "html"],
+        &["check", &a, &b, "--format", "sarif"],
+        &["check", &a, &b, "--format", "junit"],
         &["check", &a, &a],
         &["explain", &a, &a, "1"],
         &["optimize", &a],

@@ -2,6 +2,7 @@
 
 mod contract;
 mod files;
+mod formats;
 mod hostile;
 mod rules;
 

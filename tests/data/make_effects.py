@@ -239,11 +239,34 @@ def pairs():
     yield "autocast-inside", cast(lambda x: torch.einsum("ij,jk->ik", x, x).float()), lambda _, x: torch.einsum("ij,jk->ik", x, x), "other", TRAINING, nothing
     yield "autocast-widens", cast(lambda x: F.mse_loss(x @ x, x.bfloat16())), lambda _, x: F.mse_loss(x.bfloat16() @ x.bfloat16(), x.bfloat16()).float(), "other", TRAINING, nothing
     yield "no-gradients", without_gradients(lambda x: x * 3), lambda _, x: x * 3 + 1, "same", BOTH, nothing
+    # What `out=` names holds the result afterwards, wherever it lies.
+    yield "out-is-a-buffer", out_buffer(torch.add), out_buffer(lambda x, y, out: out.copy_(x + y)), "same", TRAINING, buffers
+    yield "out-is-another-buffer", out_buffer(torch.add), out_buffer(torch.sub), "other", TRAINING, buffers
+    yield "out-is-a-part", out_part(torch.mul), out_part(lambda x, y, out: out.copy_(x * y)), "same", TRAINING, nothing
+    yield "out-is-another-part", out_part(torch.mul), lambda _, x: torch.cat([torch.zeros(2, 4), x[:2] * x[2:]]), "other", TRAINING, nothing
+    yield "out-is-wider", lambda _, x: torch.add(x, 1e-9, out=torch.zeros(4, 4, dtype=torch.float64)), lambda _, x: (x.double() + 1e-9), "other", TRAINING, nothing
     # Constants: the same, however they lie in the file. Others are in `tests/binding.rs`.
     add = lambda s, x: x + s.k
     yield "constant-turned", add, add, "same", TRAINING, constant(ROWS[:4].t().contiguous()), constant(ROWS[:4].t())
     yield "constant-from-an-offset", add, add, "same", TRAINING, constant(ROWS[4:].clone()), constant(ROWS[4:])
     yield "constant-expanded", add, add, "same", TRAINING, constant(ROWS[:4, 1:2].expand(4, 4).contiguous()), constant(ROWS[:4, 1:2].expand(4, 4))
+
+
+def out_buffer(write):
+    def run(self, x):
+        write(x, x + 1, out=self.b)
+        return self.b * 2
+
+    return run
+
+
+def out_part(write):
+    def run(_, x):
+        z = torch.zeros(4, 4)
+        write(x[:2], x[2:], out=z[:2])
+        return z + 1
+
+    return run
 
 
 def strip(module):

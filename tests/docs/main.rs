@@ -1,6 +1,7 @@
 //! What the documentation shows is what the program does. `UPDATE=1 cargo test --test docs` rewrites the generated
 //! pages and the output below the commands; look at the difference before committing it.
 
+mod shell;
 mod tutorial;
 
 use std::collections::BTreeMap;

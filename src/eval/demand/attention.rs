@@ -32,7 +32,7 @@ impl<'p, P: Program> Demand<'p, P> {
             keys: &|position| keys.is_none_or(|k| k.contains(position)),
             values: &|position| values.is_none_or(|v| v.contains(position)),
         };
-        let mut fetch = self.fetch(operands);
+        let mut fetch = self.fetch(call, operands);
         attend(call, index, Some(&nonzero), &mut |o, at| fetch(o, at).map(Number::to_f64)).map(Some)
     }
 }

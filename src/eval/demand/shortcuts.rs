@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::super::Interval;
 use super::node::{Kind, Node, Operands};
-use super::{COMPUTED, Demand, MOST_READ};
+use super::{COMPUTED, Demand, MOST_READ, squares_in, within};
 use crate::eval::Program;
 use crate::ir::{Number, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
@@ -147,7 +147,7 @@ impl<'p, P: Program> Demand<'p, P> {
             at[last] = place;
             let flat = flat_index(&node.ty.shape, &at);
             let value = self.stored(node.ty.dtype, Number::float((value - largest).exp() / sum))?;
-            let value = self.disturb(node, flat, value);
+            let value = self.disturb(node, flat, value)?;
             self.memo.insert((node.number, flat), value);
             if place == index[last] {
                 own = value;
@@ -207,6 +207,9 @@ impl<'p, P: Program> Demand<'p, P> {
                 let mean = if centred { values.iter().sum::<f64>() / length } else { 0.0 };
                 let others = (length - values.len() as f64) * mean * mean;
                 let squares = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() + others;
+                if self.disturbance.is_some() {
+                    within(squares_in(x.ty.dtype), squares)?;
+                }
                 let row = (mean, 1.0 / (squares / length + call.float("eps")).sqrt());
                 self.rows.insert(key, row);
                 row

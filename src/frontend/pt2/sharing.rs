@@ -1,7 +1,7 @@
 //! Which results of an operator lie in the memory of its arguments.
 
 use super::argument::{Argument, Number};
-use super::convert::Target;
+use super::convert::{self, Target};
 use super::import::{Importer, Scope};
 use super::memory::Tensor;
 use super::mutation;
@@ -38,7 +38,8 @@ impl<'a> Importer<'a> {
     ) -> Result<Sharing, Refusal> {
         let effects = mutation::effects_of(node);
         let takes_tensors = node.inputs.iter().any(|i| !i.arg.tensors().is_empty());
-        if !takes_tensors || effects.is_some_and(|e| e.fresh) {
+        let fresh = effects.is_some_and(|e| e.fresh) || node.target == convert::FUNCTIONALISED;
+        if !takes_tensors || fresh {
             return Ok(Sharing::Own);
         }
         if matches!(self.builder.graph.node(value.node).kind, NodeKind::Op { op: Op::Custom(_), .. }) {

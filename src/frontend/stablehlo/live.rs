@@ -12,13 +12,7 @@ pub(super) fn only(graph: Graph) -> Graph {
 }
 
 fn pruned(graph: &Graph) -> Option<Graph> {
-    let mut live = vec![false; graph.len()];
-    let mut pending: Vec<NodeId> = graph.outputs().iter().map(|o| o.value.node).collect();
-    while let Some(id) = pending.pop() {
-        if !std::mem::replace(&mut live[id.index()], true) {
-            pending.extend(graph.operands(id).iter().map(|v| v.node));
-        }
-    }
+    let live = graph.live();
     let mut kept = Graph::new(graph.name.clone());
     kept.config = graph.config.clone();
     let mut moved: FxHashMap<NodeId, NodeId> = FxHashMap::default();

@@ -89,7 +89,7 @@ pub struct Term {
     pub head: HeadId,
     pub ty: TypeId,
     pub operands: Operands,
-    /// The value, where it depends on no input.
+    /// The value, where it depends on no input, or has no elements.
     pub value: Option<KnownValue>,
 }
 
@@ -277,6 +277,11 @@ impl Arena {
         if let Some(&id) = self.ids.get(&key) {
             return id;
         }
+        // There is one tensor without elements of each type, whatever it comes from.
+        let value = match self.types[ty.0 as usize].shape.contains(&0) {
+            true => Some(KnownValue { id: self.constant_id(Constant::Dense(Arc::default())), exact: true }),
+            false => value,
+        };
         let id = TermId(self.terms.len() as u32);
         self.terms.push(Term { head, ty, operands: key.2.clone(), value });
         self.ids.insert(key, id);

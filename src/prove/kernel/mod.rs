@@ -8,6 +8,7 @@ pub mod closure;
 mod elements;
 mod graph;
 mod instances;
+mod known;
 pub mod lemma;
 mod outputs;
 mod range;

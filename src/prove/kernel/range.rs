@@ -149,6 +149,6 @@ fn weakens(arena: &Arena, term: TermId) -> bool {
     match def.amplifies {
         Amplifies::Always => true,
         Amplifies::Squared => operands[0] == operands[1],
-        Amplifies::Never => false,
+        Amplifies::Never | Amplifies::Inside => false,
     }
 }

@@ -17,6 +17,7 @@ use super::closure::{Closure, Explanation};
 use super::elements::{ELEMENTS, same_elements};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
+use super::known::fold_known;
 use super::lemma::{Lemma, Reason};
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
@@ -131,7 +132,7 @@ impl Replay {
                 }
             });
         }
-        closure.extend(&arena);
+        fold_known(&mut arena, &mut closure);
         let constant = arena.first_refused().map(|t| {
             let operator = arena.op(t).map_or("literal", |(op, ..)| op.name()).to_owned();
             Refused { step: operator.clone(), error: CheckError::Constants { operator } }
@@ -148,6 +149,11 @@ impl Replay {
     /// Whether it follows that two values of either side are equal.
     pub fn same(&self, x: (Side, Value), y: (Side, Value)) -> bool {
         self.closure.equal(self.term(x), self.term(y))
+    }
+
+    /// What stands for the class of a value: the same for all that follow to be equal.
+    pub fn class(&self, value: (Side, Value)) -> TermId {
+        self.closure.find(self.term(value))
     }
 
     /// Whether it follows that a value equals `term`, which lives in the arena of the log.
@@ -339,9 +345,13 @@ fn recomputed(arena: &Arena, term: TermId) -> bool {
         // A literal of the file: its elements are the constant.
         return arena.value(term).is_some();
     };
+    let ty = arena.ty(term);
+    if ty.shape.contains(&0) {
+        return true;
+    }
     let operands = &arena.term(term).operands;
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
-    let (call, ty) = (Call { op: def, attrs, operands: &types }, arena.ty(term));
+    let call = Call { op: def, attrs, operands: &types };
     let mut fetch = |i: usize, index: &[usize]| -> Result<Number, EvalError> {
         let constant = arena.read_value(operands[i]).ok_or_else(|| EvalError::NoSemantics(def.name.into()))?;
         Ok(constant.at(types[i], index))

@@ -15,14 +15,16 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: 
     let mut operands: Vec<Value> = Vec::new();
     let mut attrs: Vec<(String, AttrValue)> = Vec::new();
     let mut by_name: Vec<&str> = Vec::new();
-    for (position, input) in site.node.inputs.iter().enumerate() {
+    let functionalised = functionalised(site);
+    let target = functionalised.as_deref().map_or(target, Target::of);
+    for (position, input) in site.node.inputs.iter().enumerate().skip(usize::from(functionalised.is_some())) {
         // Arguments of higher-order operators have no names.
         let name = if input.name.is_empty() { format!("arg{position}") } else { input.name.clone() };
         let arg = &input.arg;
         if let Some(symbol) = arg.symbol() {
             return Err(Refusal::symbolic(symbol));
         }
-        if matches!(arg, Argument::Tensor(_)) && input.kind != Some(POSITIONAL) {
+        if matches!(arg, Argument::Tensor(_)) && input.kind != Some(POSITIONAL) && functionalised.is_none() {
             by_name.push(&input.name);
         }
         match arg {
@@ -49,6 +51,19 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: 
     let results = site.output_names().map(|name| site.scope.stated(name)).collect::<Result<Vec<_>, _>>()?;
     let types: Vec<_> = results.into_iter().chain(written.iter().map(|&v| site.ty(v))).collect();
     site.opaque(&target.full_name(), attrs, &operands, types)
+}
+
+/// Calls another operator on copies of what that one writes, and gives its results and then the new contents of the copies. No
+/// result shares memory with an argument. The arguments are given by name, in the order of the operator's schema.
+pub(in crate::frontend::pt2) const FUNCTIONALISED: &str = "torch.ops.higher_order.auto_functionalized";
+
+/// The operator that [`FUNCTIONALISED`] calls.
+fn functionalised(site: &Site) -> Option<String> {
+    let first = site.node.inputs.first().filter(|_| site.node.target == FUNCTIONALISED)?;
+    match &first.arg {
+        Argument::Other(tag, text) if tag == "as_operator" => serde_json::from_str(text).ok(),
+        _ => None,
+    }
 }
 
 fn argument(

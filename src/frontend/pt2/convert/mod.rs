@@ -25,6 +25,8 @@ mod sequence;
 mod view;
 mod windows;
 
+pub(super) use custom::FUNCTIONALISED;
+
 use super::mutation::functional_name;
 use super::site::{Converted, Refusal, Site, Values};
 use crate::ir::Value;
@@ -96,8 +98,43 @@ pub(super) fn convert(site: &mut Site, draws: &mut i64, written: &[Value]) -> Re
                 _ => Ok(values),
             }
         }
+        (None, [old]) => {
+            let functional = without_out(site, target).filter(|_| site.output_names().count() == 1);
+            let values = match functional {
+                Some(functional) if fits_out(site, *old)? => families(site, functional)?,
+                _ => None,
+            };
+            match values.as_deref() {
+                // In the element type of what it is written to, and in its place, as of an operator that works in place.
+                Some(&[value]) => Ok(Values::from_elem(site.cast("stored", value, site.ty(*old).dtype)?, 1)),
+                _ => custom::opaque(site, target, draws, written),
+            }
+        }
         _ => custom::opaque(site, target, draws, written),
     }
+}
+
+/// The operator that gives what this one writes to `out`, if it is of that kind.
+fn without_out<'t>(site: &Site, target: Target<'t>) -> Option<Target<'t>> {
+    let overload = match target.overload {
+        // The one of two tensors has a name of its own.
+        "out" if site.given("other") => "other",
+        "out" => "",
+        named => named.strip_suffix("_out").or_else(|| named.strip_prefix("out_"))?,
+    };
+    Some(Target { overload, ..target })
+}
+
+/// Whether the result has the type of `old`, to which it is written, and the operands its element type. Another shape resizes
+/// that tensor, which is then no view any more; in another element type, the operator may compute in that one.
+fn fits_out(site: &Site, old: Value) -> Result<bool, Refusal> {
+    let ty = site.ty(old);
+    for name in site.node.inputs.iter().flat_map(|input| input.arg.tensors()) {
+        if site.ty(site.value(name)?).dtype != ty.dtype {
+            return Ok(false);
+        }
+    }
+    Ok(site.stated(0)? == ty)
 }
 
 /// Converts an operator that changes the shape of its argument and not its elements. `None` if it is not known as a view.

@@ -1,0 +1,80 @@
+"""Functions and methods as modules, so that their weights keep the names that the user knows."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from ._errors import Error
+
+
+def as_module(function: Callable[..., Any]) -> torch.nn.Module:
+    """A module that computes `function` and holds the modules that the function uses.
+
+    The weights of the module that a method belongs to keep their names; those of other modules are behind the name of the
+    variable that holds the module.
+    """
+    if isinstance(function, torch.nn.Module):
+        return function
+    if not callable(function):
+        raise Error(f"cannot check a {type(function).__name__}: pass a module, a function, an ExportedProgram or a path")
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, torch.nn.Module):
+        # The dictionaries of weights are shared, so that exchanging a weight in the copy exchanges it for the method too.
+        module = copy.copy(owner)
+    else:
+        module = torch.nn.Module()
+        module.training = False
+        for name, used in used_modules(function):
+            module.add_module(name, used)
+    module.__dict__["forward"] = function if _has_signature(function) else lambda *args, **kwargs: function(*args, **kwargs)
+    return module
+
+
+def _has_signature(function: Callable[..., Any]) -> bool:
+    """Functions that are written in C may not say what they take."""
+    try:
+        inspect.signature(function)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def used_modules(function: Callable[..., Any]) -> Iterator[tuple[str, torch.nn.Module]]:
+    """The modules that a function reaches by its variables, each once."""
+    seen: set[int] = set()
+    for name, value in _variables(function):
+        if isinstance(value, torch.nn.Module) and id(value) not in seen:
+            seen.add(id(value))
+            yield name.replace(".", "_"), value
+
+
+def _variables(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(function, functools.partial):
+        for number, value in enumerate(function.args):
+            yield f"arg{number}", value
+        yield from function.keywords.items()
+        yield from _variables(function.func)
+        return
+    if inspect.ismethod(function):
+        yield from _attributes(function.__self__)
+        function = function.__func__
+    if not inspect.isfunction(function):
+        yield from _attributes(function)
+        return
+    variables = inspect.getclosurevars(function)
+    yield from variables.nonlocals.items()
+    yield from variables.globals.items()
+    # A function may call others that hold the module.
+    for value in variables.nonlocals.values():
+        if inspect.isfunction(value) and value is not function:
+            yield from inspect.getclosurevars(value).nonlocals.items()
+
+
+def _attributes(value: object) -> Iterator[tuple[str, Any]]:
+    yield from getattr(value, "__dict__", {}).items()

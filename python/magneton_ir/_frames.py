@@ -1,0 +1,50 @@
+"""Source lines of operators: which frames of a stack are the user's code."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+TORCH = str(Path(torch.__file__).parent) + "/"
+LAYERS = TORCH + "nn/modules/"
+OURS = str(Path(__file__).parent) + "/"
+
+# Exporting and recording change the state of the interpreter, of which there is one.
+lock = threading.RLock()
+
+
+Frame = TypeVar("Frame")
+
+
+def of_user(frames: Sequence[Frame], file: Callable[[Frame], str]) -> list[Frame]:
+    """The frames that say where an operator comes from: those of the user's code, or else those of PyTorch's layers."""
+    foreign = [frame for frame in frames if not file(frame).startswith(("<", OURS))]
+    own = [frame for frame in foreign if not file(frame).startswith(TORCH)]
+    return own or [frame for frame in foreign if file(frame).startswith(LAYERS) and not file(frame).endswith("/module.py")]
+
+
+@contextlib.contextmanager
+def full_stacks() -> Iterator[None]:
+    """Lets exports keep all frames of the user's code. By themselves they keep those of functions called `forward` only."""
+    tracer = torch.fx.proxy.TracerBase
+    own = getattr(tracer, "_filter_traceback_frames", None)
+
+    def filtered(self: Any, stack: Any) -> traceback.StackSummary:
+        start = max((i for i, frame in enumerate(stack) if frame.filename.startswith(OURS)), default=-1)
+        kept: list[traceback.FrameSummary] = of_user(stack[start + 1 :], lambda frame: frame.filename)
+        return traceback.StackSummary.from_list(kept)
+
+    with lock:
+        if own is not None:
+            tracer._filter_traceback_frames = filtered
+        try:
+            yield
+        finally:
+            if own is not None:
+                tracer._filter_traceback_frames = own

@@ -1,0 +1,56 @@
+"""Exported programs as files that the command reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ._errors import Error
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+    from ._program import Prepared
+
+
+def write(side: Prepared, letter: str, folder: Path, without: Set[str] = frozenset()) -> Path:
+    """Writes what is no file yet into `folder`. Gives the file. `without` names weights whose values are left out."""
+    if side.path is not None:
+        return side.path
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", side.label) or "workload"
+    path = folder / f"{letter}-{name}.{'pt2' if side.text is None else 'stablehlo'}"
+    if side.text is not None:
+        path.write_text(side.text)
+    elif side.program is not None:
+        save(side.program, path, without)
+    return path
+
+
+def save(program: ExportedProgram, path: Path, without: Set[str] = frozenset()) -> None:
+    """Writes a program for the command."""
+    import torch
+
+    from . import _weights
+    from ._custom import for_command
+
+    try:
+        torch.export.save(_weights.without(for_command(program), without), path)
+    except Error:
+        raise
+    except Exception as refused:
+        raise Error(f"torch.export cannot save {path.stem}: {type(refused).__name__}: {refused}") from refused
+
+
+def sources(side: Prepared) -> dict[str, str]:
+    """Where each node of the graph was written: `file:line code`."""
+    if side.program is None:
+        return {}
+    found = {}
+    for node in side.program.graph.nodes:
+        frames = re.findall(r'File "([^"]+)", line (\d+), in [^\n]*\n\s*([^\n]*)', node.meta.get("stack_trace") or "")
+        if frames:
+            file, line, code = frames[-1]
+            found[node.name] = f"{file}:{line} {code}".strip()
+    return found

@@ -1,0 +1,46 @@
+"""`optimize` gives a program that runs and computes the same."""
+
+import magneton_ir as mir
+import pytest
+import torch
+import torch.nn.functional as F
+from magneton_ir import _binary
+from torch import nn
+
+writes_programs = _binary.supports("optimize", "--output")
+needs_output = pytest.mark.skipif(not writes_programs, reason="this magneton-ir writes no programs: no `optimize -o`")
+
+
+class Attention(nn.Module):
+    """Attention in seven operators where one would do."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(64, 192)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).view(2, 512, 3, 4, 16).permute(2, 0, 3, 1, 4)
+        scores = F.softmax(q @ k.transpose(-1, -2) / 4.0, dim=-1)
+        return (scores @ v).transpose(1, 2).reshape(2, 512, 64)
+
+
+@needs_output
+def test_the_program_that_comes_back_agrees_with_the_model():
+    model, x = Attention().eval(), torch.randn(2, 512, 64)
+    lean, findings = mir.optimize(model, (x,))
+    with torch.no_grad():
+        assert torch.allclose(lean.module()(x), model(x), atol=1e-5)
+    (found,) = findings
+    assert found.total_mj == found.saves_mj > 0 and "sdpa" in found.to and "softmax" in found.before
+    assert "attention_scaled" in found.rules and "test_optimize.py" in found.source
+    assert any("scaled_dot_product" in str(node.target) for node in lean.graph.nodes)
+    assert "saves" in str(findings)
+    # One copy of the weights.
+    assert lean.state_dict["qkv.weight"] is model.qkv.weight
+    assert mir.check(model, lean, (x,)).equivalent
+
+
+@pytest.mark.skipif(writes_programs, reason="this magneton-ir writes programs")
+def test_a_command_without_output_says_so():
+    with pytest.raises(mir.BinaryError, match="install a newer one"):
+        mir.optimize(Attention(), (torch.randn(2, 512, 64),))

@@ -1,0 +1,86 @@
+//! The classes of values that graphs are cut by: those of the sweep, less what the checker did not accept, and joined where
+//! the checker knows more.
+//!
+//! The sweep gives a value of one side one partner. Where a side computes the same twice, as `x` and a detour from `x` to `x`,
+//! only the steps together say that both are the partner.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::arena::{Head, TermId};
+use super::cone::Boundary;
+use super::kernel::{Replay, Side, Values};
+use super::regions::Classes;
+use super::sweep::Sweep;
+use super::twin::View;
+use crate::ir::{NodeId, Value};
+
+/// The classes of a sweep as the checker sees them.
+pub struct Accepted<'s> {
+    sweep: &'s Sweep<'s>,
+    refused: FxHashSet<TermId>,
+    /// The term that stands for the class of each one.
+    joined: FxHashMap<TermId, TermId>,
+    /// Classes with values of both sides.
+    both: FxHashSet<TermId>,
+    twins: FxHashMap<TermId, (TermId, View)>,
+}
+
+impl<'s> Accepted<'s> {
+    /// `refused` are classes of the sweep that do not follow from valid steps.
+    pub fn new(sweep: &'s Sweep<'s>, replay: &Replay, values: [&Values; 2], refused: FxHashSet<TermId>) -> Self {
+        let sides = [Side::A, Side::B];
+        let all = || {
+            let terms = sides.into_iter().zip(values).flat_map(|(side, values)| {
+                values.iter().enumerate().flat_map(move |(n, slots)| {
+                    (0..).zip(slots).map(move |(slot, &t)| (side, Value::new(NodeId::new(n), slot), t))
+                })
+            });
+            terms.filter(|&(.., t)| !refused.contains(&sweep.cut(t)))
+        };
+        let originals: FxHashSet<TermId> = sweep.twins.values().map(|(original, _)| *original).collect();
+        // What has a view of its own stands for its class, so that the view leads to the class.
+        let rank = |t: TermId| (!originals.contains(&t), !sweep.twins.contains_key(&t), !sweep.is_shared(t), t);
+        let mut first: FxHashMap<TermId, TermId> = FxHashMap::default();
+        for (side, value, t) in all() {
+            let stands = first.entry(replay.class((side, value))).or_insert(t);
+            if rank(t) < rank(*stands) {
+                *stands = t;
+            }
+        }
+        let mut joined = FxHashMap::default();
+        let mut of_side = [FxHashSet::default(), FxHashSet::default()];
+        for (side, value, t) in all() {
+            let stands = first[&replay.class((side, value))];
+            joined.insert(t, stands);
+            of_side[usize::from(side == Side::B)].insert(stands);
+        }
+        let both = of_side[0].intersection(&of_side[1]).copied().collect();
+        let class = |t: TermId| joined.get(&t).copied().unwrap_or(t);
+        let twins = sweep.twins.iter().map(|(&t, (original, view))| (t, (class(*original), view.clone()))).collect();
+        Accepted { sweep, refused, joined, both, twins }
+    }
+
+    /// The term that stands for the class of a value.
+    pub fn class(&self, term: TermId) -> TermId {
+        self.joined.get(&term).copied().unwrap_or(term)
+    }
+
+    /// The class of each of these values.
+    pub fn of(&self, values: &Values) -> Values {
+        values.iter().map(|slots| slots.iter().map(|&t| self.class(t)).collect()).collect()
+    }
+}
+
+impl Classes for Accepted<'_> {
+    fn is_shared(&self, term: TermId) -> bool {
+        (self.sweep.is_shared(term) || self.both.contains(&term)) && !self.refused.contains(&term)
+    }
+
+    fn is_random(&self, term: TermId) -> bool {
+        matches!(self.sweep.arena.head(term), Head::Random(_))
+    }
+
+    fn twin(&self, term: TermId) -> Option<&(TermId, View)> {
+        self.twins.get(&term)
+    }
+}

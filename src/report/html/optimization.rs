@@ -1,0 +1,56 @@
+//! Cheaper forms of one workload as a page.
+
+use maud::html;
+
+use super::document;
+use super::parts::{assumptions, bar, card, steps};
+use crate::printable::one_line;
+use crate::report::{Optimization, wording};
+
+/// The report as a page.
+pub fn optimization(o: &Optimization) -> String {
+    let saves = o.saves().filter(|&s| s > 0.0);
+    let verdict = saves.map_or("No form is known that costs less beyond doubt".to_owned(), |s| {
+        format!("Cheaper forms save {}", wording::percent(s))
+    });
+    let now = [wording::figure_range(&o.energy_mj), wording::time(o.time_us)];
+    let best = [wording::figure_range(&o.best_energy_mj), wording::time(o.best_time_us)];
+    let most = o.cheaper.iter().map(|c| c.total_mj()).fold(0.0, f64::max);
+    let body = html! {
+        header {
+            h1 { (verdict) }
+            p { code { (one_line(&o.file)) } ", " (o.ops) " operators" }
+        }
+        main {
+            section class="cards" {
+                (card("Now", &wording::energy(o.energy_mj.value), &now))
+                @if saves.is_some() { (card("Best", &wording::energy(o.best_energy_mj.value), &best)) }
+            }
+            @if let Some(left_out) = wording::left_out(&o.left_out) { p { (left_out) } }
+            @for (i, c) in o.cheaper.iter().enumerate() {
+                section {
+                    h2 {
+                        (i + 1) ". saves " (wording::energy(Some(c.total_mj())))
+                        @if c.ops.len() > 1 { ", " (c.ops.len()) " times" }
+                        @if c.trade_off { ", slower: a trade-off" }
+                        " " span class="tag" { (c.tier) }
+                    }
+                    (bar(c.total_mj(), most, "a"))
+                    dl {
+                        dt { "now" } dd { code { (one_line(&c.from.join(", "))) } }
+                        dt { "cheaper" } dd { code { (one_line(&c.pattern)) } }
+                        @if let Some(source) = &c.source { dt { "at" } dd { code { (one_line(source)) } } }
+                    }
+                    details { summary { "Proof, " (c.steps.len()) " steps" } (steps(&c.steps)) }
+                    details {
+                        summary { "Operators that it replaces" }
+                        ul { @for names in &c.ops { li { code { (one_line(&names.join(", "))) } } } }
+                    }
+                }
+            }
+            (assumptions(&o.assumptions))
+        }
+        @if let Some(profile) = &o.profile { footer { "Per execution; figures for " (one_line(profile)) } }
+    };
+    document(&format!("{}: cheaper forms", one_line(&o.file)), &body, None)
+}

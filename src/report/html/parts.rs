@@ -1,0 +1,83 @@
+//! What several pages are made of.
+
+use maud::{Markup, html};
+
+use crate::printable::one_line;
+use crate::report::{Operator, Step, wording};
+
+/// A bar as long as `value` is of `whole`.
+pub fn bar(value: f64, whole: f64, side: &str) -> Markup {
+    let share = if whole > 0.0 { (100.0 * value / whole).clamp(0.0, 100.0) } else { 0.0 };
+    html! {
+        svg class={ "bar " (side) } width="100%" height="10" aria-hidden="true" {
+            rect width=(format!("{share:.2}%")) height="10" rx="2" {}
+        }
+    }
+}
+
+/// A number with what it is a number of.
+pub fn card(title: &str, value: &str, notes: &[String]) -> Markup {
+    html! {
+        div class="card" {
+            h3 { (title) }
+            p class="value" { (value) }
+            @for note in notes { p class="note" { (note) } }
+        }
+    }
+}
+
+/// The operators of one side.
+pub fn operators(operators: &[Operator]) -> Markup {
+    html! {
+        div class="scroll" {
+            table {
+                thead { tr { th { "operator" } th { "kind" } th { "types" } th class="number" { "energy" } th { "source" } } }
+                tbody {
+                    @for o in operators {
+                        tr {
+                            td { code { (one_line(&o.name)) } }
+                            td { code { (one_line(&o.kind)) } }
+                            td class="small" { (one_line(&o.types)) }
+                            td class="number" { (wording::energy(o.cost.energy_mj)) }
+                            td class="small" { (one_line(o.source.as_deref().unwrap_or(""))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The steps of a proof.
+pub fn steps(steps: &[Step]) -> Markup {
+    html! {
+        ol class="steps" {
+            @for step in steps {
+                li {
+                    p { code { (one_line(&step.rule)) } " " span class="tag" { (step.tier) } " " (one_line(&step.doc.replace('\n', " "))) }
+                    pre {
+                        @for d in &step.definitions { "let " (one_line(&d.name)) " = " (one_line(&d.text)) "\n" }
+                        (one_line(&step.before)) "\n= " (one_line(&step.after))
+                    }
+                    @for text in &step.assumes { p class="note" { "assumed: " (one_line(text)) } }
+                }
+            }
+        }
+    }
+}
+
+/// What a proof takes for granted.
+pub fn assumptions(all: &[String]) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            section {
+                h2 { "Assumed" }
+                ul {
+                    @for (text, count) in wording::grouped(all) {
+                        li { (one_line(text)) @if count > 1 { " (×" (count) ")" } }
+                    }
+                }
+            }
+        }
+    }
+}

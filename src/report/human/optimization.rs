@@ -1,0 +1,58 @@
+//! Cheaper forms of one workload, for a terminal.
+
+use std::fmt::{self, Write};
+
+use anstyle::Style;
+
+use super::HumanOptions;
+use crate::printable::one_line;
+use crate::report::{Optimization, wording};
+
+const BOLD: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// The report as text with terminal styles, in lines of at most `width` characters where words allow.
+pub fn optimization(o: &Optimization, options: &HumanOptions) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(o, options.width, &mut out);
+    out
+}
+
+fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
+    let (now, time) = (wording::figure(&o.energy_mj), wording::time(o.time_us));
+    writeln!(out, "{BOLD}{}: {} operators{BOLD:#}\n\n  now   {now}, {time}", one_line(&o.file), o.ops)?;
+    if let Some(left_out) = wording::left_out(&o.left_out) {
+        writeln!(out, "        {left_out}")?;
+    }
+    if o.cheaper.is_empty() {
+        writeln!(out, "  the rules know no form that costs less beyond doubt")?;
+    } else {
+        let (best, time) = (wording::figure(&o.best_energy_mj), wording::time(o.best_time_us));
+        let saves = o.saves().map_or(String::new(), |s| format!("; {BOLD}saves {}{BOLD:#}", wording::percent(s)));
+        writeln!(out, "  best  {best}, {time}{saves}")?;
+    }
+    if let Some(profile) = &o.profile {
+        writeln!(out, "  {FAINT}per execution; figures for {}{FAINT:#}", one_line(profile))?;
+    }
+    for (i, c) in o.cheaper.iter().enumerate() {
+        let times = if c.ops.len() > 1 { format!(", {} times", c.ops.len()) } else { String::new() };
+        let slower = if c.trade_off { ", slower: a trade-off" } else { "" };
+        let total = wording::energy(Some(c.total_mj()));
+        writeln!(out, "\n{BOLD}{}. saves {total}{times}{slower}{BOLD:#}, tier {}", i + 1, c.tier)?;
+        let room = width.saturating_sub(11);
+        writeln!(out, "  now      {}", wording::shorten(&c.from.join(", "), room))?;
+        writeln!(out, "  cheaper  {}", wording::shorten(&c.pattern, room))?;
+        if let Some(source) = &c.source {
+            writeln!(out, "  at       {}", wording::shorten_start(source, room))?;
+        }
+        writeln!(out, "  by       {}", wording::shorten(&c.rules().join(", "), room))?;
+    }
+    if !o.assumptions.is_empty() {
+        out.push('\n');
+    }
+    for (text, _) in wording::grouped(&o.assumptions) {
+        writeln!(out, "  assumed: {}", one_line(text))?;
+    }
+    Ok(())
+}

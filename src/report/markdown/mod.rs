@@ -1,0 +1,25 @@
+//! Reports as Markdown, for issues and pull requests: everything that the terminal shows, without limits on length.
+
+mod comparison;
+mod explanation;
+mod optimization;
+
+use comfy_table::Table;
+use comfy_table::presets::ASCII_MARKDOWN;
+
+use crate::printable::one_line;
+
+pub use comparison::comparison;
+pub use explanation::explanation;
+pub use optimization::optimization;
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN).set_header(header).force_no_tty();
+    table
+}
+
+/// Text in code quotes that survives in a table cell.
+fn code(text: &str) -> String {
+    format!("`{}`", one_line(text).replace('`', "'").replace('|', "\\|"))
+}

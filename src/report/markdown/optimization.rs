@@ -1,0 +1,57 @@
+//! Cheaper forms of one workload as Markdown.
+
+use std::fmt::{self, Write};
+
+use super::{code, table};
+use crate::printable::one_line;
+use crate::report::{Optimization, wording};
+
+/// The report as Markdown.
+pub fn optimization(o: &Optimization) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(o, &mut out);
+    out
+}
+
+fn write(o: &Optimization, out: &mut String) -> fmt::Result {
+    let saves = o.saves().filter(|&s| s > 0.0);
+    let verdict = saves.map_or("no form is known that costs less beyond doubt".to_owned(), |s| {
+        format!("cheaper forms save {}", wording::percent(s))
+    });
+    writeln!(out, "**{}: {verdict}**\n", code(&o.file))?;
+    writeln!(out, "- {} operators", o.ops)?;
+    writeln!(out, "- now {}, {}", wording::figure(&o.energy_mj), wording::time(o.time_us))?;
+    if let Some(left_out) = wording::left_out(&o.left_out) {
+        writeln!(out, "- {left_out}")?;
+    }
+    if saves.is_some() {
+        writeln!(out, "- best {}, {}", wording::figure(&o.best_energy_mj), wording::time(o.best_time_us))?;
+    }
+    if let Some(profile) = &o.profile {
+        writeln!(out, "- per execution; figures for {}", one_line(profile))?;
+    }
+    if !o.cheaper.is_empty() {
+        let mut rows = table(&["saves", "times", "tier", "now", "cheaper", "at", "by"]);
+        for c in &o.cheaper {
+            let slower = if c.trade_off { ", slower" } else { "" };
+            rows.add_row([
+                format!("{}{slower}", wording::energy(Some(c.total_mj()))),
+                c.ops.len().to_string(),
+                c.tier.clone(),
+                code(&c.from.join(", ")),
+                code(&c.pattern),
+                c.source.as_deref().map_or(String::new(), code),
+                code(&c.rules().join(", ")),
+            ]);
+        }
+        writeln!(out, "\n{rows}")?;
+    }
+    if !o.assumptions.is_empty() {
+        writeln!(out, "\nAssumed:\n")?;
+    }
+    for (text, _) in wording::grouped(&o.assumptions) {
+        writeln!(out, "- {}", one_line(text))?;
+    }
+    Ok(())
+}

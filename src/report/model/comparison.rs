@@ -1,0 +1,328 @@
+//! What `check` found, as plain data: the JSON object that scripts read, and all that the other formats show.
+//!
+//! Keys are a promise (`schema`): add freely, rename nothing. Energies are in millijoules, times in microseconds, both per
+//! execution. A figure that is not known is null, never 0.
+
+use serde::Serialize;
+
+use super::Details;
+use crate::report::Finding;
+
+use crate::energy;
+pub use crate::energy::{BasisShares, Source};
+use crate::ir::Number;
+
+/// The version of the JSON form.
+pub const SCHEMA: &str = "magneton-ir/check/1";
+
+/// Everything that is known of two workloads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Always [`SCHEMA`].
+    pub schema: &'static str,
+    pub verdict: Verdict,
+    /// The weakest tier that the proof uses: `exact`, `real`, `rounding`, `approx(e)`. None unless equivalent.
+    pub tier: Option<String>,
+    /// At tier `approx`: how far the outputs are apart at most, in the norm of the step that each comes from. None where no bound
+    /// reaches all of them.
+    pub output_error: Option<f64>,
+    pub a: Side,
+    pub b: Side,
+    /// The cheapest equivalent that is known for the whole.
+    pub best: Best,
+    /// What lies between consecutive proven cuts. Every operator of a file is in at most one.
+    pub regions: Vec<Region>,
+    /// Cheaper forms that span several regions, or parts of one.
+    pub rewrites: Vec<Rewrite>,
+    /// An input on which the sides part. Given exactly when they are different.
+    pub witness: Option<Witness>,
+    pub unproven: Vec<Unproven>,
+    /// What rules assumed, input bindings that were guessed, opaque operators.
+    pub assumptions: Vec<String>,
+    /// What of the search did not hold: mistakes in this program. Nothing in the report rests on it.
+    pub rejected: Vec<Rejected>,
+    /// Where measured figures come from: device and software. None where the profile is empty.
+    pub profile: Option<String>,
+    pub timing_ms: Timing,
+    /// Both graphs operator by operator, which only pages show; none where nobody asked for them.
+    #[serde(skip)]
+    pub details: Option<Box<Details>>,
+}
+
+/// A cheaper form that takes longer than this many times the present one is a trade-off, not waste.
+const SLOWER: f64 = 1.01;
+
+impl Comparison {
+    /// Whether the energy of a side leaves an operator out, so that waste may be there that nobody sees.
+    pub fn is_incomplete(&self) -> bool {
+        [&self.a, &self.b].iter().any(|side| side.energy_mj.source == Source::Unknown)
+    }
+
+    /// What a side could save as a fraction of its energy, less what `known` findings say; 0 where none is certain, and
+    /// where the cheaper form is slower.
+    pub fn waste(&self, of: Form, known: &[Finding]) -> f64 {
+        let (side, saves) = match of {
+            Form::A => (&self.a, self.best.saves_vs_a),
+            _ => (&self.b, self.best.saves_vs_b),
+        };
+        let slower = self.best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
+        let Some((saves, whole)) = saves.zip(side.energy_mj.value).filter(|&(_, whole)| !slower && whole > 0.0) else {
+            return 0.0;
+        };
+        let of_side = known.iter().filter_map(|f| f.saving).filter(|s| s.side.is_none_or(|side| side == of));
+        (saves - of_side.map(|s| s.energy_mj).sum::<f64>() / whole).max(0.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Equivalent,
+    Different,
+    Unknown,
+}
+
+/// One workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    pub file: String,
+    /// Operators of the file; inputs, constants and asserts left out.
+    pub ops: usize,
+    /// Those in a proven region.
+    pub covered_ops: usize,
+    pub energy_mj: Figure,
+    /// Millijoules of it by what they rest on.
+    pub energy_basis_mj: BasisShares,
+    /// Operators that nothing is known of, which the energy leaves out.
+    pub left_out: Vec<LeftOut>,
+    pub time_us: Option<f64>,
+    /// Math flags that differ from PyTorch's defaults, such as `allow_tf32=true`.
+    pub flags: Vec<String>,
+}
+
+/// An operator without a price.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    pub op: String,
+    /// How often it runs.
+    pub count: i64,
+    /// Bytes of its operands and results, over all runs.
+    pub bytes: f64,
+}
+
+impl LeftOut {
+    /// All of a bill.
+    pub fn of(bill: &energy::Bill) -> Vec<LeftOut> {
+        bill.gaps().map(|(op, count, bytes)| LeftOut { op: op.to_owned(), count, bytes }).collect()
+    }
+}
+
+/// A value with its interval and where it comes from. Where it is not known, value and high end are null, and the low end is what
+/// all that is known adds up to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    pub value: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub source: Source,
+}
+
+impl From<energy::Figure> for Figure {
+    fn from(f: energy::Figure) -> Self {
+        let known = |v: f64| f.is_known().then_some(v);
+        let low = (f.is_known() || f.low > 0.0).then_some(f.low);
+        Figure { value: known(f.value), low, high: known(f.high), source: f.source }
+    }
+}
+
+/// The cheapest known equivalent of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Best {
+    pub energy_mj: Option<f64>,
+    pub time_us: Option<f64>,
+    /// What it saves as a fraction of A's energy. None where a figure is unknown or the intervals meet.
+    pub saves_vs_a: Option<f64>,
+    /// The same, of B's.
+    pub saves_vs_b: Option<f64>,
+}
+
+/// Operators of both sides that compute the same from the same.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Region {
+    /// Counts from 1 in the order of A.
+    pub id: usize,
+    /// Names from the input file.
+    pub a_ops: Vec<String>,
+    pub b_ops: Vec<String>,
+    /// Operators of the IR, in the same order: `matmul`, `add`.
+    pub a_kinds: Vec<String>,
+    pub b_kinds: Vec<String>,
+    /// How equal the sides of this region are; `none` where they part on a witness, which only the last region does.
+    pub tier: String,
+    /// Names of the rules that its proof uses.
+    pub rules: Vec<String>,
+    pub a: Cost,
+    pub b: Cost,
+    pub best: BestForm,
+    pub cause: Cause,
+    /// The first region that this one repeats (same operators, types, layouts, costs); none for a first one.
+    pub same_as: Option<usize>,
+    /// How many regions are the same, this one included. The first of them speaks for all.
+    pub repeats: usize,
+}
+
+/// What one side of a region costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    pub energy_mj: Option<f64>,
+    /// The interval of `energy_mj`.
+    pub energy_range_mj: Option<[f64; 2]>,
+    pub energy_source: Source,
+    pub time_us: Option<f64>,
+    pub launches: u32,
+    pub flops: f64,
+    pub bytes: f64,
+}
+
+impl From<&energy::Cost> for Cost {
+    fn from(c: &energy::Cost) -> Self {
+        let e = Figure::from(c.energy_mj);
+        Cost {
+            energy_mj: e.value,
+            energy_range_mj: e.low.zip(e.high).map(|(low, high)| [low, high]),
+            energy_source: e.source,
+            time_us: Figure::from(c.time_us).value,
+            launches: c.launches,
+            flops: c.flops,
+            bytes: c.bytes,
+        }
+    }
+}
+
+/// The cheapest known form of a region.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BestForm {
+    pub form: Form,
+    pub energy_mj: Option<f64>,
+    pub time_us: Option<f64>,
+    /// The form in words of the IR, such as `addmm(b, x, w)`.
+    pub text: String,
+    /// What it saves as a fraction of A's energy in this region. None where a figure is unknown or the intervals meet.
+    pub saves_vs_a: Option<f64>,
+    pub saves_vs_b: Option<f64>,
+    /// It is cheaper and more than 1 % slower.
+    pub trade_off: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    A,
+    B,
+    /// A form that neither side has.
+    Other,
+}
+
+/// Why one side of a region costs more.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// A word for the kind of cause, such as `redundant`, `misuse`, `flag`, `layout`, `same`.
+    pub kind: String,
+    pub text: String,
+    /// The configuration flag that makes the difference, if one does.
+    pub flag: Option<String>,
+    /// The source line that the costlier operators of A come from, as `file:line code`.
+    pub a_source: Option<String>,
+    pub b_source: Option<String>,
+}
+
+/// A cheaper form of operators that several regions hold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rewrite {
+    /// The side whose operators it replaces; the other side's may be replaced alike.
+    pub side: Form,
+    pub a_ops: Vec<String>,
+    pub b_ops: Vec<String>,
+    /// The present form in words of the IR.
+    pub from: String,
+    /// The cheaper form over the names of the values that it reads.
+    pub to: String,
+    /// The same form over letters: alike for parts that are alike.
+    pub pattern: String,
+    pub saves_mj: f64,
+    pub saves_us: f64,
+    pub rules: Vec<String>,
+    pub tier: String,
+    /// `file:line` of the operator that costs most.
+    pub at: Option<String>,
+}
+
+/// An input on which the sides part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Witness {
+    /// Seed of the random inputs.
+    pub seed: u64,
+    /// The first region whose outputs part, if the difference could be placed. It is the last of `regions`, and the
+    /// only one that is not proven.
+    pub region: Option<usize>,
+    /// The first operator of A whose result has no counterpart in B, although all that it reads has: most likely
+    /// responsible.
+    pub first_a: Option<Place>,
+    /// The same, of B.
+    pub first_b: Option<Place>,
+    /// Name of the output, as A calls it.
+    pub output: String,
+    pub index: Vec<usize>,
+    /// The element in A; null where it is no number.
+    pub a: Number,
+    pub b: Number,
+    /// What both sides return whatever the inputs are, if that is what differs.
+    pub constants: Option<[String; 2]>,
+    /// The largest difference among the elements that were looked at.
+    pub max_abs_error: f64,
+}
+
+/// An operator, and where it was written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Place {
+    /// The name in the input file.
+    pub op: String,
+    /// `file:line code`.
+    pub source: Option<String>,
+    /// `file:line`.
+    pub at: Option<String>,
+}
+
+/// Operators that should be equal and could not be proven so, although everything before them is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unproven {
+    pub a_ops: Vec<String>,
+    pub b_ops: Vec<String>,
+    /// `file:line` of the last of them.
+    pub a_at: Option<String>,
+    pub b_at: Option<String>,
+    /// Whether sampled elements agree; null where they cannot be evaluated.
+    pub agrees_numerically: Option<bool>,
+    /// Either side over proven values, as a graph in `.mir` text; null where no two values of one type were found.
+    pub a_mir: Option<String>,
+    pub b_mir: Option<String>,
+    /// The rule that would close the gap, to be judged before it is used.
+    pub rule: Option<String>,
+}
+
+/// What the proof checker did not accept, or where the search broke off.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rejected {
+    /// The rule of the step, or the operator of the constant. Null where it is no single step.
+    pub step: Option<String>,
+    pub reason: String,
+}
+
+/// Where the time of the comparison went, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Timing {
+    pub read: f64,
+    pub prove: f64,
+    pub cost: f64,
+    pub total: f64,
+}

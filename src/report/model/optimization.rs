@@ -1,0 +1,76 @@
+//! Cheaper forms of one workload, as plain data. Keys are a promise, as those of a comparison are.
+
+use serde::Serialize;
+
+use super::{Figure, LeftOut, Step};
+
+/// What the rules find for one workload. Energies are in millijoules, times in microseconds, both per execution.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Optimization {
+    /// Always [`Optimization::SCHEMA`].
+    pub schema: &'static str,
+    pub file: String,
+    /// Operators of the file.
+    pub ops: usize,
+    pub energy_mj: Figure,
+    /// Operators that nothing is known of, which the energy leaves out.
+    pub left_out: Vec<LeftOut>,
+    pub time_us: Option<f64>,
+    /// With all cheaper forms in place.
+    pub best_energy_mj: Figure,
+    pub best_time_us: Option<f64>,
+    /// Those that save most come first.
+    pub cheaper: Vec<Cheaper>,
+    /// What the rules of the proofs assume.
+    pub assumptions: Vec<String>,
+    /// Where measured figures come from: device and software. None where the profile is empty.
+    pub profile: Option<String>,
+}
+
+/// A cheaper form of some operators, wherever they stand alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cheaper {
+    /// Names of the operators that it replaces, once for every place.
+    pub ops: Vec<Vec<String>>,
+    /// Operators of the IR: `matmul`, `add`.
+    pub from: Vec<String>,
+    /// The cheaper form in the first place, over the names of the values that it reads.
+    pub to: String,
+    /// The same over letters.
+    pub pattern: String,
+    /// What it saves in one place, beyond doubt.
+    pub saves_mj: f64,
+    pub saves_us: f64,
+    /// It is cheaper and more than 1 % slower.
+    pub trade_off: bool,
+    /// The proof that both forms are equal, over the letters of `pattern`.
+    pub steps: Vec<Step>,
+    pub tier: String,
+    /// The source line of the first place, as `file:line code`.
+    pub source: Option<String>,
+}
+
+impl Cheaper {
+    /// What it saves in all places, in millijoules.
+    pub fn total_mj(&self) -> f64 {
+        self.saves_mj * self.ops.len() as f64
+    }
+
+    /// The rules of the proof, each run of one once.
+    pub fn rules(&self) -> Vec<&str> {
+        let mut rules: Vec<&str> = self.steps.iter().map(|s| s.rule.as_str()).collect();
+        rules.dedup();
+        rules
+    }
+}
+
+impl Optimization {
+    /// The version of the JSON form.
+    pub const SCHEMA: &'static str = "magneton-ir/optimize/1";
+
+    /// The fraction of the energy that the cheaper forms save; none where it is not known.
+    pub fn saves(&self) -> Option<f64> {
+        let now = self.energy_mj.value.filter(|&e| e > 0.0)?;
+        Some(self.cheaper.iter().map(Cheaper::total_mj).sum::<f64>() / now)
+    }
+}

@@ -1,0 +1,158 @@
+//! Hand-made comparisons for tests of reports.
+
+use super::{
+    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, SCHEMA, Side, Source, Timing,
+    Unproven, Verdict, Witness,
+};
+
+fn figure(value: f64) -> Figure {
+    Figure { value: Some(value), low: Some(value * 0.98), high: Some(value * 1.02), source: Source::Measured }
+}
+
+fn side(file: &str, ops: usize, covered_ops: usize, energy: f64) -> Side {
+    let energy_mj = figure(energy);
+    let energy_basis_mj = BasisShares { measured: energy, ..BasisShares::default() };
+    let (time_us, left_out, flags) = (Some(energy * 1.6), vec![], vec![]);
+    Side { file: file.into(), ops, covered_ops, energy_mj, energy_basis_mj, left_out, time_us, flags }
+}
+
+fn cost(mj: f64) -> Cost {
+    Cost {
+        energy_mj: Some(mj),
+        energy_range_mj: Some([mj * 0.98, mj * 1.02]),
+        energy_source: Source::Measured,
+        time_us: Some(mj * 1.6),
+        launches: 3,
+        flops: 1e9,
+        bytes: 2e6,
+    }
+}
+
+pub fn strings(all: &[&str]) -> Vec<String> {
+    all.iter().map(|s| (*s).to_owned()).collect()
+}
+
+pub fn region(id: usize, a: (&[&str], f64), b: (&[&str], f64), same_as: Option<usize>, repeats: usize) -> Region {
+    let best = a.1.min(b.1);
+    let name = |kind: &&str| format!("{kind}_{id}");
+    Region {
+        id,
+        a_ops: a.0.iter().map(name).collect(),
+        b_ops: b.0.iter().map(name).collect(),
+        a_kinds: strings(a.0),
+        b_kinds: strings(b.0),
+        tier: "rounding".into(),
+        rules: strings(&["sdpa_eager"]),
+        a: cost(a.1),
+        b: cost(b.1),
+        best: BestForm {
+            form: if b.1 < a.1 { Form::B } else { Form::A },
+            energy_mj: Some(best),
+            time_us: Some(best * 1.6),
+            text: "sdpa(q, k, v; causal=true)".into(),
+            saves_vs_a: (b.1 < a.1).then(|| 1.0 - best / a.1),
+            saves_vs_b: None,
+            trade_off: false,
+        },
+        cause: Cause { kind: "same".into(), text: String::new(), flag: None, a_source: None, b_source: None },
+        same_as,
+        repeats,
+    }
+}
+
+/// An example of a comparison that is equivalent.
+pub fn equivalent() -> Comparison {
+    let eager: &[&str] = &["permute", "matmul", "mul", "where", "add", "softmax", "dropout", "matmul"];
+    let mut attention = region(4, (eager, 40.0), (&["sdpa"], 12.0), None, 2);
+    attention.cause = Cause {
+        kind: "less_traffic".into(),
+        text: "B needs 1 instead of 6 kernels, 1.61 GB less memory traffic".into(),
+        flag: Some("attn_implementation=\"sdpa\"".into()),
+        a_source: Some("site-packages/transformers/models/gpt2/modeling_gpt2.py:69".into()),
+        b_source: Some("site-packages/transformers/integrations/sdpa_attention.py:92".into()),
+    };
+    let regions = vec![
+        region(1, (&["embedding"], 1.0), (&["embedding"], 1.0), None, 1),
+        attention,
+        region(5, (&["addmm"], 150.0), (&["addmm"], 150.0), None, 2),
+        region(8, (eager, 40.0), (&["sdpa"], 12.0), Some(4), 2),
+        region(9, (&["addmm"], 150.0), (&["addmm"], 150.0), Some(5), 2),
+        region(10, (&["mul", "mul", "tanh"], 3.0), (&["gelu"], 2.99), None, 1),
+    ];
+    Comparison {
+        schema: SCHEMA,
+        verdict: Verdict::Equivalent,
+        tier: Some("rounding".into()),
+        output_error: None,
+        a: side("gpt2-eager.pt2", 26, 26, 384.0),
+        b: side("gpt2-sdpa.pt2", 12, 12, 328.0),
+        best: Best { energy_mj: Some(328.0), time_us: Some(525.0), saves_vs_a: Some(0.1458), saves_vs_b: None },
+        regions,
+        rewrites: vec![],
+        witness: None,
+        unproven: vec![],
+        assumptions: strings(&[
+            "every row of `mask` keeps a key",
+            "every row of `mask` keeps a key",
+            "`x` is bound to `y`",
+        ]),
+        rejected: vec![],
+        profile: Some("NVIDIA H200, driver 580, libtorch 2.11".into()),
+        timing_ms: Timing { read: 10.0, prove: 200.5, cost: 3.0, total: 213.5 },
+        details: None,
+    }
+}
+
+/// An example of a comparison that is different.
+pub fn different() -> Comparison {
+    let mut c = equivalent();
+    c.verdict = Verdict::Different;
+    c.tier = None;
+    c.a.covered_ops = 20;
+    c.b = Side { flags: strings(&["allow_tf32=true"]), ..side("a wrong one.mir", 12, 9, 328.0) };
+    c.b.energy_mj = Figure { value: None, low: None, high: None, source: Source::Unknown };
+    c.b.time_us = None;
+    c.regions.truncate(1);
+    c.best = Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None };
+    c.witness = Some(Witness {
+        seed: 7,
+        region: Some(1),
+        first_a: Some(Place {
+            op: "addmm_3".into(),
+            source: Some("model.py:12 h = self.fc(x)".into()),
+            at: Some("model.py:12".into()),
+        }),
+        first_b: Some(Place { op: "linear_7".into(), source: None, at: None }),
+        output: "logits".into(),
+        index: vec![0, 3, 11],
+        a: 0.125.into(),
+        b: (-0.125).into(),
+        constants: None,
+        max_abs_error: 0.4321,
+    });
+    c.assumptions.clear();
+    c
+}
+
+/// An example of a comparison that is unknown.
+pub fn unknown() -> Comparison {
+    let mut c = equivalent();
+    c.verdict = Verdict::Unknown;
+    c.tier = None;
+    c.a.covered_ops = 25;
+    c.regions.retain(|r| r.a_kinds == r.b_kinds);
+    c.best = Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None };
+    c.unproven = vec![Unproven {
+        a_ops: strings(&["softmax_3"]),
+        b_ops: strings(&["scaled_dot_product_attention_2"]),
+        a_at: Some("model.py:7".into()),
+        b_at: None,
+        agrees_numerically: Some(true),
+        a_mir: Some("graph a(\n  x: f32[4]\n) {\n  y: f32[4] = neg(x)\n  return y\n}\n".into()),
+        b_mir: Some("graph b(\n  x: f32[4]\n) {\n  y: f32[4] = sub(0.0, x)\n  return y\n}\n".into()),
+        rule: Some("/// Why.\nrule missing [real]:\n    neg(x)\n      => sub(0.0, x)\n".into()),
+    }];
+    c.assumptions = (0..7).map(|i| format!("assumption number {i}")).collect();
+    c.profile = None;
+    c
+}
