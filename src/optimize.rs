@@ -1,13 +1,14 @@
 //! One workload by itself: cheaper equivalents that the rules prove.
 
+use miette::Diagnostic;
 use rustc_hash::FxHashSet;
 
 use crate::check::{SLOWER, described};
 use crate::diagnose::Part;
-use crate::energy::{Bill, Cost, CostModel, Item, graph_items};
+use crate::energy::{Bill, Cost, CostModel, Item, graph_items, graph_total};
 use crate::explain::proof_of;
 use crate::extract::{self, Rewrite};
-use crate::ir::{Graph, GraphError, NodeId, NodeKind};
+use crate::ir::{Graph, GraphError, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
 use crate::report::{Cheaper, Figure, LeftOut, Optimization};
 use crate::rules::Tier;
@@ -15,34 +16,73 @@ use crate::rules::Tier;
 /// What was found for a graph.
 pub struct Optimized {
     pub optimization: Optimization,
+    /// The graph that the search was given, with all cheaper forms in place.
+    pub rewritten: Graph,
     rewrites: Vec<Rewrite>,
 }
 
-impl Optimized {
-    /// `graph`, which the search was given, with all cheaper forms in place.
-    pub fn rewritten(&self, graph: &Graph) -> Result<Graph, GraphError> {
-        extract::apply(graph, &self.rewrites)
-    }
+/// Why no cheaper forms can be looked for.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum OptimizeError {
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Prove(#[from] ProveError),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Graph(#[from] GraphError),
 }
 
 /// Looks for cheaper forms of parts of `graph`. `tier` is the weakest tier that a proof may use.
-pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel) -> Result<Optimized, ProveError> {
+///
+/// # Errors
+/// Graphs that are ill-typed.
+pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel) -> Result<Optimized, OptimizeError> {
     context.progress.stage("looking for cheaper forms");
-    let mut rewrites =
-        extract::cheaper_forms(graph, &Context { rules: &context.rules.up_to(tier), ..*context }, costs)?;
+    let rules = context.rules.up_to(tier);
+    let found = extract::cheaper_forms(graph, &Context { rules: &rules, ..*context }, costs);
+    let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
+    let (rewritten, optimization) = summary(graph, &rewrites, costs)?;
+    Ok(Optimized { optimization, rewritten, rewrites })
+}
+
+impl Optimized {
+    /// Leaves out the forms that the rewritten graph's nodes of these names belong to. Whether there was any.
+    ///
+    /// # Errors
+    /// As [`optimize`].
+    pub fn leave_out(&mut self, graph: &Graph, names: &[String], costs: &CostModel) -> Result<bool, OptimizeError> {
+        let own: FxHashSet<&str> = graph.nodes().map(|(_, node)| &*node.name).collect();
+        let before = self.rewrites.len();
+        self.rewrites.retain(|rewrite| {
+            let root = rewrite.root_name(graph);
+            // The last operator of a form has the name of what it replaces, the others have that and a number.
+            let made = |name: &str| {
+                let number = name.strip_prefix(root).and_then(|rest| rest.strip_prefix('_'));
+                name == root || !own.contains(name) && number.is_some_and(|n| n.parse::<u64>().is_ok())
+            };
+            !names.iter().any(|name| made(name))
+        });
+        let changed = self.rewrites.len() < before;
+        if changed {
+            (self.rewritten, self.optimization) = summary(graph, &self.rewrites, costs)?;
+        }
+        Ok(changed)
+    }
+}
+
+/// The graph with all forms in place, and the report on it: what it costs is what that graph costs.
+fn summary(graph: &Graph, rewrites: &[Rewrite], costs: &CostModel) -> Result<(Graph, Optimization), OptimizeError> {
+    let rewritten = extract::apply(graph, rewrites)?;
     let items = graph_items(graph, costs);
     let price: Vec<Cost> = items.iter().map(Item::cost).collect();
     let bill: Bill = items.iter().collect();
     let now = bill.total();
-    let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
-    let kept = graph.nodes().map(|(id, _)| id).filter(|id| !replaced.contains(id));
-    let kept: Bill = kept.map(|id| &items[id.index()]).collect();
-    let after = rewrites.iter().fold(kept, |all, rewrite| all.and(&rewrite.bill)).total();
+    let after = graph_total(&rewritten, costs);
     let mut cheaper: Vec<Cheaper> = Vec::new();
     let mut assumed: Vec<Said> = Vec::new();
-    for rewrite in &rewrites {
+    for rewrite in rewrites {
         assumed.extend(rewrite.assumed.iter().cloned());
         let part = Part { graph, nodes: &rewrite.replaced, costs: &price };
         let one = describe(graph, rewrite, part.source());
@@ -67,7 +107,7 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
         assumptions: grouped(assumed),
         profile: described(costs),
     };
-    Ok(Optimized { optimization, rewrites })
+    Ok((rewritten, optimization))
 }
 
 fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper {

@@ -3,7 +3,7 @@
 use super::args::Optimize;
 use super::check::{conditions, load, options};
 use super::{Answer, cache, output, progress};
-use crate::emit::{self, Workload};
+use crate::emit::{self, EmitError, Workload};
 use crate::frontend::Loaded;
 use crate::optimize::optimize;
 use crate::prove::Context;
@@ -20,11 +20,16 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
     let bar = progress::progress();
     let memory = cache::memory(args.under.no_cache);
     let context = Context { memory: memory.as_deref(), progress: &*bar, ..Context::under(&rules) };
-    let found = optimize(&graph, &context, args.under.tier, &costs)?;
+    let mut found = optimize(&graph, &context, args.under.tier, &costs)?;
     if let Some(path) = &args.output {
-        let rewritten = found.rewritten(&graph)?;
-        let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
-        emit::write(&rewritten, workload, path, &context, args.under.tier)?;
+        loop {
+            let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
+            match emit::write(&found.rewritten, workload, path, &context, args.under.tier) {
+                // Each form has a proof of its own. One that the proof of the whole does not find is left out, here and below.
+                Err(EmitError::Unproven { nodes, .. }) if found.leave_out(&graph, &nodes, &costs)? => {}
+                written => break written?,
+            }
+        }
     }
     drop(bar);
     output::show(&found.optimization, &found.optimization.findings(), &args.shown, false)?;

@@ -38,7 +38,11 @@ pub enum EmitError {
         code(emit::unproven),
         help("what is written is proven to be equivalent to the workload first; this proof did not succeed")
     )]
-    Unproven { reason: String },
+    Unproven {
+        reason: String,
+        /// The first nodes of the graph that are not proven.
+        nodes: Vec<String>,
+    },
     #[error(transparent)]
     #[diagnostic(transparent)]
     Prove(#[from] ProveError),

@@ -75,28 +75,34 @@ fn starts_an_archive(path: &Path) -> Result<bool, EmitError> {
     Ok(regular && frontend::is_archive(&mut open(path)?)?)
 }
 
-/// Writes `graph`, a changed form of `workload`, to `path`, in the format that its end names. Before it takes its place there, it
-/// is read back, as far as there is a reader for it, and proven to be equivalent to the workload at `tier`.
+/// Writes `graph`, a changed form of `workload`, to `path`, in the format that its end names. It is proven to be equivalent to the
+/// workload at `tier`; and so is what was written, read back before it takes its place there, as far as there is a reader for it.
 ///
 /// # Errors
 /// What the format has no words for; a proof that does not succeed. Then nothing is written.
-pub fn write(graph: &Graph, workload: Workload, path: &Path, context: &Context, tier: Tier) -> Result<(), EmitError> {
+pub fn write(
+    graph: &Graph,
+    mut workload: Workload,
+    path: &Path,
+    context: &Context,
+    tier: Tier,
+) -> Result<(), EmitError> {
     let place = |source: io::Error| EmitError::Write { path: path.to_owned(), source };
     let format = Format::of(path)?;
     let mut draft = Draft::new(path).map_err(place)?;
+    prove(graph.clone(), &mut NoContents, &mut workload, context, tier)?;
     match format {
         Format::Mir => {
             let text = text::print(graph);
             draft.file().write_all(text.as_bytes()).map_err(place)?;
             let back = text::parse(&path.display().to_string(), &text).map_err(LoadError::from)?;
-            prove(back, &mut NoContents, workload, context, tier)?;
+            prove(back, &mut NoContents, &mut workload, context, tier)?;
         }
         Format::Python => {
             let source = archive(workload.path)?;
             let record = source.as_ref().map(|original| &original.record);
             let text = python(&Program::new(graph, record)?)?;
             draft.file().write_all(text.as_bytes()).map_err(place)?;
-            prove(graph.clone(), &mut NoContents, workload, context, tier)?;
         }
         Format::Pt2 => {
             let mut source = archive(workload.path)?.ok_or_else(|| no_archive(workload.path))?;
@@ -107,7 +113,7 @@ pub fn write(graph: &Graph, workload: Workload, path: &Path, context: &Context, 
             drop(target);
             let mut back = frontend::load_with(draft.path(), &frontend::LoadOptions::default())?;
             back.graph.config = graph.config.clone();
-            prove(back.graph, &mut *back.contents, workload, context, tier)?;
+            prove(back.graph, &mut *back.contents, &mut workload, context, tier)?;
         }
     }
     draft.publish().map_err(place)
@@ -124,14 +130,14 @@ fn archive(path: &Path) -> Result<Option<Original<BufReader<File>>>, EmitError> 
 fn prove(
     written: Graph,
     contents: &mut dyn Contents,
-    workload: Workload,
+    workload: &mut Workload,
     context: &Context,
     tier: Tier,
 ) -> Result<(), EmitError> {
     context.progress.stage("proving what is written");
     let rules = context.rules.up_to(tier);
     let context = Context { rules: &rules, ..*context };
-    let bound = bind_with_contents(workload.graph.clone(), written, None, [workload.contents, contents]);
+    let bound = bind_with_contents(workload.graph.clone(), written, None, [&mut *workload.contents, contents]);
     let proof = prove_bound(&bound, &context)?;
     let reason = match proof.verdict {
         Verdict::Equivalent { tier: found } => tier.refuses(found, proof.output_error),
@@ -146,6 +152,9 @@ fn prove(
     };
     match reason {
         None => Ok(()),
-        Some(reason) => Err(EmitError::Unproven { reason }),
+        Some(reason) => {
+            let nodes = proof.unproven.iter().flat_map(|u| &u.b).map(|&id| bound.b.node(id).name.to_string());
+            Err(EmitError::Unproven { reason, nodes: nodes.collect() })
+        }
     }
 }

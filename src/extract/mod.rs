@@ -75,6 +75,11 @@ impl Term {
 }
 
 impl Rewrite {
+    /// What the graph calls the value that the cheaper form computes.
+    pub fn root_name<'g>(&self, graph: &'g Graph) -> &'g str {
+        &graph.node(self.root).name
+    }
+
     /// The proof that the cheaper form equals what it replaces. Input `n` of the arena stands for a value that is read,
     /// which [`letter`] names.
     pub fn proof(&self) -> (&Arena, &[Lemma]) {

@@ -141,7 +141,16 @@ pub const OPS: &[OpDef] = &[
         doc: "What `floor_div` leaves of `x`; it has the sign of `y`.",
         infer: numbers,
         kernel: quotient!(whole_remainder, remainder),
-        aten: aten!("remainder.Tensor", self: Either(0), other: Either(1)),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "remainder.Tensor",
+                right: Some("remainder.Scalar"),
+                left: Some("remainder.Scalar_Tensor"),
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_remainder_tensor(r.y()?)?),
         ..BINARY
     },

@@ -3,7 +3,7 @@
 use super::Call;
 use super::aten::{Arg, Calls, Stated, Tensor, single};
 use super::create::as_number;
-use crate::ir::{DType, Ints, Shape, TensorType};
+use crate::ir::{DType, Ints, Number, Shape, TensorType};
 
 /// The same elements under another shape.
 fn shaped(ty: &TensorType, shape: Shape) -> Option<TensorType> {
@@ -65,6 +65,9 @@ pub(super) struct Overloads {
 pub(super) fn overloaded(c: &mut Calls, overloads: &Overloads) -> Stated {
     let [x, y] = [Tensor::Operand(0), Tensor::Operand(1)];
     let Overloads { names: [first, second], tensors, right, left, commutes } = *overloads;
+    // PyTorch refuses such a number, and takes a tensor of it.
+    let whole = matches!(c.number(1), Some(Number::Int(n)) if n < 0);
+    let right = right.filter(|_| !(second == "exponent" && whole));
     let (target, arguments) = match (c.number(0), c.number(1), right, left) {
         (None, Some(_), Some(right), _) => (right, [(first, x.into()), (second, Arg::Either(y))]),
         (Some(_), None, _, Some(left)) => (left, [(first, Arg::Either(x)), (second, y.into())]),
@@ -187,6 +190,19 @@ pub(super) fn repeated_heads(c: &mut Calls) -> Stated {
     let heads = x.shape.iter().enumerate().map(|(d, &size)| size as i64 * if d == 1 { times } else { 1 });
     let result = c.result();
     single(c.one("reshape", &[("self", expanded.into()), ("shape", ints(heads))], &[], result))
+}
+
+/// PyTorch's kernel takes rows of 16 bytes at a time.
+pub(super) fn grouped(c: &mut Calls) -> Stated {
+    for operand in 0..2 {
+        let ty = c.ty(operand)?;
+        if !(ty.shape.last().copied().unwrap_or(1) * ty.dtype.bytes()).is_multiple_of(16) {
+            return Err(format!("takes rows of a multiple of 16 bytes, not those of {ty}"));
+        }
+    }
+    let [x, w, ends] = [0, 1, 2].map(|i| Arg::Tensor(Tensor::Operand(i)));
+    let result = c.result();
+    single(c.one("_grouped_mm", &[("self", x), ("mat2", w), ("offs", ends)], &[], result))
 }
 
 /// A number is another overload than a tensor without dimensions.

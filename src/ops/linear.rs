@@ -383,7 +383,7 @@ pub const OPS: &[OpDef] = &[
         infer: grouped_types,
         kernel: Kernel::Real(grouped_element),
         work: |c, outputs| product_work(0)(c, outputs),
-        aten: aten!("_grouped_mm", self: X, mat2: Y, offs: Z),
+        aten: aten!(|c| super::aten_formulas::grouped(c)),
         replay: torch!(|r| grouped_rows(r)?),
         bounds: Bounds { range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)), ..Bounds::UNKNOWN },
         asks: |c| vec![(1, Ask::Weight { batch: 1 }), (2, Ask::Ends(c.extent(0, 0)))],

@@ -63,7 +63,7 @@ def main():
             wrong.append(f"{case['name']}: {reason[:400]}")
     print(f"{count} programs, {len(wrong)} wrong")
     for line in wrong[:60]:
-        print(line)
+        print(" ".join(line.split())[:500])
     return 1 if wrong else 0
 
 

@@ -32,7 +32,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 def corpus():
     """Small graphs, structures of results, in-place writes, constants, and models of two families."""
     of = lambda pattern: sorted(glob.glob(os.path.join(ROOT, pattern)))
-    small = of("corpus/energy/graphs/small/*.pt2")[::2]
+    small = of("corpus/energy/graphs/small/*.pt2")[::4]
     data = of("tests/data/outputs-*.pt2") + of("tests/data/in-place-*.pt2") + of("tests/data/weights-*.pt2")
     operators = of("tests/data/operators*.pt2") + of("tests/data/more-operators*.pt2") + of("tests/data/no-grad.pt2")
     models = of("corpus/exports/gpt2-eager.pt2") + of("corpus/exports/bert-eager.pt2")
