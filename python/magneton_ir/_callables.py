@@ -24,16 +24,19 @@ def as_module(function: Callable[..., Any]) -> torch.nn.Module:
     if not callable(function):
         raise Error(f"cannot check a {type(function).__name__}: pass a module, a function, an ExportedProgram or a path")
     owner = getattr(function, "__self__", None)
-    if isinstance(owner, torch.nn.Module):
-        # The dictionaries of weights are shared, so that exchanging a weight in the copy exchanges it for the method too.
-        module = copy.copy(owner)
-    else:
-        module = torch.nn.Module()
-        module.training = False
+    if not isinstance(owner, torch.nn.Module):
+        owner = torch.nn.Module()
+        owner.training = False
         for name, used in used_modules(function):
-            module.add_module(name, used)
-    module.__dict__["forward"] = function if _has_signature(function) else lambda *args, **kwargs: function(*args, **kwargs)
-    return module
+            owner.add_module(name, used)
+    return with_forward(owner, function if _has_signature(function) else lambda *args, **kwargs: function(*args, **kwargs))
+
+
+def with_forward(module: torch.nn.Module, forward: Callable[..., Any]) -> torch.nn.Module:
+    """A module with the weights of another one. They are in the same dictionaries, so that whoever exchanges one exchanges it in both."""
+    twin = copy.copy(module)
+    twin.__dict__["forward"] = forward
+    return twin
 
 
 def _has_signature(function: Callable[..., Any]) -> bool:

@@ -32,6 +32,7 @@ from ._callables import as_module
 from ._environment import environment
 from ._errors import Error
 from ._frames import lock
+from ._plain import plain
 from ._program import named, on_meta_if
 from ._recorder import Recorder
 from ._signature import outputs
@@ -152,7 +153,7 @@ def _on_tensors(convert: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> A
 
 def _program(recorder: Recorder, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
     """The program of what was recorded."""
-    leaves, structure = tree_flatten(result)
+    leaves, structure = tree_flatten(plain(result))
     nodes = [recorder.result(leaf) for leaf in leaves]
     output = recorder.graph.output(tuple(nodes))
     output.meta["val"] = tuple(node.meta["val"] if isinstance(node, torch.fx.Node) else node for node in nodes)
