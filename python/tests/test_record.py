@@ -245,3 +245,69 @@ def test_gradients_of_functions_are_recorded():
     assert torch.equal(recording.program.module()(torch.full((3,), 2.0)), torch.full((3,), 4.0))
     with pytest.raises(mir.Error, match="does not require grad"):
         mir.record(lambda x: torch.autograd.grad((x * x).sum(), x)[0], torch.ones(3, requires_grad=True))
+
+
+@torch.library.custom_op("record_test::halved", mutates_args=())
+def halved(x: torch.Tensor) -> torch.Tensor:
+    return x / 2
+
+
+@halved.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("record_test::split_into", mutates_args=("low",))
+def split_into(x: torch.Tensor, low: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    low.copy_(x - 1)
+    return x + 1, x + 2
+
+
+@split_into.register_fake
+def _(x, low):
+    return torch.empty_like(x), torch.empty_like(x)
+
+
+OWN = """
+/// Half of it.
+op record_test.halved(x) = mul(x, 0.5)
+
+test record_test.halved { x: f32[2, 3] }
+
+/// Two results, and what it writes.
+op record_test.split_into(x, low) = { add(x, 1.0), add(x, 2.0), sub(x, 1.0) }
+
+test record_test.split_into { x: f32[2, 3], low: f32[2, 3] }
+"""
+
+
+def test_custom_operators_give_memory_of_their_own(rules):
+    def code(x):
+        y = x * 3
+        half = halved(y)
+        y.add_(half)
+        half.mul_(2)
+        return y, half
+
+    x = torch.randn(4, 4)
+    assert mir.check(agrees(code, x), lambda x: (x * 4.5, x * 3), (x,), rules=rules(OWN)).equivalent
+    assert not mir.check(agrees(code, x), lambda x: (x * 4.5, x * 1.5), (x,), rules=rules(OWN)).equivalent
+
+
+def test_custom_operators_may_give_several_results_and_write(rules):
+    def code(x, low):
+        one, two = split_into(x, low[1])
+        return one * two
+
+    def plain(x, low):
+        low[1] = x - 1
+        return (x + 1) * (x + 2)
+
+    x, low = torch.randn(3), torch.zeros(2, 3)
+    assert mir.check(agrees(code, x, low), plain, (x, low), rules=rules(OWN)).equivalent
+
+    def swapped(x, low):
+        low[0] = x - 1
+        return (x + 1) * (x + 2)
+
+    assert not mir.check(agrees(code, x, low), swapped, (x, low), rules=rules(OWN)).equivalent
