@@ -80,4 +80,28 @@ def _variables(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _attributes(value: object) -> Iterator[tuple[str, Any]]:
-    yield from getattr(value, "__dict__", {}).items()
+    yield from list(getattr(value, "__dict__", {}).items())
+
+
+# Tensors in containers in containers: deeper ones have no names.
+MOST_DEEP = 4
+
+
+def named_tensors(function: Callable[..., Any], module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a function reaches by its variables and attributes, but for the weights of `module`."""
+    for path, child in module.named_modules():
+        for name, value in vars(child).items():
+            if name not in ("_parameters", "_buffers", "_modules", "forward"):
+                yield from _tensors(f"{path}.{name}".lstrip("."), value, 0)
+    if not isinstance(function, torch.nn.Module):
+        for name, value in _variables(function):
+            yield from _tensors(name, value, 0)
+
+
+def _tensors(name: str, value: Any, depth: int) -> Iterator[tuple[str, torch.Tensor]]:
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif depth < MOST_DEEP and not isinstance(value, (torch.nn.Module, type)):
+        parts = enumerate(value) if isinstance(value, (list, tuple)) else value.items() if isinstance(value, dict) else _attributes(value)
+        for key, part in parts:
+            yield from _tensors(f"{name}.{key}", part, depth + 1)

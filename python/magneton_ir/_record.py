@@ -83,11 +83,11 @@ def record(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Record
     state = environment()
     name = named(function)
     try:
-        recorder, result = _run(module, args, kwargs, fake=True)
+        recorder, result = _run(function, module, args, kwargs, fake=True)
     except NEEDS_VALUES as error:
         if not all(_is_real(x) for x in tree_leaves((args, kwargs, dict(module.state_dict()))) if isinstance(x, torch.Tensor)):
             raise Error(f"{name} reads the contents of a tensor, and these tensors have none: {_reason(error)}") from error
-        recorder, result = _run(module, args, kwargs, fake=False)
+        recorder, result = _run(function, module, args, kwargs, fake=False)
     program = _program(recorder, result, args, kwargs)
     return Recording(name, program, tuple(dict.fromkeys(recorder.assumptions)), state)
 
@@ -111,7 +111,7 @@ def _is_real(x: torch.Tensor) -> bool:
     return x.device.type != "meta" and not isinstance(x, FakeTensor)
 
 
-def _run(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake: bool) -> tuple[Recorder, Any]:
+def _run(function: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake: bool) -> tuple[Recorder, Any]:
     mode: Any = contextlib.nullcontext()
     given_args, given_kwargs = args, kwargs
     if fake:
@@ -120,7 +120,7 @@ def _run(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any],
         given_args, given_kwargs = _on_tensors(
             lambda x: x if isinstance(x, FakeTensor) else mode.from_tensor(x, static_shapes=True), (args, kwargs)
         )
-    recorder = Recorder(module, mode if fake else None)
+    recorder = Recorder(function, module, mode if fake else None)
     for node, tensor in recorder.inputs.arguments(module.forward, given_args, given_kwargs):
         recorder.bind(tensor, node)
     with lock:

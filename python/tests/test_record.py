@@ -311,3 +311,57 @@ def test_custom_operators_may_give_several_results_and_write(rules):
         return (x + 1) * (x + 2)
 
     assert not mir.check(agrees(code, x, low), swapped, (x, low), rules=rules(OWN)).equivalent
+
+
+class Engine:
+    """Holds its state in attributes that are no buffers of a module."""
+
+    def __init__(self, step):
+        self.state = {"cache": torch.zeros(4)}
+        self.scale = torch.full((4,), 2.0)
+        self._step = step
+
+    def step(self, x):
+        return self._step(self.state["cache"], self.scale, x)
+
+
+def adding(cache, scale, x):
+    cache.add_(x)
+    return cache * scale
+
+
+def overwriting(cache, scale, x):
+    cache.copy_(x)
+    return cache * scale
+
+
+def twice_adding(cache, scale, x):
+    cache.copy_(cache + x)
+    return cache + cache
+
+
+@pytest.mark.parametrize("prepared", [lambda step, x: mir.record(step, x), lambda step, x: step])
+def test_state_in_attributes_is_no_constant(prepared):
+    """The cache holds zeros, with which adding and overwriting are the same, but only once."""
+    x = torch.randn(4)
+    engine, same, other = Engine(adding), Engine(twice_adding), Engine(overwriting)
+    assert mir.check(prepared(engine.step, x), prepared(same.step, x), (x,)).equivalent
+    assert not mir.check(prepared(engine.step, x), prepared(other.step, x), (x,)).equivalent
+    assert engine.state["cache"].sum() == 0
+
+
+def test_tensors_of_variables_have_their_names():
+    engine = Engine(adding)
+    recording = mir.record(engine.step, torch.randn(4))
+    assert set(recording.program.constants) == {"state.cache", "scale"}
+
+
+def test_constants_are_made_anew_in_every_run():
+    def code(x):
+        count = torch.tensor([1.0, 2.0])
+        count.add_(x)
+        return count
+
+    program = mir.record(code, torch.zeros(2)).program.module()
+    for _ in range(2):
+        assert torch.equal(program(torch.ones(2)), torch.tensor([2.0, 3.0]))

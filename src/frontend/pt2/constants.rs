@@ -52,6 +52,11 @@ impl Constants {
         Ok(constants)
     }
 
+    /// Takes constant `name` out, which becomes an input then. Gives whether there was one.
+    pub fn forget(&mut self, name: &str) -> bool {
+        self.data.remove(name).is_some()
+    }
+
     /// The elements of constant `name`.
     pub fn get(&self, name: &str) -> Option<&[Number]> {
         self.data.get(name).map(Vec::as_slice)
