@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use npyz::{DType as NpyType, NpyHeader, Order, TypeChar, WriterBuilder};
 
-use crate::frontend::elements;
+use crate::elements;
 use crate::ir::{DType, Number, Shape, TensorType, flat_index, unflatten};
 
 /// A tensor with its elements in row-major order.

@@ -58,7 +58,8 @@ def run(arguments: Sequence[str], folder: Path, stage: str) -> Answer:
         BinaryError: It is missing or was killed.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as notes:
-        process = subprocess.Popen([str(binary()), *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=notes)
+        program = str(binary())
+        process = subprocess.Popen([program, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=notes)
         try:
             with Progress(stage):
                 status = _wait(process)
@@ -71,6 +72,9 @@ def run(arguments: Sequence[str], folder: Path, stage: str) -> Answer:
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
     if status == 2:
+        # Every option comes from this package.
+        if "unexpected argument" in texts[1]:
+            raise BinaryError(f"{program} does not fit this package: install one version of both\n{texts[1].strip()}")
         raise Error.of_diagnostic(texts[1])
     if status not in (0, 1):
         raise BinaryError(f"magneton-ir ended with status {status}\n{texts[1].strip()}")

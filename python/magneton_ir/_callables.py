@@ -24,16 +24,19 @@ def as_module(function: Callable[..., Any]) -> torch.nn.Module:
     if not callable(function):
         raise Error(f"cannot check a {type(function).__name__}: pass a module, a function, an ExportedProgram or a path")
     owner = getattr(function, "__self__", None)
-    if isinstance(owner, torch.nn.Module):
-        # The dictionaries of weights are shared, so that exchanging a weight in the copy exchanges it for the method too.
-        module = copy.copy(owner)
-    else:
-        module = torch.nn.Module()
-        module.training = False
+    if not isinstance(owner, torch.nn.Module):
+        owner = torch.nn.Module()
+        owner.training = False
         for name, used in used_modules(function):
-            module.add_module(name, used)
-    module.__dict__["forward"] = function if _has_signature(function) else lambda *args, **kwargs: function(*args, **kwargs)
-    return module
+            owner.add_module(name, used)
+    return with_forward(owner, function if _has_signature(function) else lambda *args, **kwargs: function(*args, **kwargs))
+
+
+def with_forward(module: torch.nn.Module, forward: Callable[..., Any]) -> torch.nn.Module:
+    """A module with the weights of another one. They are in the same dictionaries, so that whoever exchanges one exchanges it in both."""
+    twin = copy.copy(module)
+    twin.__dict__["forward"] = forward
+    return twin
 
 
 def _has_signature(function: Callable[..., Any]) -> bool:
@@ -77,4 +80,28 @@ def _variables(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _attributes(value: object) -> Iterator[tuple[str, Any]]:
-    yield from getattr(value, "__dict__", {}).items()
+    yield from list(getattr(value, "__dict__", {}).items())
+
+
+# Tensors in containers in containers: deeper ones have no names.
+MOST_DEEP = 4
+
+
+def named_tensors(function: Callable[..., Any], module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a function reaches by its variables and attributes, but for the weights of `module`."""
+    for path, child in module.named_modules():
+        for name, value in vars(child).items():
+            if name not in ("_parameters", "_buffers", "_modules", "forward"):
+                yield from _tensors(f"{path}.{name}".lstrip("."), value, 0)
+    if not isinstance(function, torch.nn.Module):
+        for name, value in _variables(function):
+            yield from _tensors(name, value, 0)
+
+
+def _tensors(name: str, value: Any, depth: int) -> Iterator[tuple[str, torch.Tensor]]:
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif depth < MOST_DEEP and not isinstance(value, (torch.nn.Module, type)):
+        parts = enumerate(value) if isinstance(value, (list, tuple)) else value.items() if isinstance(value, dict) else _attributes(value)
+        for key, part in parts:
+            yield from _tensors(f"{name}.{key}", part, depth + 1)

@@ -31,15 +31,27 @@ def backend(folder: str | os.PathLike[str]) -> Callable[[torch.fx.GraphModule, l
     lock = threading.Lock()
 
     def compile(graph: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
-        with lock:
-            number = len(list(target.glob("region-*.pt2")))
-            path = target / f"region-{number:03}.pt2"
-            try:
-                record(graph, *example_inputs).save(path)
-            except Error as error:
-                with (target / "not-written.txt").open("a") as file:
-                    file.write(f"after region {number - 1}: {error}\n")
+        path = _next_free(target)
+        try:
+            record(graph, *example_inputs).save(path)
+        except Error as error:
+            path.unlink()
+            with lock, (target / "not-written.txt").open("a") as file:
+                file.write(f"would have been {path.name}: {error}\n")
         forward: Callable[..., Any] = graph.forward
         return forward
 
     return compile
+
+
+def _next_free(folder: Path) -> Path:
+    """The next file, which exists from now on: other threads and processes take others."""
+    number = len(list(folder.glob("region-*.pt2")))
+    while True:
+        path = folder / f"region-{number:03}.pt2"
+        try:
+            path.open("x").close()
+        except FileExistsError:
+            number += 1
+        else:
+            return path

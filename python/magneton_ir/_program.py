@@ -68,30 +68,45 @@ def prepare(
 
 def exported(workload: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> Prepared:
     """A module or function by `torch.export`, or recorded where that does not take it."""
-    import torch
-
     from ._callables import as_module
     from ._environment import environment
-    from ._frames import full_stacks
     from ._record import record
 
     module, name = as_module(workload), named(workload)
     args, kwargs = on_meta_if(module, args, kwargs)
     try:
-        with full_stacks():
-            program = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+        program = _export(module, args, kwargs, dynamic_shapes)
     except Exception as refused:
         if dynamic_shapes is not None:
-            raise Error(f"torch.export does not take {name}: {refused}") from refused
+            raise Error(f"torch.export does not take {name}: {_short(refused)}") from refused
         try:
             recording = record(workload, *args, **kwargs)
         except Error as error:
-            raise Error(f"torch.export does not take {name}: {refused}\nnor can it be recorded: {error}") from refused
-        reason = str(refused).strip().partition("\n")[0]
-        note = f"{name} was recorded, since torch.export does not take it ({type(refused).__name__}: {reason})"
+            raise Error(f"torch.export does not take {name}: {_short(refused)}\nnor can it be recorded: {error}") from refused
+        note = f"{name} was recorded, since torch.export does not take it ({_short(refused)})"
         return Prepared(name, program=recording.program, assumptions=(note, *recording.assumptions), environment=recording.environment)
     program, assumptions = at_sizes(program, args, kwargs)
     return Prepared(name, program=program, assumptions=assumptions, environment=environment())
+
+
+def _export(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> torch.export.ExportedProgram:
+    """By `torch.export`; once more with plain results if it fails, which it does where it does not know their classes."""
+    import torch
+
+    from ._frames import full_stacks
+    from ._plain import with_plain_results
+
+    with full_stacks():
+        try:
+            return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+        except Exception as refused:
+            if "not a known type" not in str(refused):
+                raise
+            return torch.export.export(with_plain_results(module), args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def named(workload: Any) -> str:

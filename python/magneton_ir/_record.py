@@ -32,6 +32,7 @@ from ._callables import as_module
 from ._environment import environment
 from ._errors import Error
 from ._frames import lock
+from ._plain import plain
 from ._program import named, on_meta_if
 from ._recorder import Recorder
 from ._signature import outputs
@@ -82,11 +83,11 @@ def record(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Record
     state = environment()
     name = named(function)
     try:
-        recorder, result = _run(module, args, kwargs, fake=True)
+        recorder, result = _run(function, module, args, kwargs, fake=True)
     except NEEDS_VALUES as error:
         if not all(_is_real(x) for x in tree_leaves((args, kwargs, dict(module.state_dict()))) if isinstance(x, torch.Tensor)):
             raise Error(f"{name} reads the contents of a tensor, and these tensors have none: {_reason(error)}") from error
-        recorder, result = _run(module, args, kwargs, fake=False)
+        recorder, result = _run(function, module, args, kwargs, fake=False)
     program = _program(recorder, result, args, kwargs)
     return Recording(name, program, tuple(dict.fromkeys(recorder.assumptions)), state)
 
@@ -110,7 +111,7 @@ def _is_real(x: torch.Tensor) -> bool:
     return x.device.type != "meta" and not isinstance(x, FakeTensor)
 
 
-def _run(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake: bool) -> tuple[Recorder, Any]:
+def _run(function: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake: bool) -> tuple[Recorder, Any]:
     mode: Any = contextlib.nullcontext()
     given_args, given_kwargs = args, kwargs
     if fake:
@@ -119,7 +120,7 @@ def _run(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any],
         given_args, given_kwargs = _on_tensors(
             lambda x: x if isinstance(x, FakeTensor) else mode.from_tensor(x, static_shapes=True), (args, kwargs)
         )
-    recorder = Recorder(module, mode if fake else None)
+    recorder = Recorder(function, module, mode if fake else None)
     for node, tensor in recorder.inputs.arguments(module.forward, given_args, given_kwargs):
         recorder.bind(tensor, node)
     with lock:
@@ -152,7 +153,7 @@ def _on_tensors(convert: Callable[[torch.Tensor], torch.Tensor], tree: Any) -> A
 
 def _program(recorder: Recorder, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
     """The program of what was recorded."""
-    leaves, structure = tree_flatten(result)
+    leaves, structure = tree_flatten(plain(result))
     nodes = [recorder.result(leaf) for leaf in leaves]
     output = recorder.graph.output(tuple(nodes))
     output.meta["val"] = tuple(node.meta["val"] if isinstance(node, torch.fx.Node) else node for node in nodes)

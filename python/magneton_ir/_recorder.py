@@ -11,7 +11,7 @@ import contextlib
 import linecache
 import operator
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.weak import WeakIdKeyDictionary
 
+from ._callables import named_tensors
 from ._errors import Error
 from ._frames import of_user
 from ._signature import Inputs
@@ -55,10 +56,10 @@ MOST_READ = 1 << 16
 class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Records what is called while it is active."""
 
-    def __init__(self, module: torch.nn.Module, fake: FakeTensorMode | None) -> None:
+    def __init__(self, function: Callable[..., Any], module: torch.nn.Module, fake: FakeTensorMode | None) -> None:
         super().__init__()
         self.graph = torch.fx.Graph()
-        self.inputs = Inputs(self.graph, module)
+        self.inputs = Inputs(self.graph, module, named_tensors(function, module))
         #: What Python read.
         self.assumptions: list[str] = []
         self._runs_fake = fake is not None
@@ -124,7 +125,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         if not self._runs_fake and depends_on_data(func, args):
             shapes = [list(x.shape) for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
             self.assumptions.append(f"{func} gave the shape {shapes[0]}{self._at()}, which was taken for all inputs")
-        self._define(self._emit(func, node_args, node_kwargs, out), out)
+        # In every run anew: a program that kept the tensor would find what the run before has written.
+        called = aten.lift_fresh_copy.default if func in LIFTS else func
+        self._define(self._emit(called, node_args, node_kwargs, out), out)
         return out
 
     # Numbers that Python reads.
@@ -149,7 +152,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         values = tensor.tolist()
         self.assumptions.append(f"Python read a list from a tensor{self._at()}: the graph holds where it reads the same")
         node, read = self._node(tensor, aten.equal.default), self._snapshot(tensor)
-        held = self.inputs.constant(contents(tensor), read)
+        copy = contents(tensor)
+        held = self.inputs.constant(copy, copy, read)
         self._inside = True
         try:
             same = aten.eq.Tensor(read, read)
@@ -182,7 +186,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
             if not self._runs_fake and user not in LIFTS:
                 self.assumptions.append(f"{user} reads a tensor{self._at()} that is no input and that nothing computes: its contents were taken for all inputs")
             self._remember(tensor)
-            weight = self.inputs.constant(contents(tensor), self._snapshot(tensor))
+            weight = self.inputs.constant(tensor, contents(tensor), self._snapshot(tensor))
         self._add_input(tensor, weight)
         return weight
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -20,8 +20,10 @@ PLAIN = (int, float, bool, str, type(None))
 class Inputs:
     """Placeholders, in the order weights, constants, arguments; weights only if they are used."""
 
-    def __init__(self, graph: torch.fx.Graph, module: torch.nn.Module) -> None:
+    def __init__(self, graph: torch.fx.Graph, module: torch.nn.Module, named: Iterable[tuple[str, torch.Tensor]]) -> None:
         self._graph = graph
+        # What the variables that hold a tensor are called. The tensors live, so that no other one gets such a number.
+        self._variables = {id(tensor): (name, tensor) for name, tensor in named}
         self._weights: dict[int, tuple[str, torch.Tensor, InputKind, bool]] = {}
         for name, tensor in module.named_parameters():
             self._weights.setdefault(id(tensor), (name, tensor, InputKind.PARAMETER, True))
@@ -51,12 +53,12 @@ class Inputs:
         self._specs[node] = InputSpec(kind, TensorArgument(node.name), name, persistent if kind is InputKind.BUFFER else None)
         return node
 
-    def constant(self, contents: torch.Tensor, typed: torch.Tensor) -> torch.fx.Node:
+    def constant(self, tensor: torch.Tensor, contents: torch.Tensor, typed: torch.Tensor) -> torch.fx.Node:
         """An input for a tensor that is part of the program."""
-        name = f"lifted_tensor_{len(self.constants)}"
-        while name in self.constants:
+        name, _ = self._variables.get(id(tensor), (f"lifted_tensor_{len(self.constants)}", None))
+        while name in self.constants or name in self.state:
             name += "_"
-        node = self._placeholder(f"c_{name}", 1)
+        node = self._placeholder(f"c_{identifier(name)}", 1)
         node.meta["val"] = typed
         self.constants[name] = contents
         self._specs[node] = InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), name)

@@ -69,6 +69,15 @@ def test_a_command_that_crashes(monkeypatch, tmp_path):
         mir.check(double, double, (torch.zeros(3),))
 
 
+def test_a_command_of_another_version(monkeypatch, tmp_path):
+    older = tmp_path / "older"
+    older.write_text("#!/bin/sh\necho \"error: unexpected argument '--write-json' found\" >&2\nexit 2\n")
+    older.chmod(0o755)
+    monkeypatch.setenv("MAGNETON_IR_BINARY", str(older))
+    with pytest.raises(mir.BinaryError, match="does not fit this package"):
+        mir.check(double, double, (torch.zeros(3),))
+
+
 def test_an_interrupt_ends_the_command(monkeypatch, tmp_path):
     started = tmp_path / "started"
     sleeping = tmp_path / "sleeping"

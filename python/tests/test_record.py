@@ -245,3 +245,123 @@ def test_gradients_of_functions_are_recorded():
     assert torch.equal(recording.program.module()(torch.full((3,), 2.0)), torch.full((3,), 4.0))
     with pytest.raises(mir.Error, match="does not require grad"):
         mir.record(lambda x: torch.autograd.grad((x * x).sum(), x)[0], torch.ones(3, requires_grad=True))
+
+
+@torch.library.custom_op("record_test::halved", mutates_args=())
+def halved(x: torch.Tensor) -> torch.Tensor:
+    return x / 2
+
+
+@halved.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("record_test::split_into", mutates_args=("low",))
+def split_into(x: torch.Tensor, low: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    low.copy_(x - 1)
+    return x + 1, x + 2
+
+
+@split_into.register_fake
+def _(x, low):
+    return torch.empty_like(x), torch.empty_like(x)
+
+
+OWN = """
+/// Half of it.
+op record_test.halved(x) = mul(x, 0.5)
+
+test record_test.halved { x: f32[2, 3] }
+
+/// Two results, and what it writes.
+op record_test.split_into(x, low) = { add(x, 1.0), add(x, 2.0), sub(x, 1.0) }
+
+test record_test.split_into { x: f32[2, 3], low: f32[2, 3] }
+"""
+
+
+def test_custom_operators_give_memory_of_their_own(rules):
+    def code(x):
+        y = x * 3
+        half = halved(y)
+        y.add_(half)
+        half.mul_(2)
+        return y, half
+
+    x = torch.randn(4, 4)
+    assert mir.check(agrees(code, x), lambda x: (x * 4.5, x * 3), (x,), rules=rules(OWN)).equivalent
+    assert not mir.check(agrees(code, x), lambda x: (x * 4.5, x * 1.5), (x,), rules=rules(OWN)).equivalent
+
+
+def test_custom_operators_may_give_several_results_and_write(rules):
+    def code(x, low):
+        one, two = split_into(x, low[1])
+        return one * two
+
+    def plain(x, low):
+        low[1] = x - 1
+        return (x + 1) * (x + 2)
+
+    x, low = torch.randn(3), torch.zeros(2, 3)
+    assert mir.check(agrees(code, x, low), plain, (x, low), rules=rules(OWN)).equivalent
+
+    def swapped(x, low):
+        low[0] = x - 1
+        return (x + 1) * (x + 2)
+
+    assert not mir.check(agrees(code, x, low), swapped, (x, low), rules=rules(OWN)).equivalent
+
+
+class Engine:
+    """Holds its state in attributes that are no buffers of a module."""
+
+    def __init__(self, step):
+        self.state = {"cache": torch.zeros(4)}
+        self.scale = torch.full((4,), 2.0)
+        self._step = step
+
+    def step(self, x):
+        return self._step(self.state["cache"], self.scale, x)
+
+
+def adding(cache, scale, x):
+    cache.add_(x)
+    return cache * scale
+
+
+def overwriting(cache, scale, x):
+    cache.copy_(x)
+    return cache * scale
+
+
+def twice_adding(cache, scale, x):
+    cache.copy_(cache + x)
+    return cache + cache
+
+
+@pytest.mark.parametrize("prepared", [lambda step, x: mir.record(step, x), lambda step, x: step])
+def test_state_in_attributes_is_no_constant(prepared):
+    """The cache holds zeros, with which adding and overwriting are the same, but only once."""
+    x = torch.randn(4)
+    engine, same, other = Engine(adding), Engine(twice_adding), Engine(overwriting)
+    assert mir.check(prepared(engine.step, x), prepared(same.step, x), (x,)).equivalent
+    assert not mir.check(prepared(engine.step, x), prepared(other.step, x), (x,)).equivalent
+    assert engine.state["cache"].sum() == 0
+
+
+def test_tensors_of_variables_have_their_names():
+    engine = Engine(adding)
+    recording = mir.record(engine.step, torch.randn(4))
+    assert set(recording.program.constants) == {"state.cache", "scale"}
+
+
+def test_constants_are_made_anew_in_every_run():
+    def code(x):
+        count = torch.tensor([1.0, 2.0])
+        count.add_(x)
+        return count
+
+    program = mir.record(code, torch.zeros(2)).program.module()
+    for _ in range(2):
+        assert torch.equal(program(torch.ones(2)), torch.tensor([2.0, 3.0]))

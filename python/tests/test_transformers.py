@@ -32,6 +32,21 @@ def test_two_attentions_are_equivalent_and_the_flag_is_named(make):
     assert any(region.cause.flag and "attn_implementation" in region.cause.flag for region in result.regions)
 
 
+def test_caches_that_a_model_returns_are_compared():
+    """As models come, they return a cache, of a class that PyTorch does not know."""
+    a, b = llama("eager"), llama("sdpa")
+    b.load_state_dict(a.state_dict())
+    a.config.use_cache = b.config.use_cache = True
+    ids = torch.randint(0, 128, (1, 16))
+    assert mir.check(a, b, (ids,)).equivalent
+    scaled = lambda ids: (out := b(ids), [layer.keys.mul_(2) for layer in out.past_key_values.layers])[0]  # noqa: E731
+    result = mir.check(a, scaled, (ids,))
+    assert not result.equivalent
+    recording = mir.record(a, ids)
+    assert len(recording.program.graph_signature.user_outputs) == 5
+    assert mir.check(recording, b, (ids,)).equivalent
+
+
 def test_keyword_arguments_and_meta_tensors():
     with torch.device("meta"):
         a, b = gpt2("eager"), gpt2("sdpa")

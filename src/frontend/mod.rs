@@ -1,7 +1,6 @@
 //! Front ends: one per input format. Every format ends in [`Graph`].
 
 mod builder;
-pub(crate) mod elements;
 mod error;
 mod names;
 pub mod onnx;

@@ -390,7 +390,7 @@ def over_the_reals(program, metas, rng):
             yield "torch.softmax({0} @ {1}.transpose(-1, -2) / " + repr(math.sqrt(m.shape[-1])) + ", dim=-1) @ {2}"
         if s.op == "div" and len(s.args) == 2 and is_float(m):
             yield "{0} * (1 / {1})"
-        if s.op == "mul" and len(s.args) == 2 and is_float(m) and out.dtype == m.dtype:
+        if s.op == "mul" and len(s.args) == 2 and is_float(m) and is_float(metas[s.args[1]]) and out.dtype == m.dtype:
             yield "-({0} * -{1})"
         if s.op == "einsum" and s.lits["eq"] == "ij,kj->ik":
             yield "{0} @ {1}.t()"
@@ -504,7 +504,7 @@ def write_otherwise(program, metas, rng):
         new = program.fresh("t")
         result = Stmt((new,), f"torch.{s.op[:-1]}({{0}}, {others})", s.args, s.lits, s.op[:-1])
         program.stmts[i : i + 1] = [result, replace(s, text="{0}.copy_({1})", args=(s.args[0], new), lits={}, op="copy_")]
-    elif s.op == "copy_" and metas[s.args[0]].memory == metas[s.args[1]].memory:
+    elif s.op == "copy_" and len(s.args) == 2 and metas[s.args[0]].memory == metas[s.args[1]].memory:
         return None
     else:
         program.stmts.insert(i, Stmt((), "{0}.mul_(1)" if metas[s.args[0]].dtype != torch.bool else "{0}.logical_not_()", (s.args[0],), {}, "vain", writes=True))

@@ -250,6 +250,11 @@ def pairs():
     yield "constant-turned", add, add, "same", TRAINING, constant(ROWS[:4].t().contiguous()), constant(ROWS[:4].t())
     yield "constant-from-an-offset", add, add, "same", TRAINING, constant(ROWS[4:].clone()), constant(ROWS[4:])
     yield "constant-expanded", add, add, "same", TRAINING, constant(ROWS[:4, 1:2].expand(4, 4).contiguous()), constant(ROWS[:4, 1:2].expand(4, 4))
+    # A constant that is written is state. It holds zeros, with which adding and overwriting are the same, but only once.
+    zeros = constant(torch.zeros(4, 4))
+    added = lambda s, x: s.k.add_(x) * 2
+    yield "constant-written", added, lambda s, x: s.k.copy_(s.k + x) + s.k, "same", TRAINING, zeros
+    yield "constant-overwritten", added, lambda s, x: s.k.copy_(x) * 2, "other", TRAINING, zeros
 
 
 def out_buffer(write):

@@ -32,7 +32,8 @@ fn imports() -> BTreeMap<String, BTreeSet<String>> {
         let inside = file.strip_prefix(&src).unwrap();
         let first = inside.iter().next().unwrap().to_string_lossy();
         let module = first.trim_end_matches(".rs").to_owned();
-        if ["lib", "main"].contains(&module.as_str()) || inside.file_stem().unwrap().to_string_lossy().contains("test") {
+        if ["lib", "main"].contains(&module.as_str()) || inside.file_stem().unwrap().to_string_lossy().contains("test")
+        {
             continue;
         }
         let text = std::fs::read_to_string(&file).unwrap();

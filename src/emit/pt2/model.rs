@@ -8,10 +8,10 @@ use smallvec::SmallVec;
 
 use super::argument::{argument, meta, tensor};
 use super::signature::outputs;
+use crate::elements;
 use crate::emit::EmitError;
 use crate::emit::names::Names;
 use crate::emit::program::{Program, Source, Step, uniform};
-use crate::frontend::elements;
 use crate::frontend::pt2::{Original, Record};
 use crate::ir::{Layout, Node, NodeId, NodeKind, Origin, layouts};
 

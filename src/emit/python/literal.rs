@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::sizes;
 use super::text::{dtype, float};
+use crate::elements;
 use crate::emit::program::uniform;
-use crate::frontend::elements;
 use crate::ir::{Graph, Literal, NodeId, NodeKind, Number, TensorType};
 
 /// More elements than this are written as bytes.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::proto;
 use super::tensor::{self, Place};
-use crate::frontend::elements::elements;
+use crate::elements::elements;
 use crate::ir::{Content, Contents, Number};
 
 /// The initializers that became inputs of the graph.

@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use prost::bytes::Bytes;
 
 use super::proto::{self, entry};
+use crate::elements::elements;
 use crate::frontend::builder::Refusal;
-use crate::frontend::elements::elements;
 use crate::ir::{DType, Number, Shape, TensorType};
 
 /// Constants with more elements than this are not looked into.

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::archive::Archive;
 use super::schema::{ExportedProgram, InputSpec, Payload, PayloadConfig};
 use super::{dtype, json_error};
+use crate::elements::elements;
 use crate::frontend::LoadError;
-use crate::frontend::elements::elements;
 use crate::ir::{Layout, Number, TensorType};
 
 /// Constants with more elements than this stay inputs.
@@ -50,6 +50,11 @@ impl Constants {
             }
         }
         Ok(constants)
+    }
+
+    /// Takes constant `name` out, which becomes an input then. Gives whether there was one.
+    pub fn forget(&mut self, name: &str) -> bool {
+        self.data.remove(name).is_some()
     }
 
     /// The elements of constant `name`.

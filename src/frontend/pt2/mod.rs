@@ -52,8 +52,13 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
     let json = archive.read(&member)?;
     let program = parse(path, &member, &json)?;
     drop(json);
-    let constants = Constants::read(path, &mut archive, &member, &program)?;
-    let Imported { graph, stored, written, .. } = import::import(path, &program, &constants, false)?;
+    let mut constants = Constants::read(path, &mut archive, &member, &program)?;
+    let mut imported = import::import(path, &program, &constants, false)?;
+    // A constant that the program writes is state: in the next run it holds something else.
+    while imported.written.iter().filter(|of| constants.forget(&of.name)).count() > 0 {
+        imported = import::import(path, &program, &constants, false)?;
+    }
+    let Imported { graph, stored, written, .. } = imported;
     let mut weights = Weights::new(archive, &member, stored);
     if let Some((name, other)) = written.iter().find_map(|of| Some((of.name.clone(), weights.shares_memory(of)?))) {
         return Err(LoadError::Node {

@@ -8,7 +8,7 @@ use super::archive::Archive;
 use super::constants::{extent, gather, is_little_endian};
 use super::dtype;
 use super::schema::{Payload, PayloadConfig};
-use crate::frontend::elements;
+use crate::elements;
 use crate::ir::{Content, Contents, Layout, Number, TensorType};
 
 /// What a file calls the values of an input.

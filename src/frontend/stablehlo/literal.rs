@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::ast::{Tree, parts};
 use super::types;
-use crate::frontend::elements::elements;
+use crate::elements::elements;
 use crate::ir::{DType, Number, TensorType};
 
 /// The elements of a constant.
