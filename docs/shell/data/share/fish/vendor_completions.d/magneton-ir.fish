@@ -80,6 +80,7 @@ sarif\t'Findings for code-scanning views, as SARIF 2.1.0'
 junit\t'Findings as tests, for CI systems'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l report -d 'Write the report to this file, not to standard output' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l no-cache -d 'Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted'
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l full -d 'Leave nothing out: all operators with all of their types, all steps'
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l rules -d 'Use the rules of this file too. May be given several times' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l tier -d 'The weakest tier that a proof may use: exact, real, rounding, approx (each step has an error of its own) or approx(ERROR) (a bound on the outputs)' -r
