@@ -2,46 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
-/// Words of Python, names that programs here use, and names that PyTorch's graphs keep for themselves.
-const RESERVED: [&str; 59] = [
-    "False",
-    "None",
-    "True",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-    "match",
-    "case",
-    "type",
+/// The words of Python.
+const KEYWORDS: [&str; 38] = [
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "case", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "match",
+    "nonlocal", "not", "or", "pass", "raise", "return", "try", "type", "while", "with", "yield",
+];
+
+/// Names that programs here use, and names that PyTorch's graphs keep for themselves.
+const RESERVED: [&str; 21] = [
     "self",
     "torch",
     "aten",
@@ -65,6 +34,11 @@ const RESERVED: [&str; 59] = [
     "getitem",
 ];
 
+/// Whether a word means something to Python.
+pub(super) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
 /// The longest identifier that is taken over.
 const LONGEST: usize = 120;
 
@@ -84,7 +58,7 @@ impl Names {
     pub fn take(&mut self, name: &str) -> String {
         let plain = identifier(name);
         let numbered = (1_u64..).map(|n| format!("{plain}_{n}"));
-        let free = |own: &String| !RESERVED.contains(&own.as_str()) && !self.taken.contains(own);
+        let free = |own: &String| !is_keyword(own) && !RESERVED.contains(&own.as_str()) && !self.taken.contains(own);
         let own = std::iter::once(plain.clone()).chain(numbered).find(free).unwrap_or(plain);
         self.taken.insert(own.clone());
         own

@@ -73,10 +73,12 @@ def or_nothing(load):
 def on_cpu(graph_module):
     """Exports from the meta device make their own tensors there: here they are made on the CPU."""
     cpu = lambda arg: torch.device("cpu") if isinstance(arg, torch.device) else arg
-    for node in graph_module.graph.nodes:
-        node.args = tuple(cpu(arg) for arg in node.args)
-        node.kwargs = {name: cpu(arg) for name, arg in node.kwargs.items()}
-    graph_module.recompile()
+    for module in graph_module.modules():
+        for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
+            node.args = tuple(cpu(arg) for arg in node.args)
+            node.kwargs = {name: cpu(arg) for name, arg in node.kwargs.items()}
+        if isinstance(module, torch.fx.GraphModule):
+            module.recompile()
     return graph_module
 
 

@@ -87,6 +87,10 @@ fn every_operator_is_written_as_what_it_computes() {
         for seed in 0..CALLS {
             let mut draw = Draw::new(random::mix(seed, 7));
             let Some(drawn) = fitting(op, &mut draw) else { break };
+            // PyTorch counts integers on a GPU only.
+            if op.name == "histc" && drawn.operands.iter().any(|o| o.ty.dtype.is_int()) {
+                continue;
+            }
             let mut forms = vec![Form::Tensors];
             if op.operands.len() > 1 {
                 forms.extend((0..drawn.operands.len()).map(Form::NumberAt));

@@ -37,7 +37,7 @@ pub(super) fn model<R: Read + Seek>(
     specs.splice(first_user..first_user, constants.iter().map(spec));
     module["signature"]["output_specs"] = outputs.specs.into();
     // What calls of single modules took and gave are values of the old graph.
-    for call in module["module_call_graph"].as_array_mut().into_iter().flatten() {
+    for call in module.get_mut("module_call_graph").and_then(Json::as_array_mut).into_iter().flatten() {
         if call["fqn"].as_str() != Some("") {
             call["signature"] = Json::Null;
         }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
-use super::names::Names;
+use super::names::{Names, is_keyword};
 use super::program::{Id, Program, Source, Step};
 use super::{EmitError, program};
 use crate::ir::{Graph, NodeKind, Role, Target};
@@ -168,7 +168,11 @@ impl File<'_, '_> {
     fn step(&self, out: &mut String, step: &Step) {
         let call = &step.call;
         let positional = call.positional.iter().map(|(_, arg)| self.argument(arg));
-        let keyword = call.keyword.iter().map(|(name, arg)| format!("{name}={}", self.argument(arg)));
+        let keyword = call.keyword.iter().map(|(name, arg)| match is_keyword(name) {
+            // Such as `from`, which no call can name.
+            true => format!("**{{{}: {}}}", quoted(name), self.argument(arg)),
+            false => format!("{name}={}", self.argument(arg)),
+        });
         let arguments: Vec<String> = positional.chain(keyword).collect();
         let results: Vec<&str> = step.results.iter().map(|&id| self.names[id].as_str()).collect();
         let results = match results.as_slice() {

@@ -112,9 +112,14 @@ pub(super) fn recorded(
     if scope.autocast.is_on() || target.name.starts_with("as_strided") || target.namespace.is_empty() {
         return None;
     }
+    let overload = if target.overload.is_empty() { "default" } else { target.overload };
+    // The words of the call become part of programs.
+    if ![target.namespace, target.name, overload].into_iter().all(is_identifier) {
+        return None;
+    }
     let (mut positional, mut keyword) = (Vec::new(), Vec::new());
     for input in &node.inputs {
-        if input.name.is_empty() {
+        if !is_identifier(&input.name) {
             return None;
         }
         let Some(arg) = argument(&input.arg, scope, memory)? else { continue };
@@ -130,13 +135,18 @@ pub(super) fn recorded(
             .collect::<Option<_>>()?,
     };
     let results: SmallVec<[Option<TensorType>; 1]> = names.iter().map(|name| scope.stated(name).ok()).collect();
-    let overload = if target.overload.is_empty() { "default" } else { target.overload };
     let target = format!("{}.{}.{overload}", target.namespace, target.name).into();
     Some(Recorded {
         call: Made { target, positional, keyword, results, list },
         results: (0..names.len()).map(|slot| values.get(slot).copied()).collect(),
         nodes,
     })
+}
+
+fn is_identifier(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn device(device: &Device) -> String {
