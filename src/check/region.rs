@@ -57,6 +57,7 @@ pub fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2])
                 RegionKind::Proven => cause.text,
             },
             flag: cause.flag,
+            how: cause.how,
             a_source: cause.a_source,
             b_source: cause.b_source,
         },

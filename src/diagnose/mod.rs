@@ -1,6 +1,11 @@
 //! Causes: why one side of a region costs more than the other, and which line or flag is responsible.
 
+mod flags;
+
 use serde::Serialize;
+
+pub use flags::all as flags;
+use flags::{dispatched, math};
 
 use crate::energy::Cost;
 use crate::ir::{AttrValue, Graph, Node, NodeId, NodeKind};
@@ -32,6 +37,8 @@ pub struct Cause {
     pub text: String,
     /// The configuration flag that selects the other form, where it is known.
     pub flag: Option<String>,
+    /// How that flag is set.
+    pub how: Option<String>,
     /// Source line of the most expensive operator of each side.
     pub a_source: Option<String>,
     pub b_source: Option<String>,
@@ -53,7 +60,7 @@ pub struct Part<'a> {
     pub costs: &'a [Cost],
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
     fn total(&self) -> Cost {
         self.nodes.iter().map(|n| self.costs[n.index()]).sum()
     }
@@ -62,13 +69,15 @@ impl Part<'_> {
         self.ops().any(|name| name == op)
     }
 
-    fn ops(&self) -> impl Iterator<Item = &str> {
-        self.calls().map(|(op, _)| op.name())
+    fn ops(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.calls().map(|(_, op, _)| op.name())
     }
 
-    fn calls(&self) -> impl Iterator<Item = (&Op, &[AttrValue])> {
-        self.nodes.iter().filter_map(|&n| match &self.graph.node(n).kind {
-            NodeKind::Op { op, attrs } if !self.graph.node(n).origin.implicit => Some((op, attrs.as_slice())),
+    /// The operators of the file with their attributes.
+    fn calls(&self) -> impl Iterator<Item = (&'a Node, &'a Op, &'a [AttrValue])> + use<'a> {
+        let graph = self.graph;
+        self.nodes.iter().map(move |&n| graph.node(n)).filter_map(|node| match &node.kind {
+            NodeKind::Op { op, attrs } if !node.origin.implicit => Some((node, op, attrs.as_slice())),
             _ => None,
         })
     }
@@ -78,11 +87,6 @@ impl Part<'_> {
         let energy = |n: &NodeId| self.costs[n.index()].energy_mj.value;
         let dearest = self.nodes.iter().copied().max_by(|x, y| energy(x).total_cmp(&energy(y)).then(x.cmp(y)))?;
         self.graph.node(dearest).origin.line().map(ToString::to_string)
-    }
-
-    fn is_of_transformers(&self) -> bool {
-        let frames = self.nodes.iter().flat_map(|&n| self.graph.node(n).origin.frames.iter());
-        frames.into_iter().any(|f| f.file.contains("transformers/"))
     }
 }
 
@@ -96,7 +100,7 @@ fn less(x: f64, y: f64) -> bool {
 /// The first attribute in which operators that are not in the table differ, with its values: it selects another
 /// implementation, for the sides are equal.
 fn other_setting(a: Part, b: Part) -> Option<(String, String, String, String)> {
-    a.calls().zip(b.calls()).find_map(|((op, of_a), (_, of_b))| {
+    a.calls().zip(b.calls()).find_map(|((_, op, of_a), (_, _, of_b))| {
         let at = of_a.iter().zip(of_b).position(|(x, y)| x != y).filter(|_| op.def().is_none())?;
         Some((op.name().to_owned(), op.attr_name(at)?.to_owned(), of_a[at].to_string(), of_b[at].to_string()))
     })
@@ -105,8 +109,14 @@ fn other_setting(a: Part, b: Part) -> Option<(String, String, String, String)> {
 /// Why the sides of a region cost what they cost.
 pub fn cause(a: Part, b: Part) -> Cause {
     let (ca, cb) = (a.total(), b.total());
-    let mut cause =
-        Cause { kind: CauseKind::None, text: String::new(), flag: None, a_source: a.source(), b_source: b.source() };
+    let mut cause = Cause {
+        kind: CauseKind::None,
+        text: String::new(),
+        flag: None,
+        how: None,
+        a_source: a.source(),
+        b_source: b.source(),
+    };
     let same_ops = a.ops().eq(b.ops());
     if same_ops && a.graph.config == b.graph.config {
         if let Some((op, flag, of_a, of_b)) = other_setting(a, b) {
@@ -117,15 +127,17 @@ pub fn cause(a: Part, b: Part) -> Cause {
         return cause;
     }
     if same_ops {
-        if ca.flops > 0.0 && a.graph.config.allow_tf32 != b.graph.config.allow_tf32 {
-            let on = if a.graph.config.allow_tf32 { "A" } else { "B" };
+        if let Some(setting) = math(a, b) {
+            let [in_a, in_b] = &setting.values;
+            let on = if in_a == "true" && in_b != "true" { "A" } else { "B" };
             cause.kind = CauseKind::MathMode;
-            cause.text = format!("{on} may use TF32 tensor cores for f32 matrix products");
-            cause.flag = Some("torch.backends.cuda.matmul.allow_tf32".to_owned());
+            cause.text = format!("{on} may use TF32 tensor cores for {}", setting.governs);
+            cause.flag = Some(setting.name.to_owned());
+            cause.how = Some(setting.set.to_owned());
         }
         return cause;
     }
-    if let Some((op, _)) = a.calls().chain(b.calls()).find(|(op, _)| op.def().is_none()) {
+    if let Some((_, op, _)) = a.calls().chain(b.calls()).find(|(_, op, _)| op.def().is_none()) {
         cause.kind = CauseKind::OtherImplementation;
         cause.text = format!("`{}` is a kernel of whose work nothing is known", op.name());
         return cause;
@@ -160,10 +172,11 @@ pub fn cause(a: Part, b: Part) -> Cause {
         true => format!("{name} and {other} do the same work in other operators"),
         false => format!("{name} needs {}", parts.join(", ")),
     };
-    let fused = a.has("sdpa") != b.has("sdpa") && (a.has("softmax") || b.has("softmax"));
-    if fused && (a.is_of_transformers() || b.is_of_transformers()) {
-        let sdpa_side = if a.has("sdpa") { "A" } else { "B" };
-        cause.flag = Some(format!("attn_implementation=\"sdpa\" (set in {sdpa_side})"));
+    if let Some(setting) = dispatched(a, b) {
+        let [in_a, in_b] = &setting.values;
+        let value = if b_leaner { in_b } else { in_a };
+        cause.flag = Some(format!("{}={value} (set in {name})", setting.name));
+        cause.how = Some(setting.set.to_owned());
     }
     cause
 }

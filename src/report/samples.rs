@@ -54,7 +54,14 @@ pub fn region(id: usize, a: (&[&str], f64), b: (&[&str], f64), same_as: Option<u
             saves_vs_b: None,
             trade_off: false,
         },
-        cause: Cause { kind: "same".into(), text: String::new(), flag: None, a_source: None, b_source: None },
+        cause: Cause {
+            kind: "same".into(),
+            text: String::new(),
+            flag: None,
+            how: None,
+            a_source: None,
+            b_source: None,
+        },
         same_as,
         repeats,
     }
@@ -68,6 +75,7 @@ pub fn equivalent() -> Comparison {
         kind: "less_traffic".into(),
         text: "B needs 1 instead of 6 kernels, 1.61 GB less memory traffic".into(),
         flag: Some("attn_implementation=\"sdpa\"".into()),
+        how: Some("from_pretrained(..., attn_implementation=...)".into()),
         a_source: Some("site-packages/transformers/models/gpt2/modeling_gpt2.py:69".into()),
         b_source: Some("site-packages/transformers/integrations/sdpa_attention.py:92".into()),
     };

@@ -67,6 +67,7 @@ fn explanation(e: &Explanation) -> Value {
         "b": format!("{}; {}", wording::energy_and_time(&r.b), wording::work(&r.b)),
         "cause": one_line(&r.cause.text),
         "flag": r.cause.flag.as_deref().map(one_line),
+        "how": r.cause.how.as_deref().map(one_line),
         "form": r.best.energy_mj.map(|_| wording::cheapest(r, usize::MAX)),
         "best": wording::best(&r.best),
         "steps": steps(&e.steps),

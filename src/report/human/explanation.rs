@@ -99,7 +99,8 @@ impl Human<'_> {
             paragraph(self.options.width, "  ", "  ", &r.cause.text, out)?;
         }
         if let Some(flag) = &r.cause.flag {
-            paragraph(self.options.width, "  flag ", "    ", flag, out)?;
+            let how = r.cause.how.as_ref().map_or(String::new(), |how| format!("; how: {how}"));
+            paragraph(self.options.width, "  flag ", "    ", &format!("{flag}{how}"), out)?;
         }
         out.push('\n');
         Ok(())

@@ -231,6 +231,8 @@ pub struct Cause {
     pub text: String,
     /// The configuration flag that makes the difference, if one does.
     pub flag: Option<String>,
+    /// How that flag is set.
+    pub how: Option<String>,
     /// The source line that the costlier operators of A come from, as `file:line code`.
     pub a_source: Option<String>,
     pub b_source: Option<String>,
