@@ -1,23 +1,94 @@
 //! Writing files: every file that the program gives to its user goes through here.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 /// Writes a file. A regular file is replaced at once: whoever reads meanwhile, and whatever goes wrong, there is the old text or
 /// the new one. A link stays, and what it leads to is written. Devices and pipes are written to, never replaced.
 pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
-    let target = followed(path)?;
-    match fs::metadata(&target) {
-        Ok(found) if found.is_dir() => Err(io::Error::from(ErrorKind::IsADirectory)),
-        Ok(found) if !found.is_file() => {
-            let mut device = File::options().write(true).open(&target)?;
-            device.write_all(text)?;
-            device.flush()
+    let mut draft = Draft::new(path)?;
+    draft.file().write_all(text)?;
+    draft.publish()
+}
+
+/// A file that is not there yet: it is written in peace, and looked at, and then takes its place at once. Let go of, it leaves
+/// nothing behind.
+pub struct Draft {
+    target: PathBuf,
+    text: NamedTempFile,
+    place: Place,
+}
+
+/// What stands where a file is to be written.
+enum Place {
+    /// Nothing, or a file with these permissions.
+    Replaced(Option<fs::Permissions>),
+    /// A device or a pipe.
+    WrittenTo,
+}
+
+impl Draft {
+    /// A draft of the file at `path`.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let target = followed(path)?;
+        match fs::metadata(&target) {
+            Ok(found) if found.is_dir() => Err(io::Error::from(ErrorKind::IsADirectory)),
+            Ok(found) if !found.is_file() => Ok(Draft { target, text: NamedTempFile::new()?, place: Place::WrittenTo }),
+            Ok(found) => Draft::beside(target, Some(found.permissions())),
+            Err(e) if e.kind() == ErrorKind::NotFound => Draft::beside(target, None),
+            Err(e) => Err(e),
         }
-        Ok(found) => replace(&target, text, Some(found.permissions())),
-        Err(e) if e.kind() == ErrorKind::NotFound => replace(&target, text, None),
-        Err(e) => Err(e),
+    }
+
+    fn beside(target: PathBuf, permissions: Option<fs::Permissions>) -> io::Result<Self> {
+        let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if permissions.as_ref().is_some_and(fs::Permissions::readonly) {
+            return Err(io::Error::from(ErrorKind::PermissionDenied));
+        }
+        // The system's own words where there is no such folder.
+        fs::metadata(folder)?;
+        let mut builder = tempfile::Builder::new();
+        // A new file gets the permissions that the process gives to new files.
+        #[cfg(unix)]
+        let readable: fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        #[cfg(unix)]
+        builder.permissions(readable);
+        let text = builder.tempfile_in(folder)?;
+        Ok(Draft { target, text, place: Place::Replaced(permissions) })
+    }
+
+    /// What is written so far.
+    pub fn file(&mut self) -> &mut File {
+        self.text.as_file_mut()
+    }
+
+    /// Where the draft lies.
+    pub fn path(&self) -> &Path {
+        self.text.path()
+    }
+
+    /// Lets the draft take its place.
+    pub fn publish(self) -> io::Result<()> {
+        let Draft { target, mut text, place } = self;
+        match place {
+            Place::Replaced(permissions) => {
+                if let Some(permissions) = permissions {
+                    text.as_file().set_permissions(permissions)?;
+                }
+                text.as_file().sync_all()?;
+                text.persist(target)?;
+                Ok(())
+            }
+            Place::WrittenTo => {
+                let mut device = File::options().write(true).open(&target)?;
+                text.rewind()?;
+                io::copy(&mut text, &mut device)?;
+                device.flush()
+            }
+        }
     }
 }
 
@@ -37,29 +108,6 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many links"))
-}
-
-fn replace(path: &Path, text: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if permissions.as_ref().is_some_and(fs::Permissions::readonly) {
-        return Err(io::Error::from(ErrorKind::PermissionDenied));
-    }
-    // The system's own words where there is no such folder.
-    fs::metadata(folder)?;
-    let mut builder = tempfile::Builder::new();
-    // A new file gets the permissions that the process gives to new files.
-    #[cfg(unix)]
-    let readable: fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    #[cfg(unix)]
-    builder.permissions(readable);
-    let mut beside = builder.tempfile_in(folder)?;
-    beside.write_all(text)?;
-    if let Some(permissions) = permissions {
-        beside.as_file().set_permissions(permissions)?;
-    }
-    beside.as_file().sync_all()?;
-    beside.persist(path)?;
-    Ok(())
 }
 
 #[cfg(test)]

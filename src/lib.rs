@@ -4,6 +4,7 @@ pub mod arrays;
 pub mod check;
 pub mod cli;
 pub mod diagnose;
+pub mod emit;
 pub mod energy;
 pub mod eval;
 pub mod explain;

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::check::{SLOWER, described};
 use crate::diagnose::Part;
 use crate::energy::{Bill, Cost, CostModel, Item, graph_items};
-use crate::explain::step;
+use crate::explain::proof_of;
 use crate::extract::{self, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
@@ -88,7 +88,7 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
         saves_mj: before.energy_mj.value - after.energy_mj.value,
         saves_us: before.time_us.value - after.time_us.value,
         trade_off: after.time_us.value > before.time_us.value * SLOWER,
-        steps: rewrite.steps().map(|(lemma, before, after)| step(lemma, before, after)).collect(),
+        steps: proof_of(rewrite),
         tier: rewrite.tier.to_string(),
         source,
     }

@@ -25,8 +25,11 @@ pub enum Command {
     Explain {
         #[command(flatten)]
         compare: Compare,
-        /// The region's number in the report of `check`.
-        region: usize,
+        /// The region's number in the report of `check`, the name of an operator in it, or a source line such as model.py:12.
+        region: String,
+        /// Leave nothing out: all operators with all of their types, all steps.
+        #[arg(long)]
+        full: bool,
         #[command(flatten)]
         shown: Shown,
     },
@@ -180,9 +183,10 @@ pub struct Optimize {
     pub sizes: Sizes,
     #[command(flatten)]
     pub shown: Shown,
-    /// Write the graph with all cheaper forms in place, as `.mir` text.
-    #[arg(long, value_name = "FILE")]
-    pub write: Option<PathBuf>,
+    /// Write the graph with all cheaper forms in place: as PyTorch code (`.py`), as an exported program with the weights of the
+    /// workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -59,8 +59,13 @@ enum UsageError {
     )]
     Incomplete,
     #[error("there is no region {asked}")]
-    #[diagnostic(code(cli::region), help("`check` found {count}, numbered from 1"))]
-    Region { asked: usize, count: usize },
+    #[diagnostic(
+        code(cli::region),
+        help(
+            "`check` found {count}, numbered from 1; an operator goes by its name in the file, a source line by model.py:12"
+        )
+    )]
+    Region { asked: String, count: usize },
 }
 
 /// Compares two files and prints the report.
@@ -79,7 +84,7 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
         output::write_json(&comparison, path)?;
     }
     let (findings, wasteful) = gate.judge(&comparison);
-    output::show(&comparison, &findings, &args.shown)?;
+    output::show(&comparison, &findings, &args.shown, false)?;
     // The verdict stands, and is the exit status, whatever becomes of the witness.
     if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
         let [written_a, written_b] = [&a, &b].map(|graph| rules.written_out(graph).map(|w| w.graph));
@@ -100,12 +105,24 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
 }
 
 /// Prints one region in full.
-pub fn explain(args: &Compare, region: usize, shown: &Shown) -> miette::Result<Answer> {
+pub fn explain(args: &Compare, region: &str, shown: &Shown, full: bool) -> miette::Result<Answer> {
     let Compared { a, b, costs, checked, .. } = compared(args)?;
     let count = checked.comparison.regions.len();
-    let found = Explainer::new(&checked, &a, &b, &costs).region(region);
-    let explanation = found.ok_or(UsageError::Region { asked: region, count })?;
-    output::show(&explanation, &explanation.findings(), shown)?;
+    let explainer = Explainer::new(&checked, &a, &b, &costs);
+    let found = explainer.find(region);
+    let first = found.first().and_then(|&id| explainer.region(id));
+    let explanation = first.ok_or_else(|| UsageError::Region { asked: region.to_owned(), count })?;
+    if found.len() > 1 {
+        let others: Vec<String> = found.iter().skip(1).take(8).map(usize::to_string).collect();
+        let more = if found.len() > 9 { ", …" } else { "" };
+        let text = format!(
+            "{} regions are there; this is one that costs most, others are {}{more}",
+            found.len(),
+            others.join(", ")
+        );
+        output::note(&text);
+    }
+    output::show(&explanation, &explanation.findings(), shown, full)?;
     Ok(if checked.comparison.verdict == Verdict::Equivalent { Answer::Yes } else { Answer::No })
 }
 

@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
 fn run(command: &Command) -> miette::Result<Answer> {
     match command {
         Command::Check(args) => check::check(args),
-        Command::Explain { compare, region, shown } => check::explain(compare, *region, shown),
+        Command::Explain { compare, region, full, shown } => check::explain(compare, region, shown, *full),
         Command::Optimize(args) => optimize::run(args),
         Command::VerifyProof(args) => proof::verify(args),
         Command::Lower { file, sizes } => check::lower(file, sizes),

@@ -2,7 +2,7 @@
 //! others wrote; control characters in them never reach a terminal.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use anstream::adapter::strip_str;
@@ -24,9 +24,13 @@ pub fn report(text: &str) -> miette::Result<()> {
 }
 
 /// Writes a report in the format and to the place that the command line names. `findings` are the report's.
-pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown) -> miette::Result<()> {
-    let options =
-        HumanOptions { width: if shown.report.is_some() { WIDTH } else { width() }, ..HumanOptions::default() };
+pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown, full: bool) -> miette::Result<()> {
+    let width = if shown.report.is_some() { WIDTH } else { width() };
+    let default = HumanOptions::default();
+    // Only a screen is short of lines.
+    let is_screen = shown.report.is_none() && io::stdout().is_terminal();
+    let notes = if is_screen { default.notes } else { usize::MAX };
+    let options = HumanOptions { width, full, notes, ..default };
     let text = match shown.format {
         Format::Human => styled(report.human(&options), report)?,
         Format::Json => json(report)?,

@@ -46,8 +46,9 @@ const MEMORY_BOUND: f64 = 0.55;
 const CACHE_SAVES_TIME: f64 = 0.6;
 const CACHE_SAVES_ENERGY: f64 = 0.6;
 
-/// The standard deviation, in logarithms, of a figure that only physical bounds of the device tell.
-const BOUNDS_SD: f64 = 0.7;
+/// The standard deviation, in logarithms, of a figure that only physical bounds of the device tell. No estimate has a larger one: of
+/// a class with few entries, one that is far off would make it so.
+pub(super) const BOUNDS_SD: f64 = 0.7;
 
 /// Shares of the best rates seen that a kernel of an unknown class is taken to reach.
 const BOUNDS_RATE: f64 = 0.3;
@@ -327,8 +328,8 @@ impl Neighbourhood {
         Estimate {
             energy_mj: energy_mj.clamp(least, most.max(least)),
             time_us,
-            energy_sd: fit.energy.sd * here.variance.sqrt(),
-            time_sd: fit.time.sd * here.variance.sqrt(),
+            energy_sd: (fit.energy.sd * here.variance.sqrt()).min(BOUNDS_SD),
+            time_sd: (fit.time.sd * here.variance.sqrt()).min(BOUNDS_SD),
             basis: if here.is_same_kernel { Basis::Interpolated } else { Basis::Class },
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::estimate::{
-    COVERAGE, COVERAGE_SD, ClassFit, DeviceLimits, ErrorSpread, Estimator, ModeFit, Neighbour, Overall, energy_of,
-    interpolate,
+    BOUNDS_SD, COVERAGE, COVERAGE_SD, ClassFit, DeviceLimits, ErrorSpread, Estimator, ModeFit, Neighbour, Overall,
+    energy_of, interpolate,
 };
 use super::features::Features;
 use super::profile::Profile;
@@ -54,7 +54,10 @@ impl Estimator {
             let left_out = leave_one_out(&points, &fit, &estimator.device);
             (fit.energy, fit.time) = (spread(&left_out, |l| l.energy), spread(&left_out, |l| l.time));
             let sd = fit.energy.sd;
-            covered += left_out.iter().filter(|l| l.energy.abs() <= COVERAGE_SD * sd * l.variance.sqrt()).count();
+            covered += left_out
+                .iter()
+                .filter(|l| l.energy.abs() <= COVERAGE_SD * (sd * l.variance.sqrt()).min(BOUNDS_SD))
+                .count();
             errors.extend(left_out.iter().map(|l| l.energy.exp_m1().abs()));
             estimator.classes.insert(class, fit);
         }

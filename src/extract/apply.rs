@@ -35,7 +35,7 @@ pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Graph, GraphError> {
                 )?,
                 NodeKind::Op { op, attrs } => {
                     let operands: SmallVec<[Value; 4]> =
-                        graph.operands(id).into_iter().map(|v| writer.moved(v)).collect();
+                        graph.operands(id).into_iter().map(|v| writer.moved(graph, v)).collect::<Result<_, _>>()?;
                     let types = node.types.iter().cloned();
                     writer.call(&node.name, op, attrs, &operands, types, node.origin.clone())?
                 }
@@ -46,8 +46,12 @@ pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Graph, GraphError> {
         }
     }
     let Writer { mut target, moved, .. } = writer;
-    target.take_outputs(graph, |value| Ok::<_, GraphError>(moved[&value]))?;
+    target.take_outputs(graph, |value| moved.get(&value).copied().ok_or_else(|| missing(graph, value)))?;
     Ok(target)
+}
+
+fn missing(graph: &Graph, value: Value) -> GraphError {
+    GraphError::Missing { node: graph.node(value.node).name.to_string() }
 }
 
 struct Writer {
@@ -59,8 +63,8 @@ struct Writer {
 
 impl Writer {
     /// A value of the old graph, which was written before its users were.
-    fn moved(&self, value: Value) -> Value {
-        self.moved[&value]
+    fn moved(&self, graph: &Graph, value: Value) -> Result<Value, GraphError> {
+        self.moved.get(&value).copied().ok_or_else(|| missing(graph, value))
     }
 
     fn call(
@@ -98,7 +102,7 @@ impl Writer {
             let ty = arena.ty(term).clone();
             let name = if term == top { root.name.clone() } else { self.fresh(&root.name) };
             let value = match arena.head(term) {
-                Head::Input(n) => self.moved(rewrite.leaves[*n as usize]),
+                Head::Input(n) => self.moved(graph, rewrite.leaves[*n as usize])?,
                 Head::Literal(data) => self.target.add_literal(&name, ty, data.clone(), root.origin.clone())?.into(),
                 Head::Apply { op, attrs, slot } => {
                     let operands: SmallVec<[Value; 4]> = operands.iter().map(|o| done[o]).collect();

@@ -75,11 +75,10 @@ impl Term {
 }
 
 impl Rewrite {
-    /// The steps of the proof that the cheaper form equals what it replaces: each with the expression before it
-    /// and after it, over letters for the values that are read.
-    pub fn steps(&self) -> impl Iterator<Item = (&Lemma, String, String)> {
-        let text = |t| show(&self.term.arena, t, &letter);
-        self.term.proof.iter().map(move |lemma| (lemma, text(lemma.before), text(lemma.after)))
+    /// The proof that the cheaper form equals what it replaces. Input `n` of the arena stands for a value that is read,
+    /// which [`letter`] names.
+    pub fn proof(&self) -> (&Arena, &[Lemma]) {
+        (&self.term.arena, &self.term.proof)
     }
 }
 
@@ -133,12 +132,6 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
     let mut arena = Arena::default();
     let values = graph_terms(&mut arena, graph, Side::A, &numbers)?;
-    let mut value_of: FxHashMap<TermId, Value> = FxHashMap::default();
-    for (id, _) in graph.nodes() {
-        for (slot, &t) in (0..).zip(&values[id.index()]) {
-            value_of.entry(t).or_insert(Value::new(id, slot));
-        }
-    }
     let users = Users::of(graph);
     let mut parts = Vec::new();
     // Parts that are alike, such as the layers of a model, are searched once.
@@ -149,9 +142,9 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
         if !matches!(node.kind, NodeKind::Op { .. }) || node.types.len() != 1 || !live[root.index()] {
             continue;
         }
-        let replaced = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
-        let bill: Bill = replaced.iter().map(|n| &items[n.index()]).collect();
-        let before = bill.total();
+        let mut replaced = fanout_free::cone(graph, &users, root, MAX_OPERATORS);
+        let price = |nodes: &[NodeId]| -> Bill { nodes.iter().map(|n| &items[n.index()]).collect() };
+        let before = price(&replaced).total();
         if before.launches == 0 || !before.energy_mj.is_known() || before.bytes > MAX_BYTES {
             continue;
         }
@@ -162,8 +155,16 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
         if shape.leaves.iter().all(|&t| arena.constant(t).is_some()) {
             continue;
         }
+        let value_of = values_read(graph, &values, &replaced);
         let leaves: Option<Vec<Value>> = shape.leaves.iter().map(|t| value_of.get(t).copied()).collect();
         let Some(leaves) = leaves else { continue };
+        // A constant that the form reads is computed as before, and what it costs is not saved.
+        keep_computing(graph, &leaves, &mut replaced);
+        let bill = price(&replaced);
+        let before = bill.total();
+        if before.launches == 0 {
+            continue;
+        }
         let read: Vec<Leaf> = leaves
             .iter()
             .map(|v| Leaf {
@@ -196,8 +197,25 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     Ok(parts.into_iter().filter_map(rewritten).collect())
 }
 
+/// The values that a part may read, by their terms: what its operators read from outside, and what they compute themselves.
+fn values_read(graph: &Graph, values: &Values, part: &[NodeId]) -> FxHashMap<TermId, Value> {
+    let own = part.iter().flat_map(|&id| (0..values[id.index()].len() as u32).map(move |slot| Value::new(id, slot)));
+    let read = part.iter().flat_map(|&id| graph.operands(id)).filter(|v| !part.contains(&v.node));
+    // Of two values of one term, the one from outside counts: it is there whatever becomes of the part.
+    own.chain(read).map(|v| (values[v.node.index()][v.slot as usize], v)).collect()
+}
+
+/// Takes what `leaves` are computed by out of the operators that a form replaces.
+fn keep_computing(graph: &Graph, leaves: &[Value], replaced: &mut Vec<NodeId>) {
+    let mut kept: Vec<NodeId> = leaves.iter().map(|v| v.node).filter(|n| replaced.contains(n)).collect();
+    while let Some(node) = kept.pop() {
+        replaced.retain(|&n| n != node);
+        kept.extend(graph.operands(node).iter().map(|v| v.node).filter(|n| replaced.contains(n)));
+    }
+}
+
 /// `a`, `b`, `c` and so on; `v26` and so on after `z`.
-fn letter(n: u32) -> String {
+pub fn letter(n: u32) -> String {
     u8::try_from(n).ok().filter(|&n| n < 26).map_or(format!("v{n}"), |n| char::from(b'a' + n).to_string())
 }
 

@@ -30,6 +30,31 @@ pub(crate) fn elements(dtype: DType, bytes: &[u8]) -> Option<Vec<Number>> {
     }
 }
 
+/// The bytes of elements of type `dtype`, little-endian; what the type lacks is what a cast makes of it.
+pub(crate) fn bytes(dtype: DType, elements: &[Number]) -> Vec<u8> {
+    let int = |n: &Number| n.to_i64().unwrap_or(0);
+    let of_float = |n: &Number| match dtype {
+        DType::F64 => n.to_f64().to_le_bytes().to_vec(),
+        DType::F32 => (n.to_f64() as f32).to_le_bytes().to_vec(),
+        DType::F16 => f16::from_f64(n.to_f64()).to_le_bytes().to_vec(),
+        DType::BF16 => bf16::from_f64(n.to_f64()).to_le_bytes().to_vec(),
+        _ => vec![nearest_eight_bits(n.to_f64(), if dtype == DType::F8E4M3 { 4 } else { 5 })],
+    };
+    let size = dtype.bytes();
+    match dtype {
+        DType::Bool => elements.iter().map(|n| u8::from(n.is_true())).collect(),
+        _ if dtype.is_float() => elements.iter().flat_map(of_float).collect(),
+        // Two's complement: a narrower type has the low bytes.
+        _ => elements.iter().flat_map(|n| int(n).to_le_bytes().into_iter().take(size)).collect(),
+    }
+}
+
+/// The 8-bit float with this value, which the type has.
+fn nearest_eight_bits(value: f64, exponent_bits: u32) -> u8 {
+    let same = |bits: &u8| Number::float(eight_bits(*bits, exponent_bits)) == Number::float(value);
+    (0..=u8::MAX).find(same).unwrap_or(0)
+}
+
 /// The value of an 8-bit float with that many exponent bits; with 4 of them it has no infinities.
 fn eight_bits(bits: u8, exponent_bits: u32) -> f64 {
     let mantissa_bits = 7 - exponent_bits;
@@ -55,6 +80,20 @@ mod tests {
         assert_eq!(elements(DType::I16, &[1, 0, 0xff, 0xff]), Some(vec![Number::Int(1), Number::Int(-1)]));
         assert_eq!(elements(DType::BF16, &[0x80, 0x3f]), Some(vec![Number::float(1.0)]));
         assert_eq!(elements(DType::I64, &i64::MAX.to_le_bytes()), Some(vec![Number::Int(i64::MAX)]));
+    }
+
+    #[test]
+    fn bytes_are_read_as_the_elements_that_they_are_written_for() {
+        for dtype in DType::ALL {
+            let all: Vec<Number> = (0..100).filter_map(|i| dtype.store(Number::Int(i - 50))).collect();
+            assert_eq!(elements(dtype, &bytes(dtype, &all)).unwrap(), all, "{dtype}");
+        }
+        for special in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0] {
+            let all = [Number::float(special)];
+            for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16, DType::F8E5M2] {
+                assert_eq!(elements(dtype, &bytes(dtype, &all)).unwrap(), all, "{dtype}");
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub mod pt2;
 pub mod stablehlo;
 
 use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek};
+use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
 pub use error::LoadError;
@@ -115,6 +115,13 @@ pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded
 /// As [`load`].
 pub fn load_from(path: &Path, source: impl Read + Seek + Send + 'static) -> Result<Graph, LoadError> {
     read(path, source, &LoadOptions::default()).map(|loaded| loaded.graph)
+}
+
+/// Whether a file is an archive, by how it starts.
+pub(crate) fn is_archive(source: &mut impl Read) -> io::Result<bool> {
+    let mut magic = Vec::new();
+    source.take(4).read_to_end(&mut magic)?;
+    Ok(ZIP_MAGIC.contains(&magic.as_slice()))
 }
 
 fn read(

@@ -106,6 +106,9 @@ pub enum GraphError {
     #[error("`{node}` uses output {slot} of `{source_node}`, which has {count}")]
     #[diagnostic(code(ir::no_such_output))]
     NoSuchOutput { node: String, source_node: String, slot: u32, count: usize },
+    #[error("`{node}` is used before it is computed")]
+    #[diagnostic(code(ir::missing))]
+    Missing { node: String },
     #[error("`{node}` holds {found} elements, its type {ty} wants {}", ty.numel())]
     #[diagnostic(code(ir::literal_size))]
     LiteralSize { node: String, ty: TensorType, found: usize },

@@ -42,4 +42,10 @@ impl Origin {
     pub fn line(&self) -> Option<&Frame> {
         self.frames.last()
     }
+
+    /// Whether the node was called on this line, or from it. `file` may leave out leading folders.
+    pub fn stands_at(&self, file: &str, line: u32) -> bool {
+        let is_file = |path: &str| path.strip_suffix(file).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+        self.frames.iter().any(|frame| frame.line == line && is_file(&frame.file))
+    }
 }

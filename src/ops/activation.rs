@@ -67,6 +67,7 @@ pub const OPS: &[OpDef] = &[
             let scaled = x * beta;
             Ok(if scaled > call.float("threshold") { x } else { softplus(scaled) / beta })
         }),
+        aten: aten!("softplus", self: X, beta, threshold),
         replay: torch!(|r| r.softplus()?),
         ..TRANSCENDENTAL
     },
@@ -83,6 +84,7 @@ pub const OPS: &[OpDef] = &[
             let below = || (x * call.float("input_scale")).exp_m1() * call.float("alpha") * scale;
             Ok(if x < 0.0 { below() } else { x * scale })
         }),
+        aten: aten!("elu", self: X, alpha, scale, input_scale),
         replay: torch!(|r| r.elu()?),
         ..TRANSCENDENTAL
     },
@@ -95,6 +97,7 @@ pub const OPS: &[OpDef] = &[
             Ok(if x > 0.0 { x } else { x * call.float("negative_slope") })
         }),
         work: Work::per_output::<3>,
+        aten: aten!("leaky_relu", self: X, negative_slope),
         replay: torch!(|r| r.leaky_relu()?),
         ..TRANSCENDENTAL
     },
@@ -103,6 +106,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`relu6(x + 3) / 6`.",
         kernel: Kernel::Real(|_, _, index, fetch| Ok(relu6(fetch(0, index)? + 3.0) / 6.0)),
         work: Work::per_output::<3>,
+        aten: aten!("hardsigmoid", self: X),
         replay: torch!(|r| r.x()?.f_hardsigmoid()?),
         ..TRANSCENDENTAL
     },
@@ -114,6 +118,7 @@ pub const OPS: &[OpDef] = &[
             Ok(x * relu6(x + 3.0) / 6.0)
         }),
         work: Work::per_output::<3>,
+        aten: aten!("hardswish", self: X),
         replay: torch!(|r| r.x()?.f_hardswish()?),
         ..TRANSCENDENTAL
     },
@@ -124,6 +129,7 @@ pub const OPS: &[OpDef] = &[
             let x = fetch(0, index)?;
             Ok(x * softplus(x).tanh())
         }),
+        aten: aten!("mish", self: X),
         replay: torch!(|r| r.x()?.f_mish()?),
         ..TRANSCENDENTAL
     },
@@ -131,6 +137,7 @@ pub const OPS: &[OpDef] = &[
         name: "log_sigmoid",
         doc: "Natural logarithm of the sigmoid.",
         kernel: Kernel::Real(|_, _, index, fetch| Ok(-softplus(-fetch(0, index)?))),
+        aten: aten!("log_sigmoid", self: X),
         replay: torch!(|r| r.x()?.f_log_sigmoid()?),
         ..TRANSCENDENTAL
     },
@@ -148,6 +155,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Real(|call, _, index, fetch| glu(call, index, fetch)),
         layout: LayoutRule::Contiguous,
+        aten: aten!("glu", self: X, dim),
         replay: torch!(|r| r.x()?.f_glu(r.c.int("dim"))?),
         ..TRANSCENDENTAL
     },
@@ -164,6 +172,7 @@ pub const OPS: &[OpDef] = &[
             Ok(x + value.unwrap_or(Number::Int(1)) * a * b)
         }),
         work: Work::per_output::<3>,
+        aten: aten!("addcmul", self: X, tensor1: Y, tensor2: Z; value),
         replay: torch!(|r| {
             let product = r.y()?.f_mul(r.operand(2)?)?;
             r.x()?.f_add(&r.factor(&product, r.scalar("value", r.dtype(0)?))?)?
@@ -186,6 +195,7 @@ pub const OPS: &[OpDef] = &[
             Ok(x + call.float("value") * a / b)
         }),
         work: Work::per_output::<3>,
+        aten: aten!("addcdiv", self: X, tensor1: Y, tensor2: Z; value),
         replay: torch!(|r| {
             let quotient = r.y()?.f_div(r.operand(2)?)?;
             r.x()?.f_add(&r.times(&quotient, r.c.float("value"))?)?

@@ -70,6 +70,7 @@ pub const OPS: &[OpDef] = &[
             let count = visit(c, index, fetch, |x| sum += x)?;
             Ok(sum / count)
         }),
+        aten: aten!(|c| super::aten_formulas::mean_call(c)),
         replay: torch!(|r| r.adaptive_mean()?),
         ..ADAPTIVE
     },
@@ -86,6 +87,7 @@ pub const OPS: &[OpDef] = &[
             })?;
             Ok(best)
         }),
+        aten: aten!(|c| super::aten_formulas::maximum_call(c)),
         replay: torch!(|r| r.adaptive_maximum()?),
         ..ADAPTIVE
     },

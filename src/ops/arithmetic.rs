@@ -66,6 +66,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x + y`.",
         commutative: true,
         kernel: binary!(Element, |x, y| x + y),
+        aten: aten!("add.Tensor", self: Either(0), other: Either(1)),
         replay: torch!(|r| r.x()?.f_add(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.plus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
         vanishes: Vanishes::WithBoth,
@@ -77,6 +78,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x - y`.",
         infer: numbers,
         kernel: binary!(Element, |x, y| x - y),
+        aten: aten!("sub.Tensor", self: Either(0), other: Either(1)),
         replay: torch!(|r| r.x()?.f_sub(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.minus(r.y()?), magnitude: |m| m.of(0) + m.of(1) },
         support: |s| s.either(0, 1),
@@ -87,6 +89,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x * y`.",
         commutative: true,
         kernel: binary!(Element, |x, y| x * y),
+        aten: aten!("mul.Tensor", self: Either(0), other: Either(1)),
         replay: torch!(|r| r.x()?.f_mul(r.y()?)?),
         bounds: Bounds { range: |r| r.x()?.times(r.y()?), magnitude: |m| m.of(0) * m.of(1) },
         amplifies: Amplifies::Squared,
@@ -99,6 +102,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x / y`.",
         infer: floats,
         kernel: binary!(Element, |x, y| Number::float(x.to_f64() / y.to_f64())),
+        aten: aten!("div.Tensor", self: Either(0), other: Either(1)),
         replay: torch!(|r| r.x()?.f_div(r.y()?)?),
         bounds: Bounds {
             range: |r| {
@@ -119,6 +123,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x / y` rounded down.",
         infer: numbers,
         kernel: quotient!(whole_floor_div, floor_div),
+        aten: aten!("floor_divide", self: Either(0), other: Either(1)),
         replay: torch!(|r| r.x()?.f_floor_divide(r.y()?)?),
         ..BINARY
     },
@@ -127,6 +132,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x / y` rounded towards 0.",
         infer: numbers,
         kernel: quotient!(i64::wrapping_div, |x, y| (x / y).trunc()),
+        aten: aten!("div.Tensor_mode", self: Either(0), other: Either(1); rounding_mode: Str("trunc")),
         replay: torch!(|r| r.x()?.f_div_tensor_mode(r.y()?, "trunc")?),
         ..BINARY
     },
@@ -135,6 +141,7 @@ pub const OPS: &[OpDef] = &[
         doc: "What `floor_div` leaves of `x`; it has the sign of `y`.",
         infer: numbers,
         kernel: quotient!(whole_remainder, remainder),
+        aten: aten!("remainder.Tensor", self: Either(0), other: Either(1)),
         replay: torch!(|r| r.x()?.f_remainder_tensor(r.y()?)?),
         ..BINARY
     },
@@ -142,6 +149,7 @@ pub const OPS: &[OpDef] = &[
         name: "maximum",
         doc: "The larger one; NaN if either is. Of zeros of both signs it is open which.",
         kernel: binary!(Ordered, |x, y| x.max(y)),
+        aten: aten!(|c| super::aten_formulas::larger_or_smaller(c, "maximum", "min")),
         replay: torch!(|r| r.x()?.f_maximum(r.y()?)?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
         hands_on: true,
@@ -152,6 +160,7 @@ pub const OPS: &[OpDef] = &[
         name: "minimum",
         doc: "The smaller one; NaN if either is. Of zeros of both signs it is open which.",
         kernel: binary!(Ordered, |x, y| x.min(y)),
+        aten: aten!(|c| super::aten_formulas::larger_or_smaller(c, "minimum", "max")),
         replay: torch!(|r| r.x()?.f_minimum(r.y()?)?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.y()?)), magnitude: |m| m.largest() },
         hands_on: true,

@@ -281,6 +281,7 @@ pub const OPS: &[OpDef] = &[
             },
         },
         work: softmax_work,
+        aten: aten!("softmax.int", self: X, dim, dtype),
         replay: torch!(|r| r.x()?.f_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
         bounds: Bounds::SHARE,
         synthesis: Synthesis::Softmax,
@@ -303,6 +304,7 @@ pub const OPS: &[OpDef] = &[
             },
         },
         work: softmax_work,
+        aten: aten!("log_softmax.int", self: X, dim, dtype),
         replay: torch!(|r| r.x()?.f_log_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
         synthesis: Synthesis::Softmax,
         ..ATTENTION
@@ -332,6 +334,17 @@ pub const OPS: &[OpDef] = &[
             });
             Work::streaming(c, outputs, if c.bool("causal") { flops / 2.0 } else { flops }, Unit::Matrix)
         },
+        aten: aten!(
+            "scaled_dot_product_attention",
+            query: X,
+            key: Y,
+            value: Z,
+            attn_mask: Given(3),
+            dropout_p: Float(0.0),
+            is_causal: Attr("causal");
+            scale,
+            enable_gqa: Attr("grouped")
+        ),
         replay: torch!(|r| {
             let (q, k, v, mask) = (r.x()?, r.y()?, r.operand(2)?, r.given(3));
             let (causal, scale, grouped) = (r.c.bool("causal"), r.c.float("scale"), r.c.bool("grouped"));

@@ -53,6 +53,15 @@ pub const OPS: &[OpDef] = &[OpDef {
     amplifies: Amplifies::Inside,
     layout: LayoutRule::Elementwise,
     work: |c, outputs| Work::streaming(c, outputs, 8.0 * c.operands[0].numel() as f64, Unit::Vector),
+    aten: aten!(
+        "_native_batch_norm_legit.no_stats",
+        input: X,
+        weight: Given(1),
+        bias: Given(2),
+        training: Bool(true),
+        momentum: Float(0.0),
+        eps
+    ),
     replay: torch!(
         several | r | {
             let (weight, bias, eps) = (r.given(1), r.given(2), r.c.float("eps"));

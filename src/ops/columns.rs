@@ -135,6 +135,7 @@ pub const OPS: &[OpDef] = &[
         name: "im2col",
         doc: "The windows of images (batch, channel, height, width) as columns: (batch, channel and tap, window).",
         kernel: Kernel::Element(column_element),
+        aten: aten!("im2col", self: X, kernel_size, dilation, padding, stride),
         replay: torch!(|r| r.x()?.f_im2col(
             r.c.ints("kernel_size"),
             r.c.ints("dilation"),
@@ -149,6 +150,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &FROM_COLUMNS,
         infer: image_types,
         kernel: Kernel::Ordered(image_element),
+        aten: aten!("col2im", self: X, output_size, kernel_size, dilation, padding, stride),
         replay: torch!(|r| r.x()?.f_col2im(
             r.c.ints("output_size"),
             r.c.ints("kernel_size"),

@@ -27,6 +27,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x == y`, as bool.",
         commutative: true,
         kernel: holds!(Some(Ordering::Equal)),
+        aten: aten!(|c| super::aten_formulas::compared(c, ("eq.Tensor", "eq.Scalar", "eq.Scalar"))),
         replay: torch!(|r| r.x()?.f_eq_tensor(r.y()?)?),
         ..COMPARISON
     },
@@ -35,6 +36,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x != y`, as bool.",
         commutative: true,
         kernel: holds!(None | Some(Ordering::Less | Ordering::Greater)),
+        aten: aten!(|c| super::aten_formulas::compared(c, ("ne.Tensor", "ne.Scalar", "ne.Scalar"))),
         replay: torch!(|r| r.x()?.f_ne_tensor(r.y()?)?),
         ..COMPARISON
     },
@@ -42,6 +44,7 @@ pub const OPS: &[OpDef] = &[
         name: "lt",
         doc: "`x < y`, as bool.",
         kernel: holds!(Some(Ordering::Less)),
+        aten: aten!(|c| super::aten_formulas::compared(c, ("lt.Tensor", "lt.Scalar", "gt.Scalar"))),
         replay: torch!(|r| r.x()?.f_lt_tensor(r.y()?)?),
         ..COMPARISON
     },
@@ -49,6 +52,7 @@ pub const OPS: &[OpDef] = &[
         name: "le",
         doc: "`x <= y`, as bool.",
         kernel: holds!(Some(Ordering::Less | Ordering::Equal)),
+        aten: aten!(|c| super::aten_formulas::compared(c, ("le.Tensor", "le.Scalar", "ge.Scalar"))),
         replay: torch!(|r| r.x()?.f_le_tensor(r.y()?)?),
         ..COMPARISON
     },
@@ -56,6 +60,7 @@ pub const OPS: &[OpDef] = &[
         name: "gt",
         doc: "`x > y`, as bool.",
         kernel: holds!(Some(Ordering::Greater)),
+        aten: aten!(|c| super::aten_formulas::compared(c, ("gt.Tensor", "gt.Scalar", "lt.Scalar"))),
         replay: torch!(|r| r.x()?.f_gt_tensor(r.y()?)?),
         ..COMPARISON
     },
@@ -63,6 +68,7 @@ pub const OPS: &[OpDef] = &[
         name: "ge",
         doc: "`x >= y`, as bool.",
         kernel: holds!(Some(Ordering::Greater | Ordering::Equal)),
+        aten: aten!(|c| super::aten_formulas::compared(c, ("ge.Tensor", "ge.Scalar", "le.Scalar"))),
         replay: torch!(|r| r.x()?.f_ge_tensor(r.y()?)?),
         ..COMPARISON
     },
@@ -71,6 +77,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Both are not 0, as bool.",
         commutative: true,
         kernel: binary!(Element, |x, y| (x.is_true() && y.is_true()).into()),
+        aten: aten!("logical_and", self: X, other: Y),
         replay: torch!(|r| r.x()?.f_logical_and(r.y()?)?),
         ..COMPARISON
     },
@@ -79,6 +86,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Either is not 0, as bool.",
         commutative: true,
         kernel: binary!(Element, |x, y| (x.is_true() || y.is_true()).into()),
+        aten: aten!("logical_or", self: X, other: Y),
         replay: torch!(|r| r.x()?.f_logical_or(r.y()?)?),
         ..COMPARISON
     },
@@ -96,6 +104,7 @@ pub const OPS: &[OpDef] = &[
             let chosen = if read(c, 0, index, fetch)?.is_true() { 1 } else { 2 };
             read(c, chosen, index, fetch)
         }),
+        aten: aten!(|c| super::aten_formulas::chosen(c)),
         replay: torch!(|r| r.y()?.f_where_self(r.x()?, r.operand(2)?)?),
         bounds: Bounds { range: |r| Some(r.of(1)?.hull(r.of(2)?)), magnitude: |m| m.of(1).max(m.of(2)) },
         hands_on: true,

@@ -359,6 +359,7 @@ pub const OPS: &[OpDef] = &[
         name: "conv1d",
         doc: "Cross-correlation of (batch, channel, length) with (out, channel / groups, length).",
         infer: |c| conv_types(c, 1),
+        aten: aten!("conv1d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
         replay: convolved!(f_conv1d),
         synthesis: Synthesis::Convolve { spatial: 1 },
         ..CONVOLUTION
@@ -367,6 +368,7 @@ pub const OPS: &[OpDef] = &[
         name: "conv2d",
         doc: "Cross-correlation of (batch, channel, height, width) with (out, channel / groups, height, width).",
         infer: |c| conv_types(c, 2),
+        aten: aten!("conv2d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
         replay: convolved!(f_conv2d),
         synthesis: Synthesis::Convolve { spatial: 2 },
         ..CONVOLUTION
@@ -375,6 +377,7 @@ pub const OPS: &[OpDef] = &[
         name: "conv3d",
         doc: "Cross-correlation with three spatial dimensions.",
         infer: |c| conv_types(c, 3),
+        aten: aten!("conv3d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
         replay: convolved!(f_conv3d),
         synthesis: Synthesis::Convolve { spatial: 3 },
         ..CONVOLUTION
@@ -385,6 +388,7 @@ pub const OPS: &[OpDef] = &[
         attrs: MAX_POOL,
         infer: |c| pool_types(c, 2),
         kernel: Kernel::Real(largest),
+        aten: aten!("max_pool2d", self: X, kernel_size, stride, padding, dilation, ceil_mode),
         replay: largest!(f_max_pool2d),
         synthesis: Synthesis::Pool,
         ..POOL
@@ -395,6 +399,7 @@ pub const OPS: &[OpDef] = &[
         attrs: MAX_POOL,
         infer: |c| pool_types(c, 3),
         kernel: Kernel::Real(largest),
+        aten: aten!("max_pool3d", self: X, kernel_size, stride, padding, dilation, ceil_mode),
         replay: largest!(f_max_pool3d),
         ..POOL
     },
@@ -404,6 +409,7 @@ pub const OPS: &[OpDef] = &[
         attrs: AVG_POOL,
         infer: |c| pool_types(c, 2),
         kernel: Kernel::Real(average),
+        aten: aten!("avg_pool2d", self: X, kernel_size, stride, padding, ceil_mode, count_include_pad),
         replay: averaged!(f_avg_pool2d),
         synthesis: Synthesis::Pool,
         ..POOL
@@ -414,6 +420,7 @@ pub const OPS: &[OpDef] = &[
         attrs: AVG_POOL,
         infer: |c| pool_types(c, 3),
         kernel: Kernel::Real(average),
+        aten: aten!("avg_pool3d", self: X, kernel_size, stride, padding, ceil_mode, count_include_pad),
         replay: averaged!(f_avg_pool3d),
         ..POOL
     },

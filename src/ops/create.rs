@@ -130,6 +130,7 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
         },
         kernel: Kernel::Element(|c, _, _, _| value(c)),
+        aten: aten!("full", size: Attr("shape"), fill_value: Attr("value"); dtype, device: Device),
         replay: torch!(|r| r.full(r.c.ints("shape"))?),
         bounds: Bounds { range: |r| Interval::new(r.call.float("value"), r.call.float("value")), ..Bounds::UNKNOWN },
         hands_on: true,
@@ -150,6 +151,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Element(|c, _, _, _| value(c)),
         work: |_, _| Work::NONE,
+        aten: aten!(|c| super::aten_formulas::number_call(c)),
         replay: torch!(|r| r.full(&[])?),
         bounds: Bounds { range: |r| Interval::new(r.call.float("value"), r.call.float("value")), ..Bounds::UNKNOWN },
         hands_on: true,
@@ -166,6 +168,7 @@ pub const OPS: &[OpDef] = &[
         ],
         infer: arange_types,
         kernel: Kernel::Ordered(arange_element),
+        aten: aten!("arange.start_step", start, end, step; dtype, device: Device),
         replay: torch!(|r| {
             let like = tch::Tensor::f_empty([0_i64], (r.kind()?, r.device))?;
             super::scalars::arange(r.created("start"), r.created("end"), r.created("step"), &like)?
@@ -194,6 +197,7 @@ pub const OPS: &[OpDef] = &[
             let (start, end, steps) = (c.float("start"), c.float("end"), c.int("steps") as f64);
             Ok(if steps == 1.0 { start } else { start + (end - start) / (steps - 1.0) * index[0] as f64 })
         }),
+        aten: aten!("linspace", start, end, steps; dtype, device: Device),
         replay: torch!(|r| {
             let like = tch::Tensor::f_empty([0_i64], (r.kind()?, r.device))?;
             let end = |name| Number::float(r.c.float(name));
@@ -211,6 +215,7 @@ pub const OPS: &[OpDef] = &[
         },
         work: |_, _| Work::NONE,
         draws: Draws::Always,
+        aten: aten!("empty.memory_format", size: Attr("shape"); dtype, device: Device),
         replay: torch!(|r| tch::Tensor::f_empty(r.c.ints("shape"), (r.kind()?, r.device))?),
         ..CREATE
     },

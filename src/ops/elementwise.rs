@@ -111,6 +111,7 @@ pub const OPS: &[OpDef] = &[
         name: "neg",
         doc: "`-x`.",
         kernel: unary!(Element, |x| -x),
+        aten: aten!("neg", self: X),
         replay: torch!(|r| r.x()?.f_neg()?),
         bounds: Bounds { range: |r| r.x()?.scaled(-1.0), magnitude: |m| m.of(0) },
         vanishes: Vanishes::With { operand: 0, bias: None },
@@ -121,6 +122,7 @@ pub const OPS: &[OpDef] = &[
         name: "abs",
         doc: "`|x|`.",
         kernel: unary!(Element, |x| x.abs()),
+        aten: aten!("abs", self: X),
         replay: torch!(|r| r.x()?.f_abs()?),
         bounds: Bounds { range: |r| Interval::new(0.0, r.x()?.magnitude()), magnitude: |m| m.of(0) },
         support: support::same,
@@ -130,6 +132,7 @@ pub const OPS: &[OpDef] = &[
         name: "exp",
         doc: "`e^x`.",
         kernel: unary!(Real, |x| x.exp()),
+        aten: aten!("exp", self: X),
         replay: torch!(|r| r.x()?.f_exp()?),
         bounds: Bounds { range: |r| Interval::new(r.x()?.low.exp(), r.x()?.high.exp()), ..Bounds::UNKNOWN },
         amplifies: Amplifies::Always,
@@ -139,6 +142,7 @@ pub const OPS: &[OpDef] = &[
         name: "expm1",
         doc: "`e^x - 1`.",
         kernel: unary!(Real, |x| x.exp_m1()),
+        aten: aten!("expm1", self: X),
         replay: torch!(|r| r.x()?.f_expm1()?),
         ..TRANSCENDENTAL
     },
@@ -146,6 +150,7 @@ pub const OPS: &[OpDef] = &[
         name: "log",
         doc: "Natural logarithm.",
         kernel: unary!(Real, |x| x.ln()),
+        aten: aten!("log", self: X),
         replay: torch!(|r| r.x()?.f_log()?),
         asks: |_| vec![(0, Ask::Positive)],
         ..TRANSCENDENTAL
@@ -154,6 +159,7 @@ pub const OPS: &[OpDef] = &[
         name: "log1p",
         doc: "`ln(1 + x)`.",
         kernel: unary!(Real, |x| x.ln_1p()),
+        aten: aten!("log1p", self: X),
         replay: torch!(|r| r.x()?.f_log1p()?),
         ..TRANSCENDENTAL
     },
@@ -162,6 +168,7 @@ pub const OPS: &[OpDef] = &[
         name: "sqrt",
         doc: "Square root.",
         kernel: unary!(Real, |x| x.sqrt()),
+        aten: aten!("sqrt", self: X),
         replay: torch!(|r| r.x()?.f_sqrt()?),
         bounds: Bounds {
             range: |r| Interval::new(0.0, r.x().filter(|x| x.low >= 0.0)?.high.sqrt()),
@@ -175,6 +182,7 @@ pub const OPS: &[OpDef] = &[
         name: "rsqrt",
         doc: "`1 / sqrt(x)`.",
         kernel: unary!(Real, |x| 1.0 / x.sqrt()),
+        aten: aten!("rsqrt", self: X),
         replay: torch!(|r| r.x()?.f_rsqrt()?),
         bounds: Bounds {
             range: |r| Interval::new(0.0, 1.0 / r.x().filter(|x| x.low > 0.0)?.low.sqrt()),
@@ -188,6 +196,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`1 / x`.",
         infer: floats,
         kernel: unary!(Element, |x| of_float(x, |x| 1.0 / x)),
+        aten: aten!("reciprocal", self: X),
         replay: torch!(|r| r.x()?.f_reciprocal()?),
         ..UNARY
     },
@@ -195,6 +204,7 @@ pub const OPS: &[OpDef] = &[
         name: "sin",
         doc: "Sine.",
         kernel: unary!(Real, |x| x.sin()),
+        aten: aten!("sin", self: X),
         replay: torch!(|r| r.x()?.f_sin()?),
         bounds: ODD,
         support: support::same,
@@ -204,6 +214,7 @@ pub const OPS: &[OpDef] = &[
         name: "cos",
         doc: "Cosine.",
         kernel: unary!(Real, |x| x.cos()),
+        aten: aten!("cos", self: X),
         replay: torch!(|r| r.x()?.f_cos()?),
         bounds: Bounds { range: |r| r.x().and(Interval::around_0(1.0)), magnitude: |_| 1.0 },
         ..TRANSCENDENTAL
@@ -212,6 +223,7 @@ pub const OPS: &[OpDef] = &[
         name: "tanh",
         doc: "Hyperbolic tangent.",
         kernel: unary!(Real, |x| x.tanh()),
+        aten: aten!("tanh", self: X),
         replay: torch!(|r| r.x()?.f_tanh()?),
         bounds: ODD,
         support: support::same,
@@ -221,6 +233,7 @@ pub const OPS: &[OpDef] = &[
         name: "erf",
         doc: "Error function.",
         kernel: unary!(Real, |x| libm::erf(x)),
+        aten: aten!("erf", self: X),
         replay: torch!(|r| r.x()?.f_erf()?),
         bounds: ODD,
         support: support::same,
@@ -230,6 +243,7 @@ pub const OPS: &[OpDef] = &[
         name: "sigmoid",
         doc: "`1 / (1 + e^-x)`.",
         kernel: unary!(Real, |x| sigmoid(x)),
+        aten: aten!("sigmoid", self: X),
         replay: torch!(|r| r.x()?.f_sigmoid()?),
         bounds: Bounds::SHARE,
         ..TRANSCENDENTAL
@@ -238,6 +252,7 @@ pub const OPS: &[OpDef] = &[
         name: "relu",
         doc: "`max(x, 0)`; -0.0 stays as it is.",
         kernel: unary!(Element, |x| clamp(x, Some(Number::ZERO), None)),
+        aten: aten!("relu", self: X),
         replay: torch!(|r| r.x()?.f_relu()?),
         bounds: Bounds { range: |r| Interval::new(r.x()?.low.max(0.0), r.x()?.high.max(0.0)), magnitude: |m| m.of(0) },
         hands_on: true,
@@ -248,6 +263,7 @@ pub const OPS: &[OpDef] = &[
         name: "silu",
         doc: "`x * sigmoid(x)`.",
         kernel: unary!(Real, |x| x * sigmoid(x)),
+        aten: aten!("silu", self: X),
         replay: torch!(|r| r.x()?.f_silu()?),
         bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
         support: support::same,
@@ -257,6 +273,7 @@ pub const OPS: &[OpDef] = &[
         name: "floor",
         doc: "Largest integer not above `x`.",
         kernel: unary!(Element, |x| of_float(x, f64::floor)),
+        aten: aten!("floor", self: X),
         replay: torch!(|r| r.x()?.f_floor()?),
         bounds: Bounds::NO_LARGER,
         ..UNARY
@@ -265,6 +282,7 @@ pub const OPS: &[OpDef] = &[
         name: "round",
         doc: "Nearest integer to `x`; of two, the even one.",
         kernel: unary!(Element, |x| of_float(x, f64::round_ties_even)),
+        aten: aten!("round", self: X),
         replay: torch!(|r| r.x()?.f_round()?),
         bounds: Bounds::NO_LARGER,
         ..UNARY
@@ -274,6 +292,7 @@ pub const OPS: &[OpDef] = &[
         doc: "`x == 0`, as bool.",
         infer: |c| c.output(DType::Bool, c.operands[0].shape.clone()),
         kernel: unary!(Element, |x| Number::from(!x.is_true())),
+        aten: aten!("logical_not", self: X),
         replay: torch!(|r| r.x()?.f_logical_not()?),
         bounds: Bounds::TRUTH,
         synthesis: Synthesis::Negate,
@@ -289,6 +308,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Real(|c, _, index, fetch| Ok(gelu(fetch(0, index)?, c.str("approximate") == "tanh"))),
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
+        aten: aten!("gelu", self: X; approximate),
         replay: torch!(|r| r.x()?.f_gelu(r.c.str("approximate"))?),
         bounds: Bounds { range: |r| Interval::around_0(r.x()?.magnitude()), magnitude: |m| m.of(0) },
         support: support::same,
@@ -313,6 +333,7 @@ pub const OPS: &[OpDef] = &[
                 _ => Number::float(power(x.to_f64(), exponent)),
             })
         }),
+        aten: aten!("pow.Tensor_Scalar", self: X, exponent),
         replay: torch!(|r| super::scalars::pow(r.x()?, r.scalar("exponent", r.dtype(0)?))?),
         bounds: Bounds { range: |r| power_range(r.x()?, r.call.float("exponent")), ..Bounds::UNKNOWN },
         amplifies: Amplifies::Always,
@@ -340,6 +361,7 @@ pub const OPS: &[OpDef] = &[
             let bound = |name| c.number(name, dtype).and_then(|bound| dtype.store(bound));
             Ok(clamp(fetch(0, index)?, bound("min"), bound("max")))
         }),
+        aten: aten!("clamp", self: X, min, max),
         replay: torch!(|r| {
             let dtype = r.dtype(0)?;
             let bound = |name| r.c.given(name).then(|| r.scalar(name, dtype));
@@ -383,6 +405,7 @@ pub const OPS: &[OpDef] = &[
             Some(t) if t.dtype == c.operands[0].dtype => Work::NONE,
             _ => Work::per_output::<1>(c, outputs),
         },
+        aten: aten!("to.dtype", self: X, dtype),
         replay: torch!(|r| r.x()?.f_to_dtype(r.kind()?, false, false)?),
         bounds: Bounds { range: |r| cast_range(r), magnitude: |m| m.of(0) },
         hands_on: true,
@@ -406,6 +429,7 @@ pub const OPS: &[OpDef] = &[
         layout: LayoutRule::View(|c, _, layout| (!c.bool("train")).then(|| layout.clone())),
         work: |c, outputs| if c.bool("train") { Work::per_output::<1>(c, outputs) } else { Work::NONE },
         draws: Draws::Where("train"),
+        aten: aten!("dropout", input: X, p, train),
         replay: torch!(|r| r.x()?.f_dropout(r.c.float("p"), r.c.bool("train"))?),
         bounds: Bounds { range: |r| r.x().filter(|_| !r.call.bool("train")), magnitude: |m| m.of(0) },
         vanishes: Vanishes::With { operand: 0, bias: None },

@@ -127,6 +127,7 @@ pub const OPS: &[OpDef] = &[
         name: "ceil",
         doc: "Smallest integer not below `x`.",
         kernel: rounding!(f64::ceil),
+        aten: aten!("ceil", self: X),
         replay: torch!(|r| r.x()?.f_ceil()?),
         ..UNARY
     },
@@ -134,6 +135,7 @@ pub const OPS: &[OpDef] = &[
         name: "trunc",
         doc: "`x` without its fraction.",
         kernel: rounding!(f64::trunc),
+        aten: aten!("trunc", self: X),
         replay: torch!(|r| r.x()?.f_trunc()?),
         ..UNARY
     },
@@ -142,11 +144,13 @@ pub const OPS: &[OpDef] = &[
         doc: "-1, 0 or 1: the sign of `x`; 0 for NaN.",
         infer: same,
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index).map(sign)),
+        aten: aten!("sign", self: X),
         replay: torch!(|r| r.x()?.f_sign()?),
         ..UNARY
     },
     OpDef {
         name: "tan",
+        aten: aten!("tan", self: X),
         replay: torch!(|r| r.x()?.f_tan()?),
         doc: "Tangent.",
         kernel: real!(f64::tan),
@@ -156,6 +160,7 @@ pub const OPS: &[OpDef] = &[
         name: "asin",
         doc: "Inverse sine.",
         kernel: real!(f64::asin),
+        aten: aten!("asin", self: X),
         replay: torch!(|r| r.x()?.f_asin()?),
         ..TRANSCENDENTAL
     },
@@ -163,6 +168,7 @@ pub const OPS: &[OpDef] = &[
         name: "acos",
         doc: "Inverse cosine.",
         kernel: real!(f64::acos),
+        aten: aten!("acos", self: X),
         replay: torch!(|r| r.x()?.f_acos()?),
         ..TRANSCENDENTAL
     },
@@ -170,6 +176,7 @@ pub const OPS: &[OpDef] = &[
         name: "atan",
         doc: "Inverse tangent.",
         kernel: real!(f64::atan),
+        aten: aten!("atan", self: X),
         replay: torch!(|r| r.x()?.f_atan()?),
         ..TRANSCENDENTAL
     },
@@ -177,6 +184,7 @@ pub const OPS: &[OpDef] = &[
         name: "sinh",
         doc: "Hyperbolic sine.",
         kernel: real!(f64::sinh),
+        aten: aten!("sinh", self: X),
         replay: torch!(|r| r.x()?.f_sinh()?),
         amplifies: Amplifies::Always,
         ..TRANSCENDENTAL
@@ -185,6 +193,7 @@ pub const OPS: &[OpDef] = &[
         name: "cosh",
         doc: "Hyperbolic cosine.",
         kernel: real!(f64::cosh),
+        aten: aten!("cosh", self: X),
         replay: torch!(|r| r.x()?.f_cosh()?),
         amplifies: Amplifies::Always,
         ..TRANSCENDENTAL
@@ -193,6 +202,7 @@ pub const OPS: &[OpDef] = &[
         name: "asinh",
         doc: "Inverse hyperbolic sine.",
         kernel: real!(libm::asinh),
+        aten: aten!("asinh", self: X),
         replay: torch!(|r| r.x()?.f_asinh()?),
         ..TRANSCENDENTAL
     },
@@ -200,6 +210,7 @@ pub const OPS: &[OpDef] = &[
         name: "acosh",
         doc: "Inverse hyperbolic cosine.",
         kernel: real!(libm::acosh),
+        aten: aten!("acosh", self: X),
         replay: torch!(|r| r.x()?.f_acosh()?),
         ..TRANSCENDENTAL
     },
@@ -207,11 +218,13 @@ pub const OPS: &[OpDef] = &[
         name: "atanh",
         doc: "Inverse hyperbolic tangent.",
         kernel: real!(libm::atanh),
+        aten: aten!("atanh", self: X),
         replay: torch!(|r| r.x()?.f_atanh()?),
         ..TRANSCENDENTAL
     },
     OpDef {
         name: "exp2",
+        aten: aten!("exp2", self: X),
         replay: torch!(|r| r.x()?.f_exp2()?),
         doc: "`2^x`.",
         kernel: real!(f64::exp2),
@@ -222,6 +235,7 @@ pub const OPS: &[OpDef] = &[
         name: "log2",
         doc: "Logarithm to base 2.",
         kernel: real!(f64::log2),
+        aten: aten!("log2", self: X),
         replay: torch!(|r| r.x()?.f_log2()?),
         ..TRANSCENDENTAL
     },
@@ -229,6 +243,7 @@ pub const OPS: &[OpDef] = &[
         name: "log10",
         doc: "Logarithm to base 10.",
         kernel: real!(f64::log10),
+        aten: aten!("log10", self: X),
         replay: torch!(|r| r.x()?.f_log10()?),
         ..TRANSCENDENTAL
     },
@@ -236,6 +251,7 @@ pub const OPS: &[OpDef] = &[
         name: "erfc",
         doc: "`1 - erf(x)`.",
         kernel: real!(libm::erfc),
+        aten: aten!("erfc", self: X),
         replay: torch!(|r| r.x()?.f_erfc()?),
         ..TRANSCENDENTAL
     },
@@ -247,6 +263,7 @@ pub const OPS: &[OpDef] = &[
         }),
         infer: floats,
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
+        aten: aten!("atan2", self: X, other: Y),
         replay: torch!(|r| r.x()?.f_atan2(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -260,6 +277,16 @@ pub const OPS: &[OpDef] = &[
             })
         }),
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "exponent"],
+                tensors: "pow.Tensor_Tensor",
+                right: Some("pow.Tensor_Scalar"),
+                left: Some("pow.Scalar"),
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_pow(r.y()?)?),
         amplifies: Amplifies::Always,
         ..OF_TWO_NUMBERS
@@ -270,6 +297,16 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(|call, _, index, fetch| {
             rest(read(call, 0, index, fetch)?, read(call, 1, index, fetch)?)
         }),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "fmod.Tensor",
+                right: Some("fmod.Scalar"),
+                left: None,
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_fmod_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -282,6 +319,7 @@ pub const OPS: &[OpDef] = &[
             (dtype, Number::Int(x)) => Ok(Number::Int(dtype.wrap(!x))),
             _ => Err(EvalError::Unrepresentable),
         }),
+        aten: aten!("bitwise_not", self: X),
         replay: torch!(|r| r.x()?.f_bitwise_not()?),
         ..UNARY
     },
@@ -291,6 +329,16 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x & y),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_and.Tensor",
+                right: Some("bitwise_and.Scalar"),
+                left: None,
+                commutes: true,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_and_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -300,6 +348,16 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x | y),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_or.Tensor",
+                right: Some("bitwise_or.Scalar"),
+                left: None,
+                commutes: true,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_or_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -309,6 +367,16 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x ^ y),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_xor.Tensor",
+                right: Some("bitwise_xor.Scalar"),
+                left: None,
+                commutes: true,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_xor_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -317,6 +385,16 @@ pub const OPS: &[OpDef] = &[
         doc: "The bits of `x` moved `y` places up; 0 where `y` is negative or all bits leave.",
         infer: |call| integers(call, false),
         kernel: whole!(shifted_left),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_left_shift.Tensor",
+                right: Some("bitwise_left_shift.Tensor_Scalar"),
+                left: Some("bitwise_left_shift.Scalar_Tensor"),
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_left_shift(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -325,6 +403,16 @@ pub const OPS: &[OpDef] = &[
         doc: "The bits of `x` moved `y` places down, the sign kept; by all places where `y` is negative.",
         infer: |call| integers(call, false),
         kernel: whole!(shifted_right),
+        aten: aten!(|c| super::aten_formulas::overloaded(
+            c,
+            &super::aten_formulas::Overloads {
+                names: ["self", "other"],
+                tensors: "bitwise_right_shift.Tensor",
+                right: Some("bitwise_right_shift.Tensor_Scalar"),
+                left: Some("bitwise_right_shift.Scalar_Tensor"),
+                commutes: false,
+            }
+        )),
         replay: torch!(|r| r.x()?.f_bitwise_right_shift(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -333,6 +421,7 @@ pub const OPS: &[OpDef] = &[
         doc: "The largest integer that divides both.",
         infer: |call| integers(call, false),
         kernel: whole!(common_divisor),
+        aten: aten!("gcd", self: X, other: Y),
         replay: torch!(|r| r.x()?.f_gcd(r.y()?)?),
         ..OF_TWO_NUMBERS
     },

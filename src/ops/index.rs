@@ -179,6 +179,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &[row, index[last]])
         }),
         work: |c, outputs| picks(c, outputs, 1),
+        aten: aten!("embedding", weight: X, indices: Y),
         replay: torch!(|r| tch::Tensor::f_embedding(r.x()?, r.y()?, -1, false, false)?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -214,6 +215,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         work: |c, outputs| picks(c, outputs, 1),
+        aten: aten!("gather", self: X, dim, index: Y),
         replay: torch!(|r| r.x()?.f_gather(r.c.int("dim"), r.y()?, false)?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -245,6 +247,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         work: |c, outputs| picks(c, outputs, 1),
+        aten: aten!("index_select", self: X, dim, index: Y),
         replay: torch!(|r| r.x()?.f_index_select(r.c.int("dim"), r.y()?)?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -263,6 +266,7 @@ pub const OPS: &[OpDef] = &[
         infer: index_types,
         kernel: Kernel::Element(index_element),
         work: |c, outputs| picks(c, outputs, 1),
+        aten: aten!("index.Tensor", self: X, indices: Indices(1)),
         replay: torch!(|r| r.x()?.f_index(&r.indices(1)?)?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -296,6 +300,7 @@ pub const OPS: &[OpDef] = &[
             },
         },
         work: sorts,
+        aten: aten!("topk", self: X, k, dim, largest, sorted),
         replay: torch!(
             several | r | {
                 let (values, places) = r.x()?.f_topk(r.c.int("k"), r.c.int("dim"), r.c.bool("largest"), true)?;
@@ -327,6 +332,7 @@ pub const OPS: &[OpDef] = &[
         },
         layout: LayoutRule::Elementwise,
         work: sorts,
+        aten: aten!("sort.stable", self: X; stable, dim, descending),
         replay: torch!(
             several | r | {
                 let (values, places) =
@@ -360,6 +366,7 @@ pub const OPS: &[OpDef] = &[
             Ok((class == index[last]).into())
         }),
         work: |c, outputs| picks(c, outputs, 0),
+        aten: aten!("one_hot", self: X, num_classes),
         replay: torch!(|r| r.x()?.f_one_hot(r.c.int("num_classes"))?),
         bounds: Bounds { magnitude: |_| 1.0, ..Bounds::UNKNOWN },
         synthesis: Synthesis::Classes,
@@ -386,6 +393,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &broadcast_index(&c.operands[0].shape, index))
         }),
         work: |c, outputs| Work::streaming(c, outputs, 0.0, Unit::Vector),
+        aten: aten!(|c| super::aten_formulas::filled(c)),
         replay: torch!(|r| r.x()?.f_masked_fill_tensor(r.y()?, r.operand(2)?)?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(r.of(2)?)), magnitude: |m| m.of(0).max(m.of(2)) },
         hands_on: true,

@@ -270,6 +270,7 @@ pub const OPS: &[OpDef] = &[
         infer: matmul_types,
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(0)(c, outputs),
+        aten: aten!("matmul", self: X, other: Y),
         replay: torch!(|r| r.x()?.f_matmul(r.y()?)?),
         bounds: Bounds {
             range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)),
@@ -301,6 +302,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(1)(c, outputs),
+        aten: aten!("addmm", self: X, mat1: Y, mat2: Z; beta, alpha),
         replay: torch!(|r| addmm(r)?),
         bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
         synthesis: Synthesis::BiasedProduct { rank: 2 },
@@ -330,6 +332,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(0)(c, outputs),
+        aten: aten!("linear", input: X, weight: Y, bias: Given(2)),
         replay: torch!(|r| r.x()?.f_linear(r.y()?, r.given(2))?),
         bounds: Bounds {
             range: |r| {
@@ -364,6 +367,7 @@ pub const OPS: &[OpDef] = &[
         },
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(1)(c, outputs),
+        aten: aten!("baddbmm", self: X, batch1: Y, batch2: Z; beta, alpha),
         replay: torch!(|r| baddbmm(r, r.y()?, r.operand(2)?)?),
         bounds: Bounds { range: |r| scaled_range(r), ..Bounds::UNKNOWN },
         synthesis: Synthesis::BiasedProduct { rank: 3 },
@@ -379,6 +383,7 @@ pub const OPS: &[OpDef] = &[
         infer: grouped_types,
         kernel: Kernel::Real(grouped_element),
         work: |c, outputs| product_work(0)(c, outputs),
+        aten: aten!("_grouped_mm", self: X, mat2: Y, offs: Z),
         replay: torch!(|r| grouped_rows(r)?),
         bounds: Bounds { range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)), ..Bounds::UNKNOWN },
         asks: |c| vec![(1, Ask::Weight { batch: 1 }), (2, Ask::Ends(c.extent(0, 0)))],

@@ -1,6 +1,8 @@
 //! The op table: everything the tool knows about an operator stands in one entry of one family file.
 
 #[macro_use]
+pub mod aten;
+#[macro_use]
 mod on_torch;
 #[macro_use]
 mod pointwise;
@@ -9,6 +11,7 @@ mod activation;
 mod adaptive;
 mod arithmetic;
 mod asks;
+mod aten_formulas;
 mod attention;
 mod batch_statistics;
 mod bounds;
@@ -56,6 +59,7 @@ mod window_view;
 mod work;
 
 pub use asks::Ask;
+pub use aten::Aten;
 pub use attention::{Nonzero, attend};
 pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
@@ -200,6 +204,8 @@ pub struct OpDef {
     pub vanishes: Vanishes,
     /// How operands are chosen for a wanted result.
     pub synthesis: Synthesis,
+    /// The calls of PyTorch that compute the same, as data.
+    pub aten: Aten,
     /// The call of libtorch that computes the same.
     pub replay: Replay,
 }
@@ -238,6 +244,7 @@ impl OpDef {
         support: |_| None,
         vanishes: Vanishes::Never,
         synthesis: Synthesis::Broadcast,
+        aten: Aten::Never("its entry states none"),
         replay: None,
     };
 
@@ -398,6 +405,15 @@ mod tests {
             assert!(!std::ptr::fn_addr_eq(def.infer, OpDef::PLAIN.infer), "{} has no type rule", def.name);
             assert!(!std::ptr::fn_addr_eq(def.work, OpDef::PLAIN.work), "{} states no work", def.name);
         }
+    }
+
+    /// The operators that no call of PyTorch computes: none so far. An entry of this list needs a reason.
+    const WITHOUT_CALL: [&str; 0] = [];
+
+    #[test]
+    fn every_operator_states_its_calls_of_pytorch() {
+        let without = all().filter(|def| matches!(def.aten, Aten::Never(_))).map(|def| def.name);
+        assert_eq!(without.collect::<Vec<_>>(), WITHOUT_CALL);
     }
 
     #[test]

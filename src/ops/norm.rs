@@ -215,6 +215,7 @@ pub const OPS: &[OpDef] = &[
                 affine(c, lane, &axes, index, fetch)
             },
         },
+        aten: aten!("layer_norm", input: X, normalized_shape, weight: Given(1), bias: Given(2), eps),
         replay: torch!(|r| r.x()?.f_layer_norm(
             r.c.ints("normalized_shape"),
             r.given(1),
@@ -248,6 +249,7 @@ pub const OPS: &[OpDef] = &[
                 affine(c, lane, &axes, index, fetch)
             },
         },
+        aten: aten!("rms_norm", input: X, normalized_shape, weight: Given(1), eps),
         replay: torch!(|r| r.x()?.f_rms_norm(r.c.ints("normalized_shape"), r.given(1), r.c.float("eps"))?),
         bounds: NORMALISED,
         synthesis: Synthesis::Normalise,
@@ -271,6 +273,7 @@ pub const OPS: &[OpDef] = &[
             c.output(dtype, c.operands[0].shape.clone())
         },
         kernel: Kernel::Real(group_norm_element),
+        aten: aten!("group_norm", input: X, num_groups: Attr("groups"), weight: Given(1), bias: Given(2), eps),
         replay: torch!(|r| r.x()?.f_group_norm(r.c.int("groups"), r.given(1), r.given(2), r.c.float("eps"), true)?),
         synthesis: Synthesis::NormaliseChannels { wide: false },
         ..NORM
@@ -304,6 +307,18 @@ pub const OPS: &[OpDef] = &[
         }),
         amplifies: Amplifies::Never,
         layout: LayoutRule::Elementwise,
+        aten: aten!(
+            "batch_norm",
+            input: X,
+            weight: Given(3),
+            bias: Given(4),
+            running_mean: Y,
+            running_var: Z,
+            training: Bool(false),
+            momentum: Float(0.0),
+            eps,
+            cudnn_enabled: Bool(true)
+        ),
         replay: torch!(|r| {
             let (mean, var, weight, bias) = (r.given(1), r.given(2), r.given(3), r.given(4));
             r.x()?.f_batch_norm(weight, bias, mean, var, false, 0.0, r.c.float("eps"), true)?

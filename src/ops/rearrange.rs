@@ -145,6 +145,7 @@ pub const OPS: &[OpDef] = &[
             Ordering::Greater => Ok(Number::ZERO),
             _ => fetch(0, index),
         }),
+        aten: aten!("tril", self: X, diagonal),
         replay: torch!(|r| r.x()?.f_tril(r.c.int("diagonal"))?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(Interval::ZERO)), magnitude: |m| m.of(0) },
         hands_on: true,
@@ -160,6 +161,7 @@ pub const OPS: &[OpDef] = &[
             Ordering::Less => Ok(Number::ZERO),
             _ => fetch(0, index),
         }),
+        aten: aten!("triu", self: X, diagonal),
         replay: torch!(|r| r.x()?.f_triu(r.c.int("diagonal"))?),
         bounds: Bounds { range: |r| Some(r.x()?.hull(Interval::ZERO)), magnitude: |m| m.of(0) },
         hands_on: true,
@@ -184,6 +186,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         layout: LayoutRule::Elementwise,
+        aten: aten!("flip", self: X, dims),
         replay: torch!(|r| r.x()?.f_flip(r.c.ints("dims"))?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -205,6 +208,7 @@ pub const OPS: &[OpDef] = &[
             }
             fetch(0, &from)
         }),
+        aten: aten!("roll", self: X, shifts, dims),
         replay: torch!(|r| r.x()?.f_roll(r.c.ints("shifts"), r.c.ints("dims"))?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -230,6 +234,7 @@ pub const OPS: &[OpDef] = &[
             from[c.size("dim")] /= c.size("repeats").max(1);
             fetch(0, &from)
         }),
+        aten: aten!("repeat_interleave.self_int", self: X, repeats, dim),
         replay: torch!(|r| r.x()?.f_repeat_interleave_self_int(r.c.int("repeats"), r.c.int("dim"), None::<i64>)?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -246,6 +251,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Number, Default::Int(0))],
         infer: pad_types,
         kernel: Kernel::Element(pad_element),
+        aten: aten!(|c| super::aten_formulas::padded_call(c, "constant_pad_nd", "value")),
         replay: torch!(|r| {
             // libtorch starts at the last dimension.
             let pad: Vec<i64> = r.c.ints("pad").chunks_exact(2).rev().flatten().copied().collect();
@@ -262,6 +268,7 @@ pub const OPS: &[OpDef] = &[
         infer: diff_types,
         kernel: Kernel::Ordered(diff_element),
         work: |c, outputs| Work::streaming(c, outputs, outputs.iter().map(|t| t.numel() as f64).sum(), Unit::Vector),
+        aten: aten!("diff", self: X, n, dim, prepend: Given(1)),
         replay: torch!(|r| r.x()?.f_diff(r.c.int("n"), r.c.int("dim"), r.given(1), None)?),
         synthesis: Synthesis::Differences,
         ..MOVE

@@ -290,6 +290,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Sum over `dim`.",
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::ZERO, |a, b| a + b)),
+        aten: aten!("sum.dim_IntList", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_sum_dim_intlist(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         bounds: SUM,
         amplifies: Amplifies::Always,
@@ -305,6 +306,7 @@ pub const OPS: &[OpDef] = &[
             let values = values(c, index, fetch)?;
             Ok(values.iter().sum::<f64>() / values.len() as f64)
         }),
+        aten: aten!("mean.dim", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_mean_dim(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         bounds: Bounds::SAME,
         vanishes: Vanishes::With { operand: 0, bias: None },
@@ -316,6 +318,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Largest element over `dim`; NaN if any is.",
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::max)),
+        aten: aten!("amax", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_amax(r.c.ints("dim"), r.c.bool("keepdim"))?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -326,6 +329,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Smallest element over `dim`; NaN if any is.",
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::min)),
+        aten: aten!("amin", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_amin(r.c.ints("dim"), r.c.bool("keepdim"))?),
         bounds: Bounds::SAME,
         hands_on: true,
@@ -336,6 +340,7 @@ pub const OPS: &[OpDef] = &[
         doc: "Product over `dim`.",
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::Int(1), |a, b| a * b)),
+        aten: aten!(|c| super::aten_formulas::product_of_all(c)),
         replay: torch!(|r| product_of_dims(r)?),
         amplifies: Amplifies::Always,
         ..REDUCTION
@@ -346,6 +351,7 @@ pub const OPS: &[OpDef] = &[
         attrs: DIM_KEEP,
         infer: arg_types,
         kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, Number::is_above)),
+        aten: aten!("argmax", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_argmax(r.c.int("dim"), r.c.bool("keepdim"))?),
         synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
@@ -356,6 +362,7 @@ pub const OPS: &[OpDef] = &[
         attrs: DIM_KEEP,
         infer: arg_types,
         kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, |x, best| best.is_above(x))),
+        aten: aten!("argmin", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_argmin(r.c.int("dim"), r.c.bool("keepdim"))?),
         synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
@@ -367,6 +374,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, index, fetch| {
             fold(c, index, fetch, false, |a, b| (a.is_true() || b.is_true()).into())
         }),
+        aten: aten!("any.dims", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_any_dims(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
@@ -377,6 +385,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, index, fetch| {
             fold(c, index, fetch, true, |a, b| (a.is_true() && b.is_true()).into())
         }),
+        aten: aten!("all.dims", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_all_dims(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
@@ -386,6 +395,7 @@ pub const OPS: &[OpDef] = &[
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| Ok(log_sum_exp(&values(c, index, fetch)?))),
         work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
+        aten: aten!("logsumexp", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_logsumexp(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION
     },
@@ -409,6 +419,7 @@ pub const OPS: &[OpDef] = &[
             Ok(squares / (n - c.float("correction")).max(0.0))
         }),
         work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
+        aten: aten!("var.correction", self: X, dim; correction, keepdim),
         replay: torch!(|r| super::scalars::variance(
             r.x()?,
             r.c.ints("dim"),
@@ -428,6 +439,7 @@ pub const OPS: &[OpDef] = &[
             axes: |c| c.dim_axis(),
             lane: |c, _, index, fetch| running(c, index, fetch, 0, |a, b| a + b),
         },
+        aten: aten!("cumsum", self: X, dim),
         replay: torch!(|r| r.x()?.f_cumsum(r.c.int("dim"), None::<tch::Kind>)?),
         bounds: SUM,
         amplifies: Amplifies::Always,
@@ -445,6 +457,7 @@ pub const OPS: &[OpDef] = &[
             axes: |c| c.dim_axis(),
             lane: |c, _, index, fetch| running(c, index, fetch, 1, |a, b| a * b),
         },
+        aten: aten!("cumprod", self: X, dim),
         replay: torch!(|r| r.x()?.f_cumprod(r.c.int("dim"), None::<tch::Kind>)?),
         amplifies: Amplifies::Always,
         synthesis: Synthesis::Broadcast,
@@ -459,6 +472,7 @@ pub const OPS: &[OpDef] = &[
         infer: cross_entropy_types,
         kernel: Kernel::Real(cross_entropy_element),
         work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
+        aten: aten!(|c| super::aten_formulas::cross_entropy_call(c)),
         replay: torch!(|r| {
             let reduction = match r.c.str("reduction") {
                 "mean" => tch::Reduction::Mean,

@@ -179,6 +179,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         work: |c, outputs| work(c, outputs, 0.0),
+        aten: aten!(|c| super::aten_formulas::nearest_call(c)),
         replay: torch!(|r| r.nearest()?),
         ..RESAMPLED
     },
@@ -187,6 +188,7 @@ pub const OPS: &[OpDef] = &[
         doc: "The spatial dimensions, those behind the first two, brought to `size` by linear interpolation; `align_corners` puts \
               the outermost elements in the same places.",
         kernel: Kernel::Real(|c, _, index, fetch| weighted(c, index, fetch, linear)),
+        aten: aten!(|c| super::aten_formulas::linear_call(c)),
         replay: torch!(|r| r.linear_interpolation()?),
         ..RESAMPLED
     },
@@ -197,6 +199,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| resampled(c, 2..=2),
         kernel: Kernel::Real(|c, _, index, fetch| weighted(c, index, fetch, cubic)),
         work: |c, outputs| work(c, outputs, 32.0),
+        aten: aten!("upsample_bicubic2d", self: X, output_size: Attr("size"), align_corners),
         replay: torch!(|r| r.x()?.f_upsample_bicubic2d(
             r.c.ints("size"),
             r.c.bool("align_corners"),
@@ -215,6 +218,7 @@ pub const OPS: &[OpDef] = &[
         infer: padded,
         kernel: Kernel::Element(padded_element),
         work: |c, outputs| work(c, outputs, 0.0),
+        aten: aten!(|c| super::aten_formulas::padded_call(c, "pad", "mode")),
         replay: torch!(|r| {
             // libtorch starts at the last dimension.
             let pad: Vec<i64> = r.c.ints("pad").chunks_exact(2).rev().flatten().copied().collect();

@@ -190,6 +190,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("dim", AttrKind::Dim, Default::Required), attr("keepdim", AttrKind::Bool, Default::Bool(false))],
         infer: median_types,
         kernel: Kernel::Element(median),
+        aten: aten!(|c| super::aten_formulas::median_call(c)),
         replay: torch!(|r| r.x()?.f_median_dim(r.c.int("dim"), r.c.bool("keepdim"))?.0),
         ..RUNNING
     },
@@ -197,6 +198,7 @@ pub const OPS: &[OpDef] = &[
         name: "cummax",
         doc: "The largest element so far along `dim`, and its place: the last one of equal ones.",
         kernel: Kernel::Lane { axes: |c| c.dim_axis(), lane: running_extreme },
+        aten: aten!("cummax", self: X, dim),
         replay: torch!(
             several | r | {
                 let (values, places) = r.x()?.f_cummax(r.c.int("dim"))?;
@@ -209,6 +211,7 @@ pub const OPS: &[OpDef] = &[
         name: "cummin",
         doc: "The smallest element so far along `dim`, and its place: the last one of equal ones.",
         kernel: Kernel::Lane { axes: |c| c.dim_axis(), lane: running_extreme },
+        aten: aten!("cummin", self: X, dim),
         replay: torch!(
             several | r | {
                 let (values, places) = r.x()?.f_cummin(r.c.int("dim"))?;
@@ -226,6 +229,7 @@ pub const OPS: &[OpDef] = &[
             c.output(c.operands[0].dtype, c.operands[0].shape.clone())
         },
         kernel: Kernel::RealLane { axes: |c| c.dim_axis(), lane: running_logarithm },
+        aten: aten!("logcumsumexp", self: X, dim),
         replay: torch!(|r| r.x()?.f_logcumsumexp(r.c.int("dim"))?),
         ..RUNNING
     },
@@ -241,6 +245,7 @@ pub const OPS: &[OpDef] = &[
             let steps = c.operands[0].shape.last().map_or(0.0, |&n| 3.0 * n as f64);
             Work::streaming(c, outputs, steps * outputs.iter().map(|t| t.numel() as f64).sum::<f64>(), Unit::Vector)
         },
+        aten: aten!("cdist", x1: X, x2: Y, p),
         replay: torch!(|r| tch::Tensor::f_cdist(r.x()?, r.y()?, r.c.float("p"), None::<i64>)?),
         ..RUNNING
     },
@@ -260,6 +265,7 @@ pub const OPS: &[OpDef] = &[
             let bytes = read * c.operands[0].dtype.bytes() as f64;
             Work { bytes_read: bytes, ..Work::streaming(c, outputs, read, Unit::Vector) }
         },
+        aten: aten!(|c| super::aten_formulas::bag_call(c)),
         replay: torch!(|r| {
             let mode = i64::from(r.c.str("mode") == "mean");
             let (bags, weights) = (r.operand(2)?, None::<&tch::Tensor>);

@@ -114,6 +114,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| value_types(c, 2),
         kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: general },
         work: |c, outputs| work(c, outputs, 10.0),
+        aten: aten!(|c| super::aten_formulas::eigenvalues_call(c)),
         replay: torch!(several | r | general_on_torch(r)?),
         synthesis: Synthesis::Eigenvalues,
         ..SPECTRAL
@@ -124,6 +125,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| value_types(c, 1),
         kernel: Kernel::RealLane { axes: |c| SmallVec::from_elem(c.operands[0].rank() - 2, 1), lane: symmetric },
         work: |c, outputs| work(c, outputs, 4.0 / 3.0),
+        aten: aten!("linalg_eigvalsh", self: X),
         replay: torch!(|r| r.x()?.f_linalg_eigvalsh("L")?),
         synthesis: Synthesis::Eigenvalues,
         ..SPECTRAL

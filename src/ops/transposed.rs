@@ -154,6 +154,17 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv_transpose1d",
         doc: "The transpose of a cross-correlation: (batch, channel, length) with (channel, out / groups, length).",
+        aten: aten!(
+            "conv_transpose1d",
+            input: X,
+            weight: Y,
+            bias: Given(2),
+            stride,
+            padding,
+            output_padding,
+            groups,
+            dilation
+        ),
         replay: transposed!(f_conv_transpose1d),
         ..TRANSPOSED
     },
@@ -161,6 +172,17 @@ pub const OPS: &[OpDef] = &[
         name: "conv_transpose2d",
         doc: "The transpose of a cross-correlation: (batch, channel, height, width) with (channel, out / groups, height, width).",
         infer: |c| types(c, 2),
+        aten: aten!(
+            "conv_transpose2d.input",
+            input: X,
+            weight: Y,
+            bias: Given(2),
+            stride,
+            padding,
+            output_padding,
+            groups,
+            dilation
+        ),
         replay: transposed!(f_conv_transpose2d),
         ..TRANSPOSED
     },
@@ -168,6 +190,17 @@ pub const OPS: &[OpDef] = &[
         name: "conv_transpose3d",
         doc: "The transpose of a cross-correlation with three spatial dimensions.",
         infer: |c| types(c, 3),
+        aten: aten!(
+            "conv_transpose3d.input",
+            input: X,
+            weight: Y,
+            bias: Given(2),
+            stride,
+            padding,
+            output_padding,
+            groups,
+            dilation
+        ),
         replay: transposed!(f_conv_transpose3d),
         ..TRANSPOSED
     },

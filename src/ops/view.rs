@@ -82,6 +82,7 @@ pub const OPS: &[OpDef] = &[
             layout.reshaped(&c.operands[0].shape, &shape)
         }),
         work: copies,
+        aten: aten!("reshape", self: X, shape),
         replay: torch!(|r| r.x()?.f_reshape(r.c.ints("shape"))?),
         synthesis: Synthesis::Reshape,
         support: |s| Some(support::reshaped(s)),
@@ -106,6 +107,7 @@ pub const OPS: &[OpDef] = &[
         layout: LayoutRule::View(|c, _, l| {
             Some(Layout { strides: c.ints("dims").iter().map(|&d| l.strides[d as usize]).collect(), offset: l.offset })
         }),
+        aten: aten!("permute", self: X, dims),
         replay: torch!(|r| r.x()?.f_permute(r.c.ints("dims"))?),
         synthesis: Synthesis::Permute,
         support: |s| Some(s.call.ints("dims").iter().map(|&d| s.dim(0, d as usize)).collect()),
@@ -136,6 +138,7 @@ pub const OPS: &[OpDef] = &[
             };
             Some(Layout { strides: shape.iter().enumerate().map(stride).collect(), offset: l.offset })
         }),
+        aten: aten!("expand", self: X, size: Attr("shape")),
         replay: torch!(|r| r.x()?.f_expand(r.c.ints("shape"), false)?),
         synthesis: Synthesis::Expand,
         support: |s| s.broadcast(0),
@@ -165,6 +168,7 @@ pub const OPS: &[OpDef] = &[
             out.strides[dim] *= step.min(c.operands[0].shape[dim].max(1));
             Some(out)
         }),
+        aten: aten!("slice.Tensor", self: X, dim, start, end, step),
         replay: torch!(|r| r.x()?.f_slice(r.c.int("dim"), r.c.int("start"), r.c.int("end"), r.c.int("step"))?),
         synthesis: Synthesis::Slice,
         support: |s| {
@@ -196,6 +200,7 @@ pub const OPS: &[OpDef] = &[
             let before: i64 = c.ints("sizes")[..slot].iter().sum();
             Some(Layout { strides: l.strides.clone(), offset: l.offset + before as usize * l.strides[c.size("dim")] })
         }),
+        aten: aten!(list "split_with_sizes", self: X, split_sizes: Attr("sizes"), dim),
         replay: torch!(several | r | r.x()?.f_split_with_sizes(r.c.ints("sizes"), r.c.int("dim"))?),
         synthesis: Synthesis::Split,
         support: |s| {
@@ -229,6 +234,7 @@ pub const OPS: &[OpDef] = &[
             out.strides.insert(dim, stride);
             Some(out)
         }),
+        aten: aten!("unsqueeze", self: X, dim),
         replay: torch!(|r| r.x()?.f_unsqueeze(r.c.int("dim"))?),
         synthesis: Synthesis::Unsqueeze,
         support: |s| {
@@ -262,6 +268,7 @@ pub const OPS: &[OpDef] = &[
             out.strides.remove(c.size("dim"));
             Some(out)
         }),
+        aten: aten!("squeeze.dim", self: X, dim),
         replay: torch!(|r| r.x()?.f_squeeze_dim(r.c.int("dim"))?),
         synthesis: Synthesis::Squeeze,
         support: |s| {
@@ -277,6 +284,7 @@ pub const OPS: &[OpDef] = &[
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::View(|_, _, l| Some(l.clone())),
+        aten: aten!("alias", self: X),
         replay: torch!(|r| r.x()?.f_alias()?),
         support: support::same,
         ..VIEW
@@ -288,6 +296,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::View(|c, _, l| l.is_contiguous(&c.operands[0].shape).then(|| l.clone())),
         work: copies,
+        aten: aten!("contiguous", self: X),
         replay: torch!(|r| r.x()?.f_contiguous()?),
         support: support::same,
         ..VIEW
@@ -299,6 +308,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::Elementwise,
         work: copies,
+        aten: aten!("clone", self: X),
         replay: torch!(|r| r.x()?.f_to_dtype(r.x()?.f_kind()?, false, true)?),
         support: support::same,
         ..VIEW
@@ -340,6 +350,7 @@ pub const OPS: &[OpDef] = &[
             Err(super::EvalError::IndexOutOfRange)
         }),
         work: copies,
+        aten: aten!("cat", tensors: Rest(0), dim),
         replay: torch!(|r| tch::Tensor::f_cat(r.operands, r.c.int("dim"))?),
         bounds: Bounds { range: |r| r.hull(), magnitude: |m| m.largest() },
         synthesis: Synthesis::Concat,
@@ -365,6 +376,7 @@ pub const OPS: &[OpDef] = &[
             fetch(0, &from)
         }),
         work: copies,
+        aten: aten!(|c| super::aten_formulas::repeated_heads(c)),
         replay: torch!(|r| {
             // As models write it: a copy of an expanded view.
             let (x, times) = (r.x()?, r.c.int("times"));

@@ -83,6 +83,7 @@ pub const OPS: &[OpDef] = &[
             let along = l.strides[first] + l.strides[second];
             Some(Layout { strides: kept.chain([along]).collect(), offset: l.offset + skipped })
         }),
+        aten: aten!("diagonal", self: X, offset, dim1, dim2),
         replay: torch!(|r| r.x()?.f_diagonal(r.c.int("offset"), r.c.int("dim1"), r.c.int("dim2"))?),
         ..VIEW
     },
@@ -109,6 +110,7 @@ pub const OPS: &[OpDef] = &[
             out.strides[dim] *= c.size("step").min(c.operands[0].shape[dim].max(1));
             Some(out)
         }),
+        aten: aten!("unfold", self: X, dimension: Attr("dim"), size, step),
         replay: torch!(|r| r.x()?.f_unfold(r.c.int("dim"), r.c.int("size"), r.c.int("step"))?),
         ..VIEW
     },

@@ -279,6 +279,11 @@ impl Line<'_> {
         format!("{}{share}{slower}", energy(Some(mj)))
     }
 
+    /// The saving, or the distance of the sides where that is more.
+    pub fn weight_mj(&self) -> f64 {
+        self.saving.map_or(0.0, |(mj, _)| mj).max(self.gap)
+    }
+
     /// What one side could save over all repeats, in mJ.
     pub fn saving_of(&self, side: SideName) -> Option<f64> {
         let [a, b] = self.savings;
@@ -339,6 +344,22 @@ pub fn best(best: &BestForm) -> String {
     let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", percent(s))).collect();
     let slower = if best.trade_off { "; slower: a trade-off" } else { "" };
     format!("{}, {}{savings}{slower}", energy(best.energy_mj), time(best.time_us))
+}
+
+/// Which side has the cheapest form, or that neither has.
+pub fn cheapest_side(region: &Region) -> &'static str {
+    match region.best.form {
+        _ if region.best.energy_mj.is_none() => "–",
+        super::Form::A => "A",
+        super::Form::B => "B",
+        super::Form::Other => "neither",
+    }
+}
+
+/// A list of names, the first `most` of them.
+pub fn names(all: &[String], most: usize) -> String {
+    let shown = all.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if all.len() > most { format!("{shown} and {} more", all.len() - most) } else { shown }
 }
 
 /// The cheapest form in a few words.

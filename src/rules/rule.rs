@@ -116,6 +116,11 @@ pub struct Bindings<Id> {
 }
 
 impl Rule {
+    /// Whether an instance of the rule may hold under an assumption.
+    pub fn assumes(&self) -> bool {
+        self.conditions.iter().any(|c| c.kind == Kind::Assumed)
+    }
+
     /// The name of the operator at the root of the left side: the only terms worth searching.
     pub fn root_op(&self) -> Option<&str> {
         match &self.lhs {

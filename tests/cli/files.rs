@@ -63,7 +63,7 @@ fn an_optimized_graph_is_cheaper_and_proven_equal() {
     let folder = tempfile::tempdir().unwrap();
     let better = folder.path().join("better.mir").display().to_string();
     let file = "corpus/exports/gpt2-eager.pt2";
-    let output = run(&["optimize", file, "--format", "json", "--write", &better]);
+    let output = run(&["optimize", file, "--format", "json", "-o", &better]);
     assert_eq!(status(&output), 0, "{}", text(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["schema"], "magneton-ir/optimize/1");
@@ -76,6 +76,59 @@ fn an_optimized_graph_is_cheaper_and_proven_equal() {
     assert_eq!(compared["verdict"], "equivalent");
     let energy = compared["b"]["energy_mj"]["value"].as_f64().unwrap();
     assert!((energy / best["value"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{energy} {best}");
+}
+
+#[test]
+fn what_runs_is_written_or_refused_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let archive = "corpus/energy/graphs/small/rms_by_hand_0.pt2";
+    assert_eq!(status(&run(&["optimize", archive, "-o", &at("lean.pt2")])), 0);
+    assert_eq!(json(archive, &at("lean.pt2"))["verdict"], "equivalent");
+    assert_eq!(status(&run(&["optimize", archive, "-o", &at("lean.py")])), 0);
+    let python = std::fs::read_to_string(at("lean.py")).unwrap();
+    assert!(python.contains("def forward(") && python.contains("aten.rms_norm.default("), "{python}");
+
+    // No archive to write, another format, what is drawn anew, a file that is no workload.
+    let text = pair("gelu").1;
+    refused(&["optimize", &text, "-o", &at("no.pt2")], &["-o FILE.py"]);
+    refused(&["optimize", &text, "-o", &at("no.onnx")], &["`.mir`, `.py` or `.pt2`"]);
+    refused(&["optimize", &text, "-o", &at("none/no.py")], &["no.py"]);
+    for name in ["no.pt2", "no.py", "no.mir"] {
+        let output = run(&["optimize", "tests/data/random.pt2", "-o", &at(name)]);
+        assert_eq!(status(&output), 2);
+        assert!(text_of(&output).contains("nothing is written"), "{}", text_of(&output));
+    }
+    let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["lean.pt2", "lean.py"]);
+}
+
+/// What a program says on standard error, on one line.
+fn text_of(output: &std::process::Output) -> String {
+    text(&output.stderr).split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn names_in_a_file_never_become_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let hostile = r#"graph "x\nimport os"(
+  "a\nimport os; os.system('echo')": f32[2],
+  "import": param f32[2],
+  "b\"]); import os #": buffer f32[2]
+) {
+  "c\rimport os": f32[2] = add("a\nimport os; os.system('echo')", "import") @ "f\nimport os":1 fn "g" code "h\u{2028}import os"
+  "def": f32[2] = mul("c\rimport os", "b\"]); import os #")
+  return "def" at ["k\"\nimport os"]
+}"#;
+    std::fs::write(at("hostile.mir"), hostile).unwrap();
+    let output = run(&["optimize", &at("hostile.mir"), "-o", &at("out.py")]);
+    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    let python = std::fs::read_to_string(at("out.py")).unwrap();
+    let code = python.lines().filter(|line| line.trim_start().starts_with("import"));
+    assert_eq!(code.collect::<Vec<_>>(), ["import torch"], "{python}");
+    assert!(!python.contains(['\r', '\u{2028}']), "{python}");
 }
 
 #[test]

@@ -177,3 +177,24 @@ fn waste_of_the_baseline_does_not_count() {
     refused(&["check", &a, &b, "--baseline", &a], &["attention.a.mir", "no baseline"]);
     refused(&["check", &a, &b, "--baseline", "no/such.sarif"], &["no/such.sarif"]);
 }
+
+#[test]
+fn a_region_is_named_by_an_operator_or_a_source_line() {
+    let sides = ["eager", "sdpa"].map(|side| format!("corpus/exports/gpt2-{side}.pt2"));
+    let explain = |region: &str| run(&["explain", &sides[0], &sides[1], region]);
+    let report = json(&sides[0], &sides[1]);
+    let attention =
+        report["regions"].as_array().unwrap().iter().find(|r| r["b_ops"][0] == "scaled_dot_product_attention");
+    let region = attention.unwrap();
+    let by_number = text(&explain(&region["id"].to_string()).stdout);
+    assert_eq!(text(&explain("scaled_dot_product_attention").stdout), by_number);
+    let source = region["cause"]["a_source"].as_str().unwrap();
+    let line = explain(source.rsplit('/').next().unwrap());
+    assert_eq!(text(&line.stdout), by_number);
+    assert!(text(&line.stderr).contains("regions are there"), "{}", text(&line.stderr));
+    let [a, b] = &sides;
+    refused(&["explain", a, b, "gpt2.py:211"], &["no region gpt2.py:211"]);
+    refused(&["explain", a, b, "no_such_operator"], &["no region no_such_operator", "model.py:12"]);
+    let full = text(&run(&["explain", a, b, "modeling_gpt2.py:581", "--full"]).stdout);
+    assert!(full.lines().count() > 60 && !full.contains("--full"), "{full}");
+}

@@ -62,16 +62,23 @@ fn with_blocks(text: &str, language: &str, mut f: impl FnMut(&str) -> String) ->
     out
 }
 
-/// A shell line that starts with the program, and its output.
-fn transcript(command: &str) -> String {
+/// A shell line that starts with the program, and its output; then the file `shown`, if it writes that and it is to be shown.
+fn transcript(command: &str, shown: Option<&str>) -> String {
     let words = command.strip_prefix("cargo run --release -- ").or_else(|| command.strip_prefix("magneton-ir "));
     let words = words.unwrap_or_else(|| panic!("`{command}` does not run this program"));
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let words = words.split_whitespace().map(|word| if shown == Some(word) { at(word) } else { word.to_owned() });
     let mut program = Command::cargo_bin("magneton-ir").unwrap();
     program.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
-    let output = program.current_dir(root()).args(words.split_whitespace()).output().unwrap();
+    let output = program.current_dir(root()).args(words).output().unwrap();
     let status = output.status.code().unwrap();
     assert!(status == 0 || status == 1, "`{command}` failed: {}", String::from_utf8_lossy(&output.stderr));
-    format!("$ {command}\n{}", String::from_utf8(output.stdout).unwrap())
+    let text = format!("$ {command}\n{}", String::from_utf8(output.stdout).unwrap());
+    match shown {
+        Some(name) => format!("{text}$ cat {name}\n{}", std::fs::read_to_string(at(name)).unwrap()),
+        None => text,
+    }
 }
 
 #[test]
@@ -82,7 +89,7 @@ fn commands_print_what_is_shown() {
         let again = with_blocks(&text, "console", |block| {
             commands += 1;
             let first = block.lines().next().and_then(|l| l.strip_prefix("$ ")).expect("a command");
-            transcript(first)
+            transcript(first, block.lines().find_map(|l| l.strip_prefix("$ cat ")))
         });
         up_to_date(&page, &again);
     }

@@ -2,6 +2,7 @@
 #![cfg(feature = "torch")]
 
 mod draw;
+mod emitted;
 mod fitting;
 mod fitting_functions;
 mod fitting_windows;

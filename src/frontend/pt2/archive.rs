@@ -3,9 +3,9 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use zip::ZipArchive;
 use zip::read::{ArchiveOffset, Config};
 use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
 
 use crate::frontend::LoadError;
 
@@ -112,6 +112,16 @@ impl<R: Read + Seek> Archive<R> {
         let member = self.zip.by_name(name).ok()?;
         let (size, packed) = (member.size(), member.compressed_size());
         (!is_too_tight(size, packed)).then_some(Member { size, crc32: member.crc32() })
+    }
+
+    /// The names of all members, in the order of the directory. A name that is no text is left out.
+    pub fn names(&self) -> Vec<String> {
+        self.zip.file_names().flatten().map(|name| name.into_owned()).collect()
+    }
+
+    /// How member `name` is packed.
+    pub fn packing(&mut self, name: &str) -> Option<CompressionMethod> {
+        self.zip.by_name(name).ok().map(|member| member.compression())
     }
 
     /// The bytes of member `name` one after another. Reading to the end compares the checksum.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::schema::Graph;
+use super::schema::{Device, Graph};
 use super::site::Refusal;
 use crate::ir::AttrValue;
 
@@ -56,7 +56,7 @@ pub(super) enum Argument {
     ScalarType(i64),
     MemoryFormat(i64),
     Layout,
-    Device,
+    Device(Device),
     Graph(GraphArgument),
     /// Anything else: its tag and its JSON text. Nothing in the op table takes such an argument.
     Other(String, String),
@@ -87,6 +87,8 @@ impl Argument {
             }
             Argument::Other(tag, _) => Err(Refusal::new(format!("has an argument of the unknown kind `{tag}`"))),
             Argument::Bools(all) => Ok(format!("{all:?}")),
+            // Where a tensor lies does not change what is computed.
+            Argument::Device(_) => Ok("Device".to_owned()),
             other => Ok(format!("{other:?}")),
         }
     }
@@ -306,10 +308,7 @@ impl<'de> Visitor<'de> for ArgumentVisitor {
                 map.next_value::<serde::de::IgnoredAny>()?;
                 Argument::Layout
             }
-            "as_device" => {
-                map.next_value::<serde::de::IgnoredAny>()?;
-                Argument::Device
-            }
+            "as_device" => Argument::Device(map.next_value()?),
             "as_graph" => Argument::Graph(map.next_value()?),
             "as_nested_tensors" => {
                 let all = map.next_value::<Vec<Vec<TensorName>>>()?;

@@ -9,6 +9,7 @@ use super::argument::Argument;
 use super::autocast::{Autocast, Casts};
 use super::constants::Constants;
 use super::memory::{Memory, Tensor};
+use super::record::{self, Recorded};
 use super::schema::{self, ExportedProgram, InputSpec, OutputSpec};
 use super::sharing::Sharing;
 use super::site::{Refusal, Site, Values};
@@ -83,6 +84,12 @@ impl<'a> Scope<'a> {
         self.graph.tensor_values.get(name).map(|meta| meta.device.kind.as_str())
     }
 
+    /// The device that the inputs lie on: that of the first.
+    pub fn main_device(&self) -> Option<&'a schema::Device> {
+        let first = self.graph.inputs.iter().flat_map(Argument::tensors).next()?;
+        self.graph.tensor_values.get(first).map(|meta| &meta.device)
+    }
+
     pub fn same_device(&self, a: &str, b: &str) -> bool {
         let device = |name: &str| self.graph.tensor_values.get(name).map(|meta| &meta.device);
         device(a) == device(b)
@@ -108,6 +115,10 @@ pub(super) struct Importer<'a> {
     input_names: FxHashMap<(Role, &'a str), Arc<str>>,
     /// How many random operators the program has called so far.
     pub draws: i64,
+    /// What the graph calls its inputs and constants, and what the file's graph calls them.
+    placeholders: Vec<(Arc<str>, &'a str)>,
+    /// What the nodes of the file call, if that is asked for.
+    calls: Option<Vec<Recorded>>,
 }
 
 /// See [`Importer::state`].
@@ -128,10 +139,19 @@ pub(super) struct Imported {
     pub stored: Vec<Option<Stored>>,
     /// What the archive calls the values that the program writes in place.
     pub written: Vec<Stored>,
+    /// What the graph calls its inputs and constants, and what the file's graph calls them.
+    pub placeholders: Vec<(Arc<str>, String)>,
+    /// What the nodes of the file call, if that was asked for.
+    pub calls: Vec<Recorded>,
 }
 
-/// Builds the graph of `program`.
-pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constants) -> Result<Imported, LoadError> {
+/// Builds the graph of `program`. With `records`, it is kept what each node calls.
+pub(super) fn import(
+    path: &Path,
+    program: &ExportedProgram,
+    constants: &Constants,
+    records: bool,
+) -> Result<Imported, LoadError> {
     let mut importer = Importer {
         builder: Builder::new(path),
         stored: Vec::new(),
@@ -140,6 +160,8 @@ pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constan
         inputs: Vec::new(),
         input_names: FxHashMap::default(),
         draws: 0,
+        placeholders: Vec::new(),
+        calls: records.then(Vec::new),
     };
     let module = &program.graph_module;
     let mut scope = Scope::new(&module.graph, Autocast::default());
@@ -158,7 +180,9 @@ pub(super) fn import(path: &Path, program: &ExportedProgram, constants: &Constan
     }
     let written = importer.writes(&mut scope, &module.signature.output_specs)?;
     importer.outputs(&scope, &module.signature.output_specs, structure::returned(module))?;
-    Ok(Imported { graph: importer.builder.graph, stored: importer.stored, written })
+    let placeholders = importer.placeholders.into_iter().map(|(shown, name)| (shown, name.to_owned())).collect();
+    let calls = importer.calls.unwrap_or_default();
+    Ok(Imported { graph: importer.builder.graph, stored: importer.stored, written, placeholders, calls })
 }
 
 /// What stands behind the path of a container for the data that it holds beside its parts.
@@ -204,7 +228,9 @@ impl<'a> Importer<'a> {
             self.inputs.push(Input { spec, shown: shown.clone(), tensor });
             scope.bind(name, tensor)
         });
-        self.input_names.insert((role, given.as_str()), shown.into());
+        let shown: Arc<str> = shown.into();
+        self.placeholders.push((shown.clone(), name));
+        self.input_names.insert((role, given.as_str()), shown);
         added.map_err(|refusal| self.builder.refused(name, "", refusal))
     }
 
@@ -367,6 +393,10 @@ impl<'a> Importer<'a> {
         for (&output, &value) in names.iter().zip(&values) {
             let stated = scope.stated(output).map_err(|refusal| refused(self, refusal))?;
             self.builder.check_type(name, &node.target, output, value, stated)?;
+        }
+        let end = self.builder.graph.len();
+        if let Some(calls) = self.calls.as_mut().filter(|_| written.is_empty()) {
+            calls.extend(record::recorded(node, scope, &self.memory, &values, first..end));
         }
         let bound = match written.is_empty() {
             true => self.bind_outputs(scope, node, &names, &values, first),

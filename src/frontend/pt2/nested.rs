@@ -148,7 +148,7 @@ impl<'g> Numbers<'g> {
                 }
             }
             Argument::Graph(g) => write_graph(text, &g.graph)?,
-            Argument::Device | Argument::Layout => {}
+            Argument::Device(_) | Argument::Layout => {}
             other if other.symbol().is_some() => return Err(symbolic(other)),
             other => text.push_str(&other.literal()?),
         }

@@ -74,8 +74,14 @@ fn explanation(e: &Explanation) -> Value {
     })
 }
 
+/// Rule, tier, sentence, the expressions as they are shown, assumptions.
 fn steps(steps: &[Step]) -> Vec<Value> {
-    let step = |s: &Step| json!([s.rule, s.tier, s.doc.replace('\n', " "), one_line(&s.before), one_line(&s.after)]);
+    let step = |s: &Step| {
+        let definitions = s.definitions.iter().map(|d| format!("let {} = {}\n", one_line(&d.name), one_line(&d.text)));
+        let text = format!("{}{}\n= {}", definitions.collect::<String>(), one_line(&s.before), one_line(&s.after));
+        let assumes: Vec<_> = s.assumes.iter().map(|text| one_line(text)).collect();
+        json!([s.rule, s.tier, s.doc.replace('\n', " "), text, assumes])
+    };
     steps.iter().map(step).collect()
 }
 

@@ -224,10 +224,11 @@ function operatorTable(operators) {
 }
 
 function stepList(steps) {
-  const line = ([rule, tier, doc, before, after]) =>
+  const line = ([rule, tier, doc, text, assumes]) =>
     element("li", "",
       element("p", "", element("code", "", rule), " ", element("span", "tag", tier), ` ${doc}`),
-      element("pre", "", `${before}\n= ${after}`));
+      element("pre", "", text),
+      ...assumes.map((a) => element("p", "note", `assumed: ${a}`)));
   return element("ol", "steps", ...steps.map(line));
 }
 

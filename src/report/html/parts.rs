@@ -55,7 +55,11 @@ pub fn steps(steps: &[Step]) -> Markup {
             @for step in steps {
                 li {
                     p { code { (one_line(&step.rule)) } " " span class="tag" { (step.tier) } " " (one_line(&step.doc.replace('\n', " "))) }
-                    pre { (one_line(&step.before)) "\n= " (one_line(&step.after)) }
+                    pre {
+                        @for d in &step.definitions { "let " (one_line(&d.name)) " = " (one_line(&d.text)) "\n" }
+                        (one_line(&step.before)) "\n= " (one_line(&step.after))
+                    }
+                    @for text in &step.assumes { p class="note" { "assumed: " (one_line(text)) } }
                 }
             }
         }

@@ -2,7 +2,9 @@ use serde_json::Value;
 
 use super::{SCRIPT, STYLE};
 use crate::report::samples::{different, equivalent, unknown};
-use crate::report::{Comparison, Cost, Details, Explanation, Operator, PlacedOperator, Report, Source, Step};
+use crate::report::{
+    Comparison, Cost, Definition, Details, Explanation, Operator, PlacedOperator, Report, Source, Step,
+};
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&<!--\u{2028}";
 
@@ -32,6 +34,8 @@ fn named(mut c: Comparison, text: &str) -> Comparison {
         rule: "a_rule".to_owned(),
         tier: "real".to_owned(),
         doc: text.to_owned(),
+        definitions: vec![Definition { name: "t1".to_owned(), text: text.to_owned() }],
+        assumes: vec![text.to_owned()],
         before: text.to_owned(),
         after: text.to_owned(),
     };
@@ -96,7 +100,7 @@ fn the_data_of_the_page_says_what_the_names_are() {
     let data: Value = serde_json::from_str(data).unwrap();
     let shown = HOSTILE.replace('\u{2028}', "\u{fffd}");
     assert_eq!(data["a"][0][0], shown);
-    assert_eq!(data["explanations"]["1"]["steps"][0][3], shown);
+    assert_eq!(data["explanations"]["1"]["steps"][0][3], format!("let t1 = {shown}\n{shown}\n= {shown}"));
     assert_eq!(data["texts"][data["a"][0][4].as_u64().unwrap() as usize], shown);
 }
 

@@ -6,10 +6,10 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use super::HumanOptions;
+use super::{HumanOptions, paragraph};
 use crate::printable::one_line;
 use crate::report::wording::{self, Line};
-use crate::report::{Comparison, Side, Unproven, Verdict, Witness};
+use crate::report::{Comparison, Form, Rewrite, Side, Unproven, Verdict, Witness};
 
 const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -19,14 +19,21 @@ const FAINT: Style = Style::new().dimmed();
 
 const HEADER: [&str; 8] = ["region", "×", "A", "B", "A costs", "B costs", "cheapest", "saves"];
 
-/// Longest lists below the table.
-const MOST_NOTES: usize = 4;
+/// A difference below this share of the side that costs more is told together with others.
+const MINOR: f64 = 0.001;
+
+/// Lines about why regions differ.
+const MOST_LINES: usize = 18;
+
+/// Names of operators in a list.
+const MOST_NAMES: usize = 6;
 
 /// The report as text with terminal styles; whoever prints it strips them where they are not wanted.
 pub fn comparison(c: &Comparison, options: &HumanOptions) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = Human { c, options, lines: wording::lines(c) }.write(&mut out);
+    let (lines, minor) = wording::lines(c).into_iter().partition(|line| !is_minor(c, line));
+    let _ = Human { c, options, lines, minor }.write(&mut out);
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
@@ -36,6 +43,15 @@ struct Human<'c> {
     c: &'c Comparison,
     options: &'c HumanOptions,
     lines: Vec<Line<'c>>,
+    /// Differences that hardly matter.
+    minor: Vec<Line<'c>>,
+}
+
+/// Whether a difference is a tiny part of the whole.
+fn is_minor(c: &Comparison, line: &Line) -> bool {
+    let whole = c.a.energy_mj.value.zip(c.b.energy_mj.value).map(|(a, b)| a.max(b));
+    let is_known = line.region.a.energy_mj.is_some() && line.region.b.energy_mj.is_some();
+    is_known && line.region.tier != "none" && whole.is_some_and(|whole| line.weight_mj() < MINOR * whole)
 }
 
 impl Human<'_> {
@@ -51,7 +67,7 @@ impl Human<'_> {
             self.witness(witness, out)?;
         }
         // A witness says more than a pair that was not proven.
-        let open = if self.c.witness.is_some() { 0 } else { MOST_NOTES };
+        let open = if self.c.witness.is_some() { 0 } else { self.options.notes };
         for unproven in self.c.unproven.iter().take(open) {
             self.unproven(unproven, out)?;
         }
@@ -90,18 +106,19 @@ impl Human<'_> {
         for (side, place) in [("A", &w.first_a), ("B", &w.first_b)] {
             if let Some(place) = place {
                 let source = place.source.as_ref().map_or(String::new(), |s| format!("  {s}"));
-                let room = self.options.width.saturating_sub(6);
-                writeln!(out, "    {side}: {}", wording::shorten(&format!("{}{source}", place.op), room))?;
+                let text = format!("{}{source}", place.op);
+                self.paragraph(&format!("    {side}: "), "       ", &text, out)?;
             }
         }
         writeln!(out)
     }
 
     fn unproven(&self, u: &Unproven, out: &mut String) -> fmt::Result {
-        let room = self.options.width.saturating_sub(60) / 2;
-        let list = |ops: &[String]| wording::shorten(&ops.join(", "), room.max(12));
         let agrees = wording::agreement(u.agrees_numerically);
-        writeln!(out, "  not proven equal: {} of A and {} of B ({agrees})\n", list(&u.a_ops), list(&u.b_ops))?;
+        let (a, b) = (wording::names(&u.a_ops, MOST_NAMES), wording::names(&u.b_ops, MOST_NAMES));
+        let text = format!("not proven equal: {a} of A and {b} of B ({agrees})");
+        self.paragraph("  ", "    ", &text, out)?;
+        out.push('\n');
         for text in [&u.a_mir, &u.b_mir].into_iter().flatten() {
             indented(text, out)?;
         }
@@ -138,8 +155,7 @@ impl Human<'_> {
         for (name, side) in sides {
             let facts = [wording::basis(&side.energy_basis_mj), wording::left_out(&side.left_out)];
             for fact in facts.into_iter().flatten() {
-                let room = self.options.width.saturating_sub(15);
-                writeln!(out, "  {FAINT}energy of {name}: {}{FAINT:#}", wording::shorten(&fact, room))?;
+                self.paragraph(&format!("  energy of {name}: "), "    ", &fact, out)?;
             }
         }
         let best = &self.c.best;
@@ -155,11 +171,7 @@ impl Human<'_> {
             writeln!(out, "  cheapest known equivalent: {energy}, {time}; {BOLD}saves {}{BOLD:#}", savings.join(", "))?;
         }
         if let Some(profile) = &self.c.profile {
-            writeln!(
-                out,
-                "  {FAINT}per execution; figures for {}{FAINT:#}",
-                wording::shorten(profile, self.options.width - 28)
-            )?;
+            self.paragraph("  per execution; figures for ", "    ", profile, out)?;
         }
         out.push('\n');
         Ok(())
@@ -187,19 +199,38 @@ impl Human<'_> {
             }
             writeln!(out, "{}", trimmed(&table))?;
         }
-        let told: usize = self.shown().iter().map(|l| l.region.repeats).sum();
-        let rest = regions.saturating_sub(told);
-        if rest > 0 {
-            let plural = if rest == 1 { "region" } else { "regions" };
-            let text = if self.lines.is_empty() {
-                format!("{rest} {plural}, alike on both sides")
-            } else {
-                format!("{rest} other {plural}")
-            };
-            writeln!(out, "  {FAINT}{text}{FAINT:#}")?;
+        let told = |lines: &[Line]| lines.iter().map(|l| l.region.repeats).sum::<usize>();
+        self.minor(told(&self.minor), out)?;
+        let more = told(&self.lines) - told(self.shown());
+        let alike = regions.saturating_sub(told(&self.lines) + told(&self.minor));
+        let plural = |n: usize| if n == 1 { "region" } else { "regions" };
+        if more > 0 {
+            writeln!(out, "  {FAINT}{more} other {} that differ: --format html shows all{FAINT:#}", plural(more))?;
+        }
+        if alike > 0 {
+            writeln!(out, "  {FAINT}{alike} {} alike on both sides{FAINT:#}", plural(alike))?;
         }
         out.push('\n');
         Ok(())
+    }
+
+    /// Differences that hardly matter, in one line.
+    fn minor(&self, regions: usize, out: &mut String) -> fmt::Result {
+        if regions == 0 {
+            return Ok(());
+        }
+        let ids: Vec<String> = self.minor.iter().take(MOST_NAMES).map(|l| l.region.id.to_string()).collect();
+        let more = if self.minor.len() > ids.len() { ", …" } else { "" };
+        let all: f64 = self.minor.iter().map(Line::weight_mj).sum();
+        let (share, all, ids) = (wording::percent(MINOR), wording::energy(Some(all)), ids.join(", "));
+        let text = match regions {
+            _ if self.minor.iter().all(|line| line.weight_mj() == 0.0) => {
+                format!("{regions} more have other operators that cost the same: {ids}{more}")
+            }
+            1 => format!("1 region differs by less than {share}, {all}: {ids}"),
+            _ => format!("{regions} regions differ by less than {share} each, {all} in all: {ids}{more}"),
+        };
+        self.paragraph("  ", "    ", &text, out)
     }
 
     /// The cells of the table. The operators get the room that the other columns leave; what one side does
@@ -214,7 +245,7 @@ impl Human<'_> {
                 wording::operators(&r.b_kinds, room_b),
                 l.energy(r.a.energy_mj),
                 l.energy(r.b.energy_mj),
-                wording::cheapest(r, 16),
+                wording::cheapest_side(r).to_owned(),
                 l.saving_text(self.c),
             ]
         };
@@ -229,78 +260,105 @@ impl Human<'_> {
     }
 
     fn causes(&self, out: &mut String) -> fmt::Result {
-        let mut any = false;
-        for line in self.shown() {
-            let (r, cause) = (line.region, &line.region.cause);
-            let flag = cause.flag.as_ref().map(|f| format!("flag {f}"));
-            let sources = [("A", &cause.a_source), ("B", &cause.b_source)];
-            let room = (self.options.width / 2).saturating_sub(7);
-            let place = |(name, source): (_, &Option<String>)| {
-                source.as_ref().map(|s| format!("{name} {}", wording::shorten_start(s, room)))
-            };
-            let places = match sources {
-                [(_, Some(a)), (_, Some(b))] if a == b => format!("both {}", wording::shorten_start(a, 2 * room)),
-                _ => sources.into_iter().filter_map(place).collect::<Vec<_>>().join("   "),
-            };
-            let facts = (!cause.text.is_empty()).then(|| cause.text.clone()).into_iter().chain(flag);
-            for (i, fact) in facts.enumerate() {
-                let head = if i == 0 { format!("  region {}: ", r.id) } else { "    ".to_owned() };
-                let room = self.options.width.saturating_sub(head.chars().count());
-                writeln!(out, "{head}{}", wording::shorten(&fact, room))?;
-                any = true;
+        let texts: Vec<String> = self.shown().iter().map(|line| self.cause(line)).filter(|t| !t.is_empty()).collect();
+        let mut used = 0;
+        for (i, text) in texts.iter().enumerate() {
+            used += text.lines().count();
+            if used > MOST_LINES && i > 0 {
+                writeln!(out, "  {FAINT}why {} more differ: explain says{FAINT:#}", texts.len() - i)?;
+                break;
             }
-            let told = !cause.text.is_empty() || cause.flag.is_some();
-            if told && !places.is_empty() {
-                writeln!(out, "    {FAINT}{places}{FAINT:#}")?;
-            }
+            out.push_str(text);
         }
-        if any {
+        if !texts.is_empty() {
             out.push('\n');
         }
         Ok(())
     }
 
+    /// Why the sides of a region differ, its cheapest form, and where it stands.
+    fn cause(&self, line: &Line) -> String {
+        let (r, cause) = (line.region, &line.region.cause);
+        let form =
+            (r.best.form == Form::Other && r.best.energy_mj.is_some()).then(|| format!("cheapest: {}", r.best.text));
+        let flag = cause.flag.as_ref().map(|f| format!("flag {f}"));
+        let text = (!cause.text.is_empty()).then(|| cause.text.clone());
+        let mut out = String::new();
+        for fact in text.into_iter().chain(form).chain(flag) {
+            let head = if out.is_empty() { format!("  region {}: ", r.id) } else { "    ".to_owned() };
+            // Writing to a string cannot fail.
+            let _ = self.paragraph(&head, "    ", &fact, &mut out);
+        }
+        if !out.is_empty() {
+            let _ = self.places(line, &mut out);
+        }
+        out
+    }
+
+    /// The source lines of both sides: on one line where they fit.
+    fn places(&self, line: &Line, out: &mut String) -> fmt::Result {
+        let cause = &line.region.cause;
+        let places = match (&cause.a_source, &cause.b_source) {
+            (Some(a), Some(b)) if a == b => vec![format!("both {a}")],
+            (a, b) => a.iter().map(|a| format!("A {a}")).chain(b.iter().map(|b| format!("B {b}"))).collect(),
+        };
+        let one = places.join("   ");
+        let fits = one.chars().count() + 4 <= self.options.width;
+        let lines = if fits && !places.is_empty() { vec![one] } else { places };
+        lines.iter().try_for_each(|place| self.paragraph("    ", "      ", place, out))
+    }
+
     fn rewrites(&self, out: &mut String) -> fmt::Result {
-        let groups = wording::alike(&self.c.rewrites);
-        let room = self.options.width.saturating_sub(8);
-        for group in groups.iter().take(MOST_NOTES) {
+        let whole = self.c.a.energy_mj.value.unwrap_or(0.0).max(self.c.b.energy_mj.value.unwrap_or(0.0));
+        let total = |group: &[&Rewrite]| group.iter().map(|r| r.saves_mj).sum::<f64>();
+        let (groups, minor): (Vec<_>, Vec<_>) =
+            wording::alike(&self.c.rewrites).into_iter().partition(|group| total(group) >= MINOR * whole);
+        for group in groups.iter().take(self.options.notes) {
             let Some(first) = group.first() else { continue };
             let from: Vec<String> = first.from.split(", ").map(str::to_owned).collect();
             let times = if group.len() > 1 { format!(" (×{})", group.len()) } else { String::new() };
-            let total: f64 = group.iter().map(|r| r.saves_mj).sum();
             let each = wording::energy(Some(first.saves_mj));
-            let saves =
-                if group.len() > 1 { format!("{each} each, {} in all", wording::energy(Some(total))) } else { each };
-            writeln!(
+            let all = wording::energy(Some(total(group)));
+            let saves = if group.len() > 1 { format!("{each} each, {all} in all") } else { each };
+            let from = wording::operators(&from, (self.options.width / 2).saturating_sub(16));
+            self.paragraph(
+                "  ",
+                "    ",
+                &format!("cheaper than {from} of {:?}{times}: saves {saves}", first.side),
                 out,
-                "  cheaper than {} of {:?}{times}: saves {saves}",
-                wording::operators(&from, room / 2),
-                first.side
             )?;
-            writeln!(out, "    {}", wording::shorten(&first.pattern, room))?;
+            self.paragraph("    ", "      ", &first.pattern, out)?;
         }
-        self.more(groups.len(), "cheaper forms", out)
+        let rest = groups.len().saturating_sub(self.options.notes) + minor.len();
+        if rest > 0 {
+            let left = groups.iter().skip(self.options.notes).chain(&minor);
+            let saves = wording::energy(Some(left.map(|group| total(group)).sum()));
+            writeln!(out, "  {FAINT}{rest} more cheaper forms save {saves}: --format html shows all{FAINT:#}")?;
+        }
+        if !groups.is_empty() || rest > 0 {
+            out.push('\n');
+        }
+        Ok(())
     }
 
     fn assumptions(&self, out: &mut String) -> fmt::Result {
         let groups = wording::grouped(&self.c.assumptions);
-        for &(text, count) in groups.iter().take(MOST_NOTES) {
+        for &(text, count) in groups.iter().take(self.options.notes) {
             let times = if count > 1 { format!(" (×{count})") } else { String::new() };
-            let room = self.options.width.saturating_sub(11 + times.chars().count());
-            writeln!(out, "  assumed: {}{times}", wording::shorten(text, room))?;
+            self.paragraph("  assumed: ", "    ", &format!("{text}{times}"), out)?;
         }
-        self.more(groups.len(), "assumptions", out)
-    }
-
-    /// Ends a list that shows the first few of `count`.
-    fn more(&self, count: usize, what: &str, out: &mut String) -> fmt::Result {
-        if count > MOST_NOTES {
-            writeln!(out, "  {FAINT}and {} more {what}: --format json lists all{FAINT:#}", count - MOST_NOTES)?;
+        let rest = groups.len().saturating_sub(self.options.notes);
+        if rest > 0 {
+            writeln!(out, "  {FAINT}and {rest} more assumptions: --format json lists all{FAINT:#}")?;
         }
-        if count > 0 {
+        if !groups.is_empty() {
             out.push('\n');
         }
         Ok(())
+    }
+
+    fn paragraph(&self, head: &str, indent: &str, text: &str, out: &mut String) -> fmt::Result {
+        paragraph(self.options.width, head, indent, text, out)
     }
 
     fn next(&self, out: &mut String) -> fmt::Result {

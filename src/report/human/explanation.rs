@@ -2,79 +2,202 @@
 
 use std::fmt::{self, Write};
 
-use super::HumanOptions;
+use anstyle::Style;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets::NOTHING};
+
+use super::{HumanOptions, paragraph};
 use crate::printable::one_line;
 use crate::report::{Cost, Explanation, Operator, Step, wording};
-use anstyle::Style;
-use comfy_table::{ContentArrangement, Table, presets::NOTHING};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
-/// The explanation as text with terminal styles, in lines of at most `width` characters where words allow.
+/// Lines of a report that is not shown in full.
+const LINES: usize = 60;
+
+/// Operators of a side in such a report.
+const OPERATORS: usize = 8;
+
+/// The explanation as text with terminal styles.
 pub fn explanation(e: &Explanation, options: &HumanOptions) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write(e, options.width, &mut out);
+    let _ = Human { e, options }.write(&mut out);
     out
 }
 
-fn write(e: &Explanation, width: usize, out: &mut String) -> fmt::Result {
-    let r = &e.region;
-    let meaning = wording::tier_meaning(&r.tier);
-    writeln!(out, "{BOLD}region {} of {}, tier {}: {meaning}{BOLD:#}", r.id, e.regions, r.tier)?;
-    if r.repeats > 1 {
-        writeln!(out, "  one of {} that are the same", r.repeats)?;
-    }
-    for (name, cost, operators) in [("A", &r.a, &e.a), ("B", &r.b, &e.b)] {
-        side(name, cost, operators, width, out)?;
-    }
-    out.push('\n');
-    if r.best.energy_mj.is_some() {
-        writeln!(out, "{BOLD}cheapest known form{BOLD:#}: {}", wording::cheapest(r, width))?;
-        writeln!(out, "  {}", wording::best(&r.best))?;
-    }
-    if !r.cause.text.is_empty() {
-        writeln!(out, "  {}", one_line(&r.cause.text))?;
-    }
-    if let Some(flag) = &r.cause.flag {
-        writeln!(out, "  flag {}", one_line(flag))?;
-    }
-    writeln!(out, "\n{BOLD}proof{BOLD:#}")?;
-    if e.steps.is_empty() {
-        writeln!(out, "  both sides have the same normal form")?;
-    }
-    steps(&e.steps, out)?;
-    if !e.cheaper.is_empty() {
-        writeln!(out, "\n{BOLD}proof of the cheapest form{BOLD:#}, over letters for what it reads")?;
-    }
-    steps(&e.cheaper, out)
+struct Human<'e> {
+    e: &'e Explanation,
+    options: &'e HumanOptions,
 }
 
-/// The steps of a proof, numbered.
-fn steps(steps: &[Step], out: &mut String) -> fmt::Result {
-    for (i, step) in steps.iter().enumerate() {
-        writeln!(out, "  {}. {} [{}]", i + 1, step.rule, step.tier)?;
-        writeln!(out, "     {FAINT}{}{FAINT:#}", step.doc.replace('\n', " "))?;
-        writeln!(out, "     {}", one_line(&step.before))?;
-        writeln!(out, "     = {}", one_line(&step.after))?;
+impl Human<'_> {
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let (e, r) = (self.e, &self.e.region);
+        let meaning = wording::tier_meaning(&r.tier);
+        writeln!(out, "{BOLD}region {} of {}, tier {}: {meaning}{BOLD:#}", r.id, e.regions, r.tier)?;
+        if r.repeats > 1 {
+            writeln!(out, "  one of {} that are the same", r.repeats)?;
+        }
+        for (name, cost, operators) in [("A", &r.a, &e.a), ("B", &r.b, &e.b)] {
+            self.side(name, cost, operators, out)?;
+        }
+        out.push('\n');
+        self.best(out)?;
+        self.proof(out)
     }
-    Ok(())
+
+    fn side(&self, name: &str, cost: &Cost, operators: &[Operator], out: &mut String) -> fmt::Result {
+        let (energy, work) = (wording::energy_and_time(cost), wording::work(cost));
+        writeln!(out, "\n{BOLD}{name}{BOLD:#}: {energy}\n  {work}")?;
+        let source = operators.first().map(|o| &o.source).filter(|&s| operators.iter().all(|o| o.source == *s));
+        if let Some(Some(source)) = source {
+            paragraph(self.options.width, "  at ", "    ", source, out)?;
+        }
+        let (shown, rest) = self.shown(operators);
+        let mut table = Table::new();
+        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
+        table.set_width(u16::try_from(self.options.width).unwrap_or(u16::MAX));
+        for &o in &shown {
+            table.add_row(if self.options.full { full_row(o, source.is_some()) } else { row(o, source.is_some()) });
+        }
+        if let Some(column) = table.column_mut(3) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        for line in table.lines() {
+            writeln!(out, " {}", line.trim_end())?;
+        }
+        if !rest.is_empty() {
+            let energy: Option<f64> = rest.iter().map(|o| o.cost.energy_mj).sum();
+            writeln!(out, "  {FAINT}and {} more operators, {}: --full{FAINT:#}", rest.len(), wording::energy(energy))?;
+        }
+        Ok(())
+    }
+
+    /// The operators of a side that are shown, which are those that cost most, and the others; both in the file's order.
+    fn shown<'o>(&self, operators: &'o [Operator]) -> (Vec<&'o Operator>, Vec<&'o Operator>) {
+        if self.options.full || operators.len() <= OPERATORS + 1 {
+            return (operators.iter().collect(), Vec::new());
+        }
+        // What has no known energy may cost most of all.
+        let energy = |i: &usize| operators[*i].cost.energy_mj.unwrap_or(f64::INFINITY);
+        let mut order: Vec<usize> = (0..operators.len()).collect();
+        order.sort_by(|i, j| energy(j).total_cmp(&energy(i)));
+        order.truncate(OPERATORS);
+        let (shown, rest): (Vec<_>, Vec<_>) = operators.iter().enumerate().partition(|(i, _)| order.contains(i));
+        let only = |all: Vec<(usize, &'o Operator)>| all.into_iter().map(|(_, o)| o).collect();
+        (only(shown), only(rest))
+    }
+
+    fn best(&self, out: &mut String) -> fmt::Result {
+        let r = &self.e.region;
+        if r.best.energy_mj.is_some() {
+            let text = format!("{}; {}", wording::cheapest(r, usize::MAX), wording::best(&r.best));
+            paragraph(self.options.width, "cheapest known form: ", "  ", &text, out)?;
+        }
+        if !r.cause.text.is_empty() {
+            paragraph(self.options.width, "  ", "  ", &r.cause.text, out)?;
+        }
+        if let Some(flag) = &r.cause.flag {
+            paragraph(self.options.width, "  flag ", "    ", flag, out)?;
+        }
+        out.push('\n');
+        Ok(())
+    }
+
+    fn proof(&self, out: &mut String) -> fmt::Result {
+        writeln!(out, "{BOLD}proof{BOLD:#}")?;
+        if self.e.steps.is_empty() {
+            writeln!(out, "  both sides have the same normal form")?;
+        }
+        let used = out.lines().count();
+        let rest = if self.e.cheaper.is_empty() { 0 } else { 3 };
+        let left = LINES.saturating_sub(used + rest);
+        // Half of the room is for the second proof, where there is one.
+        let room = if self.e.cheaper.is_empty() { left } else { left / 2 };
+        self.steps(&self.e.steps, room, out)?;
+        if !self.e.cheaper.is_empty() {
+            writeln!(out, "\n{BOLD}proof of the cheapest form{BOLD:#}, over letters for what it reads")?;
+            let room = LINES.saturating_sub(out.lines().count());
+            self.steps(&self.e.cheaper, room, out)?;
+        }
+        Ok(())
+    }
+
+    /// The steps of a proof, numbered, in at most `room` lines unless all is to be shown.
+    fn steps(&self, steps: &[Step], room: usize, out: &mut String) -> fmt::Result {
+        let texts: Vec<String> = (1..).zip(steps).map(|(i, step)| self.step(i, step)).collect();
+        let lines = |text: &String| text.lines().count();
+        let mut used = 0;
+        let fits = |all: usize| self.options.full || all <= room;
+        let all: usize = texts.iter().map(lines).sum();
+        for (i, text) in texts.iter().enumerate() {
+            used += lines(text);
+            // One line is kept for what is left out.
+            if !fits(all) && used + 1 > room {
+                writeln!(out, "  {FAINT}and {} more steps: --full{FAINT:#}", texts.len() - i)?;
+                break;
+            }
+            out.push_str(text);
+        }
+        Ok(())
+    }
+
+    fn step(&self, number: usize, step: &Step) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write_step(number, step, &mut out);
+        out
+    }
+
+    fn write_step(&self, number: usize, step: &Step, out: &mut String) -> fmt::Result {
+        let doc = step.doc.replace('\n', " ");
+        paragraph(
+            self.options.width,
+            &format!("  {number}. "),
+            "     ",
+            &format!("{} [{}]: {doc}", step.rule, step.tier),
+            out,
+        )?;
+        for d in &step.definitions {
+            paragraph(self.options.width, "     let ", "       ", &format!("{} = {}", d.name, d.text), out)?;
+        }
+        let (before, after) = (&step.before, &step.after);
+        let one = format!("     {} = {}", one_line(before), one_line(after));
+        if one.chars().count() <= self.options.width {
+            writeln!(out, "{one}")?;
+        } else {
+            paragraph(self.options.width, "     ", "       ", before, out)?;
+            paragraph(self.options.width, "     = ", "       ", after, out)?;
+        }
+        step.assumes.iter().try_for_each(|text| paragraph(self.options.width, "     assumed: ", "       ", text, out))
+    }
 }
 
-fn side(name: &str, cost: &Cost, operators: &[Operator], width: usize, out: &mut String) -> fmt::Result {
-    let (energy, work) = (wording::energy_and_time(cost), wording::work(cost));
-    writeln!(out, "\n{BOLD}{name}{BOLD:#}: {energy}\n  {work}")?;
-    let mut table = Table::new();
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    for o in operators {
-        let source = wording::shorten(o.source.as_deref().unwrap_or(""), width);
-        let [name, kind, types] = [&o.name, &o.kind, &o.types].map(|text| one_line(text).into_owned());
-        table.add_row([name, kind, types, wording::energy(o.cost.energy_mj), source]);
+/// Name, kind, what it makes, energy, and the place if the side does not say it already.
+fn row(o: &Operator, is_placed: bool) -> Vec<String> {
+    let makes = o.types.rsplit_once("-> ").map_or(o.types.as_str(), |(_, results)| results);
+    let source = o.source.as_deref().unwrap_or("");
+    let place = source.split(' ').next().unwrap_or("").rsplit('/').next().unwrap_or("");
+    let mut row = vec![
+        wording::shorten(&o.name, 30),
+        wording::shorten(&o.kind, 20),
+        wording::shorten(makes, 26),
+        wording::energy(o.cost.energy_mj),
+    ];
+    if !is_placed {
+        let left = 96 - row.iter().map(|cell| cell.chars().count() + 2).sum::<usize>().min(80);
+        row.push(wording::shorten_start(place, left.min(24)));
     }
-    for line in table.lines() {
-        writeln!(out, " {}", line.trim_end())?;
+    row
+}
+
+/// The same with all of its types and its source line.
+fn full_row(o: &Operator, is_placed: bool) -> Vec<String> {
+    let [name, kind, types] = [&o.name, &o.kind, &o.types].map(|text| one_line(text).into_owned());
+    let mut row = vec![name, kind, types, wording::energy(o.cost.energy_mj)];
+    if !is_placed {
+        row.push(one_line(o.source.as_deref().unwrap_or("")).into_owned());
     }
-    Ok(())
+    row
 }

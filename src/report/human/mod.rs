@@ -4,6 +4,12 @@ mod comparison;
 mod explanation;
 mod optimization;
 
+use std::fmt::{self, Write};
+
+use textwrap::{Options, WordSeparator, WordSplitter, wrap};
+
+use crate::printable::one_line;
+
 pub use comparison::comparison;
 pub use explanation::explanation;
 pub use optimization::optimization;
@@ -15,12 +21,26 @@ pub struct HumanOptions {
     pub width: usize,
     /// Groups of regions in the table.
     pub regions: usize,
+    /// The longest list of notes, such as assumptions.
+    pub notes: usize,
+    /// Whether nothing is left out, however long it is.
+    pub full: bool,
 }
 
 impl Default for HumanOptions {
     fn default() -> Self {
-        HumanOptions { width: 100, regions: 5 }
+        HumanOptions { width: 100, regions: 5, notes: 4, full: false }
     }
+}
+
+/// Text in lines of at most `width` characters, the first one after `head`, the others after `indent`.
+fn paragraph(width: usize, head: &str, indent: &str, text: &str, out: &mut String) -> fmt::Result {
+    let text = one_line(text);
+    // Names and expressions break at blanks only.
+    let options =
+        Options::new(width).word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
+    let options = options.initial_indent(head).subsequent_indent(indent);
+    wrap(text.trim(), options).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 #[cfg(test)]

@@ -52,8 +52,14 @@ fn steps(title: &str, steps: &[Step], out: &mut String) -> fmt::Result {
     writeln!(out, "{title}:\n")?;
     for (i, step) in steps.iter().enumerate() {
         writeln!(out, "{}. {} ({}): {}", i + 1, code(&step.rule), step.tier, one_line(&step.doc.replace('\n', " ")))?;
+        for d in &step.definitions {
+            writeln!(out, "   - let {} = {}", one_line(&d.name), code(&d.text))?;
+        }
         writeln!(out, "   - {}", code(&step.before))?;
         writeln!(out, "   - = {}", code(&step.after))?;
+        for text in &step.assumes {
+            writeln!(out, "   - assumed: {}", one_line(text))?;
+        }
     }
     writeln!(out)
 }

@@ -45,6 +45,17 @@ pub struct Step {
     pub rule: String,
     pub tier: String,
     pub doc: String,
+    /// Names for expressions that this step and later ones use.
+    pub definitions: Vec<Definition>,
     pub before: String,
     pub after: String,
+    /// What the rule assumes of the tensors that it is applied to.
+    pub assumes: Vec<String>,
+}
+
+/// A name for an expression: `let t1 = …`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Definition {
+    pub name: String,
+    pub text: String,
 }

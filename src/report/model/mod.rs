@@ -7,5 +7,5 @@ mod optimization;
 
 pub use comparison::*;
 pub use details::{Details, PlacedOperator};
-pub use explanation::{Explanation, Operator, Step};
+pub use explanation::{Definition, Explanation, Operator, Step};
 pub use optimization::{Cheaper, Optimization};

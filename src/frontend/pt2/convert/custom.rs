@@ -29,7 +29,7 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: 
         }
         match arg {
             // Where a tensor lies does not change what is computed.
-            Argument::Device | Argument::Layout => {}
+            Argument::Device(_) | Argument::Layout => {}
             _ if name == "pin_memory" => {}
             _ => argument(site, &name, arg, &mut operands, &mut attrs)?,
         }

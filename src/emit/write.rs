@@ -1,0 +1,151 @@
+//! A graph becomes a file, and takes its place only if it is proven to be what was asked for.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use super::{EmitError, Program, pt2, python};
+use crate::files::Draft;
+use crate::frontend::pt2::{Original, original};
+use crate::frontend::{self, LoadError};
+use crate::ir::{Contents, Graph, NoContents, text};
+use crate::prove::{Context, Verdict, bind_with_contents, prove_bound};
+use crate::rules::Tier;
+
+/// What a file of a graph is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The text form of the IR.
+    Mir,
+    Python,
+    /// An exported program.
+    Pt2,
+}
+
+impl Format {
+    /// The format of a file by the end of its name.
+    ///
+    /// # Errors
+    /// Other ends than these.
+    pub fn of(path: &Path) -> Result<Self, EmitError> {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("mir") => Ok(Format::Mir),
+            Some("py") => Ok(Format::Python),
+            Some("pt2") => Ok(Format::Pt2),
+            _ => Err(EmitError::Format { path: path.to_owned() }),
+        }
+    }
+}
+
+/// A graph as it was read.
+pub struct Workload<'w> {
+    /// The file that it was read from.
+    pub path: &'w Path,
+    pub graph: &'w Graph,
+    pub contents: &'w mut dyn Contents,
+}
+
+/// Whether a graph from the file `from` can be written to `path` at all: the end of its name says a format, and an exported
+/// program is made of another one.
+///
+/// # Errors
+/// Why not.
+pub fn can_be_written(from: &Path, path: &Path) -> Result<(), EmitError> {
+    match Format::of(path)? {
+        Format::Mir | Format::Python => Ok(()),
+        Format::Pt2 => match starts_an_archive(from)? {
+            true => Ok(()),
+            false => Err(no_archive(from)),
+        },
+    }
+}
+
+fn no_archive(from: &Path) -> EmitError {
+    EmitError::archive(format!("{} is no exported program", from.display()))
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, EmitError> {
+    let file = File::open(path).map_err(|source| LoadError::Io { file: path.to_owned(), source })?;
+    Ok(BufReader::new(file))
+}
+
+fn starts_an_archive(path: &Path) -> Result<bool, EmitError> {
+    // What is no regular file can be read once only.
+    let regular = std::fs::metadata(path).map_err(|source| LoadError::Io { file: path.to_owned(), source })?.is_file();
+    Ok(regular && frontend::is_archive(&mut open(path)?)?)
+}
+
+/// Writes `graph`, a changed form of `workload`, to `path`, in the format that its end names. Before it takes its place there, it
+/// is read back, as far as there is a reader for it, and proven to be equivalent to the workload at `tier`.
+///
+/// # Errors
+/// What the format has no words for; a proof that does not succeed. Then nothing is written.
+pub fn write(graph: &Graph, workload: Workload, path: &Path, context: &Context, tier: Tier) -> Result<(), EmitError> {
+    let place = |source: io::Error| EmitError::Write { path: path.to_owned(), source };
+    let format = Format::of(path)?;
+    let mut draft = Draft::new(path).map_err(place)?;
+    match format {
+        Format::Mir => {
+            let text = text::print(graph);
+            draft.file().write_all(text.as_bytes()).map_err(place)?;
+            let back = text::parse(&path.display().to_string(), &text).map_err(LoadError::from)?;
+            prove(back, &mut NoContents, workload, context, tier)?;
+        }
+        Format::Python => {
+            let source = archive(workload.path)?;
+            let record = source.as_ref().map(|original| &original.record);
+            let text = python(&Program::new(graph, record)?)?;
+            draft.file().write_all(text.as_bytes()).map_err(place)?;
+            prove(graph.clone(), &mut NoContents, workload, context, tier)?;
+        }
+        Format::Pt2 => {
+            let mut source = archive(workload.path)?.ok_or_else(|| no_archive(workload.path))?;
+            let program = Program::new(graph, Some(&source.record))?;
+            let mut target = BufWriter::new(draft.file());
+            pt2::write(&program, &mut source, &mut target)?;
+            target.flush().map_err(place)?;
+            drop(target);
+            let mut back = frontend::load_with(draft.path(), &frontend::LoadOptions::default())?;
+            back.graph.config = graph.config.clone();
+            prove(back.graph, &mut *back.contents, workload, context, tier)?;
+        }
+    }
+    draft.publish().map_err(place)
+}
+
+/// The archive that a workload was read from; none if it is another kind of file.
+fn archive(path: &Path) -> Result<Option<Original<BufReader<File>>>, EmitError> {
+    match starts_an_archive(path)? {
+        true => Ok(Some(original(path, open(path)?)?)),
+        false => Ok(None),
+    }
+}
+
+fn prove(
+    written: Graph,
+    contents: &mut dyn Contents,
+    workload: Workload,
+    context: &Context,
+    tier: Tier,
+) -> Result<(), EmitError> {
+    context.progress.stage("proving what is written");
+    let rules = context.rules.up_to(tier);
+    let context = Context { rules: &rules, ..*context };
+    let bound = bind_with_contents(workload.graph.clone(), written, None, [workload.contents, contents]);
+    let proof = prove_bound(&bound, &context)?;
+    let reason = match proof.verdict {
+        Verdict::Equivalent { tier: found } => tier.refuses(found, proof.output_error),
+        Verdict::Different(witness) => Some(format!("the output `{}` differs", witness.output)),
+        Verdict::Unknown => {
+            let first = proof.unproven.first().map(|u| match u.b.first() {
+                Some(&node) => format!("it is not proven what `{}` computes", bound.b.node(node).name),
+                None => "it is not proven".to_owned(),
+            });
+            Some(first.unwrap_or_else(|| "it is not proven".to_owned()))
+        }
+    };
+    match reason {
+        None => Ok(()),
+        Some(reason) => Err(EmitError::Unproven { reason }),
+    }
+}

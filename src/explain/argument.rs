@@ -1,0 +1,273 @@
+//! The steps of a proof as an argument for a person: parts that are used more than once get a name, so that each step shows
+//! what changes and little else.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::prove::{Arena, Lemma, Reason, TermId, assumed, show_above};
+use crate::report::{Definition, Step};
+use crate::rules::Piece;
+
+/// An expression of so many characters needs no name.
+const SHORT: usize = 24;
+
+/// A longer expression gets names for its operands.
+const LONG: usize = 120;
+
+/// Operators between a step's expressions and what is left out as `…`, where nothing in between has a name.
+const DEPTH: usize = 8;
+
+/// What terms are called before the argument starts.
+pub struct Known<'a> {
+    pub arena: &'a Arena,
+    /// The name of input `n`.
+    pub input: &'a dyn Fn(u32) -> String,
+    /// The name of a value that the proof builds on. The flag says whether the term is what a step is about: such a term is
+    /// only called by the name that it has itself, never by that of an equal one.
+    pub given: &'a dyn Fn(TermId, bool) -> Option<String>,
+    /// The name of a value in between, where it has one.
+    pub between: &'a dyn Fn(TermId) -> Option<String>,
+}
+
+/// The steps, in order, with the names that each introduces.
+pub fn argument<'l>(known: &Known, lemmas: impl IntoIterator<Item = &'l Lemma>) -> Vec<Step> {
+    let lemmas: Vec<&Lemma> = lemmas.into_iter().collect();
+    let subjects = lemmas.iter().flat_map(|l| [l.before, l.after]).collect();
+    let rewritten = lemmas.iter().map(|l| l.before).collect();
+    let mut argument =
+        Argument { known, subjects, rewritten, names: FxHashMap::default(), taken: 0, cut: FxHashSet::default() };
+    lemmas.into_iter().map(|lemma| argument.step(lemma)).collect()
+}
+
+struct Argument<'a> {
+    known: &'a Known<'a>,
+    /// What the steps are about.
+    subjects: FxHashSet<TermId>,
+    /// Those that a step replaces.
+    rewritten: FxHashSet<TermId>,
+    /// Names that steps have introduced.
+    names: FxHashMap<TermId, String>,
+    /// How many of them were made up.
+    taken: usize,
+    /// What is too far below the present step to be shown.
+    cut: FxHashSet<TermId>,
+}
+
+impl Argument<'_> {
+    fn step(&mut self, lemma: &Lemma) -> Step {
+        // Where a step ends in something that has a name already, the name says all.
+        let ends = (!self.rewritten.contains(&lemma.after)).then(|| (self.known.given)(lemma.after, false)).flatten();
+        let sides = if ends.is_some() { vec![lemma.before] } else { vec![lemma.before, lemma.after] };
+        let definitions = self.definitions(&sides);
+        Step {
+            rule: lemma.name().to_owned(),
+            tier: lemma.tier().to_string(),
+            doc: doc(lemma),
+            definitions,
+            before: self.written_out(lemma.before),
+            after: ends.unwrap_or_else(|| self.written_out(lemma.after)),
+            assumes: self.assumptions(lemma),
+        }
+    }
+
+    fn name(&self, term: TermId) -> Option<String> {
+        let given = (self.known.given)(term, self.subjects.contains(&term));
+        let name = given.or_else(|| self.names.get(&term).cloned());
+        name.or_else(|| self.cut.contains(&term).then(|| "…".to_owned()))
+    }
+
+    fn written_out(&self, term: TermId) -> String {
+        show_above(self.known.arena, term, self.known.input, &|t| self.name(t))
+    }
+
+    fn text(&self, term: TermId) -> String {
+        self.name(term).unwrap_or_else(|| self.written_out(term))
+    }
+
+    /// Names what the two sides of a step share, and what would make an expression too long.
+    fn definitions(&mut self, sides: &[TermId]) -> Vec<Definition> {
+        let Below { terms, users, cut } = self.below(sides);
+        self.cut = cut.into_iter().collect();
+        let mut definitions = Vec::new();
+        // Operands come before their users, so that texts are short by the time they are part of others.
+        for term in terms {
+            self.shorten(term, &mut definitions);
+            if users.get(&term).is_some_and(|&n| n > 1) {
+                self.define(term, &mut definitions);
+            }
+        }
+        definitions
+    }
+
+    /// What expressions consist of, as far as it has no name.
+    fn below(&self, sides: &[TermId]) -> Below {
+        let mut found = Below::default();
+        let mut seen: FxHashSet<TermId> = sides.iter().copied().collect();
+        let mut layer: Vec<TermId> = seen.iter().copied().collect();
+        for depth in 0.. {
+            let mut next = Vec::new();
+            for term in layer {
+                found.terms.push(term);
+                for &operand in &self.known.arena.term(term).operands {
+                    *found.users.entry(operand).or_default() += 1;
+                    if self.name(operand).is_none() && seen.insert(operand) {
+                        next.push(operand);
+                    }
+                }
+            }
+            if next.is_empty() || depth == DEPTH {
+                found.cut = next;
+                break;
+            }
+            layer = next;
+        }
+        found.terms.sort_unstable();
+        found
+    }
+
+    /// Names operands of an expression until it is short enough, the longest first.
+    fn shorten(&mut self, term: TermId, definitions: &mut Vec<Definition>) {
+        while self.written_out(term).chars().count() > LONG {
+            let operands = &self.known.arena.term(term).operands;
+            let open = operands.iter().filter(|&&o| self.name(o).is_none());
+            let Some(&longest) = open.max_by_key(|&&o| self.text(o).chars().count()) else { break };
+            if !self.define(longest, definitions) {
+                break;
+            }
+        }
+    }
+
+    /// Gives an expression a name if that makes anything shorter.
+    fn define(&mut self, term: TermId, definitions: &mut Vec<Definition>) -> bool {
+        if self.name(term).is_some() {
+            return false;
+        }
+        let text = self.written_out(term);
+        if text.chars().count() <= SHORT {
+            return false;
+        }
+        let name = (self.known.between)(term).filter(|name| !self.names.values().any(|n| n == name));
+        let name = name.unwrap_or_else(|| {
+            self.taken += 1;
+            format!("t{}", self.taken)
+        });
+        self.names.insert(term, name.clone());
+        definitions.push(Definition { name, text });
+        true
+    }
+
+    /// What the step's rule assumes of the tensors that it is applied to.
+    fn assumptions(&self, lemma: &Lemma) -> Vec<String> {
+        let Reason::Rule { rule, .. } = &lemma.reason else { return Vec::new() };
+        if !rule.assumes() {
+            return Vec::new();
+        }
+        // Conditions may have to build terms to be judged.
+        let mut arena = self.known.arena.clone();
+        let piece = |piece: Piece<TermId>| match piece {
+            Piece::Text(text) => text,
+            Piece::Tensor(term) | Piece::Cast(term, _) => format!("`{}`", self.text(term)),
+        };
+        let sentences = assumed(&mut arena, std::slice::from_ref(lemma));
+        sentences.into_iter().map(|sentence| sentence.into_iter().map(piece).collect()).collect()
+    }
+}
+
+/// What two expressions consist of.
+#[derive(Default)]
+struct Below {
+    /// In ascending order.
+    terms: Vec<TermId>,
+    /// How many of them use each.
+    users: FxHashMap<TermId, usize>,
+    /// Too far below to be shown.
+    cut: Vec<TermId>,
+}
+
+fn doc(lemma: &Lemma) -> String {
+    match &lemma.reason {
+        Reason::Rule { rule, .. } => rule.doc.to_string(),
+        Reason::SplitSlice => "One part of a split is a slice.".to_owned(),
+        Reason::Elements { .. } => "Every element is the same formula over elements of the tensors below.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::compare;
+    use crate::energy::CostModel;
+    use crate::explain::Explainer;
+    use crate::frontend;
+    use crate::ir::Graph;
+    use crate::optimize::optimize;
+    use crate::progress::Silent;
+    use crate::prove::{Context, show};
+    use crate::report::{HumanOptions, Report};
+    use crate::rules::{RuleSet, Tier};
+
+    fn graph(file: &str) -> Graph {
+        frontend::load(format!("corpus/exports/{file}.pt2")).unwrap()
+    }
+
+    /// The expression with every name replaced by what it stands for.
+    fn expanded(text: &str, names: &FxHashMap<String, String>) -> String {
+        let mut out = String::new();
+        let mut word = String::new();
+        for c in text.chars().chain([' ']) {
+            if c.is_alphanumeric() || c == '_' || c == '.' {
+                word.push(c);
+            } else {
+                out += names.get(&word).unwrap_or(&word);
+                word.clear();
+                out.push(c);
+            }
+        }
+        out.trim_end().to_owned()
+    }
+
+    #[test]
+    fn names_stand_for_what_they_replace() {
+        let graph = graph("gpt2-eager");
+        let rules = RuleSet::library().unwrap();
+        let costs = CostModel::shipped().unwrap();
+        let rewrites = crate::extract::cheaper_forms(&graph, &Context::under(&rules), &costs).unwrap();
+        let mut named = 0;
+        for rewrite in &rewrites {
+            let (arena, lemmas) = rewrite.proof();
+            let mut names = FxHashMap::default();
+            for (step, lemma) in crate::explain::proof_of(rewrite).iter().zip(lemmas) {
+                for d in &step.definitions {
+                    named += 1;
+                    let text = expanded(&d.text, &names);
+                    assert!(names.insert(d.name.clone(), text).is_none(), "{} is introduced once", d.name);
+                }
+                for (text, term) in [(&step.before, lemma.before), (&step.after, lemma.after)] {
+                    assert_eq!(expanded(text, &names), show(arena, term, &crate::extract::letter));
+                }
+            }
+        }
+        assert!(named > 10, "{named}");
+        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+        assert!(found.optimization.cheaper.iter().all(|c| !c.steps.is_empty()));
+    }
+
+    #[test]
+    fn every_region_fits_in_60_lines_of_100_columns() {
+        let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+        let mut regions = 0;
+        for model in ["gpt2", "qwen2-4l"] {
+            let [a, b] = ["eager", "sdpa"].map(|side| graph(&format!("{model}-{side}")));
+            let checked = compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).unwrap();
+            let explainer = Explainer::new(&checked, &a, &b, &costs);
+            for explanation in explainer.details().explanations {
+                regions += 1;
+                let text = explanation.human(&HumanOptions::default());
+                let text = anstream::adapter::strip_str(&text).to_string();
+                assert!(text.lines().count() <= 60, "{text}");
+                assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+                assert!(!text.contains("more steps"), "{text}");
+            }
+        }
+        assert!(regions > 40, "{regions}");
+    }
+}

@@ -1,0 +1,170 @@
+//! One region in full: its operators with their costs, and the steps of its proof.
+
+mod argument;
+
+use argument::{Known, argument};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::check::Checked;
+use crate::diagnose;
+use crate::energy::{Cost, CostModel, graph_costs};
+use crate::extract::{Rewrite, letter};
+use crate::ir::{Graph, NodeId, NodeKind, Value};
+use crate::prove::{Closure, Region, TermId, Values};
+use crate::report::{Details, Explanation, Operator, PlacedOperator, Step};
+
+/// Looks at the regions of a comparison one by one.
+pub struct Explainer<'c> {
+    checked: &'c Checked,
+    /// Both graphs with what their nodes cost.
+    a: (&'c Graph, Vec<Cost>),
+    b: (&'c Graph, Vec<Cost>),
+    /// What is equal by all steps.
+    closure: Closure,
+}
+
+impl<'c> Explainer<'c> {
+    /// `a` and `b` are the graphs that were compared.
+    pub fn new(checked: &'c Checked, a: &'c Graph, b: &'c Graph, costs: &CostModel) -> Self {
+        let mut closure = Closure::default();
+        closure.extend(&checked.proof.arena);
+        for (number, lemma) in (0..).zip(&checked.proof.lemmas) {
+            closure.assume(&checked.proof.arena, lemma.before, lemma.after, number);
+        }
+        Explainer { checked, a: (a, graph_costs(a, costs)), b: (b, graph_costs(b, costs)), closure }
+    }
+
+    /// The regions that `text` names, those that cost most first: by number, by the name of an operator, or by a source line
+    /// such as `model.py:12`.
+    pub fn find(&self, text: &str) -> Vec<usize> {
+        let regions = &self.checked.comparison.regions;
+        if let Ok(number) = text.parse::<usize>() {
+            return regions.iter().map(|r| r.id).filter(|&id| id == number).collect();
+        }
+        let line = text.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+        let cuts = &self.checked.proof.partition.regions;
+        let holds = |graph: &Graph, nodes: &[NodeId]| {
+            nodes
+                .iter()
+                .map(|&n| graph.node(n))
+                .any(|node| &*node.name == text || line.is_some_and(|(file, line)| node.origin.stands_at(file, line)))
+        };
+        let found = regions.iter().zip(cuts).filter(|(_, cut)| holds(self.a.0, &cut.a) || holds(self.b.0, &cut.b));
+        let mut found: Vec<(f64, usize)> =
+            found.map(|(r, _)| (r.a.energy_mj.unwrap_or(0.0).max(r.b.energy_mj.unwrap_or(0.0)), r.id)).collect();
+        found.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        found.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Region number `id`; none if there is no such region.
+    pub fn region(&self, id: usize) -> Option<Explanation> {
+        let Explainer { checked, a, b, .. } = self;
+        let position = id.checked_sub(1)?;
+        let summary = checked.comparison.regions.get(position)?;
+        let region = checked.proof.partition.regions.get(position)?;
+        let cheaper = checked.cheaper.get(&position).into_iter().flatten();
+        Some(Explanation {
+            schema: Explanation::SCHEMA,
+            a_file: a.0.name.clone(),
+            b_file: b.0.name.clone(),
+            region: summary.clone(),
+            regions: checked.comparison.regions.len(),
+            a: operators(a, &region.a),
+            b: operators(b, &region.b),
+            steps: self.proof(region),
+            cheaper: cheaper.flat_map(proof_of).collect(),
+        })
+    }
+
+    /// The proof of a region. What the region reads goes by its name, as do values in between.
+    fn proof(&self, region: &Region) -> Vec<Step> {
+        let proof = &self.checked.proof;
+        let (mut given, mut between) = (FxHashMap::default(), FxHashMap::default());
+        // A's names come last and win: the two sides share what they read.
+        for ((graph, _), nodes, values) in
+            [(&self.b, &region.b, &proof.values_b), (&self.a, &region.a, &proof.values_a)]
+        {
+            let inside: FxHashSet<NodeId> = nodes.iter().copied().collect();
+            let operands = nodes.iter().flat_map(|&n| graph.operands(n)).filter(|v| !inside.contains(&v.node));
+            given.extend(operands.filter_map(|v| named(graph, values, v)));
+            let results =
+                nodes.iter().flat_map(|&n| (0..graph.node(n).types.len()).map(move |s| Value::new(n, s as u32)));
+            between.extend(results.filter_map(|v| named(graph, values, v)));
+        }
+        let by_class: FxHashMap<TermId, &String> =
+            given.iter().map(|(&t, name)| (self.closure.find(t), name)).collect();
+        let inputs = &proof.binding.inputs;
+        let known = Known {
+            arena: &proof.arena,
+            input: &|n| inputs.get(n as usize).map_or_else(|| "?".to_owned(), |i| i.name.clone()),
+            given: &|t, is_subject| {
+                let equal = || by_class.get(&self.closure.find(t)).filter(|_| !is_subject).copied();
+                given.get(&t).or_else(equal).cloned()
+            },
+            between: &|t| between.get(&t).cloned(),
+        };
+        argument(&known, proof.region_lemmas(region))
+    }
+
+    /// Both graphs operator by operator, and every region that repeats no other.
+    pub fn details(&self) -> Details {
+        let (regions, cut) = (&self.checked.comparison.regions, &self.checked.proof.partition.regions);
+        let firsts = regions.iter().filter(|r| r.same_as.is_none());
+        let side = |side: &(&Graph, Vec<Cost>), of: fn(&Region) -> &[NodeId]| {
+            let region_of = |(i, region)| of(region).iter().map(move |&n| (n, i + 1));
+            placed(side, &cut.iter().enumerate().flat_map(region_of).collect())
+        };
+        Details {
+            a: side(&self.a, |r| &r.a),
+            b: side(&self.b, |r| &r.b),
+            explanations: firsts.filter_map(|r| self.region(r.id)).collect(),
+        }
+    }
+}
+
+/// The proof of a cheaper form, over letters for what it reads.
+pub(crate) fn proof_of(rewrite: &Rewrite) -> Vec<Step> {
+    let (arena, lemmas) = rewrite.proof();
+    let known = Known { arena, input: &letter, given: &|_, _| None, between: &|_| None };
+    argument(&known, lemmas)
+}
+
+fn named(graph: &Graph, values: &Values, value: Value) -> Option<(TermId, String)> {
+    let node = graph.node(value.node);
+    if node.origin.implicit {
+        return None;
+    }
+    let term = *values.get(value.node.index())?.get(value.slot as usize)?;
+    let slot = if value.slot > 0 { format!(".{}", value.slot) } else { String::new() };
+    Some((term, format!("{}{slot}", node.name)))
+}
+
+fn operators(side: &(&Graph, Vec<Cost>), nodes: &[NodeId]) -> Vec<Operator> {
+    nodes.iter().filter_map(|&n| operator(side, n)).collect()
+}
+
+fn placed(side: &(&Graph, Vec<Cost>), region_of: &FxHashMap<NodeId, usize>) -> Vec<PlacedOperator> {
+    let place = |id: NodeId| {
+        let module = side.0.node(id).origin.module.clone();
+        Some(PlacedOperator { operator: operator(side, id)?, module, region: region_of.get(&id).copied() })
+    };
+    side.0.nodes().filter_map(|(id, _)| place(id)).collect()
+}
+
+/// A node as the report has it; none if no operator of the file stands for it.
+fn operator((graph, costs): &(&Graph, Vec<Cost>), id: NodeId) -> Option<Operator> {
+    let node = graph.node(id);
+    let NodeKind::Op { op, .. } = &node.kind else { return None };
+    if node.origin.implicit {
+        return None;
+    }
+    let types = graph.operands(id).iter().map(|&v| graph.ty(v).to_string()).collect::<Vec<_>>().join(", ");
+    let results = node.types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    Some(Operator {
+        name: node.name.to_string(),
+        kind: op.name().to_owned(),
+        types: format!("({types}) -> {results}"),
+        cost: costs.get(id.index())?.into(),
+        source: diagnose::source(node),
+    })
+}
