@@ -9,7 +9,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,17 +85,3 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(timeout=1)
-
-
-def supports(command: str, option: str) -> bool:
-    """Whether `command` of the installed binary takes `option`."""
-    key = (str(binary()), command)
-    with _lock:
-        if key not in _help:
-            asked = subprocess.run([key[0], command, "--help"], capture_output=True, text=True, check=False)
-            _help[key] = asked.stdout
-        return option in _help[key]
-
-
-_lock = threading.Lock()
-_help: dict[tuple[str, str], str] = {}

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._binary import run, supports
+from ._binary import run
 from ._check import Files, absolute, flags_of, prepared, rule_options, work_folder
-from ._errors import BinaryError
 from ._progress import Progress
 from ._write import write
 
@@ -113,13 +112,11 @@ def optimize(
 
     Raises:
         Error: Bad input or bad usage.
-        BinaryError: The installed command writes no programs.
+        BinaryError: The command is missing, or does not fit this package.
     """
     import torch
 
     side = prepared(model, args, kwargs, dynamic_shapes)
-    if not supports("optimize", "--output"):
-        raise BinaryError("this magneton-ir writes no programs (`optimize -o FILE.pt2`): install a newer one")
     with work_folder(None) as folder:
         path = write(side, "a", folder)
         options = ["optimize", str(path), "--tier", tier, *rule_options(rules), *([] if cache else ["--no-cache"])]
@@ -127,8 +124,7 @@ def optimize(
         options += [part for flag in flags_of(side, config) for part in ("--config", flag)]
         answer = run([*options, "-o", "lean.pt2"], folder, "looking for cheaper forms")
         # The search is kept from the first run.
-        form = ["--format", "json"] if supports("optimize", "--format") else ["--json"]
-        data = json.loads(run([*options, *form], folder, "reporting").output)
+        data = json.loads(run([*options, "--format", "json"], folder, "reporting").output)
         with Progress("reading the program"), warnings.catch_warnings():
             # The weights of the archive are read-only, and are not kept where the model has them.
             warnings.filterwarnings("ignore", message="The given buffer is not writable")

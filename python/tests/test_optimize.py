@@ -1,14 +1,9 @@
 """`optimize` gives a program that runs and computes the same."""
 
 import magneton_ir as mir
-import pytest
 import torch
 import torch.nn.functional as F
-from magneton_ir import _binary
 from torch import nn
-
-writes_programs = _binary.supports("optimize", "--output")
-needs_output = pytest.mark.skipif(not writes_programs, reason="this magneton-ir writes no programs: no `optimize -o`")
 
 
 class Attention(nn.Module):
@@ -24,7 +19,6 @@ class Attention(nn.Module):
         return (scores @ v).transpose(1, 2).reshape(2, 512, 64)
 
 
-@needs_output
 def test_the_program_that_comes_back_agrees_with_the_model():
     model, x = Attention().eval(), torch.randn(2, 512, 64)
     lean, findings = mir.optimize(model, (x,))
@@ -38,9 +32,3 @@ def test_the_program_that_comes_back_agrees_with_the_model():
     # One copy of the weights.
     assert lean.state_dict["qkv.weight"] is model.qkv.weight
     assert mir.check(model, lean, (x,)).equivalent
-
-
-@pytest.mark.skipif(writes_programs, reason="this magneton-ir writes programs")
-def test_a_command_without_output_says_so():
-    with pytest.raises(mir.BinaryError, match="install a newer one"):
-        mir.optimize(Attention(), (torch.randn(2, 512, 64),))

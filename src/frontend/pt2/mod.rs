@@ -53,12 +53,7 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
     let program = parse(path, &member, &json)?;
     drop(json);
     let mut constants = Constants::read(path, &mut archive, &member, &program)?;
-    let mut imported = import::import(path, &program, &constants, false)?;
-    // A constant that the program writes is state: in the next run it holds something else.
-    while imported.written.iter().filter(|of| constants.forget(&of.name)).count() > 0 {
-        imported = import::import(path, &program, &constants, false)?;
-    }
-    let Imported { graph, stored, written, .. } = imported;
+    let Imported { graph, stored, written, .. } = imported(path, &program, &mut constants, false)?;
     let mut weights = Weights::new(archive, &member, stored);
     if let Some((name, other)) = written.iter().find_map(|of| Some((of.name.clone(), weights.shares_memory(of)?))) {
         return Err(LoadError::Node {
@@ -70,6 +65,21 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
         });
     }
     Ok((graph, weights))
+}
+
+/// Builds the graph. A constant that the program writes becomes an input: it is state, and holds something else in the next run.
+fn imported(
+    path: &Path,
+    program: &ExportedProgram,
+    constants: &mut Constants,
+    records: bool,
+) -> Result<Imported, LoadError> {
+    loop {
+        let imported = import::import(path, program, constants, records)?;
+        if imported.written.iter().filter(|of| constants.forget(&of.name)).count() == 0 {
+            return Ok(imported);
+        }
+    }
 }
 
 /// Reads the JSON of an exported program without an archive around it. Constants become inputs.

@@ -13,10 +13,10 @@ use super::argument::{Argument, Number};
 use super::constants::Constants;
 use super::convert::Target;
 use super::dtype::dtype;
-use super::import::{self, Scope};
+use super::import::Scope;
 use super::memory::Memory;
 use super::schema::{Device, Node, POSITIONAL};
-use super::{json_error, parse};
+use super::{imported, json_error, parse};
 use crate::frontend::LoadError;
 use crate::ir::{Graph, TensorType, Value};
 use crate::ops::aten::{Arg, Made};
@@ -65,8 +65,8 @@ pub fn original<R: Read + Seek>(path: &Path, source: R) -> Result<Original<R>, L
     let member = archive.model()?;
     let json = archive.read(&member)?;
     let program = parse(path, &member, &json)?;
-    let constants = Constants::read(path, &mut archive, &member, &program)?;
-    let read = import::import(path, &program, &constants, true)?;
+    let mut constants = Constants::read(path, &mut archive, &member, &program)?;
+    let read = imported(path, &program, &mut constants, true)?;
     let record = Record { graph: read.graph, placeholders: read.placeholders, calls: read.calls };
     let json = serde_json::from_slice(&json).map_err(|error| json_error(path, &member, &error))?;
     Ok(Original { record, member, json, archive })
