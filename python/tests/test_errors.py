@@ -1,5 +1,6 @@
 """Errors are exceptions that say what is wrong and where; "not proven" is none."""
 
+import signal
 import threading
 import time
 
@@ -84,6 +85,8 @@ def test_an_interrupt_ends_the_command(monkeypatch, tmp_path):
     sleeping.write_text(f"#!/bin/sh\necho $$ > {started}\nexec sleep 60\n")
     sleeping.chmod(0o755)
     monkeypatch.setenv("MAGNETON_IR_BINARY", str(sleeping))
+    # A job in the background ignores interrupts, and so would this test.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt():
         import _thread
@@ -94,8 +97,11 @@ def test_an_interrupt_ends_the_command(monkeypatch, tmp_path):
 
     threading.Thread(target=interrupt, daemon=True).start()
     begin = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        _binary.run(["check"], tmp_path, "sleeping")
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _binary.run(["check"], tmp_path, "sleeping")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - begin < 30
     with pytest.raises(ProcessLookupError):
         import os

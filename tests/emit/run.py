@@ -171,7 +171,11 @@ def check(program, file, folder):
         compile(open(written + ".py").read(), "written.py", "exec")
         return "too large to run"
     values = random_values(original)
-    (wanted, wanted_writes), (given, given_writes) = outputs(original, values), outputs(new, values)
+    try:
+        wanted, wanted_writes = outputs(original, values)
+    except IndexError as error:
+        return f"the original does not run on these values: {error}"
+    given, given_writes = outputs(new, values)
     assert len(wanted) == len(given), f"{len(wanted)} results and {len(given)}"
     for i, (a, b) in enumerate(zip(wanted, given)):
         compare(a, b, f"result {i}")
