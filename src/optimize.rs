@@ -1,24 +1,25 @@
 //! One workload by itself: cheaper equivalents that the rules prove.
 
-use miette::Diagnostic;
-use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 use crate::check::{SLOWER, described};
 use crate::diagnose::Part;
 use crate::energy::{Bill, Cost, CostModel, Item, graph_items, graph_total};
 use crate::explain::proof_of;
-use crate::extract::{self, Rewrite};
+use crate::extract::{self, Applied, Rewrite};
 use crate::ir::{Graph, GraphError, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
 use crate::report::{Cheaper, Figure, LeftOut, Optimization};
 use crate::rules::Tier;
+use miette::Diagnostic;
 
 /// What was found for a graph.
 pub struct Optimized {
     pub optimization: Optimization,
     /// The graph that the search was given, with all cheaper forms in place.
     pub rewritten: Graph,
-    rewrites: Vec<Rewrite>,
+    /// Each with the names of the rewritten graph's nodes that were made for it.
+    rewrites: Vec<(Rewrite, Vec<Arc<str>>)>,
 }
 
 /// Why no cheaper forms can be looked for.
@@ -43,38 +44,29 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
-    let (rewritten, optimization) = summary(graph, &rewrites, costs)?;
-    Ok(Optimized { optimization, rewritten, rewrites })
+    Ok(summary(graph, rewrites, costs)?)
 }
 
 impl Optimized {
-    /// Leaves out the forms that the rewritten graph's nodes of these names belong to. Whether there was any.
+    /// Leaves out the forms that the rewritten graph's nodes of these names were made for. Whether there was any.
     ///
     /// # Errors
     /// As [`optimize`].
     pub fn leave_out(&mut self, graph: &Graph, names: &[String], costs: &CostModel) -> Result<bool, OptimizeError> {
-        let own: FxHashSet<&str> = graph.nodes().map(|(_, node)| &*node.name).collect();
-        let before = self.rewrites.len();
-        self.rewrites.retain(|rewrite| {
-            let root = rewrite.root_name(graph);
-            // The last operator of a form has the name of what it replaces, the others have that and a number.
-            let made = |name: &str| {
-                let number = name.strip_prefix(root).and_then(|rest| rest.strip_prefix('_'));
-                name == root || !own.contains(name) && number.is_some_and(|n| n.parse::<u64>().is_ok())
-            };
-            !names.iter().any(|name| made(name))
-        });
-        let changed = self.rewrites.len() < before;
+        let is_kept = |made: &[Arc<str>]| !made.iter().any(|name| names.iter().any(|n| **n == **name));
+        let kept: Vec<Rewrite> =
+            self.rewrites.iter().filter(|(_, made)| is_kept(made)).map(|(rewrite, _)| rewrite.clone()).collect();
+        let changed = kept.len() < self.rewrites.len();
         if changed {
-            (self.rewritten, self.optimization) = summary(graph, &self.rewrites, costs)?;
+            *self = summary(graph, kept, costs)?;
         }
         Ok(changed)
     }
 }
 
 /// The graph with all forms in place, and the report on it: what it costs is what that graph costs.
-fn summary(graph: &Graph, rewrites: &[Rewrite], costs: &CostModel) -> Result<(Graph, Optimization), OptimizeError> {
-    let rewritten = extract::apply(graph, rewrites)?;
+fn summary(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<Optimized, GraphError> {
+    let Applied { graph: rewritten, made } = extract::apply(graph, &rewrites)?;
     let items = graph_items(graph, costs);
     let price: Vec<Cost> = items.iter().map(Item::cost).collect();
     let bill: Bill = items.iter().collect();
@@ -82,7 +74,7 @@ fn summary(graph: &Graph, rewrites: &[Rewrite], costs: &CostModel) -> Result<(Gr
     let after = graph_total(&rewritten, costs);
     let mut cheaper: Vec<Cheaper> = Vec::new();
     let mut assumed: Vec<Said> = Vec::new();
-    for rewrite in rewrites {
+    for rewrite in &rewrites {
         assumed.extend(rewrite.assumed.iter().cloned());
         let part = Part { graph, nodes: &rewrite.replaced, costs: &price };
         let one = describe(graph, rewrite, part.source());
@@ -107,7 +99,7 @@ fn summary(graph: &Graph, rewrites: &[Rewrite], costs: &CostModel) -> Result<(Gr
         assumptions: grouped(assumed),
         profile: described(costs),
     };
-    Ok((rewritten, optimization))
+    Ok(Optimized { optimization, rewritten, rewrites: rewrites.into_iter().zip(made).collect() })
 }
 
 fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper {
@@ -131,5 +123,45 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
         steps: proof_of(rewrite),
         tier: rewrite.tier.to_string(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+    use crate::rules::RuleSet;
+
+    #[test]
+    fn a_form_that_is_left_out_is_neither_in_the_graph_nor_in_its_price() {
+        // Two activations written out, each of which has a cheaper form of its own.
+        let graph = text::parse(
+            "test.mir",
+            "graph g(x: f32[4096, 1024], w: f32[1024, 1024]) {
+                p = mul(x, sigmoid(x))
+                h = matmul(p, w)
+                q = mul(h, sigmoid(h))
+                return q
+            }",
+        );
+        let graph = graph.unwrap_or_else(|e| panic!("{e:?}"));
+        let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+        let mut found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+        let kinds = |graph: &Graph| -> Vec<String> {
+            let ops = graph.operators().map(|(_, n)| match &n.kind {
+                NodeKind::Op { op, .. } => op.name().to_owned(),
+                _ => String::new(),
+            });
+            ops.collect()
+        };
+        assert_eq!(kinds(&found.rewritten), ["silu", "matmul", "silu"]);
+        let both = found.optimization.best_energy_mj.value.unwrap();
+        assert!(!found.leave_out(&graph, &["h".to_owned()], &costs).unwrap());
+        assert!(found.leave_out(&graph, &["p".to_owned()], &costs).unwrap());
+        assert_eq!(kinds(&found.rewritten), ["sigmoid", "mul", "matmul", "silu"]);
+        let one = found.optimization.best_energy_mj.value.unwrap();
+        assert_eq!(one, graph_total(&found.rewritten, &costs).energy_mj.value);
+        let now = found.optimization.energy_mj.value.unwrap();
+        assert!(both < one && one < now, "{both} {one} {now}");
     }
 }

@@ -122,9 +122,8 @@ def optimize(
         options = ["optimize", str(path), "--tier", tier, *rule_options(rules), *([] if cache else ["--no-cache"])]
         options += ["--profile", absolute(profile)] if profile is not None else []
         options += [part for flag in flags_of(side, config) for part in ("--config", flag)]
-        answer = run([*options, "-o", "lean.pt2"], folder, "looking for cheaper forms")
-        # The search is kept from the first run.
-        data = json.loads(run([*options, "--format", "json"], folder, "reporting").output)
+        answer = run([*options, "-o", "lean.pt2", "--write-json", "report.json"], folder, "looking for cheaper forms")
+        data = json.loads((folder / "report.json").read_text())
         with Progress("reading the program"), warnings.catch_warnings():
             # The weights of the archive are read-only, and are not kept where the model has them.
             warnings.filterwarnings("ignore", message="The given buffer is not writable")

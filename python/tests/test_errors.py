@@ -14,6 +14,13 @@ def double(x):
     return x * 2
 
 
+def program(path, script):
+    """A program in place of the command; gives its path."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
 def test_a_file_that_does_not_exist(tmp_path):
     with pytest.raises(mir.Error, match="missing.pt2") as error:
         mir.check(tmp_path / "missing.pt2", double, (torch.zeros(3),))
@@ -62,19 +69,14 @@ def test_a_command_that_is_missing(monkeypatch, tmp_path):
 
 
 def test_a_command_that_crashes(monkeypatch, tmp_path):
-    crashing = tmp_path / "crashing"
-    crashing.write_text("#!/bin/sh\necho out of luck >&2\nkill -SEGV $$\n")
-    crashing.chmod(0o755)
-    monkeypatch.setenv("MAGNETON_IR_BINARY", str(crashing))
+    monkeypatch.setenv("MAGNETON_IR_BINARY", program(tmp_path / "crashing", "echo out of luck >&2\nkill -SEGV $$"))
     with pytest.raises(mir.BinaryError, match="(?s)-11.*out of luck"):
         mir.check(double, double, (torch.zeros(3),))
 
 
 def test_a_command_of_another_version(monkeypatch, tmp_path):
-    older = tmp_path / "older"
-    older.write_text("#!/bin/sh\necho \"error: unexpected argument '--write-json' found\" >&2\nexit 2\n")
-    older.chmod(0o755)
-    monkeypatch.setenv("MAGNETON_IR_BINARY", str(older))
+    refuses = "echo \"error: unexpected argument '--write-json' found\" >&2\nexit 2"
+    monkeypatch.setenv("MAGNETON_IR_BINARY", program(tmp_path / "older", refuses))
     with pytest.raises(mir.BinaryError, match="does not fit this package"):
         mir.check(double, double, (torch.zeros(3),))
 

@@ -146,9 +146,6 @@ pub struct Check {
     pub compare: Compare,
     #[command(flatten)]
     pub shown: Shown,
-    /// Write the report to this file too, as `--format json` gives it.
-    #[arg(long, value_name = "FILE")]
-    pub write_json: Option<PathBuf>,
     /// Write the proof to this file; `verify-proof` replays it.
     #[arg(long, value_name = "FILE")]
     pub proof: Option<PathBuf>,
@@ -209,6 +206,9 @@ pub struct Shown {
     /// Write the report to this file, not to standard output.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Write the report to this file too, as `--format json` gives it.
+    #[arg(long, value_name = "FILE")]
+    pub write_json: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

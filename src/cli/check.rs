@@ -80,9 +80,6 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
     if let Some(path) = &args.proof {
         super::proof::write(path, &proof.certificate(&a, &b, &rules))?;
     }
-    if let Some(path) = &args.write_json {
-        output::write_json(&comparison, path)?;
-    }
     let (findings, wasteful) = gate.judge(&comparison);
     output::show(&comparison, &findings, &args.shown, false)?;
     // The verdict stands, and is the exit status, whatever becomes of the witness.

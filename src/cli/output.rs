@@ -39,6 +39,9 @@ pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown, full: boo
         Format::Sarif => escaped(&sarif(findings)) + "\n",
         Format::Junit => printable(&junit(&report.subject(), findings).into_diagnostic()?).into_owned(),
     };
+    if let Some(path) = &shown.write_json {
+        write(path, &json(report)?)?;
+    }
     match &shown.report {
         None => print(&text),
         Some(path) => write(path, &strip_str(&text).to_string()),
@@ -67,11 +70,6 @@ impl Formatter for Inspect<'_> {
         *self.0 &= matches!(escape, LineFeed | Tab | Quote | Solidus | ReverseSolidus);
         Ok(())
     }
-}
-
-/// Writes a report for scripts to a file.
-pub fn write_json(report: &impl Report, path: &Path) -> miette::Result<()> {
-    write(path, &json(report)?)
 }
 
 fn json(report: &impl Report) -> miette::Result<String> {

@@ -3,7 +3,8 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::*;
-use crate::energy::{Context, CostModel, KernelKey};
+use crate::energy::estimate::{BOUNDS_SD, COVERAGE_SD};
+use crate::energy::{Context, CostModel, Figure, KernelKey};
 
 fn model() -> CostModel {
     static SHIPPED: LazyLock<CostModel> = LazyLock::new(|| CostModel::shipped().unwrap());
@@ -125,4 +126,20 @@ fn a_gap_makes_a_sum_a_lower_bound_and_forbids_savings_of_the_form_that_has_it()
     assert_eq!(gap.gaps().collect::<Vec<_>>(), [("lstm", 1, 64.0)]);
     // It costs at least what else it holds.
     assert!(gap.and(&whole).saving(&bill(&model, &[0])).is_sure);
+}
+
+#[test]
+fn no_estimate_is_less_sure_than_what_the_limits_of_the_device_tell() {
+    let model = model();
+    // `index_put` has few measured kernels, which disagree: it was said to take 1e-17 to 1e17 mJ.
+    let widest = (2.0 * COVERAGE_SD * BOUNDS_SD).exp();
+    for key in [
+        "index_put(f32[4, 4], f32[2, 4], i64[2]; dims=[0])",
+        "index_put(f32[100000000, 8], f32[50000000, 8], i64[50000000]; dims=[0], accumulate=true)",
+        "matmul(f64[100000, 90000], f64[90000, 110000])",
+        "gather(u8[3], i64[2]; dim=0)",
+    ] {
+        let Figure { low, high, .. } = item(&model, key).cost().energy_mj;
+        assert!(low > 0.0 && high <= low * widest * 1.000_001, "{key}: {low} to {high} mJ");
+    }
 }

@@ -10,18 +10,26 @@ use crate::ir::{Attrs, Graph, GraphError, NodeId, NodeKind, Origin, Value};
 use crate::ops::{Op, is_number};
 use crate::prove::{Head, TermId};
 
+/// A graph with cheaper forms in place.
+pub struct Applied {
+    pub graph: Graph,
+    /// Per rewrite, the names of the nodes that were made for it.
+    pub made: Vec<Vec<Arc<str>>>,
+}
+
 /// The graph with each of `rewrites` in place of the operators that it replaces. The rewrites must come from
 /// [`super::cheaper_forms`] of this graph. Inputs, outputs, math flags and the names of all that stays are kept.
-pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Graph, GraphError> {
-    let of_root: FxHashMap<NodeId, &Rewrite> = rewrites.iter().map(|r| (r.root, r)).collect();
+pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, GraphError> {
+    let of_root: FxHashMap<NodeId, usize> = rewrites.iter().enumerate().map(|(i, r)| (r.root, i)).collect();
+    let mut made = vec![Vec::new(); rewrites.len()];
     let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
     let mut target = Graph::new(graph.name.clone());
     target.config = graph.config.clone();
     let mut writer =
         Writer { target, moved: FxHashMap::default(), names: graph.nodes().map(|(_, n)| n.name.clone()).collect() };
     for (id, node) in graph.nodes() {
-        if let Some(rewrite) = of_root.get(&id) {
-            writer.write_form(graph, rewrite)?;
+        if let Some(&i) = of_root.get(&id) {
+            made[i] = writer.write_form(graph, &rewrites[i])?;
         } else if !replaced.contains(&id) {
             let copy = match &node.kind {
                 NodeKind::Input { role } => {
@@ -47,7 +55,7 @@ pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Graph, GraphError> {
     }
     let Writer { mut target, moved, .. } = writer;
     target.take_outputs(graph, |value| moved.get(&value).copied().ok_or_else(|| missing(graph, value)))?;
-    Ok(target)
+    Ok(Applied { graph: target, made })
 }
 
 fn missing(graph: &Graph, value: Value) -> GraphError {
@@ -82,8 +90,9 @@ impl Writer {
         }
     }
 
-    /// Writes a cheaper form. Its last operator gets the name of the value that it computes.
-    fn write_form(&mut self, graph: &Graph, rewrite: &Rewrite) -> Result<(), GraphError> {
+    /// Writes a cheaper form. Its last operator gets the name of the value that it computes. Gives the names of its nodes.
+    fn write_form(&mut self, graph: &Graph, rewrite: &Rewrite) -> Result<Vec<Arc<str>>, GraphError> {
+        let mut made = Vec::new();
         let root = graph.node(rewrite.root);
         let (arena, top) = (&rewrite.term.arena, rewrite.term.root);
         let mut done: FxHashMap<TermId, Value> = FxHashMap::default();
@@ -101,6 +110,9 @@ impl Writer {
             }
             let ty = arena.ty(term).clone();
             let name = if term == top { root.name.clone() } else { self.fresh(&root.name) };
+            if !matches!(arena.head(term), Head::Input(_)) {
+                made.push(name.clone());
+            }
             let value = match arena.head(term) {
                 Head::Input(n) => self.moved(graph, rewrite.leaves[*n as usize])?,
                 Head::Literal(data) => self.target.add_literal(&name, ty, data.clone(), root.origin.clone())?.into(),
@@ -117,7 +129,7 @@ impl Writer {
             done.insert(term, value);
         }
         self.moved.insert(Value::from(rewrite.root), done[&top]);
-        Ok(())
+        Ok(made)
     }
 
     fn fresh(&mut self, base: &str) -> Arc<str> {

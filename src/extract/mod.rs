@@ -21,7 +21,7 @@ use crate::prove::{
 };
 use crate::rules::{RuleSet, Sentence, Tier};
 
-pub use apply::apply;
+pub use apply::{Applied, apply};
 use fanout_free::Users;
 use plan::Leaf;
 
@@ -75,11 +75,6 @@ impl Term {
 }
 
 impl Rewrite {
-    /// What the graph calls the value that the cheaper form computes.
-    pub fn root_name<'g>(&self, graph: &'g Graph) -> &'g str {
-        &graph.node(self.root).name
-    }
-
     /// The proof that the cheaper form equals what it replaces. Input `n` of the arena stands for a value that is read,
     /// which [`letter`] names.
     pub fn proof(&self) -> (&Arena, &[Lemma]) {

@@ -1,5 +1,6 @@
 //! Arithmetic of two numbers.
 
+use super::aten_formulas::{NumberFirst, overloaded};
 use super::pointwise::{BINARY, floats, numbers, read};
 use super::{Amplifies, Bounds, EvalError, Interval, Kernel, OpDef, Vanishes, support};
 use crate::ir::Number;
@@ -141,15 +142,11 @@ pub const OPS: &[OpDef] = &[
         doc: "What `floor_div` leaves of `x`; it has the sign of `y`.",
         infer: numbers,
         kernel: quotient!(whole_remainder, remainder),
-        aten: aten!(|c| super::aten_formulas::overloaded(
+        aten: aten!(|c| overloaded(
             c,
-            &super::aten_formulas::Overloads {
-                names: ["self", "other"],
-                tensors: "remainder.Tensor",
-                right: Some("remainder.Scalar"),
-                left: Some("remainder.Scalar_Tensor"),
-                commutes: false,
-            }
+            "remainder.Tensor",
+            "remainder.Scalar",
+            NumberFirst::As("remainder.Scalar_Tensor")
         )),
         replay: torch!(|r| r.x()?.f_remainder_tensor(r.y()?)?),
         ..BINARY

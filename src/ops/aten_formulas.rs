@@ -50,29 +50,41 @@ pub(super) fn compared(c: &mut Calls, overloads: (&'static str, &'static str, &'
     single(c.one(target, &arguments, &[], result))
 }
 
-/// Operators of two operands whose overload says which of them is a number.
-pub(super) struct Overloads {
-    pub names: [&'static str; 2],
-    pub tensors: &'static str,
-    /// Of a tensor and a number.
-    pub right: Option<&'static str>,
-    /// Of a number and a tensor.
-    pub left: Option<&'static str>,
-    /// Whether a number in front may as well stand behind.
-    pub commutes: bool,
+/// What becomes of a number in front of a tensor.
+pub(super) enum NumberFirst {
+    /// There is an overload for it.
+    As(&'static str),
+    /// It may as well stand behind.
+    Swapped,
+    /// It becomes a tensor.
+    AsTensor,
 }
 
-pub(super) fn overloaded(c: &mut Calls, overloads: &Overloads) -> Stated {
+/// Operators of two operands whose overload says which of them is a number: of two `tensors`, of a tensor and a number behind it.
+pub(super) fn overloaded(c: &mut Calls, tensors: &'static str, behind: &'static str, first: NumberFirst) -> Stated {
+    of_two(c, "other", tensors, Some(behind), first)
+}
+
+/// PyTorch refuses a negative whole number as an exponent, and takes a tensor of it.
+pub(super) fn power_call(c: &mut Calls) -> Stated {
+    let refused = matches!(c.number(1), Some(Number::Int(n)) if n < 0);
+    let behind = if refused { None } else { Some("pow.Tensor_Scalar") };
+    of_two(c, "exponent", "pow.Tensor_Tensor", behind, NumberFirst::As("pow.Scalar"))
+}
+
+fn of_two(
+    c: &mut Calls,
+    second: &'static str,
+    tensors: &'static str,
+    behind: Option<&'static str>,
+    first: NumberFirst,
+) -> Stated {
     let [x, y] = [Tensor::Operand(0), Tensor::Operand(1)];
-    let Overloads { names: [first, second], tensors, right, left, commutes } = *overloads;
-    // PyTorch refuses such a number, and takes a tensor of it.
-    let whole = matches!(c.number(1), Some(Number::Int(n)) if n < 0);
-    let right = right.filter(|_| !(second == "exponent" && whole));
-    let (target, arguments) = match (c.number(0), c.number(1), right, left) {
-        (None, Some(_), Some(right), _) => (right, [(first, x.into()), (second, Arg::Either(y))]),
-        (Some(_), None, _, Some(left)) => (left, [(first, Arg::Either(x)), (second, y.into())]),
-        (Some(_), None, Some(right), None) if commutes => (right, [(first, y.into()), (second, Arg::Either(x))]),
-        _ => (tensors, [(first, x.into()), (second, y.into())]),
+    let (target, arguments) = match (c.number(0), c.number(1), behind, first) {
+        (None, Some(_), Some(behind), _) => (behind, [("self", x.into()), (second, Arg::Either(y))]),
+        (Some(_), None, _, NumberFirst::As(front)) => (front, [("self", Arg::Either(x)), (second, y.into())]),
+        (Some(_), None, Some(behind), NumberFirst::Swapped) => (behind, [("self", y.into()), (second, Arg::Either(x))]),
+        _ => (tensors, [("self", x.into()), (second, y.into())]),
     };
     let result = c.result();
     single(c.one(target, &arguments, &[], result))

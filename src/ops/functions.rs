@@ -1,5 +1,6 @@
 //! Less common functions of one or two numbers: rounding, trigonometry, powers, bits.
 
+use super::aten_formulas::{NumberFirst, overloaded, power_call};
 use super::pointwise::{BINARY, TRANSCENDENTAL, UNARY, floats, numbers, read, read_real, same};
 use super::{Amplifies, Call, EvalError, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work};
 use crate::ir::{DType, Number};
@@ -277,16 +278,7 @@ pub const OPS: &[OpDef] = &[
             })
         }),
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
-        aten: aten!(|c| super::aten_formulas::overloaded(
-            c,
-            &super::aten_formulas::Overloads {
-                names: ["self", "exponent"],
-                tensors: "pow.Tensor_Tensor",
-                right: Some("pow.Tensor_Scalar"),
-                left: Some("pow.Scalar"),
-                commutes: false,
-            }
-        )),
+        aten: aten!(|c| power_call(c)),
         replay: torch!(|r| r.x()?.f_pow(r.y()?)?),
         amplifies: Amplifies::Always,
         ..OF_TWO_NUMBERS
@@ -297,16 +289,7 @@ pub const OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(|call, _, index, fetch| {
             rest(read(call, 0, index, fetch)?, read(call, 1, index, fetch)?)
         }),
-        aten: aten!(|c| super::aten_formulas::overloaded(
-            c,
-            &super::aten_formulas::Overloads {
-                names: ["self", "other"],
-                tensors: "fmod.Tensor",
-                right: Some("fmod.Scalar"),
-                left: None,
-                commutes: false,
-            }
-        )),
+        aten: aten!(|c| overloaded(c, "fmod.Tensor", "fmod.Scalar", NumberFirst::AsTensor)),
         replay: torch!(|r| r.x()?.f_fmod_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -329,16 +312,7 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x & y),
-        aten: aten!(|c| super::aten_formulas::overloaded(
-            c,
-            &super::aten_formulas::Overloads {
-                names: ["self", "other"],
-                tensors: "bitwise_and.Tensor",
-                right: Some("bitwise_and.Scalar"),
-                left: None,
-                commutes: true,
-            }
-        )),
+        aten: aten!(|c| overloaded(c, "bitwise_and.Tensor", "bitwise_and.Scalar", NumberFirst::Swapped)),
         replay: torch!(|r| r.x()?.f_bitwise_and_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -348,16 +322,7 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x | y),
-        aten: aten!(|c| super::aten_formulas::overloaded(
-            c,
-            &super::aten_formulas::Overloads {
-                names: ["self", "other"],
-                tensors: "bitwise_or.Tensor",
-                right: Some("bitwise_or.Scalar"),
-                left: None,
-                commutes: true,
-            }
-        )),
+        aten: aten!(|c| overloaded(c, "bitwise_or.Tensor", "bitwise_or.Scalar", NumberFirst::Swapped)),
         replay: torch!(|r| r.x()?.f_bitwise_or_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -367,16 +332,7 @@ pub const OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x ^ y),
-        aten: aten!(|c| super::aten_formulas::overloaded(
-            c,
-            &super::aten_formulas::Overloads {
-                names: ["self", "other"],
-                tensors: "bitwise_xor.Tensor",
-                right: Some("bitwise_xor.Scalar"),
-                left: None,
-                commutes: true,
-            }
-        )),
+        aten: aten!(|c| overloaded(c, "bitwise_xor.Tensor", "bitwise_xor.Scalar", NumberFirst::Swapped)),
         replay: torch!(|r| r.x()?.f_bitwise_xor_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
     },
@@ -385,15 +341,11 @@ pub const OPS: &[OpDef] = &[
         doc: "The bits of `x` moved `y` places up; 0 where `y` is negative or all bits leave.",
         infer: |call| integers(call, false),
         kernel: whole!(shifted_left),
-        aten: aten!(|c| super::aten_formulas::overloaded(
+        aten: aten!(|c| overloaded(
             c,
-            &super::aten_formulas::Overloads {
-                names: ["self", "other"],
-                tensors: "bitwise_left_shift.Tensor",
-                right: Some("bitwise_left_shift.Tensor_Scalar"),
-                left: Some("bitwise_left_shift.Scalar_Tensor"),
-                commutes: false,
-            }
+            "bitwise_left_shift.Tensor",
+            "bitwise_left_shift.Tensor_Scalar",
+            NumberFirst::As("bitwise_left_shift.Scalar_Tensor")
         )),
         replay: torch!(|r| r.x()?.f_bitwise_left_shift(r.y()?)?),
         ..OF_TWO_NUMBERS
@@ -403,15 +355,11 @@ pub const OPS: &[OpDef] = &[
         doc: "The bits of `x` moved `y` places down, the sign kept; by all places where `y` is negative.",
         infer: |call| integers(call, false),
         kernel: whole!(shifted_right),
-        aten: aten!(|c| super::aten_formulas::overloaded(
+        aten: aten!(|c| overloaded(
             c,
-            &super::aten_formulas::Overloads {
-                names: ["self", "other"],
-                tensors: "bitwise_right_shift.Tensor",
-                right: Some("bitwise_right_shift.Tensor_Scalar"),
-                left: Some("bitwise_right_shift.Scalar_Tensor"),
-                commutes: false,
-            }
+            "bitwise_right_shift.Tensor",
+            "bitwise_right_shift.Tensor_Scalar",
+            NumberFirst::As("bitwise_right_shift.Scalar_Tensor")
         )),
         replay: torch!(|r| r.x()?.f_bitwise_right_shift(r.y()?)?),
         ..OF_TWO_NUMBERS
