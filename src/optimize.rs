@@ -137,11 +137,10 @@ mod tests {
         // Two activations written out, each of which has a cheaper form of its own.
         let graph = text::parse(
             "test.mir",
-            "graph g(x: f32[4096, 1024], w: f32[1024, 1024]) {
+            "graph g(x: f32[4096, 1024], y: f32[4096, 1024]) {
                 p = mul(x, sigmoid(x))
-                h = matmul(p, w)
-                q = mul(h, sigmoid(h))
-                return q
+                q = mul(y, sigmoid(y))
+                return p, q
             }",
         );
         let graph = graph.unwrap_or_else(|e| panic!("{e:?}"));
@@ -154,11 +153,11 @@ mod tests {
             });
             ops.collect()
         };
-        assert_eq!(kinds(&found.rewritten), ["silu", "matmul", "silu"]);
+        assert_eq!(kinds(&found.rewritten), ["silu", "silu"]);
         let both = found.optimization.best_energy_mj.value.unwrap();
-        assert!(!found.leave_out(&graph, &["h".to_owned()], &costs).unwrap());
+        assert!(!found.leave_out(&graph, &["x".to_owned()], &costs).unwrap());
         assert!(found.leave_out(&graph, &["p".to_owned()], &costs).unwrap());
-        assert_eq!(kinds(&found.rewritten), ["sigmoid", "mul", "matmul", "silu"]);
+        assert_eq!(kinds(&found.rewritten), ["sigmoid", "mul", "silu"]);
         let one = found.optimization.best_energy_mj.value.unwrap();
         assert_eq!(one, graph_total(&found.rewritten, &costs).energy_mj.value);
         let now = found.optimization.energy_mj.value.unwrap();

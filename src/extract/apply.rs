@@ -109,18 +109,22 @@ impl Writer {
                 continue;
             }
             let ty = arena.ty(term).clone();
-            let name = if term == top { root.name.clone() } else { self.fresh(&root.name) };
-            if !matches!(arena.head(term), Head::Input(_)) {
-                made.push(name.clone());
-            }
+            let mut name = |writer: &mut Writer| {
+                made.push(if term == top { root.name.clone() } else { writer.fresh(&root.name) });
+                made[made.len() - 1].clone()
+            };
             let value = match arena.head(term) {
                 Head::Input(n) => self.moved(graph, rewrite.leaves[*n as usize])?,
-                Head::Literal(data) => self.target.add_literal(&name, ty, data.clone(), root.origin.clone())?.into(),
+                Head::Literal(data) => {
+                    let name = name(self);
+                    self.target.add_literal(&name, ty, data.clone(), root.origin.clone())?.into()
+                }
                 Head::Apply { op, attrs, slot } => {
                     let operands: SmallVec<[Value; 4]> = operands.iter().map(|o| done[o]).collect();
                     // A scalar is a number in a call and no operator of its own.
                     let implicit = op.def().is_some_and(is_number);
                     let origin = if implicit { Origin::implicit() } else { root.origin.clone() };
+                    let name = name(self);
                     let node = self.call(&name, op, attrs, &operands, [ty], origin)?;
                     Value::new(node, *slot)
                 }

@@ -245,7 +245,10 @@ def pairs():
     yield "out-is-a-part", out_part(torch.mul), out_part(lambda x, y, out: out.copy_(x * y)), "same", TRAINING, nothing
     yield "out-is-another-part", out_part(torch.mul), lambda _, x: torch.cat([torch.zeros(2, 4), x[:2] * x[2:]]), "other", TRAINING, nothing
     yield "out-is-wider", lambda _, x: torch.add(x, 1e-9, out=torch.zeros(4, 4, dtype=torch.float64)), lambda _, x: (x.double() + 1e-9), "other", TRAINING, nothing
-    # Constants: the same, however they lie in the file. Others are in `tests/binding.rs`.
+    # A buffer keeps its type and shape, whatever is copied into it.
+    row = then(lambda s, x: s.b.copy_(x.double()[0]))
+    yield "copied-from-a-row", row, then(lambda s, x: s.b.copy_(x[:1].expand(4, 4))), "same", BOTH, buffers
+    # Constants: the same, however they lie in the file. Others are in `tests/library/binding.rs`.
     add = lambda s, x: x + s.k
     yield "constant-turned", add, add, "same", TRAINING, constant(ROWS[:4].t().contiguous()), constant(ROWS[:4].t())
     yield "constant-from-an-offset", add, add, "same", TRAINING, constant(ROWS[4:].clone()), constant(ROWS[4:])

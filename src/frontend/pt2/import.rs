@@ -302,6 +302,9 @@ impl<'a> Importer<'a> {
         // A spec of another number of leaves says nothing of these.
         let structure = structure.filter(|s| s.leaves.len() == results);
         let mut leaves = structure.iter().flat_map(|s| s.leaves.iter().cloned());
+        let graph = &self.builder.graph;
+        let types: FxHashMap<Arc<str>, TensorType> =
+            graph.inputs().iter().map(|&id| (graph.node(id).name.clone(), graph.ty(id.into()).clone())).collect();
         for spec in specs {
             let refused = |importer: &Self, refusal| importer.builder.refused("outputs", "", refusal);
             let path = if is_result(&spec) { leaves.next() } else { None };
@@ -333,7 +336,12 @@ impl<'a> Importer<'a> {
                 OutputSpec::Token { .. } => continue,
             };
             let tensor = scope.tensor(name).map_err(|refusal| refused(self, refusal))?;
-            let value = self.memory.value(tensor);
+            let mut value = self.memory.value(tensor);
+            if let Target::Write(of) = &target
+                && let Some(ty) = types.get(of)
+            {
+                value = self.copied(name, value, ty).map_err(|refusal| refused(self, refusal))?;
+            }
             self.builder.graph.push_output(Output { name: name.as_str().into(), value, target });
         }
         // Data that a container holds beside its leaves is returned too.
@@ -341,6 +349,16 @@ impl<'a> Importer<'a> {
             self.builder.graph.add_constant_output(AttrValue::str(text), Some(path.then(Step::Name(CONTEXT.into()))));
         }
         Ok(())
+    }
+
+    /// What a tensor of type `ty` holds once the value `name` was copied into it, as PyTorch does at the end of a run.
+    fn copied(&mut self, name: &str, value: Value, ty: &TensorType) -> Result<Value, Refusal> {
+        let mut lowering = self.builder.lower(name, Origin::default());
+        let value = lowering.cast("cast", value, ty.dtype)?;
+        if lowering.ty(value).shape == ty.shape {
+            return Ok(value);
+        }
+        lowering.implicit("expand", "expand", &[("shape", AttrValue::shape(&ty.shape))], &[value])
     }
 
     /// What the graph calls the input that the file calls `name`.

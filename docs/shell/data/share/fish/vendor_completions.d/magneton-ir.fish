@@ -79,6 +79,7 @@ html\t'A page for a browser, in one file that needs no network'
 sarif\t'Findings for code-scanning views, as SARIF 2.1.0'
 junit\t'Findings as tests, for CI systems'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l report -d 'Write the report to this file, not to standard output' -r -F
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l write-json -d 'Write the report to this file too, as `--format json` gives it' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l no-cache -d 'Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted'
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l full -d 'Leave nothing out: all operators with all of their types, all steps'
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -94,6 +95,7 @@ html\t'A page for a browser, in one file that needs no network'
 sarif\t'Findings for code-scanning views, as SARIF 2.1.0'
 junit\t'Findings as tests, for CI systems'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l report -d 'Write the report to this file, not to standard output' -r -F
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l write-json -d 'Write the report to this file too, as `--format json` gives it' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -s o -l output -d 'Write the graph with all cheaper forms in place: as PyTorch code (`.py`), as an exported program with the weights of the workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l no-cache -d 'Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted'
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -s h -l help -d 'Print help (see more with \'--help\')'

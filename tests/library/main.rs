@@ -1,0 +1,30 @@
+//! Tests of the library through its public interface; a file per subject.
+
+mod binding;
+mod bugs;
+mod cases;
+mod conformance_onnx;
+mod conformance_stablehlo;
+mod editor;
+mod effects;
+mod exchanged;
+mod exports;
+mod hostile_pt2;
+mod hostile_stablehlo;
+mod hostile_weights;
+mod mutated_pt2;
+mod mutations;
+mod numbers;
+mod onnx;
+mod operators;
+mod order_of_equals;
+mod outputs;
+mod pairs;
+mod prices;
+mod programs;
+mod rules_hostile;
+mod rules_library;
+mod rules_prove;
+mod rules_refused;
+mod tiers;
+mod witness;

@@ -1,0 +1,49 @@
+//! Single semantic edits of real exports: none may come out equivalent, and nearly all are shown to be different.
+//!
+//! A sample of the campaign that `cargo bench --bench mutations` runs in full.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use magneton_ir::frontend;
+use magneton_ir::ir::Graph;
+use magneton_ir::mutate::{KINDS, sample};
+use magneton_ir::progress::Silent;
+use magneton_ir::prove::{Verdict, prove};
+use magneton_ir::rules::RuleSet;
+
+fn export(name: &str) -> Graph {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/exports");
+    frontend::load(folder.join(format!("{name}.pt2"))).unwrap()
+}
+
+#[test]
+fn most_kinds_of_edits_apply_to_two_models() {
+    let kinds: BTreeSet<&str> = ["gpt2-sdpa", "mistral-eager"]
+        .iter()
+        .flat_map(|name| sample(&export(name), 1))
+        .map(|(mutation, _)| mutation.kind.name)
+        .collect();
+    assert!(kinds.len() >= 25, "only {} of {} kinds: {kinds:?}", kinds.len(), KINDS.len());
+}
+
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
+fn no_edit_comes_out_equivalent() {
+    let rules = RuleSet::library().unwrap();
+    let (mut count, mut missed) = (0, Vec::new());
+    for (other, edited, first) in [("gpt2-eager", "gpt2-sdpa", 0), ("mistral-eager", "mistral-sdpa", 2)] {
+        let (a, b) = (export(other), export(edited));
+        // Every fourth kind: the whole campaign takes minutes.
+        for (mutation, mutant) in sample(&b, 1).into_iter().skip(first).step_by(4) {
+            let what = format!("{} at {} of {edited}", mutation.kind.name, b.node(mutation.node).name);
+            match prove(&a, &mutant, &rules, &Silent).unwrap().verdict {
+                Verdict::Equivalent { .. } => panic!("{what}: proven equivalent"),
+                Verdict::Unknown => missed.push(what),
+                Verdict::Different(_) => {}
+            }
+            count += 1;
+        }
+    }
+    assert!(count >= 8 && missed.len() * 20 <= count, "of {count} edits these were not found:\n{}", missed.join("\n"));
+}
