@@ -125,7 +125,7 @@ fn sdpa_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// The index of the first element of row `row` of a key or value tensor, for the query that `index` names.
-fn key_index(c: &Call, operand: usize, batch: &[usize]) -> Shape {
+pub fn attention_key(c: &Call, operand: usize, batch: &[usize]) -> Shape {
     let shape = &c.operands[operand].shape;
     let mut batch = Shape::from_slice(batch);
     if c.bool("grouped")
@@ -180,7 +180,7 @@ pub fn attend(
         q[last] = e;
         query.push((e, fetch(0, &q)?));
     }
-    let mut k = key_index(c, 1, batch);
+    let mut k = attention_key(c, 1, batch);
     let key_last = k.len() - 1;
     let scale = c.float("scale");
     let mut at = Shape::from_slice(index);
@@ -208,7 +208,7 @@ pub fn attend(
     } else {
         softmax(&mut weights);
     }
-    let mut v = key_index(c, 2, batch);
+    let mut v = attention_key(c, 2, batch);
     let value_last = v.len() - 1;
     let places = places(nonzero.and_then(|n| n.value), sizes.value_size);
     let mut out = vec![0.0; sizes.value_size];

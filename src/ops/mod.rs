@@ -60,7 +60,7 @@ mod work;
 
 pub use asks::Ask;
 pub use aten::Aten;
-pub use attention::{Nonzero, attend};
+pub use attention::{Nonzero, attend, attention_key};
 pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;

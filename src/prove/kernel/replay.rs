@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::arena::{Arena, Side, TermId};
 use super::assumption::{Places, grouped, made, ranges};
 use super::closure::{Closure, Explanation};
-use super::elements::{ELEMENTS, same_elements};
+use super::elements::{ALL_WAYS, same_elements};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
 use super::known::fold_known;
@@ -298,8 +298,8 @@ fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
         Reason::Elements { leaves, tier } => {
             let leaves = leaves.iter().copied().collect();
-            // Enough for both comparisons, as the search had.
-            let mut budget = 2 * ELEMENTS;
+            // Enough for all comparisons, as the search had.
+            let mut budget = ALL_WAYS;
             match same_elements(arena, [lemma.before, lemma.after], &leaves, *tier, &mut budget) {
                 Some(_) => Ok(Vec::new()),
                 None => Err(CheckError::NotAnInstance { step, name: name() }),

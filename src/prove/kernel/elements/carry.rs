@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::arena::{Arena, Head, TermId};
-use super::Leaves;
 use super::kind::{Kind, kind, lane_dims, reduces};
+use super::{Leaves, Mode};
 use crate::eval::Constant;
 use crate::ir::TensorType;
 use crate::ops::{Call, Op, is_number};
@@ -18,14 +18,15 @@ use crate::ops::{Call, Op, is_number};
 const MAX_TERMS: usize = 10_000;
 
 /// Whether dimension `dim` of both terms is carried.
-pub fn is_carried(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, dim: usize) -> bool {
-    let mut carry = Carry { arena, leaves, dims: FxHashMap::default() };
+pub fn is_carried(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, mode: Mode, dim: usize) -> bool {
+    let mut carry = Carry { arena, leaves, mode, dims: FxHashMap::default() };
     roots.into_iter().all(|root| carry.visit(root, Some(dim)))
 }
 
 struct Carry<'a> {
     arena: &'a Arena,
     leaves: &'a Leaves,
+    mode: Mode,
     /// The dimension that is renumbered of every term that was visited.
     dims: FxHashMap<TermId, Option<usize>>,
 }
@@ -56,7 +57,7 @@ impl Carry<'_> {
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| self.arena.ty(o)).collect();
             let call = Call { op: def, attrs, operands: &types };
             // What is not looked into has elements of its own.
-            let Some(kind) = kind(&call).filter(|_| *slot == 0 || def.name == "split") else { continue };
+            let Some(kind) = kind(&call, self.mode).filter(|_| *slot == 0 || def.name == "split") else { continue };
             let below = match dim {
                 None => Some(SmallVec::from_elem(None, operands.len())),
                 Some(d) => carried(&call, kind, self.arena.ty(term), d),
@@ -176,6 +177,7 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
             (d < leading).then(|| first(Some(d)))
         }
         Kind::Contraction => contracted(call, result, d),
+        Kind::Attention => attended(call, result, d),
     }
 }
 
@@ -196,11 +198,30 @@ fn contracted(call: &Call, result: &TensorType, d: usize) -> Option<Dims> {
             2 => Dims::from_slice(&[Some(x.rank() - 2), None]),
             _ => Dims::from_slice(&[batch(x), batch(y)]),
         }),
+        ("conv1d" | "conv2d" | "conv3d", operands) => match d {
+            0 => Some((0..operands.len()).map(|i| (i == 0).then_some(0)).collect()),
+            1 if call.int("groups") == 1 => Some((0..operands.len()).map(|i| (i > 0).then_some(0)).collect()),
+            _ => None,
+        },
         ("addmm" | "baddbmm", [b, ..]) => Some(match of_matrix {
             1 => Dims::from_slice(&[batch(b), None, Some(d)]),
             2 => Dims::from_slice(&[batch(b), Some(d), None]),
             _ => Dims::from_slice(&[batch(b), Some(d), Some(d)]),
         }),
         _ => None,
+    }
+}
+
+/// As [`carried`], for fused attention.
+fn attended(call: &Call, result: &TensorType, d: usize) -> Option<Dims> {
+    let aligned = |ty: &TensorType| (d + ty.rank()).checked_sub(result.rank());
+    let operands = call.operands.iter().enumerate();
+    match result.rank().checked_sub(d)? {
+        // Values have a dimension of their own.
+        1 => Some(operands.map(|(i, ty)| if i == 2 { ty.rank().checked_sub(1) } else { None }).collect()),
+        2 if call.bool("causal") => None,
+        2 => Some(operands.map(|(i, ty)| if matches!(i, 0 | 3) { aligned(ty) } else { None }).collect()),
+        3 if call.bool("grouped") => None,
+        _ => Some(operands.map(|(_, ty)| aligned(ty)).collect()),
     }
 }

@@ -36,6 +36,22 @@ pub enum Atom {
     },
     /// A sum as a factor of products.
     Sum(FormId),
+    /// A function of a real number.
+    Function(Function, FormId),
+    /// 1 where a bool is true, 0 elsewhere.
+    Indicator(FormId),
+    /// The largest of several real numbers, in ascending order.
+    Largest(Vec<FormId>),
+}
+
+/// Functions that real numbers have laws for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    Exp,
+    Log,
+    Reciprocal,
+    Sqrt,
+    Abs,
 }
 
 /// Factors in ascending order; the empty product is 1.
@@ -43,9 +59,9 @@ pub type Monomial = SmallVec<[AtomId; 2]>;
 
 /// A product of atoms, times a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Product {
-    factors: Monomial,
-    number: BigRational,
+pub struct Product {
+    pub factors: Monomial,
+    pub number: BigRational,
     /// Whether the number is a sum of numbers of both signs, or 0: for an infinite product it then comes to NaN.
     cancels: bool,
 }
@@ -57,16 +73,37 @@ pub struct Form(Vec<Product>);
 /// Bits of a number beyond which it is not worth computing with.
 const MAX_BITS: u64 = 4096;
 
+impl Product {
+    pub fn new(factors: Monomial, number: BigRational) -> Product {
+        Product { factors, number, cancels: false }
+    }
+}
+
 impl Form {
     pub fn atom(atom: AtomId) -> Form {
-        Form(vec![Product { factors: Monomial::from_slice(&[atom]), number: BigRational::one(), cancels: false }])
+        Form(vec![Product::new(Monomial::from_slice(&[atom]), BigRational::one())])
+    }
+
+    pub fn product(product: Product) -> Form {
+        Form(vec![product])
+    }
+
+    pub fn products(&self) -> &[Product] {
+        &self.0
+    }
+
+    /// As a formula about real numbers, of which 0 times anything is 0.
+    pub fn over_reals(mut self) -> Form {
+        self.0.retain(|product| !product.number.is_zero());
+        self.0.iter_mut().for_each(|product| product.cancels = false);
+        self
     }
 
     pub fn number(number: BigRational) -> Form {
         if number.is_zero() {
             return Form::default();
         }
-        Form(vec![Product { factors: Monomial::new(), number, cancels: false }])
+        Form(vec![Product::new(Monomial::new(), number)])
     }
 
     /// Whether it is 0 for all finite values of its atoms.
@@ -131,10 +168,21 @@ impl Form {
         Form(sum)
     }
 
+    /// The formula with numbers of `precision` bits, and whether any changed.
+    pub fn rounded(mut self, precision: u64) -> (Form, bool) {
+        let mut changed = false;
+        for product in &mut self.0 {
+            if !is_representable(&product.number, precision) {
+                product.number = nearest(&product.number, precision);
+                changed = true;
+            }
+        }
+        (self, changed)
+    }
+
     /// Whether two formulas have the same products with the same numbers, up to the rounding of numbers of type `dtype` where
     /// some were multiplied. Numbers that the type has are as they were written, and have to be the same.
-    pub fn is_near(&self, other: &Form, dtype: DType) -> bool {
-        let precision = if dtype == DType::F64 { 53 } else { 24 };
+    pub fn is_near(&self, other: &Form, precision: u64) -> bool {
         let near = |x: &BigRational, y: &BigRational| {
             if x == y {
                 return true;
@@ -151,12 +199,20 @@ impl Form {
 }
 
 /// The product of two numbers; most are 1.
-fn times(x: &BigRational, y: &BigRational) -> BigRational {
+pub fn times(x: &BigRational, y: &BigRational) -> BigRational {
     match (x.is_one(), y.is_one()) {
         (true, _) => y.clone(),
         (_, true) => x.clone(),
         _ => x * y,
     }
+}
+
+/// The nearest number of so many bits, whatever its exponent.
+fn nearest(number: &BigRational, precision: u64) -> BigRational {
+    let magnitude = number.numer().bits() as i64 - number.denom().bits() as i64;
+    let shift = precision as i64 - magnitude;
+    let unit = BigRational::from_integer(BigInt::one() << shift.unsigned_abs());
+    if shift < 0 { (number / &unit).round() * unit } else { (number * &unit).round() / unit }
 }
 
 /// Whether a float with so many bits has exactly this value, up to the range of its exponent.
@@ -189,13 +245,24 @@ impl Store {
         Form::atom(id as AtomId)
     }
 
-    fn atom_id(&mut self, atom: Atom) -> AtomId {
+    pub fn atom_of(&self, id: AtomId) -> &Atom {
+        &self.atoms[id as usize]
+    }
+
+    /// The number of an atom that was made before.
+    pub fn known(&self, atom: &Atom) -> Option<AtomId> {
+        self.atoms.get_index_of(atom).map(|n| n as AtomId)
+    }
+
+    pub fn atom_id(&mut self, atom: Atom) -> AtomId {
         let narrow = match &atom {
             Atom::Leaf(..) => false,
             Atom::Constant(_) => true,
             Atom::Applied { op: "cast", dtype: DType::BF16, .. } => true,
             Atom::Applied { operands, .. } => operands.iter().all(|&(_, id)| self.is_narrow(self.form(id))),
-            Atom::Sum(form) => self.is_narrow(self.form(*form)),
+            Atom::Sum(form) | Atom::Function(_, form) => self.is_narrow(self.form(*form)),
+            Atom::Indicator(_) => true,
+            Atom::Largest(forms) => forms.iter().all(|&id| self.is_narrow(self.form(id))),
         };
         let (id, new) = self.atoms.insert_full(atom);
         if new {
@@ -261,6 +328,6 @@ impl Store {
         let ((mut factors, a), (others, b)) = (self.factors(x), self.factors(y));
         factors.extend(others);
         factors.sort_unstable();
-        Form(vec![Product { factors, number: times(&a, &b), cancels: false }])
+        Form::product(Product::new(factors, times(&a, &b)))
     }
 }

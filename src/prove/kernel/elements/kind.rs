@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::Mode;
 use crate::ops::{Call, Draws, Family};
 
 /// What is known of an operator.
@@ -13,8 +14,10 @@ pub enum Kind {
     Elementwise,
     /// An element depends on those along some dimensions of operand 0, and on its place along these.
     Lane,
-    /// A product of matrices.
+    /// A product of matrices, or a convolution.
     Contraction,
+    /// Fused attention.
+    Attention,
     /// A sum of elements of operand 0 times numbers that depend on the place.
     Weighted,
 }
@@ -39,7 +42,15 @@ impl Moved {
 }
 
 /// The kind of an operator, `None` for one whose results are not looked into.
-pub fn kind(call: &Call) -> Option<Kind> {
+pub fn kind(call: &Call, mode: Mode) -> Option<Kind> {
+    if mode == Mode::Reals {
+        match call.op.name {
+            "sdpa" => return Some(Kind::Attention),
+            "conv1d" | "conv2d" | "conv3d" => return Some(Kind::Contraction),
+            "cumsum" => return Some(Kind::Lane),
+            _ => {}
+        }
+    }
     Some(match call.op.name {
         "reshape" | "permute" | "expand" | "slice" | "split" | "unsqueeze" | "squeeze" | "alias" | "contiguous"
         | "clone" | "concat" | "repeat_heads" | "diagonal" | "unfold" | "tril" | "triu" | "flip" | "roll"
@@ -64,7 +75,7 @@ pub fn lane_dims(call: &Call) -> Option<SmallVec<[usize; 4]>> {
     let rank = call.operands.first()?.rank();
     match call.op.name {
         "layer_norm" | "rms_norm" => Some((rank.checked_sub(call.ints("normalized_shape").len())?..rank).collect()),
-        "softmax" | "log_softmax" => Some(call.dim_axis()),
+        "softmax" | "log_softmax" | "cumsum" => Some(call.dim_axis()),
         _ => {
             let mut dims = call.dims("dim").ok()?;
             dims.sort_unstable();
@@ -75,5 +86,5 @@ pub fn lane_dims(call: &Call) -> Option<SmallVec<[usize; 4]>> {
 
 /// Whether an operator over lanes gives one element for each lane.
 pub fn reduces(call: &Call) -> bool {
-    call.op.family == Family::Reduce && !matches!(call.op.name, "softmax" | "log_softmax")
+    call.op.family == Family::Reduce && !matches!(call.op.name, "softmax" | "log_softmax" | "cumsum")
 }

@@ -5,15 +5,18 @@
 //! way; two terms are equal if all of their elements have the same formulas. Dimensions along which the same happens everywhere are looked
 //! at in one place.
 //!
-//! Formulas are compared twice: first with every operator as it is, which shows equality bit for bit, then as sums of products
-//! over the real numbers. Numbers in them are exact. What is 0 for finite elements only, as `x - x`, is left as the operator
-//! that gives it: it may be NaN, and it has a sign, which what divides by it tells apart.
+//! Formulas are compared in three ways, see [`Mode`]: with every operator as it is, as sums of products, and multiplied out over
+//! the real numbers. Numbers in them are exact.
 
+mod algebra;
 mod carry;
 mod form;
 mod kind;
+mod rows;
 #[cfg(test)]
 mod tests;
+
+use std::rc::Rc;
 
 use num_rational::BigRational;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,11 +25,12 @@ use smallvec::SmallVec;
 use self::carry::is_carried;
 use self::form::{Atom, Form, FormId, Store};
 use self::kind::{Kind, Moved, kind, lane_dims, reduces};
+use self::rows::Row;
 use super::arena::{Arena, Head, TermId};
 use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, flat_index};
 use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{AttrDef, AttrKind, Call, EvalError, Op, as_number, contraction, is_number};
+use crate::ops::{AttrDef, AttrKind, Call, EvalError, Footprint, Op, as_number, contraction, is_number};
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
@@ -44,6 +48,25 @@ const SIZE_PER_ELEMENT: usize = 16;
 /// From here on, integers that a kernel hands on stand for elements.
 const FIRST: i64 = 1 << 62;
 
+/// How formulas are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Every operator stands for itself: equal formulas are equal bit for bit.
+    Operators,
+    /// As sums of products, in which a sum stays one factor. What is 0 for finite elements only, as `x - x`, is left as the operator
+    /// that gives it: it may be NaN, and it has a sign, which what divides by it tells apart.
+    Products,
+    /// Over the real numbers: products are multiplied out, exponentials and quotients have a normal form.
+    Reals,
+}
+
+/// How formulas are compared, in this order: a mode, and whether numbers inside of functions are rounded.
+const WAYS: [(Mode, bool); 4] =
+    [(Mode::Operators, false), (Mode::Products, false), (Mode::Reals, false), (Mode::Reals, true)];
+
+/// What all comparisons of one pair may take.
+pub const ALL_WAYS: usize = WAYS.len() * ELEMENTS;
+
 /// Terms that are not looked into.
 pub type Leaves = FxHashSet<TermId>;
 
@@ -59,39 +82,47 @@ pub fn same_elements(
     budget: &mut usize,
 ) -> Option<Tier> {
     let ty = arena.ty(a);
-    if ty != arena.ty(b) || ty.numel() == 0 || !(is_looked_into(arena, a) || is_looked_into(arena, b)) {
+    if ty != arena.ty(b) || ty.numel() == 0 {
         return None;
     }
-    let carried = |d: usize| ty.shape[d] == 1 || is_carried(arena, [a, b], leaves, d);
-    let axes: SmallVec<[usize; 4]> = (0..ty.rank()).filter(|&d| !carried(d)).collect();
-    let elements: usize = axes.iter().map(|&d| ty.shape[d]).product();
-    if elements > ELEMENTS.min(*budget) {
-        return None;
-    }
-    let mut found = |exact| {
+    let mut found = |(mode, rounds): (Mode, bool)| {
+        if ![a, b].iter().any(|&term| is_looked_into(arena, term, mode)) {
+            return None;
+        }
+        let carried = |d: usize| ty.shape[d] == 1 || is_carried(arena, [a, b], leaves, mode, d);
+        let axes: SmallVec<[usize; 4]> = (0..ty.rank()).filter(|&d| !carried(d)).collect();
+        let count: usize = axes.iter().map(|&d| ty.shape[d]).product();
         let allowance = ELEMENTS.min(*budget);
-        let mut elements = Elements::new(arena, leaves, exact, allowance);
+        if count > allowance {
+            return None;
+        }
+        let mut elements = Elements::new(arena, leaves, (mode, rounds), ty.dtype, allowance);
         let tier = elements.compare([a, b], &axes);
         *budget -= allowance - elements.left;
         tier
     };
-    let tier = found(true).or_else(|| if weakest == Tier::Exact { None } else { found(false) });
-    tier.filter(|tier| *tier <= weakest)
+    let allowed = if weakest == Tier::Exact { 1 } else { WAYS.len() };
+    WAYS[..allowed].iter().find_map(|&way| found(way)).filter(|tier| *tier <= weakest)
 }
 
-fn is_looked_into(arena: &Arena, term: TermId) -> bool {
+fn is_looked_into(arena: &Arena, term: TermId, mode: Mode) -> bool {
     let Some((Op::Table(def), attrs, _)) = arena.op(term) else { return false };
     let types: SmallVec<[&TensorType; 4]> = arena.term(term).operands.iter().map(|&o| arena.ty(o)).collect();
-    kind(&Call { op: def, attrs, operands: &types }).is_some()
+    kind(&Call { op: def, attrs, operands: &types }, mode).is_some()
 }
 
 struct Elements<'a> {
     arena: &'a Arena,
     leaves: &'a Leaves,
-    /// Whether every operator stands for itself.
-    exact: bool,
+    mode: Mode,
+    /// Whether numbers inside of functions are rounded.
+    rounds: bool,
+    /// Bits of the numbers of the result's type.
+    precision: u64,
     store: Store,
     known: FxHashMap<(TermId, usize), FormId>,
+    /// Of terms that are computed row by row, what the elements of a row share, by the place where the row starts.
+    rows: FxHashMap<(TermId, usize), Rc<[FormId]>>,
     left: usize,
     tier: Tier,
 }
@@ -105,10 +136,12 @@ struct Applied<'c> {
 }
 
 impl<'a> Elements<'a> {
-    fn new(arena: &'a Arena, leaves: &'a Leaves, exact: bool, left: usize) -> Self {
-        let tier = if exact { Tier::Exact } else { Tier::Real };
-        let (store, known) = (Store::default(), FxHashMap::default());
-        Elements { arena, leaves, exact, store, known, left, tier }
+    /// For results of type `dtype`.
+    fn new(arena: &'a Arena, leaves: &'a Leaves, (mode, rounds): (Mode, bool), dtype: DType, left: usize) -> Self {
+        let tier = if mode == Mode::Operators { Tier::Exact } else { Tier::Real };
+        let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
+        let precision = if dtype == DType::F64 { 53 } else { 24 };
+        Elements { arena, leaves, mode, rounds, precision, store, known, rows, left, tier }
     }
 
     /// How equal two terms are at all places along `axes`.
@@ -117,7 +150,7 @@ impl<'a> Elements<'a> {
         let compared = visit_axes(shape, axes, &Shape::from_elem(0, shape.len()), |index| {
             let (x, y) = (self.element(a, index, 0).ok_or(())?, self.element(b, index, 0).ok_or(())?);
             if x != y {
-                if self.exact || !self.store.form(x).is_near(self.store.form(y), self.arena.ty(a).dtype) {
+                if self.mode == Mode::Operators || !self.store.form(x).is_near(self.store.form(y), self.precision) {
                     return Err(());
                 }
                 self.tier = Tier::Rounding;
@@ -167,7 +200,7 @@ impl<'a> Elements<'a> {
         let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
         let call = Call { op: def, attrs, operands: &types };
         let applied = Applied { call: &call, operands, slot: *slot, result: ty };
-        let kind = kind(&call).filter(|_| *slot == 0 || def.name == "split");
+        let kind = kind(&call, self.mode).filter(|_| *slot == 0 || def.name == "split");
         match kind {
             // Which elements are moved is known if the other operands are.
             Some(Kind::Moves(moved)) if self.knows_others(&applied, moved) => self.moved(&applied, moved, index, depth),
@@ -175,11 +208,12 @@ impl<'a> Elements<'a> {
                 self.moved(&applied, Moved::ButFirst, index, depth)
             }
             Some(Kind::Elementwise) => self.elementwise(&applied, index, depth),
-            Some(Kind::Lane) => self.lane(&applied, index, depth),
+            Some(Kind::Lane) => self.lane(term, &applied, index, depth),
             Some(Kind::Contraction) => self.contracted(&applied, index, depth),
-            Some(Kind::Weighted) if !self.exact && computes_floats(&applied) => {
+            Some(Kind::Attention) => self.attention(term, &applied, index, depth),
+            Some(Kind::Weighted) if self.mode != Mode::Operators && computes_floats(&applied) => {
                 let sum = self.weighted(&applied, index, depth)?;
-                if sum.is_zero() { leaf(&mut self.store) } else { Some(sum) }
+                if self.vanishes(&sum) { leaf(&mut self.store) } else { Some(sum) }
             }
             _ => leaf(&mut self.store),
         }
@@ -188,7 +222,7 @@ impl<'a> Elements<'a> {
     fn constant(&mut self, term: TermId, constant: &Constant, ty: &TensorType, index: &[usize]) -> Option<Form> {
         let value = constant.at(ty, index);
         let number = matches!(self.arena.op(term), Some((Op::Table(def), ..)) if is_number(def));
-        if self.exact {
+        if self.mode == Mode::Operators {
             // What is computed inexactly is equal to nothing bit for bit.
             let exact = self.arena.constant(term).is_some();
             return exact.then(|| match number {
@@ -200,15 +234,21 @@ impl<'a> Elements<'a> {
             self.tier = Tier::Rounding;
         }
         let value = if number { as_number(ty.dtype, value) } else { value };
-        Some(self.number(value))
+        self.number(value)
     }
 
-    /// A number that is no operator's.
-    fn number(&mut self, value: Number) -> Form {
-        match value {
-            Number::Float(v) if !self.exact => self.store.float(v.0),
+    /// A number that is no operator's; `None` where formulas are about real numbers and this is none, nor a limit of them.
+    fn number(&mut self, value: Number) -> Option<Form> {
+        Some(match (value, self.mode) {
+            (Number::Float(v), Mode::Products) => self.store.float(v.0),
+            (Number::Float(v), Mode::Reals) if v.0 != f64::NEG_INFINITY => Form::number(BigRational::from_float(v.0)?),
             _ => self.store.atom(Atom::Constant(value)),
-        }
+        })
+    }
+
+    /// Whether a sum comes to 0 where that holds for finite elements only, and formulas are about others too.
+    fn vanishes(&self, sum: &Form) -> bool {
+        self.mode == Mode::Products && sum.is_zero()
     }
 
     fn knows_others(&self, applied: &Applied, moved: Moved) -> bool {
@@ -245,7 +285,7 @@ impl<'a> Elements<'a> {
             Some(_) => None,
             None => {
                 let value = applied.result.dtype.store(value)?;
-                Some(self.number(value))
+                self.number(value)
             }
         }
     }
@@ -262,7 +302,7 @@ impl<'a> Elements<'a> {
         let attrs = attrs.map(|(_, value)| value.clone()).collect();
         let (mut dtype, mut operands) = (applied.result.dtype, operands);
         // A cast is between the types that it is between; other operators compute the same real numbers in bf16 and f32.
-        if !self.exact && call.op.name != "cast" {
+        if self.mode != Mode::Operators && call.op.name != "cast" {
             dtype = over_reals(dtype);
             operands.iter_mut().for_each(|(dtype, _)| *dtype = over_reals(*dtype));
         }
@@ -275,11 +315,14 @@ impl<'a> Elements<'a> {
         for (&term, ty) in applied.operands.iter().zip(call.operands) {
             operands.push((ty.dtype, self.element(term, &broadcast_index(&ty.shape, index), depth + 1)?));
         }
-        if !self.exact
-            && computes_floats(applied)
-            && let Some(form) = self.arithmetic(call, &operands, applied.result.dtype)?
-        {
-            return Some(form);
+        let arithmetic = match self.mode {
+            Mode::Operators => None,
+            Mode::Products if !computes_floats(applied) => None,
+            Mode::Products => self.arithmetic(call, &operands, applied.result.dtype)?,
+            Mode::Reals => self.over_reals(call, &operands, applied.result.dtype)?,
+        };
+        if arithmetic.is_some() {
+            return arithmetic;
         }
         if call.op.commutative
             && let [first, second, ..] = operands.as_mut_slice()
@@ -329,7 +372,8 @@ impl<'a> Elements<'a> {
             ("clamp", _) => {
                 let bound = |name: &str| call.number(name, dtype).and_then(|n| dtype.store(n));
                 let (min, max) = (bound("min"), bound("max"));
-                let (min, max) = (min.map(|n| self.number(n)), max.map(|n| self.number(n)));
+                let min = if let Some(n) = min { Some(self.number(n)?) } else { None };
+                let max = if let Some(n) = max { Some(self.number(n)?) } else { None };
                 let above = min.map_or(x.clone(), |min| self.extreme("maximum", x, min, dtype));
                 max.map_or(above.clone(), |max| self.extreme("minimum", above, max, dtype))
             }
@@ -366,7 +410,7 @@ impl<'a> Elements<'a> {
     }
 
     /// An element of a row that is computed from a row, or what a row comes to.
-    fn lane(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
+    fn lane(&mut self, term: TermId, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
         let call = applied.call;
         let (x, axes) = (call.operands[0], lane_dims(call)?);
         let mut start = Shape::from_elem(0, x.rank());
@@ -383,7 +427,11 @@ impl<'a> Elements<'a> {
             Ok::<(), ()>(())
         })
         .ok()?;
-        if !self.exact && matches!(call.op.name, "sum" | "mean") && computes_floats(applied) && !lane.is_empty() {
+        if self.mode == Mode::Products
+            && matches!(call.op.name, "sum" | "mean")
+            && computes_floats(applied)
+            && !lane.is_empty()
+        {
             let sizes: usize = lane.iter().map(|&(_, id)| self.store.form(id).size()).sum();
             self.spend(lane.len() + sizes / SIZE_PER_ELEMENT)?;
             let count = if call.op.name == "mean" { lane.len() } else { 1 };
@@ -398,6 +446,21 @@ impl<'a> Elements<'a> {
         for (&term, ty) in applied.operands.iter().zip(call.operands).skip(1) {
             lane.push((ty.dtype, self.element(term, &inner, depth + 1)?));
         }
+        if self.mode == Mode::Reals && computes_floats(applied) {
+            let count: usize = axes.iter().map(|&d| x.shape[d]).product();
+            let (elements, others) = lane.split_at(count);
+            let sizes: SmallVec<[usize; 4]> = axes.iter().map(|&d| x.shape[d]).collect();
+            axes.iter().for_each(|&d| start[d] = 0);
+            let row =
+                Row { key: (term, flat_index(&x.shape, &start)), elements, place: flat_index(&sizes, &inner), others };
+            if let Some(form) = self.row(applied, &row)? {
+                return Some(form);
+            }
+            // Limits have laws of their own.
+            if lane.iter().any(|&(_, id)| self.is_minus_infinity(id)) {
+                return None;
+            }
+        }
         let mut place: SmallVec<[usize; 4]> = axes.iter().map(|&d| x.shape[d]).collect();
         if !whole {
             place.extend(inner);
@@ -407,7 +470,7 @@ impl<'a> Elements<'a> {
 
     fn contracted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
         let call = applied.call;
-        let mut line = contraction(call, index)?;
+        let Some(mut line) = contraction(call, index) else { return self.convolved(applied, index, depth) };
         // Not as many as the line is long: the budget ends long ones.
         let mut factors = Vec::new();
         for step in 0..line.length {
@@ -424,9 +487,9 @@ impl<'a> Elements<'a> {
             }
             None => None,
         };
-        if !self.exact && applied.result.dtype.is_float() {
+        if self.mode != Mode::Operators && applied.result.dtype.is_float() {
             let sum = self.sum_of_products(&factors, line.alpha, bias.map(|(id, _, factor)| (id, factor)))?;
-            if let Some(sum) = sum.filter(|sum| !sum.is_zero()) {
+            if let Some(sum) = sum.filter(|sum| !self.vanishes(sum)) {
                 return Some(sum);
             }
         }
@@ -434,6 +497,31 @@ impl<'a> Elements<'a> {
             factors.push((call.operands[operand].dtype, id));
         }
         Some(self.applied(applied, factors, &[]))
+    }
+
+    /// An element of the result of a convolution.
+    fn convolved(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
+        let (call, filters) = (applied.call, applied.call.operands.get(1)?);
+        let footprint = Footprint::new(call, index);
+        let mut factors = Vec::new();
+        let mut start = Shape::from_elem(0, filters.rank());
+        start[0] = *index.get(1)?;
+        let axes: SmallVec<[usize; 4]> = (1..filters.rank()).collect();
+        visit_axes(&filters.shape, &axes, &start, |tap| {
+            if let Some(cell) = footprint.cell(tap) {
+                for (operand, at) in [(0, &cell[..]), (1, tap)] {
+                    let id = self.element(applied.operands[operand], at, depth + 1).ok_or(())?;
+                    factors.push((applied.result.dtype, id));
+                }
+            }
+            Ok::<(), ()>(())
+        })
+        .ok()?;
+        let bias = match applied.operands.get(2) {
+            Some(&term) => Some((self.element(term, &index[1..2], depth + 1)?, Number::Int(1))),
+            None => None,
+        };
+        self.sum_of_products(&factors, Number::Int(1), bias)?
     }
 
     /// The sum of the products of each two `factors`, times `alpha`, and of the bias times its factor; nothing where those are
@@ -449,13 +537,17 @@ impl<'a> Elements<'a> {
         for pair in factors.chunks_exact(2) {
             let [x, y] = [pair[0], pair[1]].map(|(_, id)| self.store.form(id).clone());
             self.spend(1 + (x.size() + y.size()) / SIZE_PER_ELEMENT)?;
-            products.push(self.store.product(x, y).scaled(&alpha));
+            let product = match self.mode {
+                Mode::Reals => self.times(&x, &y)?,
+                _ => self.store.product(x, y),
+            };
+            products.push(product.scaled(&alpha));
         }
         if let Some((id, factor)) = bias {
             let Some(factor) = BigRational::from_float(factor.to_f64()) else { return Some(None) };
-            products.push(self.store.form(id).clone().scaled(&factor));
+            products.push(self.finite(id)?.scaled(&factor));
         }
-        Some(Some(Form::sum(products)))
+        Some(Some(self.sum(products)))
     }
 
     /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
@@ -481,9 +573,9 @@ impl<'a> Elements<'a> {
                 |o: usize, place: &[usize]| Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))));
             let weight = self.weight(value(call.op.kernel.compute(call, slot, index, &mut single).ok()?)?)?;
             let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
-            sum.push(self.store.form(id).clone().scaled(&weight));
+            sum.push(self.finite(id)?.scaled(&weight));
         }
-        Some(Form::sum(sum))
+        Some(self.sum(sum))
     }
 
     /// The number that the reference semantics give as a weight. Parts of a whole, as in a mean, are known exactly; others are

@@ -1,8 +1,10 @@
+use num_traits::ToPrimitive;
 use proptest::prelude::*;
 
-use super::{ELEMENTS, Leaves, same_elements};
+use super::form::{Atom, AtomId, FormId, Function, Product, Store};
+use super::{ALL_WAYS, ELEMENTS, Elements, Leaves, Mode, same_elements};
 use crate::eval::{Demand, GraphProgram, Options};
-use crate::ir::{Graph, Number, text};
+use crate::ir::{DType, Graph, Number, Value, text};
 use crate::prove::kernel::arena::{Arena, Side, TermId};
 use crate::prove::kernel::graph_terms;
 use crate::rules::Tier;
@@ -13,17 +15,33 @@ fn graph(body: &str) -> Graph {
     text::parse("test.mir", &format!("graph g({INPUTS}) {{ {body}\n return y }}")).unwrap()
 }
 
-/// How equal the results of two graphs are found to be.
-fn found(a: &Graph, b: &Graph) -> Option<Tier> {
-    let mut arena = Arena::default();
+/// The results of two graphs as terms.
+fn roots(arena: &mut Arena, a: &Graph, b: &Graph) -> [TermId; 2] {
     let mut root = |graph: &Graph, side: Side| -> TermId {
         let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
-        let values = graph_terms(&mut arena, graph, side, &numbers).unwrap();
+        let values = graph_terms(arena, graph, side, &numbers).unwrap();
         let value = graph.outputs()[0].value;
         values[value.node.index()][value.slot as usize]
     };
-    let (x, y) = (root(a, Side::A), root(b, Side::B));
-    same_elements(&arena, [x, y], &Leaves::default(), Tier::Rounding, &mut { ELEMENTS })
+    [root(a, Side::A), root(b, Side::B)]
+}
+
+/// How equal the results of two graphs are found to be.
+fn found(a: &Graph, b: &Graph) -> Option<Tier> {
+    let mut arena = Arena::default();
+    let roots = roots(&mut arena, a, b);
+    same_elements(&arena, roots, &Leaves::default(), Tier::Rounding, &mut { ALL_WAYS })
+}
+
+/// How equal they are if elements may be infinite or NaN.
+fn equal_at_limits(a: &str, b: &str) -> Option<Tier> {
+    let mut arena = Arena::default();
+    let roots = roots(&mut arena, &graph(a), &graph(b));
+    let axes: Vec<usize> = (0..arena.ty(roots[0]).rank()).collect();
+    let leaves = Leaves::default();
+    let dtype = arena.ty(roots[0]).dtype;
+    let found = |mode| Elements::new(&arena, &leaves, (mode, false), dtype, ELEMENTS).compare(roots, &axes);
+    found(Mode::Operators).or_else(|| found(Mode::Products))
 }
 
 fn equal(a: &str, b: &str) -> Option<Tier> {
@@ -77,7 +95,10 @@ fn what_is_computed_in_a_narrower_type_is_not_what_a_wider_one_computes() {
     let moved = "c = cast(m; dtype=f32)\n f = flip(c; dims=[0])\n y = add(f, x)";
     assert_eq!(equal(moved, "f = flip(m; dims=[0])\n c = cast(f; dtype=f32)\n y = add(x, c)"), Some(Tier::Exact));
     assert_eq!(
-        equal(moved, "f = flip(m; dims=[0])\n c = cast(f; dtype=f32)\n s = add(x, x)\n u = add(s, c)\n y = sub(u, x)"),
+        equal_at_limits(
+            moved,
+            "f = flip(m; dims=[0])\n c = cast(f; dtype=f32)\n s = add(x, x)\n u = add(s, c)\n y = sub(u, x)"
+        ),
         None
     );
 }
@@ -172,10 +193,10 @@ fn infinities_and_nan_do_not_cancel() {
         let back = format!("{k}a = add(x, k)\n y = sub(a, k)");
         let times_zero = format!("{k}z = number(; value=0.0, dtype=f32)\n a = mul(x, k)\n y = mul(a, z)");
         for one in [&minus_itself, &back, &times_zero] {
-            assert_eq!(equal(one, zero), None, "{one}");
-            assert_eq!(equal(one, "y = alias(x)"), None, "{one}");
-            assert_eq!(equal(one, "y = sub(x, x)"), None, "{one}");
-            assert!(equal(one, one).is_some(), "{one}");
+            assert_eq!(equal_at_limits(one, zero), None, "{one}");
+            assert_eq!(equal_at_limits(one, "y = alias(x)"), None, "{one}");
+            assert_eq!(equal_at_limits(one, "y = sub(x, x)"), None, "{one}");
+            assert!(equal_at_limits(one, one).is_some(), "{one}");
         }
     }
 }
@@ -183,18 +204,138 @@ fn infinities_and_nan_do_not_cancel() {
 #[test]
 fn nothing_is_known_to_be_zero() {
     let zero = "z = number(; value=0.0, dtype=f32)\n y = mul(x, z)";
-    assert_eq!(equal("y = sub(x, x)", zero), None);
+    assert_eq!(equal_at_limits("y = sub(x, x)", zero), None);
     // The sign of what is 0 shows where something is divided by it.
     let one_over = |body: &str| format!("{body}\n y = reciprocal(a)");
-    assert_eq!(equal(&one_over("a = sub(x, x)"), &one_over("b = sub(x, x)\n a = neg(b)")), None);
-    assert_eq!(equal(&one_over("a = mul(x, x)"), &one_over("a = neg(x)")), None);
+    assert_eq!(equal_at_limits(&one_over("a = sub(x, x)"), &one_over("b = sub(x, x)\n a = neg(b)")), None);
+    assert_eq!(equal_at_limits(&one_over("a = mul(x, x)"), &one_over("a = neg(x)")), None);
     let over = |n: &str| format!("z = number(; value={n}, dtype=f32)\n y = div(x, z)");
-    assert_eq!(equal(&over("0.0"), &over("-0.0")), None);
-    assert!(equal(&over("0.0"), &over("0.0")).is_some());
+    assert_eq!(equal_at_limits(&over("0.0"), &over("-0.0")), None);
+    assert!(equal_at_limits(&over("0.0"), &over("0.0")).is_some());
     // An infinite element leaves NaN.
-    assert_eq!(equal("t = permute(x; dims=[1, 0, 2])\n a = add(x, t)\n y = sub(a, t)", "y = alias(x)"), None);
-    assert_eq!(equal("a = add(x, x)\n y = sub(a, x)", "y = alias(x)"), None);
-    assert_eq!(equal("y = div(x, x)", "a = sub(x, x)\n y = exp(a)"), None);
+    assert_eq!(equal_at_limits("t = permute(x; dims=[1, 0, 2])\n a = add(x, t)\n y = sub(a, t)", "y = alias(x)"), None);
+    assert_eq!(equal_at_limits("a = add(x, x)\n y = sub(a, x)", "y = alias(x)"), None);
+    assert_eq!(equal_at_limits("y = div(x, x)", "a = sub(x, x)\n y = exp(a)"), None);
+}
+
+#[test]
+fn products_are_multiplied_out_over_the_real_numbers() {
+    let real = Some(Tier::Real);
+    let v = "v = sum(w; dim=[0])\n ";
+    let grouped = format!("{v}p = matmul(x, w)\n y = matmul(p, v)");
+    assert_eq!(equal(&grouped, &format!("{v}p = matmul(w, v)\n y = matmul(x, p)")), real);
+    assert_eq!(equal(&grouped, &format!("{v}t = permute(w; dims=[1, 0])\n p = matmul(t, v)\n y = matmul(x, p)")), None);
+    let square = "t = permute(x; dims=[1, 0, 2])\n a = sub(x, t)\n y = mul(a, a)";
+    let spread = "t = permute(x; dims=[1, 0, 2])\n a = mul(x, x)\n b = mul(t, t)\n c = mul(x, t)\n g = add(c, c)\n \
+                  e = add(a, b)\n y = sub(e, g)";
+    assert_eq!(equal(square, spread), real);
+    assert_eq!(equal(square, &spread.replace("sub(e, g)", "sub(e, c)")), None);
+    assert_eq!(equal("y = sub(x, x)", "z = number(; value=0.0, dtype=f32)\n y = mul(x, z)"), real);
+}
+
+#[test]
+fn exponentials_and_quotients_have_a_normal_form() {
+    let real = Some(Tier::Real);
+    let softmax = "y = softmax(x; dim=2)";
+    let shifted =
+        "hi = amax(x; dim=[0, 1, 2])\n s = sub(x, hi)\n e = exp(s)\n n = sum(e; dim=[2], keepdim=true)\n y = div(e, n)";
+    assert_eq!(equal(softmax, shifted), real);
+    assert_eq!(equal("y = softmax(x; dim=1)", shifted), None);
+    assert_eq!(equal("l = log_softmax(x; dim=2)\n y = exp(l)", softmax), real);
+    let by_sums = "n = logsumexp(x; dim=[2], keepdim=true)\n s = sub(x, n)\n y = exp(s)";
+    assert_eq!(equal(by_sums, softmax), real);
+    let odds = "e = exp(x)\n o = number(; value=1.0, dtype=f32)\n b = add(e, o)\n y = div(e, b)";
+    assert_eq!(equal("y = sigmoid(x)", odds), real);
+    assert_eq!(equal("y = sigmoid(x)", &odds.replace("value=1.0", "value=2.0")), None);
+    // Of what may be 0 or negative, nothing is divided out, and no logarithm is undone.
+    assert_eq!(equal("y = alias(x)", "a = mul(x, x)\n y = div(a, x)"), None);
+    assert_eq!(equal("y = alias(x)", "a = log(x)\n y = exp(a)"), None);
+    assert_eq!(equal("y = alias(x)", "a = mul(x, x)\n y = sqrt(a)"), None);
+    assert_eq!(equal("a = reciprocal(x)\n y = reciprocal(a)", "y = alias(x)"), None);
+}
+
+#[test]
+fn squares_of_roots_and_of_sizes_are_known() {
+    let real = Some(Tier::Real);
+    assert_eq!(equal("a = abs(x)\n y = mul(a, a)", "y = mul(x, x)"), real);
+    assert_eq!(equal("a = neg(x)\n y = abs(a)", "y = abs(x)"), real);
+    assert_eq!(equal("y = abs(x)", "y = alias(x)"), None);
+    let root = |of: &str| format!("s = {of}\n r = sqrt(s)\n y = mul(r, r)");
+    assert_eq!(equal(&root("mul(x, x)"), "y = mul(x, x)"), real);
+    // The root of what may be negative is no number.
+    assert_eq!(equal(&root("alias(x)"), "y = alias(x)"), None);
+    assert_eq!(equal("s = mul(x, x)\n r = rsqrt(s)\n y = mul(r, r)", "s = mul(x, x)\n y = reciprocal(s)"), real);
+}
+
+#[test]
+fn numbers_inside_of_functions_round() {
+    let scaled =
+        |number: &str, by: &str| format!("k = number(; value={number}, dtype=f32)\n s = {by}(x, k)\n y = exp(s)");
+    let divided = scaled("2.8284271247461903", "div");
+    assert_eq!(equal(&divided, &scaled("0.35355339059327373", "mul")), Some(Tier::Rounding));
+    assert_eq!(equal(&divided, &scaled("0.3535535", "mul")), None);
+    assert_eq!(equal(&scaled("0.5", "mul"), &scaled("0.50000006", "mul")), None);
+    assert_eq!(equal(&scaled("0.5", "mul"), &scaled("2.0", "div")), Some(Tier::Real));
+}
+
+#[test]
+fn choices_are_sums_over_truth_values() {
+    let real = Some(Tier::Real);
+    let chosen = "c = gt(x, m1)\n y = where(c, x, m2)";
+    let inputs = "m1 = amax(x; dim=[0], keepdim=true)\n m2 = sum(x; dim=[0], keepdim=true)\n ";
+    let masked = "c = gt(x, m1)\n k = cast(c; dtype=f32)\n a = mul(x, k)\n n = logical_not(c)\n l = cast(n; dtype=f32)\n \
+                  b = mul(l, m2)\n y = add(a, b)";
+    let of = |body: &str| format!("{inputs}{body}");
+    assert_eq!(equal(&of(chosen), &of(masked)), real);
+    assert_eq!(equal(&of(chosen), &of(&masked.replace("mul(l, m2)", "mul(k, m2)"))), None);
+    // Which keys are hidden shows when it runs, and whether any is left.
+    let hidden = "c = gt(x, m1)\n z = number(; value=-inf, dtype=f32)\n s = where(c, x, z)\n ";
+    let rows = "e = exp(s)\n n = sum(e; dim=[2], keepdim=true)\n y = div(e, n)";
+    assert_eq!(equal(&of(&format!("{hidden}y = softmax(s; dim=2)")), &of(&format!("{hidden}{rows}"))), None);
+}
+
+#[test]
+fn attention_over_tiles_is_attention() {
+    let scores = "t = permute(x; dims=[0, 2, 1])\n s = matmul(x, t)\n ";
+    let whole = "y = sdpa(x, x, x; scale=1.0)";
+    assert_eq!(equal(&format!("{scores}p = softmax(s; dim=2)\n y = matmul(p, x)"), whole), Some(Tier::Real));
+    let tile = |n: usize| {
+        format!(
+            "s{n} = slice(s; dim=2, start={n}, end={})\n v{n} = slice(x; dim=1, start={n}, end={})\n ",
+            n + 1,
+            n + 1
+        )
+    };
+    let running = format!(
+        "{scores}{}{}z = sub(s0, s0)\n e0 = exp(z)\n hi = maximum(s0, s1)\n d0 = sub(s0, hi)\n a0 = exp(d0)\n d1 = sub(s1, hi)\n \
+         a1 = exp(d1)\n l0 = mul(e0, a0)\n l = add(l0, a1)\n p0 = matmul(l0, v0)\n p1 = matmul(a1, v1)\n o = add(p0, p1)\n \
+         y = div(o, l)",
+        tile(0),
+        tile(1)
+    );
+    assert_eq!(equal(&running, whole), Some(Tier::Real));
+    assert_eq!(equal(&running.replace("sub(s1, hi)", "sub(s1, s0)"), whole), None);
+    let causal = "y = sdpa(x, x, x; scale=1.0, causal=true)";
+    assert_eq!(equal(&running, causal), None);
+    let mask = "i = arange(; end=2, dtype=i64)\n r = reshape(i; shape=[2, 1])\n k = le(i, r)\n y = sdpa(x, x, x, k; scale=1.0)";
+    assert_eq!(equal(mask, causal), Some(Tier::Real));
+}
+
+#[test]
+fn convolutions_are_sums_of_products() {
+    let filters = "r = reshape(w; shape=[2, 2, 1])\n ";
+    let product = "t = permute(x; dims=[0, 2, 1])\n v = permute(w; dims=[1, 0])\n p = matmul(t, v)\n y = permute(p; dims=[0, 2, 1])";
+    assert_eq!(
+        equal(&format!("{filters}y = conv1d(x, r; stride=[1], padding=[0], dilation=[1])"), product),
+        Some(Tier::Real)
+    );
+    assert_eq!(
+        equal(
+            &format!("{filters}y = conv1d(x, r; stride=[1], padding=[0], dilation=[1])"),
+            &product.replace("dims=[1, 0]", "dims=[0, 1]")
+        ),
+        None
+    );
 }
 
 #[test]
@@ -281,6 +422,72 @@ fn postfix(steps: &[usize]) -> String {
     body + &format!("y = alias({})", stack.pop().unwrap_or_else(|| "x".to_owned()))
 }
 
+/// The value of a formula over elements of one tensor, `x`.
+fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
+    let of = |id: FormId| value(store, id, x);
+    let atom = |atom: &AtomId| match store.atom_of(*atom) {
+        Atom::Leaf(_, at) => x[*at].to_f64(),
+        Atom::Constant(number) => number.to_f64(),
+        Atom::Function(Function::Exp, id) => of(*id).exp(),
+        Atom::Function(Function::Log, id) => of(*id).ln(),
+        Atom::Function(Function::Reciprocal, id) => 1.0 / of(*id),
+        Atom::Function(Function::Sqrt, id) => of(*id).sqrt(),
+        Atom::Function(Function::Abs, id) => of(*id).abs(),
+        Atom::Indicator(id) => of(*id),
+        Atom::Largest(all) => all.iter().map(|&id| of(id)).fold(f64::NEG_INFINITY, f64::max),
+        Atom::Applied { op: "gt", operands, .. } => f64::from(u8::from(of(operands[0].1) > of(operands[1].1))),
+        other => panic!("{other:?}"),
+    };
+    let product = |p: &Product| p.number.to_f64().unwrap() * p.factors.iter().map(atom).product::<f64>();
+    store.form(id).products().iter().map(product).sum()
+}
+
+/// As [`postfix`], with functions of real numbers, in f64.
+fn functions(steps: &[usize]) -> String {
+    let (mut body, mut stack) = (String::new(), vec!["d".to_owned()]);
+    for (i, step) in steps.iter().enumerate() {
+        let name = format!("v{i}");
+        let value = match step {
+            0 => "alias(d)".to_owned(),
+            1 => "permute(d; dims=[1, 0, 2])".to_owned(),
+            2 | 3 => format!("full(; shape=[2, 2, 2], value={}, dtype=f64)", ["1.0", "-2.0"][step - 2]),
+            4..=17 => {
+                let Some(top) = stack.pop() else { continue };
+                let op = [
+                    "neg",
+                    "reciprocal",
+                    "abs",
+                    "exp",
+                    "exp",
+                    "log",
+                    "sqrt",
+                    "rsqrt",
+                    "sigmoid",
+                    "silu",
+                    "softmax",
+                    "log_softmax",
+                    "relu",
+                    "softmax",
+                ][step - 4];
+                let dim = if op.ends_with("softmax") { "; dim=1" } else { "" };
+                format!("{op}({top}{dim})")
+            }
+            18 => {
+                let (Some(b), Some(a)) = (stack.pop(), stack.last()) else { continue };
+                body += &format!("{name}c = gt({a}, {b})\n ");
+                format!("where({name}c, {a}, {b})")
+            }
+            _ => {
+                let (Some(b), Some(a)) = (stack.pop(), stack.last()) else { continue };
+                format!("{}({a}, {b})", ["add", "sub", "mul", "div", "maximum"][step - 19])
+            }
+        };
+        body += &format!("{name} = {value}\n ");
+        stack.push(name);
+    }
+    body + &format!("y = alias({})", stack.pop().unwrap_or_else(|| "d".to_owned()))
+}
+
 /// One more operator that keeps the shape `[2, 2, 2]`.
 fn step(kind: usize, dim: usize, from: &str, to: &str) -> String {
     let order = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]][(kind + dim) % 6];
@@ -343,6 +550,32 @@ proptest! {
                 let (x, y) = (x.to_f64(), y.to_f64());
                 let same = x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-9 * x.abs().max(1.0);
                 prop_assert!(same, "{x} {y}: {} {}", postfix(&one), postfix(&other));
+            }
+        }
+    }
+
+    /// A formula over the real numbers has the value of what it was written down for.
+    #[test]
+    fn formulas_have_the_values_of_elements(steps in prop::collection::vec(0_usize..24, 1..12), seed in any::<u64>()) {
+        let graph = graph(&functions(&steps));
+        let mut arena = Arena::default();
+        let [root, _] = roots(&mut arena, &graph, &graph);
+        let leaves = Leaves::default();
+        let mut elements = Elements::new(&arena, &leaves, (Mode::Reals, false), DType::F64, ELEMENTS);
+        let program = GraphProgram::new(&graph, seed);
+        let mut demand = Demand::new(&program, Options { rounding: false, budget: 1 << 20 });
+        let all: Vec<Vec<Number>> = graph.operators().map(|(id, _)| demand.tensor(id.into()).unwrap()).collect();
+        // What is no real number has no formula, and what is computed from it need not be what its formula says.
+        prop_assume!(all.iter().flatten().all(|v| v.to_f64().is_finite()));
+        let x = demand.tensor(Value::from(graph.inputs()[4])).unwrap();
+        let y = demand.tensor(graph.outputs()[0].value).unwrap();
+        for (place, y) in y.iter().enumerate() {
+            let index = [place / 4, place / 2 % 2, place % 2];
+            let Some(id) = elements.element(root, &index, 0) else { continue };
+            let (found, y) = (value(&elements.store, id, &x), y.to_f64());
+            // Formulas may overflow where what they were written down for does not.
+            if found.is_finite() {
+                prop_assert!((found - y).abs() <= 1e-6 * y.abs().max(1.0), "{found} {y}: {}", functions(&steps));
             }
         }
     }

@@ -1,0 +1,573 @@
+//! Formulas over the real numbers, in a normal form.
+//!
+//! Every atom stands for a real number, so `x - x` is 0, and a product of sums is a sum of products. A product has at most one
+//! exponential, a quotient has no number, exponential or common factor left in its divisor. What is divided by 0 is no real number:
+//! it has no formula. Of the limits, minus infinity alone is known, as masks have it: it stands by itself, and what it takes part in
+//! is computed at once or not at all.
+
+use num_rational::BigRational;
+use num_traits::{One, Signed, ToPrimitive};
+use smallvec::SmallVec;
+
+use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Product, times};
+use super::{Elements, SIZE_PER_ELEMENT, over_reals};
+use crate::ir::{DType, Number};
+use crate::ops::Call;
+use crate::rules::Tier;
+
+/// Powers that are written as products.
+const MAX_POWER: i64 = 8;
+
+/// Up to so many exponentials are divided by their geometric mean; of more, only what all have is divided out. With two of them the
+/// mean makes `1 / (1 + e^-x)` and `e^x / (e^x + 1)` one; of many it would be long.
+const MAX_MEAN: usize = 4;
+
+/// A formula as `number * e^exponent * factors * rest`, where the rest is the same for all multiples of the formula.
+struct Content {
+    number: BigRational,
+    exponent: Form,
+    factors: Monomial,
+    rest: Form,
+}
+
+impl Elements<'_> {
+    pub(super) fn form(&self, id: FormId) -> Form {
+        self.store.form(id).clone()
+    }
+
+    /// A formula to compute with; `None` if it is about a limit.
+    pub(super) fn finite(&self, id: FormId) -> Option<Form> {
+        (!self.is_minus_infinity(id)).then(|| self.form(id))
+    }
+
+    pub(super) fn is_minus_infinity(&self, id: FormId) -> bool {
+        let [Product { factors, .. }] = self.store.form(id).products() else { return false };
+        let [atom] = factors[..] else { return false };
+        matches!(self.store.atom_of(atom), Atom::Constant(Number::Float(v)) if v.0 == f64::NEG_INFINITY)
+    }
+
+    pub(super) fn sum(&self, forms: impl IntoIterator<Item = Form>) -> Form {
+        let sum = Form::sum(forms);
+        if self.mode == super::Mode::Reals { sum.over_reals() } else { sum }
+    }
+
+    /// What an operator on real numbers gives: nothing where there is no law for it, and no answer where it is no real number
+    /// or takes too much.
+    pub(super) fn over_reals(
+        &mut self,
+        call: &Call,
+        operands: &[(DType, FormId)],
+        dtype: DType,
+    ) -> Option<Option<Form>> {
+        let ids: SmallVec<[FormId; 4]> = operands.iter().map(|&(_, id)| id).collect();
+        let choice = call.op.name == "where";
+        let of_bool = choice || call.op.name == "cast" && call.operands[0].dtype == DType::Bool;
+        let floats = operands.iter().skip(usize::from(of_bool)).all(|(dtype, _)| dtype.is_float());
+        if !dtype.is_float() || !floats {
+            // A limit may be compared, and comes to a bool.
+            return Some(None);
+        }
+        if ids.iter().any(|&id| self.is_minus_infinity(id)) {
+            return Some(Some(self.at_limit(call, &ids)?));
+        }
+        if of_bool {
+            let condition = self.indicator(ids[0]);
+            if !choice {
+                return Some(Some(condition));
+            }
+            let (x, y) = (self.form(*ids.get(1)?), self.form(*ids.get(2)?));
+            let apart = self.minus(x, &y);
+            let chosen = self.times(&condition, &apart)?;
+            return Some(Some(self.sum([chosen, y])));
+        }
+        let x = self.form(*ids.first()?);
+        let y = ids.get(1).map(|&id| self.form(id));
+        Some(Some(match (call.op.name, y) {
+            ("neg", _) => x.scaled(&-BigRational::one()),
+            ("add", Some(y)) => self.sum([x, y]),
+            ("sub", Some(y)) => self.minus(x, &y),
+            ("mul", Some(y)) => self.times(&x, &y)?,
+            ("div", Some(y)) => {
+                let reciprocal = self.inverse(&y)?;
+                self.times(&x, &reciprocal)?
+            }
+            ("addcmul", Some(y)) => {
+                let factor = self.finite_number(call.number("value", dtype)?)?;
+                let z = self.form(*ids.get(2)?);
+                let product = self.times(&y, &z)?.scaled(&factor).over_reals();
+                self.sum([x, product])
+            }
+            ("reciprocal", _) => self.inverse(&x)?,
+            ("exp", _) => self.exponential(&x)?,
+            ("expm1", _) => {
+                let exponential = self.exponential(&x)?;
+                self.minus(exponential, &Form::number(BigRational::one()))
+            }
+            ("log", _) => self.logarithm(&x)?,
+            ("log1p", _) => {
+                let argument = self.sum([x, Form::number(BigRational::one())]);
+                self.logarithm(&argument)?
+            }
+            ("sqrt", _) => self.function(Function::Sqrt, x),
+            ("rsqrt", _) => self.inverse_root(x)?,
+            ("sigmoid", _) => self.sigmoid(&x)?,
+            ("silu", _) => {
+                let gate = self.sigmoid(&x)?;
+                self.times(&x, &gate)?
+            }
+            ("pow", _) => match self.power(x, call.float("exponent"))? {
+                Some(form) => form,
+                None => return Some(None),
+            },
+            ("abs", _) => self.absolute(x),
+            ("maximum", Some(y)) => self.largest([x, y]),
+            ("minimum", Some(y)) => self.smallest([x, y]),
+            ("relu", _) => self.largest([x, Form::default()]),
+            ("clamp", _) => {
+                let mut form = x;
+                if let Some(min) = call.number("min", dtype) {
+                    let min = Form::number(self.finite_number(min)?);
+                    form = self.largest([form, min]);
+                }
+                if let Some(max) = call.number("max", dtype) {
+                    let max = Form::number(self.finite_number(max)?);
+                    form = self.smallest([form, max]);
+                }
+                form
+            }
+            ("cast", _) => return self.arithmetic(call, operands, dtype),
+            _ => return Some(None),
+        }))
+    }
+
+    /// What an operator gives for an operand that is minus infinity.
+    fn at_limit(&mut self, call: &Call, ids: &[FormId]) -> Option<Form> {
+        let (first, second) = (*ids.first()?, ids.get(1).copied());
+        let is_limit = |id: FormId| self.is_minus_infinity(id);
+        match (call.op.name, second) {
+            ("add", Some(y)) => Some(self.form(if is_limit(first) { first } else { y })),
+            ("sub", Some(y)) if !is_limit(y) => Some(self.form(first)),
+            ("maximum", Some(y)) => Some(self.form(if is_limit(first) { y } else { first })),
+            ("exp", _) => Some(Form::default()),
+            ("mul", Some(y)) => {
+                let (limit, other) = if is_limit(first) { (first, y) } else { (y, first) };
+                let positive = self.form(other).as_number()?.is_positive();
+                positive.then(|| self.form(limit))
+            }
+            ("cast", _) if over_reals(call.operands[0].dtype) == DType::F32 => Some(self.form(first)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn finite_number(&self, number: Number) -> Option<BigRational> {
+        BigRational::from_float(number.to_f64())
+    }
+
+    pub(super) fn minus(&self, x: Form, y: &Form) -> Form {
+        self.sum([x, y.clone().scaled(&-BigRational::one())])
+    }
+
+    /// The product of two formulas, multiplied out.
+    pub(super) fn times(&mut self, x: &Form, y: &Form) -> Option<Form> {
+        for (number, other) in [(x, y), (y, x)] {
+            if let Some(number) = number.as_number() {
+                return Some(other.clone().scaled(&number).over_reals());
+            }
+        }
+        for (sum, other) in [(x, y), (y, x)] {
+            if let Some(product) = self.divided_out(sum, other)? {
+                return Some(product);
+            }
+        }
+        self.spend(1 + x.products().len() * y.products().len() / 4)?;
+        let mut products = Vec::with_capacity(x.products().len() * y.products().len());
+        for p in x.products() {
+            for q in y.products() {
+                products.push(self.product(p, q)?);
+            }
+        }
+        Some(self.sum(products))
+    }
+
+    /// The product with a sum by which some of the other's products are divided: that sum and the divisor vanish. `None` inside
+    /// where none is, or where the sum may be 0.
+    fn divided_out(&mut self, sum: &Form, other: &Form) -> Option<Option<Form>> {
+        let divides = |atom: &AtomId| matches!(self.store.atom_of(*atom), Atom::Function(Function::Reciprocal, _));
+        let any = other.products().iter().any(|product| product.factors.iter().any(divides));
+        if sum.products().len() < 2 || !any || !self.is_positive(sum) {
+            return Some(None);
+        }
+        let Content { number, exponent, factors, rest } = self.content(sum)?;
+        let rest = self.rounded(rest);
+        let rest = self.store.keep(rest);
+        let Some(divisor) = self.store.known(&Atom::Function(Function::Reciprocal, rest)) else { return Some(None) };
+        let (mut divided, mut left) = (Vec::new(), Vec::new());
+        for product in other.products() {
+            match product.factors.iter().position(|&atom| atom == divisor) {
+                Some(at) => {
+                    let mut product = product.clone();
+                    product.factors.remove(at);
+                    divided.push(Form::product(product));
+                }
+                None => left.push(Form::product(product.clone())),
+            }
+        }
+        if divided.is_empty() {
+            return Some(None);
+        }
+        let divided = self.sum(divided);
+        let exponential = self.exponential(&exponent)?;
+        let mut product = self.times(&divided, &exponential)?;
+        product = self.times(&product, &Form::product(Product::new(factors, number)))?;
+        let left = self.sum(left);
+        let left = self.times(&left, sum)?;
+        Some(Some(self.sum([product, left])))
+    }
+
+    fn product(&mut self, p: &Product, q: &Product) -> Option<Form> {
+        let mut exponents: SmallVec<[FormId; 2]> = SmallVec::new();
+        let mut factors = Monomial::new();
+        for &atom in p.factors.iter().chain(&q.factors) {
+            match self.store.atom_of(atom) {
+                Atom::Function(Function::Exp, exponent) => exponents.push(*exponent),
+                // 1 and 0 are their own squares.
+                Atom::Indicator(_) if factors.contains(&atom) => {}
+                _ => factors.push(atom),
+            }
+        }
+        let sizes: usize = exponents.iter().map(|&id| self.store.form(id).size()).sum();
+        self.spend(sizes / SIZE_PER_ELEMENT)?;
+        let exponent = self.sum(exponents.iter().map(|&id| self.store.form(id).clone()));
+        if !exponent.is_zero() {
+            let exponent = self.rounded(exponent);
+            let exponent = self.store.keep(exponent);
+            factors.push(self.store.atom_id(Atom::Function(Function::Exp, exponent)));
+        }
+        factors.sort_unstable();
+        let square = self.known_square(&mut factors)?;
+        let product = Form::product(Product::new(factors, times(&p.number, &q.number)));
+        match square {
+            Some(square) => self.times(&product, &square),
+            None => Some(product),
+        }
+    }
+
+    /// The square of a factor that occurs twice, which is taken out, if that is a simpler formula. `factors` are in order.
+    fn known_square(&mut self, factors: &mut Monomial) -> Option<Option<Form>> {
+        for at in 1..factors.len() {
+            let atom = factors[at];
+            if factors[at - 1] != atom {
+                continue;
+            }
+            let square = match *self.store.atom_of(atom) {
+                Atom::Function(Function::Abs, of) => {
+                    let of = self.form(of);
+                    self.times(&of, &of)?
+                }
+                Atom::Function(Function::Sqrt, of) if self.is_not_negative(self.store.form(of)) => self.form(of),
+                Atom::Function(Function::Reciprocal, of) => match self.root(of) {
+                    Some(of) => {
+                        let of = self.form(of);
+                        self.inverse(&of)?
+                    }
+                    None => continue,
+                },
+                _ => continue,
+            };
+            factors.drain(at - 1..=at);
+            return Some(Some(square));
+        }
+        Some(None)
+    }
+
+    /// Of the square root of what is not negative, that.
+    fn root(&self, id: FormId) -> Option<FormId> {
+        let [Product { factors, number, .. }] = self.store.form(id).products() else { return None };
+        let [atom] = factors[..] else { return None };
+        match *self.store.atom_of(atom) {
+            Atom::Function(Function::Sqrt, of) if number.is_one() && self.is_not_negative(self.store.form(of)) => {
+                Some(of)
+            }
+            _ => None,
+        }
+    }
+
+    fn function(&mut self, function: Function, of: Form) -> Form {
+        let of = self.rounded(of);
+        let id = self.store.keep(of);
+        self.store.atom(Atom::Function(function, id))
+    }
+
+    /// A formula inside of a function, which others have to be equal to: where numbers round, in the type's own numbers.
+    fn rounded(&mut self, form: Form) -> Form {
+        if !self.rounds {
+            return form;
+        }
+        let (form, changed) = form.rounded(self.precision);
+        if changed {
+            self.tier = Tier::Rounding;
+        }
+        form
+    }
+
+    /// `1 / x`.
+    pub(super) fn inverse(&mut self, x: &Form) -> Option<Form> {
+        if x.is_zero() {
+            return None;
+        }
+        let Content { number, exponent, factors, rest } = self.content(x)?;
+        let mut inverse = self.exponential(&exponent.scaled(&-BigRational::one()))?.scaled(&number.recip());
+        for atom in factors {
+            let inverse_of_atom = match *self.store.atom_of(atom) {
+                Atom::Function(Function::Reciprocal, divisor) if self.is_positive(self.store.form(divisor)) => {
+                    self.form(divisor)
+                }
+                _ => self.function(Function::Reciprocal, Form::atom(atom)),
+            };
+            inverse = self.times(&inverse, &inverse_of_atom)?;
+        }
+        match rest.as_number() {
+            Some(_) => Some(inverse),
+            None => {
+                let divisor = self.function(Function::Reciprocal, rest);
+                self.times(&inverse, &divisor)
+            }
+        }
+    }
+
+    fn absolute(&mut self, x: Form) -> Form {
+        let negative = x.products().first().is_some_and(|product| product.number.is_negative());
+        let x = if negative { x.scaled(&-BigRational::one()) } else { x };
+        match x.as_number() {
+            Some(_) => x,
+            None => self.function(Function::Abs, x),
+        }
+    }
+
+    pub(super) fn inverse_root(&mut self, x: Form) -> Option<Form> {
+        let root = self.function(Function::Sqrt, x);
+        self.inverse(&root)
+    }
+
+    /// `e^x`. Of a logarithm of what is positive, that itself.
+    pub(super) fn exponential(&mut self, x: &Form) -> Option<Form> {
+        let (mut powers, mut rest) = (Vec::new(), Vec::new());
+        for product in x.products() {
+            match self.power_of_logarithm(product) {
+                Some(power) => powers.push(power),
+                None => rest.push(Form::product(product.clone())),
+            }
+        }
+        let rest = self.sum(rest);
+        let mut result =
+            if rest.is_zero() { Form::number(BigRational::one()) } else { self.function(Function::Exp, rest) };
+        for (base, power) in powers {
+            let base = self.form(base);
+            let base = if power > 0 { base } else { self.inverse(&base)? };
+            for _ in 0..power.abs() {
+                result = self.times(&result, &base)?;
+            }
+        }
+        Some(result)
+    }
+
+    /// Base and exponent of what `e` to a multiple of a logarithm is.
+    fn power_of_logarithm(&self, product: &Product) -> Option<(FormId, i64)> {
+        let [atom] = product.factors[..] else { return None };
+        let Atom::Function(Function::Log, base) = *self.store.atom_of(atom) else { return None };
+        let power = if product.number.is_integer() { product.number.to_i64()? } else { return None };
+        (power.abs() <= MAX_POWER && self.is_positive(self.store.form(base))).then_some((base, power))
+    }
+
+    /// The natural logarithm. Of a product of what is positive, the sum of logarithms.
+    pub(super) fn logarithm(&mut self, x: &Form) -> Option<Form> {
+        if !self.is_positive(x) {
+            return Some(self.function(Function::Log, x.clone()));
+        }
+        let Content { number, exponent, factors, rest } = self.content(x)?;
+        let mut sum = vec![exponent];
+        let others = factors.into_iter().map(Form::atom).chain([Form::number(number), rest]);
+        for part in others.collect::<Vec<_>>() {
+            if !part.as_number().is_some_and(|n| n.is_one()) {
+                sum.push(self.function(Function::Log, part));
+            }
+        }
+        Some(self.sum(sum))
+    }
+
+    fn sigmoid(&mut self, x: &Form) -> Option<Form> {
+        let exponential = self.exponential(&x.clone().scaled(&-BigRational::one()))?;
+        let divisor = self.sum([exponential, Form::number(BigRational::one())]);
+        self.inverse(&divisor)
+    }
+
+    /// A constant power, if it is a whole or a half.
+    fn power(&mut self, x: Form, exponent: f64) -> Option<Option<Form>> {
+        if exponent == 0.5 {
+            return Some(Some(self.function(Function::Sqrt, x)));
+        }
+        if exponent == -0.5 {
+            return Some(Some(self.inverse_root(x)?));
+        }
+        let Some(whole) = exponent.to_i64().filter(|&n| n as f64 == exponent && n.abs() <= MAX_POWER) else {
+            return Some(None);
+        };
+        let mut product = Form::number(BigRational::one());
+        for _ in 0..whole.abs() {
+            product = self.times(&product, &x)?;
+        }
+        Some(Some(if whole < 0 { self.inverse(&product)? } else { product }))
+    }
+
+    /// The largest of real numbers, in any order and grouping.
+    pub(super) fn largest(&mut self, forms: impl IntoIterator<Item = Form>) -> Form {
+        let mut all: Vec<FormId> = Vec::new();
+        for form in forms {
+            let inner = match form.products() {
+                [Product { factors, number, .. }] if number.is_one() && factors.len() == 1 => {
+                    match self.store.atom_of(factors[0]) {
+                        Atom::Largest(inner) => Some(inner.clone()),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            match inner {
+                Some(inner) => all.extend(inner),
+                None => all.push(self.store.keep(form)),
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        match all[..] {
+            [single] => self.form(single),
+            _ => self.store.atom(Atom::Largest(all)),
+        }
+    }
+
+    /// The smallest of real numbers.
+    pub(super) fn smallest(&mut self, forms: impl IntoIterator<Item = Form>) -> Form {
+        let minus = -BigRational::one();
+        let largest = self.largest(forms.into_iter().map(|form| form.scaled(&minus)).collect::<Vec<_>>());
+        largest.scaled(&-BigRational::one())
+    }
+
+    /// 1 where a bool is true, 0 elsewhere.
+    fn indicator(&mut self, condition: FormId) -> Form {
+        let one = Form::number(BigRational::one());
+        let [Product { factors, .. }] = self.store.form(condition).products() else { return one };
+        let [atom] = factors[..] else { return one };
+        match self.store.atom_of(atom).clone() {
+            Atom::Constant(value) => {
+                if value.is_true() {
+                    one
+                } else {
+                    Form::default()
+                }
+            }
+            Atom::Applied { op: "logical_not", operands, .. } if operands[0].0 == DType::Bool => {
+                let inner = self.indicator(operands[0].1);
+                self.minus(one, &inner)
+            }
+            _ => self.store.atom(Atom::Indicator(condition)),
+        }
+    }
+
+    /// Whether a formula is above 0 for all real numbers, as far as its form tells.
+    pub(super) fn is_positive(&self, form: &Form) -> bool {
+        let positive = |&atom: &AtomId| match self.store.atom_of(atom) {
+            Atom::Function(Function::Exp, _) => true,
+            Atom::Function(Function::Reciprocal | Function::Sqrt, of) => self.is_positive(self.store.form(*of)),
+            _ => false,
+        };
+        !form.products().is_empty()
+            && form.products().iter().all(|p| p.number.is_positive() && p.factors.iter().all(positive))
+    }
+
+    /// Whether a formula is at least 0 for all real numbers, as far as its form tells.
+    fn is_not_negative(&self, form: &Form) -> bool {
+        let not_negative = |&atom: &AtomId| match self.store.atom_of(atom) {
+            Atom::Function(Function::Exp | Function::Sqrt | Function::Abs, _) | Atom::Indicator(_) => true,
+            Atom::Function(Function::Reciprocal, of) => self.is_not_negative(self.store.form(*of)),
+            _ => false,
+        };
+        form.products().iter().all(|p| {
+            let even = |atom: &AtomId| p.factors.iter().filter(|f| *f == atom).count() % 2 == 0;
+            p.number.is_positive() && p.factors.iter().all(|atom| not_negative(atom) || even(atom))
+        })
+    }
+
+    /// Takes apart what a formula other than 0 is a multiple of.
+    fn content(&mut self, form: &Form) -> Option<Content> {
+        let mut exponents = Vec::with_capacity(form.products().len());
+        let mut others: Vec<Monomial> = Vec::with_capacity(form.products().len());
+        for product in form.products() {
+            let mut exponent = Form::default();
+            let mut factors = Monomial::new();
+            for &atom in &product.factors {
+                match self.store.atom_of(atom) {
+                    Atom::Function(Function::Exp, id) => exponent = self.store.form(*id).clone(),
+                    _ => factors.push(atom),
+                }
+            }
+            exponents.push(exponent);
+            others.push(factors);
+        }
+        let sizes: usize = exponents.iter().map(Form::size).sum::<usize>() + form.size();
+        self.spend(sizes / SIZE_PER_ELEMENT)?;
+        let common = common_factors(&others);
+        let exponent = if form.products().len() <= MAX_MEAN {
+            let part = BigRational::new(1.into(), form.products().len().into());
+            self.sum(exponents.iter().map(|e| e.clone().scaled(&part)))
+        } else {
+            common_products(&exponents)
+        };
+        let size: BigRational = form.products().iter().map(|p| p.number.abs()).sum();
+        let number = match form.products() {
+            [product] => product.number.clone(),
+            products if products[0].number.is_negative() => -size,
+            _ => size,
+        };
+        let mut rest = Vec::with_capacity(form.products().len());
+        for ((product, own), mut factors) in form.products().iter().zip(exponents).zip(others) {
+            for atom in &common {
+                let at = factors.iter().position(|f| f == atom)?;
+                factors.remove(at);
+            }
+            let own = self.minus(own, &exponent);
+            if !own.is_zero() {
+                let own = self.rounded(own);
+                let own = self.store.keep(own);
+                factors.push(self.store.atom_id(Atom::Function(Function::Exp, own)));
+            }
+            factors.sort_unstable();
+            rest.push(Form::product(Product::new(factors, &product.number / &number)));
+        }
+        let rest = self.sum(rest);
+        Some(Content { number, exponent, factors: common, rest })
+    }
+}
+
+/// Factors that all products have.
+fn common_factors(all: &[Monomial]) -> Monomial {
+    let Some((first, others)) = all.split_first() else { return Monomial::new() };
+    let mut common = first.clone();
+    for other in others {
+        let mut left = other.clone();
+        common.retain(|atom| match left.iter().position(|f| f == atom) {
+            Some(at) => {
+                left.remove(at);
+                true
+            }
+            None => false,
+        });
+    }
+    common
+}
+
+/// Products that all sums have, with the same numbers.
+fn common_products(all: &[Form]) -> Form {
+    let Some((first, others)) = all.split_first() else { return Form::default() };
+    let in_all = |product: &&Product| others.iter().all(|form| form.products().contains(product));
+    Form::sum(first.products().iter().filter(in_all).cloned().map(Form::product))
+}

@@ -1,0 +1,272 @@
+//! What is computed row by row, over the real numbers: sums, softmax, norms, fused attention.
+
+use std::rc::Rc;
+
+use num_rational::BigRational;
+use num_traits::One;
+
+use super::form::{Form, FormId};
+use super::{Applied, Elements};
+use crate::eval::Constant;
+use crate::ir::{DType, Shape, flat_index};
+use crate::ops::shapes::broadcast_index;
+use crate::ops::{Call, attention_key};
+
+/// Elements of a row of which the variance is multiplied out. Of longer ones it would take too much.
+const MAX_VARIANCE: usize = 32;
+
+/// A row that an operator reads, and one place on it.
+pub(super) struct Row<'r> {
+    /// What no other row of this operator has.
+    pub key: (super::TermId, usize),
+    pub elements: &'r [(DType, FormId)],
+    /// The place of the result among them, where the operator gives a row.
+    pub place: usize,
+    /// The elements of further operands for that place.
+    pub others: &'r [(DType, FormId)],
+}
+
+impl Elements<'_> {
+    /// What an operator gives for a row: nothing where there is no law for it, and no answer where it is no real number or takes too much.
+    pub(super) fn row(&mut self, applied: &Applied, row: &Row) -> Option<Option<Form>> {
+        let call = applied.call;
+        let count = BigRational::from_integer(row.elements.len().into());
+        // An operator that casts first reads other numbers than these.
+        if row.elements.is_empty() || call.operands[0].dtype != applied.result.dtype {
+            return Some(None);
+        }
+        Some(Some(match call.op.name {
+            "sum" => self.total(row.elements)?,
+            "mean" => self.total(row.elements)?.scaled(&count.recip()),
+            "cumsum" => self.total(row.elements.get(..=row.place)?)?,
+            "prod" => {
+                let mut product = Form::number(BigRational::one());
+                for &(_, id) in row.elements {
+                    let factor = self.finite(id)?;
+                    product = self.times(&product, &factor)?;
+                }
+                product
+            }
+            "amax" => {
+                let finite: Vec<Form> = row.elements.iter().filter_map(|&(_, id)| self.finite(id)).collect();
+                if finite.is_empty() {
+                    return None;
+                }
+                self.largest(finite)
+            }
+            "amin" => {
+                let finite: Option<Vec<Form>> = row.elements.iter().map(|&(_, id)| self.finite(id)).collect();
+                self.smallest(finite?)
+            }
+            "logsumexp" => {
+                let sum = self.sum_of_exponentials(row)?;
+                self.logarithm(&sum)?
+            }
+            "log_softmax" => {
+                let sum = self.sum_of_exponentials(row)?;
+                let logarithm = self.logarithm(&sum)?;
+                let x = self.finite(row.elements.get(row.place)?.1)?;
+                self.minus(x, &logarithm)
+            }
+            "softmax" => {
+                let share = self.shared(row, |elements| {
+                    let sum = elements.sum_of_exponentials(row)?;
+                    elements.inverse(&sum)
+                })?;
+                let exponential = self.exponential_of(row.elements.get(row.place)?.1)?;
+                self.times(&exponential, &share)?
+            }
+            "rms_norm" => {
+                let eps = self.epsilon(call)?;
+                let scale = self.shared(row, |elements| {
+                    let mut squares = vec![eps];
+                    for &(_, id) in row.elements {
+                        let x = elements.finite(id)?;
+                        squares.push(elements.times(&x, &x)?.scaled(&count.recip()));
+                    }
+                    let mean = elements.sum(squares);
+                    elements.inverse_root(mean)
+                })?;
+                let x = self.finite(row.elements.get(row.place)?.1)?;
+                let normal = self.times(&x, &scale)?;
+                self.scaled_and_shifted(normal, row)?
+            }
+            "var" if row.elements.len() <= MAX_VARIANCE => {
+                let divisor = count - BigRational::from_float(call.float("correction"))?;
+                if divisor <= BigRational::default() {
+                    return None;
+                }
+                self.deviations(row)?.scaled(&divisor.recip())
+            }
+            "layer_norm" if row.elements.len() <= MAX_VARIANCE => {
+                let eps = self.epsilon(call)?;
+                let scale = self.shared(row, |elements| {
+                    let variance = elements.deviations(row)?.scaled(&count.recip());
+                    let sum = elements.sum([variance, eps]);
+                    elements.inverse_root(sum)
+                })?;
+                let mean = self.total(row.elements)?.scaled(&count.recip());
+                let x = self.finite(row.elements.get(row.place)?.1)?;
+                let centred = self.minus(x, &mean);
+                let normal = self.times(&centred, &scale)?;
+                self.scaled_and_shifted(normal, row)?
+            }
+            _ => return Some(None),
+        }))
+    }
+
+    /// What all elements of a result's row share, found once.
+    fn shared(&mut self, row: &Row, find: impl FnOnce(&mut Self) -> Option<Form>) -> Option<Form> {
+        if let Some(known) = self.rows.get(&row.key) {
+            return Some(self.form(*known.first()?));
+        }
+        let found = find(self)?;
+        let id = self.store.keep(found.clone());
+        self.rows.insert(row.key, Rc::from([id]));
+        Some(found)
+    }
+
+    fn total(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {
+        let all: Option<Vec<Form>> = elements.iter().map(|&(_, id)| self.finite(id)).collect();
+        Some(self.sum(all?))
+    }
+
+    fn exponential_of(&mut self, id: FormId) -> Option<Form> {
+        match self.finite(id) {
+            Some(x) => self.exponential(&x),
+            None => Some(Form::default()),
+        }
+    }
+
+    fn sum_of_exponentials(&mut self, row: &Row) -> Option<Form> {
+        let mut all = Vec::with_capacity(row.elements.len());
+        for &(_, id) in row.elements {
+            all.push(self.exponential_of(id)?);
+        }
+        Some(self.sum(all))
+    }
+
+    /// The sum of the squares of what the elements are off their mean.
+    fn deviations(&mut self, row: &Row) -> Option<Form> {
+        let mean = self.total(row.elements)?.scaled(&BigRational::new(1.into(), row.elements.len().into()));
+        let mut squares = Vec::with_capacity(row.elements.len());
+        for &(_, id) in row.elements {
+            let x = self.finite(id)?;
+            let centred = self.minus(x, &mean);
+            squares.push(self.times(&centred, &centred)?);
+        }
+        Some(self.sum(squares))
+    }
+
+    fn epsilon(&mut self, call: &Call) -> Option<Form> {
+        Some(Form::number(BigRational::from_float(call.float("eps"))?))
+    }
+
+    /// Times the weight, plus the bias, as far as there are any.
+    fn scaled_and_shifted(&mut self, normal: Form, row: &Row) -> Option<Form> {
+        let mut form = normal;
+        if let Some(&(_, weight)) = row.others.first() {
+            let weight = self.finite(weight)?;
+            form = self.times(&form, &weight)?;
+        }
+        if let Some(&(_, bias)) = row.others.get(1) {
+            let bias = self.finite(bias)?;
+            form = self.sum([form, bias]);
+        }
+        Some(form)
+    }
+
+    /// An element of what fused attention gives.
+    pub(super) fn attention(
+        &mut self,
+        term: super::TermId,
+        applied: &Applied,
+        index: &[usize],
+        depth: usize,
+    ) -> Option<Form> {
+        let (&place, start) = index.split_last()?;
+        let mut first = Shape::from_slice(start);
+        first.push(0);
+        let key = (term, flat_index(&applied.result.shape, &first));
+        let weights = match self.rows.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let found: Rc<[FormId]> = self.attention_weights(applied, start, depth)?.into();
+                self.rows.insert(key, found.clone());
+                found
+            }
+        };
+        let (_, batch) = start.split_last()?;
+        let mut at = attention_key(applied.call, 2, batch);
+        let last = at.len().checked_sub(1)?;
+        at[last] = place;
+        let mut sum = Vec::with_capacity(weights.len());
+        for (n, &weight) in weights.iter().enumerate() {
+            let weight = self.form(weight);
+            at[last - 1] = n;
+            let id = self.element(*applied.operands.get(2)?, &at, depth + 1)?;
+            let value = self.finite(id)?;
+            sum.push(self.times(&weight, &value)?);
+        }
+        Some(self.sum(sum))
+    }
+
+    /// The share of each key in the result for the query at `start`: batch, head and row.
+    fn attention_weights(&mut self, applied: &Applied, start: &[usize], depth: usize) -> Option<Vec<FormId>> {
+        let (call, operands) = (applied.call, applied.operands);
+        let (&row, batch) = start.split_last()?;
+        let [q, k] = [*call.operands.first()?, *call.operands.get(1)?];
+        let (&size, &keys) = (q.shape.last()?, k.shape.get(k.rank().checked_sub(2)?)?);
+        let mut at_q = broadcast_index(&q.shape[..q.rank() - 2], batch);
+        at_q.extend([row, 0]);
+        let mut at_k = attention_key(call, 1, batch);
+        let [last_q, last_k] = [at_q.len() - 1, at_k.len().checked_sub(1)?];
+        let scale = BigRational::from_float(call.float("scale"))?;
+        let mut at = Shape::from_slice(start);
+        at.push(0);
+        let mut exponentials = Vec::with_capacity(keys);
+        for key in 0..keys {
+            at[start.len()] = key;
+            let mask = match call.operands.get(3) {
+                _ if call.bool("causal") && key > row => None,
+                None => Some(Form::default()),
+                Some(ty) => {
+                    let (term, index) = (*operands.get(3)?, broadcast_index(&ty.shape, &at));
+                    match self.arena.value(term).map(|constant: &Constant| constant.at(ty, &index)) {
+                        Some(kept) if ty.dtype == DType::Bool => kept.is_true().then(Form::default),
+                        // Which keys are hidden only shows when it runs.
+                        None if ty.dtype == DType::Bool => return None,
+                        _ => {
+                            let id = self.element(term, &index, depth + 1)?;
+                            self.finite(id)
+                        }
+                    }
+                }
+            };
+            let Some(mask) = mask else {
+                exponentials.push(Form::default());
+                continue;
+            };
+            at_k[last_k - 1] = key;
+            let mut score = vec![mask];
+            for place in 0..size {
+                (at_q[last_q], at_k[last_k]) = (place, place);
+                let x = self.element(*operands.first()?, &at_q, depth + 1)?;
+                let y = self.element(*operands.get(1)?, &at_k, depth + 1)?;
+                let (x, y) = (self.finite(x)?, self.finite(y)?);
+                score.push(self.times(&x, &y)?.scaled(&scale));
+            }
+            let score = self.sum(score);
+            exponentials.push(self.exponential(&score)?);
+        }
+        let sum = self.sum(exponentials.iter().cloned());
+        // A query that sees no key gets zeros.
+        let share = if sum.is_zero() { Form::default() } else { self.inverse(&sum)? };
+        let mut weights = Vec::with_capacity(keys);
+        for exponential in exponentials {
+            let weight = self.times(&exponential, &share)?;
+            weights.push(self.store.keep(weight));
+        }
+        Some(weights)
+    }
+}
