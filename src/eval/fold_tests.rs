@@ -1,5 +1,7 @@
 //! Folded constants against the operators' own semantics, element by element.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use smallvec::SmallVec;
 
@@ -201,4 +203,18 @@ fn ranges_are_counted_in_doubles_for_every_type_but_i64() {
     };
     // As doubles, they are 4 apart.
     assert_eq!((counted(DType::I64), counted(DType::I32)), (2, 4));
+}
+
+#[test]
+fn a_mask_of_one_row_is_the_same_for_all_rows_that_it_is_broadcast_to() {
+    let positions = (ty(DType::I64, &[1, 1, 5]), affine(0, &[0, 0, 1]));
+    let zero = (TensorType::scalar(DType::I64), Constant::Uniform(0.into()));
+    // Not equal to 0: a list of bools, which one inequality gives.
+    let row: Arc<[Number]> = (0..5).map(|n| Number::from(n != 0)).collect();
+    let row = canonical(Constant::Dense(row), &ty(DType::Bool, &[1, 1, 5]));
+    assert!(matches!(row, Constant::Polyhedron(_)));
+    folded("ne", &[], &[positions, zero]);
+    let causal = Constant::Polyhedron(vec![Affine { offset: 0, coefficients: SmallVec::from_slice(&[0, -1, 1]) }]);
+    let wide = (ty(DType::Bool, &[2, 4, 5]), causal);
+    assert!(folded("logical_and", &[], &[wide, (ty(DType::Bool, &[1, 1, 5]), row)]).is_some());
 }

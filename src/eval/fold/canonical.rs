@@ -14,17 +14,9 @@ pub fn canonical(constant: Constant, ty: &TensorType) -> Constant {
     if ty.shape.contains(&0) {
         return Constant::Dense(Vec::new().into());
     }
-    let flat = |mut a: Affine| {
-        for (c, &size) in a.coefficients.iter_mut().zip(&ty.shape) {
-            if size == 1 {
-                *c = 0;
-            }
-        }
-        a
-    };
     match constant {
         Constant::Affine(a) => {
-            let a = flat(a);
+            let a = flat(a, ty);
             if a.coefficients.iter().all(|&c| c == 0) {
                 let value = if ty.dtype.is_float() { Number::float(a.offset as f64) } else { Number::Int(a.offset) };
                 Constant::Uniform(value)
@@ -32,10 +24,20 @@ pub fn canonical(constant: Constant, ty: &TensorType) -> Constant {
                 Constant::Affine(a)
             }
         }
-        Constant::Polyhedron(all) => canonical_polyhedron(all.into_iter().map(flat).map(tighten), ty),
+        Constant::Polyhedron(all) => canonical_polyhedron(all.into_iter().map(|a| tighten(flat(a, ty))), ty),
         Constant::Dense(data) => canonical_dense(&data, ty),
         Constant::Uniform(v) => Constant::Uniform(v),
     }
+}
+
+/// A formula without slopes along dimensions of size 1, which would count where such a dimension is broadcast.
+fn flat(mut a: Affine, ty: &TensorType) -> Affine {
+    for (c, &size) in a.coefficients.iter_mut().zip(&ty.shape) {
+        if size == 1 {
+            *c = 0;
+        }
+    }
+    a
 }
 
 /// Divides by the common divisor of the slopes and rounds the offset to the same integer solutions.
@@ -125,5 +127,5 @@ fn fit_band(data: &[Number], ty: &TensorType, sign: i64) -> Option<Affine> {
     let mut a = Affine { offset: -limit, coefficients: SmallVec::from_elem(0, rank) };
     a.coefficients[rank - 1] = sign;
     a.coefficients[rank - 2] = -sign;
-    fits.then_some(a)
+    fits.then(|| flat(a, ty))
 }

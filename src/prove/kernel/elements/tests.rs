@@ -276,6 +276,9 @@ fn numbers_inside_of_functions_round() {
     assert_eq!(equal(&divided, &scaled("0.3535535", "mul")), None);
     assert_eq!(equal(&scaled("0.5", "mul"), &scaled("0.50000006", "mul")), None);
     assert_eq!(equal(&scaled("0.5", "mul"), &scaled("2.0", "div")), Some(Tier::Real));
+    let scores = "t = permute(x; dims=[0, 2, 1])\n s = matmul(x, t)\n k = number(; value=2.8284271247461903, dtype=f32)\n \
+                  g = div(s, k)\n p = softmax(g; dim=2)\n y = matmul(p, x)";
+    assert_eq!(equal(scores, "y = sdpa(x, x, x; scale=0.35355339059327373)"), Some(Tier::Rounding));
 }
 
 #[test]
