@@ -168,14 +168,16 @@ impl<'r> Answers<'r> {
     }
 
     fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
-        let leaves = inputs(&local);
+        // What both sides are computed from needs no look inside, as a rule: formulas of it are short.
+        let leaves = [common(&local, [a, b]), inputs(&local)];
         let (mut window, classes) = Window::new(local, &[a, b]);
         let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
         let met = match &stop {
             Stop::Proven => true,
             // Steps by rules say more to a reader, so elements are compared where rules end.
             Stop::Saturated | Stop::Limit { .. } => {
-                window.meet_by_elements([classes[0], classes[1]], &leaves, self.rules.weakest(), &mut self.elements)
+                let (classes, weakest) = ([classes[0], classes[1]], self.rules.weakest());
+                leaves.iter().any(|leaves| window.meet_by_elements(classes, leaves, weakest, &mut self.elements))
             }
             Stop::IllTyped { .. } => false,
         };
@@ -194,6 +196,21 @@ impl<'r> Answers<'r> {
 /// The leaves of a cone.
 fn inputs(local: &Arena) -> Leaves {
     (0..local.len()).map(|n| local.nth(n)).filter(|&t| matches!(local.head(t), Head::Input(_))).collect()
+}
+
+/// The terms that both of two are computed from.
+fn common(local: &Arena, roots: [TermId; 2]) -> Leaves {
+    let [below_a, below_b] = roots.map(|root| {
+        let (mut seen, mut stack) = (Leaves::default(), vec![root]);
+        while let Some(term) = stack.pop() {
+            if seen.insert(term) {
+                stack.extend(&local.term(term).operands);
+            }
+        }
+        seen
+    });
+    let constant = |t: &TermId| local.value(*t).is_some();
+    below_a.into_iter().filter(|t| below_b.contains(t) && !roots.contains(t) && !constant(t)).collect()
 }
 
 /// Whether two terms depend on the same inputs.
