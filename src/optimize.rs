@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::check::{SLOWER, described};
 use crate::diagnose::Part;
-use crate::energy::{Bill, Cost, CostModel, Item, graph_items, graph_total};
+use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
 use crate::explain::proof_of;
 use crate::extract::{self, Applied, Rewrite};
 use crate::ir::{Graph, GraphError, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
-use crate::report::{Cheaper, Figure, LeftOut, Optimization};
+use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization};
 use crate::rules::Tier;
 use miette::Diagnostic;
 
@@ -71,7 +71,10 @@ fn summary(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<O
     let price: Vec<Cost> = items.iter().map(Item::cost).collect();
     let bill: Bill = items.iter().collect();
     let now = bill.total();
-    let after = graph_total(&rewritten, costs);
+    let calls = Calls::of_graph(graph, &items);
+    let items_after = graph_items(&rewritten, costs);
+    let after = items_after.iter().collect::<Bill>().total();
+    let calls_after = Calls::of_graph(&rewritten, &items_after);
     let mut cheaper: Vec<Cheaper> = Vec::new();
     let mut assumed: Vec<Said> = Vec::new();
     for rewrite in &rewrites {
@@ -86,6 +89,14 @@ fn summary(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<O
         }
     }
     cheaper.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
+    let launched =
+        |calls: Calls, kernels: &Cost| costs.waiting(calls, kernels).map(|waiting| Launched::new(kernels, &waiting));
+    let of_kernels: f64 = cheaper.iter().map(Cheaper::total_mj).sum();
+    let is_known = now.time_us.is_known() && after.time_us.is_known();
+    let of_waiting = costs
+        .host()
+        .filter(|_| is_known)
+        .map(|host| host.surely_saved_mj((calls, now.time_us.value), (calls_after, after.time_us.value)));
     let optimization = Optimization {
         schema: Optimization::SCHEMA,
         file: graph.name.clone(),
@@ -93,8 +104,11 @@ fn summary(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<O
         energy_mj: now.energy_mj.into(),
         left_out: LeftOut::of(&bill),
         time_us: Figure::from(now.time_us).value,
+        launched: launched(calls, &now),
         best_energy_mj: after.energy_mj.into(),
         best_time_us: Figure::from(after.time_us).value,
+        best_launched: launched(calls_after, &after),
+        launched_saves_mj: of_waiting.map(|waiting| (of_kernels + waiting).max(0.0)),
         cheaper,
         assumptions: grouped(assumed),
         profile: described(costs),
@@ -129,6 +143,7 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::energy::graph_total;
     use crate::ir::text;
     use crate::rules::RuleSet;
 

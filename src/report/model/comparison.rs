@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::Details;
+use super::{Details, Launched, LaunchedBest};
 use crate::report::Finding;
 
 use crate::energy;
@@ -61,12 +61,13 @@ impl Comparison {
     /// What a side could save as a fraction of its energy, less what `known` findings say; 0 where none is certain, and
     /// where the cheaper form is slower.
     pub fn waste(&self, of: Form, known: &[Finding]) -> f64 {
+        let [saves_vs_a, saves_vs_b] = self.best.saves_as_run();
         let (side, saves) = match of {
-            Form::A => (&self.a, self.best.saves_vs_a),
-            _ => (&self.b, self.best.saves_vs_b),
+            Form::A => (&self.a, saves_vs_a),
+            _ => (&self.b, saves_vs_b),
         };
         let slower = self.best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
-        let Some((saves, whole)) = saves.zip(side.energy_mj.value).filter(|&(_, whole)| !slower && whole > 0.0) else {
+        let Some((saves, whole)) = saves.zip(side.as_run().0.value).filter(|&(_, whole)| !slower && whole > 0.0) else {
             return 0.0;
         };
         let of_side = known.iter().filter_map(|f| f.saving).filter(|s| s.side.is_none_or(|side| side == of));
@@ -90,14 +91,27 @@ pub struct Side {
     pub ops: usize,
     /// Those in a proven region.
     pub covered_ops: usize,
+    /// Of its kernels, as regions add up to it. So it is with `time_us` and `energy_basis_mj`.
     pub energy_mj: Figure,
     /// Millijoules of it by what they rest on.
     pub energy_basis_mj: BasisShares,
     /// Operators that nothing is known of, which the energy leaves out.
     pub left_out: Vec<LeftOut>,
     pub time_us: Option<f64>,
+    /// As it is run, with what the GPU waits for the host. None where it is recorded as a CUDA graph, and where it is not known.
+    pub launched: Option<Launched>,
     /// Math flags that differ from PyTorch's defaults, such as `allow_tf32=true`.
     pub flags: Vec<String>,
+}
+
+impl Side {
+    /// Energy and time of it as it is run.
+    pub fn as_run(&self) -> (&Figure, Option<f64>) {
+        match &self.launched {
+            Some(launched) => (&launched.energy_mj, launched.time_us),
+            None => (&self.energy_mj, self.time_us),
+        }
+    }
 }
 
 /// An operator without a price.
@@ -140,10 +154,30 @@ impl From<energy::Figure> for Figure {
 pub struct Best {
     pub energy_mj: Option<f64>,
     pub time_us: Option<f64>,
-    /// What it saves as a fraction of A's energy. None where a figure is unknown or the intervals meet.
+    /// What it saves as a fraction of the energy of A's kernels. None where a figure is unknown or the intervals meet.
     pub saves_vs_a: Option<f64>,
     /// The same, of B's.
     pub saves_vs_b: Option<f64>,
+    /// All of this for work that is launched one by one; None as for the sides.
+    pub launched: Option<LaunchedBest>,
+}
+
+impl Best {
+    /// Energy and time of it as it is run.
+    pub fn as_run(&self) -> (Option<f64>, Option<f64>) {
+        match &self.launched {
+            Some(launched) => (Some(launched.energy_mj), Some(launched.time_us)),
+            None => (self.energy_mj, self.time_us),
+        }
+    }
+
+    /// What it saves of A's energy and of B's, as they are run.
+    pub fn saves_as_run(&self) -> [Option<f64>; 2] {
+        match &self.launched {
+            Some(launched) => [launched.saves_vs_a, launched.saves_vs_b],
+            None => [self.saves_vs_a, self.saves_vs_b],
+        }
+    }
 }
 
 /// Operators of both sides that compute the same from the same.
