@@ -143,9 +143,28 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::energy::graph_total;
+    use crate::energy::{Launch, graph_total};
     use crate::ir::text;
     use crate::rules::RuleSet;
+
+    #[test]
+    fn what_a_launched_workload_saves_is_no_more_than_its_prices_differ() {
+        let (rules, shipped) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+        for rows in [16, 512, 4096, 32_768] {
+            let source = format!("graph g(x: f32[{rows}, 1024]) {{ y = mul(x, sigmoid(x)) return y }}");
+            let graph = text::parse("test.mir", &source).unwrap_or_else(|e| panic!("{e:?}"));
+            let found = |launch| {
+                let costs = shipped.clone().launched(launch);
+                optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap().optimization
+            };
+            let (eager, recorded) = (found(Launch::Eager), found(Launch::Graph));
+            assert_eq!((recorded.launched.clone(), recorded.launched_saves_mj), (None, None));
+            assert_eq!(eager.best_energy_mj, recorded.best_energy_mj);
+            let [now, best] = [eager.now_as_run(), eager.best_as_run()].map(|(energy, _)| energy.value.unwrap());
+            let saved = eager.launched_saves_mj.unwrap();
+            assert!(0.0 < saved && saved <= now - best + 1e-9, "{rows}: {saved} of {now} and {best}");
+        }
+    }
 
     #[test]
     fn a_form_that_is_left_out_is_neither_in_the_graph_nor_in_its_price() {

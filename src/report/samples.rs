@@ -1,8 +1,8 @@
 //! Hand-made comparisons for tests of reports.
 
 use super::{
-    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, SCHEMA, Side, Source, Timing,
-    Unproven, Verdict, Witness,
+    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Launched, LaunchedBest, Place, Region, SCHEMA,
+    Side, Source, Timing, Unproven, Verdict, Witness,
 };
 
 const UNKNOWN_BEST: Best = Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None };
@@ -170,5 +170,31 @@ pub fn unknown() -> Comparison {
     }];
     c.assumptions = (0..7).map(|i| format!("assumption number {i}")).collect();
     c.profile = None;
+    c
+}
+
+/// An example of a comparison of small work that is launched one by one.
+pub fn launched() -> Comparison {
+    let mut c = equivalent();
+    let launched = |kernels: f64, waiting: f64| {
+        let about = |value: f64| Figure {
+            low: Some(value * 0.6),
+            high: Some(value * 1.6),
+            source: Source::Estimated,
+            ..figure(value)
+        };
+        Launched {
+            energy_mj: Figure { source: Source::Mixed, ..about(kernels + waiting) },
+            time_us: Some(kernels * 1.6 + waiting * 8.0),
+            host_us: about(kernels * 1.6 + waiting * 8.0),
+            waiting_us: about(waiting * 8.0),
+            waiting_mj: about(waiting),
+        }
+    };
+    c.a.energy_basis_mj = BasisShares { measured: 300.0, class: 84.0, ..BasisShares::default() };
+    c.a.launched = Some(launched(384.0, 600.0));
+    c.b.launched = Some(launched(328.0, 11.0));
+    c.best.launched =
+        Some(LaunchedBest { energy_mj: 339.0, time_us: 613.0, saves_vs_a: Some(0.055), saves_vs_b: None });
     c
 }

@@ -90,23 +90,19 @@ pub fn basis(shares: &BasisShares) -> Option<String> {
     (shares.measured < total && total > 0.0).then(|| text.join(", "))
 }
 
-/// What of an energy goes into waiting, and what it would be without: `of these, 600 mJ waiting for the host: 75 %; recorded
-/// as a CUDA graph: 203 mJ, 1.22 ms`. Nothing where it is next to none.
-pub fn waiting(launched: Option<&Launched>, kernels: &Figure, kernels_us: Option<f64>) -> Option<String> {
+/// What of an energy goes into waiting, and what it would be without: `600 mJ waiting for the host, 75 %; recorded as a CUDA graph:
+/// 203 mJ`. Nothing where it is next to none.
+pub fn waiting(launched: Option<&Launched>, kernels: &Figure) -> Option<String> {
     let launched = launched?;
     let share = launched.share()?;
-    let recorded = if launched.should_be_recorded() {
-        format!("; recorded as a CUDA graph: {}, {}", energy(kernels.value), time(kernels_us))
-    } else {
-        String::new()
-    };
-    let waiting = energy(launched.waiting_mj.value);
-    Some(format!("of these, {waiting} waiting for the host: {}{recorded}", percent(share)))
+    let waiting = format!("{} waiting for the host, {}", energy(launched.waiting_mj.value), percent(share));
+    let recorded = || format!("; recorded as a CUDA graph: {}", energy(kernels.value));
+    Some(if launched.should_be_recorded() { waiting + &recorded() } else { waiting })
 }
 
 /// The same of a side, and what else is to be said of its energy.
 pub fn energy_facts(side: &Side) -> impl Iterator<Item = String> {
-    let waiting = waiting(side.launched.as_ref(), &side.energy_mj, side.time_us);
+    let waiting = waiting(side.launched.as_ref(), &side.energy_mj);
     let kernels = if waiting.is_some() { "of the kernels, " } else { "" };
     let basis = basis(&side.energy_basis_mj).map(|basis| format!("{kernels}{basis}"));
     [waiting, basis, left_out(&side.left_out)].into_iter().flatten()

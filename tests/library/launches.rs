@@ -121,7 +121,7 @@ fn the_shipped_figures_are_those_of_the_measurements() {
     assert!(shipped.iter().zip(found).all(|(shipped, found)| close(*shipped, found, 0.02)), "{shipped:?} {found:?}");
     let (sd, watts) = (scatter(host, &apart), powers(&seen));
     println!("apart: scatter {sd:.3}");
-    assert!(close(host.sd, sd, 0.03), "{} {sd}", host.sd);
+    assert!(close(host.sd, sd, 0.05), "{} {sd}", host.sd);
     let found = [0.5, 0.05, 0.95].map(|part| quantile(watts.clone(), part));
     println!("watts: {found:?}; apart {:?}", [0.5, 0.05, 0.95].map(|part| quantile(powers(&apart), part)));
     let shipped = [host.waiting_w.mean, host.waiting_w.low, host.waiting_w.high];

@@ -15,7 +15,7 @@ pub fn optimization(o: &Optimization) -> String {
         .map_or("No form is known that costs less beyond doubt".to_owned(), |s| format!("Cheaper forms save {s}"));
     let ((energy_now, us_now), (energy_best, us_best)) = (o.now_as_run(), o.best_as_run());
     let mut now = vec![wording::figure_range(energy_now), wording::time(us_now)];
-    now.extend(wording::waiting(o.launched.as_ref(), &o.energy_mj, o.time_us));
+    now.extend(wording::waiting(o.launched.as_ref(), &o.energy_mj));
     let best = [wording::figure_range(energy_best), wording::time(us_best)];
     let most = o.cheaper.iter().map(|c| c.total_mj()).fold(0.0, f64::max);
     let body = html! {

@@ -23,7 +23,7 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
     let (energy, us) = o.now_as_run();
     let (now, time) = (wording::figure(energy), wording::time(us));
     writeln!(out, "{BOLD}{}: {} operators{BOLD:#}\n\n  now   {now}, {time}", one_line(&o.file), o.ops)?;
-    let waiting = wording::waiting(o.launched.as_ref(), &o.energy_mj, o.time_us);
+    let waiting = wording::waiting(o.launched.as_ref(), &o.energy_mj).map(|waiting| format!("of these, {waiting}"));
     for fact in [waiting, wording::left_out(&o.left_out)].into_iter().flatten() {
         writeln!(out, "        {fact}")?;
     }

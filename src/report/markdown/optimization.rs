@@ -23,7 +23,7 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
     writeln!(out, "- {} operators", o.ops)?;
     let (energy, us) = o.now_as_run();
     writeln!(out, "- now {}, {}", wording::figure(energy), wording::time(us))?;
-    let waiting = wording::waiting(o.launched.as_ref(), &o.energy_mj, o.time_us);
+    let waiting = wording::waiting(o.launched.as_ref(), &o.energy_mj).map(|waiting| format!("of these, {waiting}"));
     for fact in [waiting, wording::left_out(&o.left_out)].into_iter().flatten() {
         writeln!(out, "- {fact}")?;
     }
