@@ -8,7 +8,7 @@ use super::SLOWER;
 use super::priced::{Priced, b_leads, kinds, names};
 use super::region::saving;
 use crate::diagnose::Part;
-use crate::energy::{Calls, Cost, CostModel, Figure, Source};
+use crate::energy::Cost;
 use crate::extract::Rewrite;
 use crate::ir::{Graph, NodeId};
 use crate::prove::{Region, RegionKind};
@@ -154,41 +154,4 @@ pub fn best([a, b]: &[Priced; 2], regions: &[model::Region], rewrites: &[model::
         saves_vs_b: fraction(sure(|r| (r.b.energy_mj, r.best.saves_vs_b)), b.total.energy_mj.value),
         launched: None,
     }
-}
-
-/// The same for work that is launched one by one.
-pub fn best_launched(
-    sides: &[Priced; 2],
-    cut: &[Region],
-    regions: &[model::Region],
-    best: &model::Best,
-    model: &CostModel,
-) -> Option<model::LaunchedBest> {
-    let (host, (energy_mj, time_us)) = (model.host()?, best.energy_mj.zip(best.time_us)?);
-    let [a, b] = sides;
-    let mut calls = Calls::default();
-    for (region, cut) in regions.iter().zip(cut) {
-        calls += match region.best.form {
-            model::Form::A => a.calls(&cut.a),
-            model::Form::B => b.calls(&cut.b),
-            // A form that neither side has takes the place of some operators of the side that costs less: no fewer are counted.
-            model::Form::Other if b_leads(sides) => b.calls(&cut.b),
-            model::Form::Other => a.calls(&cut.a),
-        };
-    }
-    let exactly = |us: f64| Figure::new(us, us, us, Source::Estimated);
-    let waiting = host.waiting(calls, &exactly(time_us))?;
-    // Beyond doubt: what kernels save, and what waiting takes less with any host.
-    let saves = |side: &Priced, of_kernels: Option<f64>| {
-        let kernels = of_kernels? * side.total.energy_mj.value;
-        let now = (side.all_calls(), side.total.time_us.value);
-        let fraction = (kernels + host.surely_saved_mj(now, (calls, time_us))) / side.energy_as_run().value;
-        (fraction > 0.0).then_some(fraction)
-    };
-    Some(model::LaunchedBest {
-        energy_mj: energy_mj + waiting.energy_mj.value,
-        time_us: time_us + waiting.time_us.value,
-        saves_vs_a: saves(a, best.saves_vs_a),
-        saves_vs_b: saves(b, best.saves_vs_b),
-    })
 }

@@ -1,6 +1,7 @@
 //! The comparison of two workloads, put together: prove, price, look for cheaper forms, name causes.
 
 mod cheaper;
+mod launched;
 mod priced;
 mod region;
 #[cfg(test)]
@@ -8,7 +9,8 @@ mod tests;
 
 use std::time::Instant;
 
-use cheaper::{UNKNOWN_BEST, Within, best, best_launched, improve, placed};
+use cheaper::{UNKNOWN_BEST, Within, best, improve, placed};
+use launched::best_launched;
 use priced::{Priced, b_leads, names};
 use region::{describe, group_repeats};
 

@@ -4,7 +4,7 @@
 //! nothing and that Python still calls, such as a view. Where that is more than what the kernels take, the GPU waits for the
 //! rest. How fast a host is differs, so that its time is an interval, and so is what follows from it.
 
-use std::ops::{Add, AddAssign};
+use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
@@ -94,12 +94,6 @@ impl Add for Calls {
 
     fn add(self, other: Calls) -> Calls {
         Calls { launching: self.launching + other.launching, silent: self.silent + other.silent }
-    }
-}
-
-impl AddAssign for Calls {
-    fn add_assign(&mut self, other: Calls) {
-        *self = *self + other;
     }
 }
 

@@ -58,18 +58,22 @@ impl Comparison {
         [&self.a, &self.b].iter().any(|side| side.energy_mj.source == Source::Unknown)
     }
 
-    /// What a side could save as a fraction of its energy, less what `known` findings say; 0 where none is certain, and
-    /// where the cheaper form is slower.
+    /// What the kernels of a side could save as a fraction of its energy as it is run, less what `known` findings say; 0 where
+    /// none is certain, and where the cheaper form is slower.
     pub fn waste(&self, of: Form, known: &[Finding]) -> f64 {
-        let [saves_vs_a, saves_vs_b] = self.best.saves_as_run();
-        let (side, saves) = match of {
-            Form::A => (&self.a, saves_vs_a),
-            _ => (&self.b, saves_vs_b),
+        let [as_run_a, as_run_b] = self.best.saves_as_run();
+        let (side, of_kernels, as_run) = match of {
+            Form::A => (&self.a, self.best.saves_vs_a, as_run_a),
+            _ => (&self.b, self.best.saves_vs_b, as_run_b),
         };
-        let slower = self.best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
-        let Some((saves, whole)) = saves.zip(side.as_run().0.value).filter(|&(_, whole)| !slower && whole > 0.0) else {
+        let Some((kernels, whole)) = side.energy_mj.value.zip(side.as_run().0.value).filter(|&(_, whole)| whole > 0.0)
+        else {
             return 0.0;
         };
+        // What less waiting saves is no operator's, so that no finding could name it.
+        let saves = of_kernels.zip(as_run).map(|(of_kernels, as_run)| as_run.min(of_kernels * kernels / whole));
+        let slower = self.best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
+        let Some(saves) = saves.filter(|_| !slower) else { return 0.0 };
         let of_side = known.iter().filter_map(|f| f.saving).filter(|s| s.side.is_none_or(|side| side == of));
         (saves - of_side.map(|s| s.energy_mj).sum::<f64>() / whole).max(0.0)
     }
