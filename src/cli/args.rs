@@ -136,7 +136,7 @@ pub struct Under {
     /// Take measured energies from this file in place of those that the program carries.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
-    /// How kernels get onto the GPU, for which it may wait.
+    /// How kernels get onto the GPU, which may wait for them.
     #[arg(long, value_enum, default_value_t = LaunchArg::Eager)]
     pub launch: LaunchArg,
     /// Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted.

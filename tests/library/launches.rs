@@ -12,7 +12,7 @@ use serde_json::Value;
 /// A graph that was measured both ways, with its own prices.
 struct Sample {
     name: String,
-    /// The file of measurements that it stands in: each is from another card and another host.
+    /// The file of measurements that it stands in: each is from another card.
     file: usize,
     calls: Calls,
     price: Cost,
@@ -161,7 +161,7 @@ impl Errors {
     }
 }
 
-/// Graphs of another card and another host than those that the figures were fitted on.
+/// Graphs of another card than those that the figures were fitted on.
 #[test]
 fn what_waiting_costs_is_told_for_graphs_kept_apart() {
     let model = CostModel::shipped().unwrap().launched(Launch::Eager);
