@@ -7,11 +7,12 @@ use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
 use crate::explain::proof_of;
 use crate::extract::{self, Applied, Rewrite};
-use crate::ir::{Graph, GraphError, NodeKind};
+use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
 use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization};
 use crate::rules::Tier;
 use miette::Diagnostic;
+use rustc_hash::FxHashMap;
 
 /// What was found for a graph.
 pub struct Optimized {
@@ -44,7 +45,29 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
-    Ok(summary(graph, rewrites, costs)?)
+    Ok(summary(graph, worth_launching(graph, rewrites, costs)?, costs)?)
+}
+
+/// Those that save energy on any host that launches them one by one: a form of more operators may cost more waiting than its
+/// kernels save.
+fn worth_launching(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<Vec<Rewrite>, GraphError> {
+    let items = graph_items(graph, costs);
+    let kernels = items.iter().collect::<Bill>().total();
+    let Some(host) = costs.host().filter(|_| kernels.time_us.is_known()) else { return Ok(rewrites) };
+    let Applied { graph: rewritten, made } = extract::apply(graph, &rewrites)?;
+    let items_after = graph_items(&rewritten, costs);
+    let named: FxHashMap<&str, NodeId> = rewritten.nodes().map(|(id, node)| (&*node.name, id)).collect();
+    let (now, now_us) = (Calls::of_graph(graph, &items), kernels.time_us.value);
+    let saves = |rewrite: &Rewrite, made: &[Arc<str>]| {
+        let new = Calls::of(&rewritten, &items_after, made.iter().filter_map(|name| named.get(&**name).copied()));
+        let old = Calls::of(graph, &items, rewrite.replaced.iter().copied());
+        let (before, after) = (&rewrite.before, &rewrite.after);
+        let then_us = now_us - before.time_us.value + after.time_us.value;
+        let of_waiting = host.surely_saved_mj((now, now_us), (now.with(new, old), then_us));
+        before.energy_mj.value - after.energy_mj.value + of_waiting
+    };
+    let kept = rewrites.iter().zip(&made).filter(|(rewrite, made)| saves(rewrite, made) > 0.0);
+    Ok(kept.map(|(rewrite, _)| rewrite.clone()).collect())
 }
 
 impl Optimized {

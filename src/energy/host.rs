@@ -83,6 +83,14 @@ impl Calls {
         calls
     }
 
+    /// These with some of them in place of others.
+    pub fn with(self, new: Calls, in_place_of: Calls) -> Calls {
+        Calls {
+            launching: (self.launching + new.launching).saturating_sub(in_place_of.launching),
+            silent: (self.silent + new.silent).saturating_sub(in_place_of.silent),
+        }
+    }
+
     /// All of a graph.
     pub fn of_graph(graph: &Graph, items: &[Item]) -> Calls {
         Calls::of(graph, items, graph.nodes().map(|(id, _)| id))

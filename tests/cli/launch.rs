@@ -27,6 +27,11 @@ fn small_work_waits_for_the_host_unless_it_is_recorded() {
     assert!((launched / 510.5 - 1.0).abs() < 0.2, "{launched}");
     assert!(launched > 3.0 * eager["energy_mj"]["value"].as_f64().unwrap());
 
+    // Of this workload, forms of more operators save kernels energy, and cost more than that in waiting.
+    let mj = |report: &Value, key: &str| report[key]["value"].as_f64().unwrap();
+    assert!(mj(&recorded, "best_energy_mj") < mj(&recorded, "energy_mj"));
+    assert!(mj(&eager["best_launched"], "energy_mj") <= launched, "no form that costs more is called the best");
+
     let text = shown(&["optimize", SMALL]);
     assert!(text.contains(" waiting for the host, ") && text.contains("; recorded as a CUDA graph: "), "{text}");
     let text = shown(&["optimize", SMALL, "--launch", "graph"]);
