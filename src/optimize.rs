@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use crate::check::{SLOWER, described};
 use crate::diagnose::Part;
-use crate::energy::{Bill, Cost, CostModel, Item, graph_items, graph_total};
+use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
 use crate::explain::proof_of;
 use crate::extract::{self, Applied, Rewrite};
-use crate::ir::{Graph, GraphError, NodeKind};
+use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
-use crate::report::{Cheaper, Figure, LeftOut, Optimization};
+use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization};
 use crate::rules::Tier;
 use miette::Diagnostic;
+use rustc_hash::FxHashMap;
 
 /// What was found for a graph.
 pub struct Optimized {
@@ -44,7 +45,29 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
-    Ok(summary(graph, rewrites, costs)?)
+    Ok(summary(graph, worth_launching(graph, rewrites, costs)?, costs)?)
+}
+
+/// Those that save energy on any host that launches them one by one: a form of more operators may cost more waiting than its
+/// kernels save.
+fn worth_launching(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<Vec<Rewrite>, GraphError> {
+    let items = graph_items(graph, costs);
+    let kernels = items.iter().collect::<Bill>().total();
+    let Some(host) = costs.host().filter(|_| kernels.time_us.is_known()) else { return Ok(rewrites) };
+    let Applied { graph: rewritten, made } = extract::apply(graph, &rewrites)?;
+    let items_after = graph_items(&rewritten, costs);
+    let named: FxHashMap<&str, NodeId> = rewritten.nodes().map(|(id, node)| (&*node.name, id)).collect();
+    let (now, now_us) = (Calls::of_graph(graph, &items), kernels.time_us.value);
+    let saves = |rewrite: &Rewrite, made: &[Arc<str>]| {
+        let new = Calls::of(&rewritten, &items_after, made.iter().filter_map(|name| named.get(&**name).copied()));
+        let old = Calls::of(graph, &items, rewrite.replaced.iter().copied());
+        let (before, after) = (&rewrite.before, &rewrite.after);
+        let then_us = now_us - before.time_us.value + after.time_us.value;
+        let of_waiting = host.surely_saved_mj((now, now_us), (now.with(new, old), then_us));
+        before.energy_mj.value - after.energy_mj.value + of_waiting
+    };
+    let kept = rewrites.iter().zip(&made).filter(|(rewrite, made)| saves(rewrite, made) > 0.0);
+    Ok(kept.map(|(rewrite, _)| rewrite.clone()).collect())
 }
 
 impl Optimized {
@@ -71,7 +94,10 @@ fn summary(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<O
     let price: Vec<Cost> = items.iter().map(Item::cost).collect();
     let bill: Bill = items.iter().collect();
     let now = bill.total();
-    let after = graph_total(&rewritten, costs);
+    let calls = Calls::of_graph(graph, &items);
+    let items_after = graph_items(&rewritten, costs);
+    let after = items_after.iter().collect::<Bill>().total();
+    let calls_after = Calls::of_graph(&rewritten, &items_after);
     let mut cheaper: Vec<Cheaper> = Vec::new();
     let mut assumed: Vec<Said> = Vec::new();
     for rewrite in &rewrites {
@@ -86,6 +112,14 @@ fn summary(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<O
         }
     }
     cheaper.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
+    let launched =
+        |calls: Calls, kernels: &Cost| costs.waiting(calls, kernels).map(|waiting| Launched::new(kernels, &waiting));
+    let of_kernels: f64 = cheaper.iter().map(Cheaper::total_mj).sum();
+    let is_known = now.time_us.is_known() && after.time_us.is_known();
+    let of_waiting = costs
+        .host()
+        .filter(|_| is_known)
+        .map(|host| host.surely_saved_mj((calls, now.time_us.value), (calls_after, after.time_us.value)));
     let optimization = Optimization {
         schema: Optimization::SCHEMA,
         file: graph.name.clone(),
@@ -93,8 +127,11 @@ fn summary(graph: &Graph, rewrites: Vec<Rewrite>, costs: &CostModel) -> Result<O
         energy_mj: now.energy_mj.into(),
         left_out: LeftOut::of(&bill),
         time_us: Figure::from(now.time_us).value,
+        launched: launched(calls, &now),
         best_energy_mj: after.energy_mj.into(),
         best_time_us: Figure::from(after.time_us).value,
+        best_launched: launched(calls_after, &after),
+        launched_saves_mj: of_waiting.map(|waiting| (of_kernels + waiting).max(0.0)),
         cheaper,
         assumptions: grouped(assumed),
         profile: described(costs),
@@ -129,8 +166,28 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::energy::{Launch, graph_total};
     use crate::ir::text;
     use crate::rules::RuleSet;
+
+    #[test]
+    fn what_a_launched_workload_saves_is_no_more_than_its_prices_differ() {
+        let (rules, shipped) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+        for rows in [16, 512, 4096, 32_768] {
+            let source = format!("graph g(x: f32[{rows}, 1024]) {{ y = mul(x, sigmoid(x)) return y }}");
+            let graph = text::parse("test.mir", &source).unwrap_or_else(|e| panic!("{e:?}"));
+            let found = |launch| {
+                let costs = shipped.clone().launched(launch);
+                optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap().optimization
+            };
+            let (eager, recorded) = (found(Launch::Eager), found(Launch::Graph));
+            assert_eq!((recorded.launched.clone(), recorded.launched_saves_mj), (None, None));
+            assert_eq!(eager.best_energy_mj, recorded.best_energy_mj);
+            let [now, best] = [eager.now_as_run(), eager.best_as_run()].map(|(energy, _)| energy.value.unwrap());
+            let saved = eager.launched_saves_mj.unwrap();
+            assert!(0.0 < saved && saved <= now - best + 1e-9, "{rows}: {saved} of {now} and {best}");
+        }
+    }
 
     #[test]
     fn a_form_that_is_left_out_is_neither_in_the_graph_nor_in_its_price() {

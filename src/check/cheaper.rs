@@ -123,7 +123,7 @@ fn describe_rewrite(
 }
 
 pub const UNKNOWN_BEST: model::Best =
-    model::Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None };
+    model::Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None };
 
 /// The energy of one side of a region, and the fraction of it that is saved.
 type EnergyAndShare = (Option<f64>, Option<f64>);
@@ -152,5 +152,6 @@ pub fn best([a, b]: &[Priced; 2], regions: &[model::Region], rewrites: &[model::
         time_us: time,
         saves_vs_a: fraction(sure(|r| (r.a.energy_mj, r.best.saves_vs_a)), a.total.energy_mj.value),
         saves_vs_b: fraction(sure(|r| (r.b.energy_mj, r.best.saves_vs_b)), b.total.energy_mj.value),
+        launched: None,
     }
 }

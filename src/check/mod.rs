@@ -1,6 +1,7 @@
 //! The comparison of two workloads, put together: prove, price, look for cheaper forms, name causes.
 
 mod cheaper;
+mod launched;
 mod priced;
 mod region;
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod tests;
 use std::time::Instant;
 
 use cheaper::{UNKNOWN_BEST, Within, best, improve, placed};
+use launched::best_launched;
 use priced::{Priced, b_leads, names};
 use region::{describe, group_repeats};
 
@@ -89,7 +91,8 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
     }
     group_repeats(&mut regions);
     let equivalent = matches!(proof.verdict, Verdict::Equivalent { .. });
-    let best = if equivalent { best(&sides, &regions, &spanning) } else { UNKNOWN_BEST };
+    let mut best = if equivalent { best(&sides, &regions, &spanning) } else { UNKNOWN_BEST };
+    best.launched = best_launched(&sides, &proof.partition.regions, &regions, &best, costs);
     let (covered_a, covered_b) = proof.covered(a, b);
     let total = start.elapsed();
     let milliseconds = |d: std::time::Duration| d.as_secs_f64() * 1e3;
@@ -180,8 +183,9 @@ fn witness(w: &Witness, a: &Graph, b: &Graph) -> model::Witness {
 pub(crate) fn described(costs: &CostModel) -> Option<String> {
     let profile = costs.profile();
     let device = &profile.device;
+    let lacks = if costs.lacks_host() { "; how long it waits for the host is not known" } else { "" };
     (!profile.entries.is_empty())
-        .then(|| format!("{}, driver {}, libtorch {}", device.name, device.driver, device.libtorch))
+        .then(|| format!("{}, driver {}, libtorch {}{lacks}", device.name, device.driver, device.libtorch))
 }
 
 fn assumptions(proof: &Proof) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::energy::{self, Bill, CostModel, Item, graph_items};
+use crate::energy::{self, Bill, Calls, CostModel, Item, Waiting, graph_items};
 use crate::extract::Rewrite;
 use crate::ir::{Graph, NodeId, NodeKind};
 use crate::report as model;
@@ -14,15 +14,33 @@ pub struct Priced<'g> {
     pub costs: Vec<energy::Cost>,
     pub bill: Bill,
     pub total: energy::Cost,
+    /// What it waits for the host.
+    waiting: Option<Waiting>,
 }
 
 impl<'g> Priced<'g> {
-    pub fn new(graph: &'g Graph, costs: &CostModel) -> Self {
-        let items = graph_items(graph, costs);
+    pub fn new(graph: &'g Graph, model: &CostModel) -> Self {
+        let items = graph_items(graph, model);
         let costs = items.iter().map(Item::cost).collect();
         let bill: Bill = items.iter().collect();
         let total = bill.total();
-        Priced { graph, items, costs, bill, total }
+        let waiting = model.waiting(Calls::of_graph(graph, &items), &total);
+        Priced { graph, items, costs, bill, total, waiting }
+    }
+
+    /// What the host calls for `nodes`.
+    pub fn calls(&self, nodes: &[NodeId]) -> Calls {
+        Calls::of(self.graph, &self.items, nodes.iter().copied())
+    }
+
+    /// All that it calls.
+    pub fn all_calls(&self) -> Calls {
+        Calls::of_graph(self.graph, &self.items)
+    }
+
+    /// Its energy as it is run.
+    pub fn energy_as_run(&self) -> energy::Figure {
+        self.waiting.as_ref().map_or(self.total.energy_mj, |waiting| waiting.energy_with(&self.total))
     }
 
     /// What `nodes` execute.
@@ -53,6 +71,7 @@ impl<'g> Priced<'g> {
             energy_basis_mj: self.total.basis_mj,
             left_out: model::LeftOut::of(&self.bill),
             time_us: model::Figure::from(self.total.time_us).value,
+            launched: self.waiting.as_ref().map(|waiting| model::Launched::new(&self.total, waiting)),
             flags,
         }
     }

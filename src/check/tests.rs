@@ -1,14 +1,18 @@
 //! What a comparison says of operators beside the equal ones.
 
 use super::{Checked, compare};
-use crate::energy::CostModel;
+use crate::energy::{CostModel, Launch};
 use crate::ir::text;
 use crate::progress::Silent;
 use crate::rules::{RuleSet, Tier};
 
 fn compared(a: &str, b: &str) -> Checked {
+    launched(a, b, Launch::Graph)
+}
+
+fn launched(a: &str, b: &str, launch: Launch) -> Checked {
     let [a, b] = [a, b].map(|source| text::parse("test.mir", source).unwrap_or_else(|e| panic!("{e:?}")));
-    let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+    let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap().launched(launch));
     compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).unwrap()
 }
 
@@ -53,4 +57,59 @@ fn a_side_that_computes_a_value_twice_is_covered_whole() {
             assert_eq!(side.covered_ops, side.ops);
         }
     }
+}
+
+/// SiLU written out, and as one operator, of a tensor with this many rows.
+fn silu(rows: usize) -> [String; 2] {
+    ["mul(x, sigmoid(x))", "silu(x)"].map(|form| format!("graph g(x: f32[{rows}, 4096]) {{ y = {form} return y }}"))
+}
+
+#[test]
+fn waiting_is_priced_where_work_is_launched_one_by_one() {
+    let [a, b] = silu(64);
+    let recorded = launched(&a, &b, Launch::Graph).comparison;
+    assert!(recorded.a.launched.is_none() && recorded.best.launched.is_none());
+    let eager = launched(&a, &b, Launch::Eager).comparison;
+    // What is said of kernels stays.
+    assert_eq!((eager.a.energy_mj, eager.b.time_us), (recorded.a.energy_mj, recorded.b.time_us));
+    assert_eq!((eager.best.energy_mj, eager.best.saves_vs_a), (recorded.best.energy_mj, recorded.best.saves_vs_a));
+    let [of_a, of_b] = [&eager.a, &eager.b].map(|side| side.launched.clone().unwrap());
+    assert!(of_a.should_be_recorded() && of_b.should_be_recorded());
+    assert!(of_a.host_us.value.unwrap() > of_b.host_us.value.unwrap());
+    for (side, launched) in [(&eager.a, &of_a), (&eager.b, &of_b)] {
+        let sum = side.energy_mj.value.unwrap() + launched.waiting_mj.value.unwrap();
+        assert!((launched.energy_mj.value.unwrap() - sum).abs() < 1e-9);
+    }
+    // The best form is B, and costs what B costs.
+    let best = eager.best.launched.unwrap();
+    assert!((best.energy_mj - of_b.energy_mj.value.unwrap()).abs() < 1e-6, "{best:?} {of_b:?}");
+    assert_eq!(best.saves_vs_b, None);
+    // One operator less to launch saves at least what kernels save and what it takes a fast host, and at most the difference.
+    let saved = best.saves_vs_a.unwrap() * of_a.energy_mj.value.unwrap();
+    let difference = of_a.energy_mj.value.unwrap() - of_b.energy_mj.value.unwrap();
+    assert!(0.0 < saved && saved <= difference, "{saved} {difference}");
+}
+
+#[test]
+fn work_against_itself_saves_nothing_however_it_is_launched() {
+    for source in silu(64).iter().chain(&silu(65_536)) {
+        let best = launched(source, source, Launch::Eager).comparison.best;
+        if let Some(launched) = best.launched {
+            assert!(launched.saves_vs_a == launched.saves_vs_b, "{launched:?}");
+        }
+        assert_eq!(best.saves_vs_a, best.saves_vs_b);
+    }
+    let [_, b] = silu(64);
+    let best = launched(&b, &b, Launch::Eager).comparison.best;
+    assert_eq!(best.launched.unwrap().saves_vs_a, None);
+}
+
+#[test]
+fn large_work_waits_for_nothing() {
+    let [a, b] = silu(1 << 20);
+    let eager = launched(&a, &b, Launch::Eager).comparison;
+    let recorded = launched(&a, &b, Launch::Graph).comparison;
+    assert_eq!(eager.a.launched.unwrap().energy_mj, recorded.a.energy_mj);
+    let best = eager.best.launched.unwrap();
+    assert!((best.saves_vs_a.unwrap() - recorded.best.saves_vs_a.unwrap()).abs() < 1e-9);
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use ordered_float::OrderedFloat;
 
+use crate::energy::Launch;
 use crate::rules::Tier;
 
 /// Proves which parts of two ML operator graphs are equal, and which of them spends less GPU energy.
@@ -135,9 +136,29 @@ pub struct Under {
     /// Take measured energies from this file in place of those that the program carries.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
+    /// How kernels get onto the GPU, which may wait for them.
+    #[arg(long, value_enum, default_value_t = LaunchArg::Eager)]
+    pub launch: LaunchArg,
     /// Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted.
     #[arg(long)]
     pub no_cache: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LaunchArg {
+    /// All at once: the workload is recorded as a CUDA graph.
+    Graph,
+    /// One by one by the host, as PyTorch runs a program.
+    Eager,
+}
+
+impl From<LaunchArg> for Launch {
+    fn from(launch: LaunchArg) -> Launch {
+        match launch {
+            LaunchArg::Graph => Launch::Graph,
+            LaunchArg::Eager => Launch::Eager,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -209,7 +209,7 @@ pub(super) fn conditions(args: &Under) -> miette::Result<(RuleSet, CostModel)> {
         Some(path) => CostModel::new(Profile::load(path)?),
         None => CostModel::shipped()?,
     };
-    Ok((rules, costs))
+    Ok((rules, costs.launched(args.launch.into())))
 }
 
 fn add_reading(comparison: &mut Comparison, read: Duration) {

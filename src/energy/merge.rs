@@ -86,6 +86,7 @@ impl Profile {
         }
         self.runs.extend(runs.into_iter().map(|(_, run)| run));
         self.estimator = None;
+        self.host = self.host.take().or(other.host);
         Ok(())
     }
 

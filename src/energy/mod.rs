@@ -9,6 +9,7 @@ mod cost;
 mod estimate;
 mod features;
 mod fit;
+mod host;
 mod key;
 mod key_parse;
 mod merge;
@@ -26,6 +27,7 @@ pub use cost::{BasisShares, Cost, Figure, Source};
 pub use estimate::{
     Basis, COVERAGE, COVERAGE_SD, ClassFit, DeviceLimits, ErrorSpread, Estimate, Estimator, ModeFit, Overall,
 };
+pub use host::{Calls, HostCosts, Launch, Waiting};
 pub use key::{KernelKey, KeyOperand, LayoutClass, MathMode, key_of};
 pub use key_parse::KeyError;
 pub use merge::{Difference, LEAST_COMMON, same_device};

@@ -11,6 +11,7 @@ use super::context::{Context, Operand};
 use super::cost::{BasisShares, Cost, Figure, Source};
 use super::estimate::{Basis, COVERAGE_SD, Estimate, Estimator, Neighbourhood};
 use super::features::Features;
+use super::host::{Calls, HostCosts, Launch, Waiting};
 use super::key::{KernelKey, key_of};
 use super::profile::{Profile, ProfileError};
 use super::work::WorkWithLayout;
@@ -42,6 +43,7 @@ pub struct CostModel {
     known: Arc<RwLock<FxHashMap<(KernelKey, Context), Item>>>,
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
     optimistic: Option<FxHashSet<KernelKey>>,
+    launch: Launch,
 }
 
 impl CostModel {
@@ -54,7 +56,29 @@ impl CostModel {
             neighbourhood: Arc::default(),
             known: Arc::default(),
             optimistic: None,
+            launch: Launch::Graph,
         }
+    }
+
+    /// The same for work that gets onto the GPU in another way; without this, it is recorded as a graph.
+    pub fn launched(self, launch: Launch) -> CostModel {
+        CostModel { launch, ..self }
+    }
+
+    /// What calls wait for the host whose kernels cost `kernels`. None where they are recorded as a graph, where the profile does
+    /// not say what launching takes, and where an operator without a price is among them.
+    pub fn waiting(&self, calls: Calls, kernels: &Cost) -> Option<Waiting> {
+        self.host()?.waiting(calls, &kernels.time_us)
+    }
+
+    /// What launching takes the host, where that adds to a price.
+    pub fn host(&self) -> Option<&HostCosts> {
+        self.profile.host.as_ref().filter(|_| self.launch == Launch::Eager)
+    }
+
+    /// Whether work is launched one by one, and nothing is known of what that takes.
+    pub fn lacks_host(&self) -> bool {
+        self.launch == Launch::Eager && self.profile.host.is_none() && !self.profile.entries.is_empty()
     }
 
     /// The model of the profile that the program carries.

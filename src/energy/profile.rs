@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::cost::{Figure, Source};
 use super::estimate::Estimator;
+use super::host::HostCosts;
 use super::key::KernelKey;
 use super::profile_file::SCHEMA;
 
@@ -121,6 +122,11 @@ impl Measured {
     pub(super) fn is_sane(&self) -> bool {
         let ordered = self.low <= self.mean && self.mean <= self.high;
         ordered && self.low >= 0.0 && self.mean > 0.0 && self.high <= MOST
+    }
+
+    /// Whether a GPU can draw as many watts.
+    pub(super) fn is_power(&self) -> bool {
+        self.high <= MOST_WATTS
     }
 }
 
@@ -350,6 +356,8 @@ pub struct Profile {
     pub replays: BTreeMap<String, Entry>,
     /// The estimator fitted on the entries; `None` until `profile fit` has run since they last changed.
     pub estimator: Option<Estimator>,
+    /// What launching takes the host; `None` where that was not measured.
+    pub host: Option<HostCosts>,
 }
 
 /// Why a profile cannot be used.

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimator;
+use super::host::HostCosts;
 use super::key::KernelKey;
 use super::profile::{Device, Entry, METHOD_VERSION, Profile, ProfileError, Protocol, Run};
 use super::unique::unique;
@@ -38,6 +39,8 @@ struct Content {
     replays: BTreeMap<String, Entry>,
     #[serde(default)]
     estimator: Option<Estimator>,
+    #[serde(default)]
+    host: Option<HostCosts>,
 }
 
 /// Refuses a file of another format as such, before its unknown keys are met.
@@ -100,6 +103,9 @@ impl Profile {
         if file.estimator.as_ref().is_some_and(|e| !e.is_sane()) {
             return Err(senseless("estimator"));
         }
+        if file.host.as_ref().is_some_and(|h| !h.is_sane()) {
+            return Err(senseless("host"));
+        }
         let known = |entry: &Entry| entry.is_sane() && ids.contains(&entry.run);
         if let Some((name, _)) = file.replays.iter().find(|(_, e)| !known(e)) {
             return Err(senseless(name));
@@ -116,8 +122,8 @@ impl Profile {
                 entries.insert(key, entry);
             }
         }
-        let Content { device, protocol, runs, replays, estimator, .. } = file;
-        Ok(Profile { device, protocol, runs, entries, replays, estimator })
+        let Content { device, protocol, runs, replays, estimator, host, .. } = file;
+        Ok(Profile { device, protocol, runs, entries, replays, estimator, host })
     }
 
     pub fn load(path: &Path) -> Result<Profile, ProfileError> {
@@ -142,6 +148,9 @@ impl Profile {
             lines(&self.entries),
             lines(&self.replays),
         );
+        if let Some(host) = &self.host {
+            text += &format!(",\n\"host\": {}", line(host));
+        }
         if let Some(Estimator { device, classes, overall }) = &self.estimator {
             let classes = lines(classes.iter().map(|(class, fit)| (class_name(class), fit)));
             let (device, overall) = (line(device), line(overall));

@@ -125,6 +125,51 @@ fn what_makes_no_sense_is_refused_by_name() {
     }
 }
 
+const HOST: &str = r#""host": {"execution_us": 50.0, "launching_us": 17.0, "silent_us": 9.0, "sd": 0.3,
+    "waiting_w": [120.0, 100.0, 150.0], "source": "somewhere"}"#;
+
+#[test]
+fn what_launching_takes_the_host_is_optional() {
+    let old = text(SCHEMA, &format!(r#""neg(f32[4])": {ENTRY}"#));
+    assert_eq!(Profile::parse("p", &old).unwrap().host, None);
+    let new = old.replace("\"replays\"", &format!("{HOST}, \"replays\""));
+    let mut profile = Profile::parse("p", &new).unwrap();
+    assert_eq!(profile.host.as_ref().unwrap().launching_us, 17.0);
+    assert_eq!(Profile::parse("p", &profile.to_json()).unwrap(), profile);
+    profile.fit();
+    assert_eq!(Profile::parse("p", &profile.to_json()).unwrap(), profile);
+    // A profile that joins another one's figures takes over what it lacks.
+    let mut shipped = Profile { host: None, ..Profile::shipped().unwrap() };
+    shipped.merge(Profile::shipped().unwrap()).unwrap();
+    assert_eq!(shipped.host, Profile::shipped().unwrap().host);
+}
+
+#[test]
+fn what_no_host_takes_is_refused() {
+    let with = |from: &str, to: &str| {
+        let host = HOST.replace(from, to);
+        assert_ne!(host, HOST);
+        text(SCHEMA, "").replace("\"replays\"", &format!("{host}, \"replays\""))
+    };
+    for (from, to) in [
+        ("_us\": 50.0", "_us\": -50.0"),
+        ("17.0", "1e300"),
+        ("\"sd\": 0.3", "\"sd\": -0.3"),
+        ("\"sd\": 0.3", "\"sd\": 300"),
+        ("100.0, 150.0", "130.0, 150.0"),
+        ("100.0, 150.0", "100.0, 1e9"),
+        ("120.0, 100.0, 150.0", "0, 0, 0"),
+    ] {
+        let error = Profile::parse("p", &with(from, to)).unwrap_err();
+        assert!(matches!(&error, ProfileError::Figures { key, .. } if key == "host"), "{from} {to}: {error}");
+    }
+    for (from, to) in [("9.0", "NaN"), ("\"silent_us\": 9.0,", ""), ("\"source\"", "\"sauce\""), ("[120.0", "[[120.0]")]
+    {
+        let error = Profile::parse("p", &with(from, to)).unwrap_err();
+        assert!(matches!(error, ProfileError::Malformed { .. }), "{from} {to}: {error}");
+    }
+}
+
 #[test]
 fn a_run_that_is_there_already_is_not_merged_again() {
     let real = || Profile::shipped().unwrap();

@@ -163,8 +163,8 @@ fn unproven(c: &Comparison, u: &super::Unproven) -> Finding {
 fn region_waste(c: &Comparison, line: &Line, side: SideName) -> Option<Finding> {
     let r = line.region;
     let (energy_mj, whole, kinds, source, file) = match side {
-        SideName::A => (line.saving_of(side)?, c.a.energy_mj.value, &r.a_kinds, &r.cause.a_source, &c.a.file),
-        SideName::B => (line.saving_of(side)?, c.b.energy_mj.value, &r.b_kinds, &r.cause.b_source, &c.b.file),
+        SideName::A => (line.saving_of(side)?, c.a.as_run().0.value, &r.a_kinds, &r.cause.a_source, &c.a.file),
+        SideName::B => (line.saving_of(side)?, c.b.as_run().0.value, &r.b_kinds, &r.cause.b_source, &c.b.file),
     };
     let name = if side == SideName::A { "A" } else { "B" };
     let share = whole

@@ -1,9 +1,11 @@
 //! Hand-made comparisons for tests of reports.
 
 use super::{
-    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Place, Region, SCHEMA, Side, Source, Timing,
-    Unproven, Verdict, Witness,
+    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Launched, LaunchedBest, Place, Region, SCHEMA,
+    Side, Source, Timing, Unproven, Verdict, Witness,
 };
+
+const UNKNOWN_BEST: Best = Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None };
 
 fn figure(value: f64) -> Figure {
     Figure { value: Some(value), low: Some(value * 0.98), high: Some(value * 1.02), source: Source::Measured }
@@ -13,7 +15,7 @@ fn side(file: &str, ops: usize, covered_ops: usize, energy: f64) -> Side {
     let energy_mj = figure(energy);
     let energy_basis_mj = BasisShares { measured: energy, ..BasisShares::default() };
     let (time_us, left_out, flags) = (Some(energy * 1.6), vec![], vec![]);
-    Side { file: file.into(), ops, covered_ops, energy_mj, energy_basis_mj, left_out, time_us, flags }
+    Side { file: file.into(), ops, covered_ops, energy_mj, energy_basis_mj, left_out, time_us, launched: None, flags }
 }
 
 fn cost(mj: f64) -> Cost {
@@ -94,7 +96,13 @@ pub fn equivalent() -> Comparison {
         output_error: None,
         a: side("gpt2-eager.pt2", 26, 26, 384.0),
         b: side("gpt2-sdpa.pt2", 12, 12, 328.0),
-        best: Best { energy_mj: Some(328.0), time_us: Some(525.0), saves_vs_a: Some(0.1458), saves_vs_b: None },
+        best: Best {
+            energy_mj: Some(328.0),
+            time_us: Some(525.0),
+            saves_vs_a: Some(0.1458),
+            saves_vs_b: None,
+            launched: None,
+        },
         regions,
         rewrites: vec![],
         witness: None,
@@ -121,7 +129,7 @@ pub fn different() -> Comparison {
     c.b.energy_mj = Figure { value: None, low: None, high: None, source: Source::Unknown };
     c.b.time_us = None;
     c.regions.truncate(1);
-    c.best = Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None };
+    c.best = UNKNOWN_BEST;
     c.witness = Some(Witness {
         seed: 7,
         region: Some(1),
@@ -149,7 +157,7 @@ pub fn unknown() -> Comparison {
     c.tier = None;
     c.a.covered_ops = 25;
     c.regions.retain(|r| r.a_kinds == r.b_kinds);
-    c.best = Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None };
+    c.best = UNKNOWN_BEST;
     c.unproven = vec![Unproven {
         a_ops: strings(&["softmax_3"]),
         b_ops: strings(&["scaled_dot_product_attention_2"]),
@@ -162,5 +170,31 @@ pub fn unknown() -> Comparison {
     }];
     c.assumptions = (0..7).map(|i| format!("assumption number {i}")).collect();
     c.profile = None;
+    c
+}
+
+/// An example of a comparison of small work that is launched one by one.
+pub fn launched() -> Comparison {
+    let mut c = equivalent();
+    let launched = |kernels: f64, waiting: f64| {
+        let about = |value: f64| Figure {
+            low: Some(value * 0.6),
+            high: Some(value * 1.6),
+            source: Source::Estimated,
+            ..figure(value)
+        };
+        Launched {
+            energy_mj: Figure { source: Source::Mixed, ..about(kernels + waiting) },
+            time_us: Some(kernels * 1.6 + waiting * 8.0),
+            host_us: about(kernels * 1.6 + waiting * 8.0),
+            waiting_us: about(waiting * 8.0),
+            waiting_mj: about(waiting),
+        }
+    };
+    c.a.energy_basis_mj = BasisShares { measured: 300.0, class: 84.0, ..BasisShares::default() };
+    c.a.launched = Some(launched(384.0, 600.0));
+    c.b.launched = Some(launched(328.0, 11.0));
+    c.best.launched =
+        Some(LaunchedBest { energy_mj: 339.0, time_us: 613.0, saves_vs_a: Some(0.055), saves_vs_b: None });
     c
 }

@@ -4,6 +4,7 @@ mod contract;
 mod files;
 mod formats;
 mod hostile;
+mod launch;
 mod rules;
 
 use std::io::Read;

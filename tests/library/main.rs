@@ -12,6 +12,7 @@ mod exports;
 mod hostile_pt2;
 mod hostile_stablehlo;
 mod hostile_weights;
+mod launches;
 mod mutated_pt2;
 mod mutations;
 mod numbers;

@@ -58,32 +58,28 @@ fn rejected(c: &Comparison) -> Markup {
 
 fn cards(c: &Comparison) -> Markup {
     let side = |side: &Side| {
+        let (energy, us) = side.as_run();
         let mut notes = vec![
-            wording::figure_range(&side.energy_mj),
-            wording::time(side.time_us),
+            wording::figure_range(energy),
+            wording::time(us),
             format!("{} of {} operators proven", side.covered_ops, side.ops),
         ];
         if !side.flags.is_empty() {
             notes.push(format!("flags: {}", one_line(&side.flags.join(", "))));
         }
-        notes.extend(wording::basis(&side.energy_basis_mj));
-        notes.extend(wording::left_out(&side.left_out));
-        (wording::energy(side.energy_mj.value), notes)
+        notes.extend(wording::energy_facts(side));
+        (wording::energy(energy.value), notes)
     };
     let ((energy_a, notes_a), (energy_b, notes_b)) = (side(&c.a), side(&c.b));
-    let savings: Vec<String> = [(c.best.saves_vs_a, "A"), (c.best.saves_vs_b, "B")]
-        .into_iter()
-        .filter_map(|(saves, name)| {
-            saves.filter(|&s| s > 0.0).map(|s| format!("saves {} of {name}", wording::percent(s)))
-        })
-        .chain([wording::time(c.best.time_us)])
-        .collect();
+    let (best, us) = c.best.as_run();
+    let savings: Vec<String> =
+        wording::savings(c).iter().map(|s| format!("saves {s}")).chain([wording::time(us)]).collect();
     html! {
         section class="cards" {
             (card("A", &energy_a, &notes_a))
             (card("B", &energy_b, &notes_b))
-            @if c.best.energy_mj.is_some() {
-                (card("Cheapest known equivalent", &wording::energy(c.best.energy_mj), &savings))
+            @if best.is_some() {
+                (card("Cheapest known equivalent", &wording::energy(best), &savings))
             }
         }
     }

@@ -9,12 +9,14 @@ use crate::report::{Optimization, wording};
 
 /// The report as a page.
 pub fn optimization(o: &Optimization) -> String {
-    let saves = o.saves().filter(|&s| s > 0.0);
-    let verdict = saves.map_or("No form is known that costs less beyond doubt".to_owned(), |s| {
-        format!("Cheaper forms save {}", wording::percent(s))
-    });
-    let now = [wording::figure_range(&o.energy_mj), wording::time(o.time_us)];
-    let best = [wording::figure_range(&o.best_energy_mj), wording::time(o.best_time_us)];
+    let saves = wording::saved(o);
+    let verdict = saves
+        .as_ref()
+        .map_or("No form is known that costs less beyond doubt".to_owned(), |s| format!("Cheaper forms save {s}"));
+    let ((energy_now, us_now), (energy_best, us_best)) = (o.now_as_run(), o.best_as_run());
+    let mut now = vec![wording::figure_range(energy_now), wording::time(us_now)];
+    now.extend(wording::waiting(o.launched.as_ref(), &o.energy_mj));
+    let best = [wording::figure_range(energy_best), wording::time(us_best)];
     let most = o.cheaper.iter().map(|c| c.total_mj()).fold(0.0, f64::max);
     let body = html! {
         header {
@@ -23,8 +25,8 @@ pub fn optimization(o: &Optimization) -> String {
         }
         main {
             section class="cards" {
-                (card("Now", &wording::energy(o.energy_mj.value), &now))
-                @if saves.is_some() { (card("Best", &wording::energy(o.best_energy_mj.value), &best)) }
+                (card("Now", &wording::energy(energy_now.value), &now))
+                @if saves.is_some() { (card("Best", &wording::energy(energy_best.value), &best)) }
             }
             @if let Some(left_out) = wording::left_out(&o.left_out) { p { (left_out) } }
             @for (i, c) in o.cheaper.iter().enumerate() {

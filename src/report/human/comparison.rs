@@ -132,12 +132,13 @@ impl Human<'_> {
     fn sides(&self, out: &mut String) -> fmt::Result {
         let cells = |(name, side): (&str, &Side), room: usize| {
             let Side { file, ops, covered_ops, .. } = side;
+            let (energy, us) = side.as_run();
             [
                 name.to_owned(),
                 wording::shorten_start(file, room),
                 format!("{covered_ops} of {ops} ops proven"),
-                wording::figure(&side.energy_mj),
-                wording::time(side.time_us),
+                wording::figure(energy),
+                wording::time(us),
             ]
         };
         let sides = [("A", &self.c.a), ("B", &self.c.b)];
@@ -153,21 +154,14 @@ impl Human<'_> {
             writeln!(out, "  flags of {name}: {}", one_line(&side.flags.join(", ")))?;
         }
         for (name, side) in sides {
-            let facts = [wording::basis(&side.energy_basis_mj), wording::left_out(&side.left_out)];
-            for fact in facts.into_iter().flatten() {
+            for fact in wording::energy_facts(side) {
                 self.paragraph(&format!("  energy of {name}: "), "    ", &fact, out)?;
             }
         }
-        let best = &self.c.best;
-        let savings: Vec<String> = [(best.saves_vs_a, "A"), (best.saves_vs_b, "B")]
-            .into_iter()
-            .filter_map(|(saves, name)| {
-                saves.filter(|&s| s > 0.0).map(|s| format!("{} of {name}", wording::percent(s)))
-            })
-            .collect();
+        let savings = wording::savings(self.c);
         if !savings.is_empty() {
-            let energy = wording::energy(best.energy_mj);
-            let time = wording::time(best.time_us);
+            let (energy, us) = self.c.best.as_run();
+            let (energy, time) = (wording::energy(energy), wording::time(us));
             writeln!(out, "  cheapest known equivalent: {energy}, {time}; {BOLD}saves {}{BOLD:#}", savings.join(", "))?;
         }
         if let Some(profile) = &self.c.profile {

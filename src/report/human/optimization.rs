@@ -20,16 +20,19 @@ pub fn optimization(o: &Optimization, options: &HumanOptions) -> String {
 }
 
 fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
-    let (now, time) = (wording::figure(&o.energy_mj), wording::time(o.time_us));
+    let (energy, us) = o.now_as_run();
+    let (now, time) = (wording::figure(energy), wording::time(us));
     writeln!(out, "{BOLD}{}: {} operators{BOLD:#}\n\n  now   {now}, {time}", one_line(&o.file), o.ops)?;
-    if let Some(left_out) = wording::left_out(&o.left_out) {
-        writeln!(out, "        {left_out}")?;
+    let waiting = wording::waiting(o.launched.as_ref(), &o.energy_mj).map(|waiting| format!("of these, {waiting}"));
+    for fact in [waiting, wording::left_out(&o.left_out)].into_iter().flatten() {
+        writeln!(out, "        {fact}")?;
     }
     if o.cheaper.is_empty() {
         writeln!(out, "  the rules know no form that costs less beyond doubt")?;
     } else {
-        let (best, time) = (wording::figure(&o.best_energy_mj), wording::time(o.best_time_us));
-        let saves = o.saves().map_or(String::new(), |s| format!("; {BOLD}saves {}{BOLD:#}", wording::percent(s)));
+        let (energy, us) = o.best_as_run();
+        let (best, time) = (wording::figure(energy), wording::time(us));
+        let saves = wording::saved(o).map_or(String::new(), |s| format!("; {BOLD}saves {s}{BOLD:#}"));
         writeln!(out, "  best  {best}, {time}{saves}")?;
     }
     if let Some(profile) = &o.profile {

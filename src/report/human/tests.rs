@@ -1,7 +1,7 @@
 //! Snapshots of reports on hand-made comparisons, and what every report has to keep.
 
 use super::HumanOptions;
-use crate::report::samples::{different, equivalent, strings, unknown};
+use crate::report::samples::{different, equivalent, launched, strings, unknown};
 use crate::report::{Comparison, Form, Region, Rejected, Report};
 
 fn stripped(c: &Comparison, options: &HumanOptions) -> String {
@@ -21,6 +21,22 @@ fn different_for_a_person() {
 #[test]
 fn unknown_for_a_person() {
     insta::assert_snapshot!(stripped(&unknown(), &HumanOptions::default()));
+}
+
+#[test]
+fn launched_one_by_one_for_a_person() {
+    insta::assert_snapshot!(stripped(&launched(), &HumanOptions::default()));
+}
+
+#[test]
+fn launched_one_by_one_as_markdown() {
+    insta::assert_snapshot!(launched().markdown());
+}
+
+#[test]
+fn waste_is_a_part_of_what_is_run() {
+    let c = launched();
+    assert_eq!((c.waste(Form::A, &[]), c.waste(Form::B, &[])), (0.055, 0.0));
 }
 
 #[test]

@@ -28,21 +28,19 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
             name.to_owned(),
             code(&side.file),
             format!("{} of {}", side.covered_ops, side.ops),
-            wording::figure(&side.energy_mj),
-            wording::time(side.time_us),
+            wording::figure(side.as_run().0),
+            wording::time(side.as_run().1),
         ]);
     }
     writeln!(out, "{sides}\n")?;
     for (name, side) in [("A", &c.a), ("B", &c.b)] {
-        for fact in [wording::basis(&side.energy_basis_mj), wording::left_out(&side.left_out)].into_iter().flatten() {
+        for fact in wording::energy_facts(side) {
             writeln!(out, "- energy of {name}: {fact}")?;
         }
     }
-    for (saves, name) in [(c.best.saves_vs_a, "A"), (c.best.saves_vs_b, "B")] {
-        if let Some(saves) = saves.filter(|&s| s > 0.0) {
-            let energy = wording::energy(c.best.energy_mj);
-            writeln!(out, "- the cheapest known equivalent ({energy}) saves {} of {name}", wording::percent(saves))?;
-        }
+    for saving in wording::savings(c) {
+        let energy = wording::energy(c.best.as_run().0);
+        writeln!(out, "- the cheapest known equivalent ({energy}) saves {saving}")?;
     }
     if let Some(profile) = &c.profile {
         writeln!(out, "- figures for {}", one_line(profile))?;

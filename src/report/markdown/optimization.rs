@@ -15,18 +15,21 @@ pub fn optimization(o: &Optimization) -> String {
 }
 
 fn write(o: &Optimization, out: &mut String) -> fmt::Result {
-    let saves = o.saves().filter(|&s| s > 0.0);
-    let verdict = saves.map_or("no form is known that costs less beyond doubt".to_owned(), |s| {
-        format!("cheaper forms save {}", wording::percent(s))
-    });
+    let saves = wording::saved(o);
+    let verdict = saves
+        .as_ref()
+        .map_or("no form is known that costs less beyond doubt".to_owned(), |s| format!("cheaper forms save {s}"));
     writeln!(out, "**{}: {verdict}**\n", code(&o.file))?;
     writeln!(out, "- {} operators", o.ops)?;
-    writeln!(out, "- now {}, {}", wording::figure(&o.energy_mj), wording::time(o.time_us))?;
-    if let Some(left_out) = wording::left_out(&o.left_out) {
-        writeln!(out, "- {left_out}")?;
+    let (energy, us) = o.now_as_run();
+    writeln!(out, "- now {}, {}", wording::figure(energy), wording::time(us))?;
+    let waiting = wording::waiting(o.launched.as_ref(), &o.energy_mj).map(|waiting| format!("of these, {waiting}"));
+    for fact in [waiting, wording::left_out(&o.left_out)].into_iter().flatten() {
+        writeln!(out, "- {fact}")?;
     }
     if saves.is_some() {
-        writeln!(out, "- best {}, {}", wording::figure(&o.best_energy_mj), wording::time(o.best_time_us))?;
+        let (energy, us) = o.best_as_run();
+        writeln!(out, "- best {}, {}", wording::figure(energy), wording::time(us))?;
     }
     if let Some(profile) = &o.profile {
         writeln!(out, "- per execution; figures for {}", one_line(profile))?;

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::Details;
+use super::{Details, Launched, LaunchedBest};
 use crate::report::Finding;
 
 use crate::energy;
@@ -58,17 +58,22 @@ impl Comparison {
         [&self.a, &self.b].iter().any(|side| side.energy_mj.source == Source::Unknown)
     }
 
-    /// What a side could save as a fraction of its energy, less what `known` findings say; 0 where none is certain, and
-    /// where the cheaper form is slower.
+    /// What the kernels of a side could save as a fraction of its energy as it is run, less what `known` findings say; 0 where
+    /// none is certain, and where the cheaper form is slower.
     pub fn waste(&self, of: Form, known: &[Finding]) -> f64 {
-        let (side, saves) = match of {
-            Form::A => (&self.a, self.best.saves_vs_a),
-            _ => (&self.b, self.best.saves_vs_b),
+        let [as_run_a, as_run_b] = self.best.saves_as_run();
+        let (side, of_kernels, as_run) = match of {
+            Form::A => (&self.a, self.best.saves_vs_a, as_run_a),
+            _ => (&self.b, self.best.saves_vs_b, as_run_b),
         };
-        let slower = self.best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
-        let Some((saves, whole)) = saves.zip(side.energy_mj.value).filter(|&(_, whole)| !slower && whole > 0.0) else {
+        let Some((kernels, whole)) = side.energy_mj.value.zip(side.as_run().0.value).filter(|&(_, whole)| whole > 0.0)
+        else {
             return 0.0;
         };
+        // What less waiting saves is no operator's, so that no finding could name it.
+        let saves = of_kernels.zip(as_run).map(|(of_kernels, as_run)| as_run.min(of_kernels * kernels / whole));
+        let slower = self.best.time_us.zip(side.time_us).is_some_and(|(best, now)| best > now * SLOWER);
+        let Some(saves) = saves.filter(|_| !slower) else { return 0.0 };
         let of_side = known.iter().filter_map(|f| f.saving).filter(|s| s.side.is_none_or(|side| side == of));
         (saves - of_side.map(|s| s.energy_mj).sum::<f64>() / whole).max(0.0)
     }
@@ -90,14 +95,27 @@ pub struct Side {
     pub ops: usize,
     /// Those in a proven region.
     pub covered_ops: usize,
+    /// Of its kernels, as regions add up to it. So it is with `time_us` and `energy_basis_mj`.
     pub energy_mj: Figure,
     /// Millijoules of it by what they rest on.
     pub energy_basis_mj: BasisShares,
     /// Operators that nothing is known of, which the energy leaves out.
     pub left_out: Vec<LeftOut>,
     pub time_us: Option<f64>,
+    /// As it is run, with what the GPU waits for the host. None where it is recorded as a CUDA graph, and where it is not known.
+    pub launched: Option<Launched>,
     /// Math flags that differ from PyTorch's defaults, such as `allow_tf32=true`.
     pub flags: Vec<String>,
+}
+
+impl Side {
+    /// Energy and time of it as it is run.
+    pub fn as_run(&self) -> (&Figure, Option<f64>) {
+        match &self.launched {
+            Some(launched) => (&launched.energy_mj, launched.time_us),
+            None => (&self.energy_mj, self.time_us),
+        }
+    }
 }
 
 /// An operator without a price.
@@ -140,10 +158,30 @@ impl From<energy::Figure> for Figure {
 pub struct Best {
     pub energy_mj: Option<f64>,
     pub time_us: Option<f64>,
-    /// What it saves as a fraction of A's energy. None where a figure is unknown or the intervals meet.
+    /// What it saves as a fraction of the energy of A's kernels. None where a figure is unknown or the intervals meet.
     pub saves_vs_a: Option<f64>,
     /// The same, of B's.
     pub saves_vs_b: Option<f64>,
+    /// All of this for work that is launched one by one; None as for the sides.
+    pub launched: Option<LaunchedBest>,
+}
+
+impl Best {
+    /// Energy and time of it as it is run.
+    pub fn as_run(&self) -> (Option<f64>, Option<f64>) {
+        match &self.launched {
+            Some(launched) => (Some(launched.energy_mj), Some(launched.time_us)),
+            None => (self.energy_mj, self.time_us),
+        }
+    }
+
+    /// What it saves of A's energy and of B's, as they are run.
+    pub fn saves_as_run(&self) -> [Option<f64>; 2] {
+        match &self.launched {
+            Some(launched) => [launched.saves_vs_a, launched.saves_vs_b],
+            None => [self.saves_vs_a, self.saves_vs_b],
+        }
+    }
 }
 
 /// Operators of both sides that compute the same from the same.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Figure, LeftOut, Step};
+use super::{Figure, Launched, LeftOut, Step};
 
 /// What the rules find for one workload. Energies are in millijoules, times in microseconds, both per execution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,13 +12,20 @@ pub struct Optimization {
     pub file: String,
     /// Operators of the file.
     pub ops: usize,
+    /// Of its kernels. So it is with `time_us`, and with the same figures of what is best.
     pub energy_mj: Figure,
     /// Operators that nothing is known of, which the energy leaves out.
     pub left_out: Vec<LeftOut>,
     pub time_us: Option<f64>,
+    /// As it is run, with what the GPU waits for the host. None where it is recorded as a CUDA graph, and where it is not known.
+    pub launched: Option<Launched>,
     /// With all cheaper forms in place.
     pub best_energy_mj: Figure,
     pub best_time_us: Option<f64>,
+    pub best_launched: Option<Launched>,
+    /// What the cheaper forms save as it is run, in millijoules: what kernels save, and what waiting takes less, or more, with
+    /// any host that there may be. None where it is recorded, and where it is not known.
+    pub launched_saves_mj: Option<f64>,
     /// Those that save most come first.
     pub cheaper: Vec<Cheaper>,
     /// What the rules of the proofs assume.
@@ -68,9 +75,25 @@ impl Optimization {
     /// The version of the JSON form.
     pub const SCHEMA: &'static str = "magneton-ir/optimize/1";
 
-    /// The fraction of the energy that the cheaper forms save; none where it is not known.
+    /// The fraction of the energy that the cheaper forms save, of the workload as it is run; none where it is not known.
     pub fn saves(&self) -> Option<f64> {
-        let now = self.energy_mj.value.filter(|&e| e > 0.0)?;
-        Some(self.cheaper.iter().map(Cheaper::total_mj).sum::<f64>() / now)
+        let (now, _) = self.now_as_run();
+        let of_kernels = || self.cheaper.iter().map(Cheaper::total_mj).sum::<f64>();
+        let saved = self.launched_saves_mj.unwrap_or_else(of_kernels);
+        now.value.filter(|&e| e > 0.0).map(|now| saved / now)
     }
+
+    /// Energy and time of it as it is run.
+    pub fn now_as_run(&self) -> (&Figure, Option<f64>) {
+        as_run(&self.launched, &self.energy_mj, self.time_us)
+    }
+
+    /// The same with all cheaper forms in place.
+    pub fn best_as_run(&self) -> (&Figure, Option<f64>) {
+        as_run(&self.best_launched, &self.best_energy_mj, self.best_time_us)
+    }
+}
+
+fn as_run<'f>(launched: &'f Option<Launched>, mj: &'f Figure, us: Option<f64>) -> (&'f Figure, Option<f64>) {
+    launched.as_ref().map_or((mj, us), |l| (&l.energy_mj, l.time_us))
 }

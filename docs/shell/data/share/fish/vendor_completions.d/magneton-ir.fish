@@ -43,6 +43,8 @@ complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l config
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l rules -d 'Use the rules of this file too. May be given several times' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l tier -d 'The weakest tier that a proof may use: exact, real, rounding, approx (each step has an error of its own) or approx(ERROR) (a bound on the outputs)' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l profile -d 'Take measured energies from this file in place of those that the program carries' -r -F
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l launch -d 'How kernels get onto the GPU, which may wait for them' -r -f -a "graph\t'All at once: the workload is recorded as a CUDA graph'
+eager\t'One by one by the host, as PyTorch runs a program'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l seed -d 'Chooses the inputs on which a difference is looked for where the two are not proven equal' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l format -r -f -a "human\t'Text for a terminal'
 json\t'One JSON object, for scripts'
@@ -71,6 +73,8 @@ complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l conf
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l rules -d 'Use the rules of this file too. May be given several times' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l tier -d 'The weakest tier that a proof may use: exact, real, rounding, approx (each step has an error of its own) or approx(ERROR) (a bound on the outputs)' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l profile -d 'Take measured energies from this file in place of those that the program carries' -r -F
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l launch -d 'How kernels get onto the GPU, which may wait for them' -r -f -a "graph\t'All at once: the workload is recorded as a CUDA graph'
+eager\t'One by one by the host, as PyTorch runs a program'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l seed -d 'Chooses the inputs on which a difference is looked for where the two are not proven equal' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l format -r -f -a "human\t'Text for a terminal'
 json\t'One JSON object, for scripts'
@@ -86,6 +90,8 @@ complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -s h -l
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l rules -d 'Use the rules of this file too. May be given several times' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l tier -d 'The weakest tier that a proof may use: exact, real, rounding, approx (each step has an error of its own) or approx(ERROR) (a bound on the outputs)' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l profile -d 'Take measured energies from this file in place of those that the program carries' -r -F
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l launch -d 'How kernels get onto the GPU, which may wait for them' -r -f -a "graph\t'All at once: the workload is recorded as a CUDA graph'
+eager\t'One by one by the host, as PyTorch runs a program'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l config -d 'Set a math flag of the workload, such as allow_tf32=true. May be given several times' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l shape -d 'The value of a symbolic size of an ONNX model. May be given several times' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l format -r -f -a "human\t'Text for a terminal'
