@@ -307,6 +307,18 @@ class Judge:
                     return f"range, {kind} {n}: {found}"
         return None
 
+    def draws_matter(self):
+        """Where two runs of one program part that draw other numbers."""
+        for kind, n, given in self.cases(("ordinary",), 3):
+            try:
+                outcomes = [self.sides[0].run(given, seed) for seed in (2 * n, 2 * n + 1)]
+            except Exception:
+                continue
+            found = parts_beyond(*outcomes, self.tolerance)
+            if found:
+                return f"{kind} {n}: {found}"
+        return None
+
     def witness(self, given, states):
         """Whether the outcomes part on these inputs by more than rounding, in f64 or in the types themselves."""
         for wide in (True, False):

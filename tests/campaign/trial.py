@@ -100,6 +100,10 @@ def itself(binary, program, folder):
         return ("refused" if answer.refused else "no verdict", answer.trouble)
     if answer.verdict == "unknown" and any(s.draws for s in program.stmts):
         return (None, "itself, with draws, unknown")
+    if answer.verdict == "equivalent" and answer.tier != "exact" and any(s.draws for s in program.stmts):
+        # Over the real numbers a result may not depend on what is drawn: a softmax of one element is 1.
+        found = Judge(program, program, True).draws_matter()
+        return ("not equal to itself", f"{answer.tier}: {found}") if found else (None, f"itself, whatever is drawn, {answer.tier}")
     if (answer.verdict, answer.tier) != ("equivalent", "exact"):
         return ("not equal to itself", f"{answer.verdict} {answer.tier}")
     return (None, "itself")

@@ -1,6 +1,7 @@
 //! Formulas over the real numbers, in a normal form.
 //!
-//! Every atom stands for a real number, so `x - x` is 0, and a product of sums is a sum of products. A product has at most one
+//! Every input is a real number, so `x - x` is 0 for what is computed of inputs and is a real number whatever they are, and a product
+//! of sums is a sum of products. A product has at most one
 //! exponential, a quotient has no number, exponential or common factor left in its divisor. What is divided by 0 is no real number:
 //! it has no formula. Of the limits, minus infinity alone is known, as masks have it: it stands by itself, and what it takes part in
 //! is computed at once or not at all.
@@ -48,7 +49,7 @@ impl Elements<'_> {
 
     pub(super) fn sum(&self, forms: impl IntoIterator<Item = Form>) -> Form {
         let sum = Form::sum(forms);
-        if self.mode == super::Mode::Reals { sum.over_reals() } else { sum }
+        if self.mode == super::Mode::Reals { self.store.over_reals(sum) } else { sum }
     }
 
     /// What an operator on real numbers gives: nothing where there is no law for it, and no answer where it is no real number
@@ -94,7 +95,7 @@ impl Elements<'_> {
             ("addcmul", Some(y)) => {
                 let factor = self.finite_number(call.number("value", dtype)?)?;
                 let z = self.form(*ids.get(2)?);
-                let product = self.times(&y, &z)?.scaled(&factor).over_reals();
+                let product = self.times(&y, &z)?.scaled(&factor);
                 self.sum([x, product])
             }
             ("reciprocal", _) => self.inverse(&x)?,
@@ -171,7 +172,8 @@ impl Elements<'_> {
     pub(super) fn times(&mut self, x: &Form, y: &Form) -> Option<Form> {
         for (number, other) in [(x, y), (y, x)] {
             if let Some(number) = number.as_number() {
-                return Some(other.clone().scaled(&number).over_reals());
+                let product = other.clone().scaled(&number);
+                return Some(self.store.over_reals(product));
             }
         }
         for (sum, other) in [(x, y), (y, x)] {
@@ -186,7 +188,8 @@ impl Elements<'_> {
                 products.push(self.product(p, q)?);
             }
         }
-        Some(self.sum(products))
+        let sum = self.sum(products);
+        sum.is_small().then_some(sum)
     }
 
     /// The product with a sum by which some of the other's products are divided: that sum and the divisor vanish. `None` inside
@@ -194,7 +197,7 @@ impl Elements<'_> {
     fn divided_out(&mut self, sum: &Form, other: &Form) -> Option<Option<Form>> {
         let divides = |atom: &AtomId| matches!(self.store.atom_of(*atom), Atom::Function(Function::Reciprocal, _));
         let any = other.products().iter().any(|product| product.factors.iter().any(divides));
-        if sum.products().len() < 2 || !any || !self.is_positive(sum) {
+        if sum.products().len() < 2 || !any || !self.store.is_positive(sum) {
             return Some(None);
         }
         let Content { number, exponent, factors, rest } = self.content(sum)?;
@@ -238,7 +241,7 @@ impl Elements<'_> {
         let sizes: usize = exponents.iter().map(|&id| self.store.form(id).size()).sum();
         self.spend(sizes / SIZE_PER_ELEMENT)?;
         let exponent = self.sum(exponents.iter().map(|&id| self.store.form(id).clone()));
-        if !exponent.is_zero() {
+        if !exponent.products().is_empty() {
             let exponent = self.rounded(exponent);
             let exponent = self.store.keep(exponent);
             factors.push(self.store.atom_id(Atom::Function(Function::Exp, exponent)));
@@ -264,7 +267,7 @@ impl Elements<'_> {
                     let of = self.form(of);
                     self.times(&of, &of)?
                 }
-                Atom::Function(Function::Sqrt, of) if self.is_not_negative(self.store.form(of)) => self.form(of),
+                Atom::Function(Function::Sqrt, of) if self.store.is_not_negative(self.store.form(of)) => self.form(of),
                 Atom::Function(Function::Reciprocal, of) => match self.root(of) {
                     Some(of) => {
                         let of = self.form(of);
@@ -285,7 +288,9 @@ impl Elements<'_> {
         let [Product { factors, number, .. }] = self.store.form(id).products() else { return None };
         let [atom] = factors[..] else { return None };
         match *self.store.atom_of(atom) {
-            Atom::Function(Function::Sqrt, of) if number.is_one() && self.is_not_negative(self.store.form(of)) => {
+            Atom::Function(Function::Sqrt, of)
+                if number.is_one() && self.store.is_not_negative(self.store.form(of)) =>
+            {
                 Some(of)
             }
             _ => None,
@@ -319,7 +324,7 @@ impl Elements<'_> {
         let mut inverse = self.exponential(&exponent.scaled(&-BigRational::one()))?.scaled(&number.recip());
         for atom in factors {
             let inverse_of_atom = match *self.store.atom_of(atom) {
-                Atom::Function(Function::Reciprocal, divisor) if self.is_positive(self.store.form(divisor)) => {
+                Atom::Function(Function::Reciprocal, divisor) if self.store.is_positive(self.store.form(divisor)) => {
                     self.form(divisor)
                 }
                 _ => self.function(Function::Reciprocal, Form::atom(atom)),
@@ -359,8 +364,11 @@ impl Elements<'_> {
             }
         }
         let rest = self.sum(rest);
-        let mut result =
-            if rest.is_zero() { Form::number(BigRational::one()) } else { self.function(Function::Exp, rest) };
+        let mut result = if rest.products().is_empty() {
+            Form::number(BigRational::one())
+        } else {
+            self.function(Function::Exp, rest)
+        };
         for (base, power) in powers {
             let base = self.form(base);
             let base = if power > 0 { base } else { self.inverse(&base)? };
@@ -376,12 +384,12 @@ impl Elements<'_> {
         let [atom] = product.factors[..] else { return None };
         let Atom::Function(Function::Log, base) = *self.store.atom_of(atom) else { return None };
         let power = if product.number.is_integer() { product.number.to_i64()? } else { return None };
-        (power.abs() <= MAX_POWER && self.is_positive(self.store.form(base))).then_some((base, power))
+        (power.abs() <= MAX_POWER && self.store.is_positive(self.store.form(base))).then_some((base, power))
     }
 
     /// The natural logarithm. Of a product of what is positive, the sum of logarithms.
     pub(super) fn logarithm(&mut self, x: &Form) -> Option<Form> {
-        if !self.is_positive(x) {
+        if !self.store.is_positive(x) {
             return Some(self.function(Function::Log, x.clone()));
         }
         let Content { number, exponent, factors, rest } = self.content(x)?;
@@ -473,30 +481,6 @@ impl Elements<'_> {
         }
     }
 
-    /// Whether a formula is above 0 for all real numbers, as far as its form tells.
-    pub(super) fn is_positive(&self, form: &Form) -> bool {
-        let positive = |&atom: &AtomId| match self.store.atom_of(atom) {
-            Atom::Function(Function::Exp, _) => true,
-            Atom::Function(Function::Reciprocal | Function::Sqrt, of) => self.is_positive(self.store.form(*of)),
-            _ => false,
-        };
-        !form.products().is_empty()
-            && form.products().iter().all(|p| p.number.is_positive() && p.factors.iter().all(positive))
-    }
-
-    /// Whether a formula is at least 0 for all real numbers, as far as its form tells.
-    fn is_not_negative(&self, form: &Form) -> bool {
-        let not_negative = |&atom: &AtomId| match self.store.atom_of(atom) {
-            Atom::Function(Function::Exp | Function::Sqrt | Function::Abs, _) | Atom::Indicator(_) => true,
-            Atom::Function(Function::Reciprocal, of) => self.is_not_negative(self.store.form(*of)),
-            _ => false,
-        };
-        form.products().iter().all(|p| {
-            let even = |atom: &AtomId| p.factors.iter().filter(|f| *f == atom).count() % 2 == 0;
-            p.number.is_positive() && p.factors.iter().all(|atom| not_negative(atom) || even(atom))
-        })
-    }
-
     /// Takes apart what a formula other than 0 is a multiple of.
     fn content(&mut self, form: &Form) -> Option<Content> {
         let mut exponents = Vec::with_capacity(form.products().len());
@@ -535,7 +519,7 @@ impl Elements<'_> {
                 factors.remove(at);
             }
             let own = self.minus(own, &exponent);
-            if !own.is_zero() {
+            if !own.products().is_empty() {
                 let own = self.rounded(own);
                 let own = self.store.keep(own);
                 factors.push(self.store.atom_id(Atom::Function(Function::Exp, own)));
@@ -544,7 +528,7 @@ impl Elements<'_> {
             rest.push(Form::product(Product::new(factors, &product.number / &number)));
         }
         let rest = self.sum(rest);
-        Some(Content { number, exponent, factors: common, rest })
+        (rest.is_small() && exponent.is_small()).then_some(Content { number, exponent, factors: common, rest })
     }
 }
 

@@ -215,13 +215,13 @@ fn contracted(call: &Call, result: &TensorType, d: usize) -> Option<Dims> {
 /// As [`carried`], for fused attention.
 fn attended(call: &Call, result: &TensorType, d: usize) -> Option<Dims> {
     let aligned = |ty: &TensorType| (d + ty.rank()).checked_sub(result.rank());
-    let operands = call.operands.iter().enumerate();
+    let numbered = || call.operands.iter().enumerate();
     match result.rank().checked_sub(d)? {
         // Values have a dimension of their own.
-        1 => Some(operands.map(|(i, ty)| if i == 2 { ty.rank().checked_sub(1) } else { None }).collect()),
+        1 => Some(numbered().map(|(i, ty)| if i == 2 { ty.rank().checked_sub(1) } else { None }).collect()),
         2 if call.bool("causal") => None,
-        2 => Some(operands.map(|(i, ty)| if matches!(i, 0 | 3) { aligned(ty) } else { None }).collect()),
+        2 => Some(numbered().map(|(i, ty)| if matches!(i, 0 | 3) { aligned(ty) } else { None }).collect()),
         3 if call.bool("grouped") => None,
-        _ => Some(operands.map(|(_, ty)| aligned(ty)).collect()),
+        _ => Some(call.operands.iter().map(|ty| aligned(ty)).collect()),
     }
 }

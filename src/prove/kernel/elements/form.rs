@@ -92,11 +92,9 @@ impl Form {
         &self.0
     }
 
-    /// As a formula about real numbers, of which 0 times anything is 0.
-    pub fn over_reals(mut self) -> Form {
-        self.0.retain(|product| !product.number.is_zero());
-        self.0.iter_mut().for_each(|product| product.cancels = false);
-        self
+    /// Whether computing with its numbers comes to an end.
+    pub fn is_small(&self) -> bool {
+        self.0.iter().all(|product| product.number.numer().bits().max(product.number.denom().bits()) <= MAX_BITS)
     }
 
     pub fn number(number: BigRational) -> Form {
@@ -222,12 +220,24 @@ fn is_representable(number: &BigRational, precision: u64) -> bool {
     is_power_of_2 && above.bits() - above.trailing_zeros().unwrap_or(0) <= precision
 }
 
+/// What is known of the values of an atom, for all real numbers that it is computed from.
+#[derive(Clone, Copy, Debug)]
+struct Values {
+    /// It is a real number.
+    real: bool,
+    /// It is one above 0.
+    positive: bool,
+    /// It is one not below 0.
+    not_negative: bool,
+}
+
 /// Atoms and forms by number.
 #[derive(Default)]
 pub struct Store {
     atoms: IndexSet<Atom, FxBuildHasher>,
     /// By atom: whether it is computed from nothing that is wider than bf16.
     narrow: Vec<bool>,
+    values: Vec<Values>,
     forms: IndexSet<Form, FxBuildHasher>,
 }
 
@@ -241,6 +251,7 @@ impl Store {
         let (id, new) = self.atoms.insert_full(Atom::Leaf(term, at));
         if new {
             self.narrow.push(dtype == DType::BF16 || !dtype.is_float());
+            self.values.push(Values { real: true, positive: false, not_negative: false });
         }
         Form::atom(id as AtomId)
     }
@@ -264,11 +275,70 @@ impl Store {
             Atom::Indicator(_) => true,
             Atom::Largest(forms) => forms.iter().all(|&id| self.is_narrow(self.form(id))),
         };
+        let values = self.values_of(&atom);
         let (id, new) = self.atoms.insert_full(atom);
         if new {
             self.narrow.push(narrow);
+            self.values.push(values);
         }
         id as AtomId
+    }
+
+    fn values_of(&self, atom: &Atom) -> Values {
+        let (real, positive, not_negative) = match atom {
+            Atom::Leaf(..) => (true, false, false),
+            Atom::Indicator(_) => (true, false, true),
+            Atom::Sum(form) => (self.is_real(self.form(*form)), false, false),
+            Atom::Largest(all) => (all.iter().all(|&id| self.is_real(self.form(id))), false, false),
+            Atom::Function(function, form) => {
+                let form = self.form(*form);
+                let (real, positive, not_negative) =
+                    (self.is_real(form), self.is_positive(form), self.is_not_negative(form));
+                match function {
+                    Function::Exp => (real, real, real),
+                    Function::Abs => (real, positive, real),
+                    Function::Log => (positive, false, false),
+                    Function::Reciprocal => (positive, positive, positive),
+                    Function::Sqrt => (not_negative, positive, not_negative),
+                }
+            }
+            // What other operators give may be infinite or NaN for real numbers.
+            Atom::Constant(_) | Atom::Applied { .. } => (false, false, false),
+        };
+        Values { real, positive, not_negative }
+    }
+
+    /// Whether a formula is a real number for all real numbers that it is computed from, as far as its form tells.
+    pub fn is_real(&self, form: &Form) -> bool {
+        form.0.iter().flat_map(|product| &product.factors).all(|&atom| self.values[atom as usize].real)
+    }
+
+    /// The same of real numbers above 0.
+    pub fn is_positive(&self, form: &Form) -> bool {
+        let positive = |&atom: &AtomId| self.values[atom as usize].positive;
+        !form.0.is_empty() && form.0.iter().all(|p| p.number.is_positive() && p.factors.iter().all(positive))
+    }
+
+    /// The same of real numbers that are not below 0.
+    pub fn is_not_negative(&self, form: &Form) -> bool {
+        form.0.iter().all(|p| {
+            let even = |atom: AtomId| p.factors.iter().filter(|f| **f == atom).count() % 2 == 0;
+            let known = |&atom: &AtomId| {
+                let values = self.values[atom as usize];
+                values.not_negative || values.real && even(atom)
+            };
+            p.number.is_positive() && p.factors.iter().all(known)
+        })
+    }
+
+    /// A sum over the real numbers: what is 0 times a real number vanishes.
+    pub fn over_reals(&self, mut form: Form) -> Form {
+        form.0.retain(|product| {
+            let real = product.factors.iter().all(|&atom| self.values[atom as usize].real);
+            !(product.number.is_zero() && real)
+        });
+        form.0.iter_mut().for_each(|product| product.cancels = false);
+        form
     }
 
     /// Whether a form is computed from nothing that is wider than bf16, numbers aside.

@@ -282,6 +282,27 @@ fn numbers_inside_of_functions_round() {
 }
 
 #[test]
+fn what_may_be_no_real_number_does_not_vanish() {
+    // 0 / x is NaN for x = 0.
+    let zero = "z = number(; value=0.0, dtype=f32)\n ";
+    let over = |what: &str| format!("{zero}r = {what}\n y = mul(r, z)");
+    assert_eq!(equal(&over("reciprocal(x)"), &over("alias(x)")), None);
+    assert_eq!(equal(&over("log(x)"), &over("alias(x)")), None);
+    assert_eq!(equal(&over("exp(x)"), &over("alias(x)")), Some(Tier::Real));
+    assert_eq!(
+        equal("r = reciprocal(x)\n e = exp(r)\n n = neg(r)\n i = exp(n)\n y = mul(e, i)", "a = sub(x, x)\n y = exp(a)"),
+        None
+    );
+}
+
+#[test]
+fn roots_of_roots_take_no_time() {
+    let mut body = "r0 = exp(x)\n ".to_owned();
+    (0..40).for_each(|i| body += &format!("s{i} = sqrt(r{i})\n r{} = add(r{i}, s{i})\n ", i + 1));
+    assert_eq!(equal(&format!("{body}y = reciprocal(r40)"), &format!("{body}y = sqrt(r40)")), None);
+}
+
+#[test]
 fn choices_are_sums_over_truth_values() {
     let real = Some(Tier::Real);
     let chosen = "c = gt(x, m1)\n y = where(c, x, m2)";
@@ -576,9 +597,9 @@ proptest! {
             let index = [place / 4, place / 2 % 2, place % 2];
             let Some(id) = elements.element(root, &index, 0) else { continue };
             let (found, y) = (value(&elements.store, id, &x), y.to_f64());
-            // Formulas may overflow where what they were written down for does not.
+            // Formulas may overflow where what they were written down for does not, and round otherwise.
             if found.is_finite() {
-                prop_assert!((found - y).abs() <= 1e-6 * y.abs().max(1.0), "{found} {y}: {}", functions(&steps));
+                prop_assert!((found - y).abs() <= 1e-3 * y.abs().max(1.0), "{found} {y}: {}", functions(&steps));
             }
         }
     }
