@@ -102,14 +102,15 @@ def random_values(program, classes):
 
 
 def run_on_random(program):
-    """Values for the inputs of a program, and what it gives for them."""
-    values = random_values(program, 2)
-    try:
-        return values, outputs(program, values)
-    except IndexError:
-        # The place 1 does not exist in a dimension of size 1.
-        values = random_values(program, 1)
-        return values, outputs(program, values)
+    """Values for the inputs of a program, and what it gives for them; None if it does not run on those that are tried."""
+    # The place 1 does not exist in a dimension of size 1.
+    for classes in (2, 1):
+        values = random_values(program, classes)
+        try:
+            return values, outputs(program, values)
+        except IndexError:
+            continue
+    return None
 
 
 def copied(values):
@@ -180,7 +181,10 @@ def check(program, file, folder):
     if size > MOST_ELEMENTS or len(original.graph.nodes) > MOST_NODES:
         compile(open(written + ".py").read(), "written.py", "exec")
         return "too large to run"
-    values, (wanted, wanted_writes) = run_on_random(original)
+    ran = run_on_random(original)
+    if ran is None:
+        return "the original does not run on random values"
+    values, (wanted, wanted_writes) = ran
     given, given_writes = outputs(new, values)
     assert len(wanted) == len(given), f"{len(wanted)} results and {len(given)}"
     for i, (a, b) in enumerate(zip(wanted, given)):
