@@ -89,3 +89,116 @@ pub fn range(call: &Call, operands: &[Option<Interval>]) -> Option<Interval> {
     let wraps = range.is_some_and(|(low, high)| bounds.low < low as f64 || bounds.high > high as f64 * 0.7);
     (!wraps || call.op.hands_on).then_some(bounds)
 }
+
+/// What is known of the elements of a value, whatever real numbers it is computed from. Each says more than the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sign {
+    /// They may be infinite, or NaN.
+    #[default]
+    Unknown,
+    /// They are real numbers.
+    Real,
+    /// They are real numbers not below 0.
+    NotNegative,
+    /// They are real numbers above 0.
+    Positive,
+}
+
+impl Sign {
+    /// Elements for which the bounds of operators are asked: far enough from 0 for their poles and turns to lie in between, near
+    /// enough for exponentials to be finite.
+    fn sample(self) -> Option<Interval> {
+        const FAR: f64 = 100.0;
+        match self {
+            Sign::Unknown => None,
+            Sign::Real => Interval::new(-FAR, FAR),
+            Sign::NotNegative => Interval::new(0.0, FAR),
+            Sign::Positive => Interval::new(1e-30, FAR),
+        }
+    }
+
+    /// What an interval says: of its bounds no more than their signs.
+    pub fn of(interval: Option<Interval>) -> Sign {
+        match interval {
+            None => Sign::Unknown,
+            Some(i) if i.low > 0.0 => Sign::Positive,
+            Some(i) if i.low == 0.0 => Sign::NotNegative,
+            Some(_) => Sign::Real,
+        }
+    }
+}
+
+/// What is known of the elements of output 0 of an operator, from the types of its operands and what is known of those.
+pub fn sign_of<'t>(
+    op: &'static OpDef,
+    attrs: &[AttrValue],
+    operands: impl Iterator<Item = (&'t TensorType, Sign)>,
+) -> Sign {
+    Sign::of(range_of(op, attrs, operands.map(|(ty, sign)| (ty, sign.sample()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{DType, Number, Shape};
+    use crate::ops::{Family, all};
+
+    /// Operands that a sign allows, far from 0 and near to it, and beyond what bounds are asked for.
+    fn allowed(sign: Sign) -> Vec<f64> {
+        let above = [1e-12, 0.3, 1.0, 2.0, 57.0, 300.0];
+        match sign {
+            Sign::Unknown => vec![f64::NAN],
+            Sign::Positive => above.to_vec(),
+            Sign::NotNegative => above.into_iter().chain([0.0]).collect(),
+            Sign::Real => above.iter().flat_map(|&v| [v, -v]).chain([0.0]).collect(),
+        }
+    }
+
+    #[test]
+    fn operators_keep_to_their_signs() {
+        let ty = TensorType::new(DType::F64, Shape::new()).unwrap();
+        let mut known = 0;
+        for op in all().filter(|op| op.family == Family::Elementwise && op.operands.len() <= 3) {
+            let Some(attrs) = op.attrs.iter().map(|attr| attr.default.value()).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            let types = vec![&ty; op.operands.len()];
+            let call = Call { op, attrs: &attrs, operands: &types };
+            if call.infer().is_err() {
+                continue;
+            }
+            let signs = [Sign::Real, Sign::NotNegative, Sign::Positive];
+            for combination in 0..signs.len().pow(types.len() as u32) {
+                let signs: Vec<Sign> =
+                    (0..types.len() as u32).map(|n| signs[combination / 3_usize.pow(n) % 3]).collect();
+                let claimed = sign_of(op, &attrs, types.iter().copied().zip(signs.iter().copied()));
+                if claimed == Sign::Unknown {
+                    continue;
+                }
+                known += 1;
+                let lists: Vec<Vec<f64>> = signs.iter().map(|&sign| allowed(sign)).collect();
+                for pick in 0..lists.iter().map(Vec::len).product::<usize>() {
+                    let mut rest = pick;
+                    let values: Vec<f64> = lists
+                        .iter()
+                        .map(|list| {
+                            let value = list[rest % list.len()];
+                            rest /= list.len();
+                            value
+                        })
+                        .collect();
+                    let mut fetch = |operand: usize, _: &[usize]| Ok(Number::float(values[operand]));
+                    let Ok(result) = op.kernel.compute(&call, 0, &[], &mut fetch) else { continue };
+                    let value = result[0].to_f64();
+                    let holds = match claimed {
+                        Sign::Unknown | Sign::Real => value.is_finite(),
+                        // What is near 0 rounds to it.
+                        Sign::NotNegative | Sign::Positive => value.is_finite() && value >= 0.0,
+                    };
+                    assert!(holds, "{} of {values:?} is {value}, not {claimed:?}", op.name);
+                }
+            }
+        }
+        assert!(known > 100, "{known}");
+    }
+}

@@ -83,11 +83,12 @@ const ODD: Bounds =
     Bounds { range: |r| if r.x()?.is_zero() { r.x() } else { Interval::around_0(1.0) }, magnitude: |_| 1.0 };
 
 fn power_range(x: Interval, exponent: f64) -> Option<Interval> {
+    if x.low > 0.0 || x.low == 0.0 && exponent >= 0.0 {
+        let (p, q) = (x.low.powf(exponent), x.high.powf(exponent));
+        return Interval::new(p.min(q), p.max(q));
+    }
     if exponent < 1.0 || exponent.fract() != 0.0 {
         return None;
-    }
-    if x.low >= 0.0 {
-        return Interval::new(x.low.powf(exponent), x.high.powf(exponent));
     }
     let top = x.magnitude().powf(exponent);
     if exponent % 2.0 == 0.0 { Interval::new(0.0, top) } else { Interval::around_0(top) }
@@ -152,6 +153,10 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x.ln()),
         aten: aten!("log", self: X),
         replay: torch!(|r| r.x()?.f_log()?),
+        bounds: Bounds {
+            range: |r| r.x().filter(|x| x.low > 0.0).and_then(|x| Interval::new(x.low.ln(), x.high.ln())),
+            ..Bounds::UNKNOWN
+        },
         asks: |_| vec![(0, Ask::Positive)],
         ..TRANSCENDENTAL
     },
@@ -171,7 +176,7 @@ pub const OPS: &[OpDef] = &[
         aten: aten!("sqrt", self: X),
         replay: torch!(|r| r.x()?.f_sqrt()?),
         bounds: Bounds {
-            range: |r| Interval::new(0.0, r.x().filter(|x| x.low >= 0.0)?.high.sqrt()),
+            range: |r| r.x().filter(|x| x.low >= 0.0).and_then(|x| Interval::new(x.low.sqrt(), x.high.sqrt())),
             magnitude: |m| m.of(0).max(1.0),
         },
         asks: |_| vec![(0, Ask::Positive)],
@@ -185,7 +190,9 @@ pub const OPS: &[OpDef] = &[
         aten: aten!("rsqrt", self: X),
         replay: torch!(|r| r.x()?.f_rsqrt()?),
         bounds: Bounds {
-            range: |r| Interval::new(0.0, 1.0 / r.x().filter(|x| x.low > 0.0)?.low.sqrt()),
+            range: |r| {
+                r.x().filter(|x| x.low > 0.0).and_then(|x| Interval::new(x.high.sqrt().recip(), x.low.sqrt().recip()))
+            },
             ..Bounds::UNKNOWN
         },
         asks: |_| vec![(0, Ask::Positive)],
@@ -198,6 +205,7 @@ pub const OPS: &[OpDef] = &[
         kernel: unary!(Element, |x| of_float(x, |x| 1.0 / x)),
         aten: aten!("reciprocal", self: X),
         replay: torch!(|r| r.x()?.f_reciprocal()?),
+        bounds: Bounds { range: |r| r.x()?.reciprocal(), ..Bounds::UNKNOWN },
         ..UNARY
     },
     OpDef {

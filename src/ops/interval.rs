@@ -44,6 +44,11 @@ impl Interval {
         Interval::new(p.min(q), p.max(q))
     }
 
+    /// `None` where an element can be 0.
+    pub fn reciprocal(self) -> Option<Interval> {
+        if self.has_0() { None } else { Interval::new(self.high.recip(), self.low.recip()) }
+    }
+
     pub fn plus(self, other: Interval) -> Option<Interval> {
         Interval::new(self.low + other.low, self.high + other.high)
     }

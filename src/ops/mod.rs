@@ -61,7 +61,7 @@ mod work;
 pub use asks::Ask;
 pub use aten::Aten;
 pub use attention::{Nonzero, attend, attention_key};
-pub use bounds::{Bounds, Magnitudes, Ranges, range, range_of};
+pub use bounds::{Bounds, Magnitudes, Ranges, Sign, range, range_of, sign_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
 pub use create::{as_number, is_number, number, shortest_number};

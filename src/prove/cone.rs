@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, HeadId, KnownValue, Operands, TermId, TypeId};
-use crate::ops::{Family, Op, is_number};
+use crate::ops::{Family, Op, Sign, is_number};
 
 /// Two terms down to leaves, written so that pairs which differ only in what their leaves are read the same.
 /// Two cones with equal keys have the same proofs.
@@ -13,8 +13,9 @@ pub struct ConeKey(Vec<Entry>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Entry {
-    /// A leaf: its type, and its value if it is a constant. Leaves are numbered in order of appearance.
-    Leaf(TypeId, Option<KnownValue>),
+    /// A leaf: its type, its value if it is a constant, and what is known of its elements. Leaves are numbered in order of
+    /// appearance.
+    Leaf(TypeId, Option<KnownValue>, Sign),
     /// An operator over earlier entries.
     Node(HeadId, TypeId, SmallVec<[u32; 4]>),
 }
@@ -93,7 +94,7 @@ impl<B: Boundary> Walk<'_, B> {
         };
         let entry = if leaf {
             self.leaves.push(t);
-            Entry::Leaf(term.ty, term.value)
+            Entry::Leaf(term.ty, term.value, term.sign)
         } else {
             self.nodes += usize::from(!term.operands.is_empty());
             if self.nodes > self.limit {

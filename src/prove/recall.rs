@@ -23,7 +23,7 @@ pub fn question(asked: &str, arena: &Arena, rules: &RuleSet) -> String {
         let id = arena.nth(n);
         // Writing into a string cannot fail.
         let _ = match arena.head(id) {
-            Head::Input(n) => write!(text, "input {n}"),
+            Head::Input(n) => write!(text, "input {n} {:?}", arena.term(id).sign),
             Head::Literal(data) => write!(text, "literal {data:?}"),
             Head::Random(draw) => write!(text, "random {draw:?}"),
             Head::Apply { op: Op::Table(def), attrs, slot } => write!(text, "{} {attrs:?} {slot}", def.name),

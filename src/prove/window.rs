@@ -17,7 +17,7 @@ use super::lemma::{Lemma, Reason};
 use super::reach::Reach;
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
-use crate::ops::{Op, TypeError};
+use crate::ops::{Op, Sign, TypeError};
 use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Sentence, Terms, Tier, Visitor};
 
 /// Forms of a class that are compared element by element.
@@ -83,6 +83,10 @@ impl Terms for Window {
 
     fn constant(&self, id: Id) -> Option<&Constant> {
         self.arena.constant(self.egraph[id].data.term)
+    }
+
+    fn sign(&self, id: Id) -> Sign {
+        self.arena.term(self.egraph[id].data.term).sign
     }
 }
 

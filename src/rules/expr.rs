@@ -8,9 +8,10 @@ use super::bounds::{Bounds, bounds};
 use super::functions::{Function, TensorFunction};
 use super::masks;
 use super::rule::{AttrVar, Bindings, ListVar, TensorVar};
-use super::tensor_functions::KEEPS_A_FINITE_KEY;
+use super::tensor_functions::{IS_REAL, KEEPS_A_FINITE_KEY};
 use super::terms::Terms;
 use crate::ir::{AttrValue, Ints};
+use crate::ops::Sign;
 
 /// The tensor that a function looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,6 +106,10 @@ impl Expr {
                 let id = scope.tensor(*tensor).ok_or(Undecided::Invalid)?;
                 if *function == KEEPS_A_FINITE_KEY {
                     return masks::keeps_a_finite_key(scope.terms, id).map(AttrValue::Bool);
+                }
+                if *function == IS_REAL {
+                    let real = scope.terms.sign(id) >= Sign::Real;
+                    return if real { Ok(AttrValue::Bool(true)) } else { Err(Undecided::Unknown) };
                 }
                 let rest = rest.iter().map(|e| e.eval(scope)).collect::<Result<Vec<_>, _>>()?;
                 let found = function.eval(scope.terms.ty(id), scope.terms.constant(id), &rest);

@@ -1,7 +1,7 @@
 //! The functions of the attribute language.
 
 use super::expr::{Evaluated, Undecided, position};
-use super::tensor_functions::{KEEPS_A_FINITE_KEY, TENSOR_FUNCTIONS};
+use super::tensor_functions::{TENSOR_FUNCTIONS, TERM_FUNCTIONS};
 use crate::eval::Constant;
 use crate::ir::{AttrValue, Ints, Shape, TensorType};
 use crate::ops::shapes;
@@ -331,7 +331,7 @@ pub fn function(name: &str) -> Option<Function> {
 
 /// The tensor function of that name.
 pub fn tensor_function(name: &str) -> Option<TensorFunction> {
-    TENSOR_FUNCTIONS.iter().chain(&[KEEPS_A_FINITE_KEY]).find(|f| f.name == name).copied()
+    TENSOR_FUNCTIONS.iter().chain(TERM_FUNCTIONS).find(|f| f.name == name).copied()
 }
 
 /// A function as the reference shows it.
@@ -349,12 +349,13 @@ pub struct FunctionInfo {
 pub fn describe() -> Vec<FunctionInfo> {
     let values =
         FUNCTIONS.iter().map(|f| FunctionInfo { name: f.name, of_tensor: false, arguments: f.arguments, doc: f.doc });
-    let tensors = TENSOR_FUNCTIONS.iter().chain(&[KEEPS_A_FINITE_KEY]);
+    let tensors = TENSOR_FUNCTIONS.iter().chain(TERM_FUNCTIONS);
     let tensors = tensors.map(|f| FunctionInfo { name: f.name, of_tensor: true, arguments: f.arguments, doc: f.doc });
     tensors.chain(values).collect()
 }
 
 /// The names of all functions.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|f| f.name).chain(TENSOR_FUNCTIONS.iter().map(|f| f.name)).chain([KEEPS_A_FINITE_KEY.name])
+    let tensors = TENSOR_FUNCTIONS.iter().chain(TERM_FUNCTIONS);
+    FUNCTIONS.iter().map(|f| f.name).chain(tensors.map(|f| f.name))
 }

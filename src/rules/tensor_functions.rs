@@ -5,6 +5,8 @@ use super::functions::TensorFunction;
 use super::masks;
 use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, Number, TensorType};
+#[cfg(doc)]
+use crate::ops::Sign;
 
 fn constant_of(constant: Option<&Constant>) -> Result<&Constant, Undecided> {
     constant.ok_or(Undecided::Unknown)
@@ -198,6 +200,17 @@ pub const KEEPS_A_FINITE_KEY: TensorFunction = TensorFunction {
     doc: "Whether the additive mask is above -inf somewhere in every row of the last dim.",
     run: |_, _, _| Err(Undecided::Unknown),
 };
+
+/// The function that looks at how a value is computed; see [`Sign`].
+pub const IS_REAL: TensorFunction = TensorFunction {
+    name: "is_real",
+    arguments: &[],
+    doc: "Whether all elements are real numbers, for all real numbers that the tensor is computed from.",
+    run: |_, _, _| Err(Undecided::Unknown),
+};
+
+/// Functions that look at how a tensor is made, and not only at its type and value.
+pub const TERM_FUNCTIONS: &[TensorFunction] = &[KEEPS_A_FINITE_KEY, IS_REAL];
 
 /// Whether a condition that holds between any two numbers for which it holds is true of every element.
 fn every(ty: &TensorType, constant: &Constant, holds: impl Fn(f64) -> bool) -> Evaluated {

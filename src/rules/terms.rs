@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
-use crate::ops::{Op, TypeError};
+use crate::ops::{Op, Sign, TypeError};
 
 /// What [`Terms::visit`] calls for every form of a term: operator, attributes, output slot, operands.
 pub type Visitor<'a, Id> = dyn FnMut(&Op, &Attrs, usize, &[Id]) -> ControlFlow<()> + 'a;
@@ -22,6 +22,11 @@ pub trait Terms {
 
     /// The value of `id`, if it does not depend on inputs and is known.
     fn constant(&self, id: Self::Id) -> Option<&Constant>;
+
+    /// What is known of the elements of `id`, for all real numbers that the inputs can be.
+    fn sign(&self, _: Self::Id) -> Sign {
+        Sign::Unknown
+    }
 }
 
 /// A store of terms that can grow.

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::eval::{Constant, Folded, fold};
 use crate::ir::{Attrs, Number, TensorType};
-use crate::ops::{Call, Op, TypeError, as_number, is_number, shortest_number};
+use crate::ops::{Call, Interval, Op, Sign, TypeError, as_number, is_number, shortest_number, sign_of};
 
 /// An expression in an [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,6 +91,8 @@ pub struct Term {
     pub operands: Operands,
     /// The value, where it depends on no input, or has no elements.
     pub value: Option<KnownValue>,
+    /// What is known of its elements, for all real numbers that the inputs can be.
+    pub sign: Sign,
 }
 
 /// The value of a term that depends on no input.
@@ -209,7 +211,7 @@ impl Arena {
     pub fn leaf(&mut self, head: Head, ty: &TensorType, constant: Option<Constant>) -> TermId {
         let ty = self.type_id(ty);
         let value = constant.map(|c| KnownValue { id: self.constant_id(c), exact: true });
-        self.intern(head, ty, Operands::new(), value)
+        self.intern(head, ty, Operands::new(), value, None)
     }
 
     /// Output `slot` of `op`. Types of table operators are inferred; `stated` gives the type of others, and
@@ -225,7 +227,7 @@ impl Arena {
         let head = Head::Apply { op: op.clone(), attrs: attrs.clone(), slot };
         let Op::Table(def) = op else {
             let ty = self.custom_type(&head, operands, stated)?;
-            return Ok(self.intern(head, ty, operands.into(), None));
+            return Ok(self.intern(head, ty, operands.into(), None, None));
         };
         let (folded, ty) = {
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&t| self.ty(t)).collect();
@@ -250,7 +252,7 @@ impl Arena {
         let ty = self.type_id(&ty);
         let exact = operands.iter().all(|&t| self.term(t).value.is_some_and(|v| v.exact));
         let value = folded.map(|f| KnownValue { id: self.constant_id(f.value), exact: exact && f.exact });
-        Ok(self.intern(head, ty, operands.into(), value))
+        Ok(self.intern(head, ty, operands.into(), value, None))
     }
 
     fn custom_type(
@@ -271,7 +273,15 @@ impl Arena {
         }
     }
 
-    fn intern(&mut self, head: Head, ty: TypeId, operands: Operands, value: Option<KnownValue>) -> TermId {
+    /// `sign` is what is known of the elements, where that is known already.
+    fn intern(
+        &mut self,
+        head: Head,
+        ty: TypeId,
+        operands: Operands,
+        value: Option<KnownValue>,
+        sign: Option<Sign>,
+    ) -> TermId {
         let head = HeadId(self.heads.insert_full(head).0 as u32);
         let key = (head, ty, operands);
         if let Some(&id) = self.ids.get(&key) {
@@ -283,13 +293,30 @@ impl Arena {
             false => value,
         };
         let id = TermId(self.terms.len() as u32);
-        self.terms.push(Term { head, ty, operands: key.2.clone(), value });
+        let sign = sign.unwrap_or_else(|| self.sign_of(head, ty, &key.2, value));
+        self.terms.push(Term { head, ty, operands: key.2.clone(), value, sign });
         self.ids.insert(key, id);
         if value.is_some() && self.judge.is_some_and(|judge| !judge(self, id)) {
-            self.terms[id.index()].value = None;
+            let term = &mut self.terms[id.index()];
+            (term.value, term.sign) = (None, Sign::Unknown);
             self.first_refused.get_or_insert(id);
         }
         id
+    }
+
+    fn sign_of(&self, head: HeadId, ty: TypeId, operands: &[TermId], value: Option<KnownValue>) -> Sign {
+        let ty = &self.types[ty.0 as usize];
+        if let Some(value) = value {
+            return Sign::of(Interval::of(&self.constants[value.id.0 as usize], ty));
+        }
+        match &self.heads[head.0 as usize] {
+            Head::Input(_) => Sign::Real,
+            Head::Apply { op: Op::Table(def), attrs, slot: 0 } => {
+                sign_of(def, attrs, operands.iter().map(|&o| (self.ty(o), self.term(o).sign)))
+            }
+            Head::Literal(data) => Sign::of(Interval::over(data.iter().map(|n| n.to_f64()))),
+            Head::Apply { .. } | Head::Random(_) => Sign::Unknown,
+        }
     }
 
     fn type_id(&mut self, ty: &TensorType) -> TypeId {
@@ -322,7 +349,9 @@ impl Arena {
         }
         let known = from.value(id).cloned().zip(from.term(id).value);
         let value = known.map(|(value, KnownValue { exact, .. })| KnownValue { id: self.constant_id(value), exact });
-        self.intern(head, ty, operands, value)
+        // An input stands for whatever the term is computed from.
+        let sign = (value.is_some() || matches!(head, Head::Input(_))).then(|| from.term(id).sign);
+        self.intern(head, ty, operands, value, sign)
     }
 
     /// Copies `id` and everything below it from another arena, except what `done` already maps.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::arena::{Arena, TermId};
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
-use crate::ops::{Op, TypeError};
+use crate::ops::{Op, Sign, TypeError};
 use crate::rules::{Build, Terms, Visitor};
 
 /// Builds instances of rules as plain terms.
@@ -29,6 +29,10 @@ impl Terms for Instances<'_> {
 
     fn constant(&self, id: TermId) -> Option<&Constant> {
         self.arena.constant(id)
+    }
+
+    fn sign(&self, id: TermId) -> Sign {
+        self.arena.term(id).sign
     }
 }
 

@@ -11,7 +11,7 @@ use num_traits::{One, Signed, ToPrimitive};
 use smallvec::SmallVec;
 
 use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Product, times};
-use super::{Elements, SIZE_PER_ELEMENT, over_reals};
+use super::{Elements, Mode, SIZE_PER_ELEMENT, over_reals};
 use crate::ir::{DType, Number};
 use crate::ops::Call;
 use crate::rules::Tier;
@@ -38,7 +38,8 @@ impl Elements<'_> {
 
     /// A formula to compute with; `None` if it is about a limit.
     pub(super) fn finite(&self, id: FormId) -> Option<Form> {
-        (!self.is_minus_infinity(id)).then(|| self.form(id))
+        let at_limit = self.mode == Mode::Reals && self.is_minus_infinity(id);
+        (!at_limit).then(|| self.form(id))
     }
 
     pub(super) fn is_minus_infinity(&self, id: FormId) -> bool {
@@ -49,7 +50,7 @@ impl Elements<'_> {
 
     pub(super) fn sum(&self, forms: impl IntoIterator<Item = Form>) -> Form {
         let sum = Form::sum(forms);
-        if self.mode == super::Mode::Reals { self.store.over_reals(sum) } else { sum }
+        if self.mode == Mode::Reals { self.store.over_reals(sum) } else { sum }
     }
 
     /// What an operator on real numbers gives: nothing where there is no law for it, and no answer where it is no real number
@@ -77,6 +78,10 @@ impl Elements<'_> {
                 return Some(Some(condition));
             }
             let (x, y) = (self.form(*ids.get(1)?), self.form(*ids.get(2)?));
+            // What is not chosen may be NaN, and a factor of 0 would let it through.
+            if !(self.store.is_real(&x) && self.store.is_real(&y)) {
+                return Some(None);
+            }
             let apart = self.minus(x, &y);
             let chosen = self.times(&condition, &apart)?;
             return Some(Some(self.sum([chosen, y])));
@@ -126,11 +131,12 @@ impl Elements<'_> {
             ("relu", _) => self.largest([x, Form::default()]),
             ("clamp", _) => {
                 let mut form = x;
-                if let Some(min) = call.number("min", dtype) {
+                let bound = |name: &str| call.number(name, dtype).and_then(|n| dtype.store(n));
+                if let Some(min) = bound("min") {
                     let min = Form::number(self.finite_number(min)?);
                     form = self.largest([form, min]);
                 }
-                if let Some(max) = call.number("max", dtype) {
+                if let Some(max) = bound("max") {
                     let max = Form::number(self.finite_number(max)?);
                     form = self.smallest([form, max]);
                 }
@@ -145,9 +151,18 @@ impl Elements<'_> {
     fn at_limit(&mut self, call: &Call, ids: &[FormId]) -> Option<Form> {
         let (first, second) = (*ids.first()?, ids.get(1).copied());
         let is_limit = |id: FormId| self.is_minus_infinity(id);
+        let absorbs = |limit: FormId, other: FormId| {
+            (is_limit(other) || self.store.is_real(self.store.form(other))).then(|| self.form(limit))
+        };
         match (call.op.name, second) {
-            ("add", Some(y)) => Some(self.form(if is_limit(first) { first } else { y })),
-            ("sub", Some(y)) if !is_limit(y) => Some(self.form(first)),
+            ("add", Some(y)) => {
+                if is_limit(first) {
+                    absorbs(first, y)
+                } else {
+                    absorbs(y, first)
+                }
+            }
+            ("sub", Some(y)) if !is_limit(y) => absorbs(first, y),
             ("maximum", Some(y)) => Some(self.form(if is_limit(first) { y } else { first })),
             ("exp", _) => Some(Form::default()),
             ("mul", Some(y)) => {

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use super::super::arena::TermId;
 use crate::ir::{AttrValue, DType, Number};
+use crate::ops::Sign;
 
 /// Number of an [`Atom`].
 pub type AtomId = u32;
@@ -220,24 +221,14 @@ fn is_representable(number: &BigRational, precision: u64) -> bool {
     is_power_of_2 && above.bits() - above.trailing_zeros().unwrap_or(0) <= precision
 }
 
-/// What is known of the values of an atom, for all real numbers that it is computed from.
-#[derive(Clone, Copy, Debug)]
-struct Values {
-    /// It is a real number.
-    real: bool,
-    /// It is one above 0.
-    positive: bool,
-    /// It is one not below 0.
-    not_negative: bool,
-}
-
 /// Atoms and forms by number.
 #[derive(Default)]
 pub struct Store {
     atoms: IndexSet<Atom, FxBuildHasher>,
     /// By atom: whether it is computed from nothing that is wider than bf16.
     narrow: Vec<bool>,
-    values: Vec<Values>,
+    /// By atom: what is known of it.
+    signs: Vec<Sign>,
     forms: IndexSet<Form, FxBuildHasher>,
 }
 
@@ -246,14 +237,15 @@ impl Store {
         Form::atom(self.atom_id(atom))
     }
 
-    /// An element, counted in row-major order, of a term of type `dtype`.
-    pub fn leaf(&mut self, term: TermId, at: usize, dtype: DType) -> Form {
-        let (id, new) = self.atoms.insert_full(Atom::Leaf(term, at));
-        if new {
-            self.narrow.push(dtype == DType::BF16 || !dtype.is_float());
-            self.values.push(Values { real: true, positive: false, not_negative: false });
-        }
-        Form::atom(id as AtomId)
+    /// An element, counted in row-major order, of a term of type `dtype` whose elements are known to be `sign`.
+    pub fn leaf(&mut self, term: TermId, at: usize, dtype: DType, sign: Sign) -> Form {
+        Form::atom(self.insert(Atom::Leaf(term, at), dtype == DType::BF16 || !dtype.is_float(), sign))
+    }
+
+    /// What an operator gives that is known to be `sign`.
+    pub fn signed(&mut self, atom: Atom, sign: Sign) -> Form {
+        let narrow = self.narrow_of(&atom);
+        Form::atom(self.insert(atom, narrow, sign))
     }
 
     pub fn atom_of(&self, id: AtomId) -> &Atom {
@@ -266,57 +258,73 @@ impl Store {
     }
 
     pub fn atom_id(&mut self, atom: Atom) -> AtomId {
-        let narrow = match &atom {
-            Atom::Leaf(..) => false,
-            Atom::Constant(_) => true,
-            Atom::Applied { op: "cast", dtype: DType::BF16, .. } => true,
-            Atom::Applied { operands, .. } => operands.iter().all(|&(_, id)| self.is_narrow(self.form(id))),
-            Atom::Sum(form) | Atom::Function(_, form) => self.is_narrow(self.form(*form)),
-            Atom::Indicator(_) => true,
-            Atom::Largest(forms) => forms.iter().all(|&id| self.is_narrow(self.form(id))),
-        };
-        let values = self.values_of(&atom);
+        let (narrow, sign) = (self.narrow_of(&atom), self.sign_of(&atom));
+        self.insert(atom, narrow, sign)
+    }
+
+    fn insert(&mut self, atom: Atom, narrow: bool, sign: Sign) -> AtomId {
         let (id, new) = self.atoms.insert_full(atom);
         if new {
             self.narrow.push(narrow);
-            self.values.push(values);
+            self.signs.push(sign);
         }
         id as AtomId
     }
 
-    fn values_of(&self, atom: &Atom) -> Values {
-        let (real, positive, not_negative) = match atom {
-            Atom::Leaf(..) => (true, false, false),
-            Atom::Indicator(_) => (true, false, true),
-            Atom::Sum(form) => (self.is_real(self.form(*form)), false, false),
-            Atom::Largest(all) => (all.iter().all(|&id| self.is_real(self.form(id))), false, false),
+    fn narrow_of(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Leaf(..) => false,
+            Atom::Constant(_) | Atom::Indicator(_) | Atom::Applied { op: "cast", dtype: DType::BF16, .. } => true,
+            Atom::Applied { operands, .. } => operands.iter().all(|&(_, id)| self.is_narrow(self.form(id))),
+            Atom::Sum(form) | Atom::Function(_, form) => self.is_narrow(self.form(*form)),
+            Atom::Largest(forms) => forms.iter().all(|&id| self.is_narrow(self.form(id))),
+        }
+    }
+
+    fn sign_of(&self, atom: &Atom) -> Sign {
+        let real = |is: bool| if is { Sign::Real } else { Sign::Unknown };
+        match atom {
+            Atom::Indicator(_) => Sign::NotNegative,
+            Atom::Sum(form) => self.sign(self.form(*form)),
+            Atom::Largest(all) => real(all.iter().all(|&id| self.is_real(self.form(id)))),
             Atom::Function(function, form) => {
-                let form = self.form(*form);
-                let (real, positive, not_negative) =
-                    (self.is_real(form), self.is_positive(form), self.is_not_negative(form));
+                let sign = self.sign(self.form(*form));
                 match function {
-                    Function::Exp => (real, real, real),
-                    Function::Abs => (real, positive, real),
-                    Function::Log => (positive, false, false),
-                    Function::Reciprocal => (positive, positive, positive),
-                    Function::Sqrt => (not_negative, positive, not_negative),
+                    Function::Exp if sign >= Sign::Real => Sign::Positive,
+                    Function::Abs if sign >= Sign::Real => sign.max(Sign::NotNegative),
+                    Function::Log if sign == Sign::Positive => Sign::Real,
+                    Function::Reciprocal if sign == Sign::Positive => Sign::Positive,
+                    Function::Sqrt if sign >= Sign::NotNegative => sign,
+                    _ => Sign::Unknown,
                 }
             }
             // What other operators give may be infinite or NaN for real numbers.
-            Atom::Constant(_) | Atom::Applied { .. } => (false, false, false),
-        };
-        Values { real, positive, not_negative }
+            Atom::Leaf(..) | Atom::Constant(_) | Atom::Applied { .. } => Sign::Unknown,
+        }
+    }
+
+    /// What is known of a formula's values, as far as its form tells.
+    pub fn sign(&self, form: &Form) -> Sign {
+        if self.is_positive(form) {
+            Sign::Positive
+        } else if self.is_not_negative(form) {
+            Sign::NotNegative
+        } else if self.is_real(form) {
+            Sign::Real
+        } else {
+            Sign::Unknown
+        }
     }
 
     /// Whether a formula is a real number for all real numbers that it is computed from, as far as its form tells.
     pub fn is_real(&self, form: &Form) -> bool {
-        form.0.iter().flat_map(|product| &product.factors).all(|&atom| self.values[atom as usize].real)
+        form.0.iter().flat_map(|product| &product.factors).all(|&atom| self.signs[atom as usize] >= Sign::Real)
     }
 
     /// The same of real numbers above 0.
     pub fn is_positive(&self, form: &Form) -> bool {
-        let positive = |&atom: &AtomId| self.values[atom as usize].positive;
-        !form.0.is_empty() && form.0.iter().all(|p| p.number.is_positive() && p.factors.iter().all(positive))
+        let positive = |&atom: &AtomId| self.signs[atom as usize] == Sign::Positive;
+        self.is_not_negative(form) && form.0.iter().any(|p| p.number.is_positive() && p.factors.iter().all(positive))
     }
 
     /// The same of real numbers that are not below 0.
@@ -324,8 +332,8 @@ impl Store {
         form.0.iter().all(|p| {
             let even = |atom: AtomId| p.factors.iter().filter(|f| **f == atom).count() % 2 == 0;
             let known = |&atom: &AtomId| {
-                let values = self.values[atom as usize];
-                values.not_negative || values.real && even(atom)
+                let sign = self.signs[atom as usize];
+                sign >= Sign::NotNegative || sign == Sign::Real && even(atom)
             };
             p.number.is_positive() && p.factors.iter().all(known)
         })
@@ -334,7 +342,7 @@ impl Store {
     /// A sum over the real numbers: what is 0 times a real number vanishes.
     pub fn over_reals(&self, mut form: Form) -> Form {
         form.0.retain(|product| {
-            let real = product.factors.iter().all(|&atom| self.values[atom as usize].real);
+            let real = product.factors.iter().all(|&atom| self.signs[atom as usize] >= Sign::Real);
             !(product.number.is_zero() && real)
         });
         form.0.iter_mut().for_each(|product| product.cancels = false);

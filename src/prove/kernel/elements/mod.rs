@@ -30,7 +30,7 @@ use super::arena::{Arena, Head, TermId};
 use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, flat_index};
 use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{AttrDef, AttrKind, Call, EvalError, Footprint, Op, as_number, contraction, is_number};
+use crate::ops::{AttrDef, AttrKind, Call, EvalError, Footprint, Op, Sign, as_number, contraction, is_number, sign_of};
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
@@ -191,7 +191,8 @@ impl<'a> Elements<'a> {
         if let Some(constant) = arena.value(term) {
             return self.constant(term, constant, ty, index);
         }
-        let leaf = |store: &mut Store| Some(store.leaf(term, flat_index(&ty.shape, index), ty.dtype));
+        let sign = arena.term(term).sign;
+        let leaf = |store: &mut Store| Some(store.leaf(term, flat_index(&ty.shape, index), ty.dtype, sign));
         if self.leaves.contains(&term) {
             return leaf(&mut self.store);
         }
@@ -226,7 +227,7 @@ impl<'a> Elements<'a> {
             // What is computed inexactly is equal to nothing bit for bit.
             let exact = self.arena.constant(term).is_some();
             return exact.then(|| match number {
-                true => self.store.leaf(term, 0, ty.dtype),
+                true => self.store.leaf(term, 0, ty.dtype, self.arena.term(term).sign),
                 false => self.store.atom(Atom::Constant(value)),
             });
         }
@@ -306,7 +307,13 @@ impl<'a> Elements<'a> {
             dtype = over_reals(dtype);
             operands.iter_mut().for_each(|(dtype, _)| *dtype = over_reals(*dtype));
         }
-        self.store.atom(Atom::Applied { op: call.op.name, dtype, attrs, operands, place: place.into() })
+        let sign = if place.is_empty() && applied.slot == 0 && operands.len() == call.operands.len() {
+            let signs = operands.iter().map(|&(_, id)| self.store.sign(self.store.form(id)));
+            sign_of(call.op, call.attrs, call.operands.iter().copied().zip(signs))
+        } else {
+            Sign::Unknown
+        };
+        self.store.signed(Atom::Applied { op: call.op.name, dtype, attrs, operands, place: place.into() }, sign)
     }
 
     fn elementwise(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
@@ -535,7 +542,7 @@ impl<'a> Elements<'a> {
         let Some(alpha) = BigRational::from_float(alpha.to_f64()) else { return Some(None) };
         let mut products = Vec::with_capacity(factors.len() / 2 + 1);
         for pair in factors.chunks_exact(2) {
-            let [x, y] = [pair[0], pair[1]].map(|(_, id)| self.store.form(id).clone());
+            let [x, y] = [self.finite(pair[0].1)?, self.finite(pair[1].1)?];
             self.spend(1 + (x.size() + y.size()) / SIZE_PER_ELEMENT)?;
             let product = match self.mode {
                 Mode::Reals => self.times(&x, &y)?,

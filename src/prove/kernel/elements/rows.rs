@@ -236,19 +236,18 @@ impl Elements<'_> {
                         Some(kept) if ty.dtype == DType::Bool => kept.is_true().then(Form::default),
                         // Which keys are hidden only shows when it runs.
                         None if ty.dtype == DType::Bool => return None,
-                        _ => {
-                            let id = self.element(term, &index, depth + 1)?;
+                        // It may be minus infinity for all keys, which gives zeros here and NaN elsewhere.
+                        None => return None,
+                        Some(added) => {
+                            let added = self.number(added)?;
+                            let id = self.store.keep(added);
                             self.finite(id)
                         }
                     }
                 }
             };
-            let Some(mask) = mask else {
-                exponentials.push(Form::default());
-                continue;
-            };
             at_k[last_k - 1] = key;
-            let mut score = vec![mask];
+            let mut score: Vec<Form> = mask.iter().cloned().collect();
             for place in 0..size {
                 (at_q[last_q], at_k[last_k]) = (place, place);
                 let x = self.element(*operands.first()?, &at_q, depth + 1)?;
@@ -257,7 +256,12 @@ impl Elements<'_> {
                 score.push(self.times(&x, &y)?.scaled(&scale));
             }
             let score = self.sum(score);
-            exponentials.push(self.exponential(&score)?);
+            exponentials.push(match mask {
+                Some(_) => self.exponential(&score)?,
+                // A hidden key takes no part, unless its score may be NaN.
+                None if self.store.is_real(&score) => Form::default(),
+                None => return None,
+            });
         }
         let sum = self.sum(exponentials.iter().cloned());
         // A query that sees no key gets zeros.

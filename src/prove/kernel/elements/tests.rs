@@ -296,6 +296,27 @@ fn what_may_be_no_real_number_does_not_vanish() {
 }
 
 #[test]
+fn a_branch_that_is_no_number_is_not_multiplied_away() {
+    // `where` leaves the logarithm of a negative number out, a factor of 0 does not.
+    let chosen = "z = number(; value=0.0, dtype=f32)\n c = gt(x, z)\n l = log(x)\n y = where(c, l, z)";
+    let masked =
+        "z = number(; value=0.0, dtype=f32)\n c = gt(x, z)\n k = cast(c; dtype=f32)\n l = log(x)\n y = mul(l, k)";
+    assert_eq!(equal(chosen, masked), None);
+    assert_eq!(equal(&chosen.replace("log(x)", "exp(x)"), &masked.replace("log(x)", "exp(x)")), Some(Tier::Real));
+    // Nor does adding minus infinity hide what is no number.
+    let hidden = "i = arange(; end=2, dtype=i64)\n o = number(; value=1, dtype=i64)\n c = lt(i, o)\n \
+                  z = number(; value=0.0, dtype=f32)\n n = number(; value=-inf, dtype=f32)\n h = where(c, z, n)\n ";
+    let added = |of: &str| format!("{hidden}r = {of}\n s = add(r, h)\n y = softmax(s; dim=2)");
+    let replaced = |of: &str| format!("{hidden}r = {of}\n s = where(c, r, n)\n y = softmax(s; dim=2)");
+    assert_eq!(equal(&added("reciprocal(x)"), &replaced("reciprocal(x)")), None);
+    assert_eq!(equal(&added("alias(x)"), &replaced("alias(x)")), Some(Tier::Real));
+    // A mask of which nothing is known may hide all keys, of which attention makes zeros and softmax NaN.
+    let scores =
+        "t = permute(x; dims=[0, 2, 1])\n p = matmul(x, t)\n s = add(p, w)\n f = softmax(s; dim=2)\n y = matmul(f, x)";
+    assert_eq!(equal(scores, "y = sdpa(x, x, x, w; scale=1.0)"), None);
+}
+
+#[test]
 fn roots_of_roots_take_no_time() {
     let mut body = "r0 = exp(x)\n ".to_owned();
     (0..40).for_each(|i| body += &format!("s{i} = sqrt(r{i})\n r{} = add(r{i}, s{i})\n ", i + 1));
@@ -458,8 +479,18 @@ fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
         Atom::Function(Function::Sqrt, id) => of(*id).sqrt(),
         Atom::Function(Function::Abs, id) => of(*id).abs(),
         Atom::Indicator(id) => of(*id),
-        Atom::Largest(all) => all.iter().map(|&id| of(id)).fold(f64::NEG_INFINITY, f64::max),
-        Atom::Applied { op: "gt", operands, .. } => f64::from(u8::from(of(operands[0].1) > of(operands[1].1))),
+        Atom::Largest(all) => {
+            all.iter().map(|&id| of(id)).fold(f64::NEG_INFINITY, |x, y| if x >= y || x.is_nan() { x } else { y })
+        }
+        // What overflows in the formula alone is not compared, nor what is chosen by it.
+        Atom::Applied { op: "gt", operands, .. } => match of(operands[0].1).partial_cmp(&of(operands[1].1)) {
+            Some(order) => f64::from(u8::from(order.is_gt())),
+            None => f64::NAN,
+        },
+        Atom::Applied { op: "where", operands, .. } => match of(operands[0].1) {
+            chosen if chosen.is_nan() => chosen,
+            chosen => of(operands[if chosen == 0.0 { 2 } else { 1 }].1),
+        },
         other => panic!("{other:?}"),
     };
     let product = |p: &Product| p.number.to_f64().unwrap() * p.factors.iter().map(atom).product::<f64>();
