@@ -54,7 +54,7 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
     let rules = context.rules.up_to(tier);
     let context = Context { rules: &rules, ..*context };
     let Bound { a, b, .. } = bound;
-    let sides = [Priced::new(a, costs), Priced::new(b, costs)];
+    let sides: [Priced; 2] = rayon::join(|| Priced::new(a, costs), || Priced::new(b, costs)).into();
     // Cheaper forms are looked for on the side that costs less, whatever the proof comes to.
     let searched = sides[usize::from(b_leads(&sides))].graph;
     let ((proof, proved), forms) = rayon::join(

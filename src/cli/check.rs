@@ -180,8 +180,9 @@ pub(super) fn load(
 /// Reads two graphs and binds their inputs.
 pub(super) fn bound(pair: &Pair, progress: &dyn Progress) -> miette::Result<Bound> {
     let options = options(&pair.sizes);
-    let mut a = load(&pair.a, "A", &pair.config_a, &options)?;
-    let mut b = load(&pair.b, "B", &pair.config_b, &options)?;
+    let (a, b) =
+        rayon::join(|| load(&pair.a, "A", &pair.config_a, &options), || load(&pair.b, "B", &pair.config_b, &options));
+    let (mut a, mut b) = (a?, b?);
     progress.stage("binding inputs");
     let stated = pair.bind.as_ref().map(|path| frontend::load_binding(path, &a.graph, &b.graph)).transpose()?;
     let mut bound = bind_with_contents(a.graph, b.graph, stated.as_ref(), [&mut *a.contents, &mut *b.contents]);
@@ -204,12 +205,15 @@ pub(super) fn bound(pair: &Pair, progress: &dyn Progress) -> miette::Result<Boun
 
 /// The rules and the prices that the command line names.
 pub(super) fn conditions(args: &Under) -> miette::Result<(RuleSet, CostModel)> {
-    let rules = RuleSet::library()?.with_files(&args.rules)?;
-    let costs = match &args.profile {
-        Some(path) => CostModel::new(Profile::load(path)?),
-        None => CostModel::shipped()?,
+    let rules = || Ok(RuleSet::library()?.with_files(&args.rules)?);
+    let costs = || -> miette::Result<CostModel> {
+        Ok(match &args.profile {
+            Some(path) => CostModel::new(Profile::load(path)?),
+            None => CostModel::shipped()?,
+        })
     };
-    Ok((rules, costs.launched(args.launch.into())))
+    let (rules, costs): (miette::Result<RuleSet>, _) = rayon::join(rules, costs);
+    Ok((rules?, costs?.launched(args.launch.into())))
 }
 
 fn add_reading(comparison: &mut Comparison, read: Duration) {

@@ -182,7 +182,7 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     }
     let total = searches.len() as u64;
     let done = AtomicU64::new(0);
-    let prices = Prices { model, config: &graph.config, fingerprint: model.fingerprint() };
+    let prices = Prices { model, config: &graph.config, fingerprint: context.memory.map(|_| model.fingerprint()) };
     let found: Vec<Option<Found>> = searches
         .into_par_iter()
         // A core that is done with its share, or with the proof, takes over what another one has not begun.
@@ -337,15 +337,17 @@ type Kept = Option<Steps>;
 struct Prices<'a> {
     model: &'a CostModel,
     config: &'a MathConfig,
-    /// Of the figures of the model.
-    fingerprint: u64,
+    /// Of the figures of the model, where answers are remembered.
+    fingerprint: Option<u64>,
 }
 
 impl Search {
     /// The cheapest form, if its energy is lower beyond doubt: the one that an earlier run found, or else this one.
     fn run(self, leaves: &[Leaf], prices: &Prices, context: &Context) -> Option<Found> {
-        let Some(memory) = context.memory else { return self.searched(leaves, prices, context.rules) };
         let Prices { config, fingerprint, .. } = prices;
+        let (Some(memory), Some(fingerprint)) = (context.memory, fingerprint) else {
+            return self.searched(leaves, prices, context.rules);
+        };
         let asked = format!("cheaper {} {leaves:?} {config:?} figures {fingerprint:016x}", self.root.index());
         let question = recall::question(&asked, &self.arena, context.rules);
         if let Some(kept) = recall::recall::<Kept>(memory, &question) {

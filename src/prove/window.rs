@@ -164,7 +164,7 @@ impl Window {
             return Stop::Proven;
         }
         // Rules of associativity are not searched for: chains are compared by their operands instead.
-        let height = |rule: &Rule| rule.associativity().is_none().then(|| rule.lhs.height());
+        let height = |rule: &Rule| rule.associativity().is_none().then_some(rule.height);
         let heights: Vec<Option<usize>> = rules.rules().iter().map(|rule| height(rule)).collect();
         let highest = heights.iter().flatten().copied().max().unwrap_or(0);
         let mut complete = false;

@@ -97,6 +97,8 @@ pub struct Rule {
     /// The right-to-left direction of a rule that goes both ways.
     pub reversed: bool,
     pub lhs: Pattern,
+    /// How far below its root the left side looks.
+    pub height: usize,
     pub rhs: Pattern,
     /// The other roots of the left side: some terms have to match them with the same bindings. They choose where the
     /// rule is applied; that `lhs` equals `rhs` follows from the bindings alone.

@@ -6,7 +6,10 @@ import io
 import logging
 import os
 import shutil
+import signal
+import sys
 import tempfile
+import traceback
 import warnings
 
 import torch
@@ -22,6 +25,10 @@ warnings.simplefilter("ignore")
 torch.set_num_threads(1)
 # PyTorch logs what it refuses to export.
 torch._logging.set_logs(all=logging.CRITICAL)
+
+
+# A pair takes a second or two.
+JUDGED_S = 400
 
 
 class NotExported(Exception):
@@ -114,6 +121,24 @@ def shown(kind, why, where, pair):
     return text if pair.a is pair.b else f"{text}--- B\n{source(pair.b)}"
 
 
+class NoEnd(Exception):
+    """A run of PyTorch that takes too long."""
+
+
+@contextlib.contextmanager
+def at_most(seconds):
+    def stop(*_):
+        raise NoEnd
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def programs(args, numbers, wanted=None):
     """Counts and finds of some programs."""
     counts, finds = collections.Counter(), []
@@ -145,16 +170,21 @@ def one_program(args, number, wanted, folder, counts, finds):
     for n, pair in enumerate(made):
         if pair is None or (wanted is not None and n != wanted):
             continue
+        told_apart = None
+        group = "variant, folded" if "folded" in pair.how else "variant" if pair.claim else "edit"
         try:
-            kind, why = judged(args.binary, pair, folder, a_path)
+            with at_most(JUDGED_S):
+                kind, why = judged(args.binary, pair, folder, a_path)
+                if not pair.claim and kind is None:
+                    told_apart = Judge(pair.a, pair.b, pair.draws()).difference()
+                    group = "edit, different" if told_apart else "edit, equal"
         except NotExported:
             counts["not exported"] += 1
             continue
-        told_apart = None
-        group = "variant, folded" if "folded" in pair.how else "variant" if pair.claim else "edit"
-        if not pair.claim and kind is None:
-            told_apart = Judge(pair.a, pair.b, pair.draws()).difference()
-            group = "edit, different" if told_apart else "edit, equal"
+        except NoEnd:
+            counts["not judged: PyTorch came to no end"] += 1
+            print(f"not judged: pair {number}.{n}\n{traceback.format_exc()}", file=sys.stderr, flush=True)
+            continue
         counts[f"{group}: {kind or why}"] += 1
         if args.missed and told_apart and why == "unknown":
             print(shown("missed", told_apart, f"{number}.{n}", pair), flush=True)

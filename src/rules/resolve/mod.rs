@@ -102,6 +102,7 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
         shortcut: source.shortcut,
         family: report.file.family().into(),
         reversed: source.reversed,
+        height: lhs.height(),
         lhs,
         rhs,
         context: roots,
