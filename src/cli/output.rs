@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
 use miette::{Context, Diagnostic, IntoDiagnostic, MietteHandler, MietteHandlerOpts, ReportHandler};
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter};
@@ -51,6 +52,9 @@ pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown, full: boo
 /// A text with styles that was made of `model`, without them if something in the model could be taken for one. They are printed
 /// only on a terminal, and not if `NO_COLOR` is set.
 fn styled(text: String, model: &impl Serialize) -> miette::Result<String> {
+    if AutoStream::choice(&io::stdout()) == ColorChoice::Never {
+        return Ok(printable(&strip_str(&text).to_string()).into_owned());
+    }
     let mut clean = true;
     model.serialize(&mut serde_json::Serializer::with_formatter(io::sink(), Inspect(&mut clean))).into_diagnostic()?;
     Ok(if clean { text } else { printable(&strip_str(&text).to_string()).into_owned() })

@@ -258,6 +258,9 @@ impl Window {
         let mut found = Vec::new();
         for (index, rule) in rules.rules().iter().enumerate() {
             let Some(op) = rule.root_op() else { continue };
+            if !rule.asked.iter().all(|op| by_op.contains_key(op.name())) {
+                continue;
+            }
             for &root in by_op.get(op).into_iter().flatten() {
                 if rule.context.is_empty() && !worth(root, index) {
                     continue;

@@ -328,6 +328,18 @@ impl Pattern {
         1 + below.max().unwrap_or(0)
     }
 
+    /// Adds the operators that stand in this pattern.
+    pub fn operators(&self, all: &mut Vec<Op>) {
+        let Pattern::Apply { op, operands, .. } = self else { return };
+        if !all.contains(op) {
+            all.push(op.clone());
+        }
+        for operand in operands {
+            let (Operand::One(p) | Operand::Each(p)) = operand;
+            p.operators(all);
+        }
+    }
+
     /// Adds the lists whose elements stand in this pattern.
     pub fn elements(&self, lists: &mut Vec<usize>) {
         match self {

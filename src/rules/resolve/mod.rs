@@ -17,7 +17,7 @@ use super::functions;
 use super::rule::{AttrPattern, Condition, Kind, Pattern, Rule, Vars};
 use super::scope::{Names, is_value_word};
 use crate::ir::AttrValue;
-use crate::ops::CustomOp;
+use crate::ops::{CustomOp, Op};
 
 /// The operators that rule files define, by name.
 pub type Customs = std::collections::BTreeMap<String, Arc<CustomOp>>;
@@ -103,6 +103,7 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
         family: report.file.family().into(),
         reversed: source.reversed,
         height: lhs.height(),
+        asked: asked(roots.iter().chain([&lhs])),
         lhs,
         rhs,
         context: roots,
@@ -110,6 +111,13 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
         lets,
         conditions,
     })
+}
+
+/// The operators of some patterns.
+fn asked<'p>(patterns: impl Iterator<Item = &'p Pattern>) -> Vec<Op> {
+    let mut all = Vec::new();
+    patterns.for_each(|pattern| pattern.operators(&mut all));
+    all
 }
 
 /// The source text at `span` on one line.
