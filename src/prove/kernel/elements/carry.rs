@@ -1,11 +1,12 @@
-//! Dimensions along which everything happens to each place alike, so that one place shows what happens to all.
+//! Digits along which everything happens to each place alike, so that one place shows what happens to all.
 //!
-//! A dimension of a result is carried if renumbering its places does the same to one dimension of every tensor that it is
-//! computed from, or nothing. Elements at place 0 are then equal to what elements at any other place are, with the
-//! place put in.
+//! Places along a dimension are numbers; written with several digits, as a reshape does that splits the dimension, each digit may
+//! be looked at by itself. A digit of a result is carried if renumbering its values does the same to one digit of every tensor
+//! that it is computed from, or nothing. Elements where the digit is 0 are then equal to what elements with any other value are,
+//! with that value put in.
 
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::super::arena::{Arena, Head, TermId};
 use super::kind::{Kind, kind, lane_dims, reduces};
@@ -17,37 +18,114 @@ use crate::ops::{Call, Op, is_number};
 /// Terms that may be visited.
 const MAX_TERMS: usize = 10_000;
 
-/// Whether dimension `dim` of both terms is carried.
-pub fn is_carried(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, mode: Mode, dim: usize) -> bool {
-    let mut carry = Carry { arena, leaves, mode, dims: FxHashMap::default() };
-    roots.into_iter().all(|root| carry.visit(root, Some(dim)))
+/// Digits that may be tried for one pair of terms.
+const MAX_TRIES: usize = 200;
+
+/// A digit of the places along a dimension: `place / step % size`. The dimension's size is a multiple of `step * size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Digit {
+    dim: usize,
+    step: usize,
+    size: usize,
+}
+
+/// The places along each dimension of two terms of one type whose elements show what all others are.
+pub fn places(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, mode: Mode) -> Vec<Vec<usize>> {
+    let shape = &arena.ty(roots[0]).shape;
+    let mut search = Search { arena, roots, leaves, mode, sizes: None, left: MAX_TRIES };
+    let of_dim = |(dim, &size): (usize, &usize)| {
+        let carried = search.carried_digits(Digit { dim, step: 1, size });
+        let shows = |&place: &usize| carried.iter().all(|digit| place / digit.step % digit.size == 0);
+        (0..size).filter(shows).collect()
+    };
+    shape.iter().enumerate().map(of_dim).collect()
+}
+
+struct Search<'a> {
+    arena: &'a Arena,
+    roots: [TermId; 2],
+    leaves: &'a Leaves,
+    mode: Mode,
+    /// The sizes of dimensions on the way, once they are asked for.
+    sizes: Option<Vec<usize>>,
+    /// Digits that may still be tried.
+    left: usize,
+}
+
+impl Search<'_> {
+    /// The digits within a digit that are carried: as few and as large ones as there are.
+    fn carried_digits(&mut self, digit: Digit) -> Vec<Digit> {
+        if digit.size < 2 || self.left == 0 {
+            return Vec::new();
+        }
+        self.left -= 1;
+        let mut carry = Carry { arena: self.arena, leaves: self.leaves, mode: self.mode, digits: FxHashMap::default() };
+        if self.roots.into_iter().all(|root| carry.visit(root, Some(digit))) {
+            return vec![digit];
+        }
+        let (mut best, mut most) = (Vec::new(), 1);
+        for low in self.sizes().into_iter().filter(|&low| low < digit.size && digit.size.is_multiple_of(low)) {
+            let mut found = self.carried_digits(Digit { size: low, ..digit });
+            found.extend(self.carried_digits(Digit { step: digit.step * low, size: digit.size / low, ..digit }));
+            let covered = found.iter().map(|digit| digit.size).product();
+            if covered > most {
+                (best, most) = (found, covered);
+            }
+            if most == digit.size {
+                break;
+            }
+        }
+        best
+    }
+
+    /// The sizes that dimensions have on the way to the leaves, where something is reshaped.
+    fn sizes(&mut self) -> Vec<usize> {
+        let (arena, leaves) = (self.arena, self.leaves);
+        let find = || {
+            let (mut seen, mut stack) = (FxHashSet::default(), self.roots.to_vec());
+            let mut sizes: Vec<usize> = Vec::new();
+            while let Some(term) = stack.pop() {
+                if !seen.insert(term) || seen.len() > MAX_TERMS {
+                    continue;
+                }
+                sizes.extend(arena.ty(term).shape.iter().filter(|&&size| size > 1));
+                if !leaves.contains(&term) {
+                    stack.extend(&arena.term(term).operands);
+                }
+            }
+            sizes.sort_unstable();
+            sizes.dedup();
+            sizes
+        };
+        self.sizes.get_or_insert_with(find).clone()
+    }
 }
 
 struct Carry<'a> {
     arena: &'a Arena,
     leaves: &'a Leaves,
     mode: Mode,
-    /// The dimension that is renumbered of every term that was visited.
-    dims: FxHashMap<TermId, Option<usize>>,
+    /// The digit that is renumbered of every term that was visited.
+    digits: FxHashMap<TermId, Option<Digit>>,
 }
 
 impl Carry<'_> {
-    fn visit(&mut self, root: TermId, dim: Option<usize>) -> bool {
-        let mut stack = vec![(root, dim)];
-        while let Some((term, dim)) = stack.pop() {
+    fn visit(&mut self, root: TermId, digit: Option<Digit>) -> bool {
+        let mut stack = vec![(root, digit)];
+        while let Some((term, digit)) = stack.pop() {
             // Renumbering a single place changes nothing.
-            let dim = dim.filter(|&d| self.arena.ty(term).shape.get(d) != Some(&1));
+            let digit = digit.filter(|digit| self.arena.ty(term).shape.get(digit.dim) != Some(&1));
             if self.arena.value(term).is_some() {
-                if !dim.is_none_or(|d| self.is_alike(term, d)) {
+                if !digit.is_none_or(|digit| self.is_alike(term, digit)) {
                     return false;
                 }
                 continue;
             }
-            match self.dims.get(&term) {
-                Some(known) if *known == dim => continue,
+            match self.digits.get(&term) {
+                Some(known) if *known == digit => continue,
                 Some(_) => return false,
-                None if self.dims.len() == MAX_TERMS => return false,
-                None => self.dims.insert(term, dim),
+                None if self.digits.len() == MAX_TERMS => return false,
+                None => self.digits.insert(term, digit),
             };
             if self.leaves.contains(&term) {
                 continue;
@@ -58,9 +136,13 @@ impl Carry<'_> {
             let call = Call { op: def, attrs, operands: &types };
             // What is not looked into has elements of its own.
             let Some(kind) = kind(&call, self.mode).filter(|_| *slot == 0 || def.name == "split") else { continue };
-            let below = match dim {
+            let result = self.arena.ty(term);
+            let below: Option<SmallVec<[Option<Digit>; 4]>> = match digit {
                 None => Some(SmallVec::from_elem(None, operands.len())),
-                Some(d) => carried(&call, kind, self.arena.ty(term), d),
+                Some(digit) => moved(&call, *slot, result, digit).or_else(|| {
+                    let dims = carried(&call, kind, result, digit.dim)?;
+                    Some(dims.into_iter().map(|dim| dim.map(|dim| Digit { dim, ..digit })).collect())
+                }),
             };
             let Some(below) = below else { return false };
             stack.extend(operands.iter().copied().zip(below));
@@ -68,21 +150,62 @@ impl Carry<'_> {
         true
     }
 
-    /// Whether a known tensor is the same at every place along a dimension.
-    fn is_alike(&self, term: TermId, dim: usize) -> bool {
+    /// Whether a known tensor is the same whatever a digit is.
+    fn is_alike(&self, term: TermId, Digit { dim, step, size }: Digit) -> bool {
         let ty = self.arena.ty(term);
         match self.arena.value(term) {
             Some(Constant::Uniform(_)) => true,
             Some(Constant::Affine(formula)) => formula.coefficients.get(dim).is_none_or(|&c| c == 0),
             Some(Constant::Polyhedron(all)) => all.iter().all(|f| f.coefficients.get(dim).is_none_or(|&c| c == 0)),
             Some(Constant::Dense(data)) => {
-                let inner: usize = ty.shape[dim + 1..].iter().product();
-                let size = ty.shape[dim];
+                let inner = step * ty.shape[dim + 1..].iter().product::<usize>();
                 data.is_empty()
                     || data.chunks(inner * size).all(|block| block.chunks(inner).all(|part| part == &block[..inner]))
             }
             None => matches!(self.arena.op(term), Some((Op::Table(def), ..)) if is_number(def)),
         }
+    }
+}
+
+/// The digit of the operand of a view, or of each part of a concatenation, that is renumbered along with a digit of the result,
+/// where that is another one, or one of a dimension that is cut: `None` where it is not known.
+fn moved(call: &Call, slot: u32, result: &TensorType, digit: Digit) -> Option<SmallVec<[Option<Digit>; 4]>> {
+    let x = *call.operands.first()?;
+    let Digit { dim, step, size } = digit;
+    let aligned = |offset: i64| usize::try_from(offset).is_ok_and(|offset| offset.is_multiple_of(step * size));
+    let within = |ty: &TensorType| ty.shape.get(dim).is_some_and(|n| n.is_multiple_of(step * size));
+    match call.op.name {
+        "reshape" | "unsqueeze" | "squeeze" => {
+            let stride = step * result.shape[dim + 1..].iter().product::<usize>();
+            let mut inner = 1;
+            for (dim, &n) in x.shape.iter().enumerate().rev() {
+                if stride.is_multiple_of(inner) && n.is_multiple_of(stride / inner * size) {
+                    return Some(smallvec![Some(Digit { dim, step: stride / inner, size })]);
+                }
+                inner *= n;
+            }
+            None
+        }
+        "slice" if call.dim("dim", 0).ok()? == dim => {
+            let fits = call.int("step") == 1 && aligned(call.int("start")) && within(x);
+            fits.then(|| smallvec![Some(digit)])
+        }
+        "split" if call.dim("dim", 0).ok()? == dim => {
+            let start: i64 = call.ints("sizes").get(..slot as usize)?.iter().sum();
+            (aligned(start) && within(x)).then(|| smallvec![Some(digit)])
+        }
+        "concat" if call.dim("dim", 0).ok()? == dim => {
+            call.operands.iter().all(|ty| within(ty)).then(|| SmallVec::from_elem(Some(digit), call.operands.len()))
+        }
+        "repeat_heads" if dim == 1 => {
+            let times = usize::try_from(call.int("times")).ok()?;
+            match step.is_multiple_of(times) {
+                true => Some(smallvec![Some(Digit { dim, step: step / times, size })]),
+                // Which copy it is makes no difference.
+                false => times.is_multiple_of(step * size).then(|| smallvec![None]),
+            }
+        }
+        _ => None,
     }
 }
 
@@ -108,16 +231,6 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
             "alias" | "contiguous" | "clone" | "dropout" => Some(first(Some(d))),
             "expand" => Some(all_aligned()),
             "permute" => Some(first(Some(*call.dims("dims").ok()?.get(d)?))),
-            "reshape" | "unsqueeze" | "squeeze" => {
-                let before: usize = result.shape[..d].iter().product();
-                let mut product = 1;
-                let at = x.shape.iter().position(|&size| {
-                    let found = product == before && size == result.shape[d];
-                    product *= size;
-                    found
-                })?;
-                Some(first(Some(at)))
-            }
             "slice" | "split" | "concat" | "index_select" | "repeat_interleave" | "gather"
                 if call.dim("dim", 0).ok()? != d =>
             {

@@ -22,13 +22,13 @@ use num_rational::BigRational;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use self::carry::is_carried;
+use self::carry::places;
 use self::form::{Atom, Form, FormId, Store};
 use self::kind::{Kind, Moved, kind, lane_dims, reduces};
 use self::rows::Row;
 use super::arena::{Arena, Head, TermId};
 use crate::eval::Constant;
-use crate::ir::{AttrValue, DType, Number, Shape, TensorType, flat_index};
+use crate::ir::{AttrValue, DType, Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::{AttrDef, AttrKind, Call, EvalError, Footprint, Op, Sign, as_number, contraction, is_number, sign_of};
 use crate::rules::Tier;
@@ -89,15 +89,14 @@ pub fn same_elements(
         if ![a, b].iter().any(|&term| is_looked_into(arena, term, mode)) {
             return None;
         }
-        let carried = |d: usize| ty.shape[d] == 1 || is_carried(arena, [a, b], leaves, mode, d);
-        let axes: SmallVec<[usize; 4]> = (0..ty.rank()).filter(|&d| !carried(d)).collect();
-        let count: usize = axes.iter().map(|&d| ty.shape[d]).product();
+        let places = places(arena, [a, b], leaves, mode);
+        let count: usize = places.iter().map(Vec::len).product();
         let allowance = ELEMENTS.min(*budget);
         if count > allowance {
             return None;
         }
         let mut elements = Elements::new(arena, leaves, (mode, rounds), ty.dtype, allowance);
-        let tier = elements.compare([a, b], &axes);
+        let tier = elements.compare([a, b], &places);
         *budget -= allowance - elements.left;
         tier
     };
@@ -144,20 +143,21 @@ impl<'a> Elements<'a> {
         Elements { arena, leaves, mode, rounds, precision, store, known, rows, left, tier }
     }
 
-    /// How equal two terms are at all places along `axes`.
-    fn compare(&mut self, [a, b]: [TermId; 2], axes: &[usize]) -> Option<Tier> {
-        let shape = &self.arena.ty(a).shape;
-        let compared = visit_axes(shape, axes, &Shape::from_elem(0, shape.len()), |index| {
-            let (x, y) = (self.element(a, index, 0).ok_or(())?, self.element(b, index, 0).ok_or(())?);
+    /// How equal two terms are at all combinations of some places along each dimension.
+    fn compare(&mut self, [a, b]: [TermId; 2], places: &[Vec<usize>]) -> Option<Tier> {
+        let counts: Shape = places.iter().map(Vec::len).collect();
+        for number in 0..counts.iter().product() {
+            let at = unflatten(&counts, number);
+            let index: Shape = places.iter().zip(&at).map(|(places, &n)| places[n]).collect();
+            let (x, y) = (self.element(a, &index, 0)?, self.element(b, &index, 0)?);
             if x != y {
                 if self.mode == Mode::Operators || !self.store.form(x).is_near(self.store.form(y), self.precision) {
-                    return Err(());
+                    return None;
                 }
                 self.tier = Tier::Rounding;
             }
-            Ok(())
-        });
-        compared.ok().map(|()| self.tier)
+        }
+        Some(self.tier)
     }
 
     /// What an element is; `None` where that takes too much, or where there is no such element.

@@ -37,10 +37,10 @@ fn found(a: &Graph, b: &Graph) -> Option<Tier> {
 fn equal_at_limits(a: &str, b: &str) -> Option<Tier> {
     let mut arena = Arena::default();
     let roots = roots(&mut arena, &graph(a), &graph(b));
-    let axes: Vec<usize> = (0..arena.ty(roots[0]).rank()).collect();
+    let places: Vec<Vec<usize>> = arena.ty(roots[0]).shape.iter().map(|&size| (0..size).collect()).collect();
     let leaves = Leaves::default();
     let dtype = arena.ty(roots[0]).dtype;
-    let found = |mode| Elements::new(&arena, &leaves, (mode, false), dtype, ELEMENTS).compare(roots, &axes);
+    let found = |mode| Elements::new(&arena, &leaves, (mode, false), dtype, ELEMENTS).compare(roots, &places);
     found(Mode::Operators).or_else(|| found(Mode::Products))
 }
 
@@ -293,6 +293,54 @@ fn what_may_be_no_real_number_does_not_vanish() {
         equal("r = reciprocal(x)\n e = exp(r)\n n = neg(r)\n i = exp(n)\n y = mul(e, i)", "a = sub(x, x)\n y = exp(a)"),
         None
     );
+}
+
+/// Two graphs over inputs `q` and `k` of a size at which not every element can be written down, whose results are compared.
+fn large(a: &str, b: &str) -> Option<Tier> {
+    let graph = |body: &str| {
+        let source = format!("graph g(q: f32[2, 128, 768], k: f32[2, 128, 768]) {{\n {body}\n return y\n}}");
+        text::parse("large.mir", &source).unwrap_or_else(|e| panic!("{source}\n{e:?}"))
+    };
+    found(&graph(a), &graph(b))
+}
+
+#[test]
+fn digits_of_places_are_looked_at_one_by_one() {
+    let heads = "p = reshape(q; shape=[2, 128, 12, 64])\n s = reshape(k; shape=[2, 128, 12, 64])\n ";
+    let batched =
+        format!("{heads}a = permute(p; dims=[0, 2, 1, 3])\n b = permute(s; dims=[0, 2, 3, 1])\n y = matmul(a, b)");
+    let flat = |p: &str, last: &str| {
+        format!(
+            "{heads}a = reshape({p}; shape=[2, 128, 12, 64, 1])\n b = permute(a; dims=[0, 2, 1, 3, 4])\n \
+             c = reshape(b; shape=[24, 128, 64])\n d = permute(s; dims=[0, 2, 3, 1])\n \
+             e = reshape(d; shape=[24, 64, 128])\n f = matmul(c, e)\n y = {last}"
+        )
+    };
+    assert_eq!(large(&batched, &flat("p", "reshape(f; shape=[2, 12, 128, 128])")), Some(Tier::Exact));
+    // Heads in another order, of one of the factors and of the product.
+    let turned = flat("t", "reshape(f; shape=[2, 12, 128, 128])").replace(
+        "a = reshape",
+        "u = reshape(q; shape=[2, 128, 64, 12])\n t = permute(u; dims=[0, 1, 3, 2])\n a = reshape",
+    );
+    assert_eq!(large(&batched, &turned), None);
+    let turned =
+        flat("p", "permute(g; dims=[1, 0, 2, 3])").replace("y =", "g = reshape(f; shape=[12, 2, 128, 128])\n y =");
+    assert_eq!(large(&batched, &turned), None);
+    // Parts of a joined projection start where a digit does, or do not.
+    let part = |start: usize| format!("a = slice(q; dim=2, start={start}, end={})\n ", start + 256);
+    let first = "b = reshape(a; shape=[2, 128, 4, 64])\n c = permute(b; dims=[0, 2, 1, 3])\n y = exp(c)";
+    let last = "e = exp(a)\n b = reshape(e; shape=[2, 128, 4, 64])\n y = permute(b; dims=[0, 2, 1, 3])";
+    assert_eq!(large(&(part(256) + first), &(part(256) + last)), Some(Tier::Exact));
+    assert_eq!(large(&(part(256) + first), &(part(320) + last)), None);
+    // Heads that are repeated one by one, or all together.
+    let repeated = |how: &str| format!("{heads}a = permute(p; dims=[0, 2, 1, 3])\n {how}\n y = neg(c)");
+    let one_by_one = repeated("c = repeat_heads(a; times=4)");
+    let expanded = "b = reshape(a; shape=[2, 12, 1, 128, 64])\n d = expand(b; shape=[2, 12, 4, 128, 64])\n \
+                    c = reshape(d; shape=[2, 48, 128, 64])";
+    assert_eq!(large(&one_by_one, &repeated(expanded)), Some(Tier::Exact));
+    let together = "b = reshape(a; shape=[2, 1, 12, 128, 64])\n d = expand(b; shape=[2, 4, 12, 128, 64])\n \
+                    c = reshape(d; shape=[2, 48, 128, 64])";
+    assert_eq!(large(&one_by_one, &repeated(together)), None);
 }
 
 #[test]
