@@ -87,12 +87,11 @@ fn canonical_dense(data: &Arc<[Number]>, ty: &TensorType) -> Constant {
     if let Some(a) = fit(data, ty) {
         return Constant::Affine(a);
     }
-    if ty.dtype == DType::Bool && ty.rank() >= 2 {
-        for sign in [1, -1] {
-            if let Some(p) = fit_band(data, ty, sign) {
-                return Constant::Polyhedron(vec![p]);
-            }
-        }
+    if ty.dtype == DType::Bool
+        && ty.rank() >= 2
+        && let Some(bounds) = fit_band(data, ty)
+    {
+        return canonical_polyhedron(bounds.into_iter(), ty);
     }
     dense()
 }
@@ -115,17 +114,21 @@ fn fit(data: &[Number], ty: &TensorType) -> Option<Affine> {
     fits.then_some(a)
 }
 
-/// The band `sign * (column - row) + offset <= 0` that gives all elements, if there is one.
-fn fit_band(data: &[Number], ty: &TensorType, sign: i64) -> Option<Affine> {
+/// The bounds of the band `least <= column - row <= most` that gives all elements, if there is one.
+fn fit_band(data: &[Number], ty: &TensorType) -> Option<[Affine; 2]> {
     let rank = ty.rank();
     let distance = |flat: usize| {
         let index = unflatten(&ty.shape, flat);
-        sign * (index[rank - 1] as i64 - index[rank - 2] as i64)
+        index[rank - 1] as i64 - index[rank - 2] as i64
     };
-    let limit = (0..data.len()).filter(|&i| data[i].is_true()).map(distance).max()?;
-    let fits = (0..data.len()).all(|i| (data[i].is_true()) == (distance(i) <= limit));
-    let mut a = Affine { offset: -limit, coefficients: SmallVec::from_elem(0, rank) };
-    a.coefficients[rank - 1] = sign;
-    a.coefficients[rank - 2] = -sign;
-    fits.then(|| flat(a, ty))
+    let inside = || (0..data.len()).filter(|&i| data[i].is_true()).map(distance);
+    let (least, most) = (inside().min()?, inside().max()?);
+    let fits = (0..data.len()).all(|i| data[i].is_true() == (least..=most).contains(&distance(i)));
+    let bound = |sign: i64, limit: i64| {
+        let mut a = Affine { offset: -sign * limit, coefficients: SmallVec::from_elem(0, rank) };
+        a.coefficients[rank - 1] = sign;
+        a.coefficients[rank - 2] = -sign;
+        flat(a, ty)
+    };
+    fits.then(|| [bound(1, most), bound(-1, least)])
 }

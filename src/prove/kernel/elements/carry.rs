@@ -197,6 +197,11 @@ fn moved(call: &Call, slot: u32, result: &TensorType, digit: Digit) -> Option<Sm
         "concat" if call.dim("dim", 0).ok()? == dim => {
             call.operands.iter().all(|ty| within(ty)).then(|| SmallVec::from_elem(Some(digit), call.operands.len()))
         }
+        // Each channel gives the cells of its window.
+        "im2col" if dim == 1 && x.rank() == 4 => {
+            let window = usize::try_from(call.ints("kernel_size").iter().product::<i64>()).ok()?;
+            step.is_multiple_of(window).then(|| smallvec![Some(Digit { dim, step: step / window, size })])
+        }
         "repeat_heads" if dim == 1 => {
             let times = usize::try_from(call.int("times")).ok()?;
             match step.is_multiple_of(times) {
