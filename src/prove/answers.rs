@@ -168,8 +168,11 @@ impl<'r> Answers<'r> {
     }
 
     fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
-        // What both sides are computed from needs no look inside, as a rule: formulas of it are short.
-        let leaves = [common(&local, [a, b]), inputs(&local)];
+        // What both sides are computed from needs no look inside, as a rule: formulas of it are short. That goes for tables that
+        // both read, too, unless it matters what they hold.
+        let shared = common(&local, [a, b]);
+        let computed = shared.iter().copied().filter(|&t| local.value(t).is_none()).collect();
+        let leaves = [shared, computed, inputs(&local)];
         let (mut window, classes) = Window::new(local, &[a, b]);
         let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
         let met = match &stop {
@@ -198,7 +201,7 @@ fn inputs(local: &Arena) -> Leaves {
     (0..local.len()).map(|n| local.nth(n)).filter(|&t| matches!(local.head(t), Head::Input(_))).collect()
 }
 
-/// The terms that both of two are computed from.
+/// The terms that both of two are computed from, but for single numbers.
 fn common(local: &Arena, roots: [TermId; 2]) -> Leaves {
     let [below_a, below_b] = roots.map(|root| {
         let (mut seen, mut stack) = (Leaves::default(), vec![root]);
@@ -209,8 +212,8 @@ fn common(local: &Arena, roots: [TermId; 2]) -> Leaves {
         }
         seen
     });
-    let constant = |t: &TermId| local.value(*t).is_some();
-    below_a.into_iter().filter(|t| below_b.contains(t) && !roots.contains(t) && !constant(t)).collect()
+    let number = |t: &TermId| local.value(*t).is_some_and(|value| value.uniform().is_some());
+    below_a.into_iter().filter(|t| below_b.contains(t) && !roots.contains(t) && !number(t)).collect()
 }
 
 /// Whether two terms depend on the same inputs.

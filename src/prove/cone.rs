@@ -82,6 +82,8 @@ impl<B: Boundary> Walk<'_, B> {
             Head::Input(_) | Head::Literal(_) | Head::Random(_) => true,
             // What computes with a number rounds it in a way of its own, so that its value alone does not stand for it.
             Head::Apply { op: Op::Table(def), .. } if is_number(def) => false,
+            // Rules look at what is cast, of constants too.
+            Head::Apply { op: Op::Table(def), .. } if def.name == "cast" && term.value.is_some() => false,
             Head::Apply { .. } if term.value.is_some() && !root => true,
             Head::Apply { op, .. } => {
                 if !root && self.boundary.is_shared(t) && !self.boundary.passes(op) {

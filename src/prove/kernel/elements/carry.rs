@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::super::arena::{Arena, Head, TermId};
 use super::kind::{Kind, kind, lane_dims, reduces};
-use super::{Leaves, Mode};
+use super::{Leaves, Mode, known};
 use crate::eval::Constant;
 use crate::ir::TensorType;
 use crate::ops::{Call, Op, is_number};
@@ -29,16 +29,31 @@ struct Digit {
     size: usize,
 }
 
-/// The places along each dimension of two terms of one type whose elements show what all others are.
-pub fn places(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, mode: Mode) -> Vec<Vec<usize>> {
-    let shape = &arena.ty(roots[0]).shape;
+/// The places along each dimension of two terms of one type whose elements show what all others are; `None` where those are more
+/// than `limit` elements.
+pub fn places(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, mode: Mode, limit: usize) -> Option<Vec<Vec<usize>>> {
     let mut search = Search { arena, roots, leaves, mode, sizes: None, left: MAX_TRIES };
+    let mut left = limit;
     let of_dim = |(dim, &size): (usize, &usize)| {
         let carried = search.carried_digits(Digit { dim, step: 1, size });
-        let shows = |&place: &usize| carried.iter().all(|digit| place / digit.step % digit.size == 0);
-        (0..size).filter(shows).collect()
+        let count = size / carried.iter().map(|digit| digit.size).product::<usize>();
+        left = left.checked_div(count).filter(|&left| left > 0)?;
+        Some(without(&carried, size))
     };
-    shape.iter().enumerate().map(of_dim).collect()
+    arena.ty(roots[0]).shape.iter().enumerate().map(of_dim).collect()
+}
+
+/// The places along a dimension where these digits are 0.
+fn without(digits: &[Digit], size: usize) -> Vec<usize> {
+    let mut digits: Vec<(usize, usize)> = digits.iter().map(|digit| (digit.step, digit.size)).collect();
+    digits.sort_unstable();
+    let (mut places, mut unit) = (vec![0], 1);
+    for (step, values) in digits.into_iter().chain([(size, 1)]) {
+        let below = (0..step / unit).map(|value| value * unit);
+        places = below.flat_map(|value| places.iter().map(move |place| place + value)).collect();
+        unit = step * values;
+    }
+    places
 }
 
 struct Search<'a> {
@@ -115,7 +130,7 @@ impl Carry<'_> {
         while let Some((term, digit)) = stack.pop() {
             // Renumbering a single place changes nothing.
             let digit = digit.filter(|digit| self.arena.ty(term).shape.get(digit.dim) != Some(&1));
-            if self.arena.value(term).is_some() {
+            if known(self.arena, self.leaves, term).is_some() {
                 if !digit.is_none_or(|digit| self.is_alike(term, digit)) {
                     return false;
                 }
@@ -341,5 +356,23 @@ fn attended(call: &Call, result: &TensorType, d: usize) -> Option<Dims> {
         2 => Some(numbered().map(|(i, ty)| if matches!(i, 0 | 3) { aligned(ty) } else { None }).collect()),
         3 if call.bool("grouped") => None,
         _ => Some(call.operands.iter().map(|ty| aligned(ty)).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_without_digits_are_those_where_they_are_0() {
+        let digit = |step, size| Digit { dim: 0, step, size };
+        for digits in
+            [vec![], vec![digit(1, 24)], vec![digit(2, 3)], vec![digit(12, 2), digit(1, 4)], vec![digit(6, 4)]]
+        {
+            let mut found = without(&digits, 24);
+            found.sort_unstable();
+            let zero = |place: &usize| digits.iter().all(|digit| place / digit.step % digit.size == 0);
+            assert_eq!(found, (0..24).filter(zero).collect::<Vec<_>>(), "{digits:?}");
+        }
     }
 }

@@ -89,12 +89,8 @@ pub fn same_elements(
         if ![a, b].iter().any(|&term| is_looked_into(arena, term, mode)) {
             return None;
         }
-        let places = places(arena, [a, b], leaves, mode);
-        let count: usize = places.iter().map(Vec::len).product();
         let allowance = ELEMENTS.min(*budget);
-        if count > allowance {
-            return None;
-        }
+        let places = places(arena, [a, b], leaves, mode, allowance)?;
         let mut elements = Elements::new(arena, leaves, (mode, rounds), ty.dtype, allowance);
         let tier = elements.compare([a, b], &places);
         *budget -= allowance - elements.left;
@@ -188,13 +184,13 @@ impl<'a> Elements<'a> {
     fn found(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<Form> {
         let arena = self.arena;
         let ty = arena.ty(term);
-        if let Some(constant) = arena.value(term) {
-            return self.constant(term, constant, ty, index);
-        }
         let sign = arena.term(term).sign;
         let leaf = |store: &mut Store| Some(store.leaf(term, flat_index(&ty.shape, index), ty.dtype, sign));
         if self.leaves.contains(&term) {
             return leaf(&mut self.store);
+        }
+        if let Some(constant) = known(arena, self.leaves, term) {
+            return self.constant(term, constant, ty, index);
         }
         let Head::Apply { op: Op::Table(def), attrs, slot } = arena.head(term) else { return leaf(&mut self.store) };
         let operands = &arena.term(term).operands;
@@ -597,6 +593,12 @@ impl<'a> Elements<'a> {
         }
         BigRational::from_float(weight)
     }
+}
+
+/// The value of a term that is looked at: it is no leaf, nor a leaf that was cast.
+fn known<'a>(arena: &'a Arena, leaves: &Leaves, term: TermId) -> Option<&'a Constant> {
+    let is_leaf = |t: &TermId| leaves.contains(t);
+    arena.value(term).filter(|_| !is_leaf(&term) && !arena.term(term).operands.iter().any(is_leaf))
 }
 
 /// Whether an operator computes floats of floats. Integers wrap around: they are no real numbers.
