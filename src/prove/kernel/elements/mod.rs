@@ -13,6 +13,7 @@ mod carry;
 mod form;
 mod kind;
 mod rows;
+mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +31,7 @@ use super::arena::{Arena, Head, TermId};
 use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{AttrDef, AttrKind, Call, EvalError, Footprint, Op, Sign, as_number, contraction, is_number, sign_of};
+use crate::ops::{AttrDef, AttrKind, Call, EvalError, Op, Sign, as_number, is_number, sign_of};
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
@@ -38,9 +39,6 @@ pub const ELEMENTS: usize = 200_000;
 
 /// Operators that may nest.
 const MAX_DEPTH: usize = 100;
-
-/// Elements that a weighted sum may have: every weight takes a pass over all of them.
-const MAX_WEIGHTS: usize = 64;
 
 /// Numbers of a formula that cost as much as one element.
 const SIZE_PER_ELEMENT: usize = 16;
@@ -469,129 +467,6 @@ impl<'a> Elements<'a> {
             place.extend(inner);
         }
         Some(self.applied(applied, lane, &place))
-    }
-
-    fn contracted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let call = applied.call;
-        let Some(mut line) = contraction(call, index) else { return self.convolved(applied, index, depth) };
-        // Not as many as the line is long: the budget ends long ones.
-        let mut factors = Vec::new();
-        for step in 0..line.length {
-            line.x.index[line.x.axis] = step;
-            line.y.index[line.y.axis] = step;
-            for side in [&line.x, &line.y] {
-                let id = self.element(*applied.operands.get(side.operand)?, &side.index, depth + 1)?;
-                factors.push((call.operands[side.operand].dtype, id));
-            }
-        }
-        let bias = match &line.bias {
-            Some((operand, at, factor)) => {
-                Some((self.element(*applied.operands.get(*operand)?, at, depth + 1)?, *operand, *factor))
-            }
-            None => None,
-        };
-        if self.mode != Mode::Operators && applied.result.dtype.is_float() {
-            let sum = self.sum_of_products(&factors, line.alpha, bias.map(|(id, _, factor)| (id, factor)))?;
-            if let Some(sum) = sum.filter(|sum| !self.vanishes(sum)) {
-                return Some(sum);
-            }
-        }
-        if let Some((id, operand, _)) = bias {
-            factors.push((call.operands[operand].dtype, id));
-        }
-        Some(self.applied(applied, factors, &[]))
-    }
-
-    /// An element of the result of a convolution.
-    fn convolved(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let (call, filters) = (applied.call, applied.call.operands.get(1)?);
-        let footprint = Footprint::new(call, index);
-        let mut factors = Vec::new();
-        let mut start = Shape::from_elem(0, filters.rank());
-        start[0] = *index.get(1)?;
-        let axes: SmallVec<[usize; 4]> = (1..filters.rank()).collect();
-        visit_axes(&filters.shape, &axes, &start, |tap| {
-            if let Some(cell) = footprint.cell(tap) {
-                for (operand, at) in [(0, &cell[..]), (1, tap)] {
-                    let id = self.element(applied.operands[operand], at, depth + 1).ok_or(())?;
-                    factors.push((applied.result.dtype, id));
-                }
-            }
-            Ok::<(), ()>(())
-        })
-        .ok()?;
-        let bias = match applied.operands.get(2) {
-            Some(&term) => Some((self.element(term, &index[1..2], depth + 1)?, Number::Int(1))),
-            None => None,
-        };
-        self.sum_of_products(&factors, Number::Int(1), bias)?
-    }
-
-    /// The sum of the products of each two `factors`, times `alpha`, and of the bias times its factor; nothing where those are
-    /// no real numbers, and no answer where it takes too much.
-    fn sum_of_products(
-        &mut self,
-        factors: &[(DType, FormId)],
-        alpha: Number,
-        bias: Option<(FormId, Number)>,
-    ) -> Option<Option<Form>> {
-        let Some(alpha) = BigRational::from_float(alpha.to_f64()) else { return Some(None) };
-        let mut products = Vec::with_capacity(factors.len() / 2 + 1);
-        for pair in factors.chunks_exact(2) {
-            let [x, y] = [self.finite(pair[0].1)?, self.finite(pair[1].1)?];
-            self.spend(1 + (x.size() + y.size()) / SIZE_PER_ELEMENT)?;
-            let product = match self.mode {
-                Mode::Reals => self.times(&x, &y)?,
-                _ => self.store.product(x, y),
-            };
-            products.push(product.scaled(&alpha));
-        }
-        if let Some((id, factor)) = bias {
-            let Some(factor) = BigRational::from_float(factor.to_f64()) else { return Some(None) };
-            products.push(self.finite(id)?.scaled(&factor));
-        }
-        Some(Some(self.sum(products)))
-    }
-
-    /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
-    /// 1 and all others are 0.
-    fn weighted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let (call, slot) = (applied.call, applied.slot as usize);
-        let mut read: Vec<(usize, Shape)> = Vec::new();
-        let mut record = |operand: usize, at: &[usize]| {
-            if !read.iter().any(|(o, known)| *o == operand && known[..] == *at) {
-                read.push((operand, at.into()));
-            }
-            if read.len() > MAX_WEIGHTS { Err(EvalError::Budget) } else { Ok(Number::float(0.0)) }
-        };
-        let value = |values: SmallVec<[Number; 1]>| values.first().map(|v| v.to_f64());
-        let nothing = value(call.op.kernel.compute(call, slot, index, &mut record).ok()?)?;
-        if nothing != 0.0 {
-            return None;
-        }
-        let mut sum = Vec::with_capacity(read.len());
-        for (operand, at) in &read {
-            self.spend(read.len())?;
-            let mut single =
-                |o: usize, place: &[usize]| Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))));
-            let weight = self.weight(value(call.op.kernel.compute(call, slot, index, &mut single).ok()?)?)?;
-            let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
-            sum.push(self.finite(id)?.scaled(&weight));
-        }
-        Some(self.sum(sum))
-    }
-
-    /// The number that the reference semantics give as a weight. Parts of a whole, as in a mean, are known exactly; others are
-    /// as near as f64 comes.
-    fn weight(&mut self, weight: f64) -> Option<BigRational> {
-        let whole = (1.0 / weight).round();
-        if weight != 0.0 && 1.0 / whole == weight {
-            return Some(BigRational::from_float(whole)?.recip());
-        }
-        if weight.fract() != 0.0 {
-            self.tier = Tier::Rounding;
-        }
-        BigRational::from_float(weight)
     }
 }
 
