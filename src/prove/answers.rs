@@ -171,8 +171,9 @@ impl<'r> Answers<'r> {
         // What both sides are computed from needs no look inside, as a rule: formulas of it are short. That goes for tables that
         // both read, too, unless it matters what they hold.
         let shared = common(&local, [a, b]);
-        let computed = shared.iter().copied().filter(|&t| local.value(t).is_none()).collect();
-        let leaves = [shared, computed, inputs(&local)];
+        let computed: Leaves = shared.iter().copied().filter(|&t| local.value(t).is_none()).collect();
+        let mut leaves = vec![shared, computed, inputs(&local)];
+        leaves.dedup();
         let (mut window, classes) = Window::new(local, &[a, b]);
         let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
         let met = match &stop {
