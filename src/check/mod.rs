@@ -191,12 +191,10 @@ pub(crate) fn described(costs: &CostModel) -> Option<String> {
 fn assumptions(proof: &Proof) -> Vec<String> {
     let mut all = proof.binding.assumptions.clone();
     all.extend(proof.assumed.iter().cloned());
-    let mut wrong: Vec<&str> = proof.ill_typed.iter().map(|r| &**r).collect();
-    wrong.sort_unstable();
-    wrong.dedup();
-    all.extend(
-        wrong.iter().map(|r| format!("rule `{r}` joined values of different types and was stopped: it is wrong")),
-    );
+    let mut caught = proof.caught.clone();
+    caught.sort_unstable();
+    caught.dedup();
+    all.extend(caught.iter().map(ToString::to_string));
     let mut busy: Vec<&str> = proof.busiest.iter().map(|r| &**r).collect();
     busy.sort_unstable();
     busy.dedup();

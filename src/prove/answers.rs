@@ -77,8 +77,8 @@ pub struct Answers<'r> {
     error: f64,
     /// Searches that found no proof.
     failures: usize,
-    /// Rules that were caught joining terms of different types.
-    pub ill_typed: Vec<Arc<str>>,
+    /// Steps that cannot be right.
+    pub caught: Vec<Caught>,
     /// Rules that used up a window's budget.
     pub busiest: Vec<Arc<str>>,
 }
@@ -93,7 +93,7 @@ impl<'r> Answers<'r> {
             elements: MAX_ELEMENTS,
             error: rules.rules().iter().filter_map(|rule| rule.tier.error()).fold(0.0, f64::max),
             failures: 0,
-            ill_typed: Vec::new(),
+            caught: Vec::new(),
             busiest: Vec::new(),
         }
     }
@@ -143,7 +143,7 @@ impl<'r> Answers<'r> {
             }
             memory.spoilt(&question);
         }
-        let (known, before, wrong) = (local.len(), self.evaluations, self.ill_typed.len());
+        let (known, before, wrong) = (local.len(), self.evaluations, self.caught.len());
         let answer = self.found(local, ends, effort);
         let kept = match &answer {
             Answer::Proven(proved) => {
@@ -152,8 +152,8 @@ impl<'r> Answers<'r> {
             Answer::Differs => KeptAnswer::Differs,
             Answer::Unproven { busiest } => KeptAnswer::Unproven { busiest: busiest.clone() },
         };
-        // A wrong rule has to be reported every time.
-        if self.ill_typed.len() == wrong {
+        // A wrong step has to be reported every time.
+        if self.caught.len() == wrong {
             recall::keep(memory, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
         }
         answer
@@ -165,6 +165,15 @@ impl<'r> Answers<'r> {
             _ if self.failures < MAX_FAILURES => self.search(local, a, b),
             _ => Answer::Unproven { busiest: None },
         }
+    }
+
+    /// Whether two terms that are said to be equal element by element agree where the reference evaluator computes them.
+    fn is_confirmed(&mut self, arena: &Arena, a: TermId, b: TermId) -> bool {
+        let agree = fingerprint::agree(arena, a, b, fingerprint::CONFIRM, &mut { fingerprint::CONFIRM.elements() });
+        if agree == Some(false) {
+            self.caught.push(Caught::Values);
+        }
+        agree != Some(false)
     }
 
     fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
@@ -182,6 +191,7 @@ impl<'r> Answers<'r> {
             Stop::Saturated | Stop::Limit { .. } => {
                 let (classes, weakest) = ([classes[0], classes[1]], self.rules.weakest());
                 leaves.iter().any(|leaves| window.meet_by_elements(classes, leaves, weakest, &mut self.elements))
+                    && self.is_confirmed(&window.arena, a, b)
             }
             Stop::IllTyped { .. } => false,
         };
@@ -189,11 +199,34 @@ impl<'r> Answers<'r> {
             return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
         }
         match stop {
-            Stop::IllTyped { rule } => self.ill_typed.push(rule),
+            Stop::IllTyped { rule } => self.caught.push(Caught::Types { rule }),
             Stop::Limit { busiest } => return Answer::Unproven { busiest },
             Stop::Proven | Stop::Saturated => {}
         }
         Answer::Unproven { busiest: None }
+    }
+}
+
+/// A step that cannot be right.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Caught {
+    /// A rule that joined values of different types.
+    Types { rule: Arc<str> },
+    /// The comparison of elements, which joined values that differ where they are evaluated.
+    Values,
+}
+
+impl std::fmt::Display for Caught {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Caught::Types { rule } => {
+                write!(f, "rule `{rule}` joined values of different types and was stopped: it is wrong")
+            }
+            Caught::Values => f.write_str(
+                "the step `same_elements` joined values that differ on a sample and was not accepted: \
+                 this is a bug of magneton-ir, please report it",
+            ),
+        }
     }
 }
 

@@ -29,6 +29,11 @@ impl Effort {
         Effort { tolerance: self.tolerance.max(tolerance), ..self }
     }
 
+    /// Elements that it may compute.
+    pub fn elements(self) -> usize {
+        self.elements
+    }
+
     /// Whether `budget` is enough for it.
     pub fn fits(self, budget: usize) -> bool {
         self.elements <= budget
@@ -43,6 +48,8 @@ pub const DOUBT: Effort = Effort { samples: 1, elements: 50_000, otherwise: Some
 /// Tells in which order, if any, two tensors of one size have the same elements. Takes several samples: some elements of a
 /// small tensor stay where they are in every order.
 pub const TWIN: Effort = Effort { samples: MOST, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
+/// For terms that were found equal element by element: takes more samples, and leaves room for what rounds.
+pub const CONFIRM: Effort = Effort { samples: MOST, elements: 100_000, otherwise: None, tolerance: 1e-3 };
 /// What a report calls agreement.
 pub const REPORT: Effort = Effort { samples: 3, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
 

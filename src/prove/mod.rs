@@ -29,7 +29,7 @@ mod window;
 
 use kernel::{arena, closure, lemma};
 
-pub use answers::PairProof;
+pub use answers::{Caught, PairProof};
 pub use arena::{Arena, Head, TermId};
 pub use bind::{Binding, Bound, BoundInput, MissingConstant, bind, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};

@@ -7,7 +7,7 @@ use miette::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
-use super::answers::PairProof;
+use super::answers::{Caught, PairProof};
 use super::arena::{Arena, TermId};
 use super::bind::{Binding, Bound, bind};
 use super::bound::output_error;
@@ -92,8 +92,8 @@ pub struct Proof {
     pub proofs: FxHashMap<TermId, Vec<PairProof>>,
     /// What the checker did not accept. Nothing here rests on it.
     pub rejected: Option<Rejected>,
-    /// Rules that joined terms of different types: wrong rules.
-    pub ill_typed: Vec<Arc<str>>,
+    /// Steps that cannot be right. Nothing here rests on them.
+    pub caught: Vec<Caught>,
     /// Rules that used up the budget of a window.
     pub busiest: Vec<Arc<str>>,
 }
@@ -197,7 +197,7 @@ fn conclude(
         values_b,
         proofs,
         rejected,
-        ill_typed: sweep.answers.ill_typed,
+        caught: sweep.answers.caught,
         busiest: sweep.answers.busiest,
     })
 }
@@ -421,7 +421,7 @@ impl Proof {
             values_b: Values::new(),
             proofs: FxHashMap::default(),
             rejected: Some(Rejected { step: None, reason }),
-            ill_typed: Vec::new(),
+            caught: Vec::new(),
             busiest: Vec::new(),
         }
     }

@@ -5,9 +5,13 @@
 
 import argparse
 import collections
+import concurrent.futures
+import contextlib
+import faulthandler
 import multiprocessing
 import os
 import sys
+import threading
 import time
 import warnings
 
@@ -34,11 +38,40 @@ def arguments():
     return parser.parse_args()
 
 
-def work(task):
+def serve(connection):
     # PyTorch is loaded in the workers, once the settings above are in place.
     from trial import programs
 
-    return programs(*task)
+    faulthandler.enable()
+    with contextlib.suppress(EOFError):
+        while True:
+            connection.send(programs(*connection.recv()))
+
+
+class Worker:
+    """A process that judges programs. PyTorch takes it down on some, and a new one goes on."""
+
+    def __init__(self):
+        self.start()
+
+    def start(self):
+        context = multiprocessing.get_context("spawn")
+        self.connection, end = context.Pipe()
+        context.Process(target=serve, args=(end,), daemon=True).start()
+        end.close()
+
+    def run(self, args, numbers, wanted):
+        """Counts and finds of some programs."""
+        try:
+            self.connection.send((args, numbers, wanted))
+            return self.connection.recv()
+        except (EOFError, ConnectionError):
+            self.start()
+        if len(numbers) > 1:
+            parts = [self.run(args, [number], wanted) for number in numbers]
+            return sum((counts for counts, _ in parts), collections.Counter()), [find for _, finds in parts for find in finds]
+        print(f"not judged: program {numbers[0]}, which took the process down", file=sys.stderr, flush=True)
+        return collections.Counter({"not judged: PyTorch took the process down": 1}), []
 
 
 def main():
@@ -53,8 +86,11 @@ def main():
         tasks = [(args, list(programs[i : i + 5]), None) for i in range(0, len(programs), 5)]
     started = time.time()
     counts, finds = collections.Counter(), []
-    with multiprocessing.get_context("spawn").Pool(args.jobs, maxtasksperchild=200) as pool:
-        for done, (some, found) in enumerate(pool.imap_unordered(work, tasks), 1):
+    own = threading.local()
+    with concurrent.futures.ThreadPoolExecutor(args.jobs, initializer=lambda: setattr(own, "worker", Worker())) as pool:
+        running = [pool.submit(lambda task: own.worker.run(*task), task) for task in tasks]
+        for done, future in enumerate(concurrent.futures.as_completed(running), 1):
+            some, found = future.result()
             counts.update(some)
             print(f"{done} of {len(tasks)}, {time.time() - started:.0f} s", end="\r", file=sys.stderr, flush=True)
             for find in found:

@@ -342,9 +342,6 @@ def folded(program, metas, rng):
     i = rng.choice(places)
     out = program.stmts[i].outs[0]
     value = computed(program)[out]
-    # Kernels differ in whether a key that is hidden counts where it is NaN.
-    if program.stmts[i].op == "sdpa" and not value.isfinite().all():
-        return None
     program = program.copy()
     lits = {"data": value.flatten().tolist(), "dtype": value.dtype, "shape": tuple(value.shape)}
     program.stmts[i] = Stmt((out,), "torch.tensor({data}, dtype={dtype}).reshape({shape})", (), lits, "constant")

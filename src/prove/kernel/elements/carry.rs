@@ -8,12 +8,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::super::arena::{Arena, Head, TermId};
+use super::super::arena::TermId;
+use super::Mode;
 use super::kind::{Kind, kind, lane_dims, reduces};
-use super::{Leaves, Mode, known};
+use super::scope::{Known, Scope, Seen};
 use crate::eval::Constant;
 use crate::ir::TensorType;
-use crate::ops::{Call, Op, is_number};
+use crate::ops::Call;
 
 /// Terms that may be visited.
 const MAX_TERMS: usize = 10_000;
@@ -31,8 +32,8 @@ struct Digit {
 
 /// The places along each dimension of two terms of one type whose elements show what all others are; `None` where those are more
 /// than `limit` elements.
-pub fn places(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, mode: Mode, limit: usize) -> Option<Vec<Vec<usize>>> {
-    let mut search = Search { arena, roots, leaves, mode, sizes: None, left: MAX_TRIES };
+pub fn places(scope: &Scope, roots: [TermId; 2], mode: Mode, limit: usize) -> Option<Vec<Vec<usize>>> {
+    let mut search = Search { scope, roots, mode, sizes: None, left: MAX_TRIES };
     let mut left = limit;
     let of_dim = |(dim, &size): (usize, &usize)| {
         let carried = search.carried_digits(Digit { dim, step: 1, size });
@@ -40,7 +41,7 @@ pub fn places(arena: &Arena, roots: [TermId; 2], leaves: &Leaves, mode: Mode, li
         left = left.checked_div(count).filter(|&left| left > 0)?;
         Some(without(&carried, size))
     };
-    arena.ty(roots[0]).shape.iter().enumerate().map(of_dim).collect()
+    scope.ty(roots[0]).shape.iter().enumerate().map(of_dim).collect()
 }
 
 /// The places along a dimension where these digits are 0.
@@ -57,9 +58,8 @@ fn without(digits: &[Digit], size: usize) -> Vec<usize> {
 }
 
 struct Search<'a> {
-    arena: &'a Arena,
+    scope: &'a Scope<'a>,
     roots: [TermId; 2],
-    leaves: &'a Leaves,
     mode: Mode,
     /// The sizes of dimensions on the way, once they are asked for.
     sizes: Option<Vec<usize>>,
@@ -74,7 +74,7 @@ impl Search<'_> {
             return Vec::new();
         }
         self.left -= 1;
-        let mut carry = Carry { arena: self.arena, leaves: self.leaves, mode: self.mode, digits: FxHashMap::default() };
+        let mut carry = Carry { scope: self.scope, mode: self.mode, digits: FxHashMap::default() };
         if self.roots.into_iter().all(|root| carry.visit(root, Some(digit))) {
             return vec![digit];
         }
@@ -95,7 +95,7 @@ impl Search<'_> {
 
     /// The sizes that dimensions have on the way to the leaves, where something is reshaped.
     fn sizes(&mut self) -> Vec<usize> {
-        let (arena, leaves) = (self.arena, self.leaves);
+        let scope = self.scope;
         let find = || {
             let (mut seen, mut stack) = (FxHashSet::default(), self.roots.to_vec());
             let mut sizes: Vec<usize> = Vec::new();
@@ -103,9 +103,9 @@ impl Search<'_> {
                 if !seen.insert(term) || seen.len() > MAX_TERMS {
                     continue;
                 }
-                sizes.extend(arena.ty(term).shape.iter().filter(|&&size| size > 1));
-                if !leaves.contains(&term) {
-                    stack.extend(&arena.term(term).operands);
+                sizes.extend(scope.ty(term).shape.iter().filter(|&&size| size > 1));
+                if let Seen::Result(applied) = scope.seen(term) {
+                    stack.extend(applied.operands);
                 }
             }
             sizes.sort_unstable();
@@ -117,8 +117,7 @@ impl Search<'_> {
 }
 
 struct Carry<'a> {
-    arena: &'a Arena,
-    leaves: &'a Leaves,
+    scope: &'a Scope<'a>,
     mode: Mode,
     /// The digit that is renumbered of every term that was visited.
     digits: FxHashMap<TermId, Option<Digit>>,
@@ -129,9 +128,10 @@ impl Carry<'_> {
         let mut stack = vec![(root, digit)];
         while let Some((term, digit)) = stack.pop() {
             // Renumbering a single place changes nothing.
-            let digit = digit.filter(|digit| self.arena.ty(term).shape.get(digit.dim) != Some(&1));
-            if known(self.arena, self.leaves, term).is_some() {
-                if !digit.is_none_or(|digit| self.is_alike(term, digit)) {
+            let digit = digit.filter(|digit| self.scope.ty(term).shape.get(digit.dim) != Some(&1));
+            let seen = self.scope.seen(term);
+            if let Seen::Known(known) = seen {
+                if !digit.is_none_or(|digit| is_alike(known, self.scope.ty(term), digit)) {
                     return false;
                 }
                 continue;
@@ -142,19 +142,13 @@ impl Carry<'_> {
                 None if self.digits.len() == MAX_TERMS => return false,
                 None => self.digits.insert(term, digit),
             };
-            if self.leaves.contains(&term) {
-                continue;
-            }
-            let Head::Apply { op: Op::Table(def), attrs, slot } = self.arena.head(term) else { continue };
-            let operands = &self.arena.term(term).operands;
-            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| self.arena.ty(o)).collect();
-            let call = Call { op: def, attrs, operands: &types };
+            let Seen::Result(applied) = seen else { continue };
+            let (call, slot, operands, result) = (applied.call(), applied.slot, applied.operands, applied.result);
             // What is not looked into has elements of its own.
-            let Some(kind) = kind(&call, self.mode).filter(|_| *slot == 0 || def.name == "split") else { continue };
-            let result = self.arena.ty(term);
+            let Some(kind) = kind(&applied, self.mode) else { continue };
             let below: Option<SmallVec<[Option<Digit>; 4]>> = match digit {
                 None => Some(SmallVec::from_elem(None, operands.len())),
-                Some(digit) => moved(&call, *slot, result, digit).or_else(|| {
+                Some(digit) => moved(&call, slot, result, digit).or_else(|| {
                     let dims = carried(&call, kind, result, digit.dim)?;
                     Some(dims.into_iter().map(|dim| dim.map(|dim| Digit { dim, ..digit })).collect())
                 }),
@@ -164,20 +158,20 @@ impl Carry<'_> {
         }
         true
     }
+}
 
-    /// Whether a known tensor is the same whatever a digit is.
-    fn is_alike(&self, term: TermId, Digit { dim, step, size }: Digit) -> bool {
-        let ty = self.arena.ty(term);
-        match self.arena.value(term) {
-            Some(Constant::Uniform(_)) => true,
-            Some(Constant::Affine(formula)) => formula.coefficients.get(dim).is_none_or(|&c| c == 0),
-            Some(Constant::Polyhedron(all)) => all.iter().all(|f| f.coefficients.get(dim).is_none_or(|&c| c == 0)),
-            Some(Constant::Dense(data)) => {
-                let inner = step * ty.shape[dim + 1..].iter().product::<usize>();
-                data.is_empty()
-                    || data.chunks(inner * size).all(|block| block.chunks(inner).all(|part| part == &block[..inner]))
-            }
-            None => matches!(self.arena.op(term), Some((Op::Table(def), ..)) if is_number(def)),
+/// Whether a known tensor is the same whatever a digit is.
+fn is_alike(known: Known, ty: &TensorType, Digit { dim, step, size }: Digit) -> bool {
+    let is_constant = |coefficients: &[i64]| coefficients.get(dim).is_none_or(|&c| c == 0);
+    match known.value {
+        _ if known.is_number => true,
+        Constant::Uniform(_) => true,
+        Constant::Affine(formula) => is_constant(&formula.coefficients),
+        Constant::Polyhedron(all) => all.iter().all(|formula| is_constant(&formula.coefficients)),
+        Constant::Dense(data) => {
+            let inner = step * ty.shape[dim + 1..].iter().product::<usize>();
+            data.is_empty()
+                || data.chunks(inner * size).all(|block| block.chunks(inner).all(|part| part == &block[..inner]))
         }
     }
 }

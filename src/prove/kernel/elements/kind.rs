@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Mode;
+use super::scope::Applied;
 use crate::ops::{Call, Draws, Family};
 
 /// What is known of an operator.
@@ -41,8 +42,12 @@ impl Moved {
     }
 }
 
-/// The kind of an operator, `None` for one whose results are not looked into.
-pub fn kind(call: &Call, mode: Mode) -> Option<Kind> {
+/// The kind of an operator, `None` for an output that is not looked into.
+pub fn kind(applied: &Applied, mode: Mode) -> Option<Kind> {
+    let call = &applied.call();
+    if applied.slot != 0 && call.op.name != "split" {
+        return None;
+    }
     if mode == Mode::Reals {
         match call.op.name {
             "sdpa" => return Some(Kind::Attention),

@@ -13,6 +13,7 @@ mod carry;
 mod form;
 mod kind;
 mod rows;
+mod scope;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -27,11 +28,11 @@ use self::carry::places;
 use self::form::{Atom, Form, FormId, Store};
 use self::kind::{Kind, Moved, kind, lane_dims, reduces};
 use self::rows::Row;
-use super::arena::{Arena, Head, TermId};
-use crate::eval::Constant;
-use crate::ir::{AttrValue, DType, Number, Shape, TensorType, flat_index, unflatten};
+use self::scope::{Applied, Known, Scope, Seen};
+use super::arena::{Arena, TermId};
+use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{AttrDef, AttrKind, Call, EvalError, Op, Sign, as_number, is_number, sign_of};
+use crate::ops::{AttrDef, AttrKind, Call, EvalError, Sign, as_number, sign_of};
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
@@ -83,13 +84,15 @@ pub fn same_elements(
     if ty != arena.ty(b) || ty.numel() == 0 {
         return None;
     }
+    let scope = Scope::new(arena, leaves);
     let mut found = |(mode, rounds): (Mode, bool)| {
-        if ![a, b].iter().any(|&term| is_looked_into(arena, term, mode)) {
+        let is_looked_into = |term| matches!(scope.seen(term), Seen::Result(applied) if kind(&applied, mode).is_some());
+        if ![a, b].into_iter().any(is_looked_into) {
             return None;
         }
         let allowance = ELEMENTS.min(*budget);
-        let places = places(arena, [a, b], leaves, mode, allowance)?;
-        let mut elements = Elements::new(arena, leaves, (mode, rounds), ty.dtype, allowance);
+        let places = places(&scope, [a, b], mode, allowance)?;
+        let mut elements = Elements::new(&scope, (mode, rounds), ty.dtype, allowance);
         let tier = elements.compare([a, b], &places);
         *budget -= allowance - elements.left;
         tier
@@ -98,15 +101,8 @@ pub fn same_elements(
     WAYS[..allowed].iter().find_map(|&way| found(way)).filter(|tier| *tier <= weakest)
 }
 
-fn is_looked_into(arena: &Arena, term: TermId, mode: Mode) -> bool {
-    let Some((Op::Table(def), attrs, _)) = arena.op(term) else { return false };
-    let types: SmallVec<[&TensorType; 4]> = arena.term(term).operands.iter().map(|&o| arena.ty(o)).collect();
-    kind(&Call { op: def, attrs, operands: &types }, mode).is_some()
-}
-
 struct Elements<'a> {
-    arena: &'a Arena,
-    leaves: &'a Leaves,
+    scope: &'a Scope<'a>,
     mode: Mode,
     /// Whether numbers inside of functions are rounded.
     rounds: bool,
@@ -120,21 +116,13 @@ struct Elements<'a> {
     tier: Tier,
 }
 
-/// An operator of a term, with its operands.
-struct Applied<'c> {
-    call: &'c Call<'c>,
-    operands: &'c [TermId],
-    slot: u32,
-    result: &'c TensorType,
-}
-
 impl<'a> Elements<'a> {
     /// For results of type `dtype`.
-    fn new(arena: &'a Arena, leaves: &'a Leaves, (mode, rounds): (Mode, bool), dtype: DType, left: usize) -> Self {
+    fn new(scope: &'a Scope<'a>, (mode, rounds): (Mode, bool), dtype: DType, left: usize) -> Self {
         let tier = if mode == Mode::Operators { Tier::Exact } else { Tier::Real };
         let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
         let precision = if dtype == DType::F64 { 53 } else { 24 };
-        Elements { arena, leaves, mode, rounds, precision, store, known, rows, left, tier }
+        Elements { scope, mode, rounds, precision, store, known, rows, left, tier }
     }
 
     /// How equal two terms are at all combinations of some places along each dimension.
@@ -156,7 +144,7 @@ impl<'a> Elements<'a> {
 
     /// What an element is; `None` where that takes too much, or where there is no such element.
     fn element(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<FormId> {
-        let key = (term, flat_index(&self.arena.ty(term).shape, index));
+        let key = (term, flat_index(&self.scope.ty(term).shape, index));
         if let Some(&known) = self.known.get(&key) {
             return Some(known);
         }
@@ -165,7 +153,7 @@ impl<'a> Elements<'a> {
         }
         self.spend(1)?;
         let form = self.found(term, index, depth)?;
-        if !form.fits(self.arena.ty(term).dtype) {
+        if !form.fits(self.scope.ty(term).dtype) {
             return None;
         }
         self.spend(form.size() / SIZE_PER_ELEMENT)?;
@@ -180,26 +168,17 @@ impl<'a> Elements<'a> {
     }
 
     fn found(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<Form> {
-        let arena = self.arena;
-        let ty = arena.ty(term);
-        let sign = arena.term(term).sign;
-        let leaf = |store: &mut Store| Some(store.leaf(term, flat_index(&ty.shape, index), ty.dtype, sign));
-        if self.leaves.contains(&term) {
-            return leaf(&mut self.store);
-        }
-        if let Some(constant) = known(arena, self.leaves, term) {
-            return self.constant(term, constant, ty, index);
-        }
-        let Head::Apply { op: Op::Table(def), attrs, slot } = arena.head(term) else { return leaf(&mut self.store) };
-        let operands = &arena.term(term).operands;
-        let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
-        let call = Call { op: def, attrs, operands: &types };
-        let applied = Applied { call: &call, operands, slot: *slot, result: ty };
-        let kind = kind(&call, self.mode).filter(|_| *slot == 0 || def.name == "split");
-        match kind {
+        let applied = match self.scope.seen(term) {
+            Seen::Leaf => return Some(self.leaf(term, index)),
+            Seen::Known(known) => return self.constant(term, known, index),
+            Seen::Result(applied) => applied,
+        };
+        match kind(&applied, self.mode) {
             // Which elements are moved is known if the other operands are.
             Some(Kind::Moves(moved)) if self.knows_others(&applied, moved) => self.moved(&applied, moved, index, depth),
-            Some(Kind::Elementwise) if def.name == "where" && arena.value(operands[0]).is_some() => {
+            Some(Kind::Elementwise)
+                if applied.op.name == "where" && self.scope.known(applied.operands[0]).is_some() =>
+            {
                 self.moved(&applied, Moved::ButFirst, index, depth)
             }
             Some(Kind::Elementwise) => self.elementwise(&applied, index, depth),
@@ -208,28 +187,31 @@ impl<'a> Elements<'a> {
             Some(Kind::Attention) => self.attention(term, &applied, index, depth),
             Some(Kind::Weighted) if self.mode != Mode::Operators && computes_floats(&applied) => {
                 let sum = self.weighted(&applied, index, depth)?;
-                if self.vanishes(&sum) { leaf(&mut self.store) } else { Some(sum) }
+                Some(if self.vanishes(&sum) { self.leaf(term, index) } else { sum })
             }
-            _ => leaf(&mut self.store),
+            _ => Some(self.leaf(term, index)),
         }
     }
 
-    fn constant(&mut self, term: TermId, constant: &Constant, ty: &TensorType, index: &[usize]) -> Option<Form> {
-        let value = constant.at(ty, index);
-        let number = matches!(self.arena.op(term), Some((Op::Table(def), ..)) if is_number(def));
+    fn leaf(&mut self, term: TermId, index: &[usize]) -> Form {
+        let ty = self.scope.ty(term);
+        self.store.leaf(term, flat_index(&ty.shape, index), ty.dtype, self.scope.sign(term))
+    }
+
+    fn constant(&mut self, term: TermId, known: Known, index: &[usize]) -> Option<Form> {
+        let ty = self.scope.ty(term);
+        let value = known.value.at(ty, index);
         if self.mode == Mode::Operators {
             // What is computed inexactly is equal to nothing bit for bit.
-            let exact = self.arena.constant(term).is_some();
-            return exact.then(|| match number {
-                true => self.store.leaf(term, 0, ty.dtype, self.arena.term(term).sign),
+            return known.exact.then(|| match known.is_number {
+                true => self.store.leaf(term, 0, ty.dtype, self.scope.sign(term)),
                 false => self.store.atom(Atom::Constant(value)),
             });
         }
-        if self.arena.constant(term).is_none() {
+        if !known.exact {
             self.tier = Tier::Rounding;
         }
-        let value = if number { as_number(ty.dtype, value) } else { value };
-        self.number(value)
+        self.number(if known.is_number { as_number(ty.dtype, value) } else { value })
     }
 
     /// A number that is no operator's; `None` where formulas are about real numbers and this is none, nor a limit of them.
@@ -247,18 +229,19 @@ impl<'a> Elements<'a> {
     }
 
     fn knows_others(&self, applied: &Applied, moved: Moved) -> bool {
-        applied.operands.iter().enumerate().all(|(i, &o)| moved.contains(i) || self.arena.constant(o).is_some())
+        let is_known = |term| self.scope.known(term).is_some_and(|known| known.exact);
+        applied.operands.iter().enumerate().all(|(i, &operand)| moved.contains(i) || is_known(operand))
     }
 
     /// The element that the operator takes, or the number that it puts there.
     fn moved(&mut self, applied: &Applied, moved: Moved, index: &[usize], depth: usize) -> Option<Form> {
         // Numbers that could be taken for the elements' own.
         let large = |value: &AttrValue| value.as_int().is_some_and(|n| n >= FIRST);
-        if applied.call.attrs.iter().any(large) {
+        if applied.attrs.iter().any(large) {
             return None;
         }
         let mut read: Option<(usize, Shape)> = None;
-        let arena = self.arena;
+        let (scope, call) = (self.scope, applied.call());
         let mut fetch = |operand: usize, at: &[usize]| {
             if moved.contains(operand) {
                 let first = read.is_none();
@@ -267,11 +250,10 @@ impl<'a> Elements<'a> {
                 return if first { Ok(Number::Int(FIRST)) } else { Err(EvalError::Budget) };
             }
             let term = applied.operands.get(operand).ok_or(EvalError::IndexOutOfRange)?;
-            let constant = arena.constant(*term).ok_or(EvalError::Budget)?;
-            Ok(constant.at(arena.ty(*term), at))
+            let known = scope.known(*term).filter(|known| known.exact).ok_or(EvalError::Budget)?;
+            Ok(known.value.at(scope.ty(*term), at))
         };
-        let kernel = &applied.call.op.kernel;
-        let value = *kernel.compute(applied.call, applied.slot as usize, index, &mut fetch).ok()?.first()?;
+        let value = *applied.op.kernel.compute(&call, applied.slot as usize, index, &mut fetch).ok()?.first()?;
         match read {
             Some((operand, at)) if value == Number::Int(FIRST) => {
                 let id = self.element(*applied.operands.get(operand)?, &at, depth + 1)?;
@@ -287,7 +269,7 @@ impl<'a> Elements<'a> {
 
     /// What an operator that is not looked into further gives for these elements.
     fn applied(&mut self, applied: &Applied, operands: Vec<(DType, FormId)>, place: &[usize]) -> Form {
-        let call = applied.call;
+        let call = applied.call();
         // What says where a lane lies makes no difference to its elements: they are listed, and `place` has its sizes.
         let places = |def: &AttrDef| {
             !place.is_empty()
@@ -311,7 +293,7 @@ impl<'a> Elements<'a> {
     }
 
     fn elementwise(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let call = applied.call;
+        let call = applied.call();
         let mut operands: Vec<(DType, FormId)> = Vec::with_capacity(call.operands.len());
         for (&term, ty) in applied.operands.iter().zip(call.operands) {
             operands.push((ty.dtype, self.element(term, &broadcast_index(&ty.shape, index), depth + 1)?));
@@ -319,8 +301,8 @@ impl<'a> Elements<'a> {
         let arithmetic = match self.mode {
             Mode::Operators => None,
             Mode::Products if !computes_floats(applied) => None,
-            Mode::Products => self.arithmetic(call, &operands, applied.result.dtype)?,
-            Mode::Reals => self.over_reals(call, &operands, applied.result.dtype)?,
+            Mode::Products => self.arithmetic(&call, &operands, applied.result.dtype)?,
+            Mode::Reals => self.over_reals(&call, &operands, applied.result.dtype)?,
         };
         if arithmetic.is_some() {
             return arithmetic;
@@ -412,10 +394,10 @@ impl<'a> Elements<'a> {
 
     /// An element of a row that is computed from a row, or what a row comes to.
     fn lane(&mut self, term: TermId, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let call = applied.call;
-        let (x, axes) = (call.operands[0], lane_dims(call)?);
+        let call = applied.call();
+        let (x, axes) = (call.operands[0], lane_dims(&call)?);
         let mut start = Shape::from_elem(0, x.rank());
-        let whole = reduces(call);
+        let whole = reduces(&call);
         if whole && !call.bool("keepdim") {
             let kept = (0..x.rank()).filter(|d| !axes.contains(d));
             kept.zip(index).for_each(|(d, &i)| start[d] = i);
@@ -470,15 +452,9 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// The value of a term that is looked at: it is no leaf, nor a leaf that was cast.
-fn known<'a>(arena: &'a Arena, leaves: &Leaves, term: TermId) -> Option<&'a Constant> {
-    let is_leaf = |t: &TermId| leaves.contains(t);
-    arena.value(term).filter(|_| !is_leaf(&term) && !arena.term(term).operands.iter().any(is_leaf))
-}
-
 /// Whether an operator computes floats of floats. Integers wrap around: they are no real numbers.
 fn computes_floats(applied: &Applied) -> bool {
-    applied.result.dtype.is_float() && applied.call.operands.iter().all(|ty| ty.dtype.is_float())
+    applied.result.dtype.is_float() && applied.call().operands.iter().all(|ty| ty.dtype.is_float())
 }
 
 /// One type for those of one range: over the real numbers they compute the same.

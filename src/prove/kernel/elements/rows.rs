@@ -5,12 +5,13 @@ use std::rc::Rc;
 use num_rational::BigRational;
 use num_traits::One;
 
+use super::Elements;
 use super::form::{Form, FormId};
-use super::{Applied, Elements};
-use crate::eval::Constant;
+use super::scope::Applied;
 use crate::ir::{DType, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
 use crate::ops::{Call, attention_key};
+use crate::rules::Tier;
 
 /// Elements of a row of which the variance is multiplied out. Of longer ones it would take too much.
 const MAX_VARIANCE: usize = 32;
@@ -29,7 +30,7 @@ pub(super) struct Row<'r> {
 impl Elements<'_> {
     /// What an operator gives for a row: nothing where there is no law for it, and no answer where it is no real number or takes too much.
     pub(super) fn row(&mut self, applied: &Applied, row: &Row) -> Option<Option<Form>> {
-        let call = applied.call;
+        let call = applied.call();
         let count = BigRational::from_integer(row.elements.len().into());
         // An operator that casts first reads other numbers than these.
         if row.elements.is_empty() || call.operands[0].dtype != applied.result.dtype {
@@ -77,7 +78,7 @@ impl Elements<'_> {
                 self.times(&exponential, &share)?
             }
             "rms_norm" => {
-                let eps = self.epsilon(call)?;
+                let eps = self.epsilon(&call)?;
                 let scale = self.shared(row, |elements| {
                     let mut squares = vec![eps];
                     for &(_, id) in row.elements {
@@ -99,7 +100,7 @@ impl Elements<'_> {
                 self.deviations(row)?.scaled(&divisor.recip())
             }
             "layer_norm" if row.elements.len() <= MAX_VARIANCE => {
-                let eps = self.epsilon(call)?;
+                let eps = self.epsilon(&call)?;
                 let scale = self.shared(row, |elements| {
                     let variance = elements.deviations(row)?.scaled(&count.recip());
                     let sum = elements.sum([variance, eps]);
@@ -197,7 +198,7 @@ impl Elements<'_> {
             }
         };
         let (_, batch) = start.split_last()?;
-        let mut at = attention_key(applied.call, 2, batch);
+        let mut at = attention_key(&applied.call(), 2, batch);
         let last = at.len().checked_sub(1)?;
         at[last] = place;
         let mut sum = Vec::with_capacity(weights.len());
@@ -213,13 +214,13 @@ impl Elements<'_> {
 
     /// The share of each key in the result for the query at `start`: batch, head and row.
     fn attention_weights(&mut self, applied: &Applied, start: &[usize], depth: usize) -> Option<Vec<FormId>> {
-        let (call, operands) = (applied.call, applied.operands);
+        let (call, operands) = (applied.call(), applied.operands);
         let (&row, batch) = start.split_last()?;
         let [q, k] = [*call.operands.first()?, *call.operands.get(1)?];
         let (&size, &keys) = (q.shape.last()?, k.shape.get(k.rank().checked_sub(2)?)?);
         let mut at_q = broadcast_index(&q.shape[..q.rank() - 2], batch);
         at_q.extend([row, 0]);
-        let mut at_k = attention_key(call, 1, batch);
+        let mut at_k = attention_key(&call, 1, batch);
         let [last_q, last_k] = [at_q.len() - 1, at_k.len().checked_sub(1)?];
         let scale = BigRational::from_float(call.float("scale"))?;
         let mut at = Shape::from_slice(start);
@@ -231,18 +232,17 @@ impl Elements<'_> {
                 _ if call.bool("causal") && key > row => None,
                 None => Some(Form::default()),
                 Some(ty) => {
-                    let (term, index) = (*operands.get(3)?, broadcast_index(&ty.shape, &at));
-                    match self.arena.value(term).map(|constant: &Constant| constant.at(ty, &index)) {
-                        Some(kept) if ty.dtype == DType::Bool => kept.is_true().then(Form::default),
-                        // Which keys are hidden only shows when it runs.
-                        None if ty.dtype == DType::Bool => return None,
-                        // It may be minus infinity for all keys, which gives zeros here and NaN elsewhere.
-                        None => return None,
-                        Some(added) => {
-                            let added = self.number(added)?;
-                            let id = self.store.keep(added);
-                            self.finite(id)
-                        }
+                    // Of a mask that is computed, only a run shows which keys it hides, and whether it leaves any: what comes of
+                    // none is 0 here and NaN elsewhere.
+                    let known = self.scope.known(*operands.get(3)?)?;
+                    let value = known.value.at(ty, &broadcast_index(&ty.shape, &at));
+                    if ty.dtype == DType::Bool {
+                        value.is_true().then(Form::default)
+                    } else {
+                        self.tier = if known.exact { self.tier } else { Tier::Rounding };
+                        let added = self.number(value)?;
+                        let id = self.store.keep(added);
+                        self.finite(id)
                     }
                 }
             };

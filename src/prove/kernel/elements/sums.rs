@@ -4,7 +4,8 @@ use num_rational::BigRational;
 use smallvec::SmallVec;
 
 use super::form::{Form, FormId};
-use super::{Applied, Elements, Mode, SIZE_PER_ELEMENT};
+use super::scope::Applied;
+use super::{Elements, Mode, SIZE_PER_ELEMENT};
 use crate::ir::{DType, Number, Shape};
 use crate::ops::shapes::visit_axes;
 use crate::ops::{EvalError, Footprint, contraction};
@@ -15,8 +16,8 @@ const MAX_WEIGHTS: usize = 64;
 
 impl Elements<'_> {
     pub(super) fn contracted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let call = applied.call;
-        let Some(mut line) = contraction(call, index) else { return self.convolved(applied, index, depth) };
+        let call = applied.call();
+        let Some(mut line) = contraction(&call, index) else { return self.convolved(applied, index, depth) };
         // Not as many as the line is long: the budget ends long ones.
         let mut factors = Vec::new();
         for step in 0..line.length {
@@ -47,8 +48,9 @@ impl Elements<'_> {
 
     /// An element of the result of a convolution.
     fn convolved(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let (call, filters) = (applied.call, applied.call.operands.get(1)?);
-        let footprint = Footprint::new(call, index);
+        let call = applied.call();
+        let filters = call.operands.get(1)?;
+        let footprint = Footprint::new(&call, index);
         let mut factors = Vec::new();
         let mut start = Shape::from_elem(0, filters.rank());
         start[0] = *index.get(1)?;
@@ -99,7 +101,7 @@ impl Elements<'_> {
     /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
     /// 1 and all others are 0.
     pub(super) fn weighted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let (call, slot) = (applied.call, applied.slot as usize);
+        let (call, slot) = (applied.call(), applied.slot as usize);
         let mut read: Vec<(usize, Shape)> = Vec::new();
         let mut record = |operand: usize, at: &[usize]| {
             if !read.iter().any(|(o, known)| *o == operand && known[..] == *at) {
@@ -108,7 +110,7 @@ impl Elements<'_> {
             if read.len() > MAX_WEIGHTS { Err(EvalError::Budget) } else { Ok(Number::float(0.0)) }
         };
         let value = |values: SmallVec<[Number; 1]>| values.first().map(|v| v.to_f64());
-        let nothing = value(call.op.kernel.compute(call, slot, index, &mut record).ok()?)?;
+        let nothing = value(call.op.kernel.compute(&call, slot, index, &mut record).ok()?)?;
         if nothing != 0.0 {
             return None;
         }
@@ -117,7 +119,7 @@ impl Elements<'_> {
             self.spend(read.len())?;
             let mut single =
                 |o: usize, place: &[usize]| Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))));
-            let weight = self.weight(value(call.op.kernel.compute(call, slot, index, &mut single).ok()?)?)?;
+            let weight = self.weight(value(call.op.kernel.compute(&call, slot, index, &mut single).ok()?)?)?;
             let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
             sum.push(self.finite(id)?.scaled(&weight));
         }

@@ -1,0 +1,179 @@
+//! Formulas over the real numbers.
+
+use super::*;
+
+#[test]
+fn sums_of_products_are_equal_over_the_real_numbers() {
+    let product = "y = matmul(x, w)";
+    let reshaped = "r = reshape(x; shape=[4, 2])\n p = matmul(r, w)\n y = reshape(p; shape=[2, 2, 2])";
+    assert_eq!(equal(product, reshaped), Some(Tier::Exact));
+    let spread = "a = unsqueeze(x; dim=3)\n p = mul(a, w)\n y = sum(p; dim=[2])";
+    assert_eq!(equal(product, spread), Some(Tier::Real));
+    let turned = "t = permute(w; dims=[1, 0])\n y = matmul(x, t)";
+    assert_eq!(equal(product, turned), None);
+}
+
+#[test]
+fn products_are_multiplied_out_over_the_real_numbers() {
+    let real = Some(Tier::Real);
+    let v = "v = sum(w; dim=[0])\n ";
+    let grouped = format!("{v}p = matmul(x, w)\n y = matmul(p, v)");
+    assert_eq!(equal(&grouped, &format!("{v}p = matmul(w, v)\n y = matmul(x, p)")), real);
+    assert_eq!(equal(&grouped, &format!("{v}t = permute(w; dims=[1, 0])\n p = matmul(t, v)\n y = matmul(x, p)")), None);
+    let square = "t = permute(x; dims=[1, 0, 2])\n a = sub(x, t)\n y = mul(a, a)";
+    let spread = "t = permute(x; dims=[1, 0, 2])\n a = mul(x, x)\n b = mul(t, t)\n c = mul(x, t)\n g = add(c, c)\n \
+                  e = add(a, b)\n y = sub(e, g)";
+    assert_eq!(equal(square, spread), real);
+    assert_eq!(equal(square, &spread.replace("sub(e, g)", "sub(e, c)")), None);
+    assert_eq!(equal("y = sub(x, x)", "z = number(; value=0.0, dtype=f32)\n y = mul(x, z)"), real);
+}
+
+#[test]
+fn exponentials_and_quotients_have_a_normal_form() {
+    let real = Some(Tier::Real);
+    let softmax = "y = softmax(x; dim=2)";
+    let shifted =
+        "hi = amax(x; dim=[0, 1, 2])\n s = sub(x, hi)\n e = exp(s)\n n = sum(e; dim=[2], keepdim=true)\n y = div(e, n)";
+    assert_eq!(equal(softmax, shifted), real);
+    assert_eq!(equal("y = softmax(x; dim=1)", shifted), None);
+    assert_eq!(equal("l = log_softmax(x; dim=2)\n y = exp(l)", softmax), real);
+    let by_sums = "n = logsumexp(x; dim=[2], keepdim=true)\n s = sub(x, n)\n y = exp(s)";
+    assert_eq!(equal(by_sums, softmax), real);
+    let odds = "e = exp(x)\n o = number(; value=1.0, dtype=f32)\n b = add(e, o)\n y = div(e, b)";
+    assert_eq!(equal("y = sigmoid(x)", odds), real);
+    assert_eq!(equal("y = sigmoid(x)", &odds.replace("value=1.0", "value=2.0")), None);
+    // Of what may be 0 or negative, nothing is divided out, and no logarithm is undone.
+    assert_eq!(equal("y = alias(x)", "a = mul(x, x)\n y = div(a, x)"), None);
+    assert_eq!(equal("y = alias(x)", "a = log(x)\n y = exp(a)"), None);
+    assert_eq!(equal("y = alias(x)", "a = mul(x, x)\n y = sqrt(a)"), None);
+    assert_eq!(equal("a = reciprocal(x)\n y = reciprocal(a)", "y = alias(x)"), None);
+}
+
+#[test]
+fn squares_of_roots_and_of_sizes_are_known() {
+    let real = Some(Tier::Real);
+    assert_eq!(equal("a = abs(x)\n y = mul(a, a)", "y = mul(x, x)"), real);
+    assert_eq!(equal("a = neg(x)\n y = abs(a)", "y = abs(x)"), real);
+    assert_eq!(equal("y = abs(x)", "y = alias(x)"), None);
+    let root = |of: &str| format!("s = {of}\n r = sqrt(s)\n y = mul(r, r)");
+    assert_eq!(equal(&root("mul(x, x)"), "y = mul(x, x)"), real);
+    // The root of what may be negative is no number.
+    assert_eq!(equal(&root("alias(x)"), "y = alias(x)"), None);
+    assert_eq!(equal("s = mul(x, x)\n r = rsqrt(s)\n y = mul(r, r)", "s = mul(x, x)\n y = reciprocal(s)"), real);
+}
+
+#[test]
+fn numbers_inside_of_functions_round() {
+    let scaled =
+        |number: &str, by: &str| format!("k = number(; value={number}, dtype=f32)\n s = {by}(x, k)\n y = exp(s)");
+    let divided = scaled("2.8284271247461903", "div");
+    assert_eq!(equal(&divided, &scaled("0.35355339059327373", "mul")), Some(Tier::Rounding));
+    assert_eq!(equal(&divided, &scaled("0.3535535", "mul")), None);
+    assert_eq!(equal(&scaled("0.5", "mul"), &scaled("0.50000006", "mul")), None);
+    assert_eq!(equal(&scaled("0.5", "mul"), &scaled("2.0", "div")), Some(Tier::Real));
+    let scores = "t = permute(x; dims=[0, 2, 1])\n s = matmul(x, t)\n k = number(; value=2.8284271247461903, dtype=f32)\n \
+                  g = div(s, k)\n p = softmax(g; dim=2)\n y = matmul(p, x)";
+    assert_eq!(equal(scores, "y = sdpa(x, x, x; scale=0.35355339059327373)"), Some(Tier::Rounding));
+}
+
+#[test]
+fn what_may_be_no_real_number_does_not_vanish() {
+    // 0 / x is NaN for x = 0.
+    let zero = "z = number(; value=0.0, dtype=f32)\n ";
+    let over = |what: &str| format!("{zero}r = {what}\n y = mul(r, z)");
+    assert_eq!(equal(&over("reciprocal(x)"), &over("alias(x)")), None);
+    assert_eq!(equal(&over("log(x)"), &over("alias(x)")), None);
+    assert_eq!(equal(&over("exp(x)"), &over("alias(x)")), Some(Tier::Real));
+    assert_eq!(
+        equal("r = reciprocal(x)\n e = exp(r)\n n = neg(r)\n i = exp(n)\n y = mul(e, i)", "a = sub(x, x)\n y = exp(a)"),
+        None
+    );
+}
+
+#[test]
+fn a_branch_that_is_no_number_is_not_multiplied_away() {
+    // `where` leaves the logarithm of a negative number out, a factor of 0 does not.
+    let chosen = "z = number(; value=0.0, dtype=f32)\n c = gt(x, z)\n l = log(x)\n y = where(c, l, z)";
+    let masked =
+        "z = number(; value=0.0, dtype=f32)\n c = gt(x, z)\n k = cast(c; dtype=f32)\n l = log(x)\n y = mul(l, k)";
+    assert_eq!(equal(chosen, masked), None);
+    assert_eq!(equal(&chosen.replace("log(x)", "exp(x)"), &masked.replace("log(x)", "exp(x)")), Some(Tier::Real));
+    // Nor does adding minus infinity hide what is no number.
+    let hidden = "i = arange(; end=2, dtype=i64)\n o = number(; value=1, dtype=i64)\n c = lt(i, o)\n \
+                  z = number(; value=0.0, dtype=f32)\n n = number(; value=-inf, dtype=f32)\n h = where(c, z, n)\n ";
+    let added = |of: &str| format!("{hidden}r = {of}\n s = add(r, h)\n y = softmax(s; dim=2)");
+    let replaced = |of: &str| format!("{hidden}r = {of}\n s = where(c, r, n)\n y = softmax(s; dim=2)");
+    assert_eq!(equal(&added("reciprocal(x)"), &replaced("reciprocal(x)")), None);
+    assert_eq!(equal(&added("alias(x)"), &replaced("alias(x)")), Some(Tier::Real));
+    // A mask of which nothing is known may hide all keys, of which attention makes zeros and softmax NaN.
+    let scores =
+        "t = permute(x; dims=[0, 2, 1])\n p = matmul(x, t)\n s = add(p, w)\n f = softmax(s; dim=2)\n y = matmul(f, x)";
+    assert_eq!(equal(scores, "y = sdpa(x, x, x, w; scale=1.0)"), None);
+}
+
+#[test]
+fn roots_of_roots_take_no_time() {
+    let mut body = "r0 = exp(x)\n ".to_owned();
+    (0..40).for_each(|i| body += &format!("s{i} = sqrt(r{i})\n r{} = add(r{i}, s{i})\n ", i + 1));
+    assert_eq!(equal(&format!("{body}y = reciprocal(r40)"), &format!("{body}y = sqrt(r40)")), None);
+}
+
+#[test]
+fn choices_are_sums_over_truth_values() {
+    let real = Some(Tier::Real);
+    let chosen = "c = gt(x, m1)\n y = where(c, x, m2)";
+    let inputs = "m1 = amax(x; dim=[0], keepdim=true)\n m2 = sum(x; dim=[0], keepdim=true)\n ";
+    let masked = "c = gt(x, m1)\n k = cast(c; dtype=f32)\n a = mul(x, k)\n n = logical_not(c)\n l = cast(n; dtype=f32)\n \
+                  b = mul(l, m2)\n y = add(a, b)";
+    let of = |body: &str| format!("{inputs}{body}");
+    assert_eq!(equal(&of(chosen), &of(masked)), real);
+    assert_eq!(equal(&of(chosen), &of(&masked.replace("mul(l, m2)", "mul(k, m2)"))), None);
+    // Which keys are hidden shows when it runs, and whether any is left.
+    let hidden = "c = gt(x, m1)\n z = number(; value=-inf, dtype=f32)\n s = where(c, x, z)\n ";
+    let rows = "e = exp(s)\n n = sum(e; dim=[2], keepdim=true)\n y = div(e, n)";
+    assert_eq!(equal(&of(&format!("{hidden}y = softmax(s; dim=2)")), &of(&format!("{hidden}{rows}"))), None);
+}
+
+#[test]
+fn attention_over_tiles_is_attention() {
+    let scores = "t = permute(x; dims=[0, 2, 1])\n s = matmul(x, t)\n ";
+    let whole = "y = sdpa(x, x, x; scale=1.0)";
+    assert_eq!(equal(&format!("{scores}p = softmax(s; dim=2)\n y = matmul(p, x)"), whole), Some(Tier::Real));
+    let tile = |n: usize| {
+        format!(
+            "s{n} = slice(s; dim=2, start={n}, end={})\n v{n} = slice(x; dim=1, start={n}, end={})\n ",
+            n + 1,
+            n + 1
+        )
+    };
+    let running = format!(
+        "{scores}{}{}z = sub(s0, s0)\n e0 = exp(z)\n hi = maximum(s0, s1)\n d0 = sub(s0, hi)\n a0 = exp(d0)\n d1 = sub(s1, hi)\n \
+         a1 = exp(d1)\n l0 = mul(e0, a0)\n l = add(l0, a1)\n p0 = matmul(l0, v0)\n p1 = matmul(a1, v1)\n o = add(p0, p1)\n \
+         y = div(o, l)",
+        tile(0),
+        tile(1)
+    );
+    assert_eq!(equal(&running, whole), Some(Tier::Real));
+    assert_eq!(equal(&running.replace("sub(s1, hi)", "sub(s1, s0)"), whole), None);
+    let causal = "y = sdpa(x, x, x; scale=1.0, causal=true)";
+    assert_eq!(equal(&running, causal), None);
+    let mask = "i = arange(; end=2, dtype=i64)\n r = reshape(i; shape=[2, 1])\n k = le(i, r)\n y = sdpa(x, x, x, k; scale=1.0)";
+    assert_eq!(equal(mask, causal), Some(Tier::Real));
+}
+
+#[test]
+fn convolutions_are_sums_of_products() {
+    let filters = "r = reshape(w; shape=[2, 2, 1])\n ";
+    let product = "t = permute(x; dims=[0, 2, 1])\n v = permute(w; dims=[1, 0])\n p = matmul(t, v)\n y = permute(p; dims=[0, 2, 1])";
+    assert_eq!(
+        equal(&format!("{filters}y = conv1d(x, r; stride=[1], padding=[0], dilation=[1])"), product),
+        Some(Tier::Real)
+    );
+    assert_eq!(
+        equal(
+            &format!("{filters}y = conv1d(x, r; stride=[1], padding=[0], dilation=[1])"),
+            &product.replace("dims=[1, 0]", "dims=[0, 1]")
+        ),
+        None
+    );
+}
