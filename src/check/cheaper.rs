@@ -1,4 +1,4 @@
-//! Forms that neither side has, and the cheapest known whole.
+//! Forms that neither side has.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,18 @@ use crate::report as model;
 /// Cheaper forms by the position of the region that they are in.
 pub type Within = BTreeMap<usize, Vec<Rewrite>>;
 
-/// The cheaper forms of the side that costs less by where they are: those inside one region, and those that span several.
-pub fn placed(
-    found: Vec<Rewrite>,
-    sides: &[Priced; 2],
-    cut: &[Region],
-    regions: &[model::Region],
-) -> (Within, Vec<model::Rewrite>) {
+/// Cheaper forms by where they are.
+#[derive(Default)]
+pub struct Found {
+    pub within: Within,
+    /// Those that span several regions.
+    pub spanning: Vec<model::Rewrite>,
+    /// All of both.
+    pub all: Vec<Rewrite>,
+}
+
+/// The cheaper forms of the side that costs less, but for those of regions where the other side costs less still.
+pub fn placed(found: Vec<Rewrite>, sides: &[Priced; 2], cut: &[Region], regions: &[model::Region]) -> Found {
     let b_leads = b_leads(sides);
     let costs = &sides[usize::from(b_leads)].costs;
     // The region of every proven operator; `None` for constants, which have no region of interest.
@@ -37,8 +42,7 @@ pub fn placed(
             RegionKind::Dead | RegionKind::Parted => {}
         }
     }
-    let mut spanning = Vec::new();
-    let mut within = Within::new();
+    let Found { mut within, mut spanning, mut all } = Found::default();
     for rewrite in found {
         let regions_of = || rewrite.replaced.iter().map(|n| region_of.get(n).copied());
         let mut touched: Vec<usize> = regions_of().flatten().flatten().collect::<FxHashSet<_>>().into_iter().collect();
@@ -50,6 +54,7 @@ pub fn placed(
         if !free {
             continue;
         }
+        all.push(rewrite.clone());
         match touched.as_slice() {
             // What replaces unproven operators as well, or constants that cost something, is no form of the region.
             [one]
@@ -64,7 +69,7 @@ pub fn placed(
             _ => spanning.push(describe_rewrite(&rewrite, b_leads, &touched, sides, cut)),
         }
     }
-    (within, spanning)
+    Found { within, spanning, all }
 }
 
 /// Whether an operator is known to cost nothing, as a view.
@@ -114,44 +119,10 @@ fn describe_rewrite(
         from: kinds(side.graph, &rewrite.replaced).join(", "),
         to: rewrite.form.clone(),
         pattern: rewrite.pattern.clone(),
-        saves_mj: rewrite.before.energy_mj.value - rewrite.after.energy_mj.value,
+        saves_mj: rewrite.saves_mj(),
         saves_us: rewrite.before.time_us.value - rewrite.after.time_us.value,
         rules: rewrite.rules.iter().map(|r| r.to_string()).collect(),
         tier: rewrite.tier.to_string(),
         at: Part { graph: side.graph, nodes: &rewrite.replaced, costs: &side.costs }.source(),
-    }
-}
-
-pub const UNKNOWN_BEST: model::Best =
-    model::Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None };
-
-/// The energy of one side of a region, and the fraction of it that is saved.
-type EnergyAndShare = (Option<f64>, Option<f64>);
-
-/// The cheapest known whole: the best form of each region, and the rewrites that span several.
-pub fn best([a, b]: &[Priced; 2], regions: &[model::Region], rewrites: &[model::Rewrite]) -> model::Best {
-    let known = a.total.energy_mj.is_known() && b.total.energy_mj.is_known();
-    if !known {
-        return UNKNOWN_BEST;
-    }
-    let sum = |f: &dyn Fn(&model::Region) -> Option<f64>| regions.iter().map(f).sum::<Option<f64>>();
-    let saved: f64 = rewrites.iter().map(|r| r.saves_mj).sum();
-    let energy = sum(&|r| r.best.energy_mj).map(|e| e - saved);
-    let time = sum(&|r| r.best.time_us).map(|t| t - rewrites.iter().map(|r| r.saves_us).sum::<f64>());
-    // Only what is beyond doubt counts as saved.
-    let sure = |of: fn(&model::Region) -> EnergyAndShare| -> f64 {
-        let of_region = |r: &model::Region| match of(r) {
-            (Some(energy), Some(fraction)) => energy * fraction,
-            _ => 0.0,
-        };
-        regions.iter().map(of_region).sum::<f64>() + saved
-    };
-    let fraction = |saved: f64, total: f64| (saved > 0.0 && total > 0.0).then(|| saved / total);
-    model::Best {
-        energy_mj: energy,
-        time_us: time,
-        saves_vs_a: fraction(sure(|r| (r.a.energy_mj, r.best.saves_vs_a)), a.total.energy_mj.value),
-        saves_vs_b: fraction(sure(|r| (r.b.energy_mj, r.best.saves_vs_b)), b.total.energy_mj.value),
-        launched: None,
     }
 }

@@ -1,18 +1,18 @@
 //! The comparison of two workloads, put together: prove, price, look for cheaper forms, name causes.
 
 mod cheaper;
-mod launched;
 mod priced;
 mod region;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::time::Instant;
 
-use cheaper::{UNKNOWN_BEST, Within, best, improve, placed};
-use launched::best_launched;
+use cheaper::{Found, Within, improve, placed};
 use priced::{Priced, b_leads, names};
 use region::{describe, group_repeats};
+use whole::{UNKNOWN_BEST, Whole, best, mixed, take_back};
 
 use crate::diagnose;
 use crate::energy::CostModel;
@@ -56,14 +56,17 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
     let Bound { a, b, .. } = bound;
     let sides: [Priced; 2] = rayon::join(|| Priced::new(a, costs), || Priced::new(b, costs)).into();
     // Cheaper forms are looked for on the side that costs less, whatever the proof comes to.
-    let searched = sides[usize::from(b_leads(&sides))].graph;
+    let searched = &sides[usize::from(b_leads(&sides))];
     let ((proof, proved), forms) = rayon::join(
         || {
             let proof = guarded(|| prove_bound(bound, &context));
             context.progress.stage("looking for cheaper forms");
             (proof, start.elapsed())
         },
-        || guarded(|| extract::cheaper_forms(searched, &Context { progress: &Silent, ..context }, costs)),
+        || {
+            let context = Context { progress: &Silent, ..context };
+            guarded(|| extract::cheaper_forms(searched.graph, &searched.items, &context, costs))
+        },
     );
     let mut proof =
         proof.unwrap_or_else(|panic| Ok(Proof::broken_off(bound, format!("the search broke off: {panic}"))))?;
@@ -74,6 +77,11 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
         Ok(Vec::new())
     })?;
     forms.retain(|form| tier.refuses(form.tier, None).is_none());
+    // A graph that cannot be built is no equivalent.
+    let improved = extract::pay_off(searched.graph, &searched.items, forms, costs).ok();
+    let improved = improved.filter(|improved| !improved.rewrites.is_empty());
+    let whole = improved.as_ref().map(|improved| Whole::new(&improved.applied.graph, &improved.items));
+    let forms = improved.map(|improved| improved.rewrites).unwrap_or_default();
     // Rules beyond the tier were left out; that flags differ, and that values may leave the range of a type, is only known
     // at the end, and so is what error reaches the outputs.
     if let Verdict::Equivalent { tier: found } = proof.verdict
@@ -85,14 +93,22 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
 
     let mut regions: Vec<model::Region> =
         proof.partition.regions.iter().enumerate().map(|(i, region)| describe(i + 1, region, &proof, &sides)).collect();
-    let (within, spanning) = placed(forms, &sides, &proof.partition.regions, &regions);
+    let Found { within, spanning, all } = placed(forms, &sides, &proof.partition.regions, &regions);
     for (&i, rewrites) in &within {
         improve(&mut regions[i], &proof.partition.regions[i], &sides, rewrites);
     }
     group_repeats(&mut regions);
     let equivalent = matches!(proof.verdict, Verdict::Equivalent { .. });
-    let mut best = if equivalent { best(&sides, &regions, &spanning) } else { UNKNOWN_BEST };
-    best.launched = best_launched(&sides, &proof.partition.regions, &regions, &best, costs);
+    let best = if equivalent {
+        let lead = whole.as_ref().map_or(searched.total.energy_mj.value, Whole::energy_mj);
+        let mixed = mixed(bound, &sides, &proof, &regions, &all, costs).filter(|mixed| mixed.energy_mj() < lead);
+        if mixed.is_none() {
+            take_back(&mut regions, b_leads(&sides));
+        }
+        best(&sides, whole.into_iter().chain(mixed), costs)
+    } else {
+        UNKNOWN_BEST
+    };
     let (covered_a, covered_b) = proof.covered(a, b);
     let total = start.elapsed();
     let milliseconds = |d: std::time::Duration| d.as_secs_f64() * 1e3;

@@ -10,7 +10,7 @@ use crate::report as model;
 /// A graph with what each of its nodes costs.
 pub struct Priced<'g> {
     pub graph: &'g Graph,
-    items: Vec<Item>,
+    pub items: Vec<Item>,
     pub costs: Vec<energy::Cost>,
     pub bill: Bill,
     pub total: energy::Cost,
@@ -26,11 +26,6 @@ impl<'g> Priced<'g> {
         let total = bill.total();
         let waiting = model.waiting(Calls::of_graph(graph, &items), &total);
         Priced { graph, items, costs, bill, total, waiting }
-    }
-
-    /// What the host calls for `nodes`.
-    pub fn calls(&self, nodes: &[NodeId]) -> Calls {
-        Calls::of(self.graph, &self.items, nodes.iter().copied())
     }
 
     /// All that it calls.

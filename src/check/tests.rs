@@ -113,3 +113,45 @@ fn large_work_waits_for_nothing() {
     let best = eager.best.launched.unwrap();
     assert!((best.saves_vs_a.unwrap() - recorded.best.saves_vs_a.unwrap()).abs() < 1e-9);
 }
+
+#[test]
+fn regions_of_two_layouts_are_not_added_up() {
+    // The convolution over channels last costs less, the copies that it needs cost more than that saves.
+    let first = "graph layer(x: bf16[32, 64, 56, 56], w: param bf16[64, 64, 3, 3]) {
+        y = conv2d(x, w; stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+        return y
+    }";
+    let last = "graph layer(x: bf16[32, 64, 56, 56], w: param bf16[64, 64, 3, 3]) {
+        x_last = contiguous(permute(x; dims=[0, 2, 3, 1]))
+        w_last = contiguous(permute(w; dims=[0, 2, 3, 1]))
+        x_view = permute(x_last; dims=[0, 3, 1, 2])
+        w_view = permute(w_last; dims=[0, 3, 1, 2])
+        conv = conv2d(x_view, w_view; stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+        y = contiguous(conv)
+        return y
+    }";
+    for [a, b] in [[first, last], [last, first]] {
+        let comparison = compared(a, b).comparison;
+        let [of_a, of_b] = [&comparison.a, &comparison.b].map(|side| side.energy_mj.value.unwrap());
+        assert_eq!(comparison.best.energy_mj, Some(of_a.min(of_b)));
+        let saves =
+            |of: f64| move |region: &crate::report::Region| region.best.saves_vs_a.map_or(0.0, |share| share * of);
+        // Region by region, no more is said to be saved of the cheaper side than of the whole: nothing.
+        let claimed: f64 = if of_a < of_b { comparison.regions.iter().map(saves(of_a)).sum() } else { 0.0 };
+        assert_eq!(claimed, 0.0);
+    }
+}
+
+#[test]
+fn the_better_halves_of_both_sides_make_one_whole() {
+    // Each side writes out what the other one has as one operator.
+    let halves = |first: &str, second: &str| {
+        format!("graph g(x: f32[4096, 1024]) {{ a = {first} b = softmax(a; dim=1) c = {second} return c }}")
+    };
+    let a = halves("mul(x, sigmoid(x))", "silu(b)");
+    let b = halves("silu(x)", "mul(b, sigmoid(b))");
+    let lean = halves("silu(x)", "silu(b)");
+    let best = compared(&a, &b).comparison.best;
+    let whole = compared(&lean, &lean).comparison.a.energy_mj.value.unwrap();
+    assert!((best.energy_mj.unwrap() - whole).abs() < 1e-9 * whole, "{best:?} {whole}");
+}

@@ -230,7 +230,10 @@ mod tests {
         let graph = graph("gpt2-eager");
         let rules = RuleSet::library().unwrap();
         let costs = CostModel::shipped().unwrap();
-        let rewrites = crate::extract::cheaper_forms(&graph, &Context::under(&rules), &costs).unwrap();
+        let rewrites = {
+            let items = crate::energy::graph_items(&graph, &costs);
+            crate::extract::cheaper_forms(&graph, &items, &Context::under(&rules), &costs).unwrap()
+        };
         let mut named = 0;
         for rewrite in &rewrites {
             let (arena, lemmas) = rewrite.proof();

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::Rewrite;
-use crate::ir::{Attrs, Graph, GraphError, NodeId, NodeKind, Origin, Value};
+use crate::ir::{Attrs, Graph, GraphError, Node, NodeId, NodeKind, Origin, Value};
 use crate::ops::{Op, is_number};
 use crate::prove::{Head, TermId};
 
@@ -23,31 +23,14 @@ pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, GraphError>
     let of_root: FxHashMap<NodeId, usize> = rewrites.iter().enumerate().map(|(i, r)| (r.root, i)).collect();
     let mut made = vec![Vec::new(); rewrites.len()];
     let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
-    let mut target = Graph::new(graph.name.clone());
-    target.config = graph.config.clone();
-    let mut writer =
-        Writer { target, moved: FxHashMap::default(), names: graph.nodes().map(|(_, n)| n.name.clone()).collect() };
+    let mut writer = Writer::new(graph, graph.nodes().map(|(_, n)| n.name.clone()).collect());
     for (id, node) in graph.nodes() {
         if let Some(&i) = of_root.get(&id) {
             made[i] = writer.write_form(graph, &rewrites[i])?;
         } else if !replaced.contains(&id) {
-            let copy = match &node.kind {
-                NodeKind::Input { role } => {
-                    writer.target.add_input(&node.name, *role, node.types[0].clone(), node.origin.clone())
-                }
-                NodeKind::Literal(literal) => writer.target.add_literal(
-                    &node.name,
-                    node.types[0].clone(),
-                    literal.data.clone(),
-                    node.origin.clone(),
-                )?,
-                NodeKind::Op { op, attrs } => {
-                    let operands: SmallVec<[Value; 4]> =
-                        graph.operands(id).into_iter().map(|v| writer.moved(graph, v)).collect::<Result<_, _>>()?;
-                    let types = node.types.iter().cloned();
-                    writer.call(&node.name, op, attrs, &operands, types, node.origin.clone())?
-                }
-            };
+            let operands: SmallVec<[Value; 4]> =
+                graph.operands(id).into_iter().map(|v| writer.moved(graph, v)).collect::<Result<_, _>>()?;
+            let copy = writer.copy(&node.name, node, &operands)?;
             for slot in 0..node.types.len() as u32 {
                 writer.moved.insert(Value::new(id, slot), Value::new(copy, slot));
             }
@@ -62,7 +45,8 @@ fn missing(graph: &Graph, value: Value) -> GraphError {
     GraphError::Missing { node: graph.node(value.node).name.to_string() }
 }
 
-struct Writer {
+/// Writes a graph that is made of parts of others.
+pub(super) struct Writer {
     target: Graph,
     /// Where a value of the old graph stands in the new one.
     moved: FxHashMap<Value, Value>,
@@ -70,6 +54,27 @@ struct Writer {
 }
 
 impl Writer {
+    /// Begins a graph with the name and the flags of `graph`. `names` are taken.
+    pub fn new(graph: &Graph, names: FxHashSet<Arc<str>>) -> Writer {
+        let mut target = Graph::new(graph.name.clone());
+        target.config = graph.config.clone();
+        Writer { target, moved: FxHashMap::default(), names }
+    }
+
+    pub fn into_graph(self) -> Graph {
+        self.target
+    }
+
+    /// A node as it is, over operands of the new graph.
+    pub fn copy(&mut self, name: &str, node: &Node, operands: &[Value]) -> Result<NodeId, GraphError> {
+        let (target, origin) = (&mut self.target, node.origin.clone());
+        match &node.kind {
+            NodeKind::Input { role } => Ok(target.add_input(name, *role, node.types[0].clone(), origin)),
+            NodeKind::Literal(literal) => target.add_literal(name, node.types[0].clone(), literal.data.clone(), origin),
+            NodeKind::Op { op, attrs } => self.call(name, op, attrs, operands, node.types.iter().cloned(), origin),
+        }
+    }
+
     /// A value of the old graph, which was written before its users were.
     fn moved(&self, graph: &Graph, value: Value) -> Result<Value, GraphError> {
         self.moved.get(&value).copied().ok_or_else(|| missing(graph, value))
@@ -136,7 +141,7 @@ impl Writer {
         Ok(made)
     }
 
-    fn fresh(&mut self, base: &str) -> Arc<str> {
+    pub fn fresh(&mut self, base: &str) -> Arc<str> {
         let mut n = 1;
         loop {
             let name: Arc<str> = format!("{base}_{n}").into();

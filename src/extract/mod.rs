@@ -2,6 +2,8 @@
 
 mod apply;
 mod fanout_free;
+mod merge;
+mod pay_off;
 mod plan;
 
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::energy::{Bill, Cost, CostModel, KernelKey, computed_nodes, graph_items};
+use crate::energy::{Bill, Cost, CostModel, Item, KernelKey, computed_nodes, graph_items};
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
@@ -23,6 +25,8 @@ use crate::rules::{RuleSet, Sentence, Tier};
 
 pub use apply::{Applied, apply};
 use fanout_free::Users;
+pub use merge::{Merged, Pair, merge};
+pub use pay_off::{Improved, pay_off};
 use plan::Leaf;
 
 /// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
@@ -41,6 +45,8 @@ pub struct Rewrite {
     pub after: Cost,
     /// What the cheaper form executes.
     pub bill: Bill,
+    /// What it adds elsewhere in the whole, in mJ, by the layout in which it leaves its result.
+    elsewhere_mj: f64,
     /// Rules of the proof, in order, each once.
     pub rules: Vec<Arc<str>>,
     pub tier: Tier,
@@ -75,6 +81,19 @@ impl Term {
 }
 
 impl Rewrite {
+    /// What the form saves in the whole, in mJ.
+    pub fn saves_mj(&self) -> f64 {
+        self.before.energy_mj.value - self.after.energy_mj.value - self.elsewhere_mj
+    }
+
+    /// The same rewrite of a graph in which nodes stand elsewhere; `None` where one that it needs is missing.
+    pub fn moved(&self, to: &FxHashMap<NodeId, NodeId>) -> Option<Rewrite> {
+        let node = |id: &NodeId| to.get(id).copied();
+        let replaced = self.replaced.iter().map(node).collect::<Option<_>>()?;
+        let leaves = self.leaves.iter().map(|v| Some(Value::new(node(&v.node)?, v.slot))).collect::<Option<_>>()?;
+        Some(Rewrite { replaced, leaves, root: node(&self.root)?, ..self.clone() })
+    }
+
     /// The proof that the cheaper form equals what it replaces. Input `n` of the arena stands for a value that is read,
     /// which [`letter`] names.
     pub fn proof(&self) -> (&Arena, &[Lemma]) {
@@ -98,9 +117,16 @@ const MAX_BYTES: f64 = 1e12;
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
-/// Parts of `graph` that have a form whose energy is lower beyond doubt. They do not overlap.
-pub fn cheaper_forms(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Rewrite>, TypeError> {
-    Ok(without_overlaps(candidates(graph, context, model)?, graph.len()))
+/// Parts of `graph`, whose nodes are priced as `items`, that have a form whose energy is lower beyond doubt. They do not overlap.
+pub fn cheaper_forms(
+    graph: &Graph,
+    items: &[Item],
+    context: &Context,
+    model: &CostModel,
+) -> Result<Vec<Rewrite>, TypeError> {
+    let Candidates { all, values } = candidates(graph, items, context, model)?;
+    let chosen = without_overlaps(all, graph.len());
+    Ok(chosen.into_iter().map(|candidate| candidate.rewrite(graph, &values)).collect())
 }
 
 /// Operators without a measured figure in forms of parts of `graph` that would save energy if those operators cost no
@@ -111,9 +137,9 @@ pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<
     // Only what the calls are is asked for.
     let leaf = |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false };
     let mut keys = IndexSet::new();
-    for Rewrite { term, leaves, .. } in candidates(graph, context, model)? {
-        let lie: Vec<Leaf> = leaves.iter().map(|v| leaf(*v)).collect();
-        plan::for_each_call(&term.arena, term.root, &lie, &mut |call, lie, _| {
+    for Candidate { part, found, .. } in candidates(graph, &graph_items(graph, model), context, model)?.all {
+        let lie: Vec<Leaf> = part.leaves.iter().map(|v| leaf(*v)).collect();
+        plan::for_each_call(&found.term.arena, found.term.root, &lie, &mut |call, lie, _| {
             let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
             let key = KernelKey::of_call(call, &lie, &graph.config);
             if model.is_guess(&key) {
@@ -125,9 +151,8 @@ pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<
 }
 
 /// Parts of `graph` that have a form whose energy is lower beyond doubt. They may overlap.
-fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<Rewrite>, TypeError> {
-    let items = graph_items(graph, model);
-    let computed = computed_nodes(graph, &items);
+fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostModel) -> Result<Candidates, TypeError> {
+    let computed = computed_nodes(graph, items);
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
     let mut arena = Arena::default();
@@ -183,18 +208,19 @@ fn candidates(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec
     let total = searches.len() as u64;
     let done = AtomicU64::new(0);
     let prices = Prices { model, config: &graph.config, fingerprint: context.memory.map(|_| model.fingerprint()) };
-    let found: Vec<Option<Found>> = searches
+    let found: Vec<Option<Arc<Found>>> = searches
         .into_par_iter()
         // A core that is done with its share, or with the proof, takes over what another one has not begun.
         .with_max_len(1)
         .map(|((_, layouts), search)| {
             let found = search.run(&layouts, &prices, context);
             context.progress.tick(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-            found
+            found.map(Arc::new)
         })
         .collect();
-    let rewritten = |part: Part| found[part.search].as_ref().map(|form| part.rewritten(graph, &values, form));
-    Ok(parts.into_iter().filter_map(rewritten).collect())
+    let candidate =
+        |part: Part| found[part.search].clone().map(|found| Candidate { part, cost: found.after.total(), found });
+    Ok(Candidates { all: parts.into_iter().filter_map(candidate).collect(), values })
 }
 
 /// The values that a part may read, by their terms: what its operators read from outside, and what they compute themselves.
@@ -219,19 +245,19 @@ pub fn letter(n: u32) -> String {
     u8::try_from(n).ok().filter(|&n| n < 26).map_or(format!("v{n}"), |n| char::from(b'a' + n).to_string())
 }
 
-/// The rewrites that save most, none of which replaces what another one does; in the order of the graph.
-fn without_overlaps(mut candidates: Vec<Rewrite>, nodes: usize) -> Vec<Rewrite> {
-    let saves = |r: &Rewrite| r.before.energy_mj.value - r.after.energy_mj.value;
-    candidates.sort_by(|x, y| saves(y).total_cmp(&saves(x)).then_with(|| x.replaced.cmp(&y.replaced)));
+/// The candidates that save most, none of which replaces what another one does; in the order of the graph.
+fn without_overlaps(mut candidates: Vec<Candidate>, nodes: usize) -> Vec<Candidate> {
+    let saves = |c: &Candidate| c.part.before.energy_mj.value - c.cost.energy_mj.value;
+    candidates.sort_by(|x, y| saves(y).total_cmp(&saves(x)).then_with(|| x.part.replaced.cmp(&y.part.replaced)));
     let mut taken = vec![false; nodes];
-    candidates.retain(|rewrite| {
-        let free = rewrite.replaced.iter().all(|n| !taken[n.index()]);
+    candidates.retain(|Candidate { part, .. }| {
+        let free = part.replaced.iter().all(|n| !taken[n.index()]);
         if free {
-            rewrite.replaced.iter().for_each(|n| taken[n.index()] = true);
+            part.replaced.iter().for_each(|n| taken[n.index()] = true);
         }
         free
     });
-    candidates.sort_by(|x, y| x.replaced.cmp(&y.replaced));
+    candidates.sort_by(|x, y| x.part.replaced.cmp(&y.part.replaced));
     candidates
 }
 
@@ -247,42 +273,58 @@ struct Part {
     search: usize,
 }
 
-impl Part {
-    /// With the form that its search found.
-    fn rewritten(self, graph: &Graph, values: &Values, found: &Found) -> Rewrite {
-        let name = |n: u32| self.leaves.get(n as usize).map_or("?".to_owned(), |v| graph.node(v.node).name.to_string());
-        let assumed = if found.assumed.is_empty() { Vec::new() } else { self.said(graph, values, found) };
+/// A part with the form that its search found.
+struct Candidate {
+    part: Part,
+    found: Arc<Found>,
+    /// What the form costs.
+    cost: Cost,
+}
+
+/// The candidates of a graph, with the terms of its values.
+struct Candidates {
+    all: Vec<Candidate>,
+    values: Values,
+}
+
+impl Candidate {
+    fn rewrite(self, graph: &Graph, values: &Values) -> Rewrite {
+        let assumed = if self.found.assumed.is_empty() { Vec::new() } else { self.said(graph, values) };
+        let Candidate { part, found, cost } = self;
+        let name = |n: u32| part.leaves.get(n as usize).map_or("?".to_owned(), |v| graph.node(v.node).name.to_string());
         Rewrite {
             form: found.term.text(&name),
             pattern: found.term.text(&letter),
-            replaced: self.replaced,
-            before: self.before,
-            after: found.after.total(),
+            replaced: part.replaced,
+            before: part.before,
+            after: cost,
             bill: found.after.clone(),
+            elsewhere_mj: 0.0,
             rules: found.rules.clone(),
             tier: found.tier,
             assumed,
-            root: self.root,
-            leaves: self.leaves,
+            root: part.root,
+            leaves: part.leaves,
             term: found.term.clone(),
         }
     }
 
-    /// What `found` assumes, about the values of this part.
-    fn said(&self, graph: &Graph, values: &Values, found: &Found) -> Vec<Said> {
+    /// What the form assumes, about the values of this part.
+    fn said(&self, graph: &Graph, values: &Values) -> Vec<Said> {
+        let Candidate { part, found, .. } = self;
         // The search knows this part as terms of its own, over leaves that are numbered.
         let mut arena = (*found.term.arena).clone();
         let mut here: FxHashMap<TermId, TermId> = FxHashMap::default();
         let mut made = Vec::new();
         let term_of = |v: Value| values[v.node.index()][v.slot as usize];
-        for (n, &leaf) in (0..).zip(&self.leaves) {
+        for (n, &leaf) in (0..).zip(&part.leaves) {
             let input = (0..arena.len()).map(|t| arena.nth(t)).find(|&t| *arena.head(t) == Head::Input(n));
             if let Some(term) = input {
                 here.insert(term_of(leaf), term);
                 made.push(Made { term, node: graph.node(leaf.node), slot: leaf.slot as usize, side: None });
             }
         }
-        for &id in &self.replaced {
+        for &id in &part.replaced {
             let node = graph.node(id);
             let operands: Option<SmallVec<[TermId; 4]>> =
                 graph.operands(id).iter().map(|&v| here.get(&term_of(v)).copied()).collect();

@@ -100,7 +100,7 @@ pub struct Rule {
     /// How far below its root the left side looks.
     pub height: usize,
     /// The operators of the left side and the other roots: where one of them is missing, there is no match.
-    pub asked: Vec<Op>,
+    pub operators: Vec<Op>,
     pub rhs: Pattern,
     /// The other roots of the left side: some terms have to match them with the same bindings. They choose where the
     /// rule is applied; that `lhs` equals `rhs` follows from the bindings alone.

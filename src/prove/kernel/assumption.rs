@@ -15,6 +15,7 @@ use crate::rules::{Piece, Sentence};
 const MOST: usize = 80;
 
 /// A value of a graph and its term.
+#[derive(Clone, Copy)]
 pub struct Made<'g> {
     pub term: TermId,
     pub node: &'g Node,
@@ -40,7 +41,6 @@ pub struct Said {
 }
 
 /// A value as a reader finds it.
-#[derive(Clone)]
 struct Place {
     side: Option<Side>,
     name: String,
@@ -48,12 +48,17 @@ struct Place {
     line: Option<String>,
 }
 
-impl Place {
-    fn of(node: &Node, slot: usize, side: Option<Side>) -> Place {
-        let name = if slot == 0 { node.name.to_string() } else { format!("{}.{slot}", node.name) };
-        Place { side, name, line: node.origin.line().map(ToString::to_string) }
+impl Made<'_> {
+    fn name(&self) -> String {
+        if self.slot == 0 { self.node.name.to_string() } else { format!("{}.{}", self.node.name, self.slot) }
     }
 
+    fn place(&self) -> Place {
+        Place { side: self.side, name: self.name(), line: self.node.origin.line().map(ToString::to_string) }
+    }
+}
+
+impl Place {
     fn text(&self) -> String {
         let of = self.side.map_or(String::new(), |side| format!(" of {side}"));
         let line = self.line.as_ref().map_or(String::new(), |line| format!(" ({line})"));
@@ -65,7 +70,7 @@ impl Place {
 pub struct Places<'a> {
     arena: &'a Arena,
     closure: &'a Closure,
-    known: FxHashMap<TermId, Place>,
+    known: FxHashMap<TermId, Made<'a>>,
     /// A known term of every class.
     by_class: FxHashMap<TermId, TermId>,
     /// Known casts, by the class of what they cast and the type that they cast to.
@@ -74,11 +79,12 @@ pub struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// `closure` knows which terms are equal.
-    pub fn new<'g>(arena: &'a Arena, closure: &'a Closure, values: impl IntoIterator<Item = Made<'g>>) -> Places<'a> {
+    pub fn new(arena: &'a Arena, closure: &'a Closure, values: impl IntoIterator<Item = Made<'a>>) -> Places<'a> {
         let (known, by_class, casts) = Default::default();
         let mut places = Places { arena, closure, known, by_class, casts };
-        for Made { term, node, slot, side } in values {
-            places.known.entry(term).or_insert_with(|| Place::of(node, slot, side));
+        for made in values {
+            let term = made.term;
+            places.known.entry(term).or_insert(made);
             places.by_class.entry(closure.find(term)).or_insert(term);
             if arena.op(term).is_some_and(|(op, ..)| op.name() == "cast") {
                 let operand = closure.find(arena.term(term).operands[0]);
@@ -91,10 +97,10 @@ impl<'a> Places<'a> {
     /// The value that a term is, or else one that equals it, or else the expression over values.
     fn of(&self, term: TermId) -> Place {
         let equal = || self.by_class.get(&self.closure.find(term)).and_then(|t| self.known.get(t));
-        if let Some(place) = self.known.get(&term).or_else(equal) {
-            return place.clone();
+        if let Some(made) = self.known.get(&term).or_else(equal) {
+            return made.place();
         }
-        let name = |t| self.known.get(&t).map(|place| place.name.clone());
+        let name = |t| self.known.get(&t).map(Made::name);
         let text = show_above(self.arena, term, &|n| format!("input {n}"), &name);
         let side = self.arena.term(term).operands.iter().find_map(|o| self.known.get(o)?.side);
         let name = match text.char_indices().nth(MOST) {

@@ -77,10 +77,9 @@ impl Optimization {
 
     /// The fraction of the energy that the cheaper forms save, of the workload as it is run; none where it is not known.
     pub fn saves(&self) -> Option<f64> {
-        let (now, _) = self.now_as_run();
-        let of_kernels = || self.cheaper.iter().map(Cheaper::total_mj).sum::<f64>();
-        let saved = self.launched_saves_mj.unwrap_or_else(of_kernels);
-        now.value.filter(|&e| e > 0.0).map(|now| saved / now)
+        let now = self.now_as_run().0.value.filter(|&now| now > 0.0)?;
+        let of_kernels = || Some(self.energy_mj.value? - self.best_energy_mj.value?);
+        Some(self.launched_saves_mj.or_else(of_kernels)? / now)
     }
 
     /// Energy and time of it as it is run.

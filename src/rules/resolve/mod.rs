@@ -103,7 +103,7 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
         family: report.file.family().into(),
         reversed: source.reversed,
         height: lhs.height(),
-        asked: asked(roots.iter().chain([&lhs])),
+        operators: operators(roots.iter().chain([&lhs])),
         lhs,
         rhs,
         context: roots,
@@ -114,7 +114,7 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
 }
 
 /// The operators of some patterns.
-fn asked<'p>(patterns: impl Iterator<Item = &'p Pattern>) -> Vec<Op> {
+fn operators<'p>(patterns: impl Iterator<Item = &'p Pattern>) -> Vec<Op> {
     let mut all = Vec::new();
     patterns.for_each(|pattern| pattern.operators(&mut all));
     all

@@ -155,13 +155,8 @@ impl Elements<'_> {
             (is_limit(other) || self.store.is_real(self.store.form(other))).then(|| self.form(limit))
         };
         match (call.op.name, second) {
-            ("add", Some(y)) => {
-                if is_limit(first) {
-                    absorbs(first, y)
-                } else {
-                    absorbs(y, first)
-                }
-            }
+            ("add", Some(y)) if is_limit(y) => absorbs(y, first),
+            ("add", Some(y)) => absorbs(first, y),
             ("sub", Some(y)) if !is_limit(y) => absorbs(first, y),
             ("maximum", Some(y)) => Some(self.form(if is_limit(first) { y } else { first })),
             ("exp", _) => Some(Form::default()),

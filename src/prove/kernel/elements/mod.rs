@@ -5,7 +5,7 @@
 //! way; two terms are equal if all of their elements have the same formulas. Dimensions along which the same happens everywhere are looked
 //! at in one place.
 //!
-//! Formulas are compared in three ways, see [`Mode`]: with every operator as it is, as sums of products, and multiplied out over
+//! Formulas are written down in three ways, see [`Mode`]: with every operator as it is, as sums of products, and multiplied out over
 //! the real numbers. Numbers in them are exact.
 
 mod algebra;

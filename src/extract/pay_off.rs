@@ -1,0 +1,91 @@
+//! Which cheaper forms pay off in the whole: a form that leaves its result in another layout may cost those who read it more than
+//! it saves.
+
+use super::{Applied, Rewrite, apply};
+use crate::energy::{Bill, CostModel, Item, graph_items};
+use crate::ir::{Graph, GraphError};
+
+/// Kinds of forms that are left out for a try.
+const MAX_TRIES: usize = 12;
+
+/// How far the saving of the whole may fall short of the sum of the parts' without anything being looked for.
+const SHORTFALL: f64 = 1e-3;
+
+/// A graph with cheaper forms in place, and what each of its nodes is priced as.
+pub struct Improved {
+    pub rewrites: Vec<Rewrite>,
+    pub applied: Applied,
+    pub items: Vec<Item>,
+}
+
+impl Improved {
+    fn new(graph: &Graph, rewrites: Vec<Rewrite>, model: &CostModel) -> Result<Improved, GraphError> {
+        let applied = apply(graph, &rewrites)?;
+        let items = graph_items(&applied.graph, model);
+        Ok(Improved { rewrites, applied, items })
+    }
+
+    fn energy_mj(&self) -> f64 {
+        energy_mj(&self.items)
+    }
+}
+
+fn energy_mj(items: &[Item]) -> f64 {
+    items.iter().collect::<Bill>().total().energy_mj.value
+}
+
+/// `graph`, whose nodes are priced as `items`, with those of `rewrites` in place that make the whole cheaper.
+pub fn pay_off(
+    graph: &Graph,
+    items: &[Item],
+    rewrites: Vec<Rewrite>,
+    model: &CostModel,
+) -> Result<Improved, GraphError> {
+    let now = energy_mj(items);
+    let mut best = Improved::new(graph, rewrites, model)?;
+    loop {
+        let expected: f64 = best.rewrites.iter().map(Rewrite::saves_mj).sum();
+        let saved = now - best.energy_mj();
+        if best.rewrites.is_empty() || !now.is_finite() || saved >= expected * (1.0 - SHORTFALL) {
+            return Ok(best);
+        }
+        let mut without = Vec::new();
+        for kind in kinds(&best.rewrites) {
+            let others = best.rewrites.iter().filter(|r| !is_alike(r, &kind)).cloned().collect();
+            without.push((kind, Improved::new(graph, others, model)?));
+        }
+        let cheapest =
+            (0..without.len()).min_by(|&x, &y| without[x].1.energy_mj().total_cmp(&without[y].1.energy_mj()));
+        let with_all = best.energy_mj();
+        match cheapest {
+            Some(at) if without[at].1.energy_mj() <= with_all => best = without.swap_remove(at).1,
+            // What a kind of form saves is what the whole costs without it.
+            _ => {
+                for (kind, without) in &without {
+                    let alike = || best.rewrites.iter().filter(|r| is_alike(r, kind));
+                    let missing = alike().map(Rewrite::saves_mj).sum::<f64>() - (without.energy_mj() - with_all);
+                    let each = missing / alike().count() as f64;
+                    let rewrites = best.rewrites.iter_mut().filter(|r| is_alike(r, kind));
+                    rewrites.for_each(|rewrite| rewrite.elsewhere_mj += each);
+                }
+                return Ok(best);
+            }
+        }
+    }
+}
+
+/// One of each kind of rewrites, those that save most first.
+fn kinds(rewrites: &[Rewrite]) -> Vec<Rewrite> {
+    let mut kinds: Vec<&Rewrite> = Vec::new();
+    for rewrite in rewrites {
+        if !kinds.iter().any(|kind| is_alike(rewrite, kind)) {
+            kinds.push(rewrite);
+        }
+    }
+    kinds.sort_by(|x, y| y.saves_mj().total_cmp(&x.saves_mj()));
+    kinds.into_iter().take(MAX_TRIES).cloned().collect()
+}
+
+fn is_alike(x: &Rewrite, y: &Rewrite) -> bool {
+    x.pattern == y.pattern && x.saves_mj() == y.saves_mj()
+}
