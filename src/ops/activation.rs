@@ -3,8 +3,8 @@
 use super::pointwise::{TRANSCENDENTAL, floats};
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef, TypeError,
-    Types, Work, attr, one,
+    Amplifies, AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef,
+    TypeError, Types, Work, attr, one,
 };
 use crate::ir::{Number, Shape};
 
@@ -143,6 +143,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "glu",
+        elements: Elements::Unknown,
         family: Family::Norm,
         doc: "The first half of dimension `dim` times the sigmoid of the second one.",
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],

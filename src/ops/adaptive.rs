@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types, Unit, Work,
-    attr, one,
+    AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types,
+    Unit, Work, attr, one,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -64,6 +64,7 @@ const ADAPTIVE: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "adaptive_avg_pool",
+        elements: Elements::Weighted,
         doc: "Means under windows that divide the spatial dimensions, those behind the first two, into `output_size` parts.",
         kernel: Kernel::Real(|c, _, index, fetch| {
             let mut sum = 0.0;

@@ -2,8 +2,8 @@
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, KernelClass, OpDef,
-    OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, FetchReal, Interval, Kernel,
+    KernelClass, OpDef, OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -268,6 +268,7 @@ const ATTENTION: OpDef = OpDef { family: Family::Attention, kernels: KernelClass
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "softmax",
+        elements: Elements::Lane,
         doc: "`exp(x) / sum(exp(x))` over `dim`, after a cast to `dtype` if one is given.",
         operands: X,
         attrs: DIM_DTYPE,
@@ -289,6 +290,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "log_softmax",
+        elements: Elements::Lane,
         doc: "Logarithm of `softmax`.",
         operands: X,
         attrs: DIM_DTYPE,
@@ -311,6 +313,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "sdpa",
+        elements: Elements::Attention,
         doc: "`softmax(scale * q @ k^T + mask) @ v`. A bool mask keeps where it is true; `causal` keeps key j for query i where j <= i; \
               `grouped` lets runs of query heads share a key and value head. A query that sees no key gives zeros. NaN and infinities \
               behind a mask count as in the formula; kernels for `causal` that skip hidden keys may not see them.",

@@ -2,8 +2,8 @@
 
 use super::conv::{Axis, axis, check_lengths};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, KernelClass, OpDef, TypeError, Types, Unit,
-    Work, attr, one,
+    AttrDef, AttrKind, Call, Default, Elements, EvalError, Family, Fetch, Kernel, KernelClass, Moved, OpDef, TypeError,
+    Types, Unit, Work, attr, one,
 };
 use crate::ir::{Number, Shape, TensorType};
 
@@ -133,6 +133,7 @@ const COLUMNS: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "im2col",
+        elements: Elements::Moved(Moved::All),
         doc: "The windows of images (batch, channel, height, width) as columns: (batch, channel and tap, window).",
         kernel: Kernel::Element(column_element),
         aten: aten!("im2col", self: X, kernel_size, dilation, padding, stride),
@@ -146,6 +147,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "col2im",
+        elements: Elements::Weighted,
         doc: "Images of the size `output_size` with the columns of `im2col` added where they come from.",
         attrs: &FROM_COLUMNS,
         infer: image_types,

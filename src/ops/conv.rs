@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, FetchReal, Interval, Kernel, KernelClass,
-    OpDef, OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional, support,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, FetchReal, Interval, Kernel,
+    KernelClass, OpDef, OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    support,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -357,6 +358,7 @@ macro_rules! averaged {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv1d",
+        elements: Elements::Convolution,
         doc: "Cross-correlation of (batch, channel, length) with (out, channel / groups, length).",
         infer: |c| conv_types(c, 1),
         aten: aten!("conv1d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
@@ -366,6 +368,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "conv2d",
+        elements: Elements::Convolution,
         doc: "Cross-correlation of (batch, channel, height, width) with (out, channel / groups, height, width).",
         infer: |c| conv_types(c, 2),
         aten: aten!("conv2d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
@@ -375,6 +378,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "conv3d",
+        elements: Elements::Convolution,
         doc: "Cross-correlation with three spatial dimensions.",
         infer: |c| conv_types(c, 3),
         aten: aten!("conv3d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
@@ -405,6 +409,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "avg_pool2d",
+        elements: Elements::Weighted,
         doc: "Mean under each window of (batch, channel, height, width); padding counts as 0, or not at all.",
         attrs: AVG_POOL,
         infer: |c| pool_types(c, 2),
@@ -416,6 +421,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "avg_pool3d",
+        elements: Elements::Weighted,
         doc: "Mean under each window with three spatial dimensions; padding counts as 0, or not at all.",
         attrs: AVG_POOL,
         infer: |c| pool_types(c, 3),

@@ -2,8 +2,8 @@
 
 use super::pointwise::{TRANSCENDENTAL, UNARY, floats, numbers, same};
 use super::{
-    Amplifies, Ask, AttrKind, Bounds, Default, Draws, EvalError, Interval, Kernel, LayoutRule, OpDef, Ranges,
-    Synthesis, TRANSCENDENTAL_FLOPS, Vanishes, Work, attr, support,
+    Amplifies, Ask, AttrKind, Bounds, Default, Draws, Elements, EvalError, Interval, Kernel, LayoutRule, Moved, OpDef,
+    Ranges, Synthesis, TRANSCENDENTAL_FLOPS, Vanishes, Work, attr, support,
 };
 use crate::ir::{DType, Number};
 
@@ -425,6 +425,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "dropout",
+        elements: Elements::Moved(Moved::All),
         doc: "Random zeroing. The identity unless `train`; has no reference semantics in training.",
         attrs: &[attr("p", AttrKind::Float, Default::Required), attr("train", AttrKind::Bool, Default::Bool(false))],
         infer: |c| match c.float("p") {

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, Kernel, KernelClass, LayoutRule, OpDef,
-    OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one,
+    Ask, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, Kernel, KernelClass, LayoutRule,
+    Moved, OpDef, OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -161,6 +161,7 @@ const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather,
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "embedding",
+        elements: Elements::Moved(Moved::First),
         doc: "The rows of `weight` that `indices` names.",
         operands: &[one("weight"), one("indices")],
         infer: |c| {
@@ -190,6 +191,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "gather",
+        elements: Elements::Moved(Moved::First),
         doc: "Along `dim`, the elements at the places that `index` holds.",
         operands: &[one("x"), one("index")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
@@ -225,6 +227,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index_select",
+        elements: Elements::Moved(Moved::First),
         doc: "The slices of dimension `dim` that `index` names.",
         operands: &[one("x"), one("index")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
@@ -259,6 +262,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index",
+        elements: Elements::Moved(Moved::First),
         doc: "Advanced indexing: one index tensor for each of `dims`, broadcast together. They go where the indexed dimensions \
               stood if those are adjacent, else in front. Negative positions count from the end.",
         operands: &[one("x"), many("indices")],

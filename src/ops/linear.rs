@@ -7,8 +7,8 @@ use tch::{Kind, Tensor};
 use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
-    Ask, AttrDef, AttrKind, Bounds, Call, Default, EvalError, Family, Fetch, FetchReal, Interval, Kernel, KernelClass,
-    OpDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, Elements, EvalError, Family, Fetch, FetchReal, Interval, Kernel,
+    KernelClass, OpDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -265,6 +265,7 @@ const PRODUCT: OpDef = OpDef { family: Family::Linear, kernels: KernelClass::Pro
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "matmul",
+        elements: Elements::Product,
         doc: "Matrix product over the last two dimensions; leading dimensions broadcast, vectors as in PyTorch.",
         operands: &[one("x"), one("y")],
         infer: matmul_types,
@@ -284,6 +285,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "addmm",
+        elements: Elements::Product,
         doc: "`beta * b + alpha * (x @ w)` for matrices; `b` broadcasts.",
         operands: &[one("b"), one("x"), one("w")],
         attrs: BETA_ALPHA,
@@ -313,6 +315,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "linear",
+        elements: Elements::Product,
         doc: "`x @ w^T + b`, with `w` of shape (out, in).",
         operands: &[one("x"), one("w"), optional("b")],
         infer: |c| {
@@ -349,6 +352,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "baddbmm",
+        elements: Elements::Product,
         doc: "`beta * b + alpha * (x @ y)` for batches of matrices; `b` broadcasts.",
         operands: &[one("b"), one("x"), one("y")],
         attrs: BETA_ALPHA,

@@ -21,6 +21,7 @@ mod comparison;
 mod conv;
 mod create;
 mod effects;
+mod elements;
 mod elementwise;
 mod functions;
 #[cfg(test)]
@@ -66,6 +67,7 @@ pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
 pub use create::{as_number, is_number, number, shortest_number};
 pub use effects::{DRAW, Effects, Given, effects};
+pub use elements::{Elements, Moved};
 pub use interval::Interval;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
@@ -185,6 +187,8 @@ pub struct OpDef {
     /// Output types from operand types and attributes. Refuses whatever PyTorch would refuse.
     pub infer: fn(&Call) -> Result<Types, TypeError>,
     pub kernel: Kernel,
+    /// Where the elements of the result come from.
+    pub elements: Elements,
     pub layout: LayoutRule,
     /// Work counts, given the output types.
     pub work: fn(&Call, &[TensorType]) -> Work,
@@ -234,6 +238,7 @@ impl OpDef {
         commutative: false,
         infer: |call| Err(call.error("has no type rule")),
         kernel: Kernel::Opaque,
+        elements: Elements::OfFamily,
         layout: LayoutRule::Contiguous,
         work: unstated,
         bounds: Bounds::UNKNOWN,

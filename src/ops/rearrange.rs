@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, Interval, Kernel, LayoutRule, OpDef,
-    OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
+    AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, Interval, Kernel, LayoutRule,
+    Moved, OpDef, OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional,
+    support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -138,6 +139,7 @@ fn support_of_others(s: &Supports) -> Option<Dims> {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "tril",
+        elements: Elements::Moved(Moved::All),
         doc: "Elements right of diagonal number `diagonal` become 0.",
         attrs: DIAGONAL,
         infer: matrix_types,
@@ -154,6 +156,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "triu",
+        elements: Elements::Moved(Moved::All),
         doc: "Elements left of diagonal number `diagonal` become 0.",
         attrs: DIAGONAL,
         infer: matrix_types,
@@ -170,6 +173,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "flip",
+        elements: Elements::Moved(Moved::All),
         doc: "The elements in reverse along each of `dims`.",
         attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
         infer: |c| {
@@ -197,6 +201,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "roll",
+        elements: Elements::Moved(Moved::All),
         doc: "The elements moved by `shifts` along `dims`, around the end.",
         attrs: &[attr("shifts", AttrKind::Ints, Default::Required), attr("dims", AttrKind::Dims, Default::Required)],
         infer: roll_types,
@@ -219,6 +224,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "repeat_interleave",
+        elements: Elements::Moved(Moved::All),
         doc: "Every entry of `dim` `repeats` times in a row.",
         attrs: &[attr("repeats", AttrKind::Int, Default::Required), attr("dim", AttrKind::Dim, Default::Required)],
         infer: |c| {
@@ -247,6 +253,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "pad",
+        elements: Elements::Moved(Moved::All),
         doc: "`value` around the elements: `pad` holds low and high sizes for every dimension, outermost first. Negative sizes crop.",
         attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Number, Default::Int(0))],
         infer: pad_types,
@@ -262,6 +269,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "diff",
+        elements: Elements::Weighted,
         doc: "Differences of neighbours along `dim`, `n` times over, with `prepend` put in front of `x` first.",
         operands: &[one("x"), optional("prepend")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required), attr("n", AttrKind::Int, Default::Int(1))],

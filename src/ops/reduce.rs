@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
-    Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, EvalError, Family, Fetch, FetchAs, FetchReal,
-    Interval, Kernel, KernelClass, OpDef, OperandDef, Supports, Synthesis, TRANSCENDENTAL_FLOPS, TypeError, Types,
-    Vanishes, Work, attr, one, support,
+    Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, FetchAs,
+    FetchReal, Interval, Kernel, KernelClass, OpDef, OperandDef, Supports, Synthesis, TRANSCENDENTAL_FLOPS, TypeError,
+    Types, Vanishes, Work, attr, one, support,
 };
 use crate::ir::{DType, Number, Shape};
 
@@ -287,6 +287,7 @@ const REDUCTION: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "sum",
+        elements: Elements::Lane,
         doc: "Sum over `dim`.",
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::ZERO, |a, b| a + b)),
@@ -300,6 +301,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "mean",
+        elements: Elements::Lane,
         doc: "Mean over `dim`.",
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| {
@@ -315,6 +317,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "amax",
+        elements: Elements::Lane,
         doc: "Largest element over `dim`; NaN if any is.",
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::max)),
@@ -326,6 +329,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "amin",
+        elements: Elements::Lane,
         doc: "Smallest element over `dim`; NaN if any is.",
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::min)),
@@ -337,6 +341,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "prod",
+        elements: Elements::Lane,
         doc: "Product over `dim`.",
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::Int(1), |a, b| a * b)),
@@ -369,6 +374,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "any",
+        elements: Elements::Lane,
         doc: "Whether any element over `dim` is not 0.",
         infer: truth_types,
         kernel: Kernel::Element(|c, _, index, fetch| {
@@ -380,6 +386,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "all",
+        elements: Elements::Lane,
         doc: "Whether every element over `dim` is not 0.",
         infer: truth_types,
         kernel: Kernel::Element(|c, _, index, fetch| {
@@ -391,6 +398,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "logsumexp",
+        elements: Elements::Lane,
         doc: "`log(sum(exp(x)))` over `dim`.",
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| Ok(log_sum_exp(&values(c, index, fetch)?))),
@@ -401,6 +409,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "var",
+        elements: Elements::Lane,
         doc: "Variance over `dim`, with the divisor lessened by `correction`.",
         attrs: &[
             attr("dim", AttrKind::Dims, Default::Required),
@@ -431,6 +440,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cumsum",
+        elements: Elements::RunningSum,
         kernels: KernelClass::Scan,
         doc: "Running sum along `dim`.",
         attrs: DIM,

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
-    AttrKind, Bounds, Call, Default, Family, Kernel, LayoutRule, OpDef, OperandDef, Synthesis, TypeError, Types, Unit,
-    Vanishes, Work, attr, many, one, support,
+    AttrKind, Bounds, Call, Default, Elements, Family, Kernel, LayoutRule, Moved, OpDef, OperandDef, Synthesis,
+    TypeError, Types, Unit, Vanishes, Work, attr, many, one, support,
 };
 use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
 
@@ -63,6 +63,7 @@ const VIEW: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "reshape",
+        elements: Elements::Moved(Moved::All),
         doc: "The same elements in row-major order under another shape. A copy only where the strides demand one.",
         attrs: &[attr("shape", AttrKind::Ints, Default::Required)],
         infer: |c| {
@@ -90,6 +91,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "permute",
+        elements: Elements::Moved(Moved::All),
         doc: "Dimension `i` of the result is dimension `dims[i]` of `x`.",
         attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
         infer: |c| {
@@ -115,6 +117,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "expand",
+        elements: Elements::Moved(Moved::All),
         doc: "Repeats dimensions of size 1, and adds dimensions in front, up to `shape`.",
         attrs: &[attr("shape", AttrKind::Ints, Default::Required)],
         infer: |c| {
@@ -146,6 +149,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "slice",
+        elements: Elements::Moved(Moved::All),
         doc: "Every `step`-th element of dimension `dim` from `start` up to, not including, `end`.",
         attrs: &[
             attr("dim", AttrKind::Dim, Default::Required),
@@ -179,6 +183,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "split",
+        elements: Elements::Moved(Moved::All),
         doc: "Consecutive slices of dimension `dim`, one output per entry of `sizes`.",
         attrs: &[attr("sizes", AttrKind::Ints, Default::Required), attr("dim", AttrKind::Dim, Default::Int(0))],
         infer: |c| {
@@ -211,6 +216,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "unsqueeze",
+        elements: Elements::Moved(Moved::All),
         doc: "A new dimension of size 1 at `dim`.",
         attrs: &[attr("dim", AttrKind::Int, Default::Required)],
         infer: |c| {
@@ -247,6 +253,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "squeeze",
+        elements: Elements::Moved(Moved::All),
         doc: "Drops the dimension `dim`, whose size is 1.",
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
         infer: |c| {
@@ -280,6 +287,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "alias",
+        elements: Elements::Moved(Moved::All),
         doc: "The same tensor under another name.",
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
@@ -291,6 +299,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "contiguous",
+        elements: Elements::Moved(Moved::All),
         doc: "The same elements, dense in row-major order. A copy only where they are not yet.",
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
@@ -303,6 +312,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "clone",
+        elements: Elements::Moved(Moved::All),
         doc: "A copy of the tensor.",
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
@@ -315,6 +325,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "concat",
+        elements: Elements::Moved(Moved::All),
         doc: "The operands one after the other along `dim`.",
         operands: &[many("xs")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Int(0))],
@@ -360,6 +371,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "repeat_heads",
+        elements: Elements::Moved(Moved::All),
         doc: "Repeats every entry of dimension 1 `times` times in a row, as grouped-query attention does with key and value heads.",
         attrs: &[attr("times", AttrKind::Int, Default::Required)],
         infer: |c| {

@@ -11,7 +11,7 @@ use num_traits::{One, Signed, ToPrimitive};
 use smallvec::SmallVec;
 
 use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Product, times};
-use super::{Elements, Mode, SIZE_PER_ELEMENT, over_reals};
+use super::{Formulas, Mode, SIZE_PER_ELEMENT, over_reals};
 use crate::ir::{DType, Number};
 use crate::ops::Call;
 use crate::rules::Tier;
@@ -31,7 +31,7 @@ struct Content {
     rest: Form,
 }
 
-impl Elements<'_> {
+impl Formulas<'_> {
     pub(super) fn form(&self, id: FormId) -> Form {
         self.store.form(id).clone()
     }

@@ -10,11 +10,10 @@ use smallvec::{SmallVec, smallvec};
 
 use super::super::arena::TermId;
 use super::Mode;
-use super::kind::{Kind, kind, lane_dims, reduces};
 use super::scope::{Known, Scope, Seen};
 use crate::eval::Constant;
 use crate::ir::TensorType;
-use crate::ops::Call;
+use crate::ops::{Call, Elements};
 
 /// Terms that may be visited.
 const MAX_TERMS: usize = 10_000;
@@ -145,11 +144,14 @@ impl Carry<'_> {
             let Seen::Result(applied) = seen else { continue };
             let (call, slot, operands, result) = (applied.call(), applied.slot, applied.operands, applied.result);
             // What is not looked into has elements of its own.
-            let Some(kind) = kind(&applied, self.mode) else { continue };
+            let elements = applied.elements(self.mode);
+            if elements == Elements::Unknown {
+                continue;
+            }
             let below: Option<SmallVec<[Option<Digit>; 4]>> = match digit {
                 None => Some(SmallVec::from_elem(None, operands.len())),
                 Some(digit) => moved(&call, slot, result, digit).or_else(|| {
-                    let dims = carried(&call, kind, result, digit.dim)?;
+                    let dims = carried(&call, elements, result, digit.dim)?;
                     Some(dims.into_iter().map(|dim| dim.map(|dim| Digit { dim, ..digit })).collect())
                 }),
             };
@@ -227,7 +229,7 @@ type Dims = SmallVec<[Option<usize>; 4]>;
 
 /// The dimensions of the operands that are renumbered along with dimension `d` of the result; `None` where that is not all
 /// that happens to them.
-fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dims> {
+fn carried(call: &Call, elements: Elements, result: &TensorType, d: usize) -> Option<Dims> {
     let x = *call.operands.first()?;
     // The dimension of an operand that broadcasting brings to dimension `d`.
     let aligned = |ty: &TensorType| (d + ty.rank()).checked_sub(result.rank());
@@ -239,9 +241,10 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
         }
         dims
     };
-    match kind {
-        Kind::Elementwise => Some(all_aligned()),
-        Kind::Moves(_) => match call.op.name {
+    match elements {
+        Elements::Unknown | Elements::OfFamily => None,
+        Elements::Placewise => Some(all_aligned()),
+        Elements::Moved(_) => match call.op.name {
             "alias" | "contiguous" | "clone" | "dropout" => Some(first(Some(d))),
             "expand" => Some(all_aligned()),
             "permute" => Some(first(Some(*call.dims("dims").ok()?.get(d)?))),
@@ -277,16 +280,16 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
             "embedding" if d + 1 == result.rank() => Some(first(Some(1))),
             _ => None,
         },
-        Kind::Lane => {
-            let lane = lane_dims(call)?;
-            let at = match reduces(call) && !call.bool("keepdim") {
+        Elements::Lane | Elements::RunningSum => {
+            let lane = call.lane_dims()?;
+            let at = match call.reduces_lanes() && !call.bool("keepdim") {
                 true => (0..x.rank()).filter(|i| !lane.contains(i)).nth(d)?,
                 false if lane.contains(&d) => return None,
                 false => d,
             };
             Some(first(Some(at)))
         }
-        Kind::Weighted => {
+        Elements::Weighted => {
             let leading = match call.op.name {
                 "diff" => {
                     return if call.dim("dim", 0).ok()? != d {
@@ -303,8 +306,8 @@ fn carried(call: &Call, kind: Kind, result: &TensorType, d: usize) -> Option<Dim
             };
             (d < leading).then(|| first(Some(d)))
         }
-        Kind::Contraction => contracted(call, result, d),
-        Kind::Attention => attended(call, result, d),
+        Elements::Product | Elements::Convolution => contracted(call, result, d),
+        Elements::Attention => attended(call, result, d),
     }
 }
 

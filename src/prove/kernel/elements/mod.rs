@@ -11,7 +11,6 @@
 mod algebra;
 mod carry;
 mod form;
-mod kind;
 mod rows;
 mod scope;
 mod sums;
@@ -26,13 +25,12 @@ use smallvec::SmallVec;
 
 use self::carry::places;
 use self::form::{Atom, Form, FormId, Store};
-use self::kind::{Kind, Moved, kind, lane_dims, reduces};
 use self::rows::Row;
 use self::scope::{Applied, Known, Scope, Seen};
 use super::arena::{Arena, TermId};
 use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{AttrDef, AttrKind, Call, EvalError, Sign, as_number, sign_of};
+use crate::ops::{AttrDef, AttrKind, Call, Elements, EvalError, Moved, Sign, as_number, sign_of};
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
@@ -86,13 +84,14 @@ pub fn same_elements(
     }
     let scope = Scope::new(arena, leaves);
     let mut found = |(mode, rounds): (Mode, bool)| {
-        let is_looked_into = |term| matches!(scope.seen(term), Seen::Result(applied) if kind(&applied, mode).is_some());
+        let is_looked_into =
+            |term| matches!(scope.seen(term), Seen::Result(applied) if applied.elements(mode) != Elements::Unknown);
         if ![a, b].into_iter().any(is_looked_into) {
             return None;
         }
         let allowance = ELEMENTS.min(*budget);
         let places = places(&scope, [a, b], mode, allowance)?;
-        let mut elements = Elements::new(&scope, (mode, rounds), ty.dtype, allowance);
+        let mut elements = Formulas::new(&scope, (mode, rounds), ty.dtype, allowance);
         let tier = elements.compare([a, b], &places);
         *budget -= allowance - elements.left;
         tier
@@ -101,7 +100,7 @@ pub fn same_elements(
     WAYS[..allowed].iter().find_map(|&way| found(way)).filter(|tier| *tier <= weakest)
 }
 
-struct Elements<'a> {
+struct Formulas<'a> {
     scope: &'a Scope<'a>,
     mode: Mode,
     /// Whether numbers inside of functions are rounded.
@@ -116,13 +115,13 @@ struct Elements<'a> {
     tier: Tier,
 }
 
-impl<'a> Elements<'a> {
+impl<'a> Formulas<'a> {
     /// For results of type `dtype`.
     fn new(scope: &'a Scope<'a>, (mode, rounds): (Mode, bool), dtype: DType, left: usize) -> Self {
         let tier = if mode == Mode::Operators { Tier::Exact } else { Tier::Real };
         let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
         let precision = if dtype == DType::F64 { 53 } else { 24 };
-        Elements { scope, mode, rounds, precision, store, known, rows, left, tier }
+        Formulas { scope, mode, rounds, precision, store, known, rows, left, tier }
     }
 
     /// How equal two terms are at all combinations of some places along each dimension.
@@ -173,19 +172,17 @@ impl<'a> Elements<'a> {
             Seen::Known(known) => return self.constant(term, known, index),
             Seen::Result(applied) => applied,
         };
-        match kind(&applied, self.mode) {
+        match applied.elements(self.mode) {
             // Which elements are moved is known if the other operands are.
-            Some(Kind::Moves(moved)) if self.knows_others(&applied, moved) => self.moved(&applied, moved, index, depth),
-            Some(Kind::Elementwise)
-                if applied.op.name == "where" && self.scope.known(applied.operands[0]).is_some() =>
-            {
+            Elements::Moved(moved) if self.knows_others(&applied, moved) => self.moved(&applied, moved, index, depth),
+            Elements::Placewise if applied.op.name == "where" && self.scope.known(applied.operands[0]).is_some() => {
                 self.moved(&applied, Moved::ButFirst, index, depth)
             }
-            Some(Kind::Elementwise) => self.elementwise(&applied, index, depth),
-            Some(Kind::Lane) => self.lane(term, &applied, index, depth),
-            Some(Kind::Contraction) => self.contracted(&applied, index, depth),
-            Some(Kind::Attention) => self.attention(term, &applied, index, depth),
-            Some(Kind::Weighted) if self.mode != Mode::Operators && computes_floats(&applied) => {
+            Elements::Placewise => self.elementwise(&applied, index, depth),
+            Elements::Lane | Elements::RunningSum => self.lane(term, &applied, index, depth),
+            Elements::Product | Elements::Convolution => self.contracted(&applied, index, depth),
+            Elements::Attention => self.attention(term, &applied, index, depth),
+            Elements::Weighted if self.mode != Mode::Operators && computes_floats(&applied) => {
                 let sum = self.weighted(&applied, index, depth)?;
                 Some(if self.vanishes(&sum) { self.leaf(term, index) } else { sum })
             }
@@ -395,9 +392,9 @@ impl<'a> Elements<'a> {
     /// An element of a row that is computed from a row, or what a row comes to.
     fn lane(&mut self, term: TermId, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
         let call = applied.call();
-        let (x, axes) = (call.operands[0], lane_dims(&call)?);
+        let (x, axes) = (call.operands[0], call.lane_dims()?);
         let mut start = Shape::from_elem(0, x.rank());
-        let whole = reduces(&call);
+        let whole = call.reduces_lanes();
         if whole && !call.bool("keepdim") {
             let kept = (0..x.rank()).filter(|d| !axes.contains(d));
             kept.zip(index).for_each(|(d, &i)| start[d] = i);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use num_rational::BigRational;
 use num_traits::One;
 
-use super::Elements;
+use super::Formulas;
 use super::form::{Form, FormId};
 use super::scope::Applied;
 use crate::ir::{DType, Shape, flat_index};
@@ -27,7 +27,7 @@ pub(super) struct Row<'r> {
     pub others: &'r [(DType, FormId)],
 }
 
-impl Elements<'_> {
+impl Formulas<'_> {
     /// What an operator gives for a row: nothing where there is no law for it, and no answer where it is no real number or takes too much.
     pub(super) fn row(&mut self, applied: &Applied, row: &Row) -> Option<Option<Form>> {
         let call = applied.call();

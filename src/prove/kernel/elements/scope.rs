@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::arena::{Arena, Head, TermId};
-use super::Leaves;
+use super::{Leaves, Mode};
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
-use crate::ops::{Call, Op, OpDef, Sign, is_number};
+use crate::ops::{Call, Elements, Moved, Op, OpDef, Sign, is_number};
 
 /// Terms of an arena, down to the leaves.
 pub struct Scope<'a> {
@@ -55,6 +55,14 @@ pub struct Applied<'a> {
 impl Applied<'_> {
     pub fn call(&self) -> Call<'_> {
         Call { op: self.op, attrs: self.attrs, operands: &self.types }
+    }
+
+    /// Where its elements come from, as far as formulas of this mode look.
+    pub fn elements(&self, mode: Mode) -> Elements {
+        let elements = self.call().elements();
+        let of_reals = matches!(elements, Elements::RunningSum | Elements::Convolution | Elements::Attention);
+        let other_output = self.slot != 0 && elements != Elements::Moved(Moved::All);
+        if of_reals && mode != Mode::Reals || other_output { Elements::Unknown } else { elements }
     }
 }
 

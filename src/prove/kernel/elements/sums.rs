@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::form::{Form, FormId};
 use super::scope::Applied;
-use super::{Elements, Mode, SIZE_PER_ELEMENT};
+use super::{Formulas, Mode, SIZE_PER_ELEMENT};
 use crate::ir::{DType, Number, Shape};
 use crate::ops::shapes::visit_axes;
 use crate::ops::{EvalError, Footprint, contraction};
@@ -14,7 +14,7 @@ use crate::rules::Tier;
 /// Elements that a weighted sum may have: every weight takes a pass over all of them.
 const MAX_WEIGHTS: usize = 64;
 
-impl Elements<'_> {
+impl Formulas<'_> {
     pub(super) fn contracted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
         let call = applied.call();
         let Some(mut line) = contraction(&call, index) else { return self.convolved(applied, index, depth) };

@@ -4,7 +4,7 @@ mod property;
 mod reals;
 
 use super::scope::Scope;
-use super::{ALL_WAYS, ELEMENTS, Elements, Leaves, Mode, same_elements};
+use super::{ALL_WAYS, ELEMENTS, Formulas, Leaves, Mode, same_elements};
 use crate::eval::{Demand, GraphProgram, Options};
 use crate::ir::{Graph, Number, text};
 use crate::prove::kernel::arena::{Arena, Side, TermId};
@@ -42,7 +42,7 @@ fn equal_at_limits(a: &str, b: &str) -> Option<Tier> {
     let places: Vec<Vec<usize>> = arena.ty(roots[0]).shape.iter().map(|&size| (0..size).collect()).collect();
     let leaves = Leaves::default();
     let (scope, dtype) = (Scope::new(&arena, &leaves), arena.ty(roots[0]).dtype);
-    let found = |mode| Elements::new(&scope, (mode, false), dtype, ELEMENTS).compare(roots, &places);
+    let found = |mode| Formulas::new(&scope, (mode, false), dtype, ELEMENTS).compare(roots, &places);
     found(Mode::Operators).or_else(|| found(Mode::Products))
 }
 

@@ -247,7 +247,7 @@ proptest! {
         let [root, _] = roots(&mut arena, &graph, &graph);
         let leaves = Leaves::default();
         let scope = Scope::new(&arena, &leaves);
-        let mut elements = Elements::new(&scope, (Mode::Reals, false), DType::F64, ELEMENTS);
+        let mut elements = Formulas::new(&scope, (Mode::Reals, false), DType::F64, ELEMENTS);
         let program = GraphProgram::new(&graph, seed);
         let mut demand = Demand::new(&program, Options { rounding: false, budget: 1 << 20 });
         let all: Vec<Vec<Number>> = graph.operators().map(|(id, _)| demand.tensor(id.into()).unwrap()).collect();

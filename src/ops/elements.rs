@@ -1,0 +1,163 @@
+//! How the elements of an operator's result come from those of its operands.
+
+use smallvec::SmallVec;
+
+use super::{AttrKind, Call, Draws, Family};
+
+/// What is known of where the elements of a result come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// What the family says: in one of elementwise operators, an element depends on the elements at its place; of others, nothing is known.
+    OfFamily,
+    /// Nothing.
+    Unknown,
+    /// Every element is one of these operands', or a number; the other operands say which one.
+    Moved(Moved),
+    /// An element depends on the elements at its place.
+    Placewise,
+    /// An element depends on those along some dimensions of operand 0, its lane, and on its place along these.
+    Lane,
+    /// The same, where it is the sum of those up to its place.
+    RunningSum,
+    /// A product of matrices.
+    Product,
+    Convolution,
+    /// Fused attention.
+    Attention,
+    /// A sum of elements of operand 0 times numbers that depend on the place.
+    Weighted,
+}
+
+/// Which operands have elements that are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    All,
+    First,
+    ButFirst,
+}
+
+impl Moved {
+    pub fn contains(self, operand: usize) -> bool {
+        match self {
+            Moved::All => true,
+            Moved::First => operand == 0,
+            Moved::ButFirst => operand > 0,
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Where the elements of the result come from. What is drawn has elements of its own.
+    pub fn elements(&self) -> Elements {
+        match self.op.draws {
+            Draws::Never => {}
+            Draws::Where(switch) if !self.bool(switch) => {}
+            Draws::Where(_) | Draws::Always => return Elements::Unknown,
+        }
+        match self.op.elements {
+            Elements::OfFamily if self.op.family == Family::Elementwise => Elements::Placewise,
+            Elements::OfFamily => Elements::Unknown,
+            stated => stated,
+        }
+    }
+
+    /// The dimensions of operand 0 that a lane runs along, in ascending order.
+    pub fn lane_dims(&self) -> Option<SmallVec<[usize; 4]>> {
+        let rank = self.operands.first()?.rank();
+        if self.op.attr_index("normalized_shape").is_some() {
+            return Some((rank.checked_sub(self.ints("normalized_shape").len())?..rank).collect());
+        }
+        if self.op.attrs.iter().any(|attr| matches!(attr.kind, AttrKind::Dim)) {
+            return Some(self.dim_axis());
+        }
+        let mut dims = self.dims("dim").ok()?;
+        dims.sort_unstable();
+        Some(dims)
+    }
+
+    /// Whether an operator over lanes gives one element for each lane.
+    pub fn reduces_lanes(&self) -> bool {
+        self.op.attr_index("keepdim").is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::EvalError;
+    use crate::ir::{AttrValue, DType, Number, Shape, TensorType, unflatten};
+    use crate::ops::shapes::broadcast_index;
+    use crate::ops::{OpDef, all};
+
+    /// Checks a call of an operator on tensors of these types, if its attributes have defaults or are dimensions. Whether there was one.
+    fn with_call(op: &'static OpDef, types: &[&TensorType], check: impl Fn(&Call)) -> bool {
+        let value = |attr: &crate::ops::AttrDef| match attr.kind {
+            _ if attr.default.value().is_some() => attr.default.value(),
+            AttrKind::Dim => Some(AttrValue::Int(1)),
+            AttrKind::Dims => Some(AttrValue::Ints([1].into_iter().collect())),
+            _ if attr.name == "normalized_shape" => Some(AttrValue::Ints([4].into_iter().collect())),
+            _ => None,
+        };
+        let Some(attrs) = op.attrs.iter().map(value).collect::<Option<Vec<_>>>() else { return false };
+        let call = Call { op, attrs: &attrs, operands: types };
+        let accepted = call.infer().is_ok();
+        if accepted {
+            check(&call);
+        }
+        accepted
+    }
+
+    /// What a call reads for each element of its first result.
+    fn reads(call: &Call) -> Vec<(Shape, Vec<(usize, Shape)>)> {
+        let result = call.infer().unwrap().swap_remove(0);
+        let all = (0..result.numel()).filter_map(|flat| {
+            let index = unflatten(&result.shape, flat);
+            let mut read = Vec::new();
+            let mut fetch = |operand: usize, at: &[usize]| -> Result<Number, EvalError> {
+                read.push((operand, Shape::from_slice(at)));
+                Ok(Number::float(0.5))
+            };
+            call.op.kernel.compute(call, 0, &index, &mut fetch).ok()?;
+            Some((index, read))
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn operators_read_what_their_entries_say() {
+        let ty = TensorType::new(DType::F64, Shape::from_slice(&[2, 3, 4])).unwrap();
+        let mut seen = Vec::new();
+        for op in all() {
+            let types = vec![&ty; op.operands.len()];
+            let check = |call: &Call| {
+                for (index, read) in reads(call) {
+                    for (operand, at) in &read {
+                        let right = match call.elements() {
+                            Elements::Placewise => at == &broadcast_index(&call.operands[*operand].shape, &index),
+                            Elements::Lane | Elements::RunningSum if *operand == 0 => {
+                                let lane = call.lane_dims().unwrap();
+                                let mut kept = (0..3).filter(|d| !lane.contains(d));
+                                match call.reduces_lanes() && !call.bool("keepdim") {
+                                    true => kept.zip(&index).all(|(d, &i)| at[d] == i),
+                                    false => kept.all(|d| at[d] == index[d]),
+                                }
+                            }
+                            Elements::Moved(moved) => {
+                                read.iter().filter(|(operand, _)| moved.contains(*operand)).count() <= 1
+                            }
+                            _ => true,
+                        };
+                        assert!(right, "{} reads {at:?} of operand {operand} for {index:?}", op.name);
+                    }
+                }
+            };
+            if (1..=types.len()).rev().any(|count| with_call(op, &types[..count], check)) {
+                seen.push(op.name);
+            }
+        }
+        for name in ["exp", "add", "softmax", "sum", "cumsum", "layer_norm", "flip"] {
+            assert!(seen.contains(&name), "{name}: {seen:?}");
+        }
+        assert!(seen.len() > 80, "{}", seen.len());
+    }
+}
