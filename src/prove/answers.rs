@@ -230,9 +230,10 @@ impl std::fmt::Display for Caught {
     }
 }
 
-/// The leaves of a cone.
+/// The leaves of a cone, but for constants.
 fn inputs(local: &Arena) -> Leaves {
-    (0..local.len()).map(|n| local.nth(n)).filter(|&t| matches!(local.head(t), Head::Input(_))).collect()
+    let is_free = |&t: &TermId| matches!(local.head(t), Head::Input(_)) && local.value(t).is_none();
+    (0..local.len()).map(|n| local.nth(n)).filter(is_free).collect()
 }
 
 /// The terms that both of two are computed from, but for single numbers.
