@@ -199,7 +199,8 @@ class Judge:
         self.floats = bool(FLOATS.search(types))
         self.narrow = bool(NARROW_TYPE.search(types))
         self.to_integer = bool(TO_INTEGER.search(self.text))
-        self.huge = any(float(n) > HUGE for n in NUMBER.findall(self.text))
+        # An infinite constant is no real number. Of scores that are all -inf, attention makes 0 and its formula NaN.
+        self.huge = any(float(n) > HUGE for n in NUMBER.findall(self.text)) or "float('inf')" in self.text
         self.tolerance = next((t for name, t in TOLERANCE if name in types), 2e-4)
 
     def both(self, inputs, seed=0, wide=False, states=None, mode=None):
