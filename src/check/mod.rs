@@ -16,9 +16,10 @@ use whole::{UNKNOWN_BEST, Whole, best, mixed, take_back};
 
 use crate::diagnose;
 use crate::energy::CostModel;
-use crate::extract;
+use crate::extract::{self, Improved};
 use crate::guard::guarded;
 use crate::ir::{Graph, NodeId};
+use crate::ops::TypeError;
 use crate::progress::{Progress, Silent};
 use crate::prove::{Bound, Context, Proof, ProveError, Rejected, Verdict, Witness, bind, prove_bound};
 use crate::report as model;
@@ -57,7 +58,7 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
     let sides: [Priced; 2] = rayon::join(|| Priced::new(a, costs), || Priced::new(b, costs)).into();
     // Cheaper forms are looked for on the side that costs less, whatever the proof comes to.
     let searched = &sides[usize::from(b_leads(&sides))];
-    let ((proof, proved), forms) = rayon::join(
+    let ((proof, proved), improved) = rayon::join(
         || {
             let proof = guarded(|| prove_bound(bound, &context));
             context.progress.stage("looking for cheaper forms");
@@ -65,21 +66,17 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
         },
         || {
             let context = Context { progress: &Silent, ..context };
-            guarded(|| extract::cheaper_forms(searched.graph, &searched.items, &context, costs))
+            guarded(|| improved(searched, &context, tier, costs))
         },
     );
     let mut proof =
         proof.unwrap_or_else(|panic| Ok(Proof::broken_off(bound, format!("the search broke off: {panic}"))))?;
     let mut rejected: Vec<Rejected> = proof.rejected.clone().into_iter().collect();
-    let mut forms = forms.unwrap_or_else(|panic| {
+    let improved = improved.unwrap_or_else(|panic| {
         let reason = format!("the search for cheaper forms broke off: {panic}");
         rejected.push(Rejected { step: None, reason });
-        Ok(Vec::new())
+        Ok(None)
     })?;
-    forms.retain(|form| tier.refuses(form.tier, None).is_none());
-    // A graph that cannot be built is no equivalent.
-    let improved = extract::pay_off(searched.graph, &searched.items, forms, costs).ok();
-    let improved = improved.filter(|improved| !improved.rewrites.is_empty());
     let whole = improved.as_ref().map(|improved| Whole::new(&improved.applied.graph, &improved.items));
     let forms = improved.map(|improved| improved.rewrites).unwrap_or_default();
     // Rules beyond the tier were left out; that flags differ, and that values may leave the range of a type, is only known
@@ -163,6 +160,15 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
         details: None,
     };
     Ok(Checked { comparison, proof, cheaper: within })
+}
+
+/// A side with those cheaper forms in place that are no weaker than `tier` and pay off; `None` if there are none.
+fn improved(side: &Priced, context: &Context, tier: Tier, costs: &CostModel) -> Result<Option<Improved>, TypeError> {
+    let mut forms = extract::cheaper_forms(side.graph, &side.items, context, costs)?;
+    forms.retain(|form| tier.refuses(form.tier, None).is_none());
+    // A graph that cannot be built is no equivalent.
+    let improved = extract::pay_off(side.graph, &side.items, forms, costs).ok();
+    Ok(improved.filter(|improved| !improved.rewrites.is_empty()))
 }
 
 /// `file:line` of the last operator that has one.

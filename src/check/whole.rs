@@ -1,6 +1,6 @@
 //! The cheapest known whole: a graph that exists and is priced as one, so that what is said of it is what it costs.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::priced::{Priced, b_leads};
 use super::region::saving;
@@ -54,15 +54,8 @@ pub fn mixed(
 ) -> Option<Whole> {
     let b_leads = b_leads(sides);
     let (lead, other) = if b_leads { (&sides[1], &sides[0]) } else { (&sides[0], &sides[1]) };
-    let is_taken = |region: &model::Region| other_is_cheaper(region, b_leads);
-    let taken: Vec<&Region> = proof
-        .partition
-        .regions
-        .iter()
-        .zip(regions)
-        .filter(|(_, region)| is_taken(region))
-        .map(|(cut, _)| cut)
-        .collect();
+    let cut = proof.partition.regions.iter().zip(regions);
+    let taken: Vec<&Region> = cut.filter(|(_, region)| other_is_cheaper(region, b_leads)).map(|(cut, _)| cut).collect();
     if taken.is_empty() {
         return None;
     }
@@ -85,7 +78,7 @@ fn other_is_cheaper(region: &model::Region, b_leads: bool) -> bool {
     region.best.form == other && region.a.energy_mj != region.b.energy_mj
 }
 
-/// Takes back what regions claim to save of the side that leads if they were the other one's: no whole with them costs less.
+/// Drops what the leading side would save in regions where the other side costs less: no whole that takes them costs less.
 pub fn take_back(regions: &mut [model::Region], b_leads: bool) {
     for region in regions.iter_mut().filter(|region| other_is_cheaper(region, b_leads)) {
         let best = &mut region.best;
@@ -95,11 +88,9 @@ pub fn take_back(regions: &mut [model::Region], b_leads: bool) {
 
 /// Inputs that both sides have.
 fn inputs(bound: &Bound) -> impl Iterator<Item = (Value, Value)> + '_ {
-    let numbered = bound.binding.a.iter().zip(bound.a.inputs());
-    numbered.filter_map(|(number, &input)| {
-        let at = bound.binding.b.iter().position(|n| n == number)?;
-        Some((input.into(), bound.b.inputs()[at].into()))
-    })
+    let of_b: FxHashMap<u32, NodeId> = bound.binding.b.iter().copied().zip(bound.b.inputs().iter().copied()).collect();
+    let of_a = bound.binding.a.iter().zip(bound.a.inputs());
+    of_a.filter_map(move |(number, &input)| Some((input.into(), (*of_b.get(number)?).into())))
 }
 
 /// The cheapest of the sides and `others`, which are equal to them.
