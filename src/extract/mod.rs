@@ -45,7 +45,7 @@ pub struct Rewrite {
     pub after: Cost,
     /// What the cheaper form executes.
     pub bill: Bill,
-    /// What it adds elsewhere in the whole, in mJ, by the layout in which it leaves its result.
+    /// What the layout of its result adds to the cost of other operators, in mJ.
     elsewhere_mj: f64,
     /// Rules of the proof, in order, each once.
     pub rules: Vec<Arc<str>>,

@@ -5,10 +5,10 @@ use super::{Applied, Rewrite, apply};
 use crate::energy::{Bill, CostModel, Item, graph_items};
 use crate::ir::{Graph, GraphError};
 
-/// Kinds of forms that are left out for a try.
+/// How many kinds of forms are each left out for a trial, those that save most first.
 const MAX_TRIES: usize = 12;
 
-/// How far the saving of the whole may fall short of the sum of the parts' without anything being looked for.
+/// By how much, relative to the sum of what the forms save, the whole may save less before the cause is looked for.
 const SHORTFALL: f64 = 1e-3;
 
 /// A graph with cheaper forms in place, and what each of its nodes is priced as.
@@ -38,9 +38,11 @@ fn energy_mj(items: &[Item]) -> f64 {
 pub fn pay_off(
     graph: &Graph,
     items: &[Item],
-    rewrites: Vec<Rewrite>,
+    mut rewrites: Vec<Rewrite>,
     model: &CostModel,
 ) -> Result<Improved, GraphError> {
+    // They may come from another choice of forms.
+    rewrites.iter_mut().for_each(|rewrite| rewrite.elsewhere_mj = 0.0);
     let now = energy_mj(items);
     let mut best = Improved::new(graph, rewrites, model)?;
     loop {

@@ -115,8 +115,8 @@ impl Window {
         (window, roots)
     }
 
-    /// Makes the e-graph clean. egg takes the time of this, which nobody reads, by a clock that runs for some 10 ms before it is
-    /// first read; one that stands still does.
+    /// Restores the invariants of the e-graph. egg measures how long this takes, with a clock that calibrates itself on first use,
+    /// which took 0.6 to 25 ms. Nobody reads that time, so egg gets a clock that stands still.
     fn rebuild(&mut self) {
         thread_local! {
             static CLOCK: quanta::Clock = quanta::Clock::mock().0;
