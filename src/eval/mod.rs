@@ -23,6 +23,8 @@ pub use crate::ops::{EvalError, Interval, PlaceSet, Support, range, range_of};
 mod tests;
 
 #[cfg(test)]
+mod digits_tests;
+#[cfg(test)]
 mod fold_tests;
 
 #[cfg(test)]

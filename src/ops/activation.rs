@@ -3,8 +3,8 @@
 use super::pointwise::{TRANSCENDENTAL, floats};
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef, OperandDef,
-    TypeError, Types, Work, attr, one,
+    Amplifies, Arithmetic, AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef,
+    OperandDef, TypeError, Types, Work, attr, one,
 };
 use crate::ir::{Number, Shape};
 
@@ -162,6 +162,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "addcmul",
+        elements: Elements::Placewise(Arithmetic::AddProduct),
         doc: "`x + value a b`.",
         operands: TERMS,
         attrs: &[attr("value", AttrKind::Number, Default::Int(1))],

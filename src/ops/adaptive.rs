@@ -65,6 +65,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "adaptive_avg_pool",
         elements: Elements::Weighted,
+        digits: |r| r.same_if(r.dim() + r.call.ints("output_size").len() < r.result.rank()),
         doc: "Means under windows that divide the spatial dimensions, those behind the first two, into `output_size` parts.",
         kernel: Kernel::Real(|c, _, index, fetch| {
             let mut sum = 0.0;

@@ -2,7 +2,7 @@
 
 use super::aten_formulas::{NumberFirst, overloaded};
 use super::pointwise::{BINARY, floats, numbers, read};
-use super::{Amplifies, Bounds, EvalError, Interval, Kernel, OpDef, Vanishes, support};
+use super::{Amplifies, Arithmetic, Bounds, Elements, EvalError, Interval, Kernel, OpDef, Vanishes, support};
 use crate::ir::Number;
 
 /// A quotient of two numbers, rounded: by `ints` and by `floats`. Integers cannot be divided by 0.
@@ -64,6 +64,7 @@ macro_rules! quotient {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "add",
+        elements: Elements::Placewise(Arithmetic::Add),
         doc: "`x + y`.",
         commutative: true,
         kernel: binary!(Element, |x, y| x + y),
@@ -76,6 +77,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "sub",
+        elements: Elements::Placewise(Arithmetic::Sub),
         doc: "`x - y`.",
         infer: numbers,
         kernel: binary!(Element, |x, y| x - y),
@@ -87,6 +89,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "mul",
+        elements: Elements::Placewise(Arithmetic::Mul),
         doc: "`x * y`.",
         commutative: true,
         kernel: binary!(Element, |x, y| x * y),
@@ -100,6 +103,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "div",
+        elements: Elements::Placewise(Arithmetic::Div),
         doc: "`x / y`.",
         infer: floats,
         kernel: binary!(Element, |x, y| Number::float(x.to_f64() / y.to_f64())),
@@ -153,6 +157,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "maximum",
+        elements: Elements::Placewise(Arithmetic::Max),
         doc: "The larger one; NaN if either is. Of zeros of both signs it is open which.",
         kernel: binary!(Ordered, |x, y| x.max(y)),
         aten: aten!(|c| super::aten_formulas::larger_or_smaller(c, "maximum", "min")),
@@ -164,6 +169,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "minimum",
+        elements: Elements::Placewise(Arithmetic::Min),
         doc: "The smaller one; NaN if either is. Of zeros of both signs it is open which.",
         kernel: binary!(Ordered, |x, y| x.min(y)),
         aten: aten!(|c| super::aten_formulas::larger_or_smaller(c, "minimum", "max")),

@@ -2,8 +2,9 @@
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, FetchReal, Interval, Kernel,
-    KernelClass, OpDef, OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
+    AttrDef, AttrKind, Bounds, Call, Default, Digits, Dims, Elements, EvalError, Family, FetchReal, Interval, Kernel,
+    KernelClass, OpDef, OperandDef, Ranges, Renumbering, RowFunction, Supports, Synthesis, TypeError, Types, Unit,
+    Work, attr, one, optional,
 };
 use crate::ir::{DType, Shape, TensorType};
 
@@ -261,6 +262,18 @@ fn attention_support(s: &Supports) -> Option<Dims> {
     Some(dims)
 }
 
+fn attention_digits(r: &Renumbering) -> Option<Digits> {
+    let numbered = r.call.operands.iter().enumerate();
+    Some(match r.result.rank().checked_sub(r.dim())? {
+        // Values have a dimension of their own.
+        1 => r.dims(numbered.map(|(i, ty)| if i == 2 { ty.rank().checked_sub(1) } else { None })),
+        2 if r.call.bool("causal") => return None,
+        2 => r.dims(numbered.map(|(i, ty)| if matches!(i, 0 | 3) { r.aligned(ty) } else { None })),
+        3 if r.call.bool("grouped") => return None,
+        _ => r.broadcast(),
+    })
+}
+
 /// What the operators of this family have in common.
 const ATTENTION: OpDef = OpDef { family: Family::Attention, kernels: KernelClass::Rows, ..OpDef::PLAIN };
 
@@ -268,7 +281,7 @@ const ATTENTION: OpDef = OpDef { family: Family::Attention, kernels: KernelClass
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "softmax",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Softmax),
         doc: "`exp(x) / sum(exp(x))` over `dim`, after a cast to `dtype` if one is given.",
         operands: X,
         attrs: DIM_DTYPE,
@@ -290,7 +303,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "log_softmax",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::LogSoftmax),
         doc: "Logarithm of `softmax`.",
         operands: X,
         attrs: DIM_DTYPE,
@@ -314,6 +327,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "sdpa",
         elements: Elements::Attention,
+        digits: attention_digits,
         doc: "`softmax(scale * q @ k^T + mask) @ v`. A bool mask keeps where it is true; `causal` keeps key j for query i where j <= i; \
               `grouped` lets runs of query heads share a key and value head. A query that sees no key gives zeros. NaN and infinities \
               behind a mask count as in the formula; kernels for `causal` that skip hidden keys may not see them.",

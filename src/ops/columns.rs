@@ -2,8 +2,8 @@
 
 use super::conv::{Axis, axis, check_lengths};
 use super::{
-    AttrDef, AttrKind, Call, Default, Elements, EvalError, Family, Fetch, Kernel, KernelClass, Moved, OpDef, TypeError,
-    Types, Unit, Work, attr, one,
+    AttrDef, AttrKind, Call, Default, Digits, Elements, EvalError, Family, Fetch, Kernel, KernelClass, Moved, Movement,
+    OpDef, Renumbering, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{Number, Shape, TensorType};
 
@@ -116,6 +116,16 @@ fn image_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Resu
     Ok(sum)
 }
 
+fn column_digits(r: &Renumbering) -> Option<Digits> {
+    match r.dim() {
+        _ if r.call.operands.first()?.rank() != 4 => None,
+        0 => Some(r.same()),
+        // Each channel gives the cells of its window.
+        1 => r.multiplied(usize::try_from(r.call.ints("kernel_size").iter().product::<i64>()).ok()?, false),
+        _ => None,
+    }
+}
+
 /// What both operators have in common.
 const COLUMNS: OpDef = OpDef {
     family: Family::Conv,
@@ -133,7 +143,8 @@ const COLUMNS: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "im2col",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Other),
+        digits: column_digits,
         doc: "The windows of images (batch, channel, height, width) as columns: (batch, channel and tap, window).",
         kernel: Kernel::Element(column_element),
         aten: aten!("im2col", self: X, kernel_size, dilation, padding, stride),
@@ -148,6 +159,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "col2im",
         elements: Elements::Weighted,
+        digits: |r| r.same_if(r.dim() == 0),
         doc: "Images of the size `output_size` with the columns of `im2col` added where they come from.",
         attrs: &FROM_COLUMNS,
         infer: image_types,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::pointwise::{BINARY, ELEMENTWISE, read};
-use super::{Bounds, Call, Kernel, OpDef, Synthesis, TypeError, Types, one};
+use super::{Arithmetic, Bounds, Call, Comparison, Elements, Kernel, OpDef, Synthesis, TypeError, Types, one};
 use crate::ir::{DType, Number};
 
 fn comparison(call: &Call) -> Result<Types, TypeError> {
@@ -24,6 +24,7 @@ const COMPARISON: OpDef = OpDef { infer: comparison, bounds: Bounds::TRUTH, synt
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "eq",
+        elements: Elements::Placewise(Arithmetic::Compare(Comparison::Equal)),
         doc: "`x == y`, as bool.",
         commutative: true,
         kernel: holds!(Some(Ordering::Equal)),
@@ -33,6 +34,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "ne",
+        elements: Elements::Placewise(Arithmetic::Compare(Comparison::NotEqual)),
         doc: "`x != y`, as bool.",
         commutative: true,
         kernel: holds!(None | Some(Ordering::Less | Ordering::Greater)),
@@ -42,6 +44,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "lt",
+        elements: Elements::Placewise(Arithmetic::Compare(Comparison::Less)),
         doc: "`x < y`, as bool.",
         kernel: holds!(Some(Ordering::Less)),
         aten: aten!(|c| super::aten_formulas::compared(c, ("lt.Tensor", "lt.Scalar", "gt.Scalar"))),
@@ -50,6 +53,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "le",
+        elements: Elements::Placewise(Arithmetic::Compare(Comparison::LessOrEqual)),
         doc: "`x <= y`, as bool.",
         kernel: holds!(Some(Ordering::Less | Ordering::Equal)),
         aten: aten!(|c| super::aten_formulas::compared(c, ("le.Tensor", "le.Scalar", "ge.Scalar"))),
@@ -58,6 +62,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "gt",
+        elements: Elements::Placewise(Arithmetic::Compare(Comparison::Greater)),
         doc: "`x > y`, as bool.",
         kernel: holds!(Some(Ordering::Greater)),
         aten: aten!(|c| super::aten_formulas::compared(c, ("gt.Tensor", "gt.Scalar", "lt.Scalar"))),
@@ -66,6 +71,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "ge",
+        elements: Elements::Placewise(Arithmetic::Compare(Comparison::GreaterOrEqual)),
         doc: "`x >= y`, as bool.",
         kernel: holds!(Some(Ordering::Greater | Ordering::Equal)),
         aten: aten!(|c| super::aten_formulas::compared(c, ("ge.Tensor", "ge.Scalar", "le.Scalar"))),
@@ -74,6 +80,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "logical_and",
+        elements: Elements::Placewise(Arithmetic::And),
         doc: "Both are not 0, as bool.",
         commutative: true,
         kernel: binary!(Element, |x, y| (x.is_true() && y.is_true()).into()),
@@ -92,6 +99,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "where",
+        elements: Elements::Placewise(Arithmetic::Select),
         doc: "`x` where the condition holds, `y` elsewhere.",
         operands: &[one("condition"), one("x"), one("y")],
         infer: |c| {

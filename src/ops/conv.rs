@@ -6,9 +6,9 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, FetchReal, Interval, Kernel,
-    KernelClass, OpDef, OperandDef, Ranges, Supports, Synthesis, TypeError, Types, Unit, Work, attr, one, optional,
-    support,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, Digits, Dims, Elements, EvalError, Family, FetchReal, Interval,
+    Kernel, KernelClass, OpDef, OperandDef, Ranges, Renumbering, Supports, Synthesis, TypeError, Types, Unit, Work,
+    attr, one, optional, support,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -299,6 +299,16 @@ fn convolution_support(s: &Supports) -> Option<Dims> {
     Some((0..s.ty.rank()).map(|d| if d == 1 { channels.clone() } else { None }).collect())
 }
 
+/// Images by themselves, and filters by themselves where all of them read the same channels.
+fn filter_digits(r: &Renumbering) -> Option<Digits> {
+    let operands = 0..r.call.operands.len();
+    match r.dim() {
+        0 => Some(r.first(0)),
+        1 if r.call.int("groups") == 1 => Some(r.dims(operands.map(|i| (i > 0).then_some(0)))),
+        _ => None,
+    }
+}
+
 /// What the convolutions have in common.
 const CONVOLUTION: OpDef = OpDef {
     family: Family::Conv,
@@ -359,6 +369,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv1d",
         elements: Elements::Convolution,
+        digits: filter_digits,
         doc: "Cross-correlation of (batch, channel, length) with (out, channel / groups, length).",
         infer: |c| conv_types(c, 1),
         aten: aten!("conv1d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
@@ -369,6 +380,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv2d",
         elements: Elements::Convolution,
+        digits: filter_digits,
         doc: "Cross-correlation of (batch, channel, height, width) with (out, channel / groups, height, width).",
         infer: |c| conv_types(c, 2),
         aten: aten!("conv2d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
@@ -379,6 +391,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv3d",
         elements: Elements::Convolution,
+        digits: filter_digits,
         doc: "Cross-correlation with three spatial dimensions.",
         infer: |c| conv_types(c, 3),
         aten: aten!("conv3d", input: X, weight: Y, bias: Given(2), stride, padding, dilation, groups),
@@ -410,6 +423,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "avg_pool2d",
         elements: Elements::Weighted,
+        digits: |r| r.same_if(r.dim() + 2 < r.result.rank()),
         doc: "Mean under each window of (batch, channel, height, width); padding counts as 0, or not at all.",
         attrs: AVG_POOL,
         infer: |c| pool_types(c, 2),
@@ -422,6 +436,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "avg_pool3d",
         elements: Elements::Weighted,
+        digits: |r| r.same_if(r.dim() + 3 < r.result.rank()),
         doc: "Mean under each window with three spatial dimensions; padding counts as 0, or not at all.",
         attrs: AVG_POOL,
         infer: |c| pool_types(c, 3),

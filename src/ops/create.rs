@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Interval, Kernel, OpDef, Synthesis, TypeError,
-    Types, Unit, Work, attr, find,
+    AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Fold, Interval, Kernel, OpDef, Synthesis,
+    TypeError, Types, Unit, Work, attr, find,
 };
 use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
@@ -115,6 +115,7 @@ const CREATE: OpDef = OpDef { family: Family::Create, work: fills, ..OpDef::PLAI
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "full",
+        fold: Fold::Filled,
         doc: "A tensor whose elements are all `value`.",
         attrs: &[
             attr("shape", AttrKind::Ints, Default::Required),
@@ -139,6 +140,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "number",
+        fold: Fold::Filled,
         doc: "A number beside a tensor of type `dtype`, as in `mul(x, 0.1)`. PyTorch keeps it in the type that it computes in: \
               f32 for the narrow float types, whose elements it need not be.",
         attrs: &[attr("value", AttrKind::Number, Default::Required), attr("dtype", AttrKind::DType, Default::Required)],
@@ -159,6 +161,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "arange",
+        fold: Fold::Range,
         doc: "`start`, `start + step`, … up to, not including, `end`.",
         attrs: &[
             attr("start", AttrKind::Number, Default::Int(0)),

@@ -2,23 +2,19 @@
 
 use smallvec::SmallVec;
 
-use super::{AttrKind, Call, Draws, Family};
+use super::{Arithmetic, AttrKind, Call, Draws, Movement, OpDef, RowFunction};
 
 /// What is known of where the elements of a result come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// What the family says: in one of elementwise operators, an element depends on the elements at its place; of others, nothing is known.
-    OfFamily,
     /// Nothing.
     Unknown,
     /// Every element is one of these operands', or a number; the other operands say which one.
-    Moved(Moved),
+    Moved(Moved, Movement),
     /// An element depends on the elements at its place.
-    Placewise,
+    Placewise(Arithmetic),
     /// An element depends on those along some dimensions of operand 0, its lane, and on its place along these.
-    Lane,
-    /// The same, where it is the sum of those up to its place.
-    RunningSum,
+    Lane(RowFunction),
     /// A product of matrices.
     Product,
     Convolution,
@@ -46,6 +42,32 @@ impl Moved {
     }
 }
 
+impl OpDef {
+    /// The function of elements at one place that it is; [`Arithmetic::Other`] of operators that are none.
+    pub fn arithmetic(&self) -> Arithmetic {
+        match self.elements {
+            Elements::Placewise(arithmetic) => arithmetic,
+            _ => Arithmetic::Other,
+        }
+    }
+
+    /// Where it moves elements to; [`Movement::Other`] of operators that do not move them.
+    pub fn movement(&self) -> Movement {
+        match self.elements {
+            Elements::Moved(_, movement) => movement,
+            _ => Movement::Other,
+        }
+    }
+
+    /// The function of lanes that it is; [`RowFunction::Other`] of operators that are none.
+    pub fn row_function(&self) -> RowFunction {
+        match self.elements {
+            Elements::Lane(function) => function,
+            _ => RowFunction::Other,
+        }
+    }
+}
+
 impl Call<'_> {
     /// Where the elements of the result come from. What is drawn has elements of its own.
     pub fn elements(&self) -> Elements {
@@ -54,11 +76,7 @@ impl Call<'_> {
             Draws::Where(switch) if !self.bool(switch) => {}
             Draws::Where(_) | Draws::Always => return Elements::Unknown,
         }
-        match self.op.elements {
-            Elements::OfFamily if self.op.family == Family::Elementwise => Elements::Placewise,
-            Elements::OfFamily => Elements::Unknown,
-            stated => stated,
-        }
+        self.op.elements
     }
 
     /// The dimensions of operand 0 that a lane runs along, in ascending order.
@@ -133,8 +151,8 @@ mod tests {
                 for (index, read) in reads(call) {
                     for (operand, at) in &read {
                         let right = match call.elements() {
-                            Elements::Placewise => at == &broadcast_index(&call.operands[*operand].shape, &index),
-                            Elements::Lane | Elements::RunningSum if *operand == 0 => {
+                            Elements::Placewise(_) => at == &broadcast_index(&call.operands[*operand].shape, &index),
+                            Elements::Lane(_) if *operand == 0 => {
                                 let lane = call.lane_dims().unwrap();
                                 let mut kept = (0..3).filter(|d| !lane.contains(d));
                                 match call.reduces_lanes() && !call.bool("keepdim") {
@@ -142,7 +160,7 @@ mod tests {
                                     false => kept.all(|d| at[d] == index[d]),
                                 }
                             }
-                            Elements::Moved(moved) => {
+                            Elements::Moved(moved, _) => {
                                 read.iter().filter(|(operand, _)| moved.contains(*operand)).count() <= 1
                             }
                             _ => true,

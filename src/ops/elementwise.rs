@@ -2,8 +2,8 @@
 
 use super::pointwise::{TRANSCENDENTAL, UNARY, floats, numbers, same};
 use super::{
-    Amplifies, Ask, AttrKind, Bounds, Default, Draws, Elements, EvalError, Interval, Kernel, LayoutRule, Moved, OpDef,
-    Ranges, Synthesis, TRANSCENDENTAL_FLOPS, Vanishes, Work, attr, support,
+    Amplifies, Arithmetic, Ask, AttrKind, Bounds, Default, Draws, Elements, EvalError, Interval, Kernel, LayoutRule,
+    Moved, Movement, OpDef, Ranges, Synthesis, TRANSCENDENTAL_FLOPS, Vanishes, Work, attr, support,
 };
 use crate::ir::{DType, Number};
 
@@ -110,6 +110,7 @@ fn cast_range(r: &Ranges) -> Option<Interval> {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "neg",
+        elements: Elements::Placewise(Arithmetic::Neg),
         doc: "`-x`.",
         kernel: unary!(Element, |x| -x),
         aten: aten!("neg", self: X),
@@ -121,6 +122,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "abs",
+        elements: Elements::Placewise(Arithmetic::Abs),
         doc: "`|x|`.",
         kernel: unary!(Element, |x| x.abs()),
         aten: aten!("abs", self: X),
@@ -131,6 +133,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "exp",
+        elements: Elements::Placewise(Arithmetic::Exp),
         doc: "`e^x`.",
         kernel: unary!(Real, |x| x.exp()),
         aten: aten!("exp", self: X),
@@ -141,6 +144,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "expm1",
+        elements: Elements::Placewise(Arithmetic::ExpMinusOne),
         doc: "`e^x - 1`.",
         kernel: unary!(Real, |x| x.exp_m1()),
         aten: aten!("expm1", self: X),
@@ -149,6 +153,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "log",
+        elements: Elements::Placewise(Arithmetic::Log),
         doc: "Natural logarithm.",
         kernel: unary!(Real, |x| x.ln()),
         aten: aten!("log", self: X),
@@ -162,6 +167,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "log1p",
+        elements: Elements::Placewise(Arithmetic::LogOnePlus),
         doc: "`ln(1 + x)`.",
         kernel: unary!(Real, |x| x.ln_1p()),
         aten: aten!("log1p", self: X),
@@ -171,6 +177,7 @@ pub const OPS: &[OpDef] = &[
     // Not every library that PyTorch calls rounds it correctly.
     OpDef {
         name: "sqrt",
+        elements: Elements::Placewise(Arithmetic::Sqrt),
         doc: "Square root.",
         kernel: unary!(Real, |x| x.sqrt()),
         aten: aten!("sqrt", self: X),
@@ -185,6 +192,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "rsqrt",
+        elements: Elements::Placewise(Arithmetic::InverseSqrt),
         doc: "`1 / sqrt(x)`.",
         kernel: unary!(Real, |x| 1.0 / x.sqrt()),
         aten: aten!("rsqrt", self: X),
@@ -200,6 +208,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "reciprocal",
+        elements: Elements::Placewise(Arithmetic::Reciprocal),
         doc: "`1 / x`.",
         infer: floats,
         kernel: unary!(Element, |x| of_float(x, |x| 1.0 / x)),
@@ -249,6 +258,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "sigmoid",
+        elements: Elements::Placewise(Arithmetic::Sigmoid),
         doc: "`1 / (1 + e^-x)`.",
         kernel: unary!(Real, |x| sigmoid(x)),
         aten: aten!("sigmoid", self: X),
@@ -258,6 +268,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "relu",
+        elements: Elements::Placewise(Arithmetic::Relu),
         doc: "`max(x, 0)`; -0.0 stays as it is.",
         kernel: unary!(Element, |x| clamp(x, Some(Number::ZERO), None)),
         aten: aten!("relu", self: X),
@@ -269,6 +280,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "silu",
+        elements: Elements::Placewise(Arithmetic::Silu),
         doc: "`x * sigmoid(x)`.",
         kernel: unary!(Real, |x| x * sigmoid(x)),
         aten: aten!("silu", self: X),
@@ -297,6 +309,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "logical_not",
+        elements: Elements::Placewise(Arithmetic::Not),
         doc: "`x == 0`, as bool.",
         infer: |c| c.output(DType::Bool, c.operands[0].shape.clone()),
         kernel: unary!(Element, |x| Number::from(!x.is_true())),
@@ -324,6 +337,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "pow",
+        elements: Elements::Placewise(Arithmetic::Power),
         doc: "`x` to a constant power.",
         attrs: &[attr("exponent", AttrKind::Number, Default::Required)],
         infer: |c| {
@@ -351,6 +365,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "clamp",
+        elements: Elements::Placewise(Arithmetic::Clamp),
         doc: "`x` limited to `min..=max`; either bound may be none.",
         attrs: &[attr("min", AttrKind::Number, Default::None), attr("max", AttrKind::Number, Default::None)],
         infer: |c| {
@@ -394,6 +409,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cast",
+        elements: Elements::Placewise(Arithmetic::Cast),
         doc: "The same values in another element type.",
         attrs: &[attr("dtype", AttrKind::DType, Default::Required)],
         infer: |c| {
@@ -425,7 +441,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "dropout",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Stay),
+        digits: |r| Some(r.same()),
         doc: "Random zeroing. The identity unless `train`; has no reference semantics in training.",
         attrs: &[attr("p", AttrKind::Float, Default::Required), attr("train", AttrKind::Bool, Default::Bool(false))],
         infer: |c| match c.float("p") {

@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, Kernel, KernelClass, LayoutRule,
-    Moved, OpDef, OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one,
+    Ask, AttrKind, Bounds, Call, Default, Digits, Dims, Elements, EvalError, Family, Fetch, Kernel, KernelClass,
+    LayoutRule, Moved, Movement, OpDef, OperandDef, Renumbering, Supports, Synthesis, TypeError, Types, Unit, Vanishes,
+    Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -154,6 +155,21 @@ fn topk_types(c: &Call) -> Result<Types, TypeError> {
     values_and_places(c, shape)
 }
 
+/// Dimensions that are not indexed, where those that are stand side by side.
+fn index_digits(r: &Renumbering) -> Option<Digits> {
+    let dims = r.call.dims("dims").ok()?;
+    let (from, count) = (*dims.first()?, dims.len());
+    if !dims.iter().zip(from..).all(|(&dim, at)| dim == at) {
+        return None;
+    }
+    let places = r.call.operands[1..].iter().map(|ty| ty.rank()).max()?;
+    match r.dim() {
+        d if d < from => Some(r.same()),
+        d if d >= from + places => Some(r.first(d - places + count)),
+        _ => None,
+    }
+}
+
 /// What the operators of this file have in common.
 const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather, ..OpDef::PLAIN };
 
@@ -161,7 +177,8 @@ const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather,
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "embedding",
-        elements: Elements::Moved(Moved::First),
+        elements: Elements::Moved(Moved::First, Movement::Other),
+        digits: |r| (r.dim() + 1 == r.result.rank()).then(|| r.first(1)),
         doc: "The rows of `weight` that `indices` names.",
         operands: &[one("weight"), one("indices")],
         infer: |c| {
@@ -191,7 +208,11 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "gather",
-        elements: Elements::Moved(Moved::First),
+        elements: Elements::Moved(Moved::First, Movement::Other),
+        digits: |r| {
+            let whole = r.call.operands[0].shape.get(r.dim()) == r.result.shape.get(r.dim());
+            (!r.is_along()? && whole).then(|| r.same_of_all())
+        },
         doc: "Along `dim`, the elements at the places that `index` holds.",
         operands: &[one("x"), one("index")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
@@ -227,7 +248,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index_select",
-        elements: Elements::Moved(Moved::First),
+        elements: Elements::Moved(Moved::First, Movement::Other),
+        digits: |r| r.same_if(!r.is_along()?),
         doc: "The slices of dimension `dim` that `index` names.",
         operands: &[one("x"), one("index")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
@@ -262,7 +284,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index",
-        elements: Elements::Moved(Moved::First),
+        elements: Elements::Moved(Moved::First, Movement::Index),
+        digits: index_digits,
         doc: "Advanced indexing: one index tensor for each of `dims`, broadcast together. They go where the indexed dimensions \
               stood if those are adjacent, else in front. Negative positions count from the end.",
         operands: &[one("x"), many("indices")],

@@ -7,8 +7,9 @@ use tch::{Kind, Tensor};
 use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
-    Ask, AttrDef, AttrKind, Bounds, Call, Default, Elements, EvalError, Family, Fetch, FetchReal, Interval, Kernel,
-    KernelClass, OpDef, Ranges, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional, support,
+    Ask, AttrDef, AttrKind, Bounds, Call, Default, Digits, Elements, EvalError, Family, Fetch, FetchReal, Interval,
+    Kernel, KernelClass, OpDef, Ranges, Renumbering, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one,
+    optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -258,6 +259,34 @@ fn scaled_range(r: &Ranges) -> Option<Interval> {
     sum.plus(r.x()?.scaled(r.call.float("beta"))?)
 }
 
+fn linear_digits(r: &Renumbering) -> Option<Digits> {
+    let is_column = r.dim() + 1 == r.result.rank();
+    let of_column = is_column.then_some(0);
+    Some(r.dims([(!is_column).then_some(r.dim()), of_column, of_column].into_iter().take(r.call.operands.len())))
+}
+
+fn matmul_digits(r: &Renumbering) -> Option<Digits> {
+    let &[x, y] = r.call.operands else { return None };
+    if x.rank() < 2 || y.rank() < 2 {
+        return None;
+    }
+    Some(match r.result.rank() - r.dim() {
+        1 => r.dims([None, Some(y.rank() - 1)]),
+        2 => r.dims([Some(x.rank() - 2), None]),
+        _ => r.broadcast(),
+    })
+}
+
+/// Of `addmm` and `baddbmm`.
+fn biased_digits(r: &Renumbering) -> Option<Digits> {
+    let bias = r.aligned(r.call.operands.first()?);
+    Some(match r.result.rank() - r.dim() {
+        1 => r.dims([bias, None, Some(r.dim())]),
+        2 => r.dims([bias, Some(r.dim()), None]),
+        _ => r.dims([bias, Some(r.dim()), Some(r.dim())]),
+    })
+}
+
 /// What the products have in common.
 const PRODUCT: OpDef = OpDef { family: Family::Linear, kernels: KernelClass::Product, ..OpDef::PLAIN };
 
@@ -266,6 +295,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "matmul",
         elements: Elements::Product,
+        digits: matmul_digits,
         doc: "Matrix product over the last two dimensions; leading dimensions broadcast, vectors as in PyTorch.",
         operands: &[one("x"), one("y")],
         infer: matmul_types,
@@ -286,6 +316,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "addmm",
         elements: Elements::Product,
+        digits: biased_digits,
         doc: "`beta * b + alpha * (x @ w)` for matrices; `b` broadcasts.",
         operands: &[one("b"), one("x"), one("w")],
         attrs: BETA_ALPHA,
@@ -316,6 +347,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "linear",
         elements: Elements::Product,
+        digits: linear_digits,
         doc: "`x @ w^T + b`, with `w` of shape (out, in).",
         operands: &[one("x"), one("w"), optional("b")],
         infer: |c| {
@@ -353,6 +385,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "baddbmm",
         elements: Elements::Product,
+        digits: biased_digits,
         doc: "`beta * b + alpha * (x @ y)` for batches of matrices; `b` broadcasts.",
         operands: &[one("b"), one("x"), one("y")],
         attrs: BETA_ALPHA,

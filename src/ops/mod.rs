@@ -20,9 +20,11 @@ mod columns;
 mod comparison;
 mod conv;
 mod create;
+mod digits;
 mod effects;
 mod elements;
 mod elementwise;
+mod fold;
 mod functions;
 #[cfg(test)]
 mod hostile_tests;
@@ -31,6 +33,7 @@ mod interval;
 mod length;
 mod linear;
 mod math;
+mod meaning;
 mod norm;
 mod rearrange;
 mod reduce;
@@ -66,11 +69,14 @@ pub use bounds::{Bounds, Magnitudes, Ranges, Sign, range, range_of, sign_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
 pub use create::{as_number, is_number, number, shortest_number};
+pub use digits::{Digit, Digits, Renumbering};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use elements::{Elements, Moved};
+pub use fold::Fold;
 pub use interval::Interval;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
+pub use meaning::{Arithmetic, Comparison, Movement, RowFunction, Triangle};
 pub use on_torch::Replay;
 pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule, Types};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
@@ -189,6 +195,10 @@ pub struct OpDef {
     pub kernel: Kernel,
     /// Where the elements of the result come from.
     pub elements: Elements,
+    /// Which digits of the operands' places are renumbered along with a digit of an output's.
+    pub digits: fn(&Renumbering) -> Option<Digits>,
+    /// What it gives for constants.
+    pub fold: Fold,
     pub layout: LayoutRule,
     /// Work counts, given the output types.
     pub work: fn(&Call, &[TensorType]) -> Work,
@@ -238,7 +248,9 @@ impl OpDef {
         commutative: false,
         infer: |call| Err(call.error("has no type rule")),
         kernel: Kernel::Opaque,
-        elements: Elements::OfFamily,
+        elements: Elements::Unknown,
+        digits: |r| r.by_elements(),
+        fold: Fold::FromElements,
         layout: LayoutRule::Contiguous,
         work: unstated,
         bounds: Bounds::UNKNOWN,

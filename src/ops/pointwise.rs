@@ -4,7 +4,8 @@
 
 use super::shapes::broadcast_index;
 use super::{
-    Call, EvalError, Family, Fetch, FetchReal, LayoutRule, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work, one,
+    Arithmetic, Call, Elements, EvalError, Family, Fetch, FetchReal, LayoutRule, OpDef, TRANSCENDENTAL_FLOPS,
+    TypeError, Types, Work, one,
 };
 use crate::ir::Number;
 
@@ -39,6 +40,7 @@ pub(super) fn numbers(call: &Call) -> Result<Types, TypeError> {
 /// What all of them have in common.
 pub(super) const ELEMENTWISE: OpDef = OpDef {
     family: Family::Elementwise,
+    elements: Elements::Placewise(Arithmetic::Other),
     infer: same,
     layout: LayoutRule::Elementwise,
     work: Work::per_output::<1>,

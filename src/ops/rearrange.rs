@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, Interval, Kernel, LayoutRule,
-    Moved, OpDef, OperandDef, Supports, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one, optional,
-    support,
+    AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, Fold, Interval, Kernel,
+    LayoutRule, Moved, Movement, OpDef, OperandDef, Supports, Synthesis, Triangle, TypeError, Types, Unit, Vanishes,
+    Work, attr, one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -139,7 +139,8 @@ fn support_of_others(s: &Supports) -> Option<Dims> {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "tril",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Triangle(Triangle::Lower)),
+        digits: |r| r.same_if(r.dim() + 2 < r.result.rank()),
         doc: "Elements right of diagonal number `diagonal` become 0.",
         attrs: DIAGONAL,
         infer: matrix_types,
@@ -156,7 +157,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "triu",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Triangle(Triangle::Upper)),
+        digits: |r| r.same_if(r.dim() + 2 < r.result.rank()),
         doc: "Elements left of diagonal number `diagonal` become 0.",
         attrs: DIAGONAL,
         infer: matrix_types,
@@ -173,7 +175,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "flip",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Flip),
+        digits: |r| r.same_if(!r.call.dims("dims").ok()?.contains(&r.dim())),
         doc: "The elements in reverse along each of `dims`.",
         attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
         infer: |c| {
@@ -201,7 +204,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "roll",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Other),
+        digits: |r| r.same_if(!r.call.dims("dims").ok()?.contains(&r.dim())),
         doc: "The elements moved by `shifts` along `dims`, around the end.",
         attrs: &[attr("shifts", AttrKind::Ints, Default::Required), attr("dims", AttrKind::Dims, Default::Required)],
         infer: roll_types,
@@ -224,7 +228,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "repeat_interleave",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Repeat),
+        digits: |r| r.same_if(!r.is_along()?),
         doc: "Every entry of `dim` `repeats` times in a row.",
         attrs: &[attr("repeats", AttrKind::Int, Default::Required), attr("dim", AttrKind::Dim, Default::Required)],
         infer: |c| {
@@ -253,7 +258,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "pad",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Other),
+        digits: |r| r.same_if(r.call.ints("pad").get(2 * r.dim()..2 * r.dim() + 2)? == [0, 0]),
         doc: "`value` around the elements: `pad` holds low and high sizes for every dimension, outermost first. Negative sizes crop.",
         attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Number, Default::Int(0))],
         infer: pad_types,
@@ -269,7 +275,9 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "diff",
+        fold: Fold::Differences,
         elements: Elements::Weighted,
+        digits: |r| (!r.is_along()?).then(|| r.same_of_all()),
         doc: "Differences of neighbours along `dim`, `n` times over, with `prepend` put in front of `x` first.",
         operands: &[one("x"), optional("prepend")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required), attr("n", AttrKind::Int, Default::Int(1))],

@@ -7,8 +7,8 @@ use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
 use super::{
     Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, FetchAs,
-    FetchReal, Interval, Kernel, KernelClass, OpDef, OperandDef, Supports, Synthesis, TRANSCENDENTAL_FLOPS, TypeError,
-    Types, Vanishes, Work, attr, one, support,
+    FetchReal, Interval, Kernel, KernelClass, OpDef, OperandDef, RowFunction, Supports, Synthesis,
+    TRANSCENDENTAL_FLOPS, TypeError, Types, Vanishes, Work, attr, one, support,
 };
 use crate::ir::{DType, Number, Shape};
 
@@ -287,7 +287,7 @@ const REDUCTION: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "sum",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Sum),
         doc: "Sum over `dim`.",
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::ZERO, |a, b| a + b)),
@@ -301,7 +301,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "mean",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Mean),
         doc: "Mean over `dim`.",
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| {
@@ -317,7 +317,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "amax",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Max),
         doc: "Largest element over `dim`; NaN if any is.",
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::max)),
@@ -329,7 +329,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "amin",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Min),
         doc: "Smallest element over `dim`; NaN if any is.",
         infer: reduced_nonempty,
         kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::min)),
@@ -341,7 +341,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "prod",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Product),
         doc: "Product over `dim`.",
         infer: |c| reduced(c, accumulator(c)),
         kernel: Kernel::Ordered(|c, _, index, fetch| fold(c, index, fetch, Number::Int(1), |a, b| a * b)),
@@ -374,7 +374,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "any",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Other),
         doc: "Whether any element over `dim` is not 0.",
         infer: truth_types,
         kernel: Kernel::Element(|c, _, index, fetch| {
@@ -386,7 +386,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "all",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Other),
         doc: "Whether every element over `dim` is not 0.",
         infer: truth_types,
         kernel: Kernel::Element(|c, _, index, fetch| {
@@ -398,7 +398,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "logsumexp",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::LogSumExp),
         doc: "`log(sum(exp(x)))` over `dim`.",
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| Ok(log_sum_exp(&values(c, index, fetch)?))),
@@ -409,7 +409,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "var",
-        elements: Elements::Lane,
+        elements: Elements::Lane(RowFunction::Variance),
         doc: "Variance over `dim`, with the divisor lessened by `correction`.",
         attrs: &[
             attr("dim", AttrKind::Dims, Default::Required),
@@ -440,7 +440,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cumsum",
-        elements: Elements::RunningSum,
+        elements: Elements::Lane(RowFunction::RunningSum),
         kernels: KernelClass::Scan,
         doc: "Running sum along `dim`.",
         attrs: DIM,

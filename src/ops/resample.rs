@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    AttrKind, Call, Default, Elements, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, Moved, OpDef,
-    TypeError, Types, Unit, Work, attr, one,
+    AttrKind, Call, Default, Elements, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, Moved, Movement,
+    OpDef, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{Number, Shape, TensorType};
 
@@ -168,7 +168,8 @@ const RESAMPLED: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "upsample_nearest",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Other),
+        digits: |r| r.same_if(r.dim() < 2),
         doc: "The spatial dimensions, those behind the first two, brought to `size` by taking the nearest element: with `exact`, to \
               the middle of the new one, else to its start.",
         attrs: &[attr("size", AttrKind::Ints, Default::Required), attr("exact", AttrKind::Bool, Default::Bool(false))],
@@ -187,6 +188,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "upsample_linear",
         elements: Elements::Weighted,
+        digits: |r| r.same_if(r.dim() < 2),
         doc: "The spatial dimensions, those behind the first two, brought to `size` by linear interpolation; `align_corners` puts \
               the outermost elements in the same places.",
         kernel: Kernel::Real(|c, _, index, fetch| weighted(c, index, fetch, linear)),
@@ -197,6 +199,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "upsample_bicubic",
         elements: Elements::Weighted,
+        digits: |r| r.same_if(r.dim() < 2),
         doc: "Height and width of (batch, channel, height, width) brought to `size` by cubic interpolation; `align_corners` puts \
               the outermost elements in the same places.",
         infer: |c| resampled(c, 2..=2),
@@ -213,7 +216,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "pad_edges",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Other),
+        digits: |r| r.same_if(r.dim() + r.call.ints("pad").len() / 2 < r.result.rank()),
         doc: "Elements of `x` around it: `pad` holds low and high sizes for each of the last dimensions, outermost first; `mode` is \
               \"reflect\" (mirrored at the outermost elements), \"replicate\" (these repeated) or \"circular\" (from the other end).",
         attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("mode", AttrKind::Str, Default::Required)],

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
-    AttrKind, Bounds, Call, Default, Elements, Family, Kernel, LayoutRule, Moved, OpDef, OperandDef, Synthesis,
-    TypeError, Types, Unit, Vanishes, Work, attr, many, one, support,
+    AttrKind, Bounds, Call, Default, Elements, Family, Kernel, LayoutRule, Moved, Movement, OpDef, OperandDef,
+    Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one, support,
 };
 use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
 
@@ -63,7 +63,8 @@ const VIEW: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "reshape",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Reshape),
+        digits: |r| r.reshaped(),
         doc: "The same elements in row-major order under another shape. A copy only where the strides demand one.",
         attrs: &[attr("shape", AttrKind::Ints, Default::Required)],
         infer: |c| {
@@ -91,7 +92,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "permute",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Permute),
+        digits: |r| Some(r.first(*r.call.dims("dims").ok()?.get(r.dim())?)),
         doc: "Dimension `i` of the result is dimension `dims[i]` of `x`.",
         attrs: &[attr("dims", AttrKind::Dims, Default::Required)],
         infer: |c| {
@@ -117,7 +119,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "expand",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Broadcast),
+        digits: |r| Some(r.broadcast()),
         doc: "Repeats dimensions of size 1, and adds dimensions in front, up to `shape`.",
         attrs: &[attr("shape", AttrKind::Ints, Default::Required)],
         infer: |c| {
@@ -149,7 +152,11 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "slice",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Slice),
+        digits: |r| match r.is_along()? {
+            true if r.call.int("step") == 1 => r.part(r.call.int("start")),
+            along => r.same_if(!along),
+        },
         doc: "Every `step`-th element of dimension `dim` from `start` up to, not including, `end`.",
         attrs: &[
             attr("dim", AttrKind::Dim, Default::Required),
@@ -183,7 +190,11 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "split",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Split),
+        digits: |r| match r.is_along()? {
+            true => r.part(r.call.ints("sizes").get(..r.slot)?.iter().sum()),
+            false => Some(r.same()),
+        },
         doc: "Consecutive slices of dimension `dim`, one output per entry of `sizes`.",
         attrs: &[attr("sizes", AttrKind::Ints, Default::Required), attr("dim", AttrKind::Dim, Default::Int(0))],
         infer: |c| {
@@ -216,7 +227,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "unsqueeze",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Reshape),
+        digits: |r| r.reshaped(),
         doc: "A new dimension of size 1 at `dim`.",
         attrs: &[attr("dim", AttrKind::Int, Default::Required)],
         infer: |c| {
@@ -253,7 +265,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "squeeze",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Reshape),
+        digits: |r| r.reshaped(),
         doc: "Drops the dimension `dim`, whose size is 1.",
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
         infer: |c| {
@@ -287,7 +300,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "alias",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Stay),
+        digits: |r| Some(r.same()),
         doc: "The same tensor under another name.",
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
@@ -299,7 +313,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "contiguous",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Stay),
+        digits: |r| Some(r.same()),
         doc: "The same elements, dense in row-major order. A copy only where they are not yet.",
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
@@ -312,7 +327,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "clone",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Stay),
+        digits: |r| Some(r.same()),
         doc: "A copy of the tensor.",
         infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
         kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
@@ -325,7 +341,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "concat",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Concat),
+        digits: |r| if r.is_along()? { r.parts() } else { Some(r.same_of_all()) },
         doc: "The operands one after the other along `dim`.",
         operands: &[many("xs")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Int(0))],
@@ -371,7 +388,11 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "repeat_heads",
-        elements: Elements::Moved(Moved::All),
+        elements: Elements::Moved(Moved::All, Movement::Repeat),
+        digits: |r| match r.dim() {
+            1 => r.multiplied(usize::try_from(r.call.int("times")).ok()?, true),
+            _ => Some(r.same()),
+        },
         doc: "Repeats every entry of dimension 1 `times` times in a row, as grouped-query attention does with key and value heads.",
         attrs: &[attr("times", AttrKind::Int, Default::Required)],
         infer: |c| {

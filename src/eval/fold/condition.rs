@@ -3,20 +3,21 @@
 use super::formula::{affine, combine, range, scale};
 use crate::eval::constant::{Affine, Constant};
 use crate::ir::TensorType;
-use crate::ops::Call;
+use crate::ops::{Call, Comparison};
 
 /// `x OP y` as constraints on the index.
-pub fn compare(name: &str, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Constant> {
+pub fn compare(comparison: Comparison, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Constant> {
     let difference = combine(x, y, -1)?;
     let (low, high) = range(&difference, &ty.shape)?;
     let uniform = |value: bool| Some(Constant::Uniform(value.into()));
-    let always = match name {
-        "le" => (high <= 0, low > 0),
-        "lt" => (high < 0, low >= 0),
-        "ge" => (low >= 0, high < 0),
-        "gt" => (low > 0, high <= 0),
-        "eq" => (low == 0 && high == 0, low > 0 || high < 0),
-        _ => (low > 0 || high < 0, low == 0 && high == 0),
+    let (equal, unequal) = (low == 0 && high == 0, low > 0 || high < 0);
+    let always = match comparison {
+        Comparison::LessOrEqual => (high <= 0, low > 0),
+        Comparison::Less => (high < 0, low >= 0),
+        Comparison::GreaterOrEqual => (low >= 0, high < 0),
+        Comparison::Greater => (low > 0, high <= 0),
+        Comparison::Equal => (equal, unequal),
+        Comparison::NotEqual => (unequal, equal),
     };
     match always {
         (true, _) => return uniform(true),
@@ -28,13 +29,13 @@ pub fn compare(name: &str, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Co
         a.offset = a.offset.checked_add(1)?;
         Some(a)
     };
-    let constraints = match name {
-        "le" => vec![difference],
-        "lt" => vec![plus_one(difference)?],
-        "ge" => vec![minus],
-        "gt" => vec![plus_one(minus)?],
-        "eq" => vec![difference, minus],
-        _ => return None,
+    let constraints = match comparison {
+        Comparison::LessOrEqual => vec![difference],
+        Comparison::Less => vec![plus_one(difference)?],
+        Comparison::GreaterOrEqual => vec![minus],
+        Comparison::Greater => vec![plus_one(minus)?],
+        Comparison::Equal => vec![difference, minus],
+        Comparison::NotEqual => return None,
     };
     Some(Constant::Polyhedron(constraints))
 }

@@ -11,9 +11,8 @@ use num_traits::{One, Signed, ToPrimitive};
 use smallvec::SmallVec;
 
 use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Product, times};
-use super::{Formulas, Mode, SIZE_PER_ELEMENT, over_reals};
-use crate::ir::{DType, Number};
-use crate::ops::Call;
+use super::{Formulas, Mode, SIZE_PER_ELEMENT};
+use crate::ir::Number;
 use crate::rules::Tier;
 
 /// Powers that are written as products.
@@ -51,123 +50,6 @@ impl Formulas<'_> {
     pub(super) fn sum(&self, forms: impl IntoIterator<Item = Form>) -> Form {
         let sum = Form::sum(forms);
         if self.mode == Mode::Reals { self.store.over_reals(sum) } else { sum }
-    }
-
-    /// What an operator on real numbers gives: nothing where there is no law for it, and no answer where it is no real number
-    /// or takes too much.
-    pub(super) fn over_reals(
-        &mut self,
-        call: &Call,
-        operands: &[(DType, FormId)],
-        dtype: DType,
-    ) -> Option<Option<Form>> {
-        let ids: SmallVec<[FormId; 4]> = operands.iter().map(|&(_, id)| id).collect();
-        let choice = call.op.name == "where";
-        let of_bool = choice || call.op.name == "cast" && call.operands[0].dtype == DType::Bool;
-        let floats = operands.iter().skip(usize::from(of_bool)).all(|(dtype, _)| dtype.is_float());
-        if !dtype.is_float() || !floats {
-            // A limit may be compared, and comes to a bool.
-            return Some(None);
-        }
-        if ids.iter().any(|&id| self.is_minus_infinity(id)) {
-            return Some(Some(self.at_limit(call, &ids)?));
-        }
-        if of_bool {
-            let condition = self.indicator(ids[0]);
-            if !choice {
-                return Some(Some(condition));
-            }
-            let (x, y) = (self.form(*ids.get(1)?), self.form(*ids.get(2)?));
-            // What is not chosen may be NaN, and a factor of 0 would let it through.
-            if !(self.store.is_real(&x) && self.store.is_real(&y)) {
-                return Some(None);
-            }
-            let apart = self.minus(x, &y);
-            let chosen = self.times(&condition, &apart)?;
-            return Some(Some(self.sum([chosen, y])));
-        }
-        let x = self.form(*ids.first()?);
-        let y = ids.get(1).map(|&id| self.form(id));
-        Some(Some(match (call.op.name, y) {
-            ("neg", _) => x.scaled(&-BigRational::one()),
-            ("add", Some(y)) => self.sum([x, y]),
-            ("sub", Some(y)) => self.minus(x, &y),
-            ("mul", Some(y)) => self.times(&x, &y)?,
-            ("div", Some(y)) => {
-                let reciprocal = self.inverse(&y)?;
-                self.times(&x, &reciprocal)?
-            }
-            ("addcmul", Some(y)) => {
-                let factor = self.finite_number(call.number("value", dtype)?)?;
-                let z = self.form(*ids.get(2)?);
-                let product = self.times(&y, &z)?.scaled(&factor);
-                self.sum([x, product])
-            }
-            ("reciprocal", _) => self.inverse(&x)?,
-            ("exp", _) => self.exponential(&x)?,
-            ("expm1", _) => {
-                let exponential = self.exponential(&x)?;
-                self.minus(exponential, &Form::number(BigRational::one()))
-            }
-            ("log", _) => self.logarithm(&x)?,
-            ("log1p", _) => {
-                let argument = self.sum([x, Form::number(BigRational::one())]);
-                self.logarithm(&argument)?
-            }
-            ("sqrt", _) => self.function(Function::Sqrt, x),
-            ("rsqrt", _) => self.inverse_root(x)?,
-            ("sigmoid", _) => self.sigmoid(&x)?,
-            ("silu", _) => {
-                let gate = self.sigmoid(&x)?;
-                self.times(&x, &gate)?
-            }
-            ("pow", _) => match self.power(x, call.float("exponent"))? {
-                Some(form) => form,
-                None => return Some(None),
-            },
-            ("abs", _) => self.absolute(x),
-            ("maximum", Some(y)) => self.largest([x, y]),
-            ("minimum", Some(y)) => self.smallest([x, y]),
-            ("relu", _) => self.largest([x, Form::default()]),
-            ("clamp", _) => {
-                let mut form = x;
-                let bound = |name: &str| call.number(name, dtype).and_then(|n| dtype.store(n));
-                if let Some(min) = bound("min") {
-                    let min = Form::number(self.finite_number(min)?);
-                    form = self.largest([form, min]);
-                }
-                if let Some(max) = bound("max") {
-                    let max = Form::number(self.finite_number(max)?);
-                    form = self.smallest([form, max]);
-                }
-                form
-            }
-            ("cast", _) => return self.arithmetic(call, operands, dtype),
-            _ => return Some(None),
-        }))
-    }
-
-    /// What an operator gives for an operand that is minus infinity.
-    fn at_limit(&mut self, call: &Call, ids: &[FormId]) -> Option<Form> {
-        let (first, second) = (*ids.first()?, ids.get(1).copied());
-        let is_limit = |id: FormId| self.is_minus_infinity(id);
-        let absorbs = |limit: FormId, other: FormId| {
-            (is_limit(other) || self.store.is_real(self.store.form(other))).then(|| self.form(limit))
-        };
-        match (call.op.name, second) {
-            ("add", Some(y)) if is_limit(y) => absorbs(y, first),
-            ("add", Some(y)) => absorbs(first, y),
-            ("sub", Some(y)) if !is_limit(y) => absorbs(first, y),
-            ("maximum", Some(y)) => Some(self.form(if is_limit(first) { y } else { first })),
-            ("exp", _) => Some(Form::default()),
-            ("mul", Some(y)) => {
-                let (limit, other) = if is_limit(first) { (first, y) } else { (y, first) };
-                let positive = self.form(other).as_number()?.is_positive();
-                positive.then(|| self.form(limit))
-            }
-            ("cast", _) if over_reals(call.operands[0].dtype) == DType::F32 => Some(self.form(first)),
-            _ => None,
-        }
     }
 
     pub(super) fn finite_number(&self, number: Number) -> Option<BigRational> {
@@ -307,7 +189,7 @@ impl Formulas<'_> {
         }
     }
 
-    fn function(&mut self, function: Function, of: Form) -> Form {
+    pub(super) fn function(&mut self, function: Function, of: Form) -> Form {
         let of = self.rounded(of);
         let id = self.store.keep(of);
         self.store.atom(Atom::Function(function, id))
@@ -350,7 +232,7 @@ impl Formulas<'_> {
         }
     }
 
-    fn absolute(&mut self, x: Form) -> Form {
+    pub(super) fn absolute(&mut self, x: Form) -> Form {
         let negative = x.products().first().is_some_and(|product| product.number.is_negative());
         let x = if negative { x.scaled(&-BigRational::one()) } else { x };
         match x.as_number() {
@@ -413,14 +295,14 @@ impl Formulas<'_> {
         Some(self.sum(sum))
     }
 
-    fn sigmoid(&mut self, x: &Form) -> Option<Form> {
+    pub(super) fn sigmoid(&mut self, x: &Form) -> Option<Form> {
         let exponential = self.exponential(&x.clone().scaled(&-BigRational::one()))?;
         let divisor = self.sum([exponential, Form::number(BigRational::one())]);
         self.inverse(&divisor)
     }
 
-    /// A constant power, if it is a whole or a half.
-    fn power(&mut self, x: Form, exponent: f64) -> Option<Option<Form>> {
+    /// A constant power over the real numbers, if it is a whole or a half.
+    pub(super) fn power(&mut self, x: Form, exponent: f64) -> Option<Option<Form>> {
         if exponent == 0.5 {
             return Some(Some(self.function(Function::Sqrt, x)));
         }
@@ -468,27 +350,6 @@ impl Formulas<'_> {
         let minus = -BigRational::one();
         let largest = self.largest(forms.into_iter().map(|form| form.scaled(&minus)).collect::<Vec<_>>());
         largest.scaled(&-BigRational::one())
-    }
-
-    /// 1 where a bool is true, 0 elsewhere.
-    fn indicator(&mut self, condition: FormId) -> Form {
-        let one = Form::number(BigRational::one());
-        let [Product { factors, .. }] = self.store.form(condition).products() else { return one };
-        let [atom] = factors[..] else { return one };
-        match self.store.atom_of(atom).clone() {
-            Atom::Constant(value) => {
-                if value.is_true() {
-                    one
-                } else {
-                    Form::default()
-                }
-            }
-            Atom::Applied { op: "logical_not", operands, .. } if operands[0].0 == DType::Bool => {
-                let inner = self.indicator(operands[0].1);
-                self.minus(one, &inner)
-            }
-            _ => self.store.atom(Atom::Indicator(condition)),
-        }
     }
 
     /// Takes apart what a formula other than 0 is a multiple of.

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::super::arena::TermId;
 use crate::ir::{AttrValue, DType, Number};
-use crate::ops::Sign;
+use crate::ops::{Arithmetic, OpDef, Sign};
 
 /// Number of an [`Atom`].
 pub type AtomId = u32;
@@ -29,7 +29,7 @@ pub enum Atom {
     Constant(Number),
     /// What an operator gives for these elements in this order. `place` tells the elements that it gives apart.
     Applied {
-        op: &'static str,
+        what: Operation,
         dtype: DType,
         attrs: SmallVec<[AttrValue; 2]>,
         operands: Vec<(DType, FormId)>,
@@ -45,6 +45,24 @@ pub enum Atom {
     Largest(Vec<FormId>),
 }
 
+/// What is applied to elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A function of elements at one place. Operators that are the same function give the same.
+    Arithmetic(Arithmetic),
+    /// An operator that is none of those.
+    Operator(&'static str),
+}
+
+impl Operation {
+    pub fn of(op: &OpDef) -> Operation {
+        match op.arithmetic() {
+            Arithmetic::Other => Operation::Operator(op.name),
+            function => Operation::Arithmetic(function),
+        }
+    }
+}
+
 /// Functions that real numbers have laws for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
@@ -54,6 +72,8 @@ pub enum Function {
     Sqrt,
     Abs,
 }
+
+const CAST: Operation = Operation::Arithmetic(Arithmetic::Cast);
 
 /// Factors in ascending order; the empty product is 1.
 pub type Monomial = SmallVec<[AtomId; 2]>;
@@ -274,7 +294,7 @@ impl Store {
     fn narrow_of(&self, atom: &Atom) -> bool {
         match atom {
             Atom::Leaf(..) => false,
-            Atom::Constant(_) | Atom::Indicator(_) | Atom::Applied { op: "cast", dtype: DType::BF16, .. } => true,
+            Atom::Constant(_) | Atom::Indicator(_) | Atom::Applied { what: CAST, dtype: DType::BF16, .. } => true,
             Atom::Applied { operands, .. } => operands.iter().all(|&(_, id)| self.is_narrow(self.form(id))),
             Atom::Sum(form) | Atom::Function(_, form) => self.is_narrow(self.form(*form)),
             Atom::Largest(forms) => forms.iter().all(|&id| self.is_narrow(self.form(id))),
@@ -362,7 +382,7 @@ impl Store {
             [Product { factors, number, cancels: false }] if factors.len() == 1 && number.is_one() => {
                 matches!(
                     self.atoms.get_index(factors[0] as usize),
-                    Some(Atom::Leaf(..) | Atom::Constant(_) | Atom::Applied { op: "cast", .. })
+                    Some(Atom::Leaf(..) | Atom::Constant(_) | Atom::Applied { what: CAST, .. })
                 )
             }
             _ => false,

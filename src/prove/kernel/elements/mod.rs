@@ -9,6 +9,7 @@
 //! the real numbers. Numbers in them are exact.
 
 mod algebra;
+mod arithmetic;
 mod carry;
 mod form;
 mod rows;
@@ -24,13 +25,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use self::carry::places;
-use self::form::{Atom, Form, FormId, Store};
+use self::form::{Atom, Form, FormId, Operation, Store};
 use self::rows::Row;
 use self::scope::{Applied, Known, Scope, Seen};
 use super::arena::{Arena, TermId};
 use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{AttrDef, AttrKind, Call, Elements, EvalError, Moved, Sign, as_number, sign_of};
+use crate::ops::{Arithmetic, AttrDef, AttrKind, Elements, EvalError, Moved, RowFunction, Sign, as_number, sign_of};
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
@@ -174,12 +175,14 @@ impl<'a> Formulas<'a> {
         };
         match applied.elements(self.mode) {
             // Which elements are moved is known if the other operands are.
-            Elements::Moved(moved) if self.knows_others(&applied, moved) => self.moved(&applied, moved, index, depth),
-            Elements::Placewise if applied.op.name == "where" && self.scope.known(applied.operands[0]).is_some() => {
+            Elements::Moved(moved, _) if self.knows_others(&applied, moved) => {
+                self.moved(&applied, moved, index, depth)
+            }
+            Elements::Placewise(Arithmetic::Select) if self.scope.known(applied.operands[0]).is_some() => {
                 self.moved(&applied, Moved::ButFirst, index, depth)
             }
-            Elements::Placewise => self.elementwise(&applied, index, depth),
-            Elements::Lane | Elements::RunningSum => self.lane(term, &applied, index, depth),
+            Elements::Placewise(function) => self.elementwise(&applied, function, index, depth),
+            Elements::Lane(function) => self.lane(term, &applied, function, index, depth),
             Elements::Product | Elements::Convolution => self.contracted(&applied, index, depth),
             Elements::Attention => self.attention(term, &applied, index, depth),
             Elements::Weighted if self.mode != Mode::Operators && computes_floats(&applied) => {
@@ -276,7 +279,7 @@ impl<'a> Formulas<'a> {
         let attrs = attrs.map(|(_, value)| value.clone()).collect();
         let (mut dtype, mut operands) = (applied.result.dtype, operands);
         // A cast is between the types that it is between; other operators compute the same real numbers in bf16 and f32.
-        if self.mode != Mode::Operators && call.op.name != "cast" {
+        if self.mode != Mode::Operators && call.op.arithmetic() != Arithmetic::Cast {
             dtype = over_reals(dtype);
             operands.iter_mut().for_each(|(dtype, _)| *dtype = over_reals(*dtype));
         }
@@ -286,21 +289,17 @@ impl<'a> Formulas<'a> {
         } else {
             Sign::Unknown
         };
-        self.store.signed(Atom::Applied { op: call.op.name, dtype, attrs, operands, place: place.into() }, sign)
+        let what = Operation::of(call.op);
+        self.store.signed(Atom::Applied { what, dtype, attrs, operands, place: place.into() }, sign)
     }
 
-    fn elementwise(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
+    fn elementwise(&mut self, applied: &Applied, function: Arithmetic, index: &[usize], depth: usize) -> Option<Form> {
         let call = applied.call();
         let mut operands: Vec<(DType, FormId)> = Vec::with_capacity(call.operands.len());
         for (&term, ty) in applied.operands.iter().zip(call.operands) {
             operands.push((ty.dtype, self.element(term, &broadcast_index(&ty.shape, index), depth + 1)?));
         }
-        let arithmetic = match self.mode {
-            Mode::Operators => None,
-            Mode::Products if !computes_floats(applied) => None,
-            Mode::Products => self.arithmetic(&call, &operands, applied.result.dtype)?,
-            Mode::Reals => self.over_reals(&call, &operands, applied.result.dtype)?,
-        };
+        let arithmetic = self.arithmetic(function, &call, &operands, applied.result.dtype)?;
         if arithmetic.is_some() {
             return arithmetic;
         }
@@ -313,84 +312,15 @@ impl<'a> Formulas<'a> {
         Some(self.applied(applied, operands, &[]))
     }
 
-    /// What arithmetic on real numbers gives: nothing where that would be 0 for finite elements only, and no answer where it
-    /// takes too much.
-    fn arithmetic(&mut self, call: &Call, operands: &[(DType, FormId)], dtype: DType) -> Option<Option<Form>> {
-        let sizes: usize = operands.iter().map(|&(_, id)| self.store.form(id).size()).sum();
-        self.spend(sizes / SIZE_PER_ELEMENT)?;
-        let form = self.computed(call, operands, dtype);
-        let is_cast = call.op.name == "cast";
-        Some(form.filter(|form| is_cast || !form.is_zero()))
-    }
-
-    fn computed(&mut self, call: &Call, operands: &[(DType, FormId)], dtype: DType) -> Option<Form> {
-        let form = |i: usize| operands.get(i).map(|&(_, id)| self.store.form(id).clone());
-        let minus = BigRational::from_integer((-1).into());
-        let x = form(0)?;
-        Some(match (call.op.name, form(1)) {
-            ("neg", _) => x.scaled(&minus),
-            ("add", Some(y)) => Form::sum([x, y]),
-            ("sub", Some(y)) => Form::sum([x, y.scaled(&minus)]),
-            ("mul", Some(y)) => self.store.product(x, y),
-            // What is divided by 0 is no real number.
-            ("div", Some(y)) if y.is_zero() => return None,
-            ("div", Some(y)) => match y.as_number() {
-                Some(number) => x.scaled(&number.recip()),
-                None => {
-                    let reciprocal = self.reciprocal(y, dtype);
-                    self.store.product(x, reciprocal)
-                }
-            },
-            ("reciprocal", _) if x.as_number().is_none() => self.reciprocal(x, dtype),
-            ("pow", _) if call.float("exponent") == 2.0 => self.store.product(x.clone(), x),
-            ("pow", _) if call.float("exponent") == 3.0 => {
-                let square = self.store.product(x.clone(), x.clone());
-                self.store.product(square, x)
-            }
-            ("maximum" | "minimum", Some(y)) => self.extreme(call.op.name, x, y, dtype),
-            ("relu", _) => self.extreme("maximum", x, Form::default(), dtype),
-            ("clamp", _) => {
-                let bound = |name: &str| call.number(name, dtype).and_then(|n| dtype.store(n));
-                let (min, max) = (bound("min"), bound("max"));
-                let min = if let Some(n) = min { Some(self.number(n)?) } else { None };
-                let max = if let Some(n) = max { Some(self.number(n)?) } else { None };
-                let above = min.map_or(x.clone(), |min| self.extreme("maximum", x, min, dtype));
-                max.map_or(above.clone(), |max| self.extreme("minimum", above, max, dtype))
-            }
-            ("cast", _) => match (call.operands[0].dtype, dtype) {
-                (from, to) if from == to => x,
-                // What bf16 holds is a value of f32. What was computed in bf16 is not what f32 would have computed.
-                (DType::BF16, DType::F32) if self.store.is_stored(&x) => x,
-                // What is computed from bf16 in f32 and cast back is what bf16 computes, but for rounding in between.
-                (DType::F32, DType::BF16) if self.store.is_narrow(&x) => {
-                    self.tier = Tier::Rounding;
-                    x
-                }
-                _ => return None,
-            },
-            _ => return None,
-        })
-    }
-
-    /// The larger or the smaller one of two elements, as the operator of that name gives it. Their order makes no difference to
-    /// real numbers.
-    fn extreme(&mut self, op: &'static str, x: Form, y: Form, dtype: DType) -> Form {
-        let dtype = over_reals(dtype);
-        let mut operands: Vec<(DType, FormId)> = [x, y].map(|form| (dtype, self.store.keep(form))).into();
-        operands.sort_unstable();
-        let (attrs, place) = (SmallVec::new(), SmallVec::new());
-        self.store.atom(Atom::Applied { op, dtype, attrs, operands, place })
-    }
-
-    fn reciprocal(&mut self, x: Form, dtype: DType) -> Form {
-        let dtype = over_reals(dtype);
-        let operands = vec![(dtype, self.store.keep(x))];
-        let (attrs, place) = (SmallVec::new(), SmallVec::new());
-        self.store.atom(Atom::Applied { op: "reciprocal", dtype, attrs, operands, place })
-    }
-
     /// An element of a row that is computed from a row, or what a row comes to.
-    fn lane(&mut self, term: TermId, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
+    fn lane(
+        &mut self,
+        term: TermId,
+        applied: &Applied,
+        function: RowFunction,
+        index: &[usize],
+        depth: usize,
+    ) -> Option<Form> {
         let call = applied.call();
         let (x, axes) = (call.operands[0], call.lane_dims()?);
         let mut start = Shape::from_elem(0, x.rank());
@@ -407,14 +337,18 @@ impl<'a> Formulas<'a> {
             Ok::<(), ()>(())
         })
         .ok()?;
+        let shared_by = match function {
+            RowFunction::Sum => Some(1),
+            RowFunction::Mean => Some(lane.len()),
+            _ => None,
+        };
         if self.mode == Mode::Products
-            && matches!(call.op.name, "sum" | "mean")
+            && let Some(count) = shared_by
             && computes_floats(applied)
             && !lane.is_empty()
         {
             let sizes: usize = lane.iter().map(|&(_, id)| self.store.form(id).size()).sum();
             self.spend(lane.len() + sizes / SIZE_PER_ELEMENT)?;
-            let count = if call.op.name == "mean" { lane.len() } else { 1 };
             let part = BigRational::new(1.into(), count.into());
             let sum = Form::sum(lane.iter().map(|&(_, id)| self.store.form(id).clone().scaled(&part)));
             if !sum.is_zero() {
@@ -433,7 +367,7 @@ impl<'a> Formulas<'a> {
             axes.iter().for_each(|&d| start[d] = 0);
             let row =
                 Row { key: (term, flat_index(&x.shape, &start)), elements, place: flat_index(&sizes, &inner), others };
-            if let Some(form) = self.row(applied, &row)? {
+            if let Some(form) = self.row(function, applied, &row)? {
                 return Some(form);
             }
             // Limits have laws of their own.

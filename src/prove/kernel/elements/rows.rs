@@ -10,7 +10,7 @@ use super::form::{Form, FormId};
 use super::scope::Applied;
 use crate::ir::{DType, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
-use crate::ops::{Call, attention_key};
+use crate::ops::{Call, RowFunction, attention_key};
 use crate::rules::Tier;
 
 /// Elements of a row of which the variance is multiplied out. Of longer ones it would take too much.
@@ -29,18 +29,18 @@ pub(super) struct Row<'r> {
 
 impl Formulas<'_> {
     /// What an operator gives for a row: nothing where there is no law for it, and no answer where it is no real number or takes too much.
-    pub(super) fn row(&mut self, applied: &Applied, row: &Row) -> Option<Option<Form>> {
+    pub(super) fn row(&mut self, function: RowFunction, applied: &Applied, row: &Row) -> Option<Option<Form>> {
         let call = applied.call();
         let count = BigRational::from_integer(row.elements.len().into());
         // An operator that casts first reads other numbers than these.
         if row.elements.is_empty() || call.operands[0].dtype != applied.result.dtype {
             return Some(None);
         }
-        Some(Some(match call.op.name {
-            "sum" => self.total(row.elements)?,
-            "mean" => self.total(row.elements)?.scaled(&count.recip()),
-            "cumsum" => self.total(row.elements.get(..=row.place)?)?,
-            "prod" => {
+        Some(Some(match function {
+            RowFunction::Sum => self.total(row.elements)?,
+            RowFunction::Mean => self.total(row.elements)?.scaled(&count.recip()),
+            RowFunction::RunningSum => self.total(row.elements.get(..=row.place)?)?,
+            RowFunction::Product => {
                 let mut product = Form::number(BigRational::one());
                 for &(_, id) in row.elements {
                     let factor = self.finite(id)?;
@@ -48,28 +48,28 @@ impl Formulas<'_> {
                 }
                 product
             }
-            "amax" => {
+            RowFunction::Max => {
                 let finite: Vec<Form> = row.elements.iter().filter_map(|&(_, id)| self.finite(id)).collect();
                 if finite.is_empty() {
                     return None;
                 }
                 self.largest(finite)
             }
-            "amin" => {
+            RowFunction::Min => {
                 let finite: Option<Vec<Form>> = row.elements.iter().map(|&(_, id)| self.finite(id)).collect();
                 self.smallest(finite?)
             }
-            "logsumexp" => {
+            RowFunction::LogSumExp => {
                 let sum = self.sum_of_exponentials(row)?;
                 self.logarithm(&sum)?
             }
-            "log_softmax" => {
+            RowFunction::LogSoftmax => {
                 let sum = self.sum_of_exponentials(row)?;
                 let logarithm = self.logarithm(&sum)?;
                 let x = self.finite(row.elements.get(row.place)?.1)?;
                 self.minus(x, &logarithm)
             }
-            "softmax" => {
+            RowFunction::Softmax => {
                 let share = self.shared(row, |elements| {
                     let sum = elements.sum_of_exponentials(row)?;
                     elements.inverse(&sum)
@@ -77,7 +77,7 @@ impl Formulas<'_> {
                 let exponential = self.exponential_of(row.elements.get(row.place)?.1)?;
                 self.times(&exponential, &share)?
             }
-            "rms_norm" => {
+            RowFunction::RmsNorm => {
                 let eps = self.epsilon(&call)?;
                 let scale = self.shared(row, |elements| {
                     let mut squares = vec![eps];
@@ -92,14 +92,14 @@ impl Formulas<'_> {
                 let normal = self.times(&x, &scale)?;
                 self.scaled_and_shifted(normal, row)?
             }
-            "var" if row.elements.len() <= MAX_VARIANCE => {
+            RowFunction::Variance if row.elements.len() <= MAX_VARIANCE => {
                 let divisor = count - BigRational::from_float(call.float("correction"))?;
                 if divisor <= BigRational::default() {
                     return None;
                 }
                 self.deviations(row)?.scaled(&divisor.recip())
             }
-            "layer_norm" if row.elements.len() <= MAX_VARIANCE => {
+            RowFunction::LayerNorm if row.elements.len() <= MAX_VARIANCE => {
                 let eps = self.epsilon(&call)?;
                 let scale = self.shared(row, |elements| {
                     let variance = elements.deviations(row)?.scaled(&count.recip());
@@ -112,7 +112,7 @@ impl Formulas<'_> {
                 let normal = self.times(&centred, &scale)?;
                 self.scaled_and_shifted(normal, row)?
             }
-            _ => return Some(None),
+            RowFunction::Variance | RowFunction::LayerNorm | RowFunction::Other => return Some(None),
         }))
     }
 

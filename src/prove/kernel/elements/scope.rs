@@ -12,7 +12,7 @@ use super::super::arena::{Arena, Head, TermId};
 use super::{Leaves, Mode};
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
-use crate::ops::{Call, Elements, Moved, Op, OpDef, Sign, is_number};
+use crate::ops::{Call, Elements, Moved, Op, OpDef, RowFunction, Sign, is_number};
 
 /// Terms of an arena, down to the leaves.
 pub struct Scope<'a> {
@@ -60,8 +60,9 @@ impl Applied<'_> {
     /// Where its elements come from, as far as formulas of this mode look.
     pub fn elements(&self, mode: Mode) -> Elements {
         let elements = self.call().elements();
-        let of_reals = matches!(elements, Elements::RunningSum | Elements::Convolution | Elements::Attention);
-        let other_output = self.slot != 0 && elements != Elements::Moved(Moved::All);
+        let of_reals =
+            matches!(elements, Elements::Lane(RowFunction::RunningSum) | Elements::Convolution | Elements::Attention);
+        let other_output = self.slot != 0 && !matches!(elements, Elements::Moved(Moved::All, _));
         if of_reals && mode != Mode::Reals || other_output { Elements::Unknown } else { elements }
     }
 }

@@ -3,9 +3,13 @@
 use num_traits::ToPrimitive;
 use proptest::prelude::*;
 
-use super::super::form::{Atom, AtomId, FormId, Function, Product, Store};
+use super::super::form::{Atom, AtomId, FormId, Function, Operation, Product, Store};
 use super::*;
 use crate::ir::{DType, Value};
+use crate::ops::{Arithmetic, Comparison};
+
+const GREATER: Operation = Operation::Arithmetic(Arithmetic::Compare(Comparison::Greater));
+const SELECT: Operation = Operation::Arithmetic(Arithmetic::Select);
 
 /// An expression in postfix notation: what is not understood is left out.
 fn postfix(steps: &[usize]) -> String {
@@ -50,11 +54,11 @@ fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
             all.iter().map(|&id| of(id)).fold(f64::NEG_INFINITY, |x, y| if x >= y || x.is_nan() { x } else { y })
         }
         // What overflows in the formula alone is not compared, nor what is chosen by it.
-        Atom::Applied { op: "gt", operands, .. } => match of(operands[0].1).partial_cmp(&of(operands[1].1)) {
+        Atom::Applied { what: GREATER, operands, .. } => match of(operands[0].1).partial_cmp(&of(operands[1].1)) {
             Some(order) => f64::from(u8::from(order.is_gt())),
             None => f64::NAN,
         },
-        Atom::Applied { op: "where", operands, .. } => match of(operands[0].1) {
+        Atom::Applied { what: SELECT, operands, .. } => match of(operands[0].1) {
             chosen if chosen.is_nan() => chosen,
             chosen => of(operands[if chosen == 0.0 { 2 } else { 1 }].1),
         },
