@@ -341,9 +341,7 @@ fn shown(graph: &Graph, mut value: Value) -> &Node {
     loop {
         let node = graph.node(value.node);
         let shares = match &node.kind {
-            NodeKind::Op { op: Op::Table(def), .. } => {
-                def.family == Family::View || matches!(def.name, "cast" | "dropout")
-            }
+            NodeKind::Op { op: Op::Table(def), .. } => def.may_alias(),
             _ => false,
         };
         match graph.operands(value.node)[..] {

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::key::{KernelKey, KeyOperand};
 use crate::ir::{AttrValue, Attrs, DType, Layout, TensorType};
-use crate::ops::{Call, Family, LayoutRule, OpDef, Unit};
+use crate::ops::{Arithmetic, Call, Family, LayoutRule, OpDef, Unit};
 
 /// Work counts that know strides: aliases are free and an expanded operand is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,7 @@ impl CallParts {
         let attrs: Attrs = attrs.collect::<Option<_>>()?;
         let mut types: Vec<TensorType> = key.operands.iter().map(|o| o.ty.clone()).collect();
         if def.family == Family::Elementwise {
-            let first = usize::from(def.name == "where");
+            let first = usize::from(def.arithmetic() == Arithmetic::Select);
             if let Some(wide) = types.iter().skip(first).map(|t| t.dtype).max_by_key(|d| promotion_rank(*d)) {
                 types.iter_mut().skip(first).for_each(|t| t.dtype = wide);
             }

@@ -14,7 +14,7 @@ use super::{Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::ties::{self, Ties};
-use crate::ops::{Amplifies, Call, EvalError, Family, as_number, is_number};
+use crate::ops::{Amplifies, Call, EvalError, Family, RowFunction, as_number, is_number};
 use node::{Application, Kind, Node, Operands};
 use shortcuts::Shortcut;
 
@@ -81,22 +81,6 @@ const EXACT: f64 = 65536.0;
 
 fn is_inexact(value: f64, exact: f64) -> bool {
     value.is_finite() && (value.fract() != 0.0 || value.abs() > exact)
-}
-
-/// Refuses an operator that reads too many elements for each of `results` results, before it reads the first.
-fn readable(call: &Call, results: usize) -> Result<(), EvalError> {
-    let numel = |operand: usize| call.operands.get(operand).map_or(0, |t| t.numel());
-    few(match call.op.name {
-        // Each result may come from any of the elements that are scattered.
-        "scatter" | "scatter_add" | "index_add" | "index_put" => numel(1),
-        // A window may be larger than the image, of which it then reads all.
-        "max_pool2d" | "avg_pool2d" => {
-            let taps = call.ints("kernel_size").iter().zip(&call.operands[0].shape[2..]);
-            taps.map(|(&kernel, &size)| size.min(kernel as usize)).product()
-        }
-        _ if call.op.family == Family::Reduce => numel(0) / results.max(1),
-        _ => 0,
-    })
 }
 
 /// Refuses to read more elements than one step may.
@@ -301,7 +285,8 @@ impl<'p, P: Program> Demand<'p, P> {
             // element on which a restart waits.
             let moves = application.op.family == Family::View;
             self.spend(if moves { 1 } else { COMPUTED })?;
-            readable(&call, node.ty.numel())?;
+            // Before it reads the first.
+            few((call.op.reads)(&call, node.ty.numel()))?;
             if self.disturbance.is_some() && dtype == DType::Bool && self.nearly_ties(operands, index)? {
                 return Err(EvalError::Unrepresentable);
             }
@@ -332,11 +317,12 @@ impl<'p, P: Program> Demand<'p, P> {
             }
             return Ok(value);
         };
-        if application.op.name == "softmax" && self.vanishes(&operands[0], index, &axes)? {
+        let is_softmax = application.op.row_function() == RowFunction::Softmax;
+        if is_softmax && self.vanishes(&operands[0], index, &axes)? {
             self.memo.insert((node.number, flat), Number::float(0.0));
             return Ok(Number::float(0.0));
         }
-        if application.op.name == "softmax"
+        if is_softmax
             && axes.iter().map(|a| a + 1).eq([index.len()])
             && let Some(visible) = self.visible(&operands[0], index)?
         {

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{Constant, Draw, Interval, Program, Source, Support, fold, random, range_of};
 use crate::ir::{Graph, Node, NodeId, NodeKind, Number, TensorType, Value};
-use crate::ops::{Call, Known, Op, support};
+use crate::ops::{Arithmetic, Call, Known, Op, OpDef, RowFunction, support};
 
 /// A graph whose inputs are random tensors, or what the caller gives.
 pub struct GraphProgram<'g> {
@@ -97,7 +97,7 @@ impl<'g> GraphProgram<'g> {
             NodeKind::Literal(literal) => Interval::over(literal.data.iter().map(|v| v.to_f64())),
             NodeKind::Op { op: Op::Table(op), attrs } => {
                 let operands = self.graph.operands(value.node);
-                if op.name == "mul"
+                if op.arithmetic() == Arithmetic::Mul
                     && let Some(length) = self.normalised(&operands)
                 {
                     return Interval::new(-1.001 * length.sqrt(), 1.001 * length.sqrt());
@@ -133,17 +133,17 @@ impl<'g> GraphProgram<'g> {
     /// than the root of that, whatever `x` is.
     fn normalised(&self, operands: &[Value]) -> Option<f64> {
         let [x, root] = operands else { return None };
-        let made_by = |v: Value, name: &str| -> Option<Value> {
+        let made_by = |v: Value, is: fn(&OpDef) -> bool| -> Option<Value> {
             match &self.graph.node(v.node).kind {
-                NodeKind::Op { op, .. } if op.name() == name => self.graph.operands(v.node).first().copied(),
+                NodeKind::Op { op: Op::Table(op), .. } if is(op) => self.graph.operands(v.node).first().copied(),
                 _ => None,
             }
         };
-        let sum = made_by(*root, "rsqrt")?;
-        let mean = made_by(sum, "add")?;
+        let sum = made_by(*root, |op| op.arithmetic() == Arithmetic::InverseSqrt)?;
+        let mean = made_by(sum, |op| op.arithmetic() == Arithmetic::Add)?;
         let eps = self.intervals.get(self.graph.operands(sum.node).get(1)?)?;
-        let square = made_by(mean, "mean")?;
-        let of = made_by(square, "pow")?;
+        let square = made_by(mean, |op| op.row_function() == RowFunction::Mean)?;
+        let of = made_by(square, |op| op.arithmetic() == Arithmetic::Power)?;
         let NodeKind::Op { attrs, .. } = &self.graph.node(square.node).kind else { return None };
         let NodeKind::Op { op: Op::Table(op), attrs: kept } = &self.graph.node(mean.node).kind else { return None };
         let keeps = op.attr_index("keepdim").and_then(|i| kept.get(i)?.as_bool()) == Some(true);

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::signature::{ConstantInput, ConstantOutput, Output, Path, Place, Target};
 use super::{AttrValue, Attrs, MathConfig, Number, Origin, TensorType};
-use crate::ops::{Call, Op, OpDef, TypeError, canonical_attrs};
+use crate::ops::{Arithmetic, Call, Op, OpDef, TypeError, canonical_attrs};
 
 /// A node of a [`Graph`].
 pub type NodeId = NodeIndex<u32>;
@@ -338,7 +338,7 @@ pub fn read_value(graph: &Graph, mut value: Value) -> Value {
     loop {
         let node = graph.node(value.node);
         match &node.kind {
-            NodeKind::Op { op, .. } if node.origin.implicit && op.name() == "cast" => {
+            NodeKind::Op { op, .. } if node.origin.implicit && op.arithmetic() == Arithmetic::Cast => {
                 match graph.operands(value.node)[..] {
                     [source] => value = source,
                     _ => return value,

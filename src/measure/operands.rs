@@ -7,7 +7,7 @@ use crate::energy::{CallParts, KernelKey};
 use crate::eval::random::mix;
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
 use crate::ops::tensors::kind;
-use crate::ops::{Ask, Call};
+use crate::ops::{Arithmetic, Ask, Call, Family, Op};
 
 /// Scale of the parameters of a model, as libraries start them.
 const PARAMETER_SCALE: f64 = 0.02;
@@ -64,7 +64,8 @@ pub fn of_key(key: &KernelKey, device: Device, gaps: &mut Gaps) -> Result<Vec<Te
     let operand = |(i, operand): (usize, &crate::energy::KeyOperand)| {
         // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
         // The logical operators take none; what a graph gives them is a tensor on the device.
-        let number = operand.ty.rank() == 0 && several && !matches!(key.op.as_str(), "logical_and" | "logical_or");
+        let logical = key.def().is_some_and(|def| matches!(def.arithmetic(), Arithmetic::And | Arithmetic::Or));
+        let number = operand.ty.rank() == 0 && several && !logical;
         let device = if number { Device::Cpu } else { device };
         let layout = operand.layout.layout(&operand.ty.shape);
         gaps.leave_before(span(&operand.ty, &layout) * operand.ty.dtype.bytes());
@@ -109,13 +110,10 @@ fn number(value: f64) -> Result<Tensor, TchError> {
 fn scales(graph: &Graph, value: Value) -> bool {
     graph.ty(value).rank() == 1
         && graph.users(value.node).any(|user| {
-            let NodeKind::Op { op, .. } = &graph.node(user).kind else { return false };
+            let NodeKind::Op { op: Op::Table(op), .. } = &graph.node(user).kind else { return false };
             let at = graph.operands(user).iter().position(|v| *v == value);
-            match op.name() {
-                "layer_norm" | "rms_norm" | "group_norm" => at == Some(1),
-                "batch_norm" => at == Some(3),
-                name => name == "mul",
-            }
+            let is_weight = || at.and_then(|at| op.operands.get(at)).is_some_and(|operand| operand.name == "weight");
+            op.arithmetic() == Arithmetic::Mul || op.family == Family::Norm && is_weight()
         })
 }
 
@@ -146,30 +144,20 @@ fn value_limit(graph: &Graph, value: Value) -> i64 {
     while let Some(&value) = seen.get(at) {
         at += 1;
         for user in graph.users(value.node) {
-            let NodeKind::Op { op, .. } = &graph.node(user).kind else { continue };
+            let NodeKind::Op { op: Op::Table(op), attrs } = &graph.node(user).kind else { continue };
             let operands = graph.operands(user);
-            let table = operands.first().filter(|first| **first != value).map(|&first| graph.ty(first));
-            match (op.name(), table) {
-                ("embedding", Some(table)) => {
-                    let rows = table.shape.first().map_or(FEW, |&n| n as i64);
-                    limit = Some(limit.map_or(rows, |l: i64| l.min(rows)));
+            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| graph.ty(o)).collect();
+            for (operand, ask) in (op.asks)(&Call { op, attrs, operands: &types }) {
+                if let (Ask::Below(size), true) = (ask, operands.get(operand) == Some(&value)) {
+                    limit = Some(limit.map_or(size, |known: usize| known.min(size)));
                 }
-                ("gather" | "index" | "index_select" | "cross_entropy", Some(table)) => {
-                    let least = table.shape.iter().copied().min().map_or(1, |n| n as i64);
-                    limit = Some(limit.map_or(least, |l: i64| l.min(least)));
-                }
-                (
-                    "reshape" | "permute" | "expand" | "slice" | "unsqueeze" | "squeeze" | "alias" | "contiguous"
-                    | "cast",
-                    _,
-                ) if !seen.contains(&user.into()) => {
-                    seen.push(user.into());
-                }
-                _ => {}
+            }
+            if op.is_view_or_cast() && !seen.contains(&user.into()) {
+                seen.push(user.into());
             }
         }
     }
-    limit.unwrap_or(FEW).max(1)
+    limit.map_or(FEW, |n| n as i64).max(1)
 }
 
 /// What the operator of a key asks of operand `index`.

@@ -17,7 +17,7 @@ use crate::energy::{CallParts, Device, KernelKey, MathMode, MeterKind};
 use crate::ir::{Graph, NodeId, TensorType, layouts};
 use crate::ops::replay::{ReplayError, replay};
 use crate::ops::replay_graph::GraphReplay;
-use crate::ops::{Call, OpDef};
+use crate::ops::{Call, KernelClass, OpDef};
 
 /// Share of the device memory that one load may take.
 const MEMORY_SHARE: f64 = 0.8;
@@ -30,10 +30,6 @@ const PASSES_APART: usize = 4;
 /// Operators that a record holds at least, so that launching it takes the host no time to speak of, and at most.
 const LEAST_RECORDED: usize = 512;
 const MOST_RECORDED: usize = 16384;
-
-/// Operators that cuSOLVER computes. They read on the host whether it went well, which cannot be recorded, and the attempt
-/// leaves the library failing in every call that follows.
-const NEVER_RECORDED: [&str; 2] = ["eigvals", "eigvalsh"];
 
 /// A GPU with libtorch.
 pub struct TorchBackend {
@@ -196,7 +192,9 @@ impl TorchLoad {
     /// How many executions make a record; every set of operands is in it equally often. `None` if they are too many, or
     /// one of them must not be tried.
     fn record_length(&self) -> Option<usize> {
-        let never = |op: &OpDef| NEVER_RECORDED.contains(&op.name);
+        // They read on the host whether it went well, which cannot be recorded, and the attempt leaves cuSOLVER failing in every
+        // call that follows.
+        let never = |op: &OpDef| op.kernels == KernelClass::Factorisation;
         let (operators, never) = match &self.work {
             Work::Operator(parts) => (1, never(parts.def)),
             Work::Part(part) => (part.operators().len(), part.operators().any(never)),

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::constants::folded;
 use crate::eval::Constant;
 use crate::ir::{AttrValue, Attrs, Graph, Node, NodeId, NodeKind, Role, TensorType, Value};
-use crate::ops::{Family, Op, OpDef, find};
+use crate::ops::{Arithmetic, Fold, Op, OpDef, find};
 
 /// What is known of every node.
 pub struct Facts {
@@ -98,7 +98,7 @@ impl<'g> Site<'g> {
     pub fn is_parameter(&self, value: Value) -> bool {
         match &self.graph.node(value.node).kind {
             NodeKind::Input { role } => *role != Role::User,
-            NodeKind::Op { op: Op::Table(op), .. } if op.family == Family::View || op.name == "cast" => {
+            NodeKind::Op { op: Op::Table(op), .. } if op.is_view_or_cast() => {
                 self.graph.operands(value.node).first().is_some_and(|&v| self.is_parameter(v))
             }
             _ => false,
@@ -109,7 +109,7 @@ impl<'g> Site<'g> {
     pub fn scalar(&self, value: Value) -> Option<f64> {
         match &self.graph.node(value.node).kind {
             NodeKind::Op { op: Op::Table(op), attrs }
-                if matches!(op.name, "full" | "number") && self.graph.ty(value).numel() == 1 =>
+                if op.fold == Fold::Filled && self.graph.ty(value).numel() == 1 =>
             {
                 attrs.get(op.attr_index("value")?)?.as_float()
             }
@@ -183,7 +183,8 @@ impl<'g> Site<'g> {
         let chosen_by = || self.graph.operands(source).first().copied();
         self.varies(source.into())
             || is_formula(source.into())
-            || op_of(self.graph, source).is_some_and(|op| op.name == "where") && chosen_by().is_some_and(is_formula)
+            || op_of(self.graph, source).is_some_and(|op| op.arithmetic() == Arithmetic::Select)
+                && chosen_by().is_some_and(is_formula)
     }
 
     /// Whether one of the operators named is among all that depend on the node.
@@ -205,7 +206,7 @@ impl<'g> Site<'g> {
 }
 
 fn is_passive(op: &OpDef) -> bool {
-    op.family == Family::View || matches!(op.name, "cast" | "dropout")
+    op.may_alias()
 }
 
 fn op_of(graph: &Graph, id: NodeId) -> Option<&'static OpDef> {

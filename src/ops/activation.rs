@@ -3,8 +3,8 @@
 use super::pointwise::{TRANSCENDENTAL, floats};
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, Arithmetic, AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, LayoutRule, OpDef,
-    OperandDef, TypeError, Types, Work, attr, one,
+    Amplifies, Arithmetic, AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, Launch, LayoutRule,
+    OpDef, OperandDef, TypeError, Types, Work, attr, one,
 };
 use crate::ir::{Number, Shape};
 
@@ -143,6 +143,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "glu",
+        launch: Launch::AsStated,
         elements: Elements::Unknown,
         family: Family::Norm,
         doc: "The first half of dimension `dim` times the sigmoid of the second one.",

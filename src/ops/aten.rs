@@ -49,10 +49,14 @@ pub enum Source {
     Device,
 }
 
-/// The first three operands.
-pub const X: Source = Source::Operand(0);
-pub const Y: Source = Source::Operand(1);
-pub const Z: Source = Source::Operand(2);
+/// What the arguments of a call are written as: sources, and the first three operands.
+pub mod sources {
+    pub use super::Source::*;
+
+    pub const X: super::Source = Operand(0);
+    pub const Y: super::Source = Operand(1);
+    pub const Z: super::Source = Operand(2);
+}
 
 /// A tensor that a call takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -344,8 +348,7 @@ macro_rules! aten {
         crate::ops::aten::Source::Attr(stringify!($name))
     };
     (@source $name:ident, $source:expr) => {{
-        #[allow(unused_imports)]
-        use crate::ops::aten::{Source::*, X, Y, Z};
+        use crate::ops::aten::sources::*;
         $source
     }};
 }

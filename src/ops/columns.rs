@@ -143,7 +143,7 @@ const COLUMNS: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "im2col",
-        elements: Elements::Moved(Moved::All, Movement::Other),
+        elements: Elements::Moved(Moved::All, Movement::Padded),
         digits: column_digits,
         doc: "The windows of images (batch, channel, height, width) as columns: (batch, channel and tap, window).",
         kernel: Kernel::Element(column_element),

@@ -90,6 +90,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "logical_or",
+        elements: Elements::Placewise(Arithmetic::Or),
         doc: "Either is not 0, as bool.",
         commutative: true,
         kernel: binary!(Element, |x, y| (x.is_true() || y.is_true()).into()),

@@ -258,11 +258,15 @@ fn average(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result
     Ok(sum / if c.bool("count_include_pad") { covered() } else { seen })
 }
 
+/// A window may be larger than the image, of which it then reads all.
+fn window_elements(c: &Call) -> usize {
+    let taps = c.ints("kernel_size").iter().zip(&c.operands[0].shape[2..]);
+    taps.map(|(&kernel, &size)| size.min(kernel as usize)).product()
+}
+
 fn pool_work(c: &Call, outputs: &[TensorType]) -> Work {
-    let input = &c.operands[0].shape[2..];
-    let taps: f64 = c.ints("kernel_size").iter().zip(input).map(|(&k, &size)| (k as f64).min(size as f64)).product();
     let elements: f64 = outputs.iter().map(|t| t.numel() as f64).sum();
-    Work::streaming(c, outputs, elements * taps, Unit::Vector)
+    Work::streaming(c, outputs, elements * window_elements(c) as f64, Unit::Vector)
 }
 
 const MAX_POOL: &[AttrDef] = &[
@@ -329,6 +333,7 @@ const POOL: OpDef = OpDef {
     kernels: KernelClass::Window,
     operands: &[one("x")],
     work: pool_work,
+    reads: |c, _| window_elements(c),
     bounds: Bounds::NO_LARGER,
     ..OpDef::PLAIN
 };

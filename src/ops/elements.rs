@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Arithmetic, AttrKind, Call, Draws, Movement, OpDef, RowFunction};
+use super::{Arithmetic, AttrKind, Call, Draws, Family, LayoutRule, Movement, OpDef, RowFunction};
 
 /// What is known of where the elements of a result come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +51,22 @@ impl OpDef {
         }
     }
 
-    /// Where it moves elements to; [`Movement::Other`] of operators that do not move them.
-    pub fn movement(&self) -> Movement {
+    /// Where it moves elements to, if it moves them and never draws.
+    pub fn movement(&self) -> Option<Movement> {
         match self.elements {
-            Elements::Moved(_, movement) => movement,
-            _ => Movement::Other,
+            Elements::Moved(_, movement) if self.draws == Draws::Never => Some(movement),
+            _ => None,
         }
+    }
+
+    /// Whether the result may lie in the memory of operand 0.
+    pub fn may_alias(&self) -> bool {
+        self.is_view_or_cast() || matches!(self.layout, LayoutRule::View(_))
+    }
+
+    /// Whether it gives operand 0 in another shape, order or element type.
+    pub fn is_view_or_cast(&self) -> bool {
+        self.family == Family::View || self.arithmetic() == Arithmetic::Cast
     }
 
     /// The function of lanes that it is; [`RowFunction::Other`] of operators that are none.

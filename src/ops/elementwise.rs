@@ -2,8 +2,8 @@
 
 use super::pointwise::{TRANSCENDENTAL, UNARY, floats, numbers, same};
 use super::{
-    Amplifies, Arithmetic, Ask, AttrKind, Bounds, Default, Draws, Elements, EvalError, Interval, Kernel, LayoutRule,
-    Moved, Movement, OpDef, Ranges, Synthesis, TRANSCENDENTAL_FLOPS, Vanishes, Work, attr, support,
+    Amplifies, Arithmetic, Ask, AttrKind, Bounds, Default, Draws, Elements, EvalError, Interval, Kernel, Launch,
+    LayoutRule, Moved, Movement, OpDef, Ranges, Synthesis, TRANSCENDENTAL_FLOPS, Vanishes, Work, attr, support,
 };
 use crate::ir::{DType, Number};
 
@@ -441,6 +441,8 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "dropout",
+        // Training-mode dropout is no alias and keeps no order.
+        launch: Launch::ElementwiseInOrder,
         elements: Elements::Moved(Moved::All, Movement::Stay),
         digits: |r| Some(r.same()),
         doc: "Random zeroing. The identity unless `train`; has no reference semantics in training.",

@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
     Ask, AttrKind, Bounds, Call, Default, Digits, Dims, Elements, EvalError, Family, Fetch, Kernel, KernelClass,
-    LayoutRule, Moved, Movement, OpDef, OperandDef, Renumbering, Supports, Synthesis, TypeError, Types, Unit, Vanishes,
-    Work, attr, many, one,
+    Launch, LayoutRule, Moved, Movement, OpDef, OperandDef, Renumbering, Supports, Synthesis, TypeError, Types, Unit,
+    Vanishes, Work, attr, many, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -177,7 +177,8 @@ const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather,
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "embedding",
-        elements: Elements::Moved(Moved::First, Movement::Other),
+        launch: Launch::Positions,
+        elements: Elements::Moved(Moved::First, Movement::Gather),
         digits: |r| (r.dim() + 1 == r.result.rank()).then(|| r.first(1)),
         doc: "The rows of `weight` that `indices` names.",
         operands: &[one("weight"), one("indices")],
@@ -208,7 +209,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "gather",
-        elements: Elements::Moved(Moved::First, Movement::Other),
+        elements: Elements::Moved(Moved::First, Movement::Gather),
         digits: |r| {
             let whole = r.call.operands[0].shape.get(r.dim()) == r.result.shape.get(r.dim());
             (!r.is_along()? && whole).then(|| r.same_of_all())
@@ -248,7 +249,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index_select",
-        elements: Elements::Moved(Moved::First, Movement::Other),
+        elements: Elements::Moved(Moved::First, Movement::Gather),
         digits: |r| r.same_if(!r.is_along()?),
         doc: "The slices of dimension `dim` that `index` names.",
         operands: &[one("x"), one("index")],
@@ -402,6 +403,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "masked_fill",
+        launch: Launch::Elementwise,
         kernels: KernelClass::Streaming,
         doc: "The scalar `value` where the mask is true, `x` elsewhere.",
         operands: &[one("x"), one("mask"), one("value")],

@@ -51,6 +51,7 @@ pub const OPS: &[OpDef] = &[OpDef {
     infer: types,
     kernel: Kernel::Real(length),
     work: Work::per_input::<1>,
+    reads: super::reduce::shares,
     aten: aten!("linalg_vector_norm", self: X, ord, dim, keepdim),
     replay: torch!(|r| super::scalars::norm(r.x()?, r.c.float("ord"), r.c.ints("dim"), r.c.bool("keepdim"))?),
     amplifies: Amplifies::Always,

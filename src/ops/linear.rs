@@ -8,8 +8,8 @@ use super::replay::{Replayed, Run};
 use super::shapes::{broadcast, broadcast_index};
 use super::{
     Ask, AttrDef, AttrKind, Bounds, Call, Default, Digits, Elements, EvalError, Family, Fetch, FetchReal, Interval,
-    Kernel, KernelClass, OpDef, Ranges, Renumbering, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, one,
-    optional, support,
+    Kernel, KernelClass, Launch, OpDef, Ranges, Renumbering, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr,
+    one, optional, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -294,6 +294,7 @@ const PRODUCT: OpDef = OpDef { family: Family::Linear, kernels: KernelClass::Pro
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "matmul",
+        launch: Launch::Product,
         elements: Elements::Product,
         digits: matmul_digits,
         doc: "Matrix product over the last two dimensions; leading dimensions broadcast, vectors as in PyTorch.",
@@ -315,6 +316,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "addmm",
+        launch: Launch::Product,
         elements: Elements::Product,
         digits: biased_digits,
         doc: "`beta * b + alpha * (x @ w)` for matrices; `b` broadcasts.",
@@ -346,6 +348,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "linear",
+        launch: Launch::Product,
         elements: Elements::Product,
         digits: linear_digits,
         doc: "`x @ w^T + b`, with `w` of shape (out, in).",

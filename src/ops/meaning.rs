@@ -41,6 +41,7 @@ pub enum Arithmetic {
     AddProduct,
     Compare(Comparison),
     And,
+    Or,
     Not,
     /// Operand 1 where operand 0 holds, operand 2 elsewhere.
     Select,
@@ -101,10 +102,35 @@ pub enum Movement {
     Flip,
     /// They stay on one side of the diagonal number `diagonal`, and 0 goes to the other.
     Triangle(Triangle),
-    /// They are read at the places that tensors state for some `dims`.
+    /// Each place takes one of them by a fixed pattern other than these.
+    Pattern,
+    /// Each place takes one of them that tensors name along some `dims`.
     Index,
-    /// Any other way.
-    Other,
+    /// Each place takes one of them that another operand names in another way.
+    Gather,
+    /// Each place takes one of them by a fixed pattern, or a number.
+    Padded,
+}
+
+impl Movement {
+    /// Whether some places of the result take a number, which is no element.
+    pub fn adds_numbers(self) -> bool {
+        match self {
+            Movement::Triangle(_) | Movement::Padded => true,
+            Movement::Stay
+            | Movement::Broadcast
+            | Movement::Permute
+            | Movement::Reshape
+            | Movement::Slice
+            | Movement::Split
+            | Movement::Concat
+            | Movement::Repeat
+            | Movement::Flip
+            | Movement::Pattern
+            | Movement::Index
+            | Movement::Gather => false,
+        }
+    }
 }
 
 /// The side of a diagonal where elements stay.
@@ -157,6 +183,7 @@ mod tests {
                 Comparison::GreaterOrEqual => v[0] >= v[1],
             }),
             Arithmetic::And => holds(v[0] != 0.0 && v[1] != 0.0),
+            Arithmetic::Or => holds(v[0] != 0.0 || v[1] != 0.0),
             Arithmetic::Not => holds(v[0] == 0.0),
             Arithmetic::Select => v[if v[0] == 0.0 { 2 } else { 1 }],
             Arithmetic::Other => f64::NAN,

@@ -30,6 +30,7 @@ mod functions;
 mod hostile_tests;
 mod index;
 mod interval;
+mod launch;
 mod length;
 mod linear;
 mod math;
@@ -74,6 +75,7 @@ pub use effects::{DRAW, Effects, Given, effects};
 pub use elements::{Elements, Moved};
 pub use fold::Fold;
 pub use interval::Interval;
+pub use launch::Launch;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
 pub use meaning::{Arithmetic, Comparison, Movement, RowFunction, Triangle};
@@ -200,8 +202,12 @@ pub struct OpDef {
     /// What it gives for constants.
     pub fold: Fold,
     pub layout: LayoutRule,
+    /// How libtorch folds dimensions before it launches a kernel.
+    pub launch: Launch,
     /// Work counts, given the output types.
     pub work: fn(&Call, &[TensorType]) -> Work,
+    /// How many elements each of so many results may be computed from, where that can be more than a few.
+    pub reads: fn(&Call, usize) -> usize,
     /// What bounds on the operands say about the elements of output 0.
     pub bounds: Bounds,
     /// Whether two calls on the same operands may differ.
@@ -252,7 +258,9 @@ impl OpDef {
         digits: |r| r.by_elements(),
         fold: Fold::FromElements,
         layout: LayoutRule::Contiguous,
+        launch: Launch::AsStated,
         work: unstated,
+        reads: |_, _| 0,
         bounds: Bounds::UNKNOWN,
         draws: Draws::Never,
         hands_on: false,
@@ -346,6 +354,16 @@ impl Op {
     pub fn commutative(&self) -> bool {
         self.def().is_some_and(|d| d.commutative)
     }
+
+    /// See [`OpDef::arithmetic`].
+    pub fn arithmetic(&self) -> Arithmetic {
+        self.def().map_or(Arithmetic::Other, OpDef::arithmetic)
+    }
+
+    /// See [`OpDef::movement`].
+    pub fn movement(&self) -> Option<Movement> {
+        self.def()?.movement()
+    }
 }
 
 impl PartialEq for Op {
@@ -413,6 +431,18 @@ mod tests {
     #[test]
     fn names_are_unique() {
         assert_eq!(TABLE.len(), all().count());
+    }
+
+    #[test]
+    fn elementwise_operators_state_what_their_family_has_in_common() {
+        for def in all().filter(|def| def.family == Family::Elementwise) {
+            assert!(
+                matches!(def.elements, Elements::Placewise(_) | Elements::Moved(_, Movement::Stay)),
+                "{}",
+                def.name
+            );
+            assert!(matches!(def.launch, Launch::Elementwise | Launch::ElementwiseInOrder), "{}", def.name);
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 use super::shapes::visit_axes;
 use super::{
     Amplifies, Ask, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, FetchReal, Interval, Kernel,
-    KernelClass, LayoutRule, OpDef, RowFunction, Supports, Synthesis, TypeError, Types, Vanishes, Work, attr, one,
-    optional, support,
+    KernelClass, Launch, LayoutRule, OpDef, RowFunction, Supports, Synthesis, TypeError, Types, Vanishes, Work, attr,
+    one, optional, support,
 };
 use crate::ir::DType;
 
@@ -198,6 +198,7 @@ const NORM: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "layer_norm",
+        launch: Launch::Rows,
         elements: Elements::Lane(RowFunction::LayerNorm),
         doc: "Mean 0 and variance 1 over the trailing dimensions, then scale and shift.",
         operands: &[one("x"), optional("weight"), optional("bias")],
@@ -233,6 +234,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "rms_norm",
+        launch: Launch::Rows,
         elements: Elements::Lane(RowFunction::RmsNorm),
         doc: "Root mean square 1 over the trailing dimensions, then scale.",
         operands: &[one("x"), optional("weight")],

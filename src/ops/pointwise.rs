@@ -4,7 +4,7 @@
 
 use super::shapes::broadcast_index;
 use super::{
-    Arithmetic, Call, Elements, EvalError, Family, Fetch, FetchReal, LayoutRule, OpDef, TRANSCENDENTAL_FLOPS,
+    Arithmetic, Call, Elements, EvalError, Family, Fetch, FetchReal, Launch, LayoutRule, OpDef, TRANSCENDENTAL_FLOPS,
     TypeError, Types, Work, one,
 };
 use crate::ir::Number;
@@ -43,6 +43,7 @@ pub(super) const ELEMENTWISE: OpDef = OpDef {
     elements: Elements::Placewise(Arithmetic::Other),
     infer: same,
     layout: LayoutRule::Elementwise,
+    launch: Launch::Elementwise,
     work: Work::per_output::<1>,
     ..OpDef::PLAIN
 };

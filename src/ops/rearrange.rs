@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use super::{
-    AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, Fold, Interval, Kernel,
+    AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, Fold, Interval, Kernel, Launch,
     LayoutRule, Moved, Movement, OpDef, OperandDef, Supports, Synthesis, Triangle, TypeError, Types, Unit, Vanishes,
     Work, attr, one, optional, support,
 };
@@ -204,7 +204,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "roll",
-        elements: Elements::Moved(Moved::All, Movement::Other),
+        elements: Elements::Moved(Moved::All, Movement::Pattern),
         digits: |r| r.same_if(!r.call.dims("dims").ok()?.contains(&r.dim())),
         doc: "The elements moved by `shifts` along `dims`, around the end.",
         attrs: &[attr("shifts", AttrKind::Ints, Default::Required), attr("dims", AttrKind::Dims, Default::Required)],
@@ -228,6 +228,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "repeat_interleave",
+        launch: Launch::RepeatedCopy("repeats"),
         elements: Elements::Moved(Moved::All, Movement::Repeat),
         digits: |r| r.same_if(!r.is_along()?),
         doc: "Every entry of `dim` `repeats` times in a row.",
@@ -258,7 +259,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "pad",
-        elements: Elements::Moved(Moved::All, Movement::Other),
+        elements: Elements::Moved(Moved::All, Movement::Padded),
         digits: |r| r.same_if(r.call.ints("pad").get(2 * r.dim()..2 * r.dim() + 2)? == [0, 0]),
         doc: "`value` around the elements: `pad` holds low and high sizes for every dimension, outermost first. Negative sizes crop.",
         attrs: &[attr("pad", AttrKind::Ints, Default::Required), attr("value", AttrKind::Number, Default::Int(0))],

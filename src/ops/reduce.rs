@@ -272,6 +272,11 @@ fn reduced_support(s: &Supports) -> Option<Dims> {
     Some(kept.filter(|&(gone, _)| keeps || !gone).map(|(gone, places)| if gone { None } else { places }).collect())
 }
 
+/// All elements of operand 0 are shared out among the results.
+pub(super) fn shares(c: &Call, results: usize) -> usize {
+    c.operands.first().map_or(0, |x| x.numel()) / results.max(1)
+}
+
 /// What the reductions have in common.
 const REDUCTION: OpDef = OpDef {
     family: Family::Reduce,
@@ -279,6 +284,7 @@ const REDUCTION: OpDef = OpDef {
     operands: X,
     attrs: DIMS,
     work: Work::per_input::<1>,
+    reads: shares,
     synthesis: Synthesis::Reduce,
     ..OpDef::PLAIN
 };

@@ -168,7 +168,7 @@ const RESAMPLED: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "upsample_nearest",
-        elements: Elements::Moved(Moved::All, Movement::Other),
+        elements: Elements::Moved(Moved::All, Movement::Pattern),
         digits: |r| r.same_if(r.dim() < 2),
         doc: "The spatial dimensions, those behind the first two, brought to `size` by taking the nearest element: with `exact`, to \
               the middle of the new one, else to its start.",
@@ -216,7 +216,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "pad_edges",
-        elements: Elements::Moved(Moved::All, Movement::Other),
+        elements: Elements::Moved(Moved::All, Movement::Pattern),
         digits: |r| r.same_if(r.dim() + r.call.ints("pad").len() / 2 < r.result.rank()),
         doc: "Elements of `x` around it: `pad` holds low and high sizes for each of the last dimensions, outermost first; `mode` is \
               \"reflect\" (mirrored at the outermost elements), \"replicate\" (these repeated) or \"circular\" (from the other end).",

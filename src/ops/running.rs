@@ -178,6 +178,7 @@ const RUNNING: OpDef = OpDef {
     attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
     infer: extreme_types,
     work: Work::per_input::<1>,
+    reads: super::reduce::shares,
     ..OpDef::PLAIN
 };
 
@@ -257,6 +258,7 @@ pub const OPS: &[OpDef] = &[
         attrs: &[attr("mode", AttrKind::Str, Default::Str("sum"))],
         family: Family::Index,
         kernels: KernelClass::Gather,
+        reads: |_, _| 0,
         infer: bag_types,
         asks: |c| vec![(0, Ask::Table), (1, Ask::Below(c.extent(0, 0))), (2, Ask::Starts(c.operands[1].numel()))],
         kernel: Kernel::Real(bag),

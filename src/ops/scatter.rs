@@ -172,7 +172,13 @@ fn histogram(r: &Run) -> Replayed<tch::Tensor> {
 }
 
 /// What the operators of this file have in common.
-const WRITE: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Scatter, ..OpDef::PLAIN };
+const WRITE: OpDef = OpDef {
+    family: Family::Index,
+    kernels: KernelClass::Scatter,
+    // Each result may come from any of the elements that are scattered.
+    reads: |c, _| c.operands.get(1).map_or(0, |t| t.numel()),
+    ..OpDef::PLAIN
+};
 
 /// The table entries of this family that write.
 pub const OPS: &[OpDef] = &[

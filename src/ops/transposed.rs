@@ -138,7 +138,14 @@ const TRANSPOSED: OpDef = OpDef {
     ..OpDef::PLAIN
 };
 
-/// The call of a transposed convolution of libtorch.
+/// The call of a transposed convolution of PyTorch.
+macro_rules! stated {
+    ($target:literal) => {
+        aten!($target, input: X, weight: Y, bias: Given(2), stride, padding, output_padding, groups, dilation)
+    };
+}
+
+/// The same of libtorch.
 macro_rules! transposed {
     ($method:ident) => {
         torch!(|r| {
@@ -154,17 +161,7 @@ pub const OPS: &[OpDef] = &[
     OpDef {
         name: "conv_transpose1d",
         doc: "The transpose of a cross-correlation: (batch, channel, length) with (channel, out / groups, length).",
-        aten: aten!(
-            "conv_transpose1d",
-            input: X,
-            weight: Y,
-            bias: Given(2),
-            stride,
-            padding,
-            output_padding,
-            groups,
-            dilation
-        ),
+        aten: stated!("conv_transpose1d"),
         replay: transposed!(f_conv_transpose1d),
         ..TRANSPOSED
     },
@@ -172,17 +169,7 @@ pub const OPS: &[OpDef] = &[
         name: "conv_transpose2d",
         doc: "The transpose of a cross-correlation: (batch, channel, height, width) with (channel, out / groups, height, width).",
         infer: |c| types(c, 2),
-        aten: aten!(
-            "conv_transpose2d.input",
-            input: X,
-            weight: Y,
-            bias: Given(2),
-            stride,
-            padding,
-            output_padding,
-            groups,
-            dilation
-        ),
+        aten: stated!("conv_transpose2d.input"),
         replay: transposed!(f_conv_transpose2d),
         ..TRANSPOSED
     },
@@ -190,17 +177,7 @@ pub const OPS: &[OpDef] = &[
         name: "conv_transpose3d",
         doc: "The transpose of a cross-correlation with three spatial dimensions.",
         infer: |c| types(c, 3),
-        aten: aten!(
-            "conv_transpose3d.input",
-            input: X,
-            weight: Y,
-            bias: Given(2),
-            stride,
-            padding,
-            output_padding,
-            groups,
-            dilation
-        ),
+        aten: stated!("conv_transpose3d.input"),
         replay: transposed!(f_conv_transpose3d),
         ..TRANSPOSED
     },

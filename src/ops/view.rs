@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
-    AttrKind, Bounds, Call, Default, Elements, Family, Kernel, LayoutRule, Moved, Movement, OpDef, OperandDef,
+    AttrKind, Bounds, Call, Default, Elements, Family, Kernel, Launch, LayoutRule, Moved, Movement, OpDef, OperandDef,
     Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one, support,
 };
 use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
@@ -63,6 +63,7 @@ const VIEW: OpDef = OpDef {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "reshape",
+        launch: Launch::Copy,
         elements: Elements::Moved(Moved::All, Movement::Reshape),
         digits: |r| r.reshaped(),
         doc: "The same elements in row-major order under another shape. A copy only where the strides demand one.",
@@ -313,6 +314,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "contiguous",
+        launch: Launch::Copy,
         elements: Elements::Moved(Moved::All, Movement::Stay),
         digits: |r| Some(r.same()),
         doc: "The same elements, dense in row-major order. A copy only where they are not yet.",
@@ -327,6 +329,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "clone",
+        launch: Launch::Elementwise,
         elements: Elements::Moved(Moved::All, Movement::Stay),
         digits: |r| Some(r.same()),
         doc: "A copy of the tensor.",
@@ -388,6 +391,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "repeat_heads",
+        launch: Launch::RepeatedCopy("times"),
         elements: Elements::Moved(Moved::All, Movement::Repeat),
         digits: |r| match r.dim() {
             1 => r.multiplied(usize::try_from(r.call.int("times")).ok()?, true),

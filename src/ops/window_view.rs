@@ -59,7 +59,7 @@ fn unfold_types(c: &Call) -> Result<Types, TypeError> {
 pub const OPS: &[OpDef] = &[
     OpDef {
         name: "diagonal",
-        elements: Elements::Moved(Moved::All, Movement::Other),
+        elements: Elements::Moved(Moved::All, Movement::Pattern),
         doc: "The elements at places `i` of `dim1` and `i + offset` of `dim2`, in a last dimension of their own.",
         attrs: &[
             attr("offset", AttrKind::Int, Default::Int(0)),
@@ -93,7 +93,7 @@ pub const OPS: &[OpDef] = &[
     },
     OpDef {
         name: "unfold",
-        elements: Elements::Moved(Moved::All, Movement::Other),
+        elements: Elements::Moved(Moved::All, Movement::Pattern),
         doc: "Windows of `size` elements along `dim`, each `step` further than the one before, in a last dimension of their own.",
         attrs: &[
             attr("dim", AttrKind::Dim, Default::Required),

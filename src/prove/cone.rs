@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Head, HeadId, KnownValue, Operands, TermId, TypeId};
-use crate::ops::{Family, Op, Sign, is_number};
+use crate::ops::{Arithmetic, Movement, Op, Sign, is_number};
 
 /// Two terms down to leaves, written so that pairs which differ only in what their leaves are read the same.
 /// Two cones with equal keys have the same proofs.
@@ -41,7 +41,7 @@ pub trait Boundary {
     /// Whether a cone goes on below a shared term of this operator. By default it does below views: rules
     /// mostly look at what a view is of, and a view costs a proof next to nothing.
     fn passes(&self, op: &Op) -> bool {
-        op.def().is_some_and(|d| (d.family == Family::View && d.name != "concat") || d.name == "cast")
+        op.def().is_some_and(|d| d.is_view_or_cast() && d.movement() != Some(Movement::Concat))
     }
 }
 
@@ -83,7 +83,9 @@ impl<B: Boundary> Walk<'_, B> {
             // What computes with a number rounds it in a way of its own, so that its value alone does not stand for it.
             Head::Apply { op: Op::Table(def), .. } if is_number(def) => false,
             // Rules look at what is cast, of constants too.
-            Head::Apply { op: Op::Table(def), .. } if def.name == "cast" && term.value.is_some() => false,
+            Head::Apply { op: Op::Table(def), .. } if def.arithmetic() == Arithmetic::Cast && term.value.is_some() => {
+                false
+            }
             Head::Apply { .. } if term.value.is_some() && !root => true,
             Head::Apply { op, .. } => {
                 if !root && self.boundary.is_shared(t) && !self.boundary.passes(op) {

@@ -8,7 +8,7 @@ use super::arena::{Arena, Head, TermId};
 use super::twin::View;
 use crate::eval::{Demand, Draw, EvalError, Interval, Options, Program, Source, random, range_of};
 use crate::ir::{Number, Shape, TensorType, flat_index, unflatten};
-use crate::ops::{Ask, Call, Family, Op};
+use crate::ops::{Arithmetic, Ask, Call, Op};
 
 /// How much one pair is worth.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ fn positive_leaves(arena: &Arena, seed: u64) -> FxHashMap<TermId, Draw> {
         for (operand, _) in asked.into_iter().filter(|(_, ask)| *ask == Ask::Positive) {
             let Some(&(mut at)) = operands.get(operand) else { continue };
             while let Some((Op::Table(below), ..)) = arena.op(at) {
-                let keeps = below.family == Family::View || matches!(below.name, "cast" | "add");
+                let keeps = below.is_view_or_cast() || below.arithmetic() == Arithmetic::Add;
                 match arena.term(at).operands.iter().find(|&&o| arena.value(o).is_none()) {
                     Some(&next) if keeps => at = next,
                     _ => break,

@@ -118,7 +118,7 @@ impl Normaliser {
 /// Output `i` of a `split` as the slice that it is.
 fn split_slice(arena: &mut Arena, term: TermId) -> Option<TermId> {
     let (op, attrs, slot) = arena.op(term)?;
-    let def = op.def().filter(|d| d.name == "split")?;
+    let def = op.def().filter(|d| d.movement() == Some(ops::Movement::Split))?;
     let sizes = attrs[def.attr_index("sizes")?].as_ints()?;
     let dim = attrs[def.attr_index("dim")?].clone();
     let start: i64 = sizes.get(..slot as usize)?.iter().sum();

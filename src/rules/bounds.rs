@@ -2,10 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use smallvec::SmallVec;
+
 use super::terms::Terms;
 use crate::eval::{Constant, Interval};
-use crate::ir::{DType, TensorType};
-use crate::ops::{Family, Op};
+use crate::ir::{Attrs, DType, TensorType};
+use crate::ops::{Arithmetic, Call, Elements, Magnitudes, Op, RowFunction};
 
 /// How far below a term its form is looked at.
 const DEPTH: usize = 8;
@@ -27,6 +29,12 @@ impl Bounds {
             d if d.is_int() => Bounds { low: -dtype.magnitude(), high: dtype.magnitude() },
             _ => ANYTHING,
         }
+    }
+
+    /// What an operator gives for any operands: 1 is a number of every type, so that rounding keeps to it.
+    fn of_any_operands(call: &Call) -> Bounds {
+        let reach = (call.op.bounds.magnitude)(&Magnitudes { call, operand: &|_| f64::INFINITY });
+        if reach == 1.0 { Bounds { low: -1.0, high: 1.0 } } else { ANYTHING }
     }
 
     fn hull(self, other: Bounds) -> Bounds {
@@ -53,12 +61,19 @@ fn below<T: Terms>(terms: &T, id: T::Id, depth: usize) -> Bounds {
         return known;
     }
     // Every form of a term has all of its elements.
-    let _ = terms.visit(id, &mut |op, _, _, operands| {
+    let _ = terms.visit(id, &mut |op, attrs, _, operands| {
         let of = |n: usize| operands.get(n).map_or(ANYTHING, |&o| below(terms, o, depth - 1));
-        known = known.and(of_form(terms, op, ty, operands, of));
+        known = known.and(of_form(terms, &Form { op, attrs, operands }, ty, of));
         ControlFlow::Continue(())
     });
     known
+}
+
+/// One form of a term.
+struct Form<'a, Id> {
+    op: &'a Op,
+    attrs: &'a Attrs,
+    operands: &'a [Id],
 }
 
 fn of_constant(constant: &Constant, ty: &TensorType) -> Bounds {
@@ -66,28 +81,44 @@ fn of_constant(constant: &Constant, ty: &TensorType) -> Bounds {
 }
 
 /// What one form allows. `of` gives the bounds of an operand.
-fn of_form<T: Terms>(terms: &T, op: &Op, ty: &TensorType, operands: &[T::Id], of: impl Fn(usize) -> Bounds) -> Bounds {
-    let Op::Table(def) = op else { return ANYTHING };
-    let same_type = |n: usize| operands.get(n).is_some_and(|&o| terms.ty(o).dtype == ty.dtype);
-    // Integers wrap, so that these hold for floats only.
+fn of_form<T: Terms>(terms: &T, form: &Form<T::Id>, ty: &TensorType, of: impl Fn(usize) -> Bounds) -> Bounds {
+    let Form { op: Op::Table(def), attrs, operands } = form else { return ANYTHING };
+    let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| terms.ty(o)).collect();
+    let call = Call { op: def, attrs, operands: &types };
+    let same_type = |n: usize| types.get(n).is_some_and(|from| from.dtype == ty.dtype);
+    let not_negative = Bounds { low: 0.0, high: f64::INFINITY };
+    match call.elements() {
+        Elements::Placewise(function) => of_function(function, &call, ty, of),
+        Elements::Lane(RowFunction::Softmax) => not_negative.and(Bounds::of_any_operands(&call)),
+        Elements::Lane(RowFunction::Max | RowFunction::Min) if same_type(0) => of(0),
+        Elements::Moved(moved, movement) if !movement.adds_numbers() => {
+            let mut all = (0..operands.len()).filter(|&n| moved.contains(n));
+            let Some(first) = all.next().filter(|&n| same_type(n)) else { return ANYTHING };
+            all.fold(of(first), |hull, n| if same_type(n) { hull.hull(of(n)) } else { ANYTHING })
+        }
+        _ => ANYTHING,
+    }
+}
+
+/// What a function of the elements at one place allows.
+fn of_function(function: Arithmetic, call: &Call, ty: &TensorType, of: impl Fn(usize) -> Bounds) -> Bounds {
+    let same_type = |n: usize| call.operands.get(n).is_some_and(|from| from.dtype == ty.dtype);
+    let not_negative = Bounds { low: 0.0, high: f64::INFINITY };
+    // Integers wrap, so that some of these hold for floats only.
     let float = ty.dtype.is_float();
-    match def.name {
-        "sigmoid" | "softmax" => Bounds { low: 0.0, high: 1.0 },
-        "tanh" | "erf" | "sin" | "cos" => Bounds { low: -1.0, high: 1.0 },
-        "exp" | "sqrt" | "rsqrt" if float => Bounds { low: 0.0, high: f64::INFINITY },
-        "abs" if float => {
+    match function {
+        Arithmetic::Sigmoid => not_negative.and(Bounds::of_any_operands(call)),
+        Arithmetic::Exp | Arithmetic::Sqrt | Arithmetic::InverseSqrt if float => not_negative,
+        Arithmetic::Abs if float => {
             let Bounds { low, high } = of(0);
             Bounds { low: 0.0, high: low.abs().max(high.abs()) }
         }
-        "relu" => Bounds { low: of(0).low.max(0.0), high: of(0).high.max(0.0) },
-        "neg" if float => Bounds { low: -of(0).high, high: -of(0).low },
-        "cast" if float && operands.first().is_some_and(|&o| terms.ty(o).dtype.within_range_of(ty.dtype)) => of(0),
-        "maximum" | "minimum" if same_type(0) && same_type(1) => of(0).hull(of(1)),
-        "where" if same_type(1) && same_type(2) => of(1).hull(of(2)),
-        "concat" if (0..operands.len()).all(same_type) => (1..operands.len()).fold(of(0), |all, n| all.hull(of(n))),
-        "concat" | "where" => ANYTHING,
-        "amax" | "amin" | "embedding" | "index_select" | "gather" | "index" if same_type(0) => of(0),
-        _ if def.family == Family::View && operands.len() == 1 && same_type(0) => of(0),
+        Arithmetic::Relu => Bounds { low: of(0).low.max(0.0), high: of(0).high.max(0.0) },
+        Arithmetic::Neg if float => Bounds { low: -of(0).high, high: -of(0).low },
+        Arithmetic::Cast if float && call.operands[0].dtype.within_range_of(ty.dtype) => of(0),
+        Arithmetic::Max | Arithmetic::Min if same_type(0) && same_type(1) => of(0).hull(of(1)),
+        Arithmetic::Select if same_type(1) && same_type(2) => of(1).hull(of(2)),
+        _ if call.attrs.is_empty() => Bounds::of_any_operands(call),
         _ => ANYTHING,
     }
 }

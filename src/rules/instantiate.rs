@@ -8,7 +8,7 @@ use super::matcher::from_start;
 use super::rule::{AttrPattern, Bindings, Operand, Pattern, Rule};
 use super::terms::Build;
 use crate::ir::{AttrValue, Attrs, DType, TensorType};
-use crate::ops::{self, AttrKind, Op, TypeError};
+use crate::ops::{self, Arithmetic, AttrKind, Op, TypeError};
 
 /// Why a side of a rule cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -106,7 +106,7 @@ impl<B: Build> Builder<'_, B> {
                 let id = self.pattern(pattern, hint.or(dtype));
                 self.element = outer;
                 let id = id?;
-                if hint.is_none() && !(op.name() == "where" && i == 0) {
+                if hint.is_none() && !(op.arithmetic() == Arithmetic::Select && i == 0) {
                     hint = Some(self.build.ty(id).dtype);
                 }
                 built[i] = Some(id);
@@ -161,9 +161,11 @@ impl Pattern {
             Pattern::Scalar(_) => true,
             Pattern::Tensor(_) | Pattern::Element(_) => false,
             Pattern::Apply { op, operands, .. } => {
-                let values = match op.name() {
-                    "where" => operands.get(1..),
-                    "add" | "sub" | "mul" | "div" | "neg" => Some(operands.as_slice()),
+                let values = match op.arithmetic() {
+                    Arithmetic::Select => operands.get(1..),
+                    Arithmetic::Add | Arithmetic::Sub | Arithmetic::Mul | Arithmetic::Div | Arithmetic::Neg => {
+                        Some(operands.as_slice())
+                    }
                     _ => None,
                 };
                 let any = |o: &Operand| matches!(o, Operand::One(p) if p.takes_any_dtype());

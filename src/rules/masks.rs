@@ -6,6 +6,7 @@ use super::expr::Undecided;
 use super::terms::Terms;
 use crate::eval::{Affine, Constant};
 use crate::ir::{DType, Number, TensorType, unflatten};
+use crate::ops::Arithmetic;
 
 /// Rows that are looked at before the question is left open.
 const MAX_ROWS: usize = 1 << 20;
@@ -100,7 +101,9 @@ pub fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<bool, Unde
     let number = |id: T::Id| terms.constant(id).and_then(Constant::uniform).map(Number::to_f64);
     // The visitor's verdict says only that it stopped early.
     let _ = terms.visit(mask, &mut |op, _, _, operands| {
-        let (true, &[condition, yes, no]) = (op.name() == "where", operands) else { return ControlFlow::Continue(()) };
+        let (true, &[condition, yes, no]) = (op.arithmetic() == Arithmetic::Select, operands) else {
+            return ControlFlow::Continue(());
+        };
         let (Some(yes), Some(no)) = (number(yes), number(no)) else { return ControlFlow::Continue(()) };
         if yes.is_finite() && no.is_finite() {
             found = Ok(true);

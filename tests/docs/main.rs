@@ -2,6 +2,7 @@
 //! pages and the output below the commands; look at the difference before committing it.
 
 mod modules;
+mod names;
 mod shell;
 mod tutorial;
 

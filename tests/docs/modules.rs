@@ -20,26 +20,34 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Which modules the code of each one names, that of tests left out.
-fn imports() -> BTreeMap<String, BTreeSet<String>> {
-    let src = root().join("src");
+/// The files below a folder with their code, that of tests and comments left out.
+pub(super) fn sources_of(folder: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    sources(&src, &mut files);
-    let named = Regex::new(r"\bcrate::([a-z_]+)").unwrap();
+    sources(folder, &mut files);
+    files.sort();
     let comment = Regex::new(r"(?m)//.*$").unwrap();
-    let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for file in files {
-        let inside = file.strip_prefix(&src).unwrap();
-        let first = inside.iter().next().unwrap().to_string_lossy();
-        let module = first.trim_end_matches(".rs").to_owned();
-        if ["lib", "main"].contains(&module.as_str()) || inside.file_stem().unwrap().to_string_lossy().contains("test")
-        {
-            continue;
+    let code = |file: PathBuf| {
+        let inside = file.strip_prefix(folder).ok()?.to_string_lossy().into_owned();
+        if inside.contains("test") {
+            return None;
         }
         let text = std::fs::read_to_string(&file).unwrap();
-        let code = text.split("#[cfg(test)]\nmod ").next().unwrap();
+        let code = text.split("#[cfg(test)]\nmod ").next()?;
+        Some((inside, comment.replace_all(code, "").into_owned()))
+    };
+    files.into_iter().filter_map(code).collect()
+}
+
+/// Which modules the code of each one names, that of tests left out.
+fn imports() -> BTreeMap<String, BTreeSet<String>> {
+    let named = Regex::new(r"\bcrate::([a-z_]+)").unwrap();
+    let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, code) in sources_of(&root().join("src")) {
+        let module = file.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
+        if ["lib", "main"].contains(&module.as_str()) {
+            continue;
+        }
         let own = imports.entry(module.clone()).or_default();
-        let code = comment.replace_all(code, "");
         own.extend(named.captures_iter(&code).map(|c| c[1].to_owned()).filter(|name| *name != module));
     }
     let modules: BTreeSet<String> = imports.keys().cloned().collect();

@@ -4,7 +4,7 @@ use super::Demand;
 use super::node::{Node, Operands};
 use crate::eval::{PlaceSet, Program};
 use crate::ir::Number;
-use crate::ops::{Call, EvalError, Nonzero, attend};
+use crate::ops::{Call, Elements, EvalError, Nonzero, attend};
 
 impl<'p, P: Program> Demand<'p, P> {
     /// A row of fused attention without the products with 0. `None` for other operators, and where something may not be
@@ -17,7 +17,9 @@ impl<'p, P: Program> Demand<'p, P> {
         index: &[usize],
     ) -> Result<Option<Vec<f64>>, EvalError> {
         // Bounds on the result are known only where all that went in is finite.
-        let ("sdpa", Some(_), [q, k, v, ..]) = (call.op.name, node.interval, &operands[..]) else { return Ok(None) };
+        let (Elements::Attention, Some(_), [q, k, v, ..]) = (call.op.elements, node.interval, &operands[..]) else {
+            return Ok(None);
+        };
         fn along<'a, Id>(operand: &'a Node<'_, Id>, from_last: usize) -> Option<&'a PlaceSet> {
             operand.support?.dim(operand.ty.rank().checked_sub(from_last)?)
         }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::Demand;
 use crate::eval::{Constant, Draw, Interval, Program, Source, Support};
 use crate::ir::{AttrValue, Number, TensorType};
-use crate::ops::{Call, OpDef};
+use crate::ops::{Arithmetic, Call, Elements, Movement, OpDef};
 
 /// A value of the program, looked up once.
 pub(super) struct Node<'p, Id> {
@@ -49,6 +49,12 @@ pub(super) struct Application<'p, Id> {
     pub operands: SmallVec<[Id; 4]>,
     /// The operands' nodes, once they are needed.
     nodes: OnceLock<Operands<'p, Id>>,
+}
+
+impl<Id> Application<'_, Id> {
+    pub fn call(&self) -> Call<'_> {
+        Call { op: self.op, attrs: self.attrs, operands: &self.types }
+    }
 }
 
 impl<'p, P: Program> Demand<'p, P> {
@@ -101,12 +107,11 @@ impl<'p, P: Program> Demand<'p, P> {
             let zero =
                 |i: usize| operands.get(i).is_some_and(|&o| self.program.interval(o).is_some_and(Interval::is_zero));
             let as_is = |i: usize| types.get(i).is_some_and(|ty| ty.shape == to.shape);
-            let place = match op.name {
-                "alias" | "contiguous" | "clone" => 0,
-                "cast" if real(to) && real(types[0]) => 0,
-                "dropout" if !call.bool("train") && real(to) => 0,
-                "add" if real(to) && zero(0) && as_is(1) => 1,
-                "add" if real(to) && zero(1) && as_is(0) => 0,
+            let place = match call.elements() {
+                Elements::Moved(_, Movement::Stay) => 0,
+                Elements::Placewise(Arithmetic::Cast) if real(to) && real(types[0]) => 0,
+                Elements::Placewise(Arithmetic::Add) if real(to) && zero(0) && as_is(1) => 1,
+                Elements::Placewise(Arithmetic::Add) if real(to) && zero(1) && as_is(0) => 0,
                 _ => break,
             };
             id = *operands.get(place)?;

@@ -8,7 +8,7 @@ use super::{Demand, MOST_READ};
 use crate::eval::Program;
 use crate::eval::draw::Places;
 use crate::ir::{Number, Shape, flat_index, unflatten};
-use crate::ops::{Call, Contraction, EvalError, Footprint, Line};
+use crate::ops::{Arithmetic, Call, Contraction, Elements, EvalError, Footprint, Line, Movement, RowFunction};
 
 impl<'p, P: Program> Demand<'p, P> {
     /// An element of a matrix product. Leaves out the steps where one side is 0 and the other is known to be finite.
@@ -120,7 +120,7 @@ impl<'p, P: Program> Demand<'p, P> {
             return Some(places);
         }
         if let Kind::Call(call) = &node.kind
-            && call.op.name == "softmax"
+            && call.op.row_function() == RowFunction::Softmax
             && line.axis + 1 == node.ty.rank()
             && call.attrs.first()?.as_int() == Some(line.axis as i64)
         {
@@ -135,10 +135,11 @@ impl<'p, P: Program> Demand<'p, P> {
         match &node.kind {
             Kind::Drawn(draw) => draw.line(node.ty, &line.index, line.axis),
             Kind::Call(call) => {
-                let (index, axis) = match call.op.name {
-                    "alias" | "contiguous" | "clone" => (line.index.clone(), line.axis),
-                    "cast" if node.ty.dtype.is_float() => (line.index.clone(), line.axis),
-                    "permute" => {
+                let same = || (line.index.clone(), line.axis);
+                let (index, axis) = match call.call().elements() {
+                    Elements::Moved(_, Movement::Stay) => same(),
+                    Elements::Placewise(Arithmetic::Cast) if node.ty.dtype.is_float() => same(),
+                    Elements::Moved(_, Movement::Permute) => {
                         let dims = call.attrs.first()?.as_ints()?;
                         let mut index = line.index.clone();
                         for (&to, &at) in dims.iter().zip(&line.index) {

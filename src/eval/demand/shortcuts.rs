@@ -11,7 +11,7 @@ use super::{COMPUTED, Demand, MOST_READ, squares_in, within};
 use crate::eval::Program;
 use crate::ir::{Number, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
-use crate::ops::{Call, EvalError, Family, contraction};
+use crate::ops::{Arithmetic, Call, EvalError, Family, RowFunction, contraction};
 
 /// What is known of an element before its operator is evaluated.
 pub(super) enum Shortcut {
@@ -51,10 +51,10 @@ impl<'p, P: Program> Demand<'p, P> {
         if call.op.family == Family::Conv {
             return self.convolved(call, operands, index);
         }
-        if matches!(call.op.name, "sum" | "mean") {
+        if matches!(call.op.row_function(), RowFunction::Sum | RowFunction::Mean) {
             return self.few(call, &operands[0], index);
         }
-        if call.op.name != "add" {
+        if call.op.arithmetic() != Arithmetic::Add {
             return Ok(Shortcut::None);
         }
         for (x, y) in [(0, 1), (1, 0)] {
@@ -82,7 +82,7 @@ impl<'p, P: Program> Demand<'p, P> {
         index: &[usize],
     ) -> Result<Option<Arc<[usize]>>, EvalError> {
         let Kind::Call(call) = &scores.kind else { return Ok(None) };
-        if call.op.name != "add" {
+        if call.op.arithmetic() != Arithmetic::Add {
             return Ok(None);
         }
         let operands = self.operands(call);
@@ -170,7 +170,7 @@ impl<'p, P: Program> Demand<'p, P> {
             at[axis] = place;
             sum += self.read_real(x, &at)?;
         }
-        let length = if call.op.name == "mean" { x.ty.shape[axis] as f64 } else { 1.0 };
+        let length = if call.op.row_function() == RowFunction::Mean { x.ty.shape[axis] as f64 } else { 1.0 };
         Ok(Shortcut::Value(Number::float(sum / length)))
     }
 
@@ -183,9 +183,9 @@ impl<'p, P: Program> Demand<'p, P> {
         operands: &Operands<'p, P::Id>,
         index: &[usize],
     ) -> Result<Option<f64>, EvalError> {
-        let centred = match call.op.name {
-            "layer_norm" => true,
-            "rms_norm" => false,
+        let centred = match call.op.row_function() {
+            RowFunction::LayerNorm => true,
+            RowFunction::RmsNorm => false,
             _ => return Ok(None),
         };
         let (x, last) = (&operands[0], index.len() - 1);

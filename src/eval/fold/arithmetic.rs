@@ -58,6 +58,7 @@ pub fn arithmetic(function: Arithmetic, call: &Call, operands: &[&Constant], ty:
             | Arithmetic::Min
             | Arithmetic::AddProduct
             | Arithmetic::And
+            | Arithmetic::Or
             | Arithmetic::Not
             | Arithmetic::Select
             | Arithmetic::Other,

@@ -55,8 +55,8 @@ fn by_formula(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType)
     }
 }
 
-/// Whether each output element is a function of the operands' elements alone, wherever they stand.
-fn hands_on_uniform(call: &Call) -> bool {
+/// Whether elements that are all the same give elements that are all the same.
+fn keeps_uniform(call: &Call) -> bool {
     match call.elements() {
         Elements::Placewise(_) => true,
         Elements::Moved(_, movement) => match movement {
@@ -66,17 +66,24 @@ fn hands_on_uniform(call: &Call) -> bool {
             | Movement::Reshape
             | Movement::Slice
             | Movement::Split
-            | Movement::Repeat => true,
-            // Numbers take the place of some elements, or places are computed from other operands, or there are several operands.
-            Movement::Concat | Movement::Flip | Movement::Triangle(_) | Movement::Index | Movement::Other => false,
+            | Movement::Repeat
+            | Movement::Flip
+            | Movement::Pattern => true,
+            // Numbers take the place of some elements, each operand has its own element, or some places may not exist.
+            Movement::Triangle(_) | Movement::Padded | Movement::Concat | Movement::Index | Movement::Gather => false,
         },
-        _ => false,
+        Elements::Unknown
+        | Elements::Lane(_)
+        | Elements::Product
+        | Elements::Convolution
+        | Elements::Attention
+        | Elements::Weighted => false,
     }
 }
 
 /// A function of single elements, applied to uniform operands, is uniform; so is what is filled with a number.
 fn uniform(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
-    let alike = || hands_on_uniform(call) && operands.iter().all(|c| c.uniform().is_some());
+    let alike = || keeps_uniform(call) && operands.iter().all(|c| c.uniform().is_some());
     if call.op.fold != Fold::Filled && !alike() {
         return None;
     }

@@ -62,7 +62,7 @@ pub fn moved(
         Movement::Concat => concat(call, operands, ty),
         Movement::Index => index(call, x, &operands[1..], ty),
         Movement::Triangle(side) => triangle(side, call, x, ty),
-        Movement::Repeat | Movement::Flip | Movement::Other => None,
+        Movement::Repeat | Movement::Flip | Movement::Pattern | Movement::Gather | Movement::Padded => None,
     }
 }
 

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::plan::{Meaning, Plan, Source};
 use crate::ir::{Graph, NodeId, NodeKind, Value};
+use crate::ops::{Movement, Op, Vanishes};
 use crate::prove::Side;
 
 impl Plan {
@@ -49,11 +50,10 @@ impl Plan {
 fn biases(graph: &Graph) -> FxHashMap<usize, usize> {
     let positions: FxHashMap<NodeId, usize> = graph.inputs().iter().zip(0..).map(|(&id, i)| (id, i)).collect();
     let layer = |(id, node): (NodeId, &crate::ir::Node)| {
-        let NodeKind::Op { op, .. } = &node.kind else { return None };
-        let (weight, bias) = match (op.name(), graph.operands(id).as_slice()) {
-            ("linear", &[_, weight, bias]) | ("addmm", &[bias, _, weight]) => (weight, bias),
-            _ => return None,
-        };
+        let NodeKind::Op { op: Op::Table(op), .. } = &node.kind else { return None };
+        let Vanishes::WithWeight { weight, bias: Some(bias) } = op.vanishes else { return None };
+        let operands = graph.operands(id);
+        let (weight, bias) = (*operands.get(weight)?, *operands.get(bias)?);
         Some((*positions.get(&untransposed(graph, weight).node)?, *positions.get(&bias.node)?))
     };
     let mut found: FxHashMap<usize, Option<usize>> = FxHashMap::default();
@@ -68,7 +68,9 @@ fn biases(graph: &Graph) -> FxHashMap<usize, usize> {
 /// What stands before a transposition.
 fn untransposed(graph: &Graph, value: Value) -> Value {
     match &graph.node(value.node).kind {
-        NodeKind::Op { op, .. } if op.name() == "permute" => graph.operands(value.node).first().copied(),
+        NodeKind::Op { op, .. } if op.movement() == Some(Movement::Permute) => {
+            graph.operands(value.node).first().copied()
+        }
         _ => None,
     }
     .unwrap_or(value)

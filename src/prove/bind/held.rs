@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Expression, Part};
 use crate::ir::{AttrValue, Attrs, Content, Digest};
-use crate::ops::OpDef;
+use crate::ops::{Movement, OpDef};
 
 /// Digests of a tensor by its rows and, of a matrix, by its columns, as far as they are known.
 #[derive(Clone)]
@@ -52,35 +52,42 @@ fn apply(op: &OpDef, attrs: &Attrs, slot: usize, operands: &[&Held]) -> Option<H
     let size = |name: &str| attr(name).and_then(AttrValue::as_int).and_then(|v| usize::try_from(v).ok());
     let first = *operands.first()?;
     let list = |dim: usize| first.lists.get(dim)?.as_ref();
-    match op.name {
-        "alias" | "contiguous" => Some(first.clone()),
-        "permute" => match attr("dims")?.as_ints()? {
+    match op.movement()? {
+        Movement::Stay => Some(first.clone()),
+        Movement::Permute => match attr("dims")?.as_ints()? {
             [1, 0] => Some(Held { lists: [first.lists[1].clone(), first.lists[0].clone()] }),
             dims => dims.iter().copied().eq(0..dims.len() as i64).then(|| first.clone()),
         },
-        "concat" => {
+        Movement::Concat => {
             let dim = size("dim")?;
             let all: Option<Vec<&Vec<Digest>>> = operands.iter().map(|o| o.lists.get(dim)?.as_ref()).collect();
             Held::along(dim, all.map(|all| all.into_iter().flatten().copied().collect()))
         }
-        "slice" => {
+        Movement::Slice => {
             let (dim, start, end, step) = (size("dim")?, size("start")?, size("end")?, size("step")?);
             let part = list(dim)?.get(start..end)?;
             Held::along(dim, (step > 0).then(|| part.iter().step_by(step).copied().collect()))
         }
-        "split" => {
+        Movement::Split => {
             let dim = size("dim")?;
             let sizes = attr("sizes")?.as_shape()?;
             let start: usize = sizes.get(..slot)?.iter().sum();
             Held::along(dim, list(dim)?.get(start..start + sizes.get(slot)?).map(<[Digest]>::to_vec))
         }
-        "flip" => match *attr("dims")?.as_ints()? {
+        Movement::Flip => match *attr("dims")?.as_ints()? {
             [dim] => {
                 let dim = usize::try_from(dim).ok()?;
                 Held::along(dim, Some(list(dim)?.iter().rev().copied().collect()))
             }
             _ => None,
         },
-        _ => None,
+        Movement::Broadcast
+        | Movement::Reshape
+        | Movement::Repeat
+        | Movement::Triangle(_)
+        | Movement::Pattern
+        | Movement::Index
+        | Movement::Gather
+        | Movement::Padded => None,
     }
 }

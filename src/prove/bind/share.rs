@@ -6,6 +6,7 @@ use super::plan::{Meaning, Plan, Slot, Source};
 use super::{Binding, Bound, BoundInput, Expression, Part, mask, statement};
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Value};
 use crate::ops;
+use crate::ops::Movement;
 use crate::prove::Side;
 
 /// An input by the graph that it was read from.
@@ -147,7 +148,7 @@ impl Writer<'_> {
                     let mut operands: Vec<Value> =
                         graph.operands(id).iter().map(|v| Value::new(values[v.node.index()].node, v.slot)).collect();
                     let (mut attrs, origin) = (attrs.clone(), node.origin.clone());
-                    if op.name() == "slice" {
+                    if op.movement() == Some(Movement::Slice) {
                         self.slice_of_part(&mut operands, &mut attrs);
                     }
                     let added = self.out.add_custom(
@@ -171,12 +172,13 @@ impl Writer<'_> {
     fn slice_of_part(&self, operands: &mut [Value], attrs: &mut Attrs) -> Option<()> {
         let [operand] = operands else { return None };
         let [joined] = self.out.operands(operand.node)[..] else { return None };
-        let made_by = |value: Value, name: &str| match &self.out.node(value.node).kind {
-            NodeKind::Op { op, attrs } if op.name() == name => Some(attrs),
+        let made_by = |value: Value, movement: Movement| match &self.out.node(value.node).kind {
+            NodeKind::Op { op, attrs } if op.movement() == Some(movement) => Some(attrs),
             _ => None,
         };
-        made_by(*operand, "contiguous")?;
-        let dim = made_by(joined, "concat")?.first()?.as_int()?;
+        // The parameter made of its parts, see `own`.
+        made_by(*operand, Movement::Stay)?;
+        let dim = made_by(joined, Movement::Concat)?.first()?.as_int()?;
         let [along, start, end, _] = &mut attrs[..] else { return None };
         let (from, to) = (start.as_int()?, end.as_int()?);
         if *along != AttrValue::Int(dim) || from >= to {

@@ -9,6 +9,7 @@ use super::closure::Closure;
 use super::graph::Values;
 use super::range::Narrow;
 use crate::ir::{DType, Graph, Node};
+use crate::ops::Arithmetic;
 use crate::rules::{Piece, Sentence};
 
 /// Characters of an expression that stands for no value of a graph.
@@ -86,7 +87,7 @@ impl<'a> Places<'a> {
             let term = made.term;
             places.known.entry(term).or_insert(made);
             places.by_class.entry(closure.find(term)).or_insert(term);
-            if arena.op(term).is_some_and(|(op, ..)| op.name() == "cast") {
+            if arena.op(term).is_some_and(|(op, ..)| op.arithmetic() == Arithmetic::Cast) {
                 let operand = closure.find(arena.term(term).operands[0]);
                 places.casts.entry((operand, arena.ty(term).dtype)).or_insert(term);
             }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::arena::{Arena, Side, TermId};
 use super::closure::Closure;
 use crate::ir::{DType, TensorType};
-use crate::ops::{Amplifies, Call, Family, Interval, Magnitudes, Op};
+use crate::ops::{Amplifies, Arithmetic, Call, Family, Interval, Magnitudes, Op};
 
 /// A value that has to stay within the range of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn is_narrow(arena: &Arena, term: TermId, wide: bool) -> bool {
 /// The type that a cast is from.
 fn is_cast(arena: &Arena, term: TermId) -> Option<DType> {
     let (op, ..) = arena.op(term)?;
-    (op.name() == "cast").then(|| arena.ty(arena.term(term).operands[0]).dtype)
+    (op.arithmetic() == Arithmetic::Cast).then(|| arena.ty(arena.term(term).operands[0]).dtype)
 }
 
 /// Whether an operator whose operands are finite may give more than its type holds.

@@ -22,7 +22,7 @@ use super::lemma::{Lemma, Reason};
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
 use crate::ir::{AttrValue, Graph, NodeId, Number, TensorType, Value, unflatten};
-use crate::ops::{Call, EvalError, Op, TypeError, is_number, shortest_number};
+use crate::ops::{Call, EvalError, Movement, Op, TypeError, is_number, shortest_number};
 use crate::rules::{Build, Outcome, Rule, Sentence, Tier};
 
 /// Elements of a folded constant that are computed again.
@@ -325,7 +325,10 @@ fn is_slice_of_split(arena: &Arena, part: TermId, slice: TermId) -> bool {
     else {
         return false;
     };
-    if split.name != "split" || taken.name != "slice" || arena.term(part).operands != arena.term(slice).operands {
+    let moves = (split.movement(), taken.movement());
+    if moves != (Some(Movement::Split), Some(Movement::Slice))
+        || arena.term(part).operands != arena.term(slice).operands
+    {
         return false;
     }
     let of = |name| split.attr_index(name).and_then(|i| given.get(i));

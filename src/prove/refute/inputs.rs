@@ -9,7 +9,7 @@ use super::super::bind::Binding;
 use super::probes::{named_numbers, probes};
 use crate::eval::{Arranged, DIAGONALS, Draw, Sparse, random};
 use crate::ir::{Graph, NodeKind, Role, TensorType, Value};
-use crate::ops::{Ask, Call, Family, Op};
+use crate::ops::{Ask, Call, Op};
 
 /// Rows of a table that token ids name. The others are never read.
 const ROWS: usize = 64;
@@ -79,7 +79,7 @@ pub fn traced(graph: &Graph, numbers: &[u32]) -> FxHashMap<Value, u32> {
     for (id, node) in graph.nodes() {
         let NodeKind::Op { op: Op::Table(op), .. } = &node.kind else { continue };
         let operands = graph.operands(id);
-        if (op.family == Family::View || op.name == "cast")
+        if op.is_view_or_cast()
             && let [only] = operands[..]
             && let Some(&n) = traced.get(&only)
         {

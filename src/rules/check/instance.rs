@@ -8,7 +8,7 @@ use super::generate::Choice;
 use crate::eval::Constant;
 use crate::ir::{AttrValue, TensorType};
 use crate::ops::ties::leaves_open;
-use crate::ops::{Call, Family, Op};
+use crate::ops::{Call, Family, Kernel, KernelClass, Op};
 use crate::rules::Tier;
 use crate::rules::arena::{Arena, Term, TermId};
 use crate::rules::definition::Definition;
@@ -54,7 +54,8 @@ impl Instance {
     pub fn adds_floats(&self) -> bool {
         let adds = |term: &Term| match term {
             Term::Apply { op: Op::Table(op), operands, .. } => {
-                let elsewhere = matches!(op.name, "scatter_add" | "scatter_reduce" | "index_add" | "index_put");
+                // Of what only moves elements, the operators that add those up which meet in one place.
+                let elsewhere = op.kernels == KernelClass::Scatter && matches!(op.kernel, Kernel::Ordered(_));
                 let adds = !matches!(op.family, Family::Elementwise | Family::View | Family::Index | Family::Create);
                 (adds || elsewhere) && operands.iter().any(|&o| self.arena.ty(o).dtype.is_float())
             }

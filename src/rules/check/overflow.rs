@@ -13,6 +13,7 @@ use super::instance::{Instance, build};
 use super::trial::Counterexample;
 use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, TensorType};
+use crate::ops::Arithmetic;
 use crate::rules::Tier;
 use crate::rules::arena::{Arena, Term, TermId};
 use crate::rules::definition::Definition;
@@ -66,7 +67,7 @@ fn casts(pattern: &Pattern) -> bool {
         let (Operand::One(p) | Operand::Each(p)) = operand;
         casts(p)
     };
-    op.name() == "cast" || op.def().is_none() || operands.iter().any(below)
+    op.arithmetic() == Arithmetic::Cast || op.def().is_none() || operands.iter().any(below)
 }
 
 /// The choice, and those with another type in place of one of its float types.
@@ -107,7 +108,10 @@ fn narrowest_cast(instance: &Instance) -> Option<DType> {
         stack.extend(operands);
         let to = Terms::ty(arena, id).dtype;
         let from = |&o: &TermId| Terms::ty(arena, o).dtype;
-        if op.name() == "cast" && to.is_float() && operands.first().is_some_and(|o| !from(o).within_range_of(to)) {
+        if op.arithmetic() == Arithmetic::Cast
+            && to.is_float()
+            && operands.first().is_some_and(|o| !from(o).within_range_of(to))
+        {
             narrowest = narrowest.filter(|known| known.magnitude() <= to.magnitude()).or(Some(to));
         }
     }

@@ -131,6 +131,7 @@ impl Formulas<'_> {
             | Arithmetic::Select
             | Arithmetic::Compare(_)
             | Arithmetic::And
+            | Arithmetic::Or
             | Arithmetic::Not
             | Arithmetic::Other => return Some(None),
         }))
