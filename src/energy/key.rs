@@ -84,11 +84,16 @@ pub struct KernelKey {
 impl KernelKey {
     /// The key of a call, with the layouts its operands have.
     pub fn of_call(call: &Call, layouts: &[&Layout], config: &MathConfig) -> KernelKey {
-        let types: SmallVec<[&TensorType; 4]> = call.operands.iter().copied().collect();
-        KernelKey::build(&Op::Table(call.op), call.attrs, &types, layouts, config)
+        KernelKey::written_of_call(call, layouts, config).canonical()
     }
 
-    fn build(
+    /// As [`of_call`](Self::of_call), for the call as it is written.
+    pub(super) fn written_of_call(call: &Call, layouts: &[&Layout], config: &MathConfig) -> KernelKey {
+        let types: SmallVec<[&TensorType; 4]> = call.operands.iter().copied().collect();
+        KernelKey::written(&Op::Table(call.op), call.attrs, &types, layouts, config)
+    }
+
+    fn written(
         op: &Op,
         attrs: &[AttrValue],
         types: &[&TensorType],
@@ -100,7 +105,7 @@ impl KernelKey {
             .map(|(ty, layout)| KeyOperand { ty: (*ty).clone(), layout: LayoutClass::of(&ty.shape, layout) })
             .collect();
         let math = op.def().and_then(|def| def.math_mode(types, config));
-        KernelKey { op: op.name().to_owned(), attrs: costly_attrs(op, attrs), operands, math }.canonical()
+        KernelKey { op: op.name().to_owned(), attrs: costly_attrs(op, attrs), operands, math }
     }
 
     /// The op table's entry, unless the operator is opaque.
@@ -125,24 +130,33 @@ impl KernelKey {
 /// `layouts` is what [`crate::ir::layouts`] gives for the graph. Casts that a kernel does on the fly (implicit nodes) are
 /// seen through: the key holds the type that is read from memory.
 pub fn key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<KernelKey> {
-    let NodeKind::Op { op, attrs } = &graph.node(node).kind else { return None };
-    let key = |operands: SmallVec<[Value; 4]>| key_of_operands(graph, layouts, (op, attrs), &operands);
-    let read = key(graph.operands(node).into_iter().map(|v| read_value(graph, v)).collect())?;
+    let operands = graph.operands(node);
+    let read: SmallVec<[Value; 4]> = operands.iter().map(|&v| read_value(graph, v)).collect();
+    let key = written_key(graph, layouts, node, &read)?.canonical();
     // An operator that does not cast on the fly reads what the operator before it stored.
-    let fits = read.def().is_none() || WorkWithLayout::of_key(&read).is_some();
-    if fits { Some(read) } else { key(graph.operands(node).into_iter().collect()) }
+    let fits = read[..] == operands[..] || key.def().is_none() || WorkWithLayout::of_key(&key).is_some();
+    if fits { Some(key) } else { Some(written_key(graph, layouts, node, &operands)?.canonical()) }
 }
 
-fn key_of_operands(
+/// The key of a node as it is written, before calls that run the same kernel get the same key. `None` for inputs and literals, and
+/// for an operator that may cast on the fly, which takes more to find out.
+pub(super) fn written_key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<KernelKey> {
+    let operands = graph.operands(node);
+    let reads_itself = operands.iter().all(|&v| read_value(graph, v) == v);
+    if reads_itself { written_key(graph, layouts, node, &operands) } else { None }
+}
+
+fn written_key(
     graph: &Graph,
     layouts: &[SmallVec<[Layout; 1]>],
-    (op, attrs): (&Op, &[AttrValue]),
+    node: NodeId,
     operands: &[Value],
 ) -> Option<KernelKey> {
+    let NodeKind::Op { op, attrs } = &graph.node(node).kind else { return None };
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();
     let of = |v: &Value| layouts.get(v.node.index())?.get(v.slot as usize);
     let operand_layouts: SmallVec<[&Layout; 4]> = operands.iter().map(of).collect::<Option<_>>()?;
-    Some(KernelKey::build(op, attrs, &types, &operand_layouts, &graph.config))
+    Some(KernelKey::written(op, attrs, &types, &operand_layouts, &graph.config))
 }
 
 fn costly_attrs(op: &Op, attrs: &[AttrValue]) -> Vec<(String, AttrValue)> {

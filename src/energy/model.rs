@@ -12,7 +12,7 @@ use super::cost::{BasisShares, Cost, Figure, Source};
 use super::estimate::{Basis, COVERAGE_SD, Estimate, Estimator, Neighbourhood};
 use super::features::Features;
 use super::host::{Calls, HostCosts, Launch, Waiting};
-use super::key::{KernelKey, key_of};
+use super::key::{KernelKey, key_of, written_key_of};
 use super::profile::{Profile, ProfileError};
 use super::work::WorkWithLayout;
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
@@ -40,7 +40,7 @@ pub struct CostModel {
     estimator: Arc<Estimator>,
     neighbourhood: Arc<OnceLock<Neighbourhood>>,
     /// Prices asked for before.
-    known: Arc<RwLock<FxHashMap<(KernelKey, Context), Item>>>,
+    known: Arc<RwLock<FxHashMap<KernelKey, SmallVec<[(Context, Item); 1]>>>>,
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
     optimistic: Option<FxHashSet<KernelKey>>,
     launch: Launch,
@@ -120,12 +120,29 @@ impl CostModel {
 
     /// The price of `key` as part of a bill.
     pub fn item(&self, key: &KernelKey, context: Context) -> Item {
-        let asked = (key.clone(), context);
-        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&asked) {
-            return known.clone();
-        }
-        let item = self.priced(key, context);
-        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(asked, item.clone());
+        self.known_item(key, context).unwrap_or_else(|| self.remember(key.clone(), context, self.priced(key, context)))
+    }
+
+    /// The price of a call whose key is `written` as it stands in its graph.
+    fn item_as_written(&self, written: KernelKey, context: Context) -> Item {
+        self.known_item(&written, context).unwrap_or_else(|| {
+            let item = self.item(&written.clone().canonical(), context);
+            self.remember(written, context, item)
+        })
+    }
+
+    fn known_item(&self, key: &KernelKey, context: Context) -> Option<Item> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(key)?.iter().find(|(c, _)| *c == context).map(|(_, item)| item.clone())
+    }
+
+    fn remember(&self, key: KernelKey, context: Context, item: Item) -> Item {
+        self.known
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(key)
+            .or_default()
+            .push((context, item.clone()));
         item
     }
 
@@ -251,15 +268,17 @@ fn node_item(
     if node.origin.implicit || !matches!(node.kind, NodeKind::Op { .. }) {
         return Item::Free;
     }
-    match key_of(graph, layouts, id) {
-        Some(key) => match model.item(&key, context) {
-            // What passes through an operator that nothing is known of: operands and results.
-            Item::Gap(gap) => {
-                let written: f64 = node.types.iter().map(|t| t.bytes() as f64).sum();
-                Item::Gap(Gap { bytes: gap.bytes + written, ..gap })
-            }
-            item => item,
-        },
+    let item = match written_key_of(graph, layouts, id) {
+        Some(written) => Some(model.item_as_written(written, context)),
+        None => key_of(graph, layouts, id).map(|key| model.item(&key, context)),
+    };
+    match item {
+        // What passes through an operator that nothing is known of: operands and results.
+        Some(Item::Gap(gap)) => {
+            let written: f64 = node.types.iter().map(|t| t.bytes() as f64).sum();
+            Item::Gap(Gap { bytes: gap.bytes + written, ..gap })
+        }
+        Some(item) => item,
         None => Item::Gap(Gap { op: "?".to_owned(), bytes: 0.0 }),
     }
 }
@@ -284,5 +303,5 @@ pub fn call_item(
     let operands = call.operands.iter().zip(computed);
     let operands: SmallVec<[Operand; 4]> =
         operands.map(|(t, &is_computed)| Operand { bytes: t.bytes(), is_computed }).collect();
-    model.item(&KernelKey::of_call(call, &lie, config), Context::in_graph(&operands, &call.types()))
+    model.item_as_written(KernelKey::written_of_call(call, &lie, config), Context::in_graph(&operands, &call.types()))
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod bind;
 mod bound;
+mod candidates;
 mod certificate;
 mod chain;
 mod classes;

@@ -9,9 +9,10 @@ use smallvec::SmallVec;
 
 use super::answers::{Answer, Answers, PairProof, Proved, read_alike};
 use super::arena::{Arena, TermId, TypeId};
+use super::candidates::Candidates;
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint::{self, Effort};
-use super::kernel::{Side, Values, moves_all_of, raw_terms};
+use super::kernel::{InputNumbers, Side, Values, moves_all_of, raw_terms};
 use super::lemma::Lemma;
 use super::normalise::Normaliser;
 use super::twin::{View, views};
@@ -42,10 +43,10 @@ pub struct Sweep<'r> {
     merged: FxHashMap<TermId, TermId>,
     in_leader: FxHashSet<TermId>,
     in_follower: FxHashSet<TermId>,
-    /// Values of the leader by type, in topological order.
-    of_type: FxHashMap<TypeId, Vec<TermId>>,
-    /// Values of the leader by element type and number of elements, in topological order.
-    of_size: FxHashMap<(DType, usize), Vec<TermId>>,
+    /// Values of the leader by type.
+    of_type: Candidates<TypeId>,
+    /// Values of the leader by element type and number of elements.
+    of_size: Candidates<(DType, usize)>,
     /// Values of the leader inside a proven window: no longer candidates.
     passed: FxHashSet<TermId>,
     /// In which view, if any, the first side of a cone agrees with the second one.
@@ -179,8 +180,8 @@ impl<'r> Sweep<'r> {
             merged: FxHashMap::default(),
             in_leader: FxHashSet::default(),
             in_follower: FxHashSet::default(),
-            of_type: FxHashMap::default(),
-            of_size: FxHashMap::default(),
+            of_type: Candidates::default(),
+            of_size: Candidates::default(),
             passed: FxHashSet::default(),
             twin_memo: FxHashMap::default(),
             twin_evaluations: fingerprint::TWINS,
@@ -197,14 +198,15 @@ impl<'r> Sweep<'r> {
 
     /// Takes in the graph that leads. `inputs` are the numbers of its inputs.
     fn lead(&mut self, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
+        let inputs = InputNumbers::new(graph, inputs);
         let mut values = Values::with_capacity(graph.len());
         for (id, _) in graph.nodes() {
-            let terms = self.lower(graph, id, side, inputs, &values)?;
+            let terms = self.lower(graph, id, side, &inputs, &values)?;
             for &t in &terms {
                 if self.in_leader.insert(t) {
-                    self.of_type.entry(self.arena.term(t).ty).or_default().push(t);
+                    self.of_type.push(self.arena.term(t).ty, t);
                     let ty = self.arena.ty(t);
-                    self.of_size.entry((ty.dtype, ty.numel())).or_default().push(t);
+                    self.of_size.push((ty.dtype, ty.numel()), t);
                 }
             }
             values.push(terms);
@@ -220,10 +222,11 @@ impl<'r> Sweep<'r> {
         inputs: &[u32],
         progress: &dyn Progress,
     ) -> Result<Values, TypeError> {
+        let inputs = InputNumbers::new(graph, inputs);
         let mut values = Values::with_capacity(graph.len());
         for (id, _) in graph.nodes() {
             progress.tick(id.index() as u64 + 1, graph.len() as u64);
-            let mut terms = self.lower(graph, id, side, inputs, &values)?;
+            let mut terms = self.lower(graph, id, side, &inputs, &values)?;
             for t in &mut terms {
                 if !self.in_leader.contains(t) && self.arena.value(*t).is_none() {
                     if self.closes(*t) && !self.meet(*t) && !self.is_view_of_met(*t) {
@@ -243,7 +246,7 @@ impl<'r> Sweep<'r> {
         graph: &Graph,
         id: NodeId,
         side: Side,
-        inputs: &[u32],
+        inputs: &InputNumbers,
         values: &Values,
     ) -> Result<SmallVec<[TermId; 1]>, TypeError> {
         raw_terms(&mut self.arena, graph, id, side, inputs, values)?
@@ -259,9 +262,10 @@ impl<'r> Sweep<'r> {
 
     /// Looks for a value of the leader that the follower's value `t` equals.
     fn meet(&mut self, t: TermId) -> bool {
-        let same_type = self.of_type.get(&self.arena.term(t).ty);
-        let mut tried = 0;
-        for candidate in self.unmet(same_type) {
+        let ty = self.arena.term(t).ty;
+        let (mut tried, mut place) = (0, 0);
+        while let Some((at, candidate)) = self.of_type.next(&ty, place, [&self.in_follower, &self.passed]) {
+            place = at + 1;
             // A cone that does not close belongs to a later part of the graph.
             let Some(cone) = cone(&self.arena, self, &[candidate, t], 0, CONE_LIMIT) else { continue };
             tried += 1;
@@ -279,9 +283,10 @@ impl<'r> Sweep<'r> {
     /// Looks for a value of the leader that has the elements of the follower's value `t` in another shape or order.
     fn meet_twin(&mut self, t: TermId) -> bool {
         let ty = self.arena.ty(t);
-        let same_size = self.of_size.get(&(ty.dtype, ty.numel()));
-        let mut tried = 0;
-        for candidate in self.unmet(same_size) {
+        let size = (ty.dtype, ty.numel());
+        let (mut tried, mut place) = (0, 0);
+        while let Some((at, candidate)) = self.of_size.next(&size, place, [&self.in_follower, &self.passed]) {
+            place = at + 1;
             let Some(seen) = cone(&self.arena, self, &[candidate, t], 0, CONE_LIMIT) else { continue };
             tried += 1;
             if tried > MAX_TWINS {
@@ -312,12 +317,6 @@ impl<'r> Sweep<'r> {
     fn is_view_of_met(&self, t: TermId) -> bool {
         let mut below = std::iter::successors(Some(t), |&t| moves_all_of(&self.arena, t));
         below.any(|t| self.is_shared(self.representative(t)))
-    }
-
-    /// Of these values of the leader those that may have a counterpart yet.
-    fn unmet(&self, values: Option<&Vec<TermId>>) -> Vec<TermId> {
-        let values = values.into_iter().flatten().copied();
-        values.filter(|c| !self.in_follower.contains(c) && !self.passed.contains(c)).collect()
     }
 
     /// The view in which sampled elements of `a` are those of `b`.

@@ -1,10 +1,12 @@
 //! Inputs that are stated to be made of others, and those that are the same on both sides by name or position.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 
 use super::Expression;
 use super::plan::{Plan, Slot, Source};
-use crate::ir::{Graph, Role};
+use crate::ir::{Graph, Role, TensorType};
 use crate::prove::Side;
 
 impl Plan {
@@ -42,11 +44,14 @@ impl Plan {
     /// Binds integers that a user gives under one name and in two types, such as token ids: the wider ones are the narrower
     /// ones.
     pub fn by_narrower_type(&mut self) {
+        let whole = |slot: &Slot| slot.is_free() && slot.input.role == Role::User && slot.input.ty.dtype.is_int();
         for j in 0..self.b.len() {
             let y = &self.b[j];
-            let whole = |slot: &Slot| slot.is_free() && slot.input.role == Role::User && slot.input.ty.dtype.is_int();
+            if !whole(y) {
+                continue;
+            }
             let same = |x: &Slot| x.input.name == y.input.name && x.input.ty.shape == y.input.ty.shape;
-            let Some(i) = self.a.iter().position(|x| whole(x) && whole(y) && same(x)) else { continue };
+            let Some(i) = self.a.iter().position(|x| whole(x) && same(x)) else { continue };
             let (x, y) = (self.a[i].input.ty.clone(), y.input.ty.clone());
             let (side, target, leaf, of, to) = match (x.dtype.widens_to(y.dtype), y.dtype.widens_to(x.dtype)) {
                 (true, false) => (Side::B, j, i, x, y.dtype),
@@ -61,23 +66,28 @@ impl Plan {
 
     /// Binds what is left, per role and type, in the order of the inputs.
     pub fn by_position(&mut self) {
+        let kind = |slot: &Slot| (slot.input.role, slot.input.ty.clone());
+        let mut free_a: FxHashMap<(Role, TensorType), VecDeque<usize>> = FxHashMap::default();
+        let places = self.a.iter().enumerate().filter(|(_, slot)| slot.is_free());
+        places.for_each(|(i, slot)| free_a.entry(kind(slot)).or_default().push_back(i));
+        let mut count_b: FxHashMap<(Role, TensorType), usize> = FxHashMap::default();
+        self.b.iter().filter(|slot| slot.is_free()).for_each(|slot| *count_b.entry(kind(slot)).or_default() += 1);
         for j in 0..self.b.len() {
             let y = &self.b[j];
-            if !y.is_free() {
+            let kind = kind(y);
+            let (true, Some(of_a), Some(of_b)) = (y.is_free(), free_a.get_mut(&kind), count_b.get_mut(&kind)) else {
                 continue;
-            }
-            let (role, ty) = (y.input.role, &y.input.ty);
-            let mut fitting = self
-                .a
-                .iter()
-                .enumerate()
-                .filter(|(_, x)| x.is_free() && x.input.role == role && x.input.ty == *ty && x.may_hold(y));
-            let Some((i, _)) = fitting.next() else { continue };
-            let rivals = fitting.next().is_some()
-                || self.b.iter().filter(|y| y.is_free() && y.input.role == role && y.input.ty == *ty).count() > 1;
+            };
+            let mut fitting = (0..of_a.len()).filter(|&at| self.a[of_a[at]].may_hold(y));
+            let Some(at) = fitting.next() else { continue };
+            let rivals = fitting.next().is_some() || *of_b > 1;
             // Weights may also be related in other ways, such as transposed.
-            let only = role == Role::User && !rivals;
-            self.pair(i, j, if only { Source::Only } else { Source::Position });
+            let only = kind.0 == Role::User && !rivals;
+            let taken = of_a.remove(at);
+            *of_b -= 1;
+            if let Some(i) = taken {
+                self.pair(i, j, if only { Source::Only } else { Source::Position });
+            }
         }
     }
 }

@@ -10,20 +10,33 @@ use crate::ops::{DRAW, Draws, Given, Op, TypeError, effects};
 /// Terms of each value of a graph, by node index and slot.
 pub type Values = Vec<SmallVec<[TermId; 1]>>;
 
+/// The numbers of a graph's inputs, by node index.
+pub struct InputNumbers(Vec<u32>);
+
+impl InputNumbers {
+    /// `numbers` are those of the graph's inputs in their order.
+    pub fn new(graph: &Graph, numbers: &[u32]) -> InputNumbers {
+        let mut of_node = vec![u32::MAX; graph.len()];
+        for (input, &number) in graph.inputs().iter().zip(numbers) {
+            of_node[input.index()] = number;
+        }
+        InputNumbers(of_node)
+    }
+}
+
 /// The terms of a node's outputs as the graph writes them: its operator over the terms of its operands.
 pub fn raw_terms(
     arena: &mut Arena,
     graph: &Graph,
     id: NodeId,
     side: Side,
-    inputs: &[u32],
+    inputs: &InputNumbers,
     values: &Values,
 ) -> Result<SmallVec<[TermId; 1]>, TypeError> {
     let node = graph.node(id);
     match &node.kind {
         NodeKind::Input { .. } => {
-            let position = graph.inputs().iter().position(|&i| i == id).unwrap_or_default();
-            Ok(SmallVec::from_elem(arena.leaf(Head::Input(inputs[position]), &node.types[0], None), 1))
+            Ok(SmallVec::from_elem(arena.leaf(Head::Input(inputs.0[id.index()]), &node.types[0], None), 1))
         }
         NodeKind::Literal(literal) => {
             let ty = &node.types[0];
@@ -56,9 +69,10 @@ pub fn literal_leaf(literal: &Literal) -> Head {
 
 /// Every value of a graph as a term. `inputs` are the numbers of its inputs.
 pub fn graph_terms(arena: &mut Arena, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
+    let inputs = InputNumbers::new(graph, inputs);
     let mut values = Values::with_capacity(graph.len());
     for (id, _) in graph.nodes() {
-        let terms = raw_terms(arena, graph, id, side, inputs, &values)?;
+        let terms = raw_terms(arena, graph, id, side, &inputs, &values)?;
         values.push(terms);
     }
     Ok(values)

@@ -17,7 +17,7 @@ mod replay;
 pub use arena::Side;
 pub use assumption::{Made, Places, Said, grouped, ranges};
 pub use elements::{ELEMENTS, Leaves, same_elements};
-pub use graph::{Values, graph_terms, literal_leaf, raw_terms};
+pub use graph::{InputNumbers, Values, graph_terms, literal_leaf, raw_terms};
 pub use instances::Instances;
 pub use lemma::{Lemma, Reason};
 pub use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
