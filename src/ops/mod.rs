@@ -252,7 +252,7 @@ impl OpDef {
         operands: &[],
         attrs: &[],
         commutative: false,
-        infer: |call| Err(call.error("has no type rule")),
+        infer: untyped,
         kernel: Kernel::Opaque,
         elements: Elements::Unknown,
         digits: |r| r.by_elements(),
@@ -305,6 +305,11 @@ impl OpDef {
         let many = self.operands.iter().any(|o| o.arity == Arity::Many);
         (least, if many { usize::MAX } else { self.operands.len() })
     }
+}
+
+/// The type rule of an operator whose entry states none.
+fn untyped(call: &Call) -> Result<Types, TypeError> {
+    Err(call.error("has no type rule"))
 }
 
 /// The work of an operator whose entry does not say.

@@ -21,6 +21,8 @@ pub struct Bounds {
 
 const ANYTHING: Bounds = Bounds { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
+const NOT_NEGATIVE: Bounds = Bounds { low: 0.0, high: f64::INFINITY };
+
 impl Bounds {
     fn of_type(dtype: DType) -> Bounds {
         match dtype {
@@ -86,10 +88,9 @@ fn of_form<T: Terms>(terms: &T, form: &Form<T::Id>, ty: &TensorType, of: impl Fn
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| terms.ty(o)).collect();
     let call = Call { op: def, attrs, operands: &types };
     let same_type = |n: usize| types.get(n).is_some_and(|from| from.dtype == ty.dtype);
-    let not_negative = Bounds { low: 0.0, high: f64::INFINITY };
     match call.elements() {
         Elements::Placewise(function) => of_function(function, &call, ty, of),
-        Elements::Lane(RowFunction::Softmax) => not_negative.and(Bounds::of_any_operands(&call)),
+        Elements::Lane(RowFunction::Softmax) => NOT_NEGATIVE.and(Bounds::of_any_operands(&call)),
         Elements::Lane(RowFunction::Max | RowFunction::Min) if same_type(0) => of(0),
         Elements::Moved(moved, movement) if !movement.adds_numbers() => {
             let mut all = (0..operands.len()).filter(|&n| moved.contains(n));
@@ -103,12 +104,11 @@ fn of_form<T: Terms>(terms: &T, form: &Form<T::Id>, ty: &TensorType, of: impl Fn
 /// What a function of the elements at one place allows.
 fn of_function(function: Arithmetic, call: &Call, ty: &TensorType, of: impl Fn(usize) -> Bounds) -> Bounds {
     let same_type = |n: usize| call.operands.get(n).is_some_and(|from| from.dtype == ty.dtype);
-    let not_negative = Bounds { low: 0.0, high: f64::INFINITY };
     // Integers wrap, so that some of these hold for floats only.
     let float = ty.dtype.is_float();
     match function {
-        Arithmetic::Sigmoid => not_negative.and(Bounds::of_any_operands(call)),
-        Arithmetic::Exp | Arithmetic::Sqrt | Arithmetic::InverseSqrt if float => not_negative,
+        Arithmetic::Sigmoid => NOT_NEGATIVE.and(Bounds::of_any_operands(call)),
+        Arithmetic::Exp | Arithmetic::Sqrt | Arithmetic::InverseSqrt if float => NOT_NEGATIVE,
         Arithmetic::Abs if float => {
             let Bounds { low, high } = of(0);
             Bounds { low: 0.0, high: low.abs().max(high.abs()) }
