@@ -21,69 +21,81 @@ struct Grammar;
 
 /// Parses the text without looking at names and types.
 pub fn read(source: &str) -> Result<File<'_>, Vec<MirError>> {
-    let mut pairs = Grammar::parse(Rule::file, source).map_err(|e| vec![syntax_error(e)])?;
-    let mut reader = Reader { errors: Vec::new() };
-    // The grammar's start rule gives exactly one pair.
-    let file = match pairs.next() {
-        Some(pair) => reader.file(pair),
-        None => return Err(Vec::new()),
+    let mut reader = Reader { errors: Vec::new(), offset: 0 };
+    let mut file = File {
+        config: vec![],
+        name: Name::missing((0, 0).into()),
+        inputs: vec![],
+        given: vec![],
+        statements: vec![],
+        returned: vec![],
     };
-    if reader.errors.is_empty() { Ok(file) } else { Err(reader.errors) }
+    let mut piece = Rule::start;
+    loop {
+        let text = source.get(reader.offset..).unwrap_or_default();
+        let mut pairs = Grammar::parse(piece, text).map_err(|e| vec![syntax_error(e, reader.offset)])?;
+        // Each of these rules gives exactly one pair.
+        let Some(pair) = pairs.next() else { return Err(Vec::new()) };
+        let end = pair.as_span().end();
+        match reader.piece(pair, &mut file) {
+            Some(next) => piece = next,
+            None if reader.errors.is_empty() => return Ok(file),
+            None => return Err(reader.errors),
+        }
+        reader.offset += end;
+    }
 }
 
 /// Parses a binding file, without looking at names and types.
 pub fn read_equalities(source: &str) -> Result<Vec<Equality<'_>>, Vec<MirError>> {
-    let pairs = Grammar::parse(Rule::equalities, source).map_err(|e| vec![syntax_error(e)])?;
-    let mut reader = Reader { errors: Vec::new() };
+    let pairs = Grammar::parse(Rule::equalities, source).map_err(|e| vec![syntax_error(e, 0)])?;
+    let mut reader = Reader { errors: Vec::new(), offset: 0 };
     let lines = pairs.flat_map(Pair::into_inner).filter(|p| p.as_rule() == Rule::equality);
     let all = lines.map(|p| reader.equality(p)).collect();
     if reader.errors.is_empty() { Ok(all) } else { Err(reader.errors) }
 }
 
-fn span(pair: &Pair<Rule>) -> SourceSpan {
-    let span = pair.as_span();
-    (span.start(), span.end() - span.start()).into()
-}
-
 /// Turns pest's pairs into the tree. Errors are collected; the tree then holds stand-ins and is thrown away.
 struct Reader {
     errors: Vec<MirError>,
+    /// Where the piece that is read starts in the text.
+    offset: usize,
 }
 
 impl Reader {
-    fn file<'s>(&mut self, pair: Pair<'s, Rule>) -> File<'s> {
-        let name = Name::missing(span(&pair));
-        let mut file =
-            File { config: vec![], name, inputs: vec![], given: vec![], statements: vec![], returned: vec![] };
+    fn span(&self, pair: &Pair<Rule>) -> SourceSpan {
+        let span = pair.as_span();
+        (self.offset + span.start(), span.end() - span.start()).into()
+    }
+
+    /// Takes in a piece of a file. Gives the rule of the next piece; `None` behind the last one.
+    fn piece<'s>(&mut self, pair: Pair<'s, Rule>, file: &mut File<'s>) -> Option<Rule> {
+        let mut next = Some(match pair.as_rule() {
+            Rule::next_statement => Rule::next_statement,
+            _ => Rule::next_input,
+        });
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::config => file.config.push(self.setting(part)),
-                Rule::graph => self.graph(part, &mut file),
-                _ => {}
-            }
-        }
-        file
-    }
-
-    fn graph<'s>(&mut self, pair: Pair<'s, Rule>, file: &mut File<'s>) {
-        for part in pair.into_inner() {
-            match part.as_rule() {
                 Rule::name => file.name = self.name(part),
                 Rule::input => file.inputs.push(self.input(part)),
                 Rule::given => file.given.extend(self.given(part)),
+                Rule::opening => next = Some(Rule::next_statement),
                 Rule::statement => file.statements.push(self.statement(part)),
                 Rule::result => {
                     let returned = part.into_inner().filter(|p| p.as_rule() == Rule::returned);
                     file.returned = returned.map(|p| self.returned(p)).collect();
+                    next = None;
                 }
                 _ => {}
             }
         }
+        next
     }
 
     fn input<'s>(&mut self, pair: Pair<'s, Rule>) -> Input<'s> {
         let mut input = Input {
-            binding: Binding { local: Name::missing(span(&pair)), real: None },
+            binding: Binding { local: Name::missing(self.span(&pair)), real: None },
             role: Role::User,
             ty: TensorType::scalar(DType::F32),
             origin: Origin::default(),
@@ -101,11 +113,11 @@ impl Reader {
     }
 
     fn binding<'s>(&mut self, pair: Pair<'s, Rule>) -> Binding<'s> {
-        let mut binding = Binding { local: Name::missing(span(&pair)), real: None };
+        let mut binding = Binding { local: Name::missing(self.span(&pair)), real: None };
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::name => binding.local = self.name(part),
-                Rule::string => binding.real = Some(Name { span: span(&part), text: self.string(part) }),
+                Rule::string => binding.real = Some(Name { span: self.span(&part), text: self.string(part) }),
                 _ => {}
             }
         }
@@ -113,7 +125,7 @@ impl Reader {
     }
 
     fn statement<'s>(&mut self, pair: Pair<'s, Rule>) -> Statement<'s> {
-        let whole = span(&pair);
+        let whole = self.span(&pair);
         let mut results = Vec::new();
         let mut origin = Origin::default();
         let mut body = Body::Literal { ty: TensorType::scalar(DType::F32), data: vec![], span: whole };
@@ -131,12 +143,12 @@ impl Reader {
     }
 
     fn equality<'s>(&mut self, pair: Pair<'s, Rule>) -> Equality<'s> {
-        let whole = span(&pair);
+        let whole = self.span(&pair);
         let mut parts = pair.into_inner();
         let target = parts.next().map_or(Name::missing(whole), |p| self.name(p));
         let mut value = CallExpr { op: Name::missing(whole), operands: vec![], attrs: vec![], span: whole };
         if let Some(part) = parts.next() {
-            value.span = span(&part);
+            value.span = self.span(&part);
             match part.as_rule() {
                 Rule::call => value = self.call(part),
                 // One tensor under two names.
@@ -150,11 +162,11 @@ impl Reader {
     }
 
     fn typed<'s>(&mut self, pair: Pair<'s, Rule>) -> Typed<'s> {
-        let mut typed = Typed { binding: Binding { local: Name::missing(span(&pair)), real: None }, stated: None };
+        let mut typed = Typed { binding: Binding { local: Name::missing(self.span(&pair)), real: None }, stated: None };
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::binding => typed.binding = self.binding(part),
-                Rule::tensor_type => typed.stated = Some((self.tensor_type(part.clone()), span(&part))),
+                Rule::tensor_type => typed.stated = Some((self.tensor_type(part.clone()), self.span(&part))),
                 _ => {}
             }
         }
@@ -162,7 +174,7 @@ impl Reader {
     }
 
     fn literal<'s>(&mut self, pair: Pair<'s, Rule>) -> Body<'s> {
-        let whole = span(&pair);
+        let whole = self.span(&pair);
         let (mut ty, mut data) = (TensorType::scalar(DType::F32), Vec::new());
         for part in pair.into_inner() {
             match part.as_rule() {
@@ -175,13 +187,13 @@ impl Reader {
     }
 
     fn opaque<'s>(&mut self, pair: Pair<'s, Rule>) -> Body<'s> {
-        let whole = span(&pair);
+        let whole = self.span(&pair);
         let op = Name::missing(whole);
         let mut call = CallExpr { op, operands: vec![], attrs: vec![], span: whole };
         let mut types = Vec::new();
         for part in pair.into_inner() {
             match part.as_rule() {
-                Rule::string => call.op = Name { span: span(&part), text: self.string(part) },
+                Rule::string => call.op = Name { span: self.span(&part), text: self.string(part) },
                 Rule::arguments => self.arguments(part, &mut call),
                 Rule::tensor_type => types.push(self.tensor_type(part)),
                 _ => {}
@@ -191,12 +203,12 @@ impl Reader {
     }
 
     fn call<'s>(&mut self, pair: Pair<'s, Rule>) -> CallExpr<'s> {
-        let whole = span(&pair);
+        let whole = self.span(&pair);
         let op = Name::missing(whole);
         let mut call = CallExpr { op, operands: vec![], attrs: vec![], span: whole };
         for part in pair.into_inner() {
             match part.as_rule() {
-                Rule::identifier => call.op = Name { text: Cow::Borrowed(part.as_str()), span: span(&part) },
+                Rule::identifier => call.op = Name { text: Cow::Borrowed(part.as_str()), span: self.span(&part) },
                 Rule::arguments => self.arguments(part, &mut call),
                 _ => {}
             }
@@ -217,7 +229,7 @@ impl Reader {
     fn operand<'s>(&mut self, pair: Pair<'s, Rule>) -> Option<Operand<'s>> {
         match pair.as_rule() {
             Rule::scalar => {
-                let at = span(&pair);
+                let at = self.span(&pair);
                 pair.into_inner().next().map(|p| Operand::Scalar(self.number(p), at))
             }
             Rule::call => Some(Operand::Call(self.call(pair))),
@@ -228,14 +240,14 @@ impl Reader {
 
     /// `name = value`, of an attribute or of the configuration.
     fn setting<'s>(&mut self, pair: Pair<'s, Rule>) -> Setting<'s> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let mut setting = Setting { name: Name::missing(at), value: Constant::Word(""), span: at };
         for part in pair.into_inner() {
             match part.as_rule() {
                 Rule::name => setting.name = self.name(part),
-                Rule::identifier => setting.name = Name { text: Cow::Borrowed(part.as_str()), span: span(&part) },
+                Rule::identifier => setting.name = Name { text: Cow::Borrowed(part.as_str()), span: self.span(&part) },
                 Rule::constant => {
-                    setting.span = span(&part);
+                    setting.span = self.span(&part);
                     if let Some(inner) = part.into_inner().next() {
                         setting.value = self.constant(inner);
                     }

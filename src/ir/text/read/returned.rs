@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use pest::iterators::Pair;
 
-use super::{Reader, Rule, span};
+use super::{Reader, Rule};
 use crate::ir::text::ast::{Name, Number, Purpose, Returned, Yielded};
 use crate::ir::{AttrValue, Path, Step};
 
 impl Reader {
     pub(super) fn returned<'s>(&mut self, pair: Pair<'s, Rule>) -> Returned<'s> {
-        let (mut value, mut name) = (Name::missing(span(&pair)), None);
+        let (mut value, mut name) = (Name::missing(self.span(&pair)), None);
         let mut constant = None;
         let mut named = false;
         let mut target = Purpose::Result(None);
@@ -52,7 +52,7 @@ impl Reader {
     }
 
     fn target<'s>(&mut self, pair: Pair<'s, Rule>) -> Purpose<'s> {
-        let missing = Name::missing(span(&pair));
+        let missing = Name::missing(self.span(&pair));
         let Some(purpose) = pair.into_inner().next() else { return Purpose::Result(None) };
         let rule = purpose.as_rule();
         let mut parts = purpose.into_inner();

@@ -5,10 +5,11 @@ use pest::error::{Error, ErrorVariant, InputLocation};
 use super::Rule;
 use crate::ir::text::error::MirError;
 
-pub fn syntax_error(error: Error<Rule>) -> MirError {
+/// `offset` is where the piece that was read starts in the text.
+pub fn syntax_error(error: Error<Rule>, offset: usize) -> MirError {
     let span = match error.location {
-        InputLocation::Pos(at) => (at, 0).into(),
-        InputLocation::Span((start, end)) => (start, end - start).into(),
+        InputLocation::Pos(at) => (offset + at, 0).into(),
+        InputLocation::Span((start, end)) => (offset + start, end - start).into(),
     };
     let message = match &error.variant {
         ErrorVariant::ParsingError { positives, .. } => {
@@ -49,7 +50,10 @@ fn describe(rule: &Rule) -> &'static str {
         Rule::origin => "`@`",
         Rule::frame | Rule::frames => "a source line",
         Rule::config | Rule::kw_config => "`config`",
-        Rule::graph | Rule::kw_graph => "`graph`",
+        Rule::start | Rule::kw_graph => "`graph`",
+        Rule::opening => "`) {`",
+        Rule::next_input => "an input or `) {`",
+        Rule::next_statement => "a statement or `return`",
         Rule::result | Rule::kw_return => "`return`",
         Rule::role | Rule::kw_param | Rule::kw_buffer => "a role",
         Rule::kw_as => "`as`",

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pest::iterators::Pair;
 
-use super::{Reader, Rule, span};
+use super::{Reader, Rule};
 use crate::ir::text::ast::{Name, Number};
 use crate::ir::text::error::{MirError, nearest};
 use crate::ir::{DType, Frame, Origin, Shape, TensorType};
@@ -21,7 +21,7 @@ impl Reader {
             Rule::integer => match text.parse() {
                 Ok(v) => Number::Int(v),
                 Err(_) => {
-                    self.errors.push(MirError::Number { text: text.to_owned(), span: span(&pair) });
+                    self.errors.push(MirError::Number { text: text.to_owned(), span: self.span(&pair) });
                     Number::Int(0)
                 }
             },
@@ -38,7 +38,7 @@ impl Reader {
     }
 
     pub(super) fn name<'s>(&mut self, pair: Pair<'s, Rule>) -> Name<'s> {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let text = match pair.into_inner().next() {
             Some(p) if p.as_rule() == Rule::string => self.string(p),
             Some(p) => Cow::Borrowed(p.as_str()),
@@ -56,14 +56,14 @@ impl Reader {
         match unescape(inner) {
             Some(text) => Cow::Owned(text),
             None => {
-                self.errors.push(MirError::Escape { span: span(&pair) });
+                self.errors.push(MirError::Escape { span: self.span(&pair) });
                 Cow::Borrowed("")
             }
         }
     }
 
     pub(super) fn tensor_type(&mut self, pair: Pair<Rule>) -> TensorType {
-        let at = span(&pair);
+        let at = self.span(&pair);
         let mut refuse = |reason: String, help| self.errors.push(MirError::TensorType { reason, span: at, help });
         let (mut dtype, mut sizes) = (DType::F32, Vec::new());
         for part in pair.into_inner() {
@@ -116,7 +116,7 @@ impl Reader {
                 Rule::integer => match u32::try_from(self.integer(part.clone())) {
                     Ok(line) => frame.line = line,
                     Err(_) => {
-                        self.errors.push(MirError::Number { text: part.as_str().to_owned(), span: span(&part) });
+                        self.errors.push(MirError::Number { text: part.as_str().to_owned(), span: self.span(&part) });
                     }
                 },
                 Rule::function => frame.function = self.inner_string(part).into(),
