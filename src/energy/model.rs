@@ -33,6 +33,9 @@ pub struct Kernel {
     pub(super) order: u64,
 }
 
+/// Prices by key, in each context that was asked for.
+type Known = FxHashMap<KernelKey, SmallVec<[(Context, Item); 1]>>;
+
 /// Measured figures, and the estimator fitted on them for what was not measured.
 #[derive(Clone, Debug)]
 pub struct CostModel {
@@ -40,7 +43,7 @@ pub struct CostModel {
     estimator: Arc<Estimator>,
     neighbourhood: Arc<OnceLock<Neighbourhood>>,
     /// Prices asked for before.
-    known: Arc<RwLock<FxHashMap<KernelKey, SmallVec<[(Context, Item); 1]>>>>,
+    known: Arc<RwLock<Known>>,
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
     optimistic: Option<FxHashSet<KernelKey>>,
     launch: Launch,
