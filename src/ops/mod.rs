@@ -18,11 +18,13 @@ mod bounds;
 mod call;
 mod columns;
 mod comparison;
+mod complex;
 mod conv;
 mod create;
 mod effects;
 mod elements;
 mod elementwise;
+mod fourier;
 mod functions;
 #[cfg(test)]
 mod hostile_tests;
@@ -68,6 +70,7 @@ pub use conv::Footprint;
 pub use create::{as_number, is_number, number, shortest_number};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use elements::{Elements, Moved};
+pub use fourier::norm_of as fourier_norm;
 pub use interval::Interval;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
@@ -101,6 +104,7 @@ pub enum Family {
     Index,
     Conv,
     Create,
+    Complex,
     Spectral,
 }
 
@@ -383,7 +387,9 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         resample::OPS,
         columns::OPS,
         create::OPS,
+        complex::OPS,
         spectral::OPS,
+        fourier::OPS,
     ]
     .into_iter()
     .flatten()

@@ -108,8 +108,12 @@ pub(super) fn recorded(
     nodes: Range<usize>,
 ) -> Option<Recorded> {
     let target = Target::of(&node.target);
-    // Views by strides, which a rewritten operand need not have.
-    if scope.autocast.is_on() || target.name.starts_with("as_strided") || target.namespace.is_empty() {
+    // Views by strides, which a rewritten operand need not have; complex numbers, which are pairs in the graph.
+    if scope.autocast.is_on()
+        || scope.handles_complex(node)
+        || target.name.starts_with("as_strided")
+        || target.namespace.is_empty()
+    {
         return None;
     }
     let overload = if target.overload.is_empty() { "default" } else { target.overload };

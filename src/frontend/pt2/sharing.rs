@@ -45,7 +45,11 @@ impl<'a> Importer<'a> {
         if matches!(self.builder.graph.node(value.node).kind, NodeKind::Op { op: Op::Custom(_), .. }) {
             return Ok(Sharing::Unknown);
         }
-        let Some((source, path)) = views::path(&self.builder.graph, value, first) else { return Ok(Sharing::Own) };
+        let Some((source, path)) = views::path(&self.builder.graph, value, first) else {
+            // A conjugate is a view that only says how it is to be read.
+            let lazy = effects.is_some_and(|e| !e.views.is_empty()) && scope.handles_complex(node);
+            return Ok(if lazy { Sharing::Unknown } else { Sharing::Own });
+        };
         if copies(Target::of(&node.target).name) || is_set(node, "copy") {
             return Ok(Sharing::Own);
         }

@@ -4,18 +4,21 @@
 //! An operator that no family covers becomes an opaque node.
 
 mod attention;
+mod complex;
 mod compositions;
 mod conv;
 mod create;
 mod custom;
 mod elementwise;
 mod formula;
+mod fourier;
 mod functions;
 mod index;
 mod length;
 mod linear;
 mod losses;
 mod norm;
+mod pairs;
 mod pointwise;
 mod promote;
 mod rearrange;
@@ -147,7 +150,15 @@ pub(super) fn reshaped(site: &mut Site) -> Converted {
 }
 
 fn families(site: &mut Site, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut Site, Target) -> Converted; 18] = [
+    match site.scope.handles_complex(site.node) {
+        true => complex::convert(site, target),
+        false => of_real(site, target),
+    }
+}
+
+/// Converts an operator on real numbers.
+fn of_real(site: &mut Site, target: Target) -> Converted {
+    const FAMILIES: [fn(&mut Site, Target) -> Converted; 19] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -166,6 +177,7 @@ fn families(site: &mut Site, target: Target) -> Converted {
         pointwise::convert,
         compositions::convert,
         sequence::convert,
+        fourier::convert,
     ];
     for family in FAMILIES {
         if let Some(values) = family(site, target)? {
