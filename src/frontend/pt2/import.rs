@@ -403,12 +403,13 @@ impl<'a> Importer<'a> {
     /// Takes over one node as an operator, also if its nested graph could be dissolved.
     pub fn operator(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
         let refused = |importer: &Self, refusal| importer.builder.refused(name, &node.target, refusal);
+        // Whoever computes with a number that is known only when the model runs is refused.
+        if convert::is_check(&node.target) || convert::gives_only_numbers(node) {
+            return Ok(());
+        }
         let symbol = node.outputs.iter().find_map(Argument::symbol);
         if let Some(symbol) = symbol {
             return Err(refused(self, Refusal::symbolic(symbol)));
-        }
-        if convert::is_check(&node.target) {
-            return Ok(());
         }
         let names: Vec<&'a str> = node.outputs.iter().flat_map(Argument::tensors).collect();
         let written = mutation::written(node).map_err(|refusal| refused(self, refusal))?;

@@ -85,7 +85,15 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         ("ones" | "ones_like" | "new_ones", _) => full(site, Some([1.0, 0.0])),
         ("full" | "full_like" | "new_full", _) => full(site, number(site, "fill_value")),
         ("mean", "" | "dim") => mean(site),
-        ("where", "self") => {
+        ("copy", "") => {
+            let Some(source) = operand(site, "src", site.stated(0)?.dtype)? else { return Ok(None) };
+            let (_, shape) = site.stated_shape()?;
+            match site.ty(source) == site.stated(0)? {
+                true => site.explicit("clone", &[], &[source]),
+                false => site.explicit("expand", &[("shape", shape)], &[source]),
+            }
+        }
+        ("where", "self" | "ScalarSelf" | "ScalarOther" | "Scalar") => {
             let (condition, dtype) = (site.tensor("condition")?, site.stated(0)?.dtype);
             let condition =
                 site.implicit("condition", "unsqueeze", &[("dim", int(site.rank(condition) as i64))], &[condition])?;

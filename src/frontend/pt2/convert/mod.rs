@@ -30,7 +30,9 @@ mod windows;
 
 pub(super) use custom::FUNCTIONALISED;
 
+use super::argument::Argument;
 use super::mutation::functional_name;
+use super::schema::Node;
 use super::site::{Converted, Refusal, Site, Values};
 use crate::ir::Value;
 
@@ -70,6 +72,19 @@ impl<'a> Target<'a> {
 pub(super) fn is_check(target: &str) -> bool {
     let Target { namespace, name, .. } = Target::of(target);
     namespace == "aten" && (name.starts_with("_assert") || name.starts_with("sym_constrain_range"))
+}
+
+/// Whether all that the operator does is to give numbers: sizes, elements as numbers, arithmetic of these.
+pub(super) fn gives_only_numbers(node: &Node) -> bool {
+    let Target { namespace, name, .. } = Target::of(&node.target);
+    let is_number = |output: &Argument| output.symbol().is_some();
+    let of_pytorch = match namespace {
+        "aten" => matches!(name, "item" | "_local_scalar_dense") || name.starts_with("sym_"),
+        "torch" => name.starts_with("sym_"),
+        "_operator" | "math" => true,
+        _ => false,
+    };
+    of_pytorch && !node.outputs.is_empty() && node.outputs.iter().all(is_number)
 }
 
 /// Converts one operator. `draws` counts the calls so far that draw, and `written` holds what tensors hold that the operator
