@@ -7,15 +7,13 @@ use crate::ir::{DType, TensorType};
 
 /// Whether a tensor can hold complex numbers.
 pub(super) fn is_pairs(ty: &TensorType) -> bool {
-    ty.shape.last() == Some(&2) && matches!(ty.dtype, DType::F16 | DType::F32 | DType::F64)
+    ty.shape.last() == Some(&2) && matches!(ty.dtype, DType::F32 | DType::F64)
 }
 
 /// The type rule of functions of complex numbers.
 fn of_pairs(c: &Call) -> Result<Types, TypeError> {
     match c.operands.iter().find(|ty| !is_pairs(ty)) {
-        Some(ty) => {
-            Err(c.error(format!("takes complex numbers, pairs of f16, f32 or f64 in a last dimension, not {ty}")))
-        }
+        Some(ty) => Err(c.error(format!("takes complex numbers, pairs of f32 or f64 in a last dimension, not {ty}"))),
         None => c.output(c.same_dtype(0..c.operands.len())?, c.broadcast(0..c.operands.len())?),
     }
 }

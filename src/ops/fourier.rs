@@ -34,7 +34,7 @@ fn dims(c: &Call) -> Result<Dims, TypeError> {
 fn want_pairs(c: &Call) -> Result<(), TypeError> {
     match c.operands[0] {
         x if is_pairs(x) => Ok(()),
-        x => Err(c.error(format!("takes complex numbers, pairs of f16, f32 or f64 in a last dimension, not {x}"))),
+        x => Err(c.error(format!("takes complex numbers, pairs of f32 or f64 in a last dimension, not {x}"))),
     }
 }
 
@@ -46,8 +46,8 @@ fn complex_types(c: &Call) -> Result<Types, TypeError> {
 
 fn from_real_types(c: &Call) -> Result<Types, TypeError> {
     let x = c.operands[0];
-    if !matches!(x.dtype, DType::F16 | DType::F32 | DType::F64) {
-        return Err(c.error(format!("takes f16, f32 or f64, not {x}")));
+    if !matches!(x.dtype, DType::F32 | DType::F64) {
+        return Err(c.error(format!("takes f32 or f64, not {x}")));
     }
     let dims = dims(c)?;
     let mut shape = x.shape.clone();

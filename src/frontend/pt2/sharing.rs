@@ -53,7 +53,7 @@ impl<'a> Importer<'a> {
         if copies(Target::of(&node.target).name) || is_set(node, "copy") {
             return Ok(Sharing::Own);
         }
-        let shown = effects.into_iter().flat_map(|e| &e.views);
+        let shown = effects.into_iter().flat_map(|e| &e.views).chain(gives_back(node));
         let shown = shown.filter_map(|&argument| match &node.inputs.iter().find(|i| i.name == argument)?.arg {
             Argument::Tensor(name) => Some(name.as_str()),
             _ => None,
@@ -82,6 +82,13 @@ impl<'a> Importer<'a> {
         }
         Ok(Sharing::Unknown)
     }
+}
+
+/// The argument that the operator itself gives back, which its schema does not say.
+fn gives_back(node: &schema::Node) -> Option<&'static &'static str> {
+    let drops = matches!(Target::of(&node.target).name, "dropout" | "feature_dropout" | "alpha_dropout");
+    let off = node.inputs.iter().any(|i| i.name == "train" && matches!(i.arg, Argument::Bool(Number::Known(false))));
+    (drops && off).then_some(&"input")
 }
 
 fn is_set(node: &schema::Node, name: &str) -> bool {

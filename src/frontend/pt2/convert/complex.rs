@@ -10,6 +10,17 @@ use crate::ops::find;
 
 /// Converts an operator that takes or gives complex numbers.
 pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+    match arithmetic(site, target)? {
+        Some(values) => Ok(Some(values)),
+        None => pairs::convert(site, target),
+    }
+}
+
+/// What computes with both parts together. Few kernels take parts of f16: those stay opaque.
+fn arithmetic(site: &mut Site, target: Target) -> Converted {
+    if site.stated(0).is_ok_and(|ty| ty.dtype == DType::F16) {
+        return Ok(None);
+    }
     match (target.name, target.overload) {
         ("view_as_complex" | "view_as_real", "") => {
             let x = site.tensor("self")?;
@@ -84,6 +95,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         }
         ("ones" | "ones_like" | "new_ones", _) => full(site, Some([1.0, 0.0])),
         ("full" | "full_like" | "new_full", _) => full(site, number(site, "fill_value")),
+        ("scalar_tensor", "") => full(site, number(site, "s")),
         ("mean", "" | "dim") => mean(site),
         ("copy", "") => {
             let Some(source) = operand(site, "src", site.stated(0)?.dtype)? else { return Ok(None) };
@@ -102,10 +114,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
                 _ => Ok(None),
             }
         }
-        _ => match fourier::convert(site, target)? {
-            Some(values) => Ok(Some(values)),
-            None => pairs::convert(site, target),
-        },
+        _ => fourier::convert(site, target),
     }
 }
 

@@ -34,6 +34,9 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 /// PyTorch's own kernels.
 fn kernel(site: &mut Site, op: &str, own: (&str, AttrValue)) -> Converted {
     let x = site.tensor("self")?;
+    if !matches!(site.dtype(x), DType::F32 | DType::F64) {
+        return Ok(None);
+    }
     let Some(norm) = fourier_norm(site.int("normalization")?) else { return Ok(None) };
     let (shape, dims) = (own_shape(site, x)?, site.ints("dim")?);
     if dims.is_empty() {
@@ -108,7 +111,8 @@ fn function(site: &mut Site, name: &str) -> Converted {
         *sizes.last_mut().unwrap_or(&mut 0) = length / 2 + 1;
     }
     let mut x = match site.dtype(x) {
-        dtype if dtype.is_float() => x,
+        DType::F32 | DType::F64 => x,
+        dtype if dtype.is_float() => return Ok(None),
         _ => site.cast("self", x, DType::F32)?,
     };
     for (&dim, &to) in dims.iter().zip(&sizes) {

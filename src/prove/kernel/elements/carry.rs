@@ -298,6 +298,11 @@ fn carried(call: &Call, elements: Elements, result: &TensorType, d: usize) -> Op
                         None
                     };
                 }
+                // Each transform has places along some dimensions, and numbers of two parts, or makes such.
+                "fft_c2c" | "fft_r2c" | "fft_c2r" => {
+                    let own = x.rank() - usize::from(call.op.name != "fft_r2c");
+                    return (d < own && !call.dims("dims").ok()?.contains(&d)).then(|| first(Some(d)));
+                }
                 "col2im" => usize::from(x.rank() == 3),
                 "adaptive_avg_pool" => x.rank().checked_sub(call.ints("output_size").len())?,
                 "avg_pool2d" => x.rank().checked_sub(2)?,
