@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use magneton_ir::frontend;
 use magneton_ir::prove::{Context, ProveError, Verdict, bind_graphs, prove_bound};
 use magneton_ir::rules::{RuleSet, Tier};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::programs::{node, program, reference, tensor};
 
