@@ -2,7 +2,10 @@
 //! the imaginary part, as PyTorch stores it. What acts on both parts alike is the operator on real numbers; here stand the others.
 
 use super::shapes::broadcast_index;
-use super::{Call, EvalError, Family, FetchReal, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work, one};
+use super::{
+    Amplifies, Bounds, Call, EvalError, Family, FetchReal, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work,
+    one,
+};
 use crate::ir::{DType, TensorType};
 
 /// Whether a tensor can hold complex numbers.
@@ -18,8 +21,11 @@ fn of_pairs(c: &Call) -> Result<Types, TypeError> {
     }
 }
 
+/// Real and imaginary part.
+type Pair = (f64, f64);
+
 /// The complex number that an operand has at the place of `index`.
-fn pair(c: &Call, operand: usize, index: &[usize], fetch: &mut FetchReal) -> Result<(f64, f64), EvalError> {
+fn pair(c: &Call, operand: usize, index: &[usize], fetch: &mut FetchReal) -> Result<Pair, EvalError> {
     let mut at = broadcast_index(&c.operands[operand].shape, index);
     let mut part = |part: usize| {
         if let Some(last) = at.last_mut() {
@@ -31,22 +37,17 @@ fn pair(c: &Call, operand: usize, index: &[usize], fetch: &mut FetchReal) -> Res
 }
 
 /// The part of a result that `index` names.
-fn of(result: (f64, f64), index: &[usize]) -> f64 {
+fn of(result: Pair, index: &[usize]) -> f64 {
     if index.last() == Some(&0) { result.0 } else { result.1 }
 }
 
 /// What a function of two complex numbers gives, of `x` and `y`.
-fn both(
-    c: &Call,
-    index: &[usize],
-    fetch: &mut FetchReal,
-    f: fn((f64, f64), (f64, f64)) -> (f64, f64),
-) -> Result<f64, EvalError> {
+fn both(c: &Call, index: &[usize], fetch: &mut FetchReal, f: fn(Pair, Pair) -> Pair) -> Result<f64, EvalError> {
     Ok(of(f(pair(c, 0, index, fetch)?, pair(c, 1, index, fetch)?), index))
 }
 
 /// By the larger part of the divisor first, as PyTorch and NumPy do, so that nothing overflows on the way.
-fn quotient((a, b): (f64, f64), (c, d): (f64, f64)) -> (f64, f64) {
+fn quotient((a, b): Pair, (c, d): Pair) -> Pair {
     if c == 0.0 && d == 0.0 {
         return (a / c.abs(), b / d.abs());
     }
@@ -96,6 +97,8 @@ pub const OPS: &[OpDef] = &[
         }),
         // Six operations for two elements.
         work: Work::per_output::<3>,
+        bounds: Bounds { magnitude: |m| 2.0 * m.of(0) * m.of(1), ..Bounds::UNKNOWN },
+        amplifies: Amplifies::Squared,
         aten: aten!(|c| super::aten_formulas::complex_call(c, "mul.Tensor")),
         replay: torch!(|r| r.x()?.f_view_as_complex()?.f_mul(&r.y()?.f_view_as_complex()?)?.f_view_as_real()?),
         ..COMPLEX
@@ -116,6 +119,7 @@ pub const OPS: &[OpDef] = &[
         infer: polar_types,
         kernel: Kernel::Real(polar),
         work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
+        bounds: Bounds::NO_LARGER,
         aten: aten!(|c| super::aten_formulas::polar_call(c)),
         replay: torch!(|r| tch::Tensor::f_polar(r.x()?, r.y()?)?.f_view_as_real()?),
         ..COMPLEX

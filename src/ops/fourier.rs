@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::complex::is_pairs;
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types,
-    Unit, Work, attr, one,
+    Amplifies, AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError,
+    Types, Unit, Work, attr, one,
 };
 use crate::ir::{AttrValue, DType, Shape, TensorType};
 
@@ -25,7 +25,7 @@ fn dims(c: &Call) -> Result<Dims, TypeError> {
     if !matches!(c.str("norm"), "none" | "root_n" | "n") {
         return Err(c.error(format!("takes the norms \"none\", \"root_n\" and \"n\", not \"{}\"", c.str("norm"))));
     }
-    if dims.is_empty() || dims.iter().any(|&d| d >= own || x.shape[d] == 0) {
+    if dims.is_empty() || x.numel() == 0 || dims.iter().any(|&d| d >= own) {
         return Err(c.error(format!("transforms no dimensions {:?} of {x}", c.ints("dims"))));
     }
     Ok(dims)
@@ -237,6 +237,7 @@ const FOURIER: OpDef = OpDef {
     kernels: KernelClass::Rows,
     operands: &[one("x")],
     elements: Elements::Weighted,
+    amplifies: Amplifies::Always,
     kernel: Kernel::RealLane { axes, lane: transformed },
     work,
     ..OpDef::PLAIN

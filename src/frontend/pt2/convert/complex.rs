@@ -21,6 +21,12 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
     if site.stated(0).is_ok_and(|ty| ty.dtype == DType::F16) {
         return Ok(None);
     }
+    let gives_complex = site.output_names().any(|name| site.scope.is_complex(name));
+    let makes = ["zeros", "ones", "full"].iter().any(|kind| target.name.contains(kind));
+    if !gives_complex && (makes || target.name == "copy") {
+        // What is like a complex tensor in its shape alone.
+        return if makes { super::of_real(site, target) } else { Ok(None) };
+    }
     match (target.name, target.overload) {
         ("view_as_complex" | "view_as_real", "") => {
             let x = site.tensor("self")?;
@@ -32,25 +38,23 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
             let last = site.rank(x) as i64 - 1;
             site.explicit("squeeze", &[("dim", int(last))], &[part])
         }
-        ("complex", "") => {
-            let (real, imaginary) = (site.tensor("real")?, site.tensor("imag")?);
-            let dtype = site.stated(0)?.dtype;
-            let shape = Shape::from_slice(&site.stated(0)?.shape);
-            let mut parts = Vec::with_capacity(2);
-            for part in [real, imaginary] {
-                let part = site.cast("part", part, dtype)?;
-                let part = expanded(site, part, &shape[..shape.len() - 1])?;
-                parts.push(site.implicit("part", "unsqueeze", &[("dim", int(shape.len() as i64 - 1))], &[part])?);
-            }
-            site.explicit("concat", &[("dim", int(shape.len() as i64 - 1))], &parts)
-        }
-        ("polar", "") => {
-            let mut operands = [site.tensor("abs")?, site.tensor("angle")?];
-            let shape = site.stated(0)?.shape;
+        ("complex" | "polar", "") => {
+            let of = if target.name == "polar" { ["abs", "angle"] } else { ["real", "imag"] };
+            let result = site.stated(0)?;
+            let Some((_, shape)) = result.shape.split_last() else { return Ok(None) };
+            let mut operands = [site.tensor(of[0])?, site.tensor(of[1])?];
             for operand in &mut operands {
-                *operand = expanded(site, *operand, &shape[..shape.len() - 1])?;
+                *operand = site.cast("part", *operand, result.dtype)?;
+                *operand = expanded(site, *operand, shape)?;
             }
-            site.explicit("polar", &[], &operands)
+            if target.name == "polar" {
+                return site.explicit("polar", &[], &operands);
+            }
+            let last = [("dim", int(shape.len() as i64))];
+            for operand in &mut operands {
+                *operand = site.implicit("part", "unsqueeze", &last, &[*operand])?;
+            }
+            site.explicit("concat", &last, &operands)
         }
         ("conj" | "_conj" | "conj_physical" | "_conj_physical" | "_conj_copy", "") => {
             let x = site.tensor("self")?;
@@ -260,5 +264,6 @@ fn mean(site: &mut Site) -> Converted {
     let count: f64 = dims.iter().filter_map(|&d| shape.get(d as usize)).map(|&n| n as f64).product();
     let sum = site.lowering.part("sum", sum, attrs, &[x])?;
     let count = literal(site, [count, 0.0], site.dtype(x))?;
-    site.explicit("complex_div", &[], &[sum[0], count])
+    let sum = sum.first().copied().ok_or_else(|| Refusal::new("has no result"))?;
+    site.explicit("complex_div", &[], &[sum, count])
 }

@@ -34,7 +34,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 /// PyTorch's own kernels.
 fn kernel(site: &mut Site, op: &str, own: (&str, AttrValue)) -> Converted {
     let x = site.tensor("self")?;
-    if !matches!(site.dtype(x), DType::F32 | DType::F64) {
+    if !is_transformed(site, x) {
         return Ok(None);
     }
     let Some(norm) = fourier_norm(site.int("normalization")?) else { return Ok(None) };
@@ -44,6 +44,11 @@ fn kernel(site: &mut Site, op: &str, own: (&str, AttrValue)) -> Converted {
     }
     let dims = counted(&dims, shape.len())?;
     site.explicit(op, &[("dims", ints(&dims)), ("norm", norm), own], &[x])
+}
+
+/// Whether the table has transforms of such tensors: PyTorch has none of no elements, and few of narrow floats.
+fn is_transformed(site: &Site, x: Value) -> bool {
+    matches!(site.dtype(x), DType::F32 | DType::F64) && site.ty(x).numel() > 0
 }
 
 /// The sizes of an operand, without the parts of complex numbers.
@@ -111,10 +116,12 @@ fn function(site: &mut Site, name: &str) -> Converted {
         *sizes.last_mut().unwrap_or(&mut 0) = length / 2 + 1;
     }
     let mut x = match site.dtype(x) {
-        DType::F32 | DType::F64 => x,
-        dtype if dtype.is_float() => return Ok(None),
+        dtype if dtype.is_float() => x,
         _ => site.cast("self", x, DType::F32)?,
     };
+    if !is_transformed(site, x) {
+        return Ok(None);
+    }
     for (&dim, &to) in dims.iter().zip(&sizes) {
         x = brought_to(site, x, dim, to)?;
     }
@@ -163,7 +170,7 @@ fn short_time(site: &mut Site) -> Converted {
     let (step, length) = (site.int_or("hop_length", n / 4)?, site.int_or("win_length", n)?);
     let plain = !site.argument_is_complex("self")
         && matches!(shape.len(), 1 | 2)
-        && matches!(site.dtype(x), DType::F32 | DType::F64)
+        && is_transformed(site, x)
         && (1..=n).contains(&length)
         && step > 0
         && !site.bool_or("align_to_window", false)?
