@@ -24,6 +24,9 @@ pub enum EmitError {
     #[error("the output `{output}` cannot be written: {reason}")]
     #[diagnostic(code(emit::output))]
     Output { output: String, reason: String },
+    #[error("`{name}` holds complex numbers, which a program that is written would take for pairs of real ones")]
+    #[diagnostic(code(emit::complex), help("write a `.mir` file: `-o FILE.mir`"))]
+    Complex { name: String },
     #[error("{reason}, so no exported program can be written from it")]
     #[diagnostic(code(emit::archive), help("write a `.py` or a `.mir` file: `-o FILE.py`"))]
     Archive { reason: String },

@@ -121,9 +121,13 @@ pub fn write(
 
 /// The archive that a workload was read from; none if it is another kind of file.
 fn archive(path: &Path) -> Result<Option<Original<BufReader<File>>>, EmitError> {
-    match starts_an_archive(path)? {
-        true => Ok(Some(original(path, open(path)?)?)),
-        false => Ok(None),
+    if !starts_an_archive(path)? {
+        return Ok(None);
+    }
+    let read = original(path, open(path)?)?;
+    match &read.record.complex {
+        Some(name) => Err(EmitError::Complex { name: name.clone() }),
+        None => Ok(Some(read)),
     }
 }
 

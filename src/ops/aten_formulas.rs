@@ -295,3 +295,49 @@ pub(super) fn eigenvalues_call(c: &mut Calls) -> Stated {
     let imaginary = c.one("imag", &[("self", all.into())], &[], result);
     Ok([real, imaginary].into_iter().collect())
 }
+
+/// A function of two complex numbers: pairs are views of these.
+pub(super) fn complex_call(c: &mut Calls, target: &'static str) -> Stated {
+    let x = as_complex(c, 0);
+    let y = as_complex(c, 1);
+    let result = c.one(target, &[("self", x.into()), ("other", y.into())], &[], None);
+    as_pairs(c, result)
+}
+
+pub(super) fn polar_call(c: &mut Calls) -> Stated {
+    let result = c.one("polar", &[("abs", c.x()), ("angle", Tensor::Operand(1).into())], &[], None);
+    as_pairs(c, result)
+}
+
+/// A Fourier transform.
+pub(super) fn fourier_call(c: &mut Calls) -> Stated {
+    let (name, norm) = (c.c.op.name, Arg::Int(super::fourier::norm_code(c.c)));
+    let x = if name == "fft_r2c" { Tensor::Operand(0) } else { as_complex(c, 0) };
+    let given =
+        |last: &'static str, arg| [("self", x.into()), ("dim", c.attr("dims")), ("normalization", norm), (last, arg)];
+    match name {
+        "fft_c2r" => {
+            let args = given("last_dim_size", c.attr("length"));
+            single(c.one("_fft_c2r", &args, &[], c.result()))
+        }
+        "fft_r2c" => {
+            let args = given("onesided", c.attr("onesided"));
+            let result = c.one("_fft_r2c", &args, &[], None);
+            as_pairs(c, result)
+        }
+        _ => {
+            let args = given("forward", c.attr("forward"));
+            let result = c.one("_fft_c2c", &args, &[], None);
+            as_pairs(c, result)
+        }
+    }
+}
+
+fn as_complex(c: &mut Calls, operand: usize) -> Tensor {
+    c.one("view_as_complex", &[("self", Tensor::Operand(operand).into())], &[], None)
+}
+
+fn as_pairs(c: &mut Calls, complex: Tensor) -> Stated {
+    let result = c.result();
+    single(c.one("view_as_real", &[("self", complex.into())], &[], result))
+}

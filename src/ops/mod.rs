@@ -18,6 +18,7 @@ mod bounds;
 mod call;
 mod columns;
 mod comparison;
+mod complex;
 mod conv;
 mod create;
 mod digits;
@@ -25,6 +26,7 @@ mod effects;
 mod elements;
 mod elementwise;
 mod fold;
+mod fourier;
 mod functions;
 #[cfg(test)]
 mod hostile_tests;
@@ -74,6 +76,7 @@ pub use digits::{Digit, Digits, Renumbering};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use elements::{Elements, Moved};
 pub use fold::Fold;
+pub use fourier::norm_of as fourier_norm;
 pub use interval::Interval;
 pub use launch::Launch;
 pub use linear::{Contraction, Line, contraction};
@@ -109,6 +112,7 @@ pub enum Family {
     Index,
     Conv,
     Create,
+    Complex,
     Spectral,
 }
 
@@ -418,7 +422,9 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         resample::OPS,
         columns::OPS,
         create::OPS,
+        complex::OPS,
         spectral::OPS,
+        fourier::OPS,
     ]
     .into_iter()
     .flatten()

@@ -161,8 +161,29 @@ def dropped(x):
     return F.dropout(x, 0.5, True)
 
 
+def written_dropout(drop):
+    """Dropout that is switched off gives back its input: what is written to the one is written to the other."""
+
+    def run(_, x):
+        y = x + 1
+        drop(y).mul_(3)
+        return y
+
+    return run
+
+
+def checked(_, x):
+    largest = x.to(torch.int64).max().item()
+    torch._check(largest <= 100)
+    return x + 1
+
+
 def pairs():
     """Name, A, B, whether they are the same, how they are exported, what else the modules hold."""
+    off = written_dropout(lambda y: F.dropout(y, 0.5, False))
+    yield "write-to-dropout", off, lambda s, x: (x + 1) * 3, "same", [False], nothing
+    yield "write-to-dropout-of-copy", off, lambda s, x: x + 1, "other", [False], nothing
+    yield "number-for-check", checked, lambda s, x: x + 1, "same", [False, True], nothing
     # Draws.
     for name, kind in [("lstm", nn.LSTM), ("gru", nn.GRU), ("rnn", nn.RNN)]:
         run = (lambda s, x: s.rnn(x)[0] - s.rnn(x)[0], lambda s, x: (lambda y: y - y)(s.rnn(x)[0]))

@@ -3,6 +3,7 @@
 mod binding;
 mod bugs;
 mod cases;
+mod complex;
 mod conformance_onnx;
 mod conformance_stablehlo;
 mod editor;

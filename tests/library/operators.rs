@@ -93,3 +93,9 @@ fn less_common_operators_compute_what_pytorch_computes() {
 fn less_common_operators_decomposed_compute_what_pytorch_computes() {
     agrees("more-operators-decomposed.pt2", "more-operators.json", 150);
 }
+
+#[test]
+fn exported_operators_on_complex_numbers_compute_what_pytorch_computes() {
+    agrees("complex-operators.pt2", "complex-operators.json", 125);
+    agrees("complex-operators-decomposed.pt2", "complex-operators.json", 125);
+}

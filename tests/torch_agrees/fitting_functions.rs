@@ -70,6 +70,40 @@ pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
                 })
                 .collect()
         }
+        "complex_mul" | "complex_div" | "polar" => {
+            let dtype = d.pick(&[DType::F32, DType::F64]);
+            let full = d.shape(0, 3);
+            let pairs = op.name != "polar";
+            let operand = |d: &mut Draw| {
+                let mut shape = if pairs { d.weakened(&full) } else { full.clone() };
+                shape.extend(pairs.then_some(2));
+                d.operand(dtype, &shape, if pairs { Fill::Any } else { special })
+            };
+            vec![operand(d), operand(d)]
+        }
+        "fft_c2c" | "fft_r2c" | "fft_c2r" => {
+            let (dtype, mut x) = (d.pick(&[DType::F32, DType::F64]), d.shape(1, 3));
+            x.iter_mut().for_each(|size| *size = (*size).max(1));
+            let mut dims = vec![d.below(x.len())];
+            let more = d.below(x.len());
+            dims.extend((!dims.contains(&more)).then_some(more));
+            let last = dims[dims.len() - 1];
+            attrs.push(("dims", AttrValue::Ints(dims.iter().map(|&d| d as i64).collect())));
+            attrs.push(("norm", AttrValue::str(d.pick(&["none", "root_n", "n"]))));
+            match op.name {
+                "fft_c2c" => attrs.push(("forward", d.flag())),
+                "fft_r2c" => attrs.push(("onesided", d.flag())),
+                _ => {
+                    let length = d.size().max(1);
+                    x[last] = length / 2 + 1;
+                    attrs.push(("length", int(length)));
+                }
+            }
+            if op.name != "fft_r2c" {
+                x.push(2);
+            }
+            vec![d.operand(dtype, &x, Fill::Any)]
+        }
         "diagonal" => {
             let (dtype, x) = (d.dtype(), d.shape(2, 4));
             let first = d.below(x.len());

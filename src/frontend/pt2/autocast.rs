@@ -109,14 +109,12 @@ impl Autocast {
         for (device, lower) in &self.0 {
             let mut here = Vec::new();
             for name in names.iter().filter(|&&name| site.scope.device(name) == Some(device)) {
-                here.push(site.value(name)?);
+                let value = site.value(name)?;
+                let dtype = site.dtype(value);
+                here.push((value, dtype.is_float() && dtype != DType::F64 && !site.scope.is_complex(name)));
             }
-            if here.is_empty() {
-                continue;
-            }
-            let eligible = |&value: &Value| site.dtype(value).is_float() && site.dtype(value) != DType::F64;
-            let first_is_eligible = here.first().is_some_and(eligible);
-            here.retain(eligible);
+            let Some(&(_, first_is_eligible)) = here.first() else { continue };
+            let here: Vec<Value> = here.into_iter().filter(|&(_, eligible)| eligible).map(|(value, _)| value).collect();
             let to = match policy(target, device) {
                 Some(Policy::Low) => *lower,
                 Some(Policy::F32) => DType::F32,

@@ -21,7 +21,7 @@ use crate::frontend::LoadError;
 use crate::frontend::builder::Builder;
 use crate::frontend::names::Names;
 use crate::frontend::origins::Origins;
-use crate::ir::{AttrValue, Graph, Layout, Origin, Output, Role, Step, Target, TensorType, Value};
+use crate::ir::{AttrValue, Graph, Layout, Origin, Output, Place, Role, Step, Target, TensorType, Value};
 
 /// The names of one graph of the file. A nested graph has names of its own.
 pub(super) struct Scope<'a> {
@@ -77,6 +77,17 @@ impl<'a> Scope<'a> {
     /// Where the file says that the elements of `name` lie in its memory.
     pub fn layout(&self, name: &str) -> Option<Layout> {
         self.graph.tensor_values.get(name).and_then(dtype::layout)
+    }
+
+    /// Whether `name` is a tensor of complex numbers, which are pairs here.
+    pub fn is_complex(&self, name: &str) -> bool {
+        self.graph.tensor_values.get(name).is_some_and(|meta| dtype::complex_part(meta.dtype).is_some())
+    }
+
+    /// Whether an argument or a result of `node` is a tensor of complex numbers.
+    pub fn handles_complex(&self, node: &schema::Node) -> bool {
+        let arguments = node.inputs.iter().map(|i| &i.arg);
+        arguments.chain(&node.outputs).flat_map(Argument::tensors).any(|name| self.is_complex(name))
     }
 
     /// The kind of device that `name` lies on.
@@ -185,8 +196,12 @@ pub(super) fn import(
     Ok(Imported { graph: importer.builder.graph, stored: importer.stored, written, placeholders, calls })
 }
 
-/// What stands behind the path of a container for the data that it holds beside its parts.
+/// What stands behind the path of a container for the data that it holds beside its parts, and of a result for what its type
+/// does not say.
 const CONTEXT: &str = "(context)";
+
+/// What a caller sees beside the pairs that a result of complex numbers is.
+const COMPLEX: &str = "complex numbers";
 
 /// What reports call a node. Files of older versions name only the outputs.
 pub(super) fn node_name(node: &schema::Node) -> &str {
@@ -228,6 +243,9 @@ impl<'a> Importer<'a> {
             self.inputs.push(Input { spec, shown: shown.clone(), tensor });
             scope.bind(name, tensor)
         });
+        if role == Role::User && scope.is_complex(name) {
+            self.builder.graph.add_constant_input(&format!("elements of {shown}"), AttrValue::str(COMPLEX));
+        }
         let shown: Arc<str> = shown.into();
         self.placeholders.push((shown.clone(), name));
         self.input_names.insert((role, given.as_str()), shown);
@@ -305,6 +323,8 @@ impl<'a> Importer<'a> {
         let graph = &self.builder.graph;
         let types: FxHashMap<Arc<str>, TensorType> =
             graph.inputs().iter().map(|&id| (graph.node(id).name.clone(), graph.ty(id.into()).clone())).collect();
+        let beside = structure.iter().flat_map(|s| &s.contexts);
+        let mut contexts: Vec<_> = beside.map(|(path, text)| (Some(path.clone()), text.clone())).collect();
         for spec in specs {
             let refused = |importer: &Self, refusal| importer.builder.refused("outputs", "", refusal);
             let path = if is_result(&spec) { leaves.next() } else { None };
@@ -342,11 +362,17 @@ impl<'a> Importer<'a> {
             {
                 value = self.copied(name, value, ty).map_err(|refusal| refused(self, refusal))?;
             }
+            if let Target::Result(Place { path, .. }) | Target::Loss(Place { path, .. }) = &target
+                && scope.is_complex(name)
+            {
+                contexts.push((path.clone(), COMPLEX.to_owned()));
+            }
             self.builder.graph.push_output(Output { name: name.as_str().into(), value, target });
         }
         // Data that a container holds beside its leaves is returned too.
-        for (path, text) in structure.iter().flat_map(|s| &s.contexts) {
-            self.builder.graph.add_constant_output(AttrValue::str(text), Some(path.then(Step::Name(CONTEXT.into()))));
+        for (path, text) in contexts {
+            let path = path.map(|path| path.then(Step::Name(CONTEXT.into())));
+            self.builder.graph.add_constant_output(AttrValue::str(&text), path);
         }
         Ok(())
     }
@@ -377,12 +403,13 @@ impl<'a> Importer<'a> {
     /// Takes over one node as an operator, also if its nested graph could be dissolved.
     pub fn operator(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
         let refused = |importer: &Self, refusal| importer.builder.refused(name, &node.target, refusal);
+        // Whoever computes with a number that is known only when the model runs is refused.
+        if convert::is_check(&node.target) || convert::gives_only_numbers(node) {
+            return Ok(());
+        }
         let symbol = node.outputs.iter().find_map(Argument::symbol);
         if let Some(symbol) = symbol {
             return Err(refused(self, Refusal::symbolic(symbol)));
-        }
-        if convert::is_check(&node.target) {
-            return Ok(());
         }
         let names: Vec<&'a str> = node.outputs.iter().flat_map(Argument::tensors).collect();
         let written = mutation::written(node).map_err(|refusal| refused(self, refusal))?;
@@ -434,7 +461,7 @@ impl<'a> Importer<'a> {
         let written =
             written.iter().map(|n| Ok(self.memory.value(scope.tensor(n)?))).collect::<Result<Vec<_>, Refusal>>()?;
         let lowering = self.builder.lower(name, origin);
-        let mut site = Site { lowering, scope, memory: &self.memory, node, casts: Casts::default() };
+        let mut site = Site { lowering, scope, memory: &self.memory, node, casts: Casts::default(), bare: false };
         site.casts = scope.autocast.casts(&mut site)?;
         convert::convert(&mut site, &mut self.draws, &written)
     }
@@ -452,7 +479,7 @@ impl<'a> Importer<'a> {
         let tensor = scope.tensor(argument)?;
         let first = self.builder.graph.len();
         let lowering = self.builder.lower(name, origin);
-        let mut site = Site { lowering, scope, memory: &self.memory, node, casts: Casts::default() };
+        let mut site = Site { lowering, scope, memory: &self.memory, node, casts: Casts::default(), bare: false };
         let values = convert::reshaped(&mut site)?.ok_or_else(unknown)?;
         let ([value], [output]) =
             (&values[..], &node.outputs.iter().flat_map(Argument::tensors).collect::<Vec<_>>()[..])

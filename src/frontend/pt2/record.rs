@@ -12,7 +12,7 @@ use super::archive::Archive;
 use super::argument::{Argument, Number};
 use super::constants::Constants;
 use super::convert::Target;
-use super::dtype::dtype;
+use super::dtype::{complex_part, dtype};
 use super::import::Scope;
 use super::memory::Memory;
 use super::schema::{Device, Node, POSITIONAL};
@@ -37,6 +37,8 @@ pub struct Record {
     /// What the graph calls its inputs and constants, and what the file's graph calls them.
     pub placeholders: Vec<(Arc<str>, String)>,
     pub calls: Vec<Recorded>,
+    /// The first input or output that holds complex numbers, which are pairs in the graph.
+    pub complex: Option<String>,
 }
 
 /// An archive that is to be written again.
@@ -67,7 +69,11 @@ pub fn original<R: Read + Seek>(path: &Path, source: R) -> Result<Original<R>, L
     let program = parse(path, &member, &json)?;
     let mut constants = Constants::read(path, &mut archive, &member, &program)?;
     let read = imported(path, &program, &mut constants, true)?;
-    let record = Record { graph: read.graph, placeholders: read.placeholders, calls: read.calls };
+    let module = &program.graph_module.graph;
+    let is_complex = |name: &&str| module.tensor_values.get(*name).is_some_and(|m| complex_part(m.dtype).is_some());
+    let complex = module.inputs.iter().chain(&module.outputs).flat_map(Argument::tensors).find(is_complex);
+    let complex = complex.map(str::to_owned);
+    let record = Record { graph: read.graph, placeholders: read.placeholders, calls: read.calls, complex };
     let json = serde_json::from_slice(&json).map_err(|error| json_error(path, &member, &error))?;
     Ok(Original { record, member, json, archive })
 }
@@ -108,8 +114,12 @@ pub(super) fn recorded(
     nodes: Range<usize>,
 ) -> Option<Recorded> {
     let target = Target::of(&node.target);
-    // Views by strides, which a rewritten operand need not have.
-    if scope.autocast.is_on() || target.name.starts_with("as_strided") || target.namespace.is_empty() {
+    // Views by strides, which a rewritten operand need not have; complex numbers, which are pairs in the graph.
+    if scope.autocast.is_on()
+        || scope.handles_complex(node)
+        || target.name.starts_with("as_strided")
+        || target.namespace.is_empty()
+    {
         return None;
     }
     let overload = if target.overload.is_empty() { "default" } else { target.overload };

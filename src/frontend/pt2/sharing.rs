@@ -45,11 +45,15 @@ impl<'a> Importer<'a> {
         if matches!(self.builder.graph.node(value.node).kind, NodeKind::Op { op: Op::Custom(_), .. }) {
             return Ok(Sharing::Unknown);
         }
-        let Some((source, path)) = views::path(&self.builder.graph, value, first) else { return Ok(Sharing::Own) };
+        let Some((source, path)) = views::path(&self.builder.graph, value, first) else {
+            // A conjugate is a view that only says how it is to be read.
+            let lazy = effects.is_some_and(|e| !e.views.is_empty()) && scope.handles_complex(node);
+            return Ok(if lazy { Sharing::Unknown } else { Sharing::Own });
+        };
         if copies(Target::of(&node.target).name) || is_set(node, "copy") {
             return Ok(Sharing::Own);
         }
-        let shown = effects.into_iter().flat_map(|e| &e.views);
+        let shown = effects.into_iter().flat_map(|e| &e.views).chain(gives_back(node));
         let shown = shown.filter_map(|&argument| match &node.inputs.iter().find(|i| i.name == argument)?.arg {
             Argument::Tensor(name) => Some(name.as_str()),
             _ => None,
@@ -78,6 +82,13 @@ impl<'a> Importer<'a> {
         }
         Ok(Sharing::Unknown)
     }
+}
+
+/// The argument that the operator itself gives back, which its schema does not say.
+fn gives_back(node: &schema::Node) -> Option<&'static &'static str> {
+    let drops = matches!(Target::of(&node.target).name, "dropout" | "feature_dropout" | "alpha_dropout");
+    let off = node.inputs.iter().any(|i| i.name == "train" && matches!(i.arg, Argument::Bool(Number::Known(false))));
+    (drops && off).then_some(&"input")
 }
 
 fn is_set(node: &schema::Node, name: &str) -> bool {

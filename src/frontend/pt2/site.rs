@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::argument::{Argument, Number};
 use super::autocast::Casts;
-use super::dtype::dtype;
+use super::dtype::{complex_part, dtype};
 use super::import::Scope;
 use super::memory::Memory;
 use super::schema;
@@ -67,6 +67,8 @@ pub(super) struct Site<'s, 'a> {
     pub node: &'a schema::Node,
     /// What autocast does to the arguments.
     pub casts: Casts,
+    /// Whether complex numbers stand without their parts here: see [`super::convert`].
+    pub bare: bool,
 }
 
 impl<'s> Deref for Site<'s, '_> {
@@ -234,6 +236,7 @@ impl<'a> Site<'_, 'a> {
     pub fn maybe_dtype(&self, name: &str) -> Result<Option<DType>, Refusal> {
         match self.argument(name) {
             None => Ok(None),
+            Some(Argument::ScalarType(code)) if self.bare && complex_part(*code).is_some() => Ok(complex_part(*code)),
             Some(Argument::ScalarType(code)) => dtype(*code).map(Some),
             Some(_) => Err(self.wrong(name, "an element type")),
         }
@@ -255,7 +258,16 @@ impl<'a> Site<'_, 'a> {
     /// The type that the file states for output `slot`.
     pub fn stated(&self, slot: usize) -> Result<TensorType, Refusal> {
         let name = self.output_names().nth(slot).ok_or_else(|| Refusal::new(format!("has no output {slot}")))?;
-        self.scope.stated(name)
+        let mut stated = self.scope.stated(name)?;
+        if self.bare && self.scope.is_complex(name) {
+            stated.shape.pop();
+        }
+        Ok(stated)
+    }
+
+    /// Whether the argument of that name is a tensor of complex numbers.
+    pub fn argument_is_complex(&self, name: &str) -> bool {
+        matches!(self.argument(name), Some(Argument::Tensor(tensor)) if self.scope.is_complex(tensor))
     }
 
     /// Whether some node of the graph, or its result, uses output `slot`.
@@ -295,7 +307,14 @@ impl<'a> Site<'_, 'a> {
     /// The strides that the file records for argument `name`.
     pub fn stated_strides(&self, name: &str) -> Option<Vec<usize>> {
         match self.argument(name) {
-            Some(Argument::Tensor(tensor)) => self.scope.strides(tensor),
+            Some(Argument::Tensor(tensor)) => {
+                let mut strides = self.scope.strides(tensor)?;
+                if self.bare && self.scope.is_complex(tensor) {
+                    strides.pop();
+                    strides.iter_mut().for_each(|stride| *stride /= 2);
+                }
+                Some(strides)
+            }
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Target;
 use crate::frontend::pt2::argument::{Argument, Number};
-use crate::frontend::pt2::dtype::dtype;
+use crate::frontend::pt2::dtype::{complex_part, dtype};
 use crate::frontend::pt2::nested;
 use crate::frontend::pt2::schema::POSITIONAL;
 use crate::frontend::pt2::site::{Refusal, Site, Values};
@@ -41,6 +41,10 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: 
     if target.name.starts_with("as_strided") {
         storage(site, &mut operands, &mut attrs)?;
     }
+    let complex = complex_places(site);
+    if !complex.is_empty() {
+        attrs.push(("complex".to_owned(), AttrValue::str(&complex)));
+    }
     if let Some(mode) = &site.casts.mode {
         attrs.push(("autocast".to_owned(), AttrValue::str(mode)));
     }
@@ -51,6 +55,15 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: 
     let results = site.output_names().map(|name| site.scope.stated(name)).collect::<Result<Vec<_>, _>>()?;
     let types: Vec<_> = results.into_iter().chain(written.iter().map(|&v| site.ty(v))).collect();
     site.opaque(&target.full_name(), attrs, &operands, types)
+}
+
+/// Which of the tensors that go in and come out hold complex numbers: pairs alone could as well be real numbers.
+fn complex_places(site: &Site) -> String {
+    let named =
+        site.node.inputs.iter().flat_map(|i| i.arg.tensors()).enumerate().map(|(i, name)| (format!("in {i}"), name));
+    let results = site.output_names().enumerate().map(|(i, name)| (format!("out {i}"), name));
+    let complex = named.chain(results).filter(|(_, name)| site.scope.is_complex(name)).map(|(place, _)| place);
+    complex.collect::<Vec<_>>().join(", ")
 }
 
 /// Calls another operator on copies of what that one writes, and gives its results and then the new contents of the copies. No
@@ -123,7 +136,10 @@ fn attribute(arg: &Argument) -> Result<AttrValue, Refusal> {
         Argument::Float(Number::Known(f)) => AttrValue::float(*f),
         Argument::Bool(Number::Known(b)) => AttrValue::Bool(*b),
         Argument::Str(text) => AttrValue::str(text),
-        Argument::ScalarType(code) => AttrValue::DType(dtype(*code)?),
+        Argument::ScalarType(code) => match complex_part(*code) {
+            Some(part) => AttrValue::str(&format!("complex of {part}")),
+            None => AttrValue::DType(dtype(*code)?),
+        },
         Argument::Ints(all) => AttrValue::Ints(
             all.iter()
                 .map(|n| match n {

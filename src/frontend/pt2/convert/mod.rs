@@ -4,18 +4,21 @@
 //! An operator that no family covers becomes an opaque node.
 
 mod attention;
+mod complex;
 mod compositions;
 mod conv;
 mod create;
 mod custom;
 mod elementwise;
 mod formula;
+mod fourier;
 mod functions;
 mod index;
 mod length;
 mod linear;
 mod losses;
 mod norm;
+mod pairs;
 mod pointwise;
 mod promote;
 mod rearrange;
@@ -27,7 +30,9 @@ mod windows;
 
 pub(super) use custom::FUNCTIONALISED;
 
+use super::argument::Argument;
 use super::mutation::functional_name;
+use super::schema::Node;
 use super::site::{Converted, Refusal, Site, Values};
 use crate::ir::Value;
 
@@ -67,6 +72,19 @@ impl<'a> Target<'a> {
 pub(super) fn is_check(target: &str) -> bool {
     let Target { namespace, name, .. } = Target::of(target);
     namespace == "aten" && (name.starts_with("_assert") || name.starts_with("sym_constrain_range"))
+}
+
+/// Whether all that the operator does is to give numbers: sizes, elements as numbers, arithmetic of these.
+pub(super) fn gives_only_numbers(node: &Node) -> bool {
+    let Target { namespace, name, .. } = Target::of(&node.target);
+    let is_number = |output: &Argument| output.symbol().is_some();
+    let of_pytorch = match namespace {
+        "aten" => matches!(name, "item" | "_local_scalar_dense") || name.starts_with("sym_"),
+        "torch" => name.starts_with("sym_"),
+        "_operator" | "math" => true,
+        _ => false,
+    };
+    of_pytorch && !node.outputs.is_empty() && node.outputs.iter().all(is_number)
 }
 
 /// Converts one operator. `draws` counts the calls so far that draw, and `written` holds what tensors hold that the operator
@@ -147,7 +165,15 @@ pub(super) fn reshaped(site: &mut Site) -> Converted {
 }
 
 fn families(site: &mut Site, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut Site, Target) -> Converted; 18] = [
+    match site.scope.handles_complex(site.node) {
+        true => complex::convert(site, target),
+        false => of_real(site, target),
+    }
+}
+
+/// Converts an operator on real numbers.
+fn of_real(site: &mut Site, target: Target) -> Converted {
+    const FAMILIES: [fn(&mut Site, Target) -> Converted; 19] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -166,6 +192,7 @@ fn families(site: &mut Site, target: Target) -> Converted {
         pointwise::convert,
         compositions::convert,
         sequence::convert,
+        fourier::convert,
     ];
     for family in FAMILIES {
         if let Some(values) = family(site, target)? {

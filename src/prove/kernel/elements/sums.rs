@@ -109,7 +109,11 @@ impl Formulas<'_> {
             }
             if read.len() > MAX_WEIGHTS { Err(EvalError::Budget) } else { Ok(Number::float(0.0)) }
         };
-        let value = |values: SmallVec<[Number; 1]>| values.first().map(|v| v.to_f64());
+        // Where the element stands among those that are computed at once.
+        let shape = &applied.result.shape;
+        let axes = call.op.kernel.axes(&call).unwrap_or_default();
+        let position = axes.iter().fold(0, |position, &axis| position * shape[axis] + index[axis]);
+        let value = |values: SmallVec<[Number; 1]>| values.get(position).map(|v| v.to_f64());
         let nothing = value(call.op.kernel.compute(&call, slot, index, &mut record).ok()?)?;
         if nothing != 0.0 {
             return None;
