@@ -699,7 +699,8 @@ def draw(g):
 
 @entry(1)
 def dropout_in_inference(g):
-    return g.make("F.dropout({0}, {p}, False)", g.pick(is_float), op="dropout_off", p=0.5)
+    # Run as it is, it gives back its operand; decomposed by PyTorch, a copy. A write to either would tell the two apart.
+    return g.make("F.dropout({0}, {p}, False).clone()", g.pick(is_float), op="dropout_off", p=0.5)
 
 
 # Modes.

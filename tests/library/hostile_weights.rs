@@ -48,6 +48,7 @@ fn weights_that_cannot_be_read_are_left_out() {
     assert_eq!(read(&payload(7, &[6], &[1], 0)), Some((6, 0)));
     assert_eq!(read(&payload(7, &[2, 3], &[0, 1], 0)), Some((2, 3)), "repeated rows");
     assert_eq!(read(&payload(7, &[2, 2], &[3, 1], 0)), Some((2, 2)), "a part of each row");
+    assert_eq!(read(&payload(10, &[1, 3], &[3, 1], 0)), Some((1, 0)), "complex numbers");
     for (what, described) in [
         ("longer than its storage", payload(7, &[2, 4], &[4, 1], 0)),
         ("beyond its storage", payload(7, &[2, 3], &[3, 1], 1)),
@@ -59,7 +60,7 @@ fn weights_that_cannot_be_read_are_left_out() {
         ("of a negative size", payload(7, &[-2, 3], &[3, 1], 0)),
         ("of a huge size", payload(7, &[i64::MAX, i64::MAX], &[i64::MAX, 1], 0)),
         ("of an unknown type", payload(99, &[2, 3], &[3, 1], 0)),
-        ("of a complex type", payload(10, &[1, 3], &[3, 1], 0)),
+        ("of complex numbers, longer than its storage", payload(10, &[2, 3], &[3, 1], 0)),
     ] {
         assert_eq!(read(&described), None, "{what}");
     }
