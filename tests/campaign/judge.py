@@ -70,6 +70,21 @@ def one_nan(t):
     return t.masked_fill(torch.isnan(t), float("nan"))
 
 
+class AllReal(TorchDispatchMode):
+    """Puts one number for everything that is no real number, such as a quotient by 0: `real` leaves open what becomes of it, and
+    a difference that goes away with this comes from nothing else."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        if any(r.alias_info is not None for r in func._schema.returns):
+            return result
+        return tree_map_only(torch.Tensor, all_real, result)
+
+
+def all_real(t):
+    return t.masked_fill(~torch.isfinite(t), 5.0) if t.dtype.is_floating_point else t
+
+
 @dataclass
 class Outcome:
     """What one run gives: results by path, and what states and inputs hold afterwards."""
@@ -277,6 +292,11 @@ class Judge:
                 return True
         return False
 
+    def is_beyond_reals(self, given, seed, finite_only):
+        """Whether a difference comes from what is no real number."""
+        outcomes = self.both(given, seed, wide=True, mode=AllReal())
+        return outcomes is not None and not parts_beyond(*outcomes, 1e-6, finite_only=finite_only)
+
     def against_real(self, ranges):
         """`ranges`: whether values that leave the range of a narrower type count."""
         for kind, n, given in self.cases(("ordinary", "ties"), 3):
@@ -291,7 +311,7 @@ class Judge:
                     wide = self.both(given, n, wide=True)
                     finite_only = kind == "ties" or self.huge
                     found = wide and parts_beyond(*wide, 1e-6, finite_only=finite_only, whole=kind != "ties")
-                    if found and self.unstable(given, n, True, 1e-6):
+                    if found and (self.unstable(given, n, True, 1e-6) or self.is_beyond_reals(given, n, finite_only)):
                         found = None
             if found:
                 return f"{kind} {n}: {found}"
