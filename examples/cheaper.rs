@@ -10,7 +10,7 @@ use magneton_ir::optimize::optimize;
 use magneton_ir::prove::Context;
 use magneton_ir::rules::{RuleSet, Tier};
 
-/// Two products from the left, though one from the right leaves a vector at once.
+/// From the left this multiplies two matrices; from the right, a matrix with a vector, twice.
 const GRAPH: &str = "
 graph chain(a: bf16[2048, 2048], b: bf16[2048, 2048], v: bf16[2048, 1]) {
   y = matmul(matmul(a, b), v)

@@ -182,6 +182,8 @@ def pairs():
     """Name, A, B, whether they are the same, how they are exported, what else the modules hold."""
     off = written_dropout(lambda y: F.dropout(y, 0.5, False))
     yield "write-to-dropout", off, lambda s, x: (x + 1) * 3, "same", [False], nothing
+    nothing_dropped = written_dropout(lambda y: F.dropout(y, 0.0, True))
+    yield "write-to-dropout-of-nothing", nothing_dropped, lambda s, x: (x + 1) * 3, "same", [False], nothing
     yield "write-to-dropout-of-copy", off, lambda s, x: x + 1, "other", [False], nothing
     yield "number-for-check", checked, lambda s, x: x + 1, "same", [False, True], nothing
     # Draws.

@@ -84,11 +84,17 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// The argument that the operator itself gives back, which its schema does not say.
+/// The argument that the operator itself gives back, which its schema does not say: dropout that is switched off, or drops nothing.
 fn gives_back(node: &schema::Node) -> Option<&'static &'static str> {
-    let drops = matches!(Target::of(&node.target).name, "dropout" | "feature_dropout" | "alpha_dropout");
-    let off = node.inputs.iter().any(|i| i.name == "train" && matches!(i.arg, Argument::Bool(Number::Known(false))));
-    (drops && off).then_some(&"input")
+    let names = ["dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"];
+    let drops = names.contains(&Target::of(&node.target).name);
+    let drops_nothing = node.inputs.iter().any(|i| match (i.name.as_str(), &i.arg) {
+        ("train", Argument::Bool(Number::Known(train))) => !train,
+        ("p", Argument::Float(Number::Known(p))) => *p == 0.0,
+        ("p", Argument::Int(Number::Known(p))) => *p == 0,
+        _ => false,
+    });
+    (drops && drops_nothing).then_some(&"input")
 }
 
 fn is_set(node: &schema::Node, name: &str) -> bool {
