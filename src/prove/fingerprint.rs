@@ -15,6 +15,8 @@ use crate::ops::{Arithmetic, Ask, Call, Op};
 pub struct Effort {
     /// Sampled elements per term.
     samples: usize,
+    /// Elements that may be computed for a second look where all samples agree: `x` and `relu(x)` do on every other one.
+    again: usize,
     /// Elements that may be computed, operands included.
     elements: usize,
     /// What a pair counts as that cannot be evaluated within it.
@@ -41,17 +43,20 @@ impl Effort {
 }
 
 /// Tells most partners from those that are not worth a search.
-pub const PROPOSAL: Effort = Effort { samples: 1, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
+pub const PROPOSAL: Effort =
+    Effort { samples: 1, again: 20_000, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
 /// For partners that read different values, and those that part over free leaves and could only be equal over what
 /// those leaves are.
-pub const DOUBT: Effort = Effort { samples: 1, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
+pub const DOUBT: Effort =
+    Effort { samples: 1, again: 20_000, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
 /// Tells in which order, if any, two tensors of one size have the same elements. Takes several samples: some elements of a
 /// small tensor stay where they are in every order.
-pub const TWIN: Effort = Effort { samples: MOST, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
+pub const TWIN: Effort =
+    Effort { samples: MOST, again: 0, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
 /// For terms that were found equal element by element: takes more samples, and leaves room for what rounds.
-pub const CONFIRM: Effort = Effort { samples: MOST, elements: 100_000, otherwise: None, tolerance: 1e-3 };
+pub const CONFIRM: Effort = Effort { samples: MOST, again: 0, elements: 100_000, otherwise: None, tolerance: 1e-3 };
 /// What a report calls agreement.
-pub const REPORT: Effort = Effort { samples: 3, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
+pub const REPORT: Effort = Effort { samples: 3, again: 0, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
 
 /// The most samples.
 const MOST: usize = 6;
@@ -203,12 +208,13 @@ pub fn likely_views(arena: &Arena, a: TermId, b: TermId, mut views: Vec<View>, b
 }
 
 fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, effort: Effort) -> Option<bool> {
-    let Effort { samples, tolerance, .. } = effort;
+    let Effort { samples, again, tolerance, .. } = effort;
     let (mut any, mut telling) = (false, 0);
     let wanted = samples.min(ty.numel());
+    let before = demand.left();
     let more = (samples as u64..samples as u64 + MORE).filter(|_| wanted > 0).map(|i| hashed(ty, i));
     for flat in sample(ty, samples).into_iter().chain(more) {
-        if telling >= wanted {
+        if telling >= wanted && before.saturating_sub(demand.left()) >= again {
             break;
         }
         let index = unflatten(&ty.shape, flat);

@@ -15,6 +15,7 @@ mod kernel;
 mod language;
 mod log;
 mod math;
+mod newest;
 mod normalise;
 mod reach;
 pub mod recall;

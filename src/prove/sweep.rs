@@ -9,11 +9,12 @@ use smallvec::SmallVec;
 
 use super::answers::{Answer, Answers, PairProof, Proved, read_alike};
 use super::arena::{Arena, TermId, TypeId};
-use super::candidates::Candidates;
+use super::candidates::{Among, Candidates};
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint::{self, Effort};
 use super::kernel::{InputNumbers, Side, Values, moves_all_of, raw_terms};
 use super::lemma::Lemma;
+use super::newest::Newest;
 use super::normalise::Normaliser;
 use super::twin::{View, views};
 use crate::ir::{DType, Graph, NodeId, NodeKind, Value};
@@ -47,6 +48,7 @@ pub struct Sweep<'r> {
     of_type: Candidates<TypeId>,
     /// Values of the leader by element type and number of elements.
     of_size: Candidates<(DType, usize)>,
+    newest: Newest,
     /// Values of the leader inside a proven window: no longer candidates.
     passed: FxHashSet<TermId>,
     /// In which view, if any, the first side of a cone agrees with the second one.
@@ -182,6 +184,7 @@ impl<'r> Sweep<'r> {
             in_follower: FxHashSet::default(),
             of_type: Candidates::default(),
             of_size: Candidates::default(),
+            newest: Newest::default(),
             passed: FxHashSet::default(),
             twin_memo: FxHashMap::default(),
             twin_evaluations: fingerprint::TWINS,
@@ -204,9 +207,10 @@ impl<'r> Sweep<'r> {
             let terms = self.lower(graph, id, side, &inputs, &values)?;
             for &t in &terms {
                 if self.in_leader.insert(t) {
-                    self.of_type.push(self.arena.term(t).ty, t);
+                    let newest = self.newest.of(&self.arena, t);
+                    self.of_type.push(self.arena.term(t).ty, newest, t);
                     let ty = self.arena.ty(t);
-                    self.of_size.push((ty.dtype, ty.numel()), t);
+                    self.of_size.push((ty.dtype, ty.numel()), newest, t);
                 }
             }
             values.push(terms);
@@ -229,8 +233,11 @@ impl<'r> Sweep<'r> {
             let mut terms = self.lower(graph, id, side, &inputs, &values)?;
             for t in &mut terms {
                 if !self.in_leader.contains(t) && self.arena.value(*t).is_none() {
-                    if self.closes(*t) && !self.meet(*t) && !self.is_view_of_met(*t) {
-                        self.meet_twin(*t);
+                    if self.closes(*t) {
+                        let is_view = self.is_view_of_met(*t);
+                        [Among::Alike, Among::Others]
+                            .into_iter()
+                            .any(|among| self.meet(*t, among) || !is_view && self.meet_twin(*t, among));
                     }
                     *t = self.representative(*t);
                 }
@@ -261,10 +268,12 @@ impl<'r> Sweep<'r> {
     }
 
     /// Looks for a value of the leader that the follower's value `t` equals.
-    fn meet(&mut self, t: TermId) -> bool {
+    fn meet(&mut self, t: TermId, among: Among) -> bool {
         let ty = self.arena.term(t).ty;
+        let newest = self.newest.of(&self.arena, t);
+        let kind = (ty, newest, among);
         let (mut tried, mut place) = (0, 0);
-        while let Some((at, candidate)) = self.of_type.next(&ty, place, [&self.in_follower, &self.passed]) {
+        while let Some((at, candidate)) = self.of_type.next(kind, place, [&self.in_follower, &self.passed]) {
             place = at + 1;
             // A cone that does not close belongs to a later part of the graph.
             let Some(cone) = cone(&self.arena, self, &[candidate, t], 0, CONE_LIMIT) else { continue };
@@ -281,11 +290,13 @@ impl<'r> Sweep<'r> {
     }
 
     /// Looks for a value of the leader that has the elements of the follower's value `t` in another shape or order.
-    fn meet_twin(&mut self, t: TermId) -> bool {
+    fn meet_twin(&mut self, t: TermId, among: Among) -> bool {
         let ty = self.arena.ty(t);
         let size = (ty.dtype, ty.numel());
+        let newest = self.newest.of(&self.arena, t);
+        let kind = (size, newest, among);
         let (mut tried, mut place) = (0, 0);
-        while let Some((at, candidate)) = self.of_size.next(&size, place, [&self.in_follower, &self.passed]) {
+        while let Some((at, candidate)) = self.of_size.next(kind, place, [&self.in_follower, &self.passed]) {
             place = at + 1;
             let Some(seen) = cone(&self.arena, self, &[candidate, t], 0, CONE_LIMIT) else { continue };
             tried += 1;
