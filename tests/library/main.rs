@@ -8,6 +8,7 @@ mod conformance_onnx;
 mod conformance_stablehlo;
 mod editor;
 mod effects;
+mod examples;
 mod exchanged;
 mod exports;
 mod hostile_pt2;

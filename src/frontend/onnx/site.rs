@@ -90,6 +90,29 @@ impl<'m> Site<'_, 'm> {
         (0..self.inputs.len()).map(|i| self.x(i)).collect()
     }
 
+    /// All inputs as operands that broadcast. A constant of one element is a number, as other formats have it, where another operand
+    /// has as many dimensions: exporters write `[1]` and `[1, 1]` for numbers.
+    pub fn broadcast(&mut self) -> Result<Vec<Value>, Refusal> {
+        let number = |held: &Option<Held>| match held {
+            Some(Held::Constant(constant)) => Some((constant.clone(), constant.number()?)),
+            _ => None,
+        };
+        let numbers: Vec<_> = self.inputs.iter().map(number).collect();
+        let tensors = self.inputs.iter().zip(&numbers).filter(|(_, number)| number.is_none());
+        let rank = tensors.filter_map(|(held, _)| Some(self.sink.ty(held.as_ref()?)?.rank())).max();
+        numbers
+            .into_iter()
+            .enumerate()
+            .map(|(i, number)| match number {
+                Some((constant, number)) if rank.is_some_and(|rank| (1..=rank).contains(&constant.ty.rank())) => {
+                    let dtype = constant.ty.dtype;
+                    self.lowering().number(&format!("input{i}"), shortest_number(dtype, number), dtype)
+                }
+                _ => self.x(i),
+            })
+            .collect()
+    }
+
     /// The elements of input `i`, if it is given and they are known.
     pub fn constant(&self, i: usize) -> Result<Option<Rc<Constant>>, Refusal> {
         match self.held(i) {

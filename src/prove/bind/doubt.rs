@@ -7,24 +7,26 @@ impl Binding {
     /// Whether a difference in output number `output` may come from the binding: one of its values depends on an input
     /// that was bound by a guess or against the values that the files hold, or on a weight that could not be bound while the other
     /// one depends on weights that may belong to it. Those are weights that could not be bound either, and weights of which a binding
-    /// file says something, since it need not say all. Where constants of a file may be made of weights, all differences are in doubt.
+    /// file says something, since it need not say all. Where constants of a file may be made of weights, or what a buffer holds is supposed, all differences are in doubt.
     pub fn is_doubtful(&self, a: &Graph, b: &Graph, output: usize) -> bool {
         let (Some(x), Some(y)) = (a.outputs().get(output), b.outputs().get(output)) else { return true };
         let left = self.reached(a, &self.a, vec![x.value.node]);
         let right = self.reached(b, &self.b, vec![y.value.node]);
         let guessed = |n: &u32| self.guessed.binary_search(n).is_ok() || self.unlike.binary_search(n).is_ok();
         let stated = |own: &[u32]| own.iter().any(|n| self.stated.binary_search(n).is_ok());
-        let alone = |own: &[u32], others: &[u32]| {
+        let alone = |own: &[u32], others: &[u32], given: bool| {
             own.iter().any(|n| {
                 let input = self.inputs.get(*n as usize);
-                !others.contains(n) && input.is_some_and(|i| i.role != Role::User)
+                !others.contains(n) && input.is_some_and(|i| given || i.role != Role::User)
             })
         };
-        let [alone_a, alone_b] = [alone(&left, &self.b), alone(&right, &self.a)];
+        let [given_a, given_b] = self.gives_weights;
+        let [alone_a, alone_b] = [alone(&left, &self.b, given_a), alone(&right, &self.a, given_b)];
         // A constant of a file may be a weight of the other side by another name.
         let [alone_a, alone_b] =
             [alone_a || alone_b && self.keeps_constants[0], alone_b || alone_a && self.keeps_constants[1]];
         self.keeps_folded_weights
+            || self.supposes_values
             || left.iter().chain(&right).any(guessed)
             || alone_a && (alone_b || stated(&right))
             || alone_b && stated(&left)

@@ -19,6 +19,7 @@ mod pairs;
 mod plan;
 mod share;
 mod statement;
+mod suppose;
 mod tied;
 
 pub use constants::MissingConstant;
@@ -56,6 +57,10 @@ pub struct Binding {
     pub keeps_constants: [bool; 2],
     /// Whether some of those may be made of weights that are bound.
     pub keeps_folded_weights: bool,
+    /// For A and for B: whether weights are arguments in its format, as in StableHLO, and have a role of their own on the other side.
+    pub gives_weights: [bool; 2],
+    /// Whether it is only supposed what some buffers hold.
+    pub supposes_values: bool,
     /// Tensors without values that can be no weights.
     pub missing: Vec<MissingConstant>,
     /// The binding as a file for `--bind`, one line each.
@@ -113,6 +118,7 @@ pub fn bind_with_contents(
     plan.by_position();
     plan.compare([&mut *of_a, &mut *of_b]);
     plan.keep_constants([&mut *of_a, &mut *of_b]);
+    plan.suppose([&a, &b], [&mut *of_a, &mut *of_b]);
     let mut bound = share::share(a, b, &plan).aligned();
     bound.binding.missing = plan.missing_constants([of_a, of_b]);
     bound
@@ -120,5 +126,7 @@ pub fn bind_with_contents(
 
 #[cfg(test)]
 mod content_tests;
+#[cfg(test)]
+mod suppose_tests;
 #[cfg(test)]
 mod tests;

@@ -64,9 +64,23 @@ impl Plan {
         }
     }
 
-    /// Binds what is left, per role and type, in the order of the inputs.
+    /// Binds what is left, per role and type, in the order of the inputs. Formats in which weights are arguments do not tell them from what
+    /// a user gives, so that the weights of the other side may be any of those.
     pub fn by_position(&mut self) {
-        let kind = |slot: &Slot| (slot.input.role, slot.input.ty.clone());
+        self.by_position_of(|slot| slot.input.role);
+        if self.gives_weights() != [false; 2] {
+            self.by_position_of(|_| Role::User);
+        }
+    }
+
+    /// For A and for B: whether its format has weights as arguments, while the other one tells them from what a user gives.
+    pub(super) fn gives_weights(&self) -> [bool; 2] {
+        let [a, b] = [&self.a, &self.b].map(|slots| slots.iter().all(|slot| slot.input.role == Role::User));
+        [a && !b, b && !a]
+    }
+
+    fn by_position_of(&mut self, role: impl Fn(&Slot) -> Role) {
+        let kind = |slot: &Slot| (role(slot), slot.input.ty.clone());
         let mut free_a: FxHashMap<(Role, TensorType), VecDeque<usize>> = FxHashMap::default();
         let places = self.a.iter().enumerate().filter(|(_, slot)| slot.is_free());
         places.for_each(|(i, slot)| free_a.entry(kind(slot)).or_default().push_back(i));
@@ -82,10 +96,10 @@ impl Plan {
             let Some(at) = fitting.next() else { continue };
             let rivals = fitting.next().is_some() || *of_b > 1;
             // Weights may also be related in other ways, such as transposed.
-            let only = kind.0 == Role::User && !rivals;
             let taken = of_a.remove(at);
             *of_b -= 1;
             if let Some(i) = taken {
+                let only = [&self.a[i], y].into_iter().all(|slot| slot.input.role == Role::User) && !rivals;
                 self.pair(i, j, if only { Source::Only } else { Source::Position });
             }
         }

@@ -67,8 +67,11 @@ pub struct Slot {
     pub content: Option<Content>,
     /// A checksum of what the file holds for it, if there is one that takes no reading.
     pub checksum: Option<u32>,
-    /// The elements of a constant of the file: nothing of the other side is known to be the same.
+    /// The elements of a constant of the file, where nothing of the other side is known to be the same, or what a buffer without values
+    /// is supposed to hold.
     pub literal: Option<Arc<[Number]>>,
+    /// The constant of the other side for the sake of which the buffer is supposed to hold this.
+    pub supposed_by: Option<String>,
 }
 
 impl Slot {
@@ -124,6 +127,7 @@ impl Plan {
                 content: None,
                 checksum: None,
                 literal: None,
+                supposed_by: None,
             };
             graph.inputs().iter().map(slot).collect()
         };

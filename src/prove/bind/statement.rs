@@ -45,9 +45,15 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
     for (side, slots) in [(Side::A, &plan.a), (Side::B, &plan.b)] {
         for slot in slots.iter().filter(|s| s.literal.is_some()) {
             let name = &slot.input.name;
-            all.push(format!(
-                "`{name}` of {side} is the constant that its file holds: nothing of the other side is the same"
-            ));
+            all.push(match &slot.supposed_by {
+                Some(constant) => format!(
+                    "`{name}` of {side}, of which the file has no values, holds what `{constant}` of {} was computed from",
+                    side.other()
+                ),
+                None => {
+                    format!("`{name}` of {side} is the constant that its file holds: nothing of the other side is the same")
+                }
+            });
         }
         for slot in slots.iter().filter(|s| s.is_free() && s.literal.is_none()) {
             let name = &slot.input.name;

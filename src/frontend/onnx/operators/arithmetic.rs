@@ -67,8 +67,8 @@ pub(super) fn unary(s: &mut Site, op: &str) -> Lowered {
 }
 
 fn binary(s: &mut Site, op: &str) -> Lowered {
-    let (x, y) = (s.x(0)?, s.x(1)?);
-    s.done(op, &[], &[x, y])
+    let operands = s.broadcast()?;
+    s.done(op, &[], &operands)
 }
 
 fn is_nan(s: &mut Site) -> Lowered {
@@ -97,9 +97,9 @@ fn is_infinite(s: &mut Site) -> Lowered {
 
 /// A quotient; of integers, the whole part.
 fn quotient(s: &mut Site) -> Lowered {
-    let (x, y) = (s.x(0)?, s.x(1)?);
-    let op = if s.dtype(x).is_int() { "trunc_div" } else { "div" };
-    s.done(op, &[], &[x, y])
+    let operands = s.broadcast()?;
+    let whole = operands.first().is_some_and(|&x| s.dtype(x).is_int());
+    s.done(if whole { "trunc_div" } else { "div" }, &[], &operands)
 }
 
 /// What a division leaves: with the sign of the divisor, as in Python, or with `fmod` that of the dividend, as in C.
@@ -160,7 +160,7 @@ fn mean(s: &mut Site) -> Lowered {
 }
 
 fn choice(s: &mut Site) -> Lowered {
-    let operands = [s.x(0)?, s.x(1)?, s.x(2)?];
+    let operands = s.broadcast()?;
     s.done("where", &[], &operands)
 }
 

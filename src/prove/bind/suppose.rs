@@ -1,0 +1,264 @@
+//! What buffers hold of which a file has no values, such as the frequencies of a model that was exported without weights.
+//!
+//! The other side may hold a constant that was folded from such a buffer: a table of positions times frequencies, a slice of
+//! counted positions. Where one side computes a value from the buffer and every element of that value is a number times one
+//! element of the buffer, plus a number, each constant of the value's type states what the buffer would have to hold. Of those from
+//! which exactly that constant would be computed, the likeliest is supposed to be right: both are used with the same weight, and the constant
+//! says much. This is a guess: it is printed, and a difference under it counts for nothing.
+
+use std::cmp::Reverse;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::plan::{Meaning, Plan, Slot};
+use crate::eval::{Demand, GraphProgram, Options};
+use crate::ir::{Contents, DType, Graph, NodeId, NodeKind, Number, Role, Shape, TensorType, Value};
+use crate::prove::Side;
+
+/// The most elements of a buffer, and of a constant that tells what it holds.
+const MAX_ELEMENTS: usize = 1 << 18;
+
+/// Elements that may be computed for one value.
+const BUDGET: usize = 1 << 21;
+
+/// What a value is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    Constants,
+    /// Constants and one buffer, by its number among the inputs.
+    Buffer(usize),
+    More,
+}
+
+/// A constant of the other side by its name.
+struct Constant<'g> {
+    name: &'g str,
+    with: FxHashSet<usize>,
+    elements: Vec<Number>,
+}
+
+/// Constants by their types without dimensions of size 1.
+type Constants<'g> = FxHashMap<(DType, Shape), Vec<Constant<'g>>>;
+
+/// What speaks for a supposition, the strongest first: value and constant are used with the same weight; the value is not the buffer itself;
+/// the constant has different elements; how many elements of the buffer it states; how many it has.
+type Weight = (bool, bool, bool, usize, usize);
+
+/// What a buffer would hold.
+struct Supposed {
+    elements: Vec<Number>,
+    /// The constant that says so.
+    by: String,
+    weight: Weight,
+}
+
+impl Plan {
+    /// Supposes what buffers without values hold, where a constant of the other side says so.
+    pub fn suppose(&mut self, graphs: [&Graph; 2], contents: [&mut dyn Contents; 2]) {
+        for (side, contents) in [Side::A, Side::B].into_iter().zip(contents) {
+            let (own, other) = if side == Side::A { (graphs[0], graphs[1]) } else { (graphs[1], graphs[0]) };
+            let open = |(i, slot): (usize, &Slot)| {
+                let wanted =
+                    slot.input.role == Role::Buffer && slot.is_alone() && slot.input.ty.numel() <= MAX_ELEMENTS;
+                (wanted && !contents.holds(i)).then_some(i)
+            };
+            let mut open: Vec<usize> = self.side(side).iter().enumerate().filter_map(open).collect();
+            if open.is_empty() {
+                continue;
+            }
+            let constants = constants(self, side.other(), other);
+            // One buffer may be the index into another, and what is likeliest says most about the rest.
+            while let Some((buffer, supposed)) = open
+                .iter()
+                .filter_map(|&buffer| Some((buffer, self.supposed(side, own, &open, buffer, &constants)?)))
+                .min_by_key(|(_, supposed)| Reverse(supposed.weight))
+            {
+                open.retain(|&other| other != buffer);
+                let slot = &mut self.side_mut(side)[buffer];
+                slot.literal = Some(supposed.elements.into());
+                slot.supposed_by = Some(supposed.by);
+            }
+        }
+    }
+
+    /// What `buffer` holds according to the likeliest constant.
+    fn supposed(
+        &self,
+        side: Side,
+        graph: &Graph,
+        open: &[usize],
+        buffer: usize,
+        constants: &Constants,
+    ) -> Option<Supposed> {
+        let (slots, with) = (self.side(side), self.used_with(side, graph));
+        let values = sources(graph, slots, open).into_iter().zip(graph.nodes());
+        let values = values.filter(|(reads, (_, node))| *reads == Reads::Buffer(buffer) && node.types.len() == 1);
+        let supposed = values.filter_map(|(_, (id, node))| {
+            let stated = constants.get(&kind(&node.types[0]))?;
+            let place = Place { graph, slots, buffer, value: Value::from(id) };
+            let line = place.line()?;
+            let with = with.get(&id);
+            let supposed = stated.iter().filter_map(|constant| {
+                let together = with.is_some_and(|with| !with.is_disjoint(&constant.with));
+                let (elements, stated) = place.supposed(&line, constant)?;
+                let varies = constant.elements.iter().any(|n| Some(n) != constant.elements.first());
+                let weight = (together, !graph.inputs().contains(&id), varies, stated, constant.elements.len());
+                Some(Supposed { elements, by: constant.name.to_owned(), weight })
+            });
+            supposed.min_by_key(|s| Reverse(s.weight))
+        });
+        supposed.min_by_key(|s| Reverse(s.weight))
+    }
+
+    /// For every node: the inputs, by A's numbers, that are bound to one of the other side and stand beside the node in some operator.
+    fn used_with(&self, side: Side, graph: &Graph) -> FxHashMap<NodeId, FxHashSet<usize>> {
+        let number = |(i, slot): (usize, &Slot)| match &slot.meaning {
+            Some((Meaning::Same(other), _)) => Some(if side == Side::A { i } else { *other }),
+            _ => None,
+        };
+        let slots = self.side(side).iter().enumerate().map(number);
+        let bound: FxHashMap<NodeId, usize> =
+            graph.inputs().iter().zip(slots).filter_map(|(&id, number)| Some((id, number?))).collect();
+        let mut all: FxHashMap<NodeId, FxHashSet<usize>> = FxHashMap::default();
+        for (user, _) in graph.nodes() {
+            let operands = graph.operands(user);
+            for weight in operands.iter().filter_map(|v| bound.get(&v.node)) {
+                operands.iter().for_each(|v| _ = all.entry(v.node).or_default().insert(*weight));
+            }
+        }
+        all
+    }
+}
+
+/// What every value of a graph is computed from, where the inputs in `open` are unknown and literals of slots are known.
+fn sources(graph: &Graph, slots: &[Slot], open: &[usize]) -> Vec<Reads> {
+    let positions: FxHashMap<NodeId, usize> = graph.inputs().iter().zip(0..).map(|(&id, i)| (id, i)).collect();
+    let mut all: Vec<Reads> = Vec::with_capacity(graph.len());
+    for (id, node) in graph.nodes() {
+        let from = match &node.kind {
+            NodeKind::Literal(_) => Reads::Constants,
+            NodeKind::Input { .. } => match positions.get(&id) {
+                Some(i) if open.contains(i) => Reads::Buffer(*i),
+                Some(&i) if slots.get(i).is_some_and(|slot| slot.literal.is_some()) => Reads::Constants,
+                _ => Reads::More,
+            },
+            NodeKind::Op { .. } => {
+                let operands = graph.operands(id);
+                let read = operands.iter().map(|v| all.get(v.node.index()).copied().unwrap_or(Reads::More));
+                read.fold(Reads::Constants, |x, y| match (x, y) {
+                    (Reads::Constants, other) | (other, Reads::Constants) => other,
+                    (x, y) if x == y => x,
+                    _ => Reads::More,
+                })
+            }
+        };
+        all.push(from);
+    }
+    all
+}
+
+/// The values of a graph that are computed from constants alone.
+fn constants<'g>(plan: &Plan, side: Side, graph: &'g Graph) -> Constants<'g> {
+    let mut all = Constants::default();
+    let (slots, with) = (plan.side(side), plan.used_with(side, graph));
+    let Some(program) = known(graph, slots) else { return all };
+    let mut demand = Demand::new(&program, Options { rounding: true, budget: BUDGET });
+    for (from, (id, node)) in sources(graph, slots, &[]).into_iter().zip(graph.nodes()) {
+        let ty = &node.types[0];
+        if from != Reads::Constants || node.types.len() != 1 || ty.rank() == 0 || ty.numel() > MAX_ELEMENTS {
+            continue;
+        }
+        if let Ok(elements) = demand.tensor(Value::from(id)) {
+            let with = with.get(&id).cloned().unwrap_or_default();
+            all.entry(kind(ty)).or_default().push(Constant { name: &node.name, with, elements });
+        }
+    }
+    all
+}
+
+fn kind(ty: &TensorType) -> (DType, Shape) {
+    (ty.dtype, ty.shape.iter().copied().filter(|&size| size != 1).collect())
+}
+
+/// A graph as a program in which the literals of slots are known; `None` if one of them does not fit.
+fn known<'g>(graph: &'g Graph, slots: &[Slot]) -> Option<GraphProgram<'g>> {
+    let mut literals = slots.iter().enumerate().filter_map(|(i, slot)| Some((i, slot.literal.as_deref()?)));
+    literals
+        .try_fold(GraphProgram::new(graph, 0), |program, (i, elements)| program.with_input(i, elements.to_vec()).ok())
+}
+
+/// A value that is computed from one buffer.
+struct Place<'g> {
+    graph: &'g Graph,
+    slots: &'g [Slot],
+    buffer: usize,
+    value: Value,
+}
+
+/// Per element of a value: the element of the buffer that it reads, if any, and `offset + factor * element`.
+struct Line {
+    reads: Vec<Option<(usize, f64)>>,
+    offsets: Vec<f64>,
+}
+
+impl Place<'_> {
+    fn ty(&self) -> &TensorType {
+        &self.slots[self.buffer].input.ty
+    }
+
+    /// The value's elements if the buffer holds `elements`.
+    fn at(&self, elements: Vec<Number>, rounding: bool) -> Option<Vec<Number>> {
+        let program = known(self.graph, self.slots)?.with_input(self.buffer, elements).ok()?;
+        Demand::new(&program, Options { rounding, budget: BUDGET }).tensor(self.value).ok()
+    }
+
+    /// The value at what `element` makes of each place of the buffer, over the real numbers.
+    fn trial(&self, element: impl Fn(usize) -> i64) -> Option<Vec<f64>> {
+        let of =
+            |i| if self.ty().dtype.is_float() { Number::float(element(i) as f64) } else { Number::Int(element(i)) };
+        let all = self.at((0..self.ty().numel()).map(of).collect(), false)?;
+        Some(all.into_iter().map(Number::to_f64).collect())
+    }
+
+    /// How the value's elements follow from those of the buffer; `None` if some of them read more than one. Found by trial, so
+    /// that what comes of it has to be tried, too.
+    fn line(&self) -> Option<Line> {
+        let offsets = self.trial(|_| 0)?;
+        let [ones, counted] = [self.trial(|_| 1)?, self.trial(|i| i as i64 + 1)?];
+        let read = |((&offset, &one), &counted): ((&f64, &f64), &f64)| {
+            let factor = one - offset;
+            if factor == 0.0 {
+                return (counted == offset).then_some(None);
+            }
+            let place = (counted - offset) / factor - 1.0;
+            let near = place.round();
+            let within = (place - near).abs() < 1e-6 && (0.0..self.ty().numel() as f64).contains(&near);
+            within.then_some(Some((near as usize, factor)))
+        };
+        let reads = offsets.iter().zip(&ones).zip(&counted).map(read).collect::<Option<Vec<_>>>()?;
+        Some(Line { reads, offsets })
+    }
+
+    /// What the buffer holds if the value is `constant`, and how many of its elements that says.
+    fn supposed(&self, line: &Line, constant: &Constant) -> Option<(Vec<Number>, usize)> {
+        let dtype = self.ty().dtype;
+        // Of several statements about one place, that with the factor nearest to 1 has suffered least from rounding.
+        let mut found: Vec<Option<(f64, Number)>> = vec![None; self.ty().numel()];
+        for ((read, offset), element) in line.reads.iter().zip(&line.offsets).zip(&constant.elements) {
+            let Some((place, factor)) = *read else { continue };
+            let element = (element.to_f64() - offset) / factor;
+            let distance = factor.abs().log2().abs();
+            let known = found.get_mut(place)?;
+            if known.is_none_or(|(least, _)| distance < least) {
+                let whole = element.fract() == 0.0 && element.abs() < 2f64.powi(53);
+                let number = if dtype.is_float() { Number::float(element) } else { Number::Int(element as i64) };
+                *known = Some((distance, dtype.store(number).filter(|_| dtype.is_float() || whole)?));
+            }
+        }
+        let stated = found.iter().flatten().count();
+        let zero = dtype.store(Number::ZERO)?;
+        let elements: Vec<Number> = found.into_iter().map(|known| known.map_or(zero, |(_, number)| number)).collect();
+        let agrees = stated > 0 && self.at(elements.clone(), true)? == constant.elements;
+        agrees.then_some((elements, stated))
+    }
+}
