@@ -61,6 +61,19 @@ def perceptron():
     save("mlp-wrong", wrong, inputs, outputs, turned, domains=["com.microsoft"])
 
 
+def numbers():
+    """Numbers in the shapes `[1]` and `[1, 1]`, as older exporters write them; beside a scalar such a shape counts."""
+    nodes = [
+        helper.make_node("Constant", [], ["zero"], value=init("zero", np.zeros(1, np.float32))),
+        helper.make_node("Constant", [], ["low"], value=init("low", np.full((1, 1), -np.inf, np.float32))),
+        node("Greater", ["x", "zero"], "above"),
+        node("Where", ["above", "x", "low"], "y"),
+        node("ReduceSum", ["x"], "sum", keepdims=0),
+        node("Add", ["sum", "zero"], "total"),
+    ]
+    save("numbers", nodes, [value(*X)], [value("y", T.FLOAT, ["batch", 8]), value("total", T.FLOAT, [1])])
+
+
 def functions():
     """A function of the model with an attribute that its body takes over."""
     body = [
@@ -134,5 +147,5 @@ def broken():
     save("unknown", [unknown, node("Neg", ["h"], "y")], x, y, domains=["own"])
 
 
-for make in [perceptron, functions, control, outside, broken]:
+for make in [perceptron, numbers, functions, control, outside, broken]:
     make()

@@ -49,6 +49,13 @@ fn a_binding_that_was_inferred_can_be_written() {
 }
 
 #[test]
+fn constants_of_one_element_are_numbers_where_their_shape_says_nothing() {
+    let shown = text::print(&load("numbers").graph);
+    assert!(shown.contains("gt(x, 0.0)") && shown.contains("where(above, x, -inf)"), "{shown}");
+    assert!(shown.contains("total: f32[1] = add(sum.sum, zero.1)"), "{shown}");
+}
+
+#[test]
 fn functions_loops_and_shapes_are_written_out() {
     let shown = |name: &str| text::print(&load(name).graph);
     assert!(shown("function").contains("mul(x, 0.5)"), "{}", shown("function"));
