@@ -6,8 +6,6 @@
 //! which exactly that constant would be computed, the likeliest is supposed to be right: both are used with the same weight, and the constant
 //! says much. This is a guess: it is printed, and a difference under it counts for nothing.
 
-use std::cmp::Reverse;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::{Meaning, Plan, Slot};
@@ -40,16 +38,33 @@ struct Constant<'g> {
 /// Constants by their types without dimensions of size 1.
 type Constants<'g> = FxHashMap<(DType, Shape), Vec<Constant<'g>>>;
 
-/// What speaks for a supposition, the strongest first: value and constant are used with the same weight; the value is not the buffer itself;
-/// the constant has different elements; how many elements of the buffer it states; how many it has.
-type Weight = (bool, bool, bool, usize, usize);
+/// What speaks for a supposition, the strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Evidence {
+    /// Value and constant are used with the same weight.
+    together: bool,
+    /// The value is computed from the buffer and not the buffer itself.
+    computed: bool,
+    /// The constant has different elements.
+    varies: bool,
+    /// How many elements of the buffer the constant states.
+    stated: usize,
+    /// How many elements the constant has.
+    elements: usize,
+}
+
+impl Evidence {
+    fn kind(self) -> (bool, bool) {
+        (self.together, self.computed)
+    }
+}
 
 /// What a buffer would hold.
 struct Supposed {
     elements: Vec<Number>,
     /// The constant that says so.
     by: String,
-    weight: Weight,
+    evidence: Evidence,
 }
 
 impl Plan {
@@ -67,47 +82,47 @@ impl Plan {
                 continue;
             }
             let constants = constants(self, side.other(), other);
-            // One buffer may be the index into another, and what is likeliest says most about the rest.
-            while let Some((buffer, supposed)) = open
-                .iter()
-                .filter_map(|&buffer| Some((buffer, self.supposed(side, own, &open, buffer, &constants)?)))
-                .min_by_key(|(_, supposed)| Reverse(supposed.weight))
-            {
-                open.retain(|&other| other != buffer);
-                let slot = &mut self.side_mut(side)[buffer];
-                slot.literal = Some(supposed.elements.into());
-                slot.supposed_by = Some(supposed.by);
+            loop {
+                let supposed = self.all_supposed(side, own, &open, &constants);
+                // One buffer may be the index into another: what is least likely waits for what the likely says about it.
+                let Some(likeliest) = supposed.iter().map(|(_, s)| s.evidence.kind()).max() else { break };
+                for (buffer, supposed) in supposed.into_iter().filter(|(_, s)| s.evidence.kind() == likeliest) {
+                    open.retain(|&other| other != buffer);
+                    let slot = &mut self.side_mut(side)[buffer];
+                    slot.literal = Some(supposed.elements.into());
+                    slot.supposed_by = Some(supposed.by);
+                }
             }
         }
     }
 
-    /// What `buffer` holds according to the likeliest constant.
-    fn supposed(
-        &self,
-        side: Side,
-        graph: &Graph,
-        open: &[usize],
-        buffer: usize,
-        constants: &Constants,
-    ) -> Option<Supposed> {
+    /// What each buffer in `open` holds according to the likeliest constant, where one says so.
+    fn all_supposed(&self, side: Side, graph: &Graph, open: &[usize], constants: &Constants) -> Vec<(usize, Supposed)> {
         let (slots, with) = (self.side(side), self.used_with(side, graph));
-        let values = sources(graph, slots, open).into_iter().zip(graph.nodes());
-        let values = values.filter(|(reads, (_, node))| *reads == Reads::Buffer(buffer) && node.types.len() == 1);
-        let supposed = values.filter_map(|(_, (id, node))| {
-            let stated = constants.get(&kind(&node.types[0]))?;
+        let mut likeliest: Vec<(usize, Supposed)> = Vec::new();
+        for (reads, (id, node)) in sources(graph, slots, open).into_iter().zip(graph.nodes()) {
+            let (Reads::Buffer(buffer), [ty]) = (reads, &node.types[..]) else { continue };
+            let Some(stated) = constants.get(&kind(ty)) else { continue };
             let place = Place { graph, slots, buffer, value: Value::from(id) };
-            let line = place.line()?;
-            let with = with.get(&id);
-            let supposed = stated.iter().filter_map(|constant| {
-                let together = with.is_some_and(|with| !with.is_disjoint(&constant.with));
-                let (elements, stated) = place.supposed(&line, constant)?;
-                let varies = constant.elements.iter().any(|n| Some(n) != constant.elements.first());
-                let weight = (together, !graph.inputs().contains(&id), varies, stated, constant.elements.len());
-                Some(Supposed { elements, by: constant.name.to_owned(), weight })
-            });
-            supposed.min_by_key(|s| Reverse(s.weight))
-        });
-        supposed.min_by_key(|s| Reverse(s.weight))
+            let Some(line) = place.line() else { continue };
+            for constant in stated {
+                let Some((elements, stated)) = place.supposed(&line, constant) else { continue };
+                let evidence = Evidence {
+                    together: with.get(&id).is_some_and(|with| !with.is_disjoint(&constant.with)),
+                    computed: matches!(node.kind, NodeKind::Op { .. }),
+                    varies: constant.elements.iter().any(|n| Some(n) != constant.elements.first()),
+                    stated,
+                    elements: constant.elements.len(),
+                };
+                let supposed = Supposed { elements, by: constant.name.to_owned(), evidence };
+                match likeliest.iter_mut().find(|(known, _)| *known == buffer) {
+                    Some((_, known)) if known.evidence < evidence => *known = supposed,
+                    Some(_) => {}
+                    None => likeliest.push((buffer, supposed)),
+                }
+            }
+        }
+        likeliest
     }
 
     /// For every node: the inputs, by A's numbers, that are bound to one of the other side and stand beside the node in some operator.
