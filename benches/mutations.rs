@@ -16,7 +16,7 @@ use std::{env, fs};
 use magneton_ir::frontend::load;
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::mutate::sample;
-use magneton_ir::prove::{Bound, Context, Verdict, Witness, bind_graphs, prove_bound};
+use magneton_ir::prove::{BoundPair, Context, Verdict, Witness, bind_graphs, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 #[derive(Default)]
@@ -144,17 +144,17 @@ impl Reruns {
 type Rerun = Result<[f64; 2], String>;
 
 #[cfg(feature = "torch")]
-fn rerun(bound: &Bound, witness: &Witness) -> Rerun {
+fn rerun(bound: &BoundPair, witness: &Witness) -> Rerun {
     magneton_ir::prove::rerun_with_torch(bound, witness).map_err(|error| error.to_string())
 }
 
 #[cfg(not(feature = "torch"))]
-fn rerun(_: &Bound, _: &Witness) -> Rerun {
+fn rerun(_: &BoundPair, _: &Witness) -> Rerun {
     Err("built without the feature `torch`".into())
 }
 
 /// Both graphs with their inputs bound: under `NAME.bind`, if that stands beside the exports `NAME-*.pt2`.
-fn bound(file: &Path, a: &Graph, b: Graph) -> Bound {
+fn bound(file: &Path, a: &Graph, b: Graph) -> BoundPair {
     let name = file.file_name().and_then(|n| n.to_str()?.split_once('-')).map_or("", |(name, _)| name);
     let lines = fs::read_to_string(file.with_file_name(format!("{name}.bind"))).ok();
     let stated = lines.map(|lines| text::parse_equalities(name, &lines, a, &b).expect("a binding file"));

@@ -12,7 +12,7 @@ use magneton_ir::check::compare;
 use magneton_ir::energy::CostModel;
 use magneton_ir::frontend::load;
 use magneton_ir::progress::Silent;
-use magneton_ir::report::{Comparison, Side, Verdict};
+use magneton_ir::report::{Comparison, ReportedVerdict, Side};
 use magneton_ir::rules::{RuleSet, Tier};
 
 fn main() -> miette::Result<()> {
@@ -34,8 +34,8 @@ fn compared(a: &Path, b: &Path) -> miette::Result<Comparison> {
 
 fn print(found: &Comparison) {
     match (found.verdict, &found.tier) {
-        (Verdict::Equivalent, Some(tier)) => println!("equivalent at tier {tier}"),
-        (Verdict::Different, _) => println!("different"),
+        (ReportedVerdict::Equivalent, Some(tier)) => println!("equivalent at tier {tier}"),
+        (ReportedVerdict::Different, _) => println!("different"),
         _ => println!("unknown"),
     }
     found.assumptions.iter().for_each(|assumed| println!("  if {assumed}"));

@@ -19,11 +19,11 @@ pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
 pub struct Draft {
     target: PathBuf,
     text: NamedTempFile,
-    place: Place,
+    place: Destination,
 }
 
 /// What stands where a file is to be written.
-enum Place {
+enum Destination {
     /// Nothing, or a file with these permissions.
     Replaced(Option<fs::Permissions>),
     /// A device or a pipe.
@@ -36,7 +36,9 @@ impl Draft {
         let target = followed(path)?;
         match fs::metadata(&target) {
             Ok(found) if found.is_dir() => Err(io::Error::from(ErrorKind::IsADirectory)),
-            Ok(found) if !found.is_file() => Ok(Draft { target, text: NamedTempFile::new()?, place: Place::WrittenTo }),
+            Ok(found) if !found.is_file() => {
+                Ok(Draft { target, text: NamedTempFile::new()?, place: Destination::WrittenTo })
+            }
             Ok(found) => Draft::beside(target, Some(found.permissions())),
             Err(e) if e.kind() == ErrorKind::NotFound => Draft::beside(target, None),
             Err(e) => Err(e),
@@ -57,7 +59,7 @@ impl Draft {
         #[cfg(unix)]
         builder.permissions(readable);
         let text = builder.tempfile_in(folder)?;
-        Ok(Draft { target, text, place: Place::Replaced(permissions) })
+        Ok(Draft { target, text, place: Destination::Replaced(permissions) })
     }
 
     /// What is written so far.
@@ -74,7 +76,7 @@ impl Draft {
     pub fn publish(self) -> io::Result<()> {
         let Draft { target, mut text, place } = self;
         match place {
-            Place::Replaced(permissions) => {
+            Destination::Replaced(permissions) => {
                 if let Some(permissions) = permissions {
                     text.as_file().set_permissions(permissions)?;
                 }
@@ -82,7 +84,7 @@ impl Draft {
                 text.persist(target)?;
                 Ok(())
             }
-            Place::WrittenTo => {
+            Destination::WrittenTo => {
                 let mut device = File::options().write(true).open(&target)?;
                 text.rewind()?;
                 io::copy(&mut text, &mut device)?;

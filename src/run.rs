@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::arrays::Array;
-use crate::eval::{Demand, EvalError, GraphProgram, Options};
+use crate::eval::{EvalError, GraphProgram, LazyEvaluator, Options};
 use crate::ir::{Contents, Graph, NodeKind, Role, TensorType};
 
 /// The most elements that one run may compute.
@@ -71,10 +71,10 @@ pub fn run(
     if let Some(name) = given.into_keys().min() {
         return Err(RunError::Unknown { name, known: names });
     }
-    let mut demand = Demand::new(&program, Options { rounding: true, budget: BUDGET });
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: true, budget: BUDGET });
     let outputs = graph.outputs().iter().map(|output| {
         let name = output.name.to_string();
-        match demand.tensor(output.value) {
+        match evaluator.tensor(output.value) {
             Ok(data) => Ok((name, Array { ty: graph.ty(output.value).clone(), data })),
             Err(source) => Err(RunError::Evaluate { name, source }),
         }

@@ -39,7 +39,7 @@ pub fn placed(found: Vec<Rewrite>, sides: &[Priced; 2], cut: &[Region], regions:
             RegionKind::Proven => region_of.extend(nodes.iter().map(|&n| (n, Some(i)))),
             RegionKind::Constant => region_of.extend(nodes.iter().map(|&n| (n, None))),
             // Forms are only looked for where outputs depend on them.
-            RegionKind::Dead | RegionKind::Parted => {}
+            RegionKind::Dead | RegionKind::Divergent => {}
         }
     }
     let Found { mut within, mut spanning, mut all } = Found::default();

@@ -21,7 +21,7 @@ use crate::guard::guarded;
 use crate::ir::{Graph, NodeId};
 use crate::ops::TypeError;
 use crate::progress::{Progress, Silent};
-use crate::prove::{Bound, Context, Proof, ProveError, Rejected, Verdict, Witness, bind, prove_bound};
+use crate::prove::{BoundPair, Context, Proof, ProveError, Rejected, Verdict, Witness, bind, prove_bound};
 use crate::report as model;
 use crate::rules::{RuleSet, Tier};
 
@@ -50,11 +50,16 @@ pub fn compare(
 }
 
 /// Compares two workloads whose inputs are bound already. `tier` is the weakest tier that the proof may use.
-pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostModel) -> Result<Checked, ProveError> {
+pub fn compare_bound(
+    bound: &BoundPair,
+    context: &Context,
+    tier: Tier,
+    costs: &CostModel,
+) -> Result<Checked, ProveError> {
     let start = Instant::now();
     let rules = context.rules.up_to(tier);
     let context = Context { rules: &rules, ..*context };
-    let Bound { a, b, .. } = bound;
+    let BoundPair { a, b, .. } = bound;
     let sides: [Priced; 2] = rayon::join(|| Priced::new(a, costs), || Priced::new(b, costs)).into();
     // Cheaper forms are looked for on the side that costs less, whatever the proof comes to.
     let searched = &sides[usize::from(b_leads(&sides))];
@@ -113,9 +118,9 @@ pub fn compare_bound(bound: &Bound, context: &Context, tier: Tier, costs: &CostM
     let comparison = model::Comparison {
         schema: model::SCHEMA,
         verdict: match proof.verdict {
-            Verdict::Equivalent { .. } => model::Verdict::Equivalent,
-            Verdict::Different(_) => model::Verdict::Different,
-            Verdict::Unknown => model::Verdict::Unknown,
+            Verdict::Equivalent { .. } => model::ReportedVerdict::Equivalent,
+            Verdict::Different(_) => model::ReportedVerdict::Different,
+            Verdict::Unknown => model::ReportedVerdict::Unknown,
         },
         tier: match &proof.verdict {
             Verdict::Equivalent { tier } => Some(tier.to_string()),
@@ -180,7 +185,7 @@ fn witness(w: &Witness, a: &Graph, b: &Graph) -> model::Witness {
     let place = |graph: &Graph, first: Option<NodeId>| {
         first.map(|n| {
             let node = graph.node(n);
-            model::Place {
+            model::SourcedOperator {
                 op: node.name.to_string(),
                 source: diagnose::source(node),
                 at: node.origin.line().map(ToString::to_string),

@@ -26,10 +26,10 @@ pub fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2])
     let kind = match region.kind {
         RegionKind::Constant => "constant",
         RegionKind::Dead => "dead",
-        RegionKind::Parted => "different",
+        RegionKind::Divergent => "different",
         RegionKind::Proven => kind_name(cause.kind),
     };
-    let parted = region.kind == RegionKind::Parted;
+    let parted = region.kind == RegionKind::Divergent;
     let (a_kinds, b_kinds) = (kinds(a.graph, &region.a), kinds(b.graph, &region.b));
     model::Region {
         id,
@@ -53,7 +53,7 @@ pub fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2])
             text: match region.kind {
                 RegionKind::Constant => "depends on no input: can be computed once".to_owned(),
                 RegionKind::Dead => "no output depends on it".to_owned(),
-                RegionKind::Parted => "the sides part here: equal operands, other results".to_owned(),
+                RegionKind::Divergent => "the sides part here: equal operands, other results".to_owned(),
                 RegionKind::Proven => cause.text,
             },
             flag: cause.flag,

@@ -52,7 +52,7 @@ fn a_side_that_computes_a_value_twice_is_covered_whole() {
     }";
     for [a, b] in [[a, b], [b, a]] {
         let comparison = compared(a, b).comparison;
-        assert_eq!(comparison.verdict, crate::report::Verdict::Equivalent);
+        assert_eq!(comparison.verdict, crate::report::ReportedVerdict::Equivalent);
         for side in [&comparison.a, &comparison.b] {
             assert_eq!(side.covered_ops, side.ops);
         }

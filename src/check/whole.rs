@@ -7,7 +7,7 @@ use super::region::saving;
 use crate::energy::{Bill, Calls, Cost, CostModel, HostCosts, Item, graph_items};
 use crate::extract::{self, Improved, Merged, Rewrite};
 use crate::ir::{Graph, NodeId, Value};
-use crate::prove::{Bound, Proof, Region};
+use crate::prove::{BoundPair, Proof, Region};
 use crate::report as model;
 
 pub const UNKNOWN_BEST: model::Best =
@@ -45,7 +45,7 @@ impl Whole {
 /// The side that costs less, with the regions in place in which the other side costs less, and with `rewrites` of it. `None` if
 /// there are no such regions.
 pub fn mixed(
-    bound: &Bound,
+    bound: &BoundPair,
     sides: &[Priced; 2],
     proof: &Proof,
     regions: &[model::Region],
@@ -87,7 +87,7 @@ pub fn take_back(regions: &mut [model::Region], b_leads: bool) {
 }
 
 /// Inputs that both sides have.
-fn inputs(bound: &Bound) -> impl Iterator<Item = (Value, Value)> + '_ {
+fn inputs(bound: &BoundPair) -> impl Iterator<Item = (Value, Value)> + '_ {
     let of_b: FxHashMap<u32, NodeId> = bound.binding.b.iter().copied().zip(bound.b.inputs().iter().copied()).collect();
     let of_a = bound.binding.a.iter().zip(bound.a.inputs());
     of_a.filter_map(move |(number, &input)| Some((input.into(), (*of_b.get(number)?).into())))

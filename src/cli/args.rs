@@ -117,7 +117,7 @@ pub struct Compare {
     #[command(flatten)]
     pub pair: Pair,
     #[command(flatten)]
-    pub under: Under,
+    pub search: SearchOptions,
     /// Chooses the inputs on which a difference is looked for where the two are not proven equal.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
@@ -125,7 +125,7 @@ pub struct Compare {
 
 /// Rules and prices.
 #[derive(Debug, clap::Args)]
-pub struct Under {
+pub struct SearchOptions {
     /// Use the rules of this file too. May be given several times.
     #[arg(long, value_name = "FILE")]
     pub rules: Vec<PathBuf>,
@@ -193,7 +193,7 @@ pub struct Optimize {
     /// The workload: a `.pt2` archive, an `.onnx` model or a `.mir` file.
     pub file: PathBuf,
     #[command(flatten)]
-    pub under: Under,
+    pub search: SearchOptions,
     /// Set a math flag of the workload, such as allow_tf32=true. May be given several times.
     #[arg(long, value_name = "FLAG=VALUE", value_parser = flag)]
     pub config: Vec<(String, serde_json::Value)>,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::output;
-use crate::memory::Memory;
+use crate::result_cache::ResultCache;
 
 /// Folders of other builds that were not written to for so long are deleted.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -21,8 +21,8 @@ const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The largest file that is read, in bytes. Answers have a few kilobytes.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// The memory of earlier runs, or none if it is not wanted or there is no place for it.
-pub fn memory(unwanted: bool) -> Option<Box<dyn Memory>> {
+/// The cache of earlier runs, or none if it is not wanted or there is no place for it.
+pub fn open(unwanted: bool) -> Option<Box<dyn ResultCache>> {
     let folder = dirs::cache_dir().filter(|_| !unwanted)?.join("magneton-ir").join(build()?);
     Some(Box::new(Cache { folder, warned: AtomicBool::new(false) }))
 }
@@ -96,25 +96,25 @@ impl Cache {
     }
 }
 
-impl Memory for Cache {
-    fn recall(&self, question: &str) -> Option<String> {
+impl ResultCache for Cache {
+    fn get(&self, question: &str) -> Option<String> {
         match self.read(&self.file(question)) {
             Ok(entry) => entry.filter(|e| e.question == question).map(|e| e.answer),
             Err(_) => {
-                self.spoilt(question);
+                self.invalid(question);
                 None
             }
         }
     }
 
-    fn keep(&self, question: &str, answer: &str) {
+    fn put(&self, question: &str, answer: &str) {
         let entry = Entry { question: question.to_owned(), answer: answer.to_owned() };
         if let Err(e) = self.write(&self.file(question), &entry) {
             self.warn(&format!("an answer could not be kept ({e})"));
         }
     }
 
-    fn spoilt(&self, question: &str) {
+    fn invalid(&self, question: &str) {
         let file = self.file(question);
         self.warn(&format!("{} is damaged and was left out", file.display()));
     }
@@ -131,30 +131,30 @@ mod tests {
     #[test]
     fn answers_are_kept_for_their_question_alone() {
         let folder = tempfile::tempdir().unwrap();
-        cache(folder.path()).keep("how", "so");
-        assert_eq!(cache(folder.path()).recall("how").as_deref(), Some("so"));
-        assert_eq!(cache(folder.path()).recall("why"), None);
+        cache(folder.path()).put("how", "so");
+        assert_eq!(cache(folder.path()).get("how").as_deref(), Some("so"));
+        assert_eq!(cache(folder.path()).get("why"), None);
         // Another question whose hash is the same.
         let file = cache(folder.path()).file("why");
         fs::copy(cache(folder.path()).file("how"), file).unwrap();
-        assert_eq!(cache(folder.path()).recall("why"), None);
+        assert_eq!(cache(folder.path()).get("why"), None);
     }
 
     #[test]
     fn a_damaged_file_is_left_out_and_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
-        cache.keep("how", "so");
+        cache.put("how", "so");
         for damage in ["", "{", "[1]", "\0\0"] {
             fs::write(cache.file("how"), damage).unwrap();
-            assert_eq!(cache.recall("how"), None);
-            cache.keep("how", "so");
-            assert_eq!(cache.recall("how").as_deref(), Some("so"));
+            assert_eq!(cache.get("how"), None);
+            cache.put("how", "so");
+            assert_eq!(cache.get("how").as_deref(), Some("so"));
         }
     }
 
     #[test]
-    fn many_may_keep_and_recall_at_once() {
+    fn many_may_put_and_get_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let answer = "x".repeat(100_000);
         std::thread::scope(|scope| {
@@ -162,8 +162,8 @@ mod tests {
                 scope.spawn(|| {
                     let cache = cache(folder.path());
                     for _ in 0..20 {
-                        cache.keep("how", &answer);
-                        assert_eq!(cache.recall("how").as_deref(), Some(&*answer));
+                        cache.put("how", &answer);
+                        assert_eq!(cache.get("how").as_deref(), Some(&*answer));
                     }
                 });
             }
@@ -175,7 +175,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("build"), "a file where the folder should be").unwrap();
         let cache = cache(folder.path());
-        cache.keep("how", "so");
-        assert_eq!(cache.recall("how"), None);
+        cache.put("how", "so");
+        assert_eq!(cache.get("how"), None);
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::args::{Check, Compare, FailOn, Format, Pair, Shown, Sizes, Under};
+use super::args::{Check, Compare, FailOn, Format, Pair, SearchOptions, Shown, Sizes};
 use super::gate::Gate;
 use super::{Answer, cache, output, progress};
 use crate::check::{Checked, compare_bound};
@@ -17,8 +17,8 @@ use crate::frontend::{self, LoadOptions, Loaded};
 use crate::ir::{ConfigError, Graph, text};
 use crate::progress::Progress;
 use crate::prove::Verdict::Different;
-use crate::prove::{Bound, Context, Side, bind_with_contents};
-use crate::report::{Comparison, Report, Verdict};
+use crate::prove::{BoundPair, Context, Side, bind_with_contents};
+use crate::report::{Comparison, Report, ReportedVerdict};
 use crate::rules::RuleSet;
 
 #[derive(Debug, Error, Diagnostic)]
@@ -84,7 +84,7 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
     output::show(&comparison, &findings, &args.shown, false)?;
     // The verdict stands, and is the exit status, whatever becomes of the witness.
     if let (Some(folder), Different(witness)) = (&args.write_witness, &proof.verdict) {
-        let [written_a, written_b] = [&a, &b].map(|graph| rules.written_out(graph).map(|w| w.graph));
+        let [written_a, written_b] = [&a, &b].map(|graph| rules.inline_definitions(graph).map(|w| w.graph));
         let sides = [written_a.as_ref().unwrap_or(&a), written_b.as_ref().unwrap_or(&b)];
         if let Err(error) = super::witness::write(folder, sides, &proof.binding, witness) {
             output::diagnostic(&error.into());
@@ -94,9 +94,9 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
         return Err(UsageError::Incomplete.into());
     }
     let fails = match comparison.verdict {
-        Verdict::Different => true,
-        Verdict::Unknown => gate.fail_on >= FailOn::Unknown,
-        Verdict::Equivalent => wasteful,
+        ReportedVerdict::Different => true,
+        ReportedVerdict::Unknown => gate.fail_on >= FailOn::Unknown,
+        ReportedVerdict::Equivalent => wasteful,
     };
     Ok(if fails { Answer::No } else { Answer::Yes })
 }
@@ -120,7 +120,7 @@ pub fn explain(args: &Compare, region: &str, shown: &Shown, full: bool) -> miett
         output::note(&text);
     }
     output::show(&explanation, &explanation.findings(), shown, full)?;
-    Ok(if checked.comparison.verdict == Verdict::Equivalent { Answer::Yes } else { Answer::No })
+    Ok(if checked.comparison.verdict == ReportedVerdict::Equivalent { Answer::Yes } else { Answer::No })
 }
 
 /// Prints a file's graph.
@@ -142,14 +142,14 @@ struct Compared {
 fn compared(args: &Compare) -> miette::Result<Compared> {
     let start = Instant::now();
     let bar = progress::progress();
-    let (bound, conditions) = rayon::join(|| bound(&args.pair, &*bar), || conditions(&args.under));
+    let (bound, conditions) = rayon::join(|| bound(&args.pair, &*bar), || conditions(&args.search));
     let (bound, (rules, costs)) = (bound?, conditions?);
     let read = start.elapsed();
-    let memory = cache::memory(args.under.no_cache);
-    let context = Context { rules: &rules, seed: args.seed, memory: memory.as_deref(), progress: &*bar };
-    let mut checked = compare_bound(&bound, &context, args.under.tier, &costs)?;
+    let cache = cache::open(args.search.no_cache);
+    let context = Context { rules: &rules, seed: args.seed, cache: cache.as_deref(), progress: &*bar };
+    let mut checked = compare_bound(&bound, &context, args.search.tier, &costs)?;
     add_reading(&mut checked.comparison, read);
-    let Bound { a, b, .. } = bound;
+    let BoundPair { a, b, .. } = bound;
     Ok(Compared { a, b, rules, costs, checked })
 }
 
@@ -178,7 +178,7 @@ pub(super) fn load(
 }
 
 /// Reads two graphs and binds their inputs.
-pub(super) fn bound(pair: &Pair, progress: &dyn Progress) -> miette::Result<Bound> {
+pub(super) fn bound(pair: &Pair, progress: &dyn Progress) -> miette::Result<BoundPair> {
     let options = options(&pair.sizes);
     let (a, b) =
         rayon::join(|| load(&pair.a, "A", &pair.config_a, &options), || load(&pair.b, "B", &pair.config_b, &options));
@@ -204,7 +204,7 @@ pub(super) fn bound(pair: &Pair, progress: &dyn Progress) -> miette::Result<Boun
 }
 
 /// The rules and the prices that the command line names.
-pub(super) fn conditions(args: &Under) -> miette::Result<(RuleSet, CostModel)> {
+pub(super) fn conditions(args: &SearchOptions) -> miette::Result<(RuleSet, CostModel)> {
     let rules = || Ok(RuleSet::library()?.with_files(&args.rules)?);
     let costs = || -> miette::Result<CostModel> {
         Ok(match &args.profile {

@@ -16,15 +16,15 @@ pub fn run(args: &Optimize) -> miette::Result<Answer> {
     let loaded = load(&args.file, "the workload", &args.config, &options(&args.sizes))?;
     loaded.assumptions.iter().for_each(|text| output::note(text));
     let Loaded { graph, mut contents, .. } = loaded;
-    let (rules, costs) = conditions(&args.under)?;
+    let (rules, costs) = conditions(&args.search)?;
     let bar = progress::progress();
-    let memory = cache::memory(args.under.no_cache);
-    let context = Context { memory: memory.as_deref(), progress: &*bar, ..Context::under(&rules) };
-    let mut found = optimize(&graph, &context, args.under.tier, &costs)?;
+    let cache = cache::open(args.search.no_cache);
+    let context = Context { cache: cache.as_deref(), progress: &*bar, ..Context::under(&rules) };
+    let mut found = optimize(&graph, &context, args.search.tier, &costs)?;
     if let Some(path) = &args.output {
         loop {
             let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
-            match emit::write(&found.rewritten, workload, path, &context, args.under.tier) {
+            match emit::write(&found.rewritten, workload, path, &context, args.search.tier) {
                 // Each form has a proof of its own. One that the proof of the whole does not find is left out, here and below.
                 Err(EmitError::Unproven { nodes, .. }) if found.leave_out(&graph, &nodes, &costs)? => {}
                 written => break written?,

@@ -49,11 +49,13 @@ pub struct Protocol {
     pub version: u32,
     pub meter: MeterKind,
     /// Counter changes that a figure rests on, at least.
-    pub least_changes: u32,
-    /// Beyond `least_changes`, measuring goes on until the interval is this narrow, as a fraction of the figure ...
+    #[serde(alias = "least_changes")]
+    pub min_changes: u32,
+    /// Beyond `min_changes`, measuring goes on until the interval is this narrow, as a fraction of the figure ...
     pub target_half_width: f64,
     /// ... or until there are this many changes.
-    pub most_changes: u32,
+    #[serde(alias = "most_changes")]
+    pub max_changes: u32,
     /// Changes, at least, where the power limit holds the clocks down: it lets the power swing.
     #[serde(default)]
     pub capped_changes: u32,
@@ -67,7 +69,8 @@ pub struct Protocol {
     pub places: u32,
     /// What one measurement may be off by without seeing it, as a fraction of the figure: no interval is narrower, over the
     /// square root of the number of passes.
-    pub least_half_width: f64,
+    #[serde(alias = "least_half_width")]
+    pub min_half_width: f64,
     /// More passes follow until the mean of an operator's passes is this well known: the half-width of its interval at 95 %,
     /// as a fraction. 0 where their number was fixed.
     #[serde(default, skip_serializing_if = "is_nought")]
@@ -219,7 +222,7 @@ impl Run {
 impl Protocol {
     pub(super) fn is_sane(&self) -> bool {
         let lengths = [self.warm_up_s, self.queue_ms];
-        let fractions = [self.target_half_width, self.least_half_width, self.mean_half_width, self.pace];
+        let fractions = [self.target_half_width, self.min_half_width, self.mean_half_width, self.pace];
         lengths.iter().all(|l| (0.0..=MOST).contains(l)) && fractions.iter().all(|f| (0.0..=1.0).contains(f))
     }
 }

@@ -8,8 +8,8 @@ const ENTRY: &str = r#"{ "run": 1, "energy_mj": [2.0, 1.9, 2.1], "time_us": [5.0
 fn text(schema: &str, entries: &str) -> String {
     format!(
         r#"{{ "schema": "{schema}", "device": {{"name": "d", "driver": "1", "libtorch": "2", "cuda": "3"}}, "protocol":
-        {{"version": 1, "meter": "energy_counter", "least_changes": 10, "target_half_width": 0.01, "most_changes": 20,
-        "warm_up_s": 0.3, "queue_ms": 20, "rotate_mib": 256, "least_half_width": 0.01}},
+        {{"version": 1, "meter": "energy_counter", "min_changes": 10, "target_half_width": 0.01, "max_changes": 20,
+        "warm_up_s": 0.3, "queue_ms": 20, "rotate_mib": 256, "min_half_width": 0.01}},
         "runs": [{{"id": 1, "card": "0a1b", "date": "2026-11-21", "idle_w": 120}}], "entries": {{ {entries} }},
         "replays": {{ "whole.pt2": {ENTRY} }} }}"#
     )

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Demand, GraphProgram, Options};
+use super::{GraphProgram, LazyEvaluator, Options};
 use crate::ir::{Graph, NodeKind, Number, Shape, TensorType, Value, flat_index, text, unflatten};
 use crate::ops::{Call, Digit, Elements, Op, OpDef, Renumbering, all};
 
@@ -119,7 +119,7 @@ fn evaluated(graph: &Graph, inputs: &[Vec<Number>], output: Value) -> Vec<Number
     for (n, data) in inputs.iter().enumerate() {
         program = program.with_input(n, data.clone()).unwrap();
     }
-    Demand::new(&program, Options { rounding: false, budget: 1_000_000 }).tensor(output).unwrap()
+    LazyEvaluator::new(&program, Options { rounding: false, budget: 1_000_000 }).tensor(output).unwrap()
 }
 
 /// Every digit of a dimension of so many places.

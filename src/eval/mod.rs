@@ -1,19 +1,19 @@
 //! The reference interpreter: what every operator computes, in f64, on demand.
 
 mod constant;
-mod demand;
 mod draw;
 mod fold;
 mod graph;
+mod lazy;
 mod program;
 pub mod random;
 mod range;
 
 pub use constant::{Affine, Constant};
-pub use demand::{Demand, Options, TRUSTED_MOVES};
 pub use draw::{Arranged, DIAGONALS, Draw, Places, Sparse};
 pub use fold::{DENSE_LIMIT, Folded, canonical, fold, stored};
 pub use graph::{GraphProgram, InputSize};
+pub use lazy::{LazyEvaluator, Options, TRUSTED_MOVES};
 pub use program::{Program, Source};
 
 pub use crate::ops::ties::Ties;

@@ -1,6 +1,6 @@
 //! Knowing where elements are 0, and bounds, must not change what is computed.
 
-use super::{Demand, Draw, GraphProgram, Options, PlaceSet, Program, Sparse, Support};
+use super::{Draw, GraphProgram, LazyEvaluator, Options, PlaceSet, Program, Sparse, Support};
 use crate::ir::{DType, Graph, NodeKind, Number, Role, Value, text, unflatten};
 use crate::ops::Dim;
 
@@ -78,8 +78,8 @@ fn zeros_that_are_known_change_nothing() {
         let mut limited = 0;
         for (id, node) in graph.nodes() {
             let value = Value::from(id);
-            let wanted = Demand::new(&plain, options).tensor(value).unwrap();
-            let found = Demand::new(&informed, options).tensor(value).unwrap();
+            let wanted = LazyEvaluator::new(&plain, options).tensor(value).unwrap();
+            let found = LazyEvaluator::new(&informed, options).tensor(value).unwrap();
             let support = informed.support(value);
             limited += usize::from(support.is_some());
             for (flat, (w, f)) in wanted.iter().zip(&found).enumerate() {
@@ -137,8 +137,8 @@ fn padding_that_is_known_changes_nothing() {
     let options = Options { rounding: false, budget: 10_000_000 };
     let mut cheaper = 0;
     for output in graph.outputs() {
-        let mut whole = Demand::new(&plain, options);
-        let mut narrow = Demand::new(&informed, options);
+        let mut whole = LazyEvaluator::new(&plain, options);
+        let mut narrow = LazyEvaluator::new(&informed, options);
         let (wanted, found) = (whole.tensor(output.value).unwrap(), narrow.tensor(output.value).unwrap());
         for (flat, (w, f)) in wanted.iter().zip(&found).enumerate() {
             let (w, f) = (w.to_f64(), f.to_f64());
@@ -177,7 +177,8 @@ fn an_infinite_mask_or_weight_is_nan_beside_any_zeros() {
     let sparse = Draw::Sparse(Sparse { seed: 9, scale: 1.0, batch: 0, strides: [4, 16], first: 0 });
     let program = GraphProgram::drawn(&graph, vec![dense(1), dense(2), dense(3), dense(4), sparse]);
     for output in graph.outputs() {
-        let found = Demand::new(&program, Options { rounding: false, budget: 1_000_000 }).tensor(output.value).unwrap();
+        let found =
+            LazyEvaluator::new(&program, Options { rounding: false, budget: 1_000_000 }).tensor(output.value).unwrap();
         // Where the second factor is not 0, the weight makes an infinity of it.
         assert!(found.iter().all(|v| !v.is_finite()), "{}: {found:?}", output.name);
     }
@@ -197,7 +198,7 @@ fn masked_rows_are_rounded_like_others() {
     .unwrap();
     let program = GraphProgram::drawn(&graph, vec![Draw::Dense { seed: 3, scale: 1.0 }]);
     let y = graph.outputs()[0].value;
-    let elements = Demand::new(&program, Options { rounding: true, budget: 1000 }).tensor(y).unwrap();
+    let elements = LazyEvaluator::new(&program, Options { rounding: true, budget: 1000 }).tensor(y).unwrap();
     let values: Vec<f64> = elements.into_iter().map(Number::to_f64).collect();
     assert!(values[..3].iter().all(|v| *v > 0.0 && DType::BF16.round(*v) == *v), "{values:?}");
     assert_eq!(values[3], 0.0);
@@ -218,8 +219,8 @@ fn a_product_with_an_infinite_factor_has_no_known_zeros() {
     let w = Draw::Sparse(Sparse { seed: 2, scale: 1.0, batch: 0, strides: [16, 16], first: 0 });
     let program = GraphProgram::drawn(&graph, vec![strided(), strided(), w]);
     for output in graph.outputs() {
-        let mut demand = Demand::new(&program, Options { rounding: false, budget: 10_000 });
-        let value = demand.element(output.value, &[0, 1]).unwrap();
+        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 10_000 });
+        let value = evaluator.element(output.value, &[0, 1]).unwrap();
         assert!(value.is_nan(), "{} is {value}", output.name);
     }
 }

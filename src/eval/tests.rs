@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Demand, EvalError, GraphProgram, Options};
+use super::{EvalError, GraphProgram, LazyEvaluator, Options};
 use crate::ir::{AttrValue, DType, Graph, Ints, Number, Origin, Role, Shape, TensorType, Value, unflatten};
 use crate::ops::find;
 
@@ -35,7 +35,7 @@ fn ints(values: &[i64]) -> AttrValue {
 
 fn tensor(g: &Graph, value: Value, options: Options) -> Result<Vec<f64>, EvalError> {
     let program = GraphProgram::new(g, 1);
-    let elements = Demand::new(&program, options).tensor(value)?;
+    let elements = LazyEvaluator::new(&program, options).tensor(value)?;
     Ok(elements.into_iter().map(Number::to_f64).collect())
 }
 
@@ -273,10 +273,10 @@ fn the_budget_ends_long_computations() {
     let out = apply(&mut g, "matmul", &[], &[x, x]);
     let softmax = apply(&mut g, "softmax", &[("dim", AttrValue::Int(1))], &[x]);
     let program = GraphProgram::new(&g, 1);
-    let mut demand = Demand::new(&program, Options { rounding: false, budget: 1000 });
-    assert_eq!(demand.element(out, &[0, 0]), Err(EvalError::Budget));
-    assert_eq!(demand.element(softmax, &[0, 0]), Err(EvalError::Budget));
-    assert_eq!(demand.tensor(x), Err(EvalError::Budget));
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 1000 });
+    assert_eq!(evaluator.element(out, &[0, 0]), Err(EvalError::Budget));
+    assert_eq!(evaluator.element(softmax, &[0, 0]), Err(EvalError::Budget));
+    assert_eq!(evaluator.tensor(x), Err(EvalError::Budget));
 }
 
 #[test]
@@ -311,9 +311,9 @@ fn indices_outside_are_errors() {
     let mut g = Graph::new("test");
     let x = input(&mut g, F, &[2]);
     let program = GraphProgram::new(&g, 1);
-    let mut demand = Demand::new(&program, REAL);
-    assert_eq!(demand.element(x, &[2]), Err(EvalError::IndexOutOfRange));
-    assert_eq!(demand.element(x, &[]), Err(EvalError::IndexOutOfRange));
+    let mut evaluator = LazyEvaluator::new(&program, REAL);
+    assert_eq!(evaluator.element(x, &[2]), Err(EvalError::IndexOutOfRange));
+    assert_eq!(evaluator.element(x, &[]), Err(EvalError::IndexOutOfRange));
     assert!(GraphProgram::new(&g, 1).with_input(0, vec![Number::float(1.0)]).is_err());
 }
 
@@ -329,8 +329,8 @@ proptest! {
         let program = GraphProgram::new(&g, seed);
         let shape = g.ty(out).shape.clone();
         let flat = flat % g.ty(out).numel();
-        let whole = Demand::new(&program, REAL).tensor(out).unwrap();
-        let one = Demand::new(&program, REAL).element(out, &unflatten(&shape, flat)).unwrap();
+        let whole = LazyEvaluator::new(&program, REAL).tensor(out).unwrap();
+        let one = LazyEvaluator::new(&program, REAL).element(out, &unflatten(&shape, flat)).unwrap();
         prop_assert_eq!(whole[flat], one);
     }
 }
@@ -348,6 +348,6 @@ fn an_element_of_attention_at_full_size_needs_one_row_of_scores() {
     let weights = apply(&mut g, "softmax", &[("dim", AttrValue::Int(2))], &[scores]);
     let out = apply(&mut g, "matmul", &[], &[weights, v]);
     let program = GraphProgram::new(&g, 1);
-    let mut demand = Demand::new(&program, Options { rounding: false, budget: 20_000 });
-    assert!(demand.element(out, &[11, 1023, 63]).is_ok_and(Number::is_finite));
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 20_000 });
+    assert!(evaluator.element(out, &[11, 1023, 63]).is_ok_and(Number::is_finite));
 }

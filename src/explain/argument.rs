@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::prove::{Arena, Lemma, Reason, TermId, assumed, show_above};
+use crate::prove::{Lemma, Reason, TermArena, TermId, assumed, show_above};
 use crate::report::{Definition, Step};
 use crate::rules::Piece;
 
@@ -18,7 +18,7 @@ const DEPTH: usize = 8;
 
 /// What terms are called before the argument starts.
 pub struct Known<'a> {
-    pub arena: &'a Arena,
+    pub arena: &'a TermArena,
     /// The name of input `n`.
     pub input: &'a dyn Fn(u32) -> String,
     /// The name of a value that the proof builds on. The flag says whether the term is what a step is about: such a term is
@@ -63,8 +63,8 @@ impl Argument<'_> {
             tier: lemma.tier().to_string(),
             doc: doc(lemma),
             definitions,
-            before: self.written_out(lemma.before),
-            after: ends.unwrap_or_else(|| self.written_out(lemma.after)),
+            before: self.inline_definitions(lemma.before),
+            after: ends.unwrap_or_else(|| self.inline_definitions(lemma.after)),
             assumes: self.assumptions(lemma),
         }
     }
@@ -75,12 +75,12 @@ impl Argument<'_> {
         name.or_else(|| self.cut.contains(&term).then(|| "…".to_owned()))
     }
 
-    fn written_out(&self, term: TermId) -> String {
+    fn inline_definitions(&self, term: TermId) -> String {
         show_above(self.known.arena, term, self.known.input, &|t| self.name(t))
     }
 
     fn text(&self, term: TermId) -> String {
-        self.name(term).unwrap_or_else(|| self.written_out(term))
+        self.name(term).unwrap_or_else(|| self.inline_definitions(term))
     }
 
     /// Names what the two sides of a step share, and what would make an expression too long.
@@ -126,7 +126,7 @@ impl Argument<'_> {
 
     /// Names operands of an expression until it is short enough, the longest first.
     fn shorten(&mut self, term: TermId, definitions: &mut Vec<Definition>) {
-        while self.written_out(term).chars().count() > LONG {
+        while self.inline_definitions(term).chars().count() > LONG {
             let operands = &self.known.arena.term(term).operands;
             let open = operands.iter().filter(|&&o| self.name(o).is_none());
             let Some(&longest) = open.max_by_key(|&&o| self.text(o).chars().count()) else { break };
@@ -141,7 +141,7 @@ impl Argument<'_> {
         if self.name(term).is_some() {
             return false;
         }
-        let text = self.written_out(term);
+        let text = self.inline_definitions(term);
         if text.chars().count() <= SHORT {
             return false;
         }

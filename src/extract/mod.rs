@@ -18,8 +18,8 @@ use crate::energy::{Bill, Cost, CostModel, Item, KernelKey, computed_nodes, grap
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
-    Arena, Boundary, Closure, ConeKey, Context, Head, Lemma, Limits, Made, Narrow, Places, Said, Side, Steps, TermId,
-    Values, Window, assumed, cone, graph_terms, has_narrow, narrow, ranges, recall, show,
+    Boundary, Closure, ConeKey, Context, Head, Lemma, Limits, Made, Narrow, Places, Said, Side, Steps, TermArena,
+    TermId, Values, Window, assumed, cached, cone, graph_terms, has_narrow, narrow, ranges, show,
 };
 use crate::rules::{RuleSet, Sentence, Tier};
 
@@ -62,7 +62,7 @@ pub struct Rewrite {
 /// what it replaces.
 #[derive(Clone)]
 struct Term {
-    arena: Arc<Arena>,
+    arena: Arc<TermArena>,
     root: TermId,
     proof: Arc<[Lemma]>,
 }
@@ -96,7 +96,7 @@ impl Rewrite {
 
     /// The proof that the cheaper form equals what it replaces. Input `n` of the arena stands for a value that is read,
     /// which [`letter`] names.
-    pub fn proof(&self) -> (&Arena, &[Lemma]) {
+    pub fn proof(&self) -> (&TermArena, &[Lemma]) {
         (&self.term.arena, &self.term.proof)
     }
 }
@@ -155,7 +155,7 @@ fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostMode
     let computed = computed_nodes(graph, items);
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
-    let mut arena = Arena::default();
+    let mut arena = TermArena::default();
     let values = graph_terms(&mut arena, graph, Side::A, &numbers)?;
     let users = Users::of(graph);
     let mut parts = Vec::new();
@@ -207,7 +207,7 @@ fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostMode
     }
     let total = searches.len() as u64;
     let done = AtomicU64::new(0);
-    let prices = Prices { model, config: &graph.config, fingerprint: context.memory.map(|_| model.fingerprint()) };
+    let prices = Prices { model, config: &graph.config, fingerprint: context.cache.map(|_| model.fingerprint()) };
     let found: Vec<Option<Arc<Found>>> = searches
         .into_par_iter()
         // A core that is done with its share, or with the proof, takes over what another one has not begun.
@@ -332,7 +332,7 @@ impl Candidate {
             for (slot, &graph_term) in values[id.index()].iter().enumerate() {
                 let known = here.get(&graph_term).copied();
                 let call =
-                    |arena: &mut Arena| arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot])).ok();
+                    |arena: &mut TermArena| arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot])).ok();
                 if let Some(term) = known.or_else(|| call(&mut arena)) {
                     here.insert(graph_term, term);
                     made.push(Made { term, node, slot, side: None });
@@ -346,7 +346,7 @@ impl Candidate {
 }
 
 /// What follows from those steps of a proof that are at least as strong as `tier`.
-fn closure(arena: &Arena, proof: &[Lemma], tier: Tier) -> Closure {
+fn closure(arena: &TermArena, proof: &[Lemma], tier: Tier) -> Closure {
     let mut closure = if tier == Tier::Exact { Closure::exact() } else { Closure::default() };
     closure.extend(arena);
     for (n, lemma) in (0..).zip(proof).filter(|(_, lemma)| lemma.tier() <= tier) {
@@ -356,7 +356,7 @@ fn closure(arena: &Arena, proof: &[Lemma], tier: Tier) -> Closure {
 }
 
 /// The values that have to stay within the range of their types for `best` to be what `root` is.
-fn narrow_values(arena: &Arena, root: TermId, best: TermId, proof: &[Lemma]) -> Vec<Narrow> {
+fn narrow_values(arena: &TermArena, root: TermId, best: TermId, proof: &[Lemma]) -> Vec<Narrow> {
     if !has_narrow(arena) {
         return Vec::new();
     }
@@ -366,13 +366,13 @@ fn narrow_values(arena: &Arena, root: TermId, best: TermId, proof: &[Lemma]) -> 
 
 /// A search for the cheapest form of one part, whose leaves are the inputs of `arena`.
 struct Search {
-    arena: Arena,
+    arena: TermArena,
     root: TermId,
     /// What the part executes as it is.
     before: Bill,
 }
 
-/// A form as a memory keeps it; none if there is none that costs less.
+/// A form as a cache keeps it; none if there is none that costs less.
 type Kept = Option<Steps>;
 
 /// What a part is priced with.
@@ -387,12 +387,12 @@ impl Search {
     /// The cheapest form, if its energy is lower beyond doubt: the one that an earlier run found, or else this one.
     fn run(self, leaves: &[Leaf], prices: &Prices, context: &Context) -> Option<Found> {
         let Prices { config, fingerprint, .. } = prices;
-        let (Some(memory), Some(fingerprint)) = (context.memory, fingerprint) else {
+        let (Some(cache), Some(fingerprint)) = (context.cache, fingerprint) else {
             return self.searched(leaves, prices, context.rules);
         };
         let asked = format!("cheaper {} {leaves:?} {config:?} figures {fingerprint:016x}", self.root.index());
-        let question = recall::question(&asked, &self.arena, context.rules);
-        if let Some(kept) = recall::recall::<Kept>(memory, &question) {
+        let question = cached::question(&asked, &self.arena, context.rules);
+        if let Some(kept) = cached::get::<Kept>(cache, &question) {
             let mut arena = self.arena.clone();
             if let Some((proof, [from, to])) = kept?.read(&mut arena, context.rules)
                 && from == self.root
@@ -400,14 +400,14 @@ impl Search {
                 let after = self.saving(&arena, to, leaves, prices)?;
                 return Some(found(arena, [from, to], after, proof));
             }
-            memory.spoilt(&question);
+            cache.invalid(&question);
         }
         let (known, root) = (self.arena.len(), self.root);
         let found = self.searched(leaves, prices, context.rules);
         let steps = found
             .as_ref()
             .map(|f| Steps::write(&f.term.arena, known, &f.term.proof, [root, f.term.root], context.rules));
-        recall::keep::<Kept>(memory, &question, &steps);
+        cached::put::<Kept>(cache, &question, &steps);
         found
     }
 
@@ -422,13 +422,13 @@ impl Search {
     }
 
     /// What the form `best` executes, if that takes less energy than the part beyond doubt.
-    fn saving(&self, arena: &Arena, best: TermId, leaves: &[Leaf], prices: &Prices) -> Option<Bill> {
+    fn saving(&self, arena: &TermArena, best: TermId, leaves: &[Leaf], prices: &Prices) -> Option<Bill> {
         let after = plan::bill(arena, best, leaves, prices.config, prices.model);
         self.before.saving(&after).is_sure.then_some(after)
     }
 }
 
-fn found(mut arena: Arena, [root, best]: [TermId; 2], after: Bill, proof: Vec<Lemma>) -> Found {
+fn found(mut arena: TermArena, [root, best]: [TermId; 2], after: Bill, proof: Vec<Lemma>) -> Found {
     let mut assumed = assumed(&mut arena, &proof);
     let narrow = narrow_values(&arena, root, best, &proof);
     assumed.extend(ranges(&arena, &narrow));

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::energy::{Bill, CostModel, WorkWithLayout, call_item};
 use crate::ir::{Layout, MathConfig, TensorType, output_layout};
 use crate::ops::{Call, Op};
-use crate::prove::{Arena, Head, Node, TermId, Window};
+use crate::prove::{Head, Node, TermArena, TermId, Window};
 
 /// A value that a part of a graph reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ pub fn cheapest(window: &mut Window, root: Id, config: &MathConfig, model: &Cost
 }
 
 /// What a node alone costs in millijoules.
-fn price(arena: &Arena, node: &Node, config: &MathConfig, model: &CostModel) -> f64 {
+fn price(arena: &TermArena, node: &Node, config: &MathConfig, model: &CostModel) -> f64 {
     let Some((op, attrs, _)) = arena.op(node.term) else { return 0.0 };
     if node.head.is_none() || node.constant {
         return 0.0;
@@ -90,7 +90,7 @@ fn build(
 }
 
 /// What a form costs whose input `n` lies in memory as `leaves[n]` says. A value used twice is paid once.
-pub fn bill(arena: &Arena, root: TermId, leaves: &[Leaf], config: &MathConfig, model: &CostModel) -> Bill {
+pub fn bill(arena: &TermArena, root: TermId, leaves: &[Leaf], config: &MathConfig, model: &CostModel) -> Bill {
     let mut bill = Bill::default();
     for_each_call(arena, root, leaves, &mut |call, lie, computed| {
         bill.add(&call_item(call, lie, computed, config, model))
@@ -100,11 +100,11 @@ pub fn bill(arena: &Arena, root: TermId, leaves: &[Leaf], config: &MathConfig, m
 
 /// The calls of a form whose input `n` is what `leaves[n]` says, each once, with what is known of their operands.
 /// Constants are computed once for all executions and left out.
-pub fn for_each_call(arena: &Arena, root: TermId, leaves: &[Leaf], each: &mut Each) {
+pub fn for_each_call(arena: &TermArena, root: TermId, leaves: &[Leaf], each: &mut Each) {
     calls_below(arena, root, leaves, &mut FxHashMap::default(), each);
 }
 
-fn calls_below(arena: &Arena, term: TermId, leaves: &[Leaf], lie: &mut FxHashMap<TermId, Leaf>, each: &mut Each) {
+fn calls_below(arena: &TermArena, term: TermId, leaves: &[Leaf], lie: &mut FxHashMap<TermId, Leaf>, each: &mut Each) {
     if lie.contains_key(&term) {
         return;
     }

@@ -134,7 +134,7 @@ impl Lowering<'_> {
     }
 
     /// The node that stands for the foreign one in reports: `op` of the table. `None` if the table lacks it.
-    pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+    pub fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
         let Some(def) = ops::find(op) else { return Ok(None) };
         let (name, origin) = (self.name, self.origin.clone());
         let attrs = attributes(def, attrs)?;

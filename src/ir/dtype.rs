@@ -200,10 +200,10 @@ impl DType {
             DType::F16 => f64::from(f16::from_f32(value as f32)),
             DType::BF16 => f64::from(bf16::from_f32(value as f32)),
             DType::F8E4M3 => {
-                round_f8(value as f32, Format { mantissa: 3, least_exponent: -6, max: 448.0, beyond: f64::NAN })
+                round_f8(value as f32, Format { mantissa: 3, min_exponent: -6, max: 448.0, beyond: f64::NAN })
             }
             DType::F8E5M2 => {
-                round_f8(value as f32, Format { mantissa: 2, least_exponent: -14, max: 57344.0, beyond: f64::INFINITY })
+                round_f8(value as f32, Format { mantissa: 2, min_exponent: -14, max: 57344.0, beyond: f64::INFINITY })
             }
             _ => value,
         }
@@ -286,7 +286,7 @@ struct Format {
     /// Bits of the mantissa, the leading one left out.
     mantissa: i32,
     /// Exponent of the smallest normal number.
-    least_exponent: i32,
+    min_exponent: i32,
     /// Largest finite value.
     max: f64,
     /// What positive values become that round to more than `max`.
@@ -299,7 +299,7 @@ fn round_f8(value: f32, format: Format) -> f64 {
         return value;
     }
     // Every f32 other than 0 is a normal f64, so its exponent stands in its bits.
-    let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(format.least_exponent);
+    let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(format.min_exponent);
     let step = 2.0_f64.powi(exponent - format.mantissa);
     let rounded = (value / step).round_ties_even() * step;
     if rounded.abs() <= format.max { rounded } else { format.beyond.copysign(value) }

@@ -9,7 +9,7 @@ use petgraph::{Direction, algo};
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::signature::{ConstantInput, ConstantOutput, Output, Path, Place, Target};
+use super::signature::{ConstantInput, ConstantOutput, Output, Path, ResultPosition, Target};
 use super::{AttrValue, Attrs, MathConfig, Number, Origin, TensorType};
 use crate::ops::{Arithmetic, Call, Op, OpDef, TypeError, canonical_attrs};
 
@@ -230,9 +230,9 @@ impl Graph {
     }
 
     /// The place of the result that is added next.
-    pub fn next_place(&self, path: Option<Path>) -> Place {
+    pub fn next_place(&self, path: Option<Path>) -> ResultPosition {
         let results = self.outputs.iter().filter(|o| o.place().is_some()).count();
-        Place { position: results + self.constant_outputs.len(), path }
+        ResultPosition { position: results + self.constant_outputs.len(), path }
     }
 
     /// Takes over what a caller sees of `other`: its outputs, which stand in this graph where `moved` says, and its constants.

@@ -20,5 +20,5 @@ pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Role, Value,
 pub use layout::{Layout, layouts, output_layout};
 pub use number::{Float, Number};
 pub use origin::{Frame, Origin};
-pub use signature::{ConstantInput, ConstantOutput, Output, Path, Place, Step, Target};
+pub use signature::{ConstantInput, ConstantOutput, Output, Path, ResultPosition, Step, Target};
 pub use tensor::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, TensorType, flat_index, unflatten};

@@ -57,9 +57,9 @@ fn is_plain(name: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// Returned to the caller.
-    Result(Place),
+    Result(ResultPosition),
     /// Returned to the caller, as the value that a training step minimises.
-    Loss(Place),
+    Loss(ResultPosition),
     /// The new value of an input of this name: a buffer, a parameter or a user's tensor that the program changes in place.
     Write(Arc<str>),
     /// The gradient with respect to the input of this name.
@@ -68,14 +68,14 @@ pub enum Target {
 
 /// Where a result stands among the results.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct ResultPosition {
     /// Its number among all results, constants included.
     pub position: usize,
     /// Its path, where the file says what structure is returned.
     pub path: Option<Path>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ResultPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.path {
             Some(path) => write!(f, "{path}"),
@@ -94,7 +94,7 @@ pub struct Output {
 
 impl Output {
     /// Where it stands among the results, if it is one.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&ResultPosition> {
         match &self.target {
             Target::Result(place) | Target::Loss(place) => Some(place),
             Target::Write(_) | Target::Gradient(_) => None,
@@ -122,7 +122,7 @@ impl Output {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstantOutput {
     pub value: AttrValue,
-    pub place: Place,
+    pub place: ResultPosition,
 }
 
 /// A number, a text or nothing that was given when the graph was made: the graph holds for this value only.

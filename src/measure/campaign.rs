@@ -10,7 +10,7 @@ use super::backend::{Backend, NoRun, Subject};
 use super::error::MeasureError;
 use super::measure_once::{PROTOCOL, idle_watts, measure_once, overhead};
 use super::meter::MeterError;
-use super::passes::{is_sure, most_passes};
+use super::passes::{is_sure, max_passes};
 use super::run_log::{Header, Line, Measurement, RUN_LOG_SCHEMA, RunLog, RunLogFile, TrialSide, run_log_path};
 use super::temperature::{bring_to_temperature, keep_at_temperature};
 use crate::energy::{Device, Entry, Figure, KernelKey, Profile, Protocol, SHORT_US, same_device};
@@ -244,7 +244,7 @@ impl<R: Backend> Campaign<R> {
         let (mut done, mut total) = (0, keys.len() * self.options.passes as usize);
         // What cannot run in one pass is not tried in the next.
         let mut skipped: FxHashSet<&KernelKey> = FxHashSet::default();
-        for pass in 0..most_passes(self.options.passes) {
+        for pass in 0..max_passes(self.options.passes) {
             let mut order: Vec<&KernelKey> = keys.iter().collect();
             if pass >= self.options.passes {
                 order.retain(|key| !skipped.contains(key) && !self.is_known(key, pass) && !self.is_sure(key));

@@ -9,15 +9,15 @@ use crate::energy::{METHOD_VERSION, MeterKind, Protocol, SHORT_US};
 pub const PROTOCOL: Protocol = Protocol {
     version: METHOD_VERSION,
     meter: MeterKind::EnergyCounter,
-    least_changes: 13,
+    min_changes: 13,
     target_half_width: 0.02,
-    most_changes: 21,
+    max_changes: 21,
     capped_changes: 18,
     warm_up_s: 0.3,
     queue_ms: 20.0,
     rotate_mib: 256,
     places: 16,
-    least_half_width: 0.02,
+    min_half_width: 0.02,
     mean_half_width: 0.005,
     pace: 0.8,
 };
@@ -25,11 +25,11 @@ pub const PROTOCOL: Protocol = Protocol {
 /// How figures are taken when a whole profile has to fit into a quarter of an hour: one short measurement for each operator,
 /// in fewer places, and none with pauses.
 pub const QUICK_PROTOCOL: Protocol = Protocol {
-    least_changes: 7,
-    most_changes: 11,
+    min_changes: 7,
+    max_changes: 11,
     capped_changes: 11,
     warm_up_s: 0.1,
-    least_half_width: 0.03,
+    min_half_width: 0.03,
     mean_half_width: 0.0,
     pace: 0.0,
     ..PROTOCOL
@@ -86,7 +86,7 @@ pub fn measure_once<R: Backend>(
         marks.push(Mark { time_s: now, executions });
         let changes = rig.changes_since(from_s)?;
         let late = now - from_s > budget_s;
-        if changes.len() < protocol.least_changes as usize && !late {
+        if changes.len() < protocol.min_changes as usize && !late {
             continue;
         }
         let state = state_since(rig, from_s)?;
@@ -95,10 +95,10 @@ pub fn measure_once<R: Backend>(
             continue;
         }
         let points = points(&changes, &marks);
-        let half_width = fit_power(&points, protocol.least_half_width, None).map(|r| r.energy_mj.half_width());
+        let half_width = fit_power(&points, protocol.min_half_width, None).map(|r| r.energy_mj.half_width());
         let narrow = half_width.is_ok_and(|w| w <= protocol.target_half_width * 1.0001);
         // What the host's scheduling does to the times does not get narrower.
-        if !narrow && !launch_bound && changes.len() < protocol.most_changes as usize && !late {
+        if !narrow && !launch_bound && changes.len() < protocol.max_changes as usize && !late {
             continue;
         }
         refuse_external_throttling(&state)?;
@@ -198,7 +198,7 @@ fn paced<R: Backend>(
         let now = rig.now_s();
         marks.push(Mark { time_s: now, executions });
         let changes = rig.changes_since(from_s)?;
-        if changes.len() < protocol.most_changes as usize && now - from_s < budget_s {
+        if changes.len() < protocol.max_changes as usize && now - from_s < budget_s {
             continue;
         }
         let state = state_since(rig, from_s)?;

@@ -268,12 +268,12 @@ pub fn points(changes: &[Change], marks: &[Mark]) -> Vec<Point> {
 /// Power is the slope of a line through all changes, since the moment at which one is noticed is some milliseconds off. Where
 /// the counter is known to move every `counter_s`, to the millisecond, the moments are those; times of executions are exact. The
 /// interval comes from windows of half the run,
-/// one starting at every change: it reaches as far as the farthest of them, and never less than `least_half_width` of
+/// one starting at every change: it reaches as far as the farthest of them, and never less than `min_half_width` of
 /// the figure, which stands for what differs from one measurement to the next and none can see.
 ///
 /// # Errors
 /// [`MeterError::TooShort`] when there are fewer than six changes or nothing ran between them.
-pub fn fit_power(points: &[Point], least_half_width: f64, counter_s: Option<f64>) -> Result<PowerFit, MeterError> {
+pub fn fit_power(points: &[Point], min_half_width: f64, counter_s: Option<f64>) -> Result<PowerFit, MeterError> {
     let too_short = MeterError::TooShort(points.len());
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Err(too_short) };
     if points.len() < LEAST_CHANGES {
@@ -284,7 +284,7 @@ pub fn fit_power(points: &[Point], least_half_width: f64, counter_s: Option<f64>
     let windows: Vec<(f64, f64)> = points.windows(half + 1).filter_map(|w| per_execution(w, counter_s)).collect();
     let around = |mean: f64, each: &dyn Fn(&(f64, f64)) -> f64| {
         let farthest = windows.iter().map(|w| (each(w) - mean).abs()).fold(0.0, f64::max);
-        let reach = farthest.max(mean * least_half_width);
+        let reach = farthest.max(mean * min_half_width);
         Measured { mean, low: (mean - reach).max(0.0), high: mean + reach }
     };
     Ok(PowerFit {

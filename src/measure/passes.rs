@@ -26,7 +26,7 @@ const MOST_TIMES: u32 = 3;
 const STUDENT_T: [f64; 10] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201];
 
 /// The most passes over an operator where `least` are asked for. Of fewer than three none follows.
-pub(super) fn most_passes(least: u32) -> u32 {
+pub(super) fn max_passes(least: u32) -> u32 {
     if least < MIN_USABLE_PASSES { least } else { least.saturating_mul(MOST_TIMES) }
 }
 
@@ -91,7 +91,7 @@ pub(super) fn join(passes: &[&Measurement], run: &Run, protocol: &Protocol) -> R
     let passes = usable_passes(passes)?;
     let reckoned: Vec<_> = passes
         .iter()
-        .map(|t| fit_power(&t.points, protocol.least_half_width, run.counter_s))
+        .map(|t| fit_power(&t.points, protocol.min_half_width, run.counter_s))
         .collect::<Result<_, _>>()?;
     // What each pass takes, in a chip of the reference temperature.
     let each = passes.iter().zip(&reckoned).map(|(taken, r)| (at_reference(taken, r, run), r.time_us));
@@ -105,7 +105,7 @@ pub(super) fn join(passes: &[&Measurement], run: &Run, protocol: &Protocol) -> R
             let count = all.len() as f64;
             let mean = all.iter().map(|m| m.mean).sum::<f64>() / count;
             let farthest = all.iter().map(|m| (m.mean - mean).abs()).fold(0.0, f64::max);
-            let reach = farthest.max(mean * protocol.least_half_width / count.sqrt());
+            let reach = farthest.max(mean * protocol.min_half_width / count.sqrt());
             Measured { mean, low: (mean - reach).max(0.0), high: mean + reach }
         }
     };
@@ -197,7 +197,7 @@ mod tests {
     fn one_pass_claims_less_than_several() {
         let a = taken(500.0, 50.0);
         let half = |passes: &[&Measurement]| {
-            join(passes, &Run::default(), &PROTOCOL).unwrap().energy_mj.half_width() / PROTOCOL.least_half_width
+            join(passes, &Run::default(), &PROTOCOL).unwrap().energy_mj.half_width() / PROTOCOL.min_half_width
         };
         assert!((half(&[&a]) - 1.0).abs() < 1e-4 && (half(&[&a; 4]) - 0.5).abs() < 1e-4);
     }
@@ -219,8 +219,8 @@ mod tests {
     fn the_farther_from_the_reference_temperature_the_less_a_figure_claims() {
         let run = Run { leakage: leakage::correction("NVIDIA H200"), ..Run::default() };
         let half = |watts: f64, c: f64| join(&[&taken(watts, c)], &run, &PROTOCOL).unwrap().energy_mj.half_width();
-        assert!((half(500.0, REFERENCE_C) - PROTOCOL.least_half_width).abs() < 1e-4);
-        assert!(half(125.0, REFERENCE_C - 13.0) > PROTOCOL.least_half_width + 0.015);
+        assert!((half(500.0, REFERENCE_C) - PROTOCOL.min_half_width).abs() < 1e-4);
+        assert!(half(125.0, REFERENCE_C - 13.0) > PROTOCOL.min_half_width + 0.015);
     }
 
     /// With a power that rises to the limit, a figure must not jump where the driver begins to say that it holds back.
@@ -252,7 +252,7 @@ mod tests {
         // What waits for the host scatters whatever is done.
         let waiting = [400.0, 500.0, 600.0].map(|w| Measurement { launch_bound: true, ..taken(w, 50.0) });
         assert!(is_sure(&waiting.iter().collect::<Vec<_>>(), &Run::default(), &PROTOCOL));
-        assert_eq!([1, 2, 3, 4].map(most_passes), [1, 2, 9, 12]);
+        assert_eq!([1, 2, 3, 4].map(max_passes), [1, 2, 9, 12]);
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub struct Paced {
 impl Paced {
     /// Energy and time per execution without the pauses, in which the device draws the run's power at rest.
     pub(super) fn entry(&self, run: &Run, protocol: &Protocol) -> Result<PacedEntry, MeterError> {
-        let r = fit_power(&self.points, protocol.least_half_width, run.counter_s)?;
+        let r = fit_power(&self.points, protocol.min_half_width, run.counter_s)?;
         let pauses_mj = run.idle_w * (1.0 - self.busy) * r.time_us.mean * 1e-3;
         let energy_mj = r.energy_mj.map(|e| (e - pauses_mj).max(0.0));
         let time_us = r.time_us.map(|t| t * self.busy);
@@ -232,7 +232,7 @@ impl RunLog {
         RunLog::load_within(path, MOST_BYTES)
     }
 
-    fn load_within(path: &Path, most_bytes: u64) -> Result<Vec<RunLog>, RunLogError> {
+    fn load_within(path: &Path, max_bytes: u64) -> Result<Vec<RunLog>, RunLogError> {
         let io = |source| RunLogError::Io { path: path.to_owned(), source };
         let name = path.display().to_string();
         let bytes = std::fs::read(path).map_err(io)?;
@@ -242,7 +242,7 @@ impl RunLog {
         let broken = |e: String| RunLogError::Malformed { name: name.clone(), reason: e };
         let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&bytes)).map_err(|e| broken(e.to_string()))?;
         let mut members = BTreeMap::new();
-        let mut room = most_bytes;
+        let mut room = max_bytes;
         for i in 0..archive.len() {
             let member = archive.by_index(i).map_err(|e| broken(e.to_string()))?;
             let of = format!("{} in {name}", member.name().map_err(|e| broken(e.to_string()))?);
@@ -251,7 +251,7 @@ impl RunLog {
             member.take(room + 1).read_to_string(&mut text).map_err(|e| broken(e.to_string()))?;
             room = room
                 .checked_sub(text.len() as u64)
-                .ok_or_else(|| broken(format!("its members take more than {} MiB unpacked", most_bytes >> 20)))?;
+                .ok_or_else(|| broken(format!("its members take more than {} MiB unpacked", max_bytes >> 20)))?;
             members.insert(of.clone(), RunLog::parse(&of, &text)?);
         }
         Ok(members.into_values().collect())
@@ -374,8 +374,8 @@ mod tests {
         let whole = RunLog::load(&path).unwrap();
         let size: u64 = whole.iter().map(|w| w.to_text().len() as u64).sum();
         assert_eq!(RunLog::load_within(&path, 2 * size).unwrap(), whole);
-        for most_bytes in [0, 1000, size / 2] {
-            assert!(matches!(RunLog::load_within(&path, most_bytes), Err(RunLogError::Malformed { .. })));
+        for max_bytes in [0, 1000, size / 2] {
+            assert!(matches!(RunLog::load_within(&path, max_bytes), Err(RunLogError::Malformed { .. })));
         }
     }
 }

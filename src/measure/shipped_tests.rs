@@ -171,7 +171,7 @@ fn differences(repeated: &Repeated, watts_per_c: f64) -> Vec<Difference> {
         let is_finished = |run: &RunLog, all: &[&Measurement]| {
             // As the run itself reckoned, by the moments at which changes were noticed.
             let then = Run { counter_s: None, ..own(run) };
-            let most = passes::most_passes(passes::MIN_USABLE_PASSES);
+            let most = passes::max_passes(passes::MIN_USABLE_PASSES);
             all.len() as u32 >= most || passes::is_sure(all, &then, &run.header.protocol)
         };
         let (a, b) = (entry(first, all), entry(second, again));

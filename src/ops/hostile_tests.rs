@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use super::{AttrDef, AttrKind, Call, Default, Family, OpDef, all};
-use crate::eval::{Demand, EvalError, GraphProgram, Options, random};
+use crate::eval::{EvalError, GraphProgram, LazyEvaluator, Options, random};
 use crate::ir::{AttrValue, Attrs, DType, Graph, Layout, Origin, Role, Shape, TensorType, Value, layouts, unflatten};
 
 const CALLS: u64 = 10_000;
@@ -163,9 +163,9 @@ fn survives(op: &'static OpDef, draw: &mut Draw) -> bool {
         if ty.numel() == 0 {
             continue;
         }
-        let mut demand = Demand::new(&program, Options { rounding: true, budget: 500 });
+        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: true, budget: 500 });
         for flat in [0, ty.numel() - 1, draw.below(ty.numel())] {
-            let result = demand.element(Value::new(node, slot as u32), &unflatten(&ty.shape, flat));
+            let result = evaluator.element(Value::new(node, slot as u32), &unflatten(&ty.shape, flat));
             // A random position may lie outside of its dimension, a random integer be divided by zero; then the
             // evaluator says so.
             use EvalError::{Budget, DivisionByZero, IndexOutOfRange, NoSemantics, Unrepresentable};

@@ -11,7 +11,7 @@ use crate::ir::{Attrs, Graph, NodeId, NodeKind, TensorType, Value, read_value};
 
 /// Where a step finds an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum OperandSource {
     /// A value that the part reads: an input of it.
     Input(usize),
     /// A constant of the graph.
@@ -23,12 +23,12 @@ enum Place {
 struct Step {
     op: &'static OpDef,
     attrs: Attrs,
-    operands: SmallVec<[Place; 4]>,
+    operands: SmallVec<[OperandSource; 4]>,
     /// The types that the call has: after casts that the kernel does on the fly.
     types: SmallVec<[TensorType; 4]>,
     outputs: SmallVec<[(usize, TensorType); 1]>,
     /// Inputs and made values that no later step reads.
-    dead: Vec<Place>,
+    dead: Vec<OperandSource>,
 }
 
 /// Nodes of a graph, ready to run on a device.
@@ -36,7 +36,7 @@ pub struct GraphReplay {
     inputs: Vec<Value>,
     constants: Vec<Tensor>,
     steps: Vec<Step>,
-    results: Vec<Place>,
+    results: Vec<OperandSource>,
     values: usize,
     device: Device,
 }
@@ -69,13 +69,13 @@ impl GraphReplay {
         let wanted = |v: &Value| {
             graph.outputs().iter().any(|o| o.value == *v) || graph.users(v.node).any(|user| !inside.contains(&user))
         };
-        let mut results: Vec<(Value, Place)> = build.places.iter().map(|(v, p)| (*v, *p)).collect();
-        results.retain(|(v, place)| matches!(place, Place::Made(_)) && wanted(v));
+        let mut results: Vec<(Value, OperandSource)> = build.places.iter().map(|(v, p)| (*v, *p)).collect();
+        results.retain(|(v, place)| matches!(place, OperandSource::Made(_)) && wanted(v));
         results.sort_unstable_by_key(|(v, _)| *v);
-        let results: Vec<Place> = results.into_iter().map(|(_, place)| place).collect();
-        let mut last: FxHashMap<Place, usize> = FxHashMap::default();
+        let results: Vec<OperandSource> = results.into_iter().map(|(_, place)| place).collect();
+        let mut last: FxHashMap<OperandSource, usize> = FxHashMap::default();
         for (i, step) in steps.iter().enumerate() {
-            last.extend(step.outputs.iter().map(|(value, _)| (Place::Made(*value), i)));
+            last.extend(step.outputs.iter().map(|(value, _)| (OperandSource::Made(*value), i)));
             last.extend(step.operands.iter().map(|&place| (place, i)));
         }
         for (place, i) in last {
@@ -117,7 +117,7 @@ impl GraphReplay {
             let missing = || ReplayError::Operand(step.op.name);
             let mut operands: Vec<Tensor> = Vec::with_capacity(step.operands.len());
             for &place in &step.operands {
-                if let Place::Input(i) = place
+                if let OperandSource::Input(i) = place
                     && held.inputs[i].is_none()
                 {
                     held.inputs[i] = Some(input(i)?);
@@ -135,9 +135,9 @@ impl GraphReplay {
             }
             for &place in &step.dead {
                 match place {
-                    Place::Input(i) => held.inputs[i] = None,
-                    Place::Made(i) => held.made[i] = None,
-                    Place::Constant(_) => {}
+                    OperandSource::Input(i) => held.inputs[i] = None,
+                    OperandSource::Made(i) => held.made[i] = None,
+                    OperandSource::Constant(_) => {}
                 }
             }
         }
@@ -146,11 +146,11 @@ impl GraphReplay {
     }
 
     /// A tensor of `tch` is a counted reference; this copies no elements.
-    fn find(&self, place: Place, held: &Held) -> Option<Tensor> {
+    fn find(&self, place: OperandSource, held: &Held) -> Option<Tensor> {
         match place {
-            Place::Input(i) => held.inputs.get(i).and_then(Option::as_ref),
-            Place::Constant(i) => self.constants.get(i),
-            Place::Made(i) => held.made.get(i).and_then(Option::as_ref),
+            OperandSource::Input(i) => held.inputs.get(i).and_then(Option::as_ref),
+            OperandSource::Constant(i) => self.constants.get(i),
+            OperandSource::Made(i) => held.made.get(i).and_then(Option::as_ref),
         }
         .map(Tensor::shallow_clone)
     }
@@ -190,7 +190,7 @@ struct Build<'g> {
     device: Device,
     inputs: Vec<Value>,
     constants: Vec<Tensor>,
-    places: FxHashMap<Value, Place>,
+    places: FxHashMap<Value, OperandSource>,
     values: usize,
 }
 
@@ -198,12 +198,12 @@ impl Build<'_> {
     fn made(&mut self, value: Value) -> (usize, TensorType) {
         let at = self.values;
         self.values += 1;
-        self.places.insert(value, Place::Made(at));
+        self.places.insert(value, OperandSource::Made(at));
         (at, self.graph.ty(value).clone())
     }
 
     /// Where `op` finds `value`.
-    fn place(&mut self, value: Value, op: &OpDef) -> Result<Place, ReplayError> {
+    fn place(&mut self, value: Value, op: &OpDef) -> Result<OperandSource, ReplayError> {
         if let Some(&known) = self.places.get(&value) {
             return Ok(known);
         }
@@ -222,15 +222,15 @@ impl Build<'_> {
         let place = match constant {
             Some(tensor) => {
                 self.constants.push(tensor);
-                Place::Constant(self.constants.len() - 1)
+                OperandSource::Constant(self.constants.len() - 1)
             }
             None => {
                 self.inputs.push(value);
-                Place::Input(self.inputs.len() - 1)
+                OperandSource::Input(self.inputs.len() - 1)
             }
         };
         // Two operators may want the same number on different devices.
-        if !matches!(place, Place::Constant(_)) {
+        if !matches!(place, OperandSource::Constant(_)) {
             self.places.insert(value, place);
         }
         Ok(place)

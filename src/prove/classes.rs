@@ -11,7 +11,7 @@ use super::cone::Boundary;
 use super::kernel::{Replay, Side, Values};
 use super::regions::Classes;
 use super::sweep::Sweep;
-use super::twin::View;
+use super::view_equivalence::View;
 use crate::ir::{NodeId, Value};
 
 /// The classes of a sweep as the checker sees them.
@@ -22,7 +22,7 @@ pub struct Accepted<'s> {
     joined: FxHashMap<TermId, TermId>,
     /// Classes with values of both sides.
     both: FxHashSet<TermId>,
-    twins: FxHashMap<TermId, (TermId, View)>,
+    views: FxHashMap<TermId, (TermId, View)>,
 }
 
 impl<'s> Accepted<'s> {
@@ -37,9 +37,9 @@ impl<'s> Accepted<'s> {
             });
             terms.filter(|&(.., t)| !refused.contains(&sweep.cut(t)))
         };
-        let originals: FxHashSet<TermId> = sweep.twins.values().map(|(original, _)| *original).collect();
+        let originals: FxHashSet<TermId> = sweep.views.values().map(|(original, _)| *original).collect();
         // What has a view of its own stands for its class, so that the view leads to the class.
-        let rank = |t: TermId| (!originals.contains(&t), !sweep.twins.contains_key(&t), !sweep.is_shared(t), t);
+        let rank = |t: TermId| (!originals.contains(&t), !sweep.views.contains_key(&t), !sweep.is_shared(t), t);
         let mut first: FxHashMap<TermId, TermId> = FxHashMap::default();
         for (side, value, t) in all() {
             let stands = first.entry(replay.class((side, value))).or_insert(t);
@@ -56,8 +56,8 @@ impl<'s> Accepted<'s> {
         }
         let both = of_side[0].intersection(&of_side[1]).copied().collect();
         let class = |t: TermId| joined.get(&t).copied().unwrap_or(t);
-        let twins = sweep.twins.iter().map(|(&t, (original, view))| (t, (class(*original), view.clone()))).collect();
-        Accepted { sweep, refused, joined, both, twins }
+        let views = sweep.views.iter().map(|(&t, (original, view))| (t, (class(*original), view.clone()))).collect();
+        Accepted { sweep, refused, joined, both, views }
     }
 
     /// The term that stands for the class of a value.
@@ -80,7 +80,7 @@ impl Classes for Accepted<'_> {
         matches!(self.sweep.arena.head(term), Head::Random(_))
     }
 
-    fn twin(&self, term: TermId) -> Option<&(TermId, View)> {
-        self.twins.get(&term)
+    fn view(&self, term: TermId) -> Option<&(TermId, View)> {
+        self.views.get(&term)
     }
 }

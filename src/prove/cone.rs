@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Head, HeadId, KnownValue, Operands, TermId, TypeId};
+use super::arena::{Head, HeadId, KnownValue, Operands, TermArena, TermId, TypeId};
 use crate::ops::{Arithmetic, Movement, Op, Sign, is_number};
 
 /// Two terms down to leaves, written so that pairs which differ only in what their leaves are read the same.
@@ -47,7 +47,7 @@ pub trait Boundary {
 
 /// Walks from both roots down to shared terms, passing `depth` shared terms on the way. `None` if the
 /// cone has more than `limit` operators.
-pub fn cone(arena: &Arena, boundary: &impl Boundary, roots: &[TermId], depth: usize, limit: usize) -> Option<Cone> {
+pub fn cone(arena: &TermArena, boundary: &impl Boundary, roots: &[TermId], depth: usize, limit: usize) -> Option<Cone> {
     let mut walk =
         Walk { arena, boundary, limit, entries: FxHashMap::default(), key: Vec::new(), leaves: Vec::new(), nodes: 0 };
     for &root in roots {
@@ -61,7 +61,7 @@ pub fn cone(arena: &Arena, boundary: &impl Boundary, roots: &[TermId], depth: us
 }
 
 struct Walk<'a, B> {
-    arena: &'a Arena,
+    arena: &'a TermArena,
     boundary: &'a B,
     limit: usize,
     entries: FxHashMap<TermId, u32>,
@@ -120,8 +120,8 @@ impl<B: Boundary> Walk<'_, B> {
 
 impl Cone {
     /// Copies the cone into an arena of its own, in which leaf `n` is input `n`. Gives the copies of `roots`.
-    pub fn localise(&self, arena: &Arena, boundary: &impl Boundary, roots: &[TermId]) -> (Arena, Vec<TermId>) {
-        let mut local = Arena::default();
+    pub fn localise(&self, arena: &TermArena, boundary: &impl Boundary, roots: &[TermId]) -> (TermArena, Vec<TermId>) {
+        let mut local = TermArena::default();
         let mut copies: FxHashMap<TermId, TermId> = FxHashMap::default();
         for (n, &leaf) in self.leaves.iter().enumerate() {
             let copy = local.leaf_like(arena, leaf, Head::Input(n as u32));

@@ -1,7 +1,7 @@
 //! What a comparison runs under.
 
-use crate::memory::Memory;
 use crate::progress::{Progress, Silent};
+use crate::result_cache::ResultCache;
 use crate::rules::RuleSet;
 
 /// Everything that a comparison is given besides the graphs.
@@ -11,13 +11,13 @@ pub struct Context<'a> {
     /// Chooses the inputs on which a difference is looked for.
     pub seed: u64,
     /// What earlier runs came to.
-    pub memory: Option<&'a dyn Memory>,
+    pub cache: Option<&'a dyn ResultCache>,
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> Context<'a> {
     /// With seed 0, remembering and reporting nothing.
     pub fn under(rules: &'a RuleSet) -> Context<'a> {
-        Context { rules, seed: 0, memory: None, progress: &Silent }
+        Context { rules, seed: 0, cache: None, progress: &Silent }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::arena::{Arena, Head, TermId};
+use super::arena::{Head, TermArena, TermId};
 use super::kernel::Instances;
 use super::window::{Limits, Stop, Window};
 use crate::ir::TensorType;
@@ -35,7 +35,7 @@ pub fn derivation(set: &RuleSet, i: usize) -> Option<Vec<Arc<str>>> {
 }
 
 fn proof(rule: &Rule, others: &RuleSet, choice: &Choice) -> Option<Vec<Arc<str>>> {
-    let mut arena = Arena::default();
+    let mut arena = TermArena::default();
     let mut bindings = Bindings::empty(rule);
     let mut leaf = |ty: &TensorType| -> TermId {
         let number = arena.len() as u32;

@@ -4,9 +4,9 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Head, TermId};
-use super::twin::View;
-use crate::eval::{Demand, Draw, EvalError, Interval, Options, Program, Source, random, range_of};
+use super::arena::{Head, TermArena, TermId};
+use super::view_equivalence::View;
+use crate::eval::{Draw, EvalError, Interval, LazyEvaluator, Options, Program, Source, random, range_of};
 use crate::ir::{Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::{Arithmetic, Ask, Call, Op};
 
@@ -51,7 +51,7 @@ pub const DOUBT: Effort =
     Effort { samples: 1, again: 20_000, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
 /// Tells in which order, if any, two tensors of one size have the same elements. Takes several samples: some elements of a
 /// small tensor stay where they are in every order.
-pub const TWIN: Effort =
+pub const ONE_VIEW: Effort =
     Effort { samples: MOST, again: 0, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
 /// For terms that were found equal element by element: takes more samples, and leaves room for what rounds.
 pub const CONFIRM: Effort = Effort { samples: MOST, again: 0, elements: 100_000, otherwise: None, tolerance: 1e-3 };
@@ -72,7 +72,7 @@ pub const TOLERANCE: f64 = 1e-6;
 
 /// A local arena as a program: input `n` is a random tensor.
 struct Cone<'a> {
-    arena: &'a Arena,
+    arena: &'a TermArena,
     seed: u64,
     /// By term: bounds, which tell that what a mask hides need not be computed.
     intervals: Vec<Option<Interval>>,
@@ -81,7 +81,7 @@ struct Cone<'a> {
 }
 
 impl<'a> Cone<'a> {
-    fn new(arena: &'a Arena, seed: u64) -> Self {
+    fn new(arena: &'a TermArena, seed: u64) -> Self {
         let positive = positive_leaves(arena, seed);
         let mut intervals: Vec<Option<Interval>> = Vec::with_capacity(arena.len());
         for id in (0..arena.len()).map(|n| arena.nth(n)) {
@@ -105,7 +105,7 @@ impl<'a> Cone<'a> {
 }
 
 /// The leaves that an operator asks to be positive, directly or behind what keeps their sign.
-fn positive_leaves(arena: &Arena, seed: u64) -> FxHashMap<TermId, Draw> {
+fn positive_leaves(arena: &TermArena, seed: u64) -> FxHashMap<TermId, Draw> {
     let mut leaves = FxHashMap::default();
     for id in (0..arena.len()).map(|n| arena.nth(n)) {
         let Some((Op::Table(def), attrs, _)) = arena.op(id) else { continue };
@@ -163,35 +163,35 @@ impl Program for Cone<'_> {
 /// comes to the same verdict.
 pub const TOTAL: usize = 5_000_000;
 
-/// As [`TOTAL`], for the search for twins.
-pub const TWINS: usize = 4_000_000;
+/// As [`TOTAL`], for the search for view equivalences.
+pub const ALL_VIEWS: usize = 4_000_000;
 
 /// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated and `effort` says nothing
 /// of that. Takes what it computes from `budget`.
-pub fn agree(arena: &Arena, a: TermId, b: TermId, effort: Effort, budget: &mut usize) -> Option<bool> {
+pub fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, budget: &mut usize) -> Option<bool> {
     let ty = arena.ty(a);
     if ty != arena.ty(b) {
         return Some(false);
     }
     let program = Cone::new(arena, SEED);
     let allowance = effort.elements.min(*budget);
-    let mut demand = Demand::new(&program, Options { rounding: false, budget: allowance });
-    let agreed = compare(&mut demand, a, b, ty, effort);
-    *budget -= allowance - demand.left().min(allowance);
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: allowance });
+    let agreed = compare(&mut evaluator, a, b, ty, effort);
+    *budget -= allowance - evaluator.left().min(allowance);
     agreed.or(effort.otherwise)
 }
 
 /// Those of some views of `a` that may be `b`, by one element. What costs most is computed once: the element of the one
 /// tensor whose elements cost more is looked for in all places where the views would have it in the other one.
-pub fn likely_views(arena: &Arena, a: TermId, b: TermId, mut views: Vec<View>, budget: &mut usize) -> Vec<View> {
+pub fn likely_views(arena: &TermArena, a: TermId, b: TermId, mut views: Vec<View>, budget: &mut usize) -> Vec<View> {
     let [of_a, of_b] = [arena.ty(a), arena.ty(b)];
     let (Some(&at_a), Some(&at_b)) = (sample(of_a, MOST).first(), sample(of_b, MOST).first()) else { return views };
     let program = Cone::new(arena, SEED);
     let mut element = |term: TermId, flat: usize| {
-        let allowance = TWIN.elements.min(*budget);
-        let mut demand = Demand::new(&program, Options { rounding: false, budget: allowance });
-        let value = demand.element(term, &unflatten(&arena.ty(term).shape, flat)).ok();
-        let spent = allowance - demand.left().min(allowance);
+        let allowance = ONE_VIEW.elements.min(*budget);
+        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: allowance });
+        let value = evaluator.element(term, &unflatten(&arena.ty(term).shape, flat)).ok();
+        let spent = allowance - evaluator.left().min(allowance);
         *budget -= spent;
         (value, spent)
     };
@@ -207,18 +207,18 @@ pub fn likely_views(arena: &Arena, a: TermId, b: TermId, mut views: Vec<View>, b
     views
 }
 
-fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, effort: Effort) -> Option<bool> {
+fn compare(evaluator: &mut LazyEvaluator<Cone>, a: TermId, b: TermId, ty: &TensorType, effort: Effort) -> Option<bool> {
     let Effort { samples, again, tolerance, .. } = effort;
-    let (mut any, mut telling) = (false, 0);
+    let (mut any, mut informative) = (false, 0);
     let wanted = samples.min(ty.numel());
-    let before = demand.left();
+    let before = evaluator.left();
     let more = (samples as u64..samples as u64 + MORE).filter(|_| wanted > 0).map(|i| hashed(ty, i));
     for flat in sample(ty, samples).into_iter().chain(more) {
-        if telling >= wanted && before.saturating_sub(demand.left()) >= again {
+        if informative >= wanted && before.saturating_sub(evaluator.left()) >= again {
             break;
         }
         let index = unflatten(&ty.shape, flat);
-        let (x, y) = match (demand.element(a, &index), demand.element(b, &index)) {
+        let (x, y) = match (evaluator.element(a, &index), evaluator.element(b, &index)) {
             (Ok(x), Ok(y)) => (x, y),
             (Err(EvalError::Budget), _) | (_, Err(EvalError::Budget)) if any => break,
             _ => return None,
@@ -228,7 +228,7 @@ fn compare(demand: &mut Demand<Cone>, a: TermId, b: TermId, ty: &TensorType, eff
             return Some(false);
         }
         // Where both are cut off, or no numbers, they may part elsewhere.
-        telling += usize::from(x.to_f64() != 0.0 && x.is_finite());
+        informative += usize::from(x.to_f64() != 0.0 && x.is_finite());
     }
     Some(true)
 }
@@ -287,7 +287,7 @@ mod tests {
         for factor in 0..32 {
             let source = format!("graph g(x: f32[4, 8]) {{ a = sin(mul(x, {factor}.5))\n b = relu(a)\n return a, b }}");
             let graph = text::parse("test.mir", &source).unwrap();
-            let mut arena = Arena::default();
+            let mut arena = TermArena::default();
             let values = graph_terms(&mut arena, &graph, Side::A, &[0]).unwrap();
             let [a, b] = [0, 1].map(|n| values[graph.outputs()[n].value.node.index()][0]);
             for (told, effort) in told.iter_mut().zip([PROPOSAL, DOUBT]) {

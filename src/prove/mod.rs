@@ -1,8 +1,8 @@
 //! Proving: binds inputs, sweeps both graphs, checks the proof, cuts the graphs into regions.
 
-mod answers;
 mod bind;
 mod bound;
+pub mod cached;
 mod candidates;
 mod certificate;
 mod chain;
@@ -17,23 +17,23 @@ mod log;
 mod math;
 mod newest;
 mod normalise;
+mod pair_solver;
 mod reach;
-pub mod recall;
 mod refute;
 mod regions;
 mod show;
 mod snippet;
 mod sweep;
-mod twin;
 mod unproven;
 mod verdict;
+mod view_equivalence;
 mod window;
 
 use kernel::{arena, closure, lemma};
 
-pub use answers::{Caught, PairProof};
-pub use arena::{Arena, Head, TermId};
-pub use bind::{Binding, Bound, BoundInput, MissingConstant, bind, bind_graphs, bind_with_contents};
+pub use arena::{Head, TermArena, TermId};
+pub use bind::{Binding, BoundInput, BoundPair, MissingConstant, bind, bind_graphs, bind_with_contents};
+pub use cached::Steps;
 pub use certificate::{Certificate, CertificateError, Shown};
 pub use closure::Closure;
 pub use cone::{Boundary, Cone, ConeKey, cone};
@@ -45,7 +45,7 @@ pub use kernel::{
 pub use language::Node;
 pub use lemma::{Lemma, Reason};
 pub use math::math_tier;
-pub use recall::Steps;
+pub use pair_solver::{Caught, PairProof};
 pub use refute::{Elements, needed_inputs};
 #[cfg(feature = "torch")]
 pub use refute::{RerunError, rerun_with_torch};

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::arena::{Arena, Head, TermId};
+use super::arena::{Head, TermArena, TermId};
 use crate::ops::Op;
 
 /// The place of an input in the order in which inputs were first used. 0 stands for none.
@@ -19,7 +19,7 @@ pub struct Newest {
 
 impl Newest {
     /// The place of the newest input that `term` is computed from. An input that nothing was computed from yet has none.
-    pub fn of(&mut self, arena: &Arena, term: TermId) -> InputPlace {
+    pub fn of(&mut self, arena: &TermArena, term: TermId) -> InputPlace {
         for n in self.of_terms.len()..=term.index() {
             let computed = arena.nth(n);
             // Weights may all be transposed before the first layer: they are used where something is computed from them.
@@ -36,7 +36,7 @@ impl Newest {
         computed.or_else(|| self.of_inputs.get(&term).copied()).unwrap_or_default()
     }
 
-    fn of_operand(&mut self, arena: &Arena, operand: TermId) -> InputPlace {
+    fn of_operand(&mut self, arena: &TermArena, operand: TermId) -> InputPlace {
         let operand = seen_through(arena, operand);
         if matches!(arena.head(operand), Head::Input(_)) {
             let next = self.of_inputs.len() as InputPlace + 1;
@@ -47,7 +47,7 @@ impl Newest {
 }
 
 /// What a view or cast, or a view of one, is of.
-fn seen_through(arena: &Arena, mut term: TermId) -> TermId {
+fn seen_through(arena: &TermArena, mut term: TermId) -> TermId {
     while let Some((Op::Table(def), ..)) = arena.op(term)
         && def.is_view_or_cast()
         && let [moved] = arena.term(term).operands[..]
@@ -69,7 +69,7 @@ mod tests {
             v = reshape(w2; shape=[4])\n a = mul(x, w1)\n b = mul(a, v)\n c = mul(x, w1)\n d = relu(a)\n e = full(; shape=[4], value=1, dtype=f32)
             return b }";
         let graph = text::parse("test.mir", source).unwrap();
-        let mut arena = Arena::default();
+        let mut arena = TermArena::default();
         let values = graph_terms(&mut arena, &graph, Side::A, &[0, 1, 2]).unwrap();
         let mut newest = Newest::default();
         let mut of = |name: &str| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::arena::{Arena, ConstantId, Head, Operands, TermId, TypeId};
+use super::arena::{ConstantId, Head, Operands, TermArena, TermId, TypeId};
 use super::kernel::Instances;
 use super::lemma::{Lemma, Reason};
 use crate::ir::AttrValue;
@@ -50,7 +50,7 @@ impl Normaliser {
     }
 
     /// The normal form of a term whose operands are normal.
-    pub fn normal(&mut self, arena: &mut Arena, term: TermId) -> TermId {
+    pub fn normal(&mut self, arena: &mut TermArena, term: TermId) -> TermId {
         if let Some(&known) = self.normal.get(&term) {
             return known;
         }
@@ -74,11 +74,11 @@ impl Normaliser {
     }
 
     /// One step at the root, with its lemma in the log.
-    fn step(&mut self, arena: &mut Arena, term: TermId) -> Option<TermId> {
+    fn step(&mut self, arena: &mut TermArena, term: TermId) -> Option<TermId> {
         let t = arena.term(term);
         if let Some(value) = t.value {
-            let twin = *self.constants.entry((t.ty, value.id)).or_insert(term);
-            return (twin != term).then_some(twin);
+            let equal = *self.constants.entry((t.ty, value.id)).or_insert(term);
+            return (equal != term).then_some(equal);
         }
         if let Some(slice) = split_slice(arena, term) {
             return Some(self.log(term, slice, Reason::SplitSlice));
@@ -116,7 +116,7 @@ impl Normaliser {
 }
 
 /// Output `i` of a `split` as the slice that it is.
-fn split_slice(arena: &mut Arena, term: TermId) -> Option<TermId> {
+fn split_slice(arena: &mut TermArena, term: TermId) -> Option<TermId> {
     let (op, attrs, slot) = arena.op(term)?;
     let def = op.def().filter(|d| d.movement() == Some(ops::Movement::Split))?;
     let sizes = attrs[def.attr_index("sizes")?].as_ints()?;

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::arena::TermId;
 use super::kernel::Values;
-use super::twin::View;
+use super::view_equivalence::View;
 use crate::ir::{Graph, Layout, NodeId, NodeKind, layouts};
 
 /// Operators of both sides that compute the same from the same.
@@ -31,7 +31,7 @@ pub enum RegionKind {
     /// No output depends on it.
     Dead,
     /// Not proven: on the witness of a difference its operands agree and its results do not.
-    Parted,
+    Divergent,
 }
 
 /// The partition of both graphs.
@@ -52,7 +52,7 @@ impl Partition {
         }
         self.unmatched_a.retain(|n| !a.contains(n));
         self.unmatched_b.retain(|n| !b.contains(n));
-        self.regions.push(Region { kind: RegionKind::Parted, a, b, ends: Vec::new() });
+        self.regions.push(Region { kind: RegionKind::Divergent, a, b, ends: Vec::new() });
         Some(self.regions.len() - 1)
     }
 }
@@ -62,17 +62,17 @@ pub trait Classes {
     fn is_shared(&self, term: TermId) -> bool;
     fn is_random(&self, term: TermId) -> bool;
     /// Where a value of one side is a view of one of the other side: that value and the view.
-    fn twin(&self, term: TermId) -> Option<&(TermId, View)>;
+    fn view(&self, term: TermId) -> Option<&(TermId, View)>;
 
     /// The class that a value counts as when the graphs are cut.
     fn cut(&self, term: TermId) -> TermId {
-        self.twin(term).map_or(term, |(original, _)| *original)
+        self.view(term).map_or(term, |(original, _)| *original)
     }
 }
 
 /// Where an operator belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Place {
+enum Membership {
     Constant,
     Dead,
     /// The region that ends in this class.
@@ -85,7 +85,7 @@ pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Clas
     let mut union = Union::default();
     let places = [places(a.0, a.1, classes, &mut union), places(b.0, b.1, classes, &mut union)];
     join_over_layouts([a, b], &places, classes, &mut union);
-    let mut regions: BTreeMap<Place, Region> = BTreeMap::new();
+    let mut regions: BTreeMap<Membership, Region> = BTreeMap::new();
     let mut result = Partition::default();
     for (side, (graph, places)) in [a.0, b.0].into_iter().zip(&places).enumerate() {
         for (id, node) in graph.nodes() {
@@ -93,22 +93,22 @@ pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Clas
                 continue;
             }
             let place = match places[id.index()] {
-                Place::Class(t) => Place::Class(union.find(t)),
+                Membership::Class(t) => Membership::Class(union.find(t)),
                 other => other,
             };
             let kind = match place {
-                Place::Unmatched => {
+                Membership::Unmatched => {
                     let rest = if side == 0 { &mut result.unmatched_a } else { &mut result.unmatched_b };
                     rest.push(id);
                     continue;
                 }
-                Place::Constant => RegionKind::Constant,
-                Place::Dead => RegionKind::Dead,
-                Place::Class(_) => RegionKind::Proven,
+                Membership::Constant => RegionKind::Constant,
+                Membership::Dead => RegionKind::Dead,
+                Membership::Class(_) => RegionKind::Proven,
             };
             let region = regions.entry(place).or_insert_with(|| Region { kind, ..Region::default() });
             if side == 0 { &mut region.a } else { &mut region.b }.push(id);
-            if let Place::Class(own) = places[id.index()]
+            if let Membership::Class(own) = places[id.index()]
                 && !region.ends.contains(&own)
             {
                 region.ends.push(own);
@@ -125,7 +125,7 @@ pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Clas
 /// of such a value cost depends on how it was made, so the two have to be priced together.
 fn join_over_layouts(
     sides: [(&Graph, &Values); 2],
-    places: &[Vec<Place>; 2],
+    places: &[Vec<Membership>; 2],
     classes: &impl Classes,
     union: &mut Union,
 ) {
@@ -152,22 +152,23 @@ struct Seen {
 
 fn seen_layouts(
     (graph, values): (&Graph, &Values),
-    places: &[Place],
+    places: &[Membership],
     classes: &impl Classes,
 ) -> BTreeMap<TermId, Seen> {
     let layouts = layouts(graph);
     let mut seen: BTreeMap<TermId, Seen> = BTreeMap::new();
     for (id, node) in graph.nodes() {
-        let Place::Class(user) = places[id.index()] else { continue };
+        let Membership::Class(user) = places[id.index()] else { continue };
         for operand in graph.operands(id) {
             let i = operand.node.index();
             let value = values[i][operand.slot as usize];
             let class = classes.cut(value);
-            if !matches!(places[i], Place::Class(_)) || values[id.index()].iter().any(|&t| classes.cut(t) == class) {
+            if !matches!(places[i], Membership::Class(_)) || values[id.index()].iter().any(|&t| classes.cut(t) == class)
+            {
                 continue;
             }
             let layout = &layouts[i][operand.slot as usize];
-            let (mut layout, shape) = match classes.twin(value) {
+            let (mut layout, shape) = match classes.view(value) {
                 Some((_, view)) => (view.original(layout), view.original_shape()),
                 None => (Some(layout.clone()), &*graph.ty(operand).shape),
             };
@@ -184,14 +185,14 @@ fn seen_layouts(
     seen
 }
 
-fn places(graph: &Graph, values: &Values, classes: &impl Classes, union: &mut Union) -> Vec<Place> {
+fn places(graph: &Graph, values: &Values, classes: &impl Classes, union: &mut Union) -> Vec<Membership> {
     let live = graph.live();
     let mut is_output = vec![false; graph.len()];
     for output in graph.outputs() {
         is_output[output.value.node.index()] = true;
     }
     let independent = input_independent(graph, values, classes);
-    let mut places = vec![Place::Unmatched; graph.len()];
+    let mut places = vec![Membership::Unmatched; graph.len()];
     for (id, node) in graph.nodes().rev() {
         let i = id.index();
         if !matches!(node.kind, NodeKind::Op { .. }) {
@@ -200,13 +201,13 @@ fn places(graph: &Graph, values: &Values, classes: &impl Classes, union: &mut Un
         let cuts = values[i].iter().map(|&t| classes.cut(t));
         let shared: Vec<TermId> = cuts.filter(|&t| classes.is_shared(t)).collect();
         places[i] = if independent[i] {
-            Place::Constant
+            Membership::Constant
         } else if let Some(&first) = shared.first() {
             // Several outputs of one operator end one region.
             shared.iter().for_each(|&t| union.join(first, t));
-            Place::Class(first)
+            Membership::Class(first)
         } else if !live[i] {
-            Place::Dead
+            Membership::Dead
         } else {
             inside(graph, id, is_output[i], &places, union)
         };
@@ -234,12 +235,12 @@ fn input_independent(graph: &Graph, values: &Values, classes: &impl Classes) -> 
 
 /// The region of an operator that ends none: the one that its users are in. Users in several regions
 /// make those regions one.
-fn inside(graph: &Graph, id: NodeId, is_output: bool, places: &[Place], union: &mut Union) -> Place {
-    let mut place = Place::Unmatched;
+fn inside(graph: &Graph, id: NodeId, is_output: bool, places: &[Membership], union: &mut Union) -> Membership {
+    let mut place = Membership::Unmatched;
     for user in graph.users(id) {
         match (places[user.index()], place) {
-            (Place::Class(t), Place::Class(own)) => union.join(own, t),
-            (Place::Class(t), _) if !is_output => place = Place::Class(t),
+            (Membership::Class(t), Membership::Class(own)) => union.join(own, t),
+            (Membership::Class(t), _) if !is_output => place = Membership::Class(t),
             _ => {}
         }
     }

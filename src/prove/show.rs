@@ -2,20 +2,20 @@
 
 use std::fmt::Write;
 
-use super::arena::{Arena, Head, TermId};
+use super::arena::{Head, TermArena, TermId};
 use crate::ops::{Op, is_number};
 
 /// Operators below which a term is cut off with an ellipsis.
 const MAX_DEPTH: usize = 12;
 
 /// The term as a nested call. `leaf` names input `n`.
-pub fn show(arena: &Arena, term: TermId, leaf: &dyn Fn(u32) -> String) -> String {
+pub fn show(arena: &TermArena, term: TermId, leaf: &dyn Fn(u32) -> String) -> String {
     show_above(arena, term, leaf, &|_| None)
 }
 
 /// As [`show`], with the terms that `known` names written as that name. `term` itself is always written out.
 pub fn show_above(
-    arena: &Arena,
+    arena: &TermArena,
     term: TermId,
     leaf: &dyn Fn(u32) -> String,
     known: &dyn Fn(TermId) -> Option<String>,
@@ -26,7 +26,7 @@ pub fn show_above(
 }
 
 fn write_term(
-    arena: &Arena,
+    arena: &TermArena,
     term: TermId,
     leaf: &dyn Fn(u32) -> String,
     known: &dyn Fn(TermId) -> Option<String>,
@@ -74,7 +74,7 @@ fn write_term(
 }
 
 /// A number beside a tensor is written as its value.
-fn scalar(arena: &Arena, term: TermId, op: &Op) -> Option<String> {
+fn scalar(arena: &TermArena, term: TermId, op: &Op) -> Option<String> {
     let value = arena.constant(term).filter(|_| op.def().is_some_and(is_number))?.uniform()?;
     Some(value.text(arena.ty(term).dtype))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Head, TermId};
+use super::arena::{Head, TermArena, TermId};
 use super::bind::bind;
 use super::kernel::{Side, Values, graph_terms};
 use crate::eval::Constant;
@@ -22,7 +22,7 @@ const MOST_OPERATORS: usize = 120;
 const LETTERS: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
 
 /// `term` as a graph in `.mir` text. Inputs of the arena are inputs of the graph.
-pub fn as_mir(arena: &Arena, term: TermId, title: &str, name: NameOf) -> Result<String, GraphError> {
+pub fn as_mir(arena: &TermArena, term: TermId, title: &str, name: NameOf) -> Result<String, GraphError> {
     let mut writer = GraphWriter { arena, name, graph: Graph::new(title), done: FxHashMap::default(), taken: 0 };
     // Inputs stand in the head of the text in the order in which the terms use them.
     let value = writer.value(term)?;
@@ -32,7 +32,7 @@ pub fn as_mir(arena: &Arena, term: TermId, title: &str, name: NameOf) -> Result<
 }
 
 struct GraphWriter<'a> {
-    arena: &'a Arena,
+    arena: &'a TermArena,
     name: NameOf<'a>,
     graph: Graph,
     done: FxHashMap<TermId, Value>,
@@ -109,7 +109,7 @@ impl GraphWriter<'_> {
 
 /// A rule that makes `a` and `b` equal, for a person to judge: inputs are variables, attributes the values that they have
 /// here. `None` if either side uses an input that the other lacks, which no rule could fill in.
-pub fn rule_stub(name: &str, arena: &Arena, a: TermId, b: TermId) -> Option<String> {
+pub fn rule_stub(name: &str, arena: &TermArena, a: TermId, b: TermId) -> Option<String> {
     let write = |first: TermId, second: TermId| {
         let mut writer = PatternWriter { arena, variables: FxHashMap::default(), open: true, left: MOST_OPERATORS };
         let first = writer.pattern(first)?;
@@ -133,7 +133,7 @@ pub fn rule_stub(name: &str, arena: &Arena, a: TermId, b: TermId) -> Option<Stri
 /// The same for two graphs of one output each, whose inputs of one name are the same.
 pub fn rule_between(name: &str, a: &Graph, b: &Graph) -> Result<Option<String>, TypeError> {
     let binding = bind(a, b).binding;
-    let mut arena = Arena::default();
+    let mut arena = TermArena::default();
     let mut roots = Vec::new();
     for (side, graph, inputs) in [(Side::A, a, &binding.a), (Side::B, b, &binding.b)] {
         let values = graph_terms(&mut arena, graph, side, inputs)?;
@@ -146,7 +146,7 @@ pub fn rule_between(name: &str, a: &Graph, b: &Graph) -> Result<Option<String>, 
 }
 
 struct PatternWriter<'a> {
-    arena: &'a Arena,
+    arena: &'a TermArena,
     variables: FxHashMap<TermId, String>,
     /// Whether new variables may be taken up; otherwise a term that needs one is refused.
     open: bool,
@@ -205,7 +205,7 @@ impl PatternWriter<'_> {
 }
 
 /// A rank-0 constant as a number in a rule. Bools stay variables: a rule has no literal for them.
-fn scalar(arena: &Arena, term: TermId) -> Option<String> {
+fn scalar(arena: &TermArena, term: TermId) -> Option<String> {
     let ty = arena.ty(term);
     let value = arena.constant(term)?.uniform()?;
     (ty.rank() == 0 && ty.dtype != DType::Bool).then(|| value.text(ty.dtype))

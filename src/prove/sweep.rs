@@ -7,8 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::answers::{Answer, Answers, PairProof, Proved, read_alike};
-use super::arena::{Arena, TermId, TypeId};
+use super::arena::{TermArena, TermId, TypeId};
 use super::candidates::{Among, Candidates};
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint::{self, Effort};
@@ -16,11 +15,12 @@ use super::kernel::{InputNumbers, Side, Values, moves_all_of, raw_terms};
 use super::lemma::Lemma;
 use super::newest::Newest;
 use super::normalise::Normaliser;
-use super::twin::{View, views};
+use super::pair_solver::{Answer, PairProof, PairSolver, Proved, read_alike};
+use super::view_equivalence::{View, views};
 use crate::ir::{DType, Graph, NodeId, NodeKind, Value};
-use crate::memory::Memory;
 use crate::ops::TypeError;
 use crate::progress::Progress;
+use crate::result_cache::ResultCache;
 use crate::rules::RuleSet;
 
 /// Operators in the cone of a candidate pair.
@@ -37,8 +37,8 @@ const MAX_TWINS: usize = 4;
 
 /// The state of a sweep.
 pub struct Sweep<'r> {
-    pub arena: Arena,
-    pub answers: Answers<'r>,
+    pub arena: TermArena,
+    pub answers: PairSolver<'r>,
     normaliser: Normaliser,
     /// Terms of the follower that were proven equal to a term of the leader.
     merged: FxHashMap<TermId, TermId>,
@@ -52,15 +52,15 @@ pub struct Sweep<'r> {
     /// Values of the leader inside a proven window: no longer candidates.
     passed: FxHashSet<TermId>,
     /// In which view, if any, the first side of a cone agrees with the second one.
-    twin_memo: FxHashMap<ConeKey, Option<View>>,
+    view_memo: FxHashMap<ConeKey, Option<View>>,
     /// What is left of the budget for fingerprints of twins.
-    twin_evaluations: usize,
+    view_evaluations: usize,
     /// All steps of all proofs so far.
     pub lemmas: Vec<Lemma>,
     /// Proofs of pairs that needed a window, by the follower's term.
     pub proofs: FxHashMap<TermId, PairProof>,
     /// Views of values of the leader that values of the follower were proven equal to, with the leader's value and the view.
-    pub twins: FxHashMap<TermId, (TermId, View)>,
+    pub views: FxHashMap<TermId, (TermId, View)>,
 }
 
 impl Boundary for Sweep<'_> {
@@ -174,10 +174,10 @@ impl<'r> Sweep<'r> {
         met
     }
 
-    pub fn new(rules: &'r RuleSet, memory: Option<&'r dyn Memory>) -> Self {
+    pub fn new(rules: &'r RuleSet, cache: Option<&'r dyn ResultCache>) -> Self {
         Sweep {
-            arena: Arena::default(),
-            answers: Answers::new(rules, memory),
+            arena: TermArena::default(),
+            answers: PairSolver::new(rules, cache),
             normaliser: Normaliser::new(rules),
             merged: FxHashMap::default(),
             in_leader: FxHashSet::default(),
@@ -186,17 +186,17 @@ impl<'r> Sweep<'r> {
             of_size: Candidates::default(),
             newest: Newest::default(),
             passed: FxHashSet::default(),
-            twin_memo: FxHashMap::default(),
-            twin_evaluations: fingerprint::TWINS,
+            view_memo: FxHashMap::default(),
+            view_evaluations: fingerprint::ALL_VIEWS,
             lemmas: Vec::new(),
             proofs: FxHashMap::default(),
-            twins: FxHashMap::default(),
+            views: FxHashMap::default(),
         }
     }
 
     /// The class that a value counts as when the graphs are cut: of a view, what it is a view of.
     pub fn cut(&self, term: TermId) -> TermId {
-        self.twins.get(&term).map_or(term, |(original, _)| *original)
+        self.views.get(&term).map_or(term, |(original, _)| *original)
     }
 
     /// Takes in the graph that leads. `inputs` are the numbers of its inputs.
@@ -237,7 +237,7 @@ impl<'r> Sweep<'r> {
                         let is_view = self.is_view_of_met(*t);
                         [Among::Alike, Among::Others]
                             .into_iter()
-                            .any(|among| self.meet(*t, among) || !is_view && self.meet_twin(*t, among));
+                            .any(|among| self.meet(*t, among) || !is_view && self.meet_view(*t, among));
                     }
                     *t = self.representative(*t);
                 }
@@ -290,7 +290,7 @@ impl<'r> Sweep<'r> {
     }
 
     /// Looks for a value of the leader that has the elements of the follower's value `t` in another shape or order.
-    fn meet_twin(&mut self, t: TermId, among: Among) -> bool {
+    fn meet_view(&mut self, t: TermId, among: Among) -> bool {
         let ty = self.arena.ty(t);
         let size = (ty.dtype, ty.numel());
         let newest = self.newest.of(&self.arena, t);
@@ -305,11 +305,11 @@ impl<'r> Sweep<'r> {
             }
             let Some(view) = self.agreeing_view(candidate, t, &seen) else { continue };
             let (arena, normaliser) = (&mut self.arena, &mut self.normaliser);
-            let Ok(twin) = view.of(arena, candidate, |arena, term| normaliser.normal(arena, term)) else { continue };
+            let Ok(viewed) = view.of(arena, candidate, |arena, term| normaliser.normal(arena, term)) else { continue };
             self.lemmas.append(&mut self.normaliser.lemmas);
-            let Some(cone) = cone(&self.arena, self, &[twin, t], 0, CONE_LIMIT) else { continue };
-            if self.try_pair(twin, t, cone) {
-                self.twins.insert(twin, (candidate, view));
+            let Some(cone) = cone(&self.arena, self, &[viewed, t], 0, CONE_LIMIT) else { continue };
+            if self.try_pair(viewed, t, cone) {
+                self.views.insert(viewed, (candidate, view));
                 self.in_follower.insert(candidate);
                 self.pass_inside(candidate);
                 return true;
@@ -332,23 +332,23 @@ impl<'r> Sweep<'r> {
 
     /// The view in which sampled elements of `a` are those of `b`.
     fn agreeing_view(&mut self, a: TermId, b: TermId, cone: &Cone) -> Option<View> {
-        if let Some(known) = self.twin_memo.get(&cone.key) {
+        if let Some(known) = self.view_memo.get(&cone.key) {
             return known.clone();
         }
         let (mut local, roots) = cone.localise(&self.arena, self, &[a, b]);
         let alike = read_alike(self.answers.rules, &local, [roots[0], roots[1]]);
-        let budget = &mut self.twin_evaluations;
+        let budget = &mut self.view_evaluations;
         let all = match alike {
             true => views(&self.arena.ty(a).shape, &self.arena.ty(b).shape),
             false => Vec::new(),
         };
         let likely = fingerprint::likely_views(&local, roots[0], roots[1], all, budget);
         let agreeing = likely.into_iter().find(|view| {
-            let twin = view.of(&mut local, roots[0], |_, term| term);
-            let budget = &mut self.twin_evaluations;
-            twin.is_ok_and(|t| fingerprint::agree(&local, t, roots[1], fingerprint::TWIN, budget) == Some(true))
+            let viewed = view.of(&mut local, roots[0], |_, term| term);
+            let budget = &mut self.view_evaluations;
+            viewed.is_ok_and(|t| fingerprint::agree(&local, t, roots[1], fingerprint::ONE_VIEW, budget) == Some(true))
         });
-        self.twin_memo.insert(cone.key.clone(), agreeing.clone());
+        self.view_memo.insert(cone.key.clone(), agreeing.clone());
         agreeing
     }
 
@@ -403,7 +403,7 @@ impl<'r> Sweep<'r> {
             proved.proof.lemmas.iter().map(|lemma| lemma.map(|t| arena.import(&proved.arena, t, &mut map))).collect();
         self.lemmas.extend(lemmas.iter().cloned());
         self.proofs.insert(b, PairProof { lemmas });
-        // A twin may be the value itself, or one that was merged before: classes are joined, so that none is behind itself.
+        // A view may be the value itself, or one that was merged before: classes are joined, so that none is behind itself.
         let (kept, joined) = (self.representative(a), self.representative(b));
         if kept != joined {
             self.merged.insert(joined, kept);

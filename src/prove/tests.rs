@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use super::{Bound, CheckError, Context, Proof, Reason, Replay, Verdict, bind_graphs, prove, prove_bound};
+use super::{BoundPair, CheckError, Context, Proof, Reason, Replay, Verdict, bind_graphs, prove, prove_bound};
 use crate::ir::{Graph, text};
-use crate::memory::Memory;
 use crate::progress::Silent;
+use crate::result_cache::ResultCache;
 use crate::rules::{RuleSet, Tier};
 
 fn graph(source: &str) -> Graph {
@@ -263,26 +263,26 @@ fn a_network_over_length_and_batch_equals_that_over_batch_and_length() {
 struct Notebook {
     answers: Mutex<HashMap<String, String>>,
     recalled: Mutex<usize>,
-    spoilt: Mutex<usize>,
+    invalid: Mutex<usize>,
 }
 
-impl Memory for Notebook {
-    fn recall(&self, question: &str) -> Option<String> {
+impl ResultCache for Notebook {
+    fn get(&self, question: &str) -> Option<String> {
         let answer = self.answers.lock().unwrap().get(question).cloned();
         *self.recalled.lock().unwrap() += usize::from(answer.is_some());
         answer
     }
 
-    fn keep(&self, question: &str, answer: &str) {
+    fn put(&self, question: &str, answer: &str) {
         self.answers.lock().unwrap().insert(question.to_owned(), answer.to_owned());
     }
 
-    fn spoilt(&self, _: &str) {
-        *self.spoilt.lock().unwrap() += 1;
+    fn invalid(&self, _: &str) {
+        *self.invalid.lock().unwrap() += 1;
     }
 }
 
-fn attention() -> Bound {
+fn attention() -> BoundPair {
     let side = |s: &str| {
         let path = format!("{}/corpus/pairs/attention.{s}.mir", env!("CARGO_MANIFEST_DIR"));
         graph(&std::fs::read_to_string(path).unwrap())
@@ -292,26 +292,26 @@ fn attention() -> Bound {
 
 #[test]
 fn what_is_remembered_leads_to_the_same_proof() {
-    let (rules, memory, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());
-    let context = Context { memory: Some(&memory), ..Context::under(&rules) };
+    let (rules, cache, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());
+    let context = Context { cache: Some(&cache), ..Context::under(&rules) };
     let names = |proof: &Proof| proof.lemmas.iter().map(|l| l.name().to_owned()).collect::<Vec<_>>();
     let first = prove_bound(&bound, &context).unwrap();
-    assert_eq!(*memory.recalled.lock().unwrap(), 0);
+    assert_eq!(*cache.recalled.lock().unwrap(), 0);
     let second = prove_bound(&bound, &context).unwrap();
-    assert!(*memory.recalled.lock().unwrap() > 0);
-    assert_eq!(*memory.spoilt.lock().unwrap(), 0);
+    assert!(*cache.recalled.lock().unwrap() > 0);
+    assert_eq!(*cache.invalid.lock().unwrap(), 0);
     assert_eq!(first.verdict, second.verdict);
     assert_eq!(names(&first), names(&second));
 }
 
 #[test]
-fn a_memory_that_lies_proves_nothing() {
-    let (rules, memory, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());
-    let context = Context { memory: Some(&memory), ..Context::under(&rules) };
+fn a_cache_that_lies_proves_nothing() {
+    let (rules, cache, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());
+    let context = Context { cache: Some(&cache), ..Context::under(&rules) };
     let honest = prove_bound(&bound, &context).unwrap();
-    let questions: Vec<String> = memory.answers.lock().unwrap().keys().cloned().collect();
+    let questions: Vec<String> = cache.answers.lock().unwrap().keys().cloned().collect();
     let proven: Vec<String> =
-        memory.answers.lock().unwrap().values().filter(|a| a.contains("proven")).cloned().collect();
+        cache.answers.lock().unwrap().values().filter(|a| a.contains("proven")).cloned().collect();
     assert!(!proven.is_empty());
     // The wrong graphs are asked about, and every question has the answer to another one.
     let wrong = graph(
@@ -321,25 +321,25 @@ fn a_memory_that_lies_proves_nothing() {
     let wrong = bind_graphs(bound.a.clone(), wrong, None);
     prove_bound(&wrong, &context).unwrap();
     for answer in &proven {
-        memory.answers.lock().unwrap().values_mut().for_each(|a| a.clone_from(answer));
+        cache.answers.lock().unwrap().values_mut().for_each(|a| a.clone_from(answer));
         assert!(!matches!(prove_bound(&wrong, &context).unwrap().verdict, Verdict::Equivalent { .. }));
     }
-    assert!(*memory.spoilt.lock().unwrap() > 0);
+    assert!(*cache.invalid.lock().unwrap() > 0);
     // What cannot be read is as good as forgotten.
     for question in questions {
         for damage in ["", "null", "{}", "{\"evaluated\":0,\"answer\":{\"proven\":{}}}"] {
-            memory.answers.lock().unwrap().insert(question.clone(), damage.to_owned());
+            cache.answers.lock().unwrap().insert(question.clone(), damage.to_owned());
             assert_eq!(prove_bound(&bound, &context).unwrap().verdict, honest.verdict);
         }
     }
 }
 
 #[test]
-fn what_was_found_under_fewer_rules_is_not_recalled_under_all() {
-    let (rules, memory) = (RuleSet::library().unwrap(), Notebook::default());
+fn what_was_found_under_fewer_rules_is_not_taken_from_the_cache_under_all() {
+    let (rules, cache) = (RuleSet::library().unwrap(), Notebook::default());
     let bound = bind_graphs(graph(ADDMM), graph(SPLIT), None);
     let verdict = |rules: &RuleSet| {
-        prove_bound(&bound, &Context { memory: Some(&memory), ..Context::under(rules) }).unwrap().verdict
+        prove_bound(&bound, &Context { cache: Some(&cache), ..Context::under(rules) }).unwrap().verdict
     };
     assert!(!matches!(verdict(&rules.up_to(Tier::Exact)), Verdict::Equivalent { .. }));
     assert!(matches!(verdict(&rules), Verdict::Equivalent { .. }));

@@ -7,9 +7,8 @@ use miette::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
-use super::answers::{Caught, PairProof};
-use super::arena::{Arena, TermId};
-use super::bind::{Binding, Bound, bind};
+use super::arena::{TermArena, TermId};
+use super::bind::{Binding, BoundPair, bind};
 use super::bound::output_error;
 use super::certificate::{Certificate, Claim, Contents};
 use super::classes::Accepted;
@@ -18,6 +17,7 @@ use super::context::Context;
 use super::kernel::{CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, pair_outputs};
 use super::lemma::Lemma;
 use super::math::math_tier;
+use super::pair_solver::{Caught, PairProof};
 use super::refute::{Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::sweep::Sweep;
@@ -84,7 +84,7 @@ pub struct Proof {
     pub needed: Vec<u32>,
     /// Values of A and of B that are equal, where regions end.
     pub cuts: Vec<(Value, Value)>,
-    pub arena: Arena,
+    pub arena: TermArena,
     /// Class of each value of A and of B.
     pub values_a: Values,
     pub values_b: Values,
@@ -129,11 +129,11 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
 }
 
 /// Compares two graphs whose inputs are bound already.
-pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError> {
-    let Context { rules, memory, progress, .. } = *context;
-    let Bound { a, b, binding } = bound;
+pub fn prove_bound(bound: &BoundPair, context: &Context) -> Result<Proof, ProveError> {
+    let Context { rules, cache, progress, .. } = *context;
+    let BoundPair { a, b, binding } = bound;
     let outputs = pair_outputs((a, &binding.a), (b, &binding.b))?;
-    let mut sweep = Sweep::new(rules, memory);
+    let mut sweep = Sweep::new(rules, cache);
     let mut values = sweep.both((a, &binding.a), (b, &binding.b), progress)?;
     let pairs: Vec<(Value, Value)> = outputs.pairs.iter().map(|pair| (pair.a.value, pair.b.value)).collect();
     sweep.meet_outputs(&pairs, &mut values);
@@ -143,7 +143,7 @@ pub fn prove_bound(bound: &Bound, context: &Context) -> Result<Proof, ProveError
 
 /// What follows from a finished sweep, as far as the checker agrees.
 fn conclude(
-    bound: &Bound,
+    bound: &BoundPair,
     context: &Context,
     outputs: &Outputs,
     mut sweep: Sweep,
@@ -151,7 +151,7 @@ fn conclude(
     values_b: Values,
 ) -> Result<Proof, ProveError> {
     let Context { rules, progress, .. } = *context;
-    let Bound { a, b, binding } = bound;
+    let BoundPair { a, b, binding } = bound;
     progress.stage("checking the proof");
     let checked = check(bound, outputs, &sweep, &values_a, &values_b)?;
     let Checked { tier, output_error, mut partition, ends, cuts, needed, assumed, narrow, rejected, complete } =
@@ -252,13 +252,13 @@ struct Checked {
 /// Replays the sweep's steps, and finds those that the report's claims rest on. A claim that does not follow from valid steps is
 /// dropped.
 fn check(
-    bound: &Bound,
+    bound: &BoundPair,
     outputs: &Outputs,
     sweep: &Sweep,
     values_a: &Values,
     values_b: &Values,
 ) -> Result<Checked, TypeError> {
-    let Bound { a, b, binding } = bound;
+    let BoundPair { a, b, binding } = bound;
     let (mut replay, refused) = Replay::of_valid((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
     let mut rejected = refused.map(Rejected::from);
     let (refused, gap) = refused_classes([(a, values_a), (b, values_b)], sweep, &mut replay);
@@ -299,7 +299,7 @@ fn refused_classes(
     sweep: &Sweep,
     replay: &mut Replay,
 ) -> (FxHashSet<TermId>, Option<CheckError>) {
-    let seen: FxHashSet<TermId> = sweep.twins.values().map(|(original, _)| *original).collect();
+    let seen: FxHashSet<TermId> = sweep.views.values().map(|(original, _)| *original).collect();
     let mut first: FxHashMap<TermId, (Side, Value)> = FxHashMap::default();
     let (mut refused, mut gap) = (FxHashSet::default(), None);
     for ((graph, values), side) in sides.into_iter().zip([Side::A, Side::B]) {
@@ -307,7 +307,7 @@ fn refused_classes(
             for (slot, &t) in (0..).zip(&values[id.index()]) {
                 let value = (side, Value::new(id, slot));
                 // Values that one side holds a view of only, and those views, have no value of the other side to be compared with.
-                let accepted = if seen.contains(&t) || sweep.twins.contains_key(&t) {
+                let accepted = if seen.contains(&t) || sweep.views.contains_key(&t) {
                     replay.equals_term(value, &sweep.arena, t)
                 } else {
                     !sweep.is_shared(t) || replay.same(*first.entry(t).or_insert(value), value)
@@ -326,8 +326,13 @@ fn refused_classes(
 }
 
 /// Looks for an input on which the sides differ, and cuts the region in which they part first out of the others.
-fn difference(bound: &Bound, context: &Context, partition: &mut Partition, assumptions: &mut Vec<String>) -> Verdict {
-    let Bound { a, b, binding } = bound;
+fn difference(
+    bound: &BoundPair,
+    context: &Context,
+    partition: &mut Partition,
+    assumptions: &mut Vec<String>,
+) -> Verdict {
+    let BoundPair { a, b, binding } = bound;
     let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
     let question = Question { graphs: [a, b], binding, seed: context.seed, unproven };
     let Some((mut witness, location)) = refute_defined(&question, context.rules) else { return Verdict::Unknown };
@@ -399,7 +404,7 @@ fn is_foreign(name: &str) -> bool {
 
 impl Proof {
     /// What is known where proving broke off: nothing.
-    pub fn broken_off(bound: &Bound, reason: String) -> Proof {
+    pub fn broken_off(bound: &BoundPair, reason: String) -> Proof {
         let operators = |graph: &Graph| graph.operators().map(|(id, _)| id).collect();
         Proof {
             verdict: Verdict::Unknown,
@@ -416,7 +421,7 @@ impl Proof {
             lemmas: Vec::new(),
             needed: Vec::new(),
             cuts: Vec::new(),
-            arena: Arena::default(),
+            arena: TermArena::default(),
             values_a: Values::new(),
             values_b: Values::new(),
             proofs: FxHashMap::default(),
@@ -465,7 +470,7 @@ impl Proof {
         let explicit =
             |graph: &Graph, nodes: &[NodeId]| nodes.iter().filter(|&&n| !graph.node(n).origin.implicit).count();
         let sum = |side: fn(&Region) -> &[NodeId], graph: &Graph| {
-            let proven = self.partition.regions.iter().filter(|r| r.kind != RegionKind::Parted);
+            let proven = self.partition.regions.iter().filter(|r| r.kind != RegionKind::Divergent);
             proven.map(|r| explicit(graph, side(r))).sum()
         };
         (sum(|r| &r.a, a), sum(|r| &r.b, b))

@@ -21,13 +21,13 @@ const SPLIT: &str = "graph g(x: f32[4, 8]) {
 }";
 
 /// The conclusion from the sweep of these two after `tamper` has changed it.
-fn concluded(tamper: impl FnOnce(&mut Sweep)) -> (Bound, Proof) {
+fn concluded(tamper: impl FnOnce(&mut Sweep)) -> (BoundPair, Proof) {
     let [a, b] = [FUSED, SPLIT].map(|source| text::parse("test.mir", source).unwrap());
     let bound = bind_graphs(a, b, None);
     let rules = RuleSet::library().unwrap();
     let context = Context::under(&rules);
     let mut sweep = Sweep::new(&rules, None);
-    let Bound { a, b, binding } = &bound;
+    let BoundPair { a, b, binding } = &bound;
     let [values_a, values_b] = sweep.both((a, &binding.a), (b, &binding.b), context.progress).unwrap();
     tamper(&mut sweep);
     let outputs = pair_outputs((&bound.a, &bound.binding.a), (&bound.b, &bound.binding.b)).unwrap();

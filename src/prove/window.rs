@@ -8,7 +8,7 @@ use egg::{EGraph, Id};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::arena::{Arena, ConstantId, Head, TermId, TypeId};
+use super::arena::{ConstantId, Head, TermArena, TermId, TypeId};
 use super::chain::Associative;
 use super::closure::Closure;
 use super::kernel::{ELEMENTS, Instances, Leaves, same_elements};
@@ -57,7 +57,7 @@ type Match = (usize, Id, Bindings<Id>);
 
 /// An e-graph over a cone, with the log of what was done to it.
 pub struct Window {
-    pub arena: Arena,
+    pub arena: TermArena,
     pub egraph: EGraph<Node, Types>,
     pub lemmas: Vec<Lemma>,
     constants: FxHashMap<(TypeId, ConstantId), Id>,
@@ -100,7 +100,7 @@ impl Build for Window {
 
 impl Window {
     /// The e-graph of the terms below `roots` in `arena`, whose inputs are leaves. Gives their classes.
-    pub fn new(arena: Arena, roots: &[TermId]) -> (Window, Vec<Id>) {
+    pub fn new(arena: TermArena, roots: &[TermId]) -> (Window, Vec<Id>) {
         let mut window =
             Window { arena, egraph: EGraph::default(), lemmas: Vec::new(), constants: FxHashMap::default() };
         let mut classes: Vec<Id> = Vec::new();
@@ -324,7 +324,7 @@ impl Window {
 }
 
 /// What the rules of a proof's steps assume, because it could not be decided.
-pub fn assumed(arena: &mut Arena, proof: &[Lemma]) -> Vec<Sentence<TermId>> {
+pub fn assumed(arena: &mut TermArena, proof: &[Lemma]) -> Vec<Sentence<TermId>> {
     let mut all = Vec::new();
     for lemma in proof {
         let Reason::Rule { rule, bindings } = &lemma.reason else { continue };

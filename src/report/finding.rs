@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::wording::{self, Line, SideName};
-use super::{Cheaper, Comparison, Explanation, Form, Optimization, Rewrite, Verdict};
+use super::{Cheaper, Comparison, Explanation, Form, Optimization, ReportedVerdict, Rewrite};
 use crate::printable::one_line;
 
 /// Something that a person should look at.
@@ -126,7 +126,7 @@ fn places<const N: usize>(at: [(&Option<String>, &str); N]) -> Vec<SourceLine> {
 pub fn of_comparison(c: &Comparison) -> Vec<Finding> {
     let mut all = Vec::new();
     if let Some(w) = &c.witness {
-        let at = |place: &Option<super::Place>| place.as_ref().and_then(|p| p.at.clone());
+        let at = |place: &Option<super::SourcedOperator>| place.as_ref().and_then(|p| p.at.clone());
         let (at_a, at_b) = (at(&w.first_a), at(&w.first_b));
         let text = match &w.constants {
             Some([a, b]) => format!("{} is {a} in A and {b} in B, whatever the inputs are", w.output),
@@ -135,7 +135,7 @@ pub fn of_comparison(c: &Comparison) -> Vec<Finding> {
         let places = places([(&at_b, &c.b.file), (&at_a, &c.a.file)]);
         all.push(finding(FindingKind::Different, text, places, &[&w.output]));
     }
-    if c.verdict == Verdict::Unknown {
+    if c.verdict == ReportedVerdict::Unknown {
         all.extend(c.unproven.iter().map(|u| unproven(c, u)));
         if c.unproven.is_empty() {
             let files = places([(&None, &c.a.file), (&None, &c.b.file)]);

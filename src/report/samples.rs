@@ -1,8 +1,8 @@
 //! Hand-made comparisons for tests of reports.
 
 use super::{
-    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Launched, LaunchedBest, Place, Region, SCHEMA,
-    Side, Source, Timing, Unproven, Verdict, Witness,
+    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Launched, LaunchedBest, Region,
+    ReportedVerdict, SCHEMA, Side, Source, SourcedOperator, Timing, Unproven, Witness,
 };
 
 const UNKNOWN_BEST: Best = Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None };
@@ -91,7 +91,7 @@ pub fn equivalent() -> Comparison {
     ];
     Comparison {
         schema: SCHEMA,
-        verdict: Verdict::Equivalent,
+        verdict: ReportedVerdict::Equivalent,
         tier: Some("rounding".into()),
         output_error: None,
         a: side("gpt2-eager.pt2", 26, 26, 384.0),
@@ -122,7 +122,7 @@ pub fn equivalent() -> Comparison {
 /// An example of a comparison that is different.
 pub fn different() -> Comparison {
     let mut c = equivalent();
-    c.verdict = Verdict::Different;
+    c.verdict = ReportedVerdict::Different;
     c.tier = None;
     c.a.covered_ops = 20;
     c.b = Side { flags: strings(&["allow_tf32=true"]), ..side("a wrong one.mir", 12, 9, 328.0) };
@@ -133,12 +133,12 @@ pub fn different() -> Comparison {
     c.witness = Some(Witness {
         seed: 7,
         region: Some(1),
-        first_a: Some(Place {
+        first_a: Some(SourcedOperator {
             op: "addmm_3".into(),
             source: Some("model.py:12 h = self.fc(x)".into()),
             at: Some("model.py:12".into()),
         }),
-        first_b: Some(Place { op: "linear_7".into(), source: None, at: None }),
+        first_b: Some(SourcedOperator { op: "linear_7".into(), source: None, at: None }),
         output: "logits".into(),
         index: vec![0, 3, 11],
         a: 0.125.into(),
@@ -153,7 +153,7 @@ pub fn different() -> Comparison {
 /// An example of a comparison that is unknown.
 pub fn unknown() -> Comparison {
     let mut c = equivalent();
-    c.verdict = Verdict::Unknown;
+    c.verdict = ReportedVerdict::Unknown;
     c.tier = None;
     c.a.covered_ops = 25;
     c.regions.retain(|r| r.a_kinds == r.b_kinds);

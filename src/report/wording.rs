@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::{
-    BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Optimization, Region, Rejected, Rewrite, Side,
-    Verdict,
+    BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Optimization, Region, Rejected,
+    ReportedVerdict, Rewrite, Side,
 };
 use crate::ops::{self, Family};
 use crate::printable::one_line;
@@ -190,13 +190,13 @@ pub const HOW_TO_REPORT: &str = "nothing here rests on it; it is a bug in magnet
 /// The verdict as a sentence.
 pub fn verdict(c: &Comparison) -> String {
     match (c.verdict, &c.tier) {
-        (Verdict::Equivalent, Some(tier)) if c.output_error.is_some() => {
+        (ReportedVerdict::Equivalent, Some(tier)) if c.output_error.is_some() => {
             format!("equivalent, tier {tier}: no output is further off")
         }
-        (Verdict::Equivalent, Some(tier)) => format!("equivalent, tier {tier}: {}", tier_meaning(tier)),
-        (Verdict::Equivalent, None) => "equivalent".to_owned(),
-        (Verdict::Different, _) => "different: an input was found on which the outputs part".to_owned(),
-        (Verdict::Unknown, _) => "unknown: neither proven equal nor found different".to_owned(),
+        (ReportedVerdict::Equivalent, Some(tier)) => format!("equivalent, tier {tier}: {}", tier_meaning(tier)),
+        (ReportedVerdict::Equivalent, None) => "equivalent".to_owned(),
+        (ReportedVerdict::Different, _) => "different: an input was found on which the outputs part".to_owned(),
+        (ReportedVerdict::Unknown, _) => "unknown: neither proven equal nor found different".to_owned(),
     }
 }
 

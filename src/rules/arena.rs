@@ -12,7 +12,7 @@ use crate::eval::{Constant, Program, Source, fold};
 use crate::ir::{Attrs, DType, Number, TensorType};
 use crate::ops::{Call, Op, TypeError, is_number};
 
-/// A term of an [`Arena`].
+/// A term of an [`InstanceArena`].
 pub type TermId = u32;
 
 /// What a term is.
@@ -35,7 +35,7 @@ type Application = (Op, Attrs, usize, SmallVec<[TermId; 4]>);
 
 /// Hash-consed terms. Operators that rules define are replaced by their definitions.
 #[derive(Debug, Default)]
-pub struct Arena {
+pub struct InstanceArena {
     terms: Vec<(Term, TensorType)>,
     /// The value of the term of the same number, if it is known.
     constants: Vec<Option<Constant>>,
@@ -48,9 +48,9 @@ pub struct Arena {
 /// How deeply definitions may use each other.
 const MAX_DEPTH: usize = 16;
 
-impl Arena {
+impl InstanceArena {
     pub fn new(definitions: &[Arc<Definition>]) -> Self {
-        Arena { definitions: definitions.to_vec(), ..Arena::default() }
+        InstanceArena { definitions: definitions.to_vec(), ..InstanceArena::default() }
     }
 
     /// A leaf of which rules know nothing but the type. Without data it cannot be evaluated.
@@ -92,7 +92,7 @@ impl Arena {
     }
 }
 
-impl Terms for Arena {
+impl Terms for InstanceArena {
     type Id = TermId;
 
     fn visit(&self, id: TermId, f: &mut Visitor<'_, TermId>) -> ControlFlow<()> {
@@ -111,7 +111,7 @@ impl Terms for Arena {
     }
 }
 
-impl Build for Arena {
+impl Build for InstanceArena {
     fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
         let key = (op.clone(), attrs.clone(), slot, SmallVec::from_slice(operands));
         if let Some(&id) = self.known.get(&key) {
@@ -139,7 +139,7 @@ impl Build for Arena {
     }
 }
 
-impl Program for Arena {
+impl Program for InstanceArena {
     type Id = TermId;
 
     fn source(&self, id: TermId) -> Source<'_, TermId> {

@@ -30,7 +30,7 @@ pub struct RuleTest {
 
 /// Where a rule stands, for diagnostics.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct RuleLocation {
     pub report: Reporter,
     pub span: SourceSpan,
 }
@@ -236,7 +236,7 @@ fn too_many(report: &Reporter, span: SourceSpan) -> Problem {
 fn push(set: &mut RuleSet, report: &Reporter, span: SourceSpan, rule: Rule) -> Arc<Rule> {
     let rule = Arc::new(rule);
     set.rules.push(rule.clone());
-    set.places.push(Place { report: report.clone(), span });
+    set.places.push(RuleLocation { report: report.clone(), span });
     rule
 }
 

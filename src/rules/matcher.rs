@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::expr::{Expr, Scope, TensorRef, Undecided};
-use super::rule::{AttrPattern, Bindings, Condition, Kind, Operand, Outcome, Pattern, Rule};
+use super::rule::{AttrPattern, Bindings, Condition, ConditionKind, Operand, Outcome, Pattern, Rule};
 use super::terms::Terms;
 use crate::ir::{AttrValue, Attrs, Number};
 use crate::ops::{AttrKind, Op};
@@ -101,7 +101,7 @@ impl Rule {
         for (n, condition) in self.conditions.iter().enumerate() {
             match holds(condition, terms, bindings) {
                 Ok(true) => {}
-                Err(Undecided::Unknown) if condition.kind == Kind::Assumed => assumed.push(n),
+                Err(Undecided::Unknown) if condition.kind == ConditionKind::Assumed => assumed.push(n),
                 _ => return Outcome::Fails,
             }
         }

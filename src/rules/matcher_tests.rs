@@ -1,7 +1,7 @@
 use super::*;
 use crate::ir::{DType, Shape, TensorType};
 use crate::ops::find;
-use crate::rules::arena::{Arena, TermId};
+use crate::rules::arena::{InstanceArena, TermId};
 use crate::rules::{Build, Piece, RuleFile, RuleSet};
 
 fn rule(text: &str) -> RuleSet {
@@ -9,21 +9,21 @@ fn rule(text: &str) -> RuleSet {
     RuleSet::default().with_sources(&[file]).map_err(|e| format!("{e:?}")).unwrap()
 }
 
-fn leaf(arena: &mut Arena, shape: &[usize]) -> TermId {
+fn leaf(arena: &mut InstanceArena, shape: &[usize]) -> TermId {
     arena.leaf(TensorType::new(DType::F32, Shape::from_slice(shape)).unwrap(), [].into())
 }
 
-fn call(arena: &mut Arena, op: &str, attrs: &[(&str, AttrValue)], operands: &[TermId]) -> TermId {
+fn call(arena: &mut InstanceArena, op: &str, attrs: &[(&str, AttrValue)], operands: &[TermId]) -> TermId {
     let def = find(op).unwrap();
     arena.apply(&Op::Table(def), &def.attrs(attrs).unwrap(), 0, operands).unwrap()
 }
 
-fn number(arena: &mut Arena, value: f64) -> TermId {
+fn number(arena: &mut InstanceArena, value: f64) -> TermId {
     let (op, attrs) = crate::ops::number(value.into(), DType::F32);
     arena.apply(&Op::Table(op), &attrs, 0, &[]).unwrap()
 }
 
-fn matches(set: &RuleSet, arena: &Arena, root: TermId) -> Vec<Bindings<TermId>> {
+fn matches(set: &RuleSet, arena: &InstanceArena, root: TermId) -> Vec<Bindings<TermId>> {
     let mut found = Vec::new();
     set.rules()[0].search(arena, root, &mut 1000, &mut found);
     found.retain_mut(|b| set.rules()[0].check_conditions(arena, b) != Outcome::Fails);
@@ -33,7 +33,7 @@ fn matches(set: &RuleSet, arena: &Arena, root: TermId) -> Vec<Bindings<TermId>> 
 #[test]
 fn commutative_operators_match_in_both_orders() {
     let set = rule("add(neg(x), y) => sub(y, x)");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let (a, b) = (leaf(&mut arena, &[2]), leaf(&mut arena, &[2]));
     let negated = call(&mut arena, "neg", &[], &[a]);
     let sum = call(&mut arena, "add", &[], &[b, negated]);
@@ -46,7 +46,7 @@ fn commutative_operators_match_in_both_orders() {
 #[test]
 fn a_name_that_stands_twice_is_one_tensor() {
     let set = rule("mul(x, sigmoid(x)) => silu(x)");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let (a, b) = (leaf(&mut arena, &[2]), leaf(&mut arena, &[2]));
     let gate = call(&mut arena, "sigmoid", &[], &[a]);
     let (same, other) = (call(&mut arena, "mul", &[], &[gate, a]), call(&mut arena, "mul", &[], &[gate, b]));
@@ -57,7 +57,7 @@ fn a_name_that_stands_twice_is_one_tensor() {
 #[test]
 fn typed_constants_match_as_people_type_them_and_are_built_as_they_were() {
     let set = rule("mul(x, 0.7978845608028654) => neg(x)");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let a = leaf(&mut arena, &[2]);
     for (value, fits) in [(0.79788456, true), (0.7978, false), (0.5, false)] {
         let c = number(&mut arena, value);
@@ -73,7 +73,7 @@ fn typed_constants_match_as_people_type_them_and_are_built_as_they_were() {
 #[test]
 fn lists_bind_any_number_of_operands() {
     let set = rule("concat([neg(xs)...]; dim=d) => neg(concat([xs...]; dim=d))");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let parts: Vec<TermId> = (1..4).map(|n| leaf(&mut arena, &[n])).collect();
     let negated: Vec<TermId> = parts.iter().map(|&p| call(&mut arena, "neg", &[], &[p])).collect();
     let joined = call(&mut arena, "concat", &[], &negated);
@@ -86,7 +86,7 @@ fn lists_bind_any_number_of_operands() {
 #[test]
 fn attributes_that_a_pattern_leaves_out_have_their_default() {
     let set = rule("sum(x; dim=d) => neg(sum(x; dim=d))");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let a = leaf(&mut arena, &[2, 3]);
     let dim = ("dim", AttrValue::Ints([1].into_iter().collect()));
     let kept = call(&mut arena, "sum", &[dim.clone(), ("keepdim", AttrValue::Bool(true))], &[a]);
@@ -98,9 +98,9 @@ fn attributes_that_a_pattern_leaves_out_have_their_default() {
 #[test]
 fn negative_dims_count_from_the_end() {
     let set = rule("softmax(x; dim=-1) => log_softmax(x; dim=-1)");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let a = leaf(&mut arena, &[2, 3, 4]);
-    let of = |arena: &mut Arena, op: &str, d: i64| call(arena, op, &[("dim", AttrValue::Int(d))], &[a]);
+    let of = |arena: &mut InstanceArena, op: &str, d: i64| call(arena, op, &[("dim", AttrValue::Int(d))], &[a]);
     let (last, first) = (of(&mut arena, "softmax", 2), of(&mut arena, "softmax", 0));
     assert_eq!(matches(&set, &arena, first).len(), 0);
     let found = matches(&set, &arena, last);
@@ -110,7 +110,7 @@ fn negative_dims_count_from_the_end() {
 #[test]
 fn the_search_stops_when_its_budget_is_used_up() {
     let set = rule("neg(neg(x)) => x");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let mut a = leaf(&mut arena, &[2]);
     for _ in 0..2 {
         a = call(&mut arena, "neg", &[], &[a]);
@@ -124,7 +124,7 @@ fn the_search_stops_when_its_budget_is_used_up() {
 #[test]
 fn what_cannot_be_decided_is_assumed_and_reported() {
     let set = rule("where(m, x, y) => x assume is_uniform(m)");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let a = leaf(&mut arena, &[2]);
     let mask = TensorType::new(DType::Bool, Shape::from_slice(&[2])).unwrap();
     let open = arena.leaf(mask.clone(), [].into());
@@ -152,10 +152,10 @@ fn what_cannot_be_decided_is_assumed_and_reported() {
 #[test]
 fn other_roots_are_found_among_all_terms() {
     let set = rule("{ matmul(x, a), matmul(x, b) } => { matmul(x, a), matmul(x, b) }");
-    let mut arena = Arena::default();
+    let mut arena = InstanceArena::default();
     let (x, y, a, b) =
         (leaf(&mut arena, &[2, 3]), leaf(&mut arena, &[2, 3]), leaf(&mut arena, &[3, 4]), leaf(&mut arena, &[3, 5]));
-    let product = |arena: &mut Arena, x, w| call(arena, "matmul", &[], &[x, w]);
+    let product = |arena: &mut InstanceArena, x, w| call(arena, "matmul", &[], &[x, w]);
     let all = [product(&mut arena, x, a), product(&mut arena, x, b), product(&mut arena, y, a)];
     let (mut found, mut budget) = (Vec::new(), 1_000);
     set.rules()[0].search(&arena, all[0], &mut budget, &mut found);

@@ -11,6 +11,7 @@ pub mod expr;
 mod filter;
 pub mod format;
 mod functions;
+mod inlined;
 mod instantiate;
 mod load;
 mod masks;
@@ -22,25 +23,24 @@ mod scope;
 mod tensor_functions;
 mod terms;
 mod tier;
-mod written_out;
 
 pub use assumption::{Piece, Sentence};
 pub use definition::Definition;
 pub use error::{Problem, RuleError, RuleFile};
 pub use functions::{FunctionInfo, describe as describe_functions};
+pub use inlined::InlinedDefinitions;
 pub use instantiate::BuildError;
 pub use load::RuleTest;
 pub use rule::{Associativity, AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule, Vars};
 pub use terms::{Build, Terms, Visitor};
 pub use tier::Tier;
-pub use written_out::WrittenOut;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use error::Reporter;
-use load::Place;
+use load::RuleLocation;
 
 /// The rule files that are part of the program.
 const LIBRARY: &[(&str, &str)] = &[
@@ -73,7 +73,7 @@ const LIBRARY: &[(&str, &str)] = &[
 pub struct RuleSet {
     rules: Vec<Arc<Rule>>,
     /// Where the rule of the same number stands.
-    places: Vec<Place>,
+    places: Vec<RuleLocation>,
     definitions: Vec<Arc<Definition>>,
     tests: Vec<(Reporter, RuleTest)>,
     fingerprint: u64,

@@ -54,12 +54,12 @@ pub enum AttrPattern {
 
 /// What a condition is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ConditionKind {
     /// Without it, the rule is wrong.
     Needed,
     /// It only keeps the search from going in circles or from matching what is of no use.
     Guard,
-    /// As [`Kind::Needed`]; where it cannot be decided, it is assumed and reported.
+    /// As [`ConditionKind::Needed`]; where it cannot be decided, it is assumed and reported.
     Assumed,
 }
 
@@ -67,7 +67,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     pub expr: Expr,
-    pub kind: Kind,
+    pub kind: ConditionKind,
     /// As the rule file writes it.
     pub text: Arc<str>,
     /// Where it stands; `None` for what a pattern implies.
@@ -122,7 +122,7 @@ pub struct Bindings<Id> {
 impl Rule {
     /// Whether an instance of the rule may hold under an assumption.
     pub fn assumes(&self) -> bool {
-        self.conditions.iter().any(|c| c.kind == Kind::Assumed)
+        self.conditions.iter().any(|c| c.kind == ConditionKind::Assumed)
     }
 
     /// The name of the operator at the root of the left side: the only terms worth searching.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use magneton_ir::frontend;
 use magneton_ir::ir::{Graph, text};
-use magneton_ir::prove::{Bound, Context, Proof, Verdict, bind_graphs, bind_with_contents, prove_bound};
+use magneton_ir::prove::{BoundPair, Context, Proof, Verdict, bind_graphs, bind_with_contents, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 const PLAIN: &str = "graph plain(x: f32[5, 8], q_proj.weight: param f32[8, 8], k_proj.weight: param f32[4, 8],
@@ -200,7 +200,7 @@ fn export(name: &str) -> std::path::PathBuf {
 }
 
 /// The serving pair under what the lines of a binding file say; no file leaves it to guesses.
-fn serving(lines: Option<&str>) -> (Bound, Proof) {
+fn serving(lines: Option<&str>) -> (BoundPair, Proof) {
     let [a, b] = ["serving-plain.pt2", "serving-merged.pt2"].map(|name| frontend::load(export(name)).unwrap());
     let stated = lines.map(|lines| text::parse_equalities("names", lines, &a, &b).unwrap());
     let bound = bind_graphs(a, b, stated.as_ref());

@@ -46,7 +46,7 @@ fn known_bugs_are_found() {
         let [x, y] = [(&a, w.first_a), (&b, w.first_b)].map(|(g, n)| n.map_or("", |n| &*g.node(n).name));
         let parted = w.region.map(|r| proof.partition.regions[r].kind);
         if (name.as_str(), x, y) != first
-            || parted != Some(RegionKind::Parted)
+            || parted != Some(RegionKind::Divergent)
             || (w.a.to_f64() - w.b.to_f64()).abs() < 1e-6
         {
             missed.push(format!("{name}: {x:?} and {y:?}, {} and {}", w.a, w.b));

@@ -9,7 +9,7 @@ use magneton_ir::energy::CostModel;
 use magneton_ir::frontend;
 use magneton_ir::ir::Graph;
 use magneton_ir::progress::Silent;
-use magneton_ir::report::{Comparison, Verdict};
+use magneton_ir::report::{Comparison, ReportedVerdict};
 use magneton_ir::rules::{RuleSet, Tier};
 use serde::Deserialize;
 
@@ -96,9 +96,9 @@ fn misses(pair: &Pair, found: &Comparison) -> Vec<String> {
         }
     };
     let verdict = match found.verdict {
-        Verdict::Equivalent => "equivalent",
-        Verdict::Different => "different",
-        Verdict::Unknown => "unknown",
+        ReportedVerdict::Equivalent => "equivalent",
+        ReportedVerdict::Different => "different",
+        ReportedVerdict::Unknown => "unknown",
     };
     miss("verdict", &pair.verdict, verdict);
     miss("tier", pair.tier.as_deref().unwrap_or("none"), found.tier.as_deref().unwrap_or("none"));

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options};
+use magneton_ir::eval::{EvalError, GraphProgram, LazyEvaluator, Options};
 use magneton_ir::frontend::stablehlo::{Check, Tests, read_tests};
 use magneton_ir::ir::{DType, Graph, NodeKind, Number};
 use magneton_ir::ops::Op;
@@ -112,11 +112,11 @@ fn outcome(tests: &Tests) -> Outcome {
     }
     let program = GraphProgram::new(&tests.graph, 0);
     let options = Options { rounding: true, budget: 1 << 26 };
-    let mut demand = Demand::new(&program, options);
+    let mut evaluator = LazyEvaluator::new(&program, options);
     for (i, check) in tests.checks.iter().enumerate() {
         let [found, wanted] = [2 * i, 2 * i + 1].map(|o| tests.graph.outputs()[o].value);
         let dtype = tests.graph.ty(found).dtype;
-        let tensors = demand.tensor(found).and_then(|f| Ok((f, demand.tensor(wanted)?)));
+        let tensors = evaluator.tensor(found).and_then(|f| Ok((f, evaluator.tensor(wanted)?)));
         let (found, wanted) = match tensors {
             Ok(tensors) => tensors,
             Err(EvalError::NoSemantics(name)) => return Outcome::Unsupported(name),

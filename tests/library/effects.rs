@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use magneton_ir::frontend;
-use magneton_ir::prove::{Bound, Context, ProveError, Verdict, bind_graphs, prove_bound};
+use magneton_ir::prove::{BoundPair, Context, ProveError, Verdict, bind_graphs, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 fn folder() -> PathBuf {
@@ -25,7 +25,7 @@ fn pairs(ending: &str) -> Vec<(PathBuf, PathBuf)> {
     pairs
 }
 
-fn bound(a: &Path, b: &Path) -> Bound {
+fn bound(a: &Path, b: &Path) -> BoundPair {
     let load = |path: &Path| frontend::load(path).unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
     bind_graphs(load(a), load(b), None)
 }

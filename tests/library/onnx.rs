@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::frontend::{self, LoadOptions, Loaded};
 use magneton_ir::ir::text;
-use magneton_ir::prove::{Bound, Context, Verdict, bind_with_contents, prove_bound};
+use magneton_ir::prove::{BoundPair, Context, Verdict, bind_with_contents, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 fn data(name: &str) -> PathBuf {
@@ -20,7 +20,7 @@ fn load(name: &str) -> Loaded {
     frontend::load_with(data(name), &options()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-fn bound(a: &str, b: &str) -> Bound {
+fn bound(a: &str, b: &str) -> BoundPair {
     let (mut a, mut b) = (load(a), load(b));
     bind_with_contents(a.graph, b.graph, None, [&mut *a.contents, &mut *b.contents])
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options};
+use magneton_ir::eval::{EvalError, GraphProgram, LazyEvaluator, Options};
 use magneton_ir::frontend;
 use magneton_ir::ir::{DType, Graph, Number};
 use serde_json::Value;
@@ -43,10 +43,10 @@ fn differences(graph: &Graph, recorded: &str) -> (Vec<String>, usize) {
     }
     let outputs = recorded["outputs"].as_array().unwrap();
     assert_eq!(outputs.len(), graph.outputs().len());
-    let mut demand = Demand::new(&program, Options { rounding: true, budget: 1 << 24 });
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: true, budget: 1 << 24 });
     let (mut found, mut compared) = (Vec::new(), 0);
     for (output, expected) in graph.outputs().iter().zip(outputs) {
-        let computed = match demand.tensor(output.value) {
+        let computed = match evaluator.tensor(output.value) {
             Ok(values) => values.into_iter().map(Number::to_f64).collect::<Vec<_>>(),
             Err(EvalError::NoSemantics(_)) => continue,
             Err(error) => {

@@ -6,7 +6,7 @@ use magneton_ir::ir::{Graph, text};
 use magneton_ir::optimize::optimize;
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Context, bind_graphs, prove_bound};
-use magneton_ir::report::{Comparison, Report, Verdict};
+use magneton_ir::report::{Comparison, Report, ReportedVerdict};
 use magneton_ir::rules::{RuleFile, RuleSet, Tier};
 
 fn graph(inputs: &str, body: &str) -> Graph {
@@ -38,7 +38,7 @@ fn is_only_rounding(inputs: &str, a: &str, b: &str, assumed: &[&str]) {
     let rounding = Some("rounding".to_owned());
     assert_eq!(found(inputs, a, b), (rounding, assumed.iter().map(|&a| a.to_owned()).collect()), "{a}\n{b}");
     let [a, b] = [a, b].map(|body| graph(inputs, body));
-    assert_eq!(compared(&a, &b, &with_rules(""), Tier::Real).verdict, Verdict::Unknown);
+    assert_eq!(compared(&a, &b, &with_rules(""), Tier::Real).verdict, ReportedVerdict::Unknown);
 }
 
 fn holds_without_assumptions(inputs: &str, a: &str, b: &str, tier: &str) {
@@ -208,7 +208,7 @@ fn an_error_of_steps_is_none_of_the_outputs() {
         "q = matmul(x, w)\nd = sub(q, c)\nreturn d",
         "q = matmul(x, w)\nr = exp(q)\nreturn q, r",
     ] {
-        assert_eq!(in_tf32(inputs, body, THOUSANDTH).verdict, Verdict::Unknown, "{body}");
+        assert_eq!(in_tf32(inputs, body, THOUSANDTH).verdict, ReportedVerdict::Unknown, "{body}");
         let found = in_tf32(inputs, body, Tier::ANY_ERROR);
         assert_eq!((found.tier.as_deref(), found.output_error), (Some("approx(0.0009765625)"), None), "{body}");
         let text = found.markdown();
@@ -225,7 +225,7 @@ fn an_error_reaches_an_output_through_what_moves_elements() {
     ] {
         let found = in_tf32(inputs, body, THOUSANDTH);
         assert_eq!(found.output_error, Some(1.0 / 1024.0), "{body}");
-        assert_eq!(in_tf32(inputs, body, Tier::Approx(1e-4.into())).verdict, Verdict::Unknown);
+        assert_eq!(in_tf32(inputs, body, Tier::Approx(1e-4.into())).verdict, ReportedVerdict::Unknown);
     }
 }
 
@@ -249,9 +249,9 @@ fn an_error_of_a_rule_is_none_of_what_is_computed_from_its_result() {
     ] {
         let [a, b] = [a, b].map(|body| graph(ONE, body));
         let found = compared(&a, &b, &rules, percent);
-        assert_eq!(found.verdict == Verdict::Equivalent, reaches);
+        assert_eq!(found.verdict == ReportedVerdict::Equivalent, reaches);
         let found = compared(&a, &b, &rules, Tier::ANY_ERROR);
-        assert_eq!((found.verdict, found.output_error), (Verdict::Equivalent, reaches.then_some(0.01)));
+        assert_eq!((found.verdict, found.output_error), (ReportedVerdict::Equivalent, reaches.then_some(0.01)));
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Command;
 
 use magneton_ir::emit::{Program, python};
-use magneton_ir::eval::{Demand, GraphProgram, Options, random};
+use magneton_ir::eval::{GraphProgram, LazyEvaluator, Options, random};
 use magneton_ir::ir::{Graph, Number, Origin, Role, TensorType, Value};
 use magneton_ir::ops::{self, OpDef, canonical_attrs, number};
 use serde_json::{Value as Json, json};
@@ -61,9 +61,9 @@ fn case(op: &'static OpDef, case: &Case, form: Form) -> Option<Result<Json, Stri
     for (place, &i) in inputs.iter().enumerate() {
         program = program.with_input(place, case.operands[i].data.clone()).ok()?;
     }
-    let mut demand = Demand::new(&program, Options { rounding: false, budget: 1_000_000 });
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 1_000_000 });
     let values: Vec<Vec<Number>> =
-        (0..wanted.len()).map(|slot| demand.tensor(Value::new(node, slot as u32))).collect::<Result<_, _>>().ok()?;
+        (0..wanted.len()).map(|slot| evaluator.tensor(Value::new(node, slot as u32))).collect::<Result<_, _>>().ok()?;
     let what =
         format!("{} with {}", describe(op, &attrs, case), if form == Form::Tensors { "tensors" } else { "a number" });
     let text = Program::new(&graph, None).and_then(|program| python(&program));

@@ -11,7 +11,7 @@ mod whole;
 mod wild;
 mod witness;
 
-use magneton_ir::eval::{Demand, EvalError, GraphProgram, Options, random};
+use magneton_ir::eval::{EvalError, GraphProgram, LazyEvaluator, Options, random};
 use magneton_ir::ir::{Attrs, Graph, Number, Origin, Role, TensorType, Value};
 use magneton_ir::ops::replay::{ReplayError, replay};
 use magneton_ir::ops::tensors::{elements, type_of, upload};
@@ -68,9 +68,9 @@ fn check(op: &'static OpDef, case: &Case) -> Result<Verdict, String> {
     for (i, operand) in case.operands.iter().enumerate() {
         program = program.with_input(i, operand.data.clone()).map_err(|e| e.to_string())?;
     }
-    let mut demand = Demand::new(&program, Options { rounding: false, budget: 1_000_000 });
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 1_000_000 });
     let ours: Result<Vec<Vec<Number>>, EvalError> =
-        (0..wanted.len()).map(|slot| demand.tensor(Value::new(node, slot as u32))).collect();
+        (0..wanted.len()).map(|slot| evaluator.tensor(Value::new(node, slot as u32))).collect();
 
     let tensors: Result<Vec<Tensor>, ReplayError> =
         case.operands.iter().map(|o| upload(&o.ty, &o.data, Device::Cpu)).collect();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use magneton_ir::eval::{Demand, GraphProgram, Options, random};
+use magneton_ir::eval::{GraphProgram, LazyEvaluator, Options, random};
 use magneton_ir::frontend;
 use magneton_ir::ir::{Graph, NodeId, Number, Value};
 use magneton_ir::ops::replay_graph::GraphReplay;
@@ -30,7 +30,7 @@ fn difference(graph: &Graph) -> f64 {
     for i in 0..graph.inputs().len() {
         program = program.with_input(i, input(graph, i)).unwrap();
     }
-    let mut demand = Demand::new(&program, Options { rounding: false, budget: 50_000_000 });
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 50_000_000 });
 
     let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
     let replay = GraphReplay::new(graph, &nodes, Device::Cpu).unwrap();
@@ -48,7 +48,7 @@ fn difference(graph: &Graph) -> f64 {
     assert_eq!(results.len(), outputs.len(), "{}", graph.name);
 
     let each = results.iter().zip(outputs).map(|(theirs, value)| {
-        let (ours, theirs) = (demand.tensor(value).unwrap(), elements(theirs).unwrap());
+        let (ours, theirs) = (evaluator.tensor(value).unwrap(), elements(theirs).unwrap());
         let floats = |values: Vec<Number>| values.into_iter().map(Number::to_f64).collect::<Vec<_>>();
         let (ours, theirs) = (floats(ours), floats(theirs));
         let scale = ours.iter().fold(1.0_f64, |m, v| m.max(v.abs()));

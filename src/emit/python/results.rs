@@ -2,7 +2,7 @@
 
 use super::text::{quoted, tuple, value};
 use crate::emit::program::Program;
-use crate::ir::{Path, Place, Step};
+use crate::ir::{Path, ResultPosition, Step};
 
 /// A result, or a container of results.
 enum Part {
@@ -16,7 +16,7 @@ pub(super) fn returned(program: &Program, names: &[String]) -> String {
     let tensors =
         graph.outputs().iter().zip(&program.outputs).filter_map(|(o, &id)| Some((o.place()?, names[id].clone())));
     let constants = graph.constant_outputs().iter().map(|o| (&o.place, value(&o.value)));
-    let mut leaves: Vec<(&Place, String)> = tensors.chain(constants).collect();
+    let mut leaves: Vec<(&ResultPosition, String)> = tensors.chain(constants).collect();
     leaves.sort_by_key(|(place, _)| place.position);
     // Data that a container holds beside its leaves is none of them.
     leaves.retain(|(place, _)| !place.path.as_ref().is_some_and(is_context));
@@ -32,7 +32,7 @@ fn is_context(path: &Path) -> bool {
 }
 
 /// The structure that the paths of the leaves say; `None` where they say none.
-fn structured(leaves: &[(&Place, String)]) -> Option<String> {
+fn structured(leaves: &[(&ResultPosition, String)]) -> Option<String> {
     let mut root = None;
     for (place, expression) in leaves {
         insert(&mut root, &place.path.as_ref()?.0, expression)?;
@@ -78,9 +78,9 @@ mod tests {
     use super::*;
 
     fn result(paths: &[Option<Vec<Step>>]) -> String {
-        let places: Vec<Place> =
-            (0..).zip(paths).map(|(position, p)| Place { position, path: p.clone().map(Path) }).collect();
-        let leaves: Vec<(&Place, String)> = places.iter().map(|p| (p, format!("r{}", p.position))).collect();
+        let places: Vec<ResultPosition> =
+            (0..).zip(paths).map(|(position, p)| ResultPosition { position, path: p.clone().map(Path) }).collect();
+        let leaves: Vec<(&ResultPosition, String)> = places.iter().map(|p| (p, format!("r{}", p.position))).collect();
         structured(&leaves).unwrap_or_default()
     }
 

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use super::held::{Constant, Held, Sink};
 use super::operators::Lower;
-use super::site::Site;
-use crate::eval::{Demand, GraphProgram, Options};
+use super::site::NodeLowering;
+use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::frontend::builder::Builder;
 use crate::ir::{Graph, NodeKind, Origin, Value};
 use crate::ops::{Call, Op};
@@ -19,12 +19,12 @@ const BUDGET: usize = 1 << 18;
 
 /// The outputs of an operator, if all its inputs are small constants and its results are bit for bit what every runtime
 /// gives.
-pub(super) fn fold(site: &Site, lower: Lower) -> Option<Vec<Held>> {
+pub(super) fn fold(site: &NodeLowering, lower: Lower) -> Option<Vec<Held>> {
     if site.inputs.is_empty() || !site.inputs.iter().flatten().all(is_small) {
         return None;
     }
     let mut scratch = Sink::new(Builder::new(Path::new("")));
-    let mut apart = Site {
+    let mut apart = NodeLowering {
         sink: &mut scratch,
         node: site.node,
         attributes: site.attributes,
@@ -85,6 +85,6 @@ fn constant(graph: &Graph, value: Value, name: &str) -> Option<Held> {
         return None;
     }
     let program = GraphProgram::new(graph, 0);
-    let data = Demand::new(&program, Options { rounding: true, budget: BUDGET }).tensor(value).ok()?;
+    let data = LazyEvaluator::new(&program, Options { rounding: true, budget: BUDGET }).tensor(value).ok()?;
     Some(Constant::held(name, ty.clone(), data))
 }

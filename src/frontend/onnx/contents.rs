@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use super::proto;
-use super::tensor::{self, Place};
+use super::tensor::{self, DataLocation};
 use crate::elements::elements;
 use crate::ir::{Content, Contents, Number};
 
@@ -24,8 +24,10 @@ impl Initializers {
     fn reader(&self, tensor: &proto::Tensor) -> Option<Box<dyn Read>> {
         let ty = tensor::type_of(tensor).ok()?;
         match tensor::place(tensor, &self.folder).ok()? {
-            Place::Outside { file, offset } => Some(Box::new(io::BufReader::new(tensor::open(&file, offset).ok()?))),
-            Place::Inside => Some(Box::new(io::Cursor::new(tensor::bytes(tensor, &ty, &self.folder).ok()?))),
+            DataLocation::Outside { file, offset } => {
+                Some(Box::new(io::BufReader::new(tensor::open(&file, offset).ok()?)))
+            }
+            DataLocation::Inside => Some(Box::new(io::Cursor::new(tensor::bytes(tensor, &ty, &self.folder).ok()?))),
         }
     }
 }
@@ -33,8 +35,8 @@ impl Initializers {
 impl Contents for Initializers {
     fn holds(&mut self, input: usize) -> bool {
         self.tensor(input).is_some_and(|t| match tensor::place(t, &self.folder) {
-            Ok(Place::Outside { file, .. }) => file.is_file(),
-            Ok(Place::Inside) => true,
+            Ok(DataLocation::Outside { file, .. }) => file.is_file(),
+            Ok(DataLocation::Inside) => true,
             Err(_) => false,
         })
     }
@@ -61,7 +63,7 @@ impl Contents for Initializers {
 
     fn missing(&mut self, input: usize) -> Option<PathBuf> {
         match tensor::place(self.tensor(input)?, &self.folder).ok()? {
-            Place::Outside { file, .. } if !file.is_file() => Some(file),
+            DataLocation::Outside { file, .. } if !file.is_file() => Some(file),
             _ => None,
         }
     }

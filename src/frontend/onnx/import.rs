@@ -10,7 +10,7 @@ use super::held::{Constant, Held, Sink};
 use super::operators;
 use super::proto::{self, DimensionValue, TypeValue, entry};
 use super::scope::{Found, Frame, Scope};
-use super::site::{Attributes, Given, Initialized, Site};
+use super::site::{Attributes, Given, Initialized, NodeLowering};
 use super::{constant, control, opaque, tensor};
 use crate::frontend::builder::{Builder, Refusal};
 use crate::frontend::origins::Origins;
@@ -292,7 +292,7 @@ impl<'m> Importer<'m> {
             }
         }
         // What is damaged is said now, not when somebody asks for the elements.
-        if let tensor::Place::Inside = tensor::place(tensor, &self.folder)? {
+        if let tensor::DataLocation::Inside = tensor::place(tensor, &self.folder)? {
             tensor::bytes(tensor, &ty, &self.folder)?;
         }
         let role = if counts { Role::Buffer } else { Role::Parameter };
@@ -370,7 +370,7 @@ impl<'m> Importer<'m> {
         let unique = self.sink.builder.names.fresh(&name);
         let origin = self.origin(node);
         if let Some(lower) = operators::find(domain, op, version) {
-            let mut site = Site {
+            let mut site = NodeLowering {
                 sink: &mut self.sink,
                 node,
                 attributes,

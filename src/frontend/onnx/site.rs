@@ -25,7 +25,7 @@ pub(super) type Initialized<'m> = FxHashMap<Value, &'m proto::Tensor>;
 pub(super) type Given = FxHashMap<Value, Rc<Constant>>;
 
 /// One operator of the file.
-pub(super) struct Site<'s, 'm> {
+pub(super) struct NodeLowering<'s, 'm> {
     pub sink: &'s mut Sink,
     pub node: &'m proto::Node,
     pub attributes: &'s Attributes<'m>,
@@ -57,7 +57,7 @@ pub(super) fn one(value: Value) -> Lowered {
     Ok(Some(vec![value.into()]))
 }
 
-impl<'m> Site<'_, 'm> {
+impl<'m> NodeLowering<'_, 'm> {
     fn lowering(&mut self) -> Lowering<'_> {
         self.sink.builder.lower(self.name, self.origin.clone())
     }
@@ -311,7 +311,7 @@ impl<'m> Site<'_, 'm> {
 
     /// The node that stands for the operator, with all its outputs.
     pub fn done(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Lowered {
-        let values = self.lowering().explicit(op, attrs, operands)?;
+        let values = self.lowering().emit(op, attrs, operands)?;
         Ok(values.map(|values| values.into_iter().map(Held::from).collect()))
     }
 

@@ -72,7 +72,7 @@ pub(super) fn type_of(tensor: &proto::Tensor) -> Result<TensorType, Refusal> {
 }
 
 /// Where the elements of a tensor lie.
-pub(super) enum Place {
+pub(super) enum DataLocation {
     /// In the file itself.
     Inside,
     /// In another file, from an offset on.
@@ -83,9 +83,9 @@ pub(super) enum Place {
 ///
 /// # Errors
 /// If the other file is named by a path that leads out of the folder.
-pub(super) fn place(tensor: &proto::Tensor, folder: &Path) -> Result<Place, Refusal> {
+pub(super) fn place(tensor: &proto::Tensor, folder: &Path) -> Result<DataLocation, Refusal> {
     if tensor.data_location != Some(EXTERNAL) {
-        return Ok(Place::Inside);
+        return Ok(DataLocation::Inside);
     }
     let location = entry(&tensor.external_data, "location").unwrap_or("");
     let path = Path::new(location);
@@ -98,7 +98,7 @@ pub(super) fn place(tensor: &proto::Tensor, folder: &Path) -> Result<Place, Refu
     }
     let offset = entry(&tensor.external_data, "offset").map_or(Ok(0), str::parse);
     let offset = offset.map_err(|_| Refusal::new("has an offset in another file that is no number"))?;
-    Ok(Place::Outside { file: folder.join(path), offset })
+    Ok(DataLocation::Outside { file: folder.join(path), offset })
 }
 
 /// The bytes of a tensor's elements, little-endian and one after another.
@@ -109,13 +109,13 @@ pub(super) fn bytes(tensor: &proto::Tensor, ty: &TensorType, folder: &Path) -> R
     let (_, bits) = dtype(tensor.data_type.unwrap_or(0))?;
     let wanted = if bits == 4 { ty.numel().div_ceil(2) } else { ty.bytes() };
     let given: Bytes = match place(tensor, folder)? {
-        Place::Outside { file, offset } => {
+        DataLocation::Outside { file, offset } => {
             let mut bytes = Vec::new();
             let read = open(&file, offset).and_then(|f| f.take(wanted as u64).read_to_end(&mut bytes));
             read.map_err(|e| missing(&file, &e))?;
             bytes.into()
         }
-        Place::Inside => match &tensor.raw_data {
+        DataLocation::Inside => match &tensor.raw_data {
             Some(raw) => raw.clone(),
             None => typed(tensor, ty.dtype, bits)?,
         },

@@ -20,7 +20,7 @@ pub(super) struct Damage {
 
 /// A message of the schema, as far as fields of it hold other messages or lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum MessageKind {
     Model,
     Graph,
     Function,
@@ -37,29 +37,29 @@ enum Kind {
     Leaf,
 }
 
-impl Kind {
+impl MessageKind {
     /// The message that field `number` holds.
-    fn field(self, number: u64) -> Option<Kind> {
+    fn field(self, number: u64) -> Option<MessageKind> {
         Some(match (self, number) {
-            (Kind::Model, 7) => Kind::Graph,
-            (Kind::Model, 25) => Kind::Function,
-            (Kind::Graph, 1) | (Kind::Function, 7) => Kind::Node,
-            (Kind::Graph, 5) => Kind::Tensor,
-            (Kind::Graph, 15) | (Kind::Attribute, 22) => Kind::SparseTensor,
-            (Kind::Graph, 11..=13) | (Kind::Function, 12) => Kind::ValueInfo,
-            (Kind::Node, 5) | (Kind::Function, 11) => Kind::Attribute,
-            (Kind::Attribute, 5 | 10) | (Kind::SparseTensor, 1 | 2) => Kind::Tensor,
-            (Kind::Attribute, 6 | 11) => Kind::Graph,
-            (Kind::Attribute, 14) | (Kind::ValueInfo, 2) => Kind::Type,
-            (Kind::Type, 1 | 8) => Kind::TensorType,
-            (Kind::Type, 4 | 9) => Kind::ElementType,
-            (Kind::ElementType, 1) => Kind::Type,
-            (Kind::TensorType, 2) => Kind::Shape,
-            (Kind::Shape, 1)
-            | (Kind::Model | Kind::Function, 8 | 9 | 14 | 20 | 26)
-            | (Kind::Node, 9 | 10)
-            | (Kind::Tensor, 13 | 16)
-            | (Kind::Graph, 14 | 16) => Kind::Leaf,
+            (MessageKind::Model, 7) => MessageKind::Graph,
+            (MessageKind::Model, 25) => MessageKind::Function,
+            (MessageKind::Graph, 1) | (MessageKind::Function, 7) => MessageKind::Node,
+            (MessageKind::Graph, 5) => MessageKind::Tensor,
+            (MessageKind::Graph, 15) | (MessageKind::Attribute, 22) => MessageKind::SparseTensor,
+            (MessageKind::Graph, 11..=13) | (MessageKind::Function, 12) => MessageKind::ValueInfo,
+            (MessageKind::Node, 5) | (MessageKind::Function, 11) => MessageKind::Attribute,
+            (MessageKind::Attribute, 5 | 10) | (MessageKind::SparseTensor, 1 | 2) => MessageKind::Tensor,
+            (MessageKind::Attribute, 6 | 11) => MessageKind::Graph,
+            (MessageKind::Attribute, 14) | (MessageKind::ValueInfo, 2) => MessageKind::Type,
+            (MessageKind::Type, 1 | 8) => MessageKind::TensorType,
+            (MessageKind::Type, 4 | 9) => MessageKind::ElementType,
+            (MessageKind::ElementType, 1) => MessageKind::Type,
+            (MessageKind::TensorType, 2) => MessageKind::Shape,
+            (MessageKind::Shape, 1)
+            | (MessageKind::Model | MessageKind::Function, 8 | 9 | 14 | 20 | 26)
+            | (MessageKind::Node, 9 | 10)
+            | (MessageKind::Tensor, 13 | 16)
+            | (MessageKind::Graph, 14 | 16) => MessageKind::Leaf,
             _ => return None,
         })
     }
@@ -67,9 +67,9 @@ impl Kind {
     /// How many bytes one byte of a field without messages can become.
     fn growth(self, number: u64) -> u64 {
         match (self, number) {
-            (Kind::Tensor, 9) => 0,
+            (MessageKind::Tensor, 9) => 0,
             // Integers of one byte each become eight.
-            (Kind::Tensor, 1 | 5 | 7 | 11) | (Kind::Attribute, 8) | (Kind::SparseTensor, 3) => 8,
+            (MessageKind::Tensor, 1 | 5 | 7 | 11) | (MessageKind::Attribute, 8) | (MessageKind::SparseTensor, 3) => 8,
             _ => 1,
         }
     }
@@ -81,7 +81,7 @@ impl Kind {
 /// Where it is cut off or no protobuf, and if it would take too much memory.
 pub(super) fn check(bytes: &[u8]) -> Result<(), Damage> {
     let mut walk = Walk { bytes, at: 0, decoded: 0 };
-    walk.message(Kind::Model, bytes.len(), 0)
+    walk.message(MessageKind::Model, bytes.len(), 0)
 }
 
 /// Whether `bytes` start as an ONNX model does: with fields of the outermost message, each of its type. The last one may be
@@ -170,7 +170,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn message(&mut self, kind: Kind, end: usize, depth: usize) -> Result<(), Damage> {
+    fn message(&mut self, kind: MessageKind, end: usize, depth: usize) -> Result<(), Damage> {
         if depth > MAX_DEPTH {
             return self.damage(format!("messages are nested more than {MAX_DEPTH} deep"));
         }

@@ -9,7 +9,7 @@ use super::argument::{Argument, Number};
 use super::convert::Target;
 use super::dtype::dtype;
 use super::schema;
-use super::site::{Refusal, Site};
+use super::site::{NodeLowering, Refusal};
 use crate::ir::{DType, Value};
 
 /// One operator of ATen per line, then what autocast does to it on each kind of device. Read off PyTorch by
@@ -102,7 +102,7 @@ impl Autocast {
     }
 
     /// Adds the casts for the operator of `site`.
-    pub fn casts(&self, site: &mut Site) -> Result<Casts, Refusal> {
+    pub fn casts(&self, site: &mut NodeLowering) -> Result<Casts, Refusal> {
         let mut casts = Casts::default();
         let names: Vec<&str> = site.node.inputs.iter().flat_map(|i| i.arg.tensors()).collect();
         let target = Target::of(&site.node.target);

@@ -12,7 +12,7 @@ use super::memory::{Memory, Tensor};
 use super::record::{self, Recorded};
 use super::schema::{self, ExportedProgram, InputSpec, OutputSpec};
 use super::sharing::Sharing;
-use super::site::{Refusal, Site, Values};
+use super::site::{NodeLowering, Refusal, Values};
 use super::structure::{self, Structure};
 use super::views::{self, Views};
 use super::weights::{Folder, Stored};
@@ -21,7 +21,7 @@ use crate::frontend::LoadError;
 use crate::frontend::builder::Builder;
 use crate::frontend::names::Names;
 use crate::frontend::origins::Origins;
-use crate::ir::{AttrValue, Graph, Layout, Origin, Output, Place, Role, Step, Target, TensorType, Value};
+use crate::ir::{AttrValue, Graph, Layout, Origin, Output, ResultPosition, Role, Step, Target, TensorType, Value};
 
 /// The names of one graph of the file. A nested graph has names of its own.
 pub(super) struct Scope<'a> {
@@ -362,7 +362,7 @@ impl<'a> Importer<'a> {
             {
                 value = self.copied(name, value, ty).map_err(|refusal| refused(self, refusal))?;
             }
-            if let Target::Result(Place { path, .. }) | Target::Loss(Place { path, .. }) = &target
+            if let Target::Result(ResultPosition { path, .. }) | Target::Loss(ResultPosition { path, .. }) = &target
                 && scope.is_complex(name)
             {
                 contexts.push((path.clone(), COMPLEX.to_owned()));
@@ -461,7 +461,8 @@ impl<'a> Importer<'a> {
         let written =
             written.iter().map(|n| Ok(self.memory.value(scope.tensor(n)?))).collect::<Result<Vec<_>, Refusal>>()?;
         let lowering = self.builder.lower(name, origin);
-        let mut site = Site { lowering, scope, memory: &self.memory, node, casts: Casts::default(), bare: false };
+        let mut site =
+            NodeLowering { lowering, scope, memory: &self.memory, node, casts: Casts::default(), bare: false };
         site.casts = scope.autocast.casts(&mut site)?;
         convert::convert(&mut site, &mut self.draws, &written)
     }
@@ -479,7 +480,8 @@ impl<'a> Importer<'a> {
         let tensor = scope.tensor(argument)?;
         let first = self.builder.graph.len();
         let lowering = self.builder.lower(name, origin);
-        let mut site = Site { lowering, scope, memory: &self.memory, node, casts: Casts::default(), bare: false };
+        let mut site =
+            NodeLowering { lowering, scope, memory: &self.memory, node, casts: Casts::default(), bare: false };
         let values = convert::reshaped(&mut site)?.ok_or_else(unknown)?;
         let ([value], [output]) =
             (&values[..], &node.outputs.iter().flat_map(Argument::tensors).collect::<Vec<_>>()[..])

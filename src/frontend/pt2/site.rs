@@ -60,7 +60,7 @@ pub(super) enum Operand {
 }
 
 /// One operator of the file.
-pub(super) struct Site<'s, 'a> {
+pub(super) struct NodeLowering<'s, 'a> {
     pub lowering: Lowering<'s>,
     pub scope: &'s Scope<'a>,
     pub memory: &'s Memory,
@@ -71,7 +71,7 @@ pub(super) struct Site<'s, 'a> {
     pub bare: bool,
 }
 
-impl<'s> Deref for Site<'s, '_> {
+impl<'s> Deref for NodeLowering<'s, '_> {
     type Target = Lowering<'s>;
 
     fn deref(&self) -> &Lowering<'s> {
@@ -79,13 +79,13 @@ impl<'s> Deref for Site<'s, '_> {
     }
 }
 
-impl<'s> DerefMut for Site<'s, '_> {
+impl<'s> DerefMut for NodeLowering<'s, '_> {
     fn deref_mut(&mut self) -> &mut Lowering<'s> {
         &mut self.lowering
     }
 }
 
-impl<'a> Site<'_, 'a> {
+impl<'a> NodeLowering<'_, 'a> {
     /// What the tensor of that name holds, as the operator gets it.
     pub fn value(&self, name: &str) -> Result<Value, Refusal> {
         let value = self.memory.value(self.scope.tensor(name)?);
@@ -278,9 +278,9 @@ impl<'a> Site<'_, 'a> {
     // The three calls of the lowering that conversions make with arguments that read the site: behind a `DerefMut` the compiler
     // would refuse those.
 
-    /// See [`Lowering::explicit`].
-    pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
-        self.lowering.explicit(op, attrs, operands)
+    /// See [`Lowering::emit`].
+    pub fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+        self.lowering.emit(op, attrs, operands)
     }
 
     /// See [`Lowering::implicit`].

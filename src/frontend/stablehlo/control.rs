@@ -4,7 +4,7 @@ use super::ast::Use;
 use super::error::Error;
 use super::form::Form;
 use super::lower::{Lower, called};
-use super::scope::{Bound, Scope};
+use super::scope::{Scope, ScopeValue};
 use crate::frontend::builder::Refusal;
 use crate::ir::{AttrValue, Number, Origin, Value};
 
@@ -19,9 +19,9 @@ pub(super) fn lower<'m, 't, 's>(
     low: &mut Lower<'m, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
-    operands: &[Bound],
+    operands: &[ScopeValue],
     names: &str,
-) -> Result<Option<Vec<Bound>>, Error> {
+) -> Result<Option<Vec<ScopeValue>>, Error> {
     match form.name {
         "call" | "func.call" => return call(low, form, form.words.first().copied(), operands, names),
         _ => {}
@@ -57,9 +57,9 @@ fn call<'m, 't, 's>(
     low: &mut Lower<'m, 't, 's>,
     form: &Form<'t, 's>,
     function: Option<&str>,
-    operands: &[Bound],
+    operands: &[ScopeValue],
     names: &str,
-) -> Result<Option<Vec<Bound>>, Error> {
+) -> Result<Option<Vec<ScopeValue>>, Error> {
     let module = low.module;
     // What is only declared stays opaque.
     let Some(function) = function.and_then(|name| module.get(name)) else { return Ok(None) };
@@ -71,9 +71,9 @@ fn repeat<'m, 't, 's>(
     low: &mut Lower<'m, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
-    operands: &[Bound],
+    operands: &[ScopeValue],
     names: &str,
-) -> Result<Option<Vec<Bound>>, Error> {
+) -> Result<Option<Vec<ScopeValue>>, Error> {
     let &[condition, body] = &form.regions[..] else {
         return Err(Error::new(form.at, "`while` has no condition and body"));
     };
@@ -107,7 +107,7 @@ fn repeat<'m, 't, 's>(
     Ok(None)
 }
 
-fn bind<'s>(scope: &mut Scope<'_, 's>, arguments: &[&'s str], values: &[Bound]) {
+fn bind<'s>(scope: &mut Scope<'_, 's>, arguments: &[&'s str], values: &[ScopeValue]) {
     for (&name, value) in arguments.iter().zip(values) {
         scope.bind(Use { name, index: 0 }, value.clone());
     }
@@ -118,10 +118,10 @@ fn branch<'m, 't, 's>(
     low: &mut Lower<'m, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
-    operands: &[Bound],
+    operands: &[ScopeValue],
     names: &str,
-) -> Result<Option<Vec<Bound>>, Error> {
-    let Some(Bound::Tensor(index)) = operands.first() else { return Ok(None) };
+) -> Result<Option<Vec<ScopeValue>>, Error> {
+    let Some(ScopeValue::Tensor(index)) = operands.first() else { return Ok(None) };
     let Some(last) = form.regions.len().checked_sub(1) else {
         return Err(Error::new(form.at, format!("`{}` has no branches", form.name)));
     };
@@ -130,7 +130,7 @@ fn branch<'m, 't, 's>(
         return Err(Error::new(form.at, "`if` needs two branches"));
     }
     let names = inside(form, names);
-    let run = |low: &mut Lower<'m, 't, 's>, i: usize| -> Result<Vec<Bound>, Error> {
+    let run = |low: &mut Lower<'m, 't, 's>, i: usize| -> Result<Vec<ScopeValue>, Error> {
         let mut inner = Scope::inside(scope);
         low.region(&mut inner, form.regions[i], &format!("{names}{i}/"))
     };
@@ -154,16 +154,16 @@ fn branch<'m, 't, 's>(
             return Err(Error::new(form.at, format!("`{}` has branches that give other numbers of values", form.name)));
         }
         for (slot, other) in others.into_iter().enumerate() {
-            let (Bound::Tensor(this), Bound::Tensor(rest)) = (other, chosen[slot].clone()) else {
+            let (ScopeValue::Tensor(this), ScopeValue::Tensor(rest)) = (other, chosen[slot].clone()) else {
                 low.restore(before);
                 return Ok(None);
             };
             let name = low.name(form, "");
             let origin = low.locations.origin(form.location);
             let mut node = low.builder.lower(&name, origin);
-            let both = node.explicit("where", &[], &[taken, this, rest]).map_err(|r| low.refused(form, r))?;
+            let both = node.emit("where", &[], &[taken, this, rest]).map_err(|r| low.refused(form, r))?;
             let Some(&value) = both.as_deref().and_then(<[Value]>::first) else { return Ok(None) };
-            chosen[slot] = Bound::Tensor(value);
+            chosen[slot] = ScopeValue::Tensor(value);
         }
     }
     // What a branch does beside giving values depends on whether it is taken.
@@ -187,9 +187,9 @@ fn map<'m, 't, 's>(
     low: &mut Lower<'m, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
-    operands: &[Bound],
+    operands: &[ScopeValue],
     names: &str,
-) -> Result<Option<Vec<Bound>>, Error> {
+) -> Result<Option<Vec<ScopeValue>>, Error> {
     let &[region] = &form.regions[..] else { return Err(Error::new(form.at, "`map` needs one region")) };
     let arguments = low.block_arguments(form, region)?;
     if arguments.len() != operands.len() {
@@ -209,14 +209,14 @@ fn map<'m, 't, 's>(
     let stated: Vec<_> = form.types.iter().map(|t| low.ty(t).tensor().cloned()).collect();
     let mut values = Vec::new();
     for (bound, stated) in given.into_iter().zip(stated.into_iter().rev().take(form.result_count()).rev()) {
-        let (Bound::Tensor(value), Some(stated)) = (bound, stated) else { return Ok(None) };
+        let (ScopeValue::Tensor(value), Some(stated)) = (bound, stated) else { return Ok(None) };
         let mut node = low.builder.lower("map", Origin::implicit());
         let shape = [("shape", AttrValue::shape(&stated.shape))];
         let value = match *node.graph.ty(value) == stated {
             true => value,
             false => node.implicit("expand", "expand", &shape, &[value]).map_err(|r| low.refused(form, r))?,
         };
-        values.push(Bound::Tensor(value));
+        values.push(ScopeValue::Tensor(value));
     }
     Ok(Some(values))
 }

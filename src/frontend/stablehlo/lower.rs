@@ -13,8 +13,8 @@ use super::literal::{self, Elements, Resources};
 use super::location::Locations;
 use super::module::{Function, Module};
 use super::opaque;
-use super::scope::{Bound, Foreign, Scope};
-use super::site::{Site, Tables};
+use super::scope::{Foreign, Scope, ScopeValue};
+use super::site::{NodeLowering, Tables};
 use super::types::{self, Type};
 use super::{control, convert};
 use crate::frontend::builder::{Builder, Refusal};
@@ -105,7 +105,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         scope: &mut Scope<'_, 's>,
         region: &'t Region<'s>,
         names: &str,
-    ) -> Result<Vec<Bound>, Error> {
+    ) -> Result<Vec<ScopeValue>, Error> {
         if self.depth >= DEEPEST_CALLS {
             let at = region.operations.first().map_or(0, |o| o.at);
             return Err(Error::new(at, format!("calls and regions are nested more than {DEEPEST_CALLS} deep")));
@@ -121,7 +121,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         scope: &mut Scope<'_, 's>,
         region: &'t Region<'s>,
         names: &str,
-    ) -> Result<Vec<Bound>, Error> {
+    ) -> Result<Vec<ScopeValue>, Error> {
         for operation in &region.operations {
             let form = Form::of(operation);
             self.steps += 1;
@@ -150,7 +150,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         Ok(Vec::new())
     }
 
-    fn operands(&self, scope: &Scope<'_, 's>, form: &Form<'t, 's>) -> Result<Vec<Bound>, Error> {
+    fn operands(&self, scope: &Scope<'_, 's>, form: &Form<'t, 's>) -> Result<Vec<ScopeValue>, Error> {
         let operand = |&name: &Use<'s>| {
             scope.get(name).cloned().ok_or_else(|| {
                 let index = if name.index > 0 { format!("#{}", name.index) } else { String::new() };
@@ -173,9 +173,9 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         &mut self,
         scope: &Scope<'_, 's>,
         form: &Form<'t, 's>,
-        operands: &[Bound],
+        operands: &[ScopeValue],
         names: &str,
-    ) -> Result<Vec<Bound>, Error> {
+    ) -> Result<Vec<ScopeValue>, Error> {
         if form.name.starts_with("check.") || is_check(form) {
             return self.check(form, operands);
         }
@@ -189,8 +189,8 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         let tensors: Option<Vec<Value>> = operands
             .iter()
             .map(|b| match b {
-                Bound::Tensor(value) => Some(*value),
-                Bound::Foreign(_) => None,
+                ScopeValue::Tensor(value) => Some(*value),
+                ScopeValue::Foreign(_) => None,
             })
             .collect();
         // What is printed with one type has the type of its result.
@@ -208,7 +208,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             ));
         }
         let origin = self.locations.origin(form.location);
-        let mut site = Site {
+        let mut site = NodeLowering {
             low: self.builder.lower(&name, origin),
             tables: &mut self.tables,
             form,
@@ -233,14 +233,14 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
                 }
             }
         }
-        Ok(values.into_iter().map(Bound::Tensor).collect())
+        Ok(values.into_iter().map(ScopeValue::Tensor).collect())
     }
 
     pub fn refused(&self, form: &Form, refusal: Refusal) -> Error {
         Error { at: form.at, reason: format!("`{}` {}", form.name, refusal.reason), help: refusal.help }
     }
 
-    fn constant(&mut self, form: &Form<'t, 's>, names: &str) -> Result<Vec<Bound>, Error> {
+    fn constant(&mut self, form: &Form<'t, 's>, names: &str) -> Result<Vec<ScopeValue>, Error> {
         let literal = form.bare.first().copied().or_else(|| form.attribute(&["value"]).and_then(|a| a.trees().first()));
         let Some(Tree::Angled(text)) = literal else {
             return Err(Error::new(form.at, "a constant is no literal of numbers"));
@@ -248,13 +248,13 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         let Some(&ty) = form.types.first() else { return Err(Error::new(form.at, "a constant states no type")) };
         let Type::Tensor(ty) = self.ty(ty) else {
             let what = Foreign { text: format!("{text} : {}", opaque::type_text(ty)), leaves: Vec::new() };
-            return Ok(vec![Bound::Foreign(Rc::new(what))]);
+            return Ok(vec![ScopeValue::Foreign(Rc::new(what))]);
         };
         let elements = match literal::read(text, &ty, &self.resources) {
             // The upper half of the numbers of 64 bits without a sign has no numbers here.
             Err(_) if ty.dtype == DType::U64 => {
                 let what = Foreign { text: format!("{text} : {ty}"), leaves: Vec::new() };
-                return Ok(vec![Bound::Foreign(Rc::new(what))]);
+                return Ok(vec![ScopeValue::Foreign(Rc::new(what))]);
             }
             other => other.map_err(|reason| Error::new(form.at, reason))?,
         };
@@ -266,8 +266,8 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
                 let typed = literal::as_typed(number, ty.dtype);
                 let (dtype, value) = (("dtype", AttrValue::DType(ty.dtype)), ("value", AttrValue::from(typed)));
                 let value = match ty.rank() {
-                    0 => low.explicit("number", &[value, dtype], &[]),
-                    _ => low.explicit("full", &[("shape", AttrValue::shape(&ty.shape)), value, dtype], &[]),
+                    0 => low.emit("number", &[value, dtype], &[]),
+                    _ => low.emit("full", &[("shape", AttrValue::shape(&ty.shape)), value, dtype], &[]),
                 };
                 let value = value.map_err(refused)?.and_then(|all| all.first().copied());
                 let value = value.ok_or_else(|| Error::new(form.at, "a constant has no counterpart"))?;
@@ -289,20 +289,22 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
                 value
             }
         };
-        Ok(vec![Bound::Tensor(value)])
+        Ok(vec![ScopeValue::Tensor(value)])
     }
 
     /// A comparison of a test: `check.expect_eq`, or a custom call of that name.
-    fn check(&mut self, form: &Form<'t, 's>, operands: &[Bound]) -> Result<Vec<Bound>, Error> {
+    fn check(&mut self, form: &Form<'t, 's>, operands: &[ScopeValue]) -> Result<Vec<ScopeValue>, Error> {
         let kind = form.name.strip_prefix("check.").or_else(|| called(form)).unwrap_or("");
         let kind = kind.strip_prefix("check.").unwrap_or(kind);
-        let mut tensors: Vec<Value> =
-            operands.iter().filter_map(|b| if let Bound::Tensor(value) = b { Some(*value) } else { None }).collect();
+        let mut tensors: Vec<Value> = operands
+            .iter()
+            .filter_map(|b| if let ScopeValue::Tensor(value) = b { Some(*value) } else { None })
+            .collect();
         if let (Some(Tree::Angled(_)), [_]) = (form.bare.first(), &tensors[..]) {
             // The wanted elements stand in the operation; their type is that of what is tested.
             let constant = Form { name: "stablehlo.constant", ..form.clone() };
             for bound in self.constant(&constant, "wanted ")? {
-                tensors.extend(if let Bound::Tensor(value) = bound { Some(value) } else { None });
+                tensors.extend(if let ScopeValue::Tensor(value) = bound { Some(value) } else { None });
             }
         }
         // A value that the IR lacks cannot be compared.
@@ -319,10 +321,10 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     pub fn call(
         &mut self,
         function: &'m Function<'t, 's>,
-        operands: &[Bound],
+        operands: &[ScopeValue],
         names: &str,
         at: usize,
-    ) -> Result<Vec<Bound>, Error> {
+    ) -> Result<Vec<ScopeValue>, Error> {
         if function.arguments.len() != operands.len() {
             let reason = format!(
                 "`{}` takes {} arguments, {} are given",
@@ -334,7 +336,9 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         }
         let mut scope = Scope::default();
         for (argument, operand) in function.arguments.iter().zip(operands) {
-            if let (Bound::Tensor(value), Type::Tensor(stated), false) = (operand, self.ty(argument.ty), self.mapped) {
+            if let (ScopeValue::Tensor(value), Type::Tensor(stated), false) =
+                (operand, self.ty(argument.ty), self.mapped)
+            {
                 let given = self.builder.graph.ty(*value);
                 if *given != stated {
                     return Err(Error::new(at, format!("`{}` takes {stated}, not {given}", function.name)));
@@ -368,10 +372,10 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     }
 
     /// The number that a value is known to be.
-    pub fn known(&self, bound: &Bound) -> Option<Number> {
+    pub fn known(&self, bound: &ScopeValue) -> Option<Number> {
         match bound {
-            Bound::Tensor(value) => self.tables.uniform.get(value).copied(),
-            Bound::Foreign(_) => None,
+            ScopeValue::Tensor(value) => self.tables.uniform.get(value).copied(),
+            ScopeValue::Foreign(_) => None,
         }
     }
 }

@@ -35,7 +35,7 @@ use self::error::Error;
 use self::location::{Locations, dotted};
 use self::lower::Lower;
 use self::module::{Function, Module};
-use self::scope::{Bound, Scope};
+use self::scope::{Scope, ScopeValue};
 use self::types::Type;
 use super::LoadError;
 use crate::ir::{self, Graph, Origin, Output, Role, Step, Target, Value};
@@ -117,7 +117,7 @@ fn main_of<'m, 't, 's>(module: &'m Module<'t, 's>) -> Result<&'m Function<'t, 's
 /// A function that has been lowered.
 struct Lowered<'m, 't, 's> {
     lower: Lower<'m, 't, 's>,
-    results: Vec<Bound>,
+    results: Vec<ScopeValue>,
 }
 
 fn lowering<'m, 't, 's>(
@@ -155,7 +155,7 @@ fn lowering<'m, 't, 's>(
         let role = if name.starts_with("params.") { Role::Parameter } else { Role::User };
         let name = lower.builder.names.fresh(&name);
         let value = Value::from(lower.builder.graph.add_input(&name, role, ty, Origin::default()));
-        if !scope.bind(Use { name: argument.name, index: 0 }, Bound::Tensor(value)) {
+        if !scope.bind(Use { name: argument.name, index: 0 }, ScopeValue::Tensor(value)) {
             return Err(Error::new(main.at, format!("`{}` is defined twice", argument.name)));
         }
     }
@@ -164,11 +164,11 @@ fn lowering<'m, 't, 's>(
 }
 
 /// Adds what the function gives, and what it does beside that.
-fn outputs(lower: &mut Lower, main: &Function, results: &[Bound]) -> Result<(), Error> {
+fn outputs(lower: &mut Lower, main: &Function, results: &[ScopeValue]) -> Result<(), Error> {
     for (i, bound) in results.iter().enumerate() {
         let value = match bound {
-            Bound::Tensor(value) => *value,
-            Bound::Foreign(foreign) => opaque::materialised(lower, foreign, &format!("result {i}"))?,
+            ScopeValue::Tensor(value) => *value,
+            ScopeValue::Foreign(foreign) => opaque::materialised(lower, foreign, &format!("result {i}"))?,
         };
         let info = main.results.get(i).and_then(|a| a.iter().find(|(key, _)| *key == "jax.result_info"));
         let path = info.and_then(|(_, a)| a.text()).and_then(returned_path);

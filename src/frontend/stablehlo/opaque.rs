@@ -11,7 +11,7 @@ use super::attribute::show;
 use super::error::Error;
 use super::form::Form;
 use super::lower::{Lower, called};
-use super::scope::{Bound, Foreign, Scope};
+use super::scope::{Foreign, Scope, ScopeValue};
 use crate::ir::{AttrValue, DType, TensorType, Value};
 use crate::ops::DRAW;
 
@@ -26,16 +26,16 @@ pub(super) fn lower<'m, 't, 's>(
     low: &mut Lower<'m, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
-    operands: &[Bound],
+    operands: &[ScopeValue],
     name: &str,
-) -> Result<Vec<Bound>, Error> {
+) -> Result<Vec<ScopeValue>, Error> {
     let mut leaves: Vec<Value> = Vec::new();
     let mut foreign = false;
     let mut arguments = Vec::new();
     for operand in operands {
         arguments.push(match operand {
-            Bound::Tensor(value) => format!("#{}", leaf(&mut leaves, *value)),
-            Bound::Foreign(other) => {
+            ScopeValue::Tensor(value) => format!("#{}", leaf(&mut leaves, *value)),
+            ScopeValue::Foreign(other) => {
                 foreign = true;
                 text_over(other, &mut leaves)
             }
@@ -112,10 +112,10 @@ pub(super) fn lower<'m, 't, 's>(
     }
     let text = described();
     let result = |(i, ty): (usize, &Option<TensorType>)| match ty {
-        Some(_) => values.next().map(Bound::Tensor),
+        Some(_) => values.next().map(ScopeValue::Tensor),
         None => {
             let text = format!("{text}.{i}: {}", texts[i]);
-            Some(Bound::Foreign(Rc::new(Foreign { text, leaves: leaves.clone() })))
+            Some(ScopeValue::Foreign(Rc::new(Foreign { text, leaves: leaves.clone() })))
         }
     };
     Ok(types.iter().enumerate().filter_map(result).collect())
@@ -232,8 +232,8 @@ impl<'s> Described<'_, '_, 's> {
     fn operand(&mut self, name: Use<'s>) {
         let text = match (self.names.get(&name), self.scope.get(name)) {
             (Some(number), _) => format!(" %{number}"),
-            (None, Some(Bound::Tensor(value))) => format!(" #{}", leaf(self.leaves, *value)),
-            (None, Some(Bound::Foreign(foreign))) => format!(" {}", text_over(foreign, self.leaves)),
+            (None, Some(ScopeValue::Tensor(value))) => format!(" #{}", leaf(self.leaves, *value)),
+            (None, Some(ScopeValue::Foreign(foreign))) => format!(" {}", text_over(foreign, self.leaves)),
             (None, None) => format!(" ?{}", name.name),
         };
         self.text += &text;

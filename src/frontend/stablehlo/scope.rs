@@ -9,7 +9,7 @@ use crate::ir::Value;
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
-pub(super) enum Bound {
+pub(super) enum ScopeValue {
     Tensor(Value),
     Foreign(Rc<Foreign>),
 }
@@ -25,7 +25,7 @@ pub(super) struct Foreign {
 /// The names of one block, and those of the blocks around it.
 #[derive(Default)]
 pub(super) struct Scope<'p, 's> {
-    names: FxHashMap<Use<'s>, Bound>,
+    names: FxHashMap<Use<'s>, ScopeValue>,
     around: Option<&'p Scope<'p, 's>>,
 }
 
@@ -34,7 +34,7 @@ impl<'p, 's> Scope<'p, 's> {
         Scope { names: FxHashMap::default(), around: Some(around) }
     }
 
-    pub fn get(&self, name: Use<'s>) -> Option<&Bound> {
+    pub fn get(&self, name: Use<'s>) -> Option<&ScopeValue> {
         let mut scope = self;
         loop {
             match (scope.names.get(&name), scope.around) {
@@ -46,7 +46,7 @@ impl<'p, 's> Scope<'p, 's> {
     }
 
     /// Lets a name stand for a value; false if it stands for one already.
-    pub fn bind(&mut self, name: Use<'s>, bound: Bound) -> bool {
+    pub fn bind(&mut self, name: Use<'s>, bound: ScopeValue) -> bool {
         self.names.insert(name, bound).is_none()
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Tables {
 }
 
 /// One operation of a module, all of whose operands and results are tensors.
-pub(super) struct Site<'a, 't, 's> {
+pub(super) struct NodeLowering<'a, 't, 's> {
     pub low: Lowering<'a>,
     pub tables: &'a mut Tables,
     pub form: &'a Form<'t, 's>,
@@ -33,7 +33,7 @@ pub(super) struct Site<'a, 't, 's> {
     pub results: &'a [TensorType],
 }
 
-impl Site<'_, '_, '_> {
+impl NodeLowering<'_, '_, '_> {
     /// The operands, of which there must be `N`.
     pub fn all<const N: usize>(&self) -> Result<[Value; N], Refusal> {
         self.operands
@@ -90,8 +90,8 @@ impl Site<'_, '_, '_> {
     }
 
     /// The node that stands for the operation, by one operator of the table.
-    pub fn explicit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
-        self.low.explicit(op, attrs, operands)
+    pub fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+        self.low.emit(op, attrs, operands)
     }
 
     /// A node on the way.
@@ -208,14 +208,14 @@ impl Site<'_, '_, '_> {
                 return Ok(Some(values));
             }
             let operands = self.unrepeated(operands);
-            return self.explicit(op, attrs, &operands);
+            return self.emit(op, attrs, &operands);
         };
         let (number, dtype) = result;
         let value = match operands.iter().all(|&v| self.rank(v) == 0) {
             true => self.number(number, dtype)?,
             false => {
                 let operands = self.unrepeated(operands);
-                match self.explicit(op, attrs, &operands)?.and_then(|all| all.first().copied()) {
+                match self.emit(op, attrs, &operands)?.and_then(|all| all.first().copied()) {
                     Some(value) => value,
                     None => return Ok(None),
                 }
@@ -276,7 +276,7 @@ impl Site<'_, '_, '_> {
         let Some(first) = shapes.next() else { return Ok(None) };
         let dropped = operands.iter().map(|&v| self.shape(v)).max_by_key(|s| s.len());
         let (true, Some(dropped)) = (shapes.all(|s| s == first), dropped) else { return Ok(None) };
-        let Some(value) = self.explicit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
+        let Some(value) = self.emit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
         let result = self.reshape(value, &dropped)?;
         self.tables.kept.insert(result, value);
         self.gives(result)
@@ -297,7 +297,7 @@ impl Site<'_, '_, '_> {
         if !shapes.all(|s| s == first) || operands.iter().any(|&v| self.shape(v) != whole) {
             return Ok(None);
         }
-        let Some(value) = self.explicit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
+        let Some(value) = self.emit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
         let result = self.reshape(value, &whole)?;
         if result != value {
             self.tables.repeats.insert(result, value);

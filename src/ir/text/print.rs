@@ -91,7 +91,7 @@ impl<'g> Printer<'g> {
                 _ => "",
             };
             let separator = if i == 0 { "\n" } else { ",\n" };
-            write!(out, "{separator}  {}: {role}{}{}", Quoted(&node.name), node.types[0], Place(&node.origin))?;
+            write!(out, "{separator}  {}: {role}{}{}", Quoted(&node.name), node.types[0], OriginText(&node.origin))?;
         }
         for (i, given) in self.graph.constant_inputs().iter().enumerate() {
             let separator = if i + self.graph.inputs().len() == 0 { "\n" } else { ",\n" };
@@ -165,7 +165,7 @@ impl<'g> Printer<'g> {
             // Inputs stand in the head of the graph.
             NodeKind::Input { .. } => {}
         }
-        writeln!(out, "{}", Place(&node.origin))
+        writeln!(out, "{}", OriginText(&node.origin))
     }
 
     fn call(&self, id: NodeId, node: &Node, op: &Op, attrs: &Attrs, out: &mut String) -> fmt::Result {
@@ -258,7 +258,7 @@ impl Display for Fixed<'_> {
 }
 
 /// The path of a result, if there is one.
-struct At<'a>(&'a crate::ir::Place);
+struct At<'a>(&'a crate::ir::ResultPosition);
 
 impl Display for At<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -290,9 +290,9 @@ impl Display for Text<'_> {
 }
 
 /// Where a node comes from, from the innermost line outwards.
-struct Place<'a>(&'a Origin);
+struct OriginText<'a>(&'a Origin);
 
-impl Display for Place<'_> {
+impl Display for OriginText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if *self.0 == Origin::default() {
             return Ok(());

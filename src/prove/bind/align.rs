@@ -2,15 +2,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Bound;
+use super::BoundPair;
 use crate::ir::{AttrValue, Graph};
 use crate::prove::kernel::{OutputPair, pair_outputs};
 
-impl Bound {
+impl BoundPair {
     /// Puts outputs that belong together at one position, and writes down what a graph leaves as it is while the other one
     /// changes it. Graphs that do not give the same outputs stay as they are, and are refused where they are compared.
-    pub(super) fn aligned(mut self) -> Bound {
-        let Bound { a, b, binding } = &mut self;
+    pub(super) fn aligned(mut self) -> BoundPair {
+        let BoundPair { a, b, binding } = &mut self;
         let Ok(outputs) = pair_outputs((a, &binding.a), (b, &binding.b)) else { return self };
         let (of_a, of_b) = outputs.pairs.into_iter().map(|OutputPair { a, b }| (a, b)).unzip();
         a.set_outputs(of_a);

@@ -159,17 +159,17 @@ fn read(slots: &mut [Slot], wanted: &[usize], contents: &mut dyn Contents) {
 
 /// What tensors must share to be parts of one: element type, rank, and from rank 3 on the inner sizes. The inner size of
 /// matrices needs no look, since a digest is over a whole row or column.
-type Kind = (DType, usize, Shape);
+type TypeKey = (DType, usize, Shape);
 
 /// Inputs that others may be made of.
 struct Sources<'p> {
     /// By rows and by columns.
-    lists: FxHashMap<Kind, [Lists<'p>; 2]>,
+    lists: FxHashMap<TypeKey, [Lists<'p>; 2]>,
 }
 
 impl<'p> Sources<'p> {
     fn new(slots: &'p [Slot]) -> Sources<'p> {
-        let mut kinds: FxHashMap<Kind, Vec<(usize, &Content)>> = FxHashMap::default();
+        let mut kinds: FxHashMap<TypeKey, Vec<(usize, &Content)>> = FxHashMap::default();
         for (i, slot) in slots.iter().enumerate() {
             let derived = matches!(slot.meaning, Some((Meaning::Derived(_), _)));
             // A part of ones or zeros may be padding as well as a weight.
@@ -210,7 +210,7 @@ impl<'p> Sources<'p> {
     }
 }
 
-fn kind(ty: &TensorType) -> Kind {
+fn kind(ty: &TensorType) -> TypeKey {
     let inner = if ty.rank() == 2 { Shape::new() } else { ty.shape.iter().skip(1).copied().collect() };
     (ty.dtype, ty.rank(), inner)
 }

@@ -69,7 +69,7 @@ pub struct Binding {
 
 /// Two graphs over common inputs.
 #[derive(Clone, Debug)]
-pub struct Bound {
+pub struct BoundPair {
     /// The graphs as they were given, except that derived inputs are operators now. Those operators are implicit:
     /// no report counts them and they cost nothing.
     pub a: Graph,
@@ -79,16 +79,16 @@ pub struct Bound {
 
 /// Binds what can be bound without looking at the graphs' operators: inputs of one name and type, then, per role and
 /// type, the rest by position.
-pub fn bind(a: &Graph, b: &Graph) -> Bound {
+pub fn bind(a: &Graph, b: &Graph) -> BoundPair {
     let mut plan = Plan::new(a, b);
     plan.by_name(|_, _| true);
     plan.by_position();
-    Bound { a: a.clone(), b: b.clone(), binding: share::number(&plan) }.aligned()
+    BoundPair { a: a.clone(), b: b.clone(), binding: share::number(&plan) }.aligned()
 }
 
 /// Binds the inputs of two graphs by all means there are without their values. `stated` is what a binding file says
 /// ([`parse_equalities`](crate::ir::text::parse_equalities)).
-pub fn bind_graphs(a: Graph, b: Graph, stated: Option<&[Graph; 2]>) -> Bound {
+pub fn bind_graphs(a: Graph, b: Graph, stated: Option<&[Graph; 2]>) -> BoundPair {
     bind_with_contents(a, b, stated, [&mut NoContents, &mut NoContents])
 }
 
@@ -98,7 +98,7 @@ pub fn bind_with_contents(
     b: Graph,
     stated: Option<&[Graph; 2]>,
     [of_a, of_b]: [&mut dyn Contents; 2],
-) -> Bound {
+) -> BoundPair {
     let mut plan = Plan::new(&a, &b);
     if let Some([stated_a, stated_b]) = stated {
         plan.by_statement(Side::A, stated_a);

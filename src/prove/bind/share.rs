@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::plan::{Meaning, Plan, Slot, Source};
-use super::{Binding, Bound, BoundInput, Expression, Part, mask, statement};
+use super::{Binding, BoundInput, BoundPair, Expression, Part, mask, statement};
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Value};
 use crate::ops;
 use crate::ops::Movement;
@@ -77,11 +77,11 @@ fn bound_by(plan: &Plan, chosen: impl Fn(Side, usize, Source) -> bool) -> Vec<Ke
 }
 
 /// Replaces derived inputs by what they are made of.
-pub(super) fn share(a: Graph, b: Graph, plan: &Plan) -> Bound {
+pub(super) fn share(a: Graph, b: Graph, plan: &Plan) -> BoundPair {
     let (a, keys_a) = rewrite(a, plan, Side::A);
     let (b, keys_b) = rewrite(b, plan, Side::B);
     let binding = numbered(plan, [&keys_a, &keys_b]);
-    Bound { a, b, binding }
+    BoundPair { a, b, binding }
 }
 
 fn rewrite(graph: Graph, plan: &Plan, side: Side) -> (Graph, Vec<Key>) {

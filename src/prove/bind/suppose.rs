@@ -9,7 +9,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::{Meaning, Plan, Slot};
-use crate::eval::{Demand, GraphProgram, Options};
+use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::ir::{Contents, DType, Graph, NodeId, NodeKind, Number, Role, Shape, TensorType, Value};
 use crate::prove::Side;
 
@@ -103,7 +103,7 @@ impl Plan {
         for (reads, (id, node)) in sources(graph, slots, open).into_iter().zip(graph.nodes()) {
             let (Reads::Buffer(buffer), [ty]) = (reads, &node.types[..]) else { continue };
             let Some(stated) = constants.get(&kind(ty)) else { continue };
-            let place = Place { graph, slots, buffer, value: Value::from(id) };
+            let place = DerivedValue { graph, slots, buffer, value: Value::from(id) };
             let Some(line) = place.line() else { continue };
             for constant in stated {
                 let Some((elements, stated)) = place.supposed(&line, constant) else { continue };
@@ -177,13 +177,13 @@ fn constants<'g>(plan: &Plan, side: Side, graph: &'g Graph) -> Constants<'g> {
     let mut all = Constants::default();
     let (slots, with) = (plan.side(side), plan.used_with(side, graph));
     let Some(program) = known(graph, slots) else { return all };
-    let mut demand = Demand::new(&program, Options { rounding: true, budget: BUDGET });
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: true, budget: BUDGET });
     for (from, (id, node)) in sources(graph, slots, &[]).into_iter().zip(graph.nodes()) {
         let ty = &node.types[0];
         if from != Reads::Constants || node.types.len() != 1 || ty.rank() == 0 || ty.numel() > MAX_ELEMENTS {
             continue;
         }
-        if let Ok(elements) = demand.tensor(Value::from(id)) {
+        if let Ok(elements) = evaluator.tensor(Value::from(id)) {
             let with = with.get(&id).cloned().unwrap_or_default();
             all.entry(kind(ty)).or_default().push(Constant { name: &node.name, with, elements });
         }
@@ -203,7 +203,7 @@ fn known<'g>(graph: &'g Graph, slots: &[Slot]) -> Option<GraphProgram<'g>> {
 }
 
 /// A value that is computed from one buffer.
-struct Place<'g> {
+struct DerivedValue<'g> {
     graph: &'g Graph,
     slots: &'g [Slot],
     buffer: usize,
@@ -216,7 +216,7 @@ struct Line {
     offsets: Vec<f64>,
 }
 
-impl Place<'_> {
+impl DerivedValue<'_> {
     fn ty(&self) -> &TensorType {
         &self.slots[self.buffer].input.ty
     }
@@ -224,7 +224,7 @@ impl Place<'_> {
     /// The value's elements if the buffer holds `elements`.
     fn at(&self, elements: Vec<Number>, rounding: bool) -> Option<Vec<Number>> {
         let program = known(self.graph, self.slots)?.with_input(self.buffer, elements).ok()?;
-        Demand::new(&program, Options { rounding, budget: BUDGET }).tensor(self.value).ok()
+        LazyEvaluator::new(&program, Options { rounding, budget: BUDGET }).tensor(self.value).ok()
     }
 
     /// The value at what `element` makes of each place of the buffer, over the real numbers.

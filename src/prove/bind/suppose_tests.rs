@@ -2,7 +2,7 @@ use super::*;
 use crate::ir::NodeKind;
 use crate::ir::text::parse;
 
-fn bound(a: &str, b: &str) -> Bound {
+fn bound(a: &str, b: &str) -> BoundPair {
     bind_graphs(parse("a", a).unwrap(), parse("b", b).unwrap(), None)
 }
 
@@ -27,7 +27,7 @@ fn folded(table: &str) -> String {
 
 #[test]
 fn a_buffer_without_values_holds_what_a_table_of_the_other_side_was_folded_from() {
-    let Bound { a, b, binding } =
+    let BoundPair { a, b, binding } =
         bound(TURNED, &folded("0.0, 0.0, 0.0, 0.5, 0.25, 2.0, 1.0, 0.5, 4.0, 1.5, 0.75, 6.0"));
     assert_eq!(
         binding.assumptions.last().unwrap(),
@@ -39,7 +39,8 @@ fn a_buffer_without_values_holds_what_a_table_of_the_other_side_was_folded_from(
 
 #[test]
 fn nothing_is_supposed_that_does_not_give_the_whole_table() {
-    let Bound { binding, .. } = bound(TURNED, &folded("0.0, 0.0, 0.0, 0.5, 0.25, 2.0, 1.0, 0.5, 4.0, 1.5, 0.75, 7.0"));
+    let BoundPair { binding, .. } =
+        bound(TURNED, &folded("0.0, 0.0, 0.0, 0.5, 0.25, 2.0, 1.0, 0.5, 4.0, 1.5, 0.75, 7.0"));
     assert_eq!(binding.assumptions.last().unwrap(), "`frequencies` of A has no counterpart on the other side");
     assert!(!binding.supposes_values);
 }
@@ -57,7 +58,7 @@ fn a_buffer_may_be_the_index_into_another() {
       y = add(embedding(places, counted), embedding(kinds, kind))
       return y
     }";
-    let Bound { a, binding, .. } = bound(a, b);
+    let BoundPair { a, binding, .. } = bound(a, b);
     assert_eq!((binding.a, binding.b), (vec![0, 1], vec![0, 1]));
     let literal = |name: &str| match &a.nodes().find(|(_, node)| &*node.name == name).unwrap().1.kind {
         NodeKind::Literal(l) => l.data.iter().map(|n| n.to_i64().unwrap()).collect::<Vec<_>>(),
@@ -69,7 +70,7 @@ fn a_buffer_may_be_the_index_into_another() {
 
 #[test]
 fn weights_may_be_arguments_on_the_other_side() {
-    let Bound { binding, .. } = bound(
+    let BoundPair { binding, .. } = bound(
         "graph a(x: f32[4], weight: param f32[4], bias: param f32[4]) {\n  y = add(mul(x, weight), bias)\n  return y\n}",
         "graph b(arg0: f32[4], arg1: f32[4], arg2: f32[4]) {\n  y = add(mul(arg0, arg1), arg2)\n  return y\n}",
     );

@@ -14,13 +14,13 @@ fn graph(inputs: &[(&str, &[usize])]) -> Graph {
 
 #[test]
 fn names_win_over_positions() {
-    let Bound { binding, .. } = bind(&graph(&[("x", &[3]), ("y", &[3])]), &graph(&[("y", &[3]), ("x", &[3])]));
+    let BoundPair { binding, .. } = bind(&graph(&[("x", &[3]), ("y", &[3])]), &graph(&[("y", &[3]), ("x", &[3])]));
     assert_eq!((binding.a, binding.b), (vec![0, 1], vec![1, 0]));
 }
 
 #[test]
 fn a_guess_by_position_is_listed() {
-    let Bound { binding, .. } = bind(&graph(&[("x", &[3]), ("y", &[4])]), &graph(&[("p", &[4]), ("q", &[3])]));
+    let BoundPair { binding, .. } = bind(&graph(&[("x", &[3]), ("y", &[4])]), &graph(&[("p", &[4]), ("q", &[3])]));
     assert_eq!(binding.b, vec![1, 0]);
     assert_eq!(binding.assumptions.len(), 2);
     assert_eq!(binding.guessed, vec![0, 1]);
@@ -28,7 +28,7 @@ fn a_guess_by_position_is_listed() {
 
 #[test]
 fn inputs_of_different_types_stay_apart() {
-    let Bound { binding, .. } = bind(&graph(&[("x", &[3])]), &graph(&[("x", &[4])]));
+    let BoundPair { binding, .. } = bind(&graph(&[("x", &[3])]), &graph(&[("x", &[4])]));
     assert_eq!(binding.b, vec![1]);
     assert_eq!(binding.inputs.len(), 2);
 }

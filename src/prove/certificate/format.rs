@@ -30,28 +30,28 @@ pub struct Certificate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    pub verdict: Verdict,
+    pub verdict: CertifiedVerdict,
     /// As reports write it; only for `equivalent`.
     pub tier: Option<String>,
 }
 
 impl Claim {
     pub fn equivalent(tier: Tier) -> Claim {
-        Claim { verdict: Verdict::Equivalent, tier: Some(tier.to_string()) }
+        Claim { verdict: CertifiedVerdict::Equivalent, tier: Some(tier.to_string()) }
     }
 
     pub fn different() -> Claim {
-        Claim { verdict: Verdict::Different, tier: None }
+        Claim { verdict: CertifiedVerdict::Different, tier: None }
     }
 
     pub fn unknown() -> Claim {
-        Claim { verdict: Verdict::Unknown, tier: None }
+        Claim { verdict: CertifiedVerdict::Unknown, tier: None }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum CertifiedVerdict {
     Equivalent,
     Different,
     Unknown,

@@ -6,10 +6,10 @@ use super::super::log::{
     LogError,
     format::{Head, Step},
 };
-use super::format::Verdict;
+use super::format::CertifiedVerdict;
 use super::{Certificate, CertificateError, Claim};
 use crate::ir::{Graph, text};
-use crate::prove::{Bound, Context, bind_graphs, prove_bound};
+use crate::prove::{BoundPair, Context, bind_graphs, prove_bound};
 use crate::rules::{RuleSet, Tier};
 
 fn graph(source: &str) -> Graph {
@@ -29,7 +29,7 @@ fn certificate(a: &Graph, b: &Graph, rules: &RuleSet) -> Certificate {
     prove_bound(&bound, &Context::under(rules)).unwrap().certificate(&bound.a, &bound.b, rules)
 }
 
-fn bound(a: &Graph, b: &Graph) -> Bound {
+fn bound(a: &Graph, b: &Graph) -> BoundPair {
     bind_graphs(a.clone(), b.clone(), None)
 }
 
@@ -151,7 +151,7 @@ fn different_graphs_have_no_proof() {
     let rules = RuleSet::library().unwrap();
     let (a, b) = (graph(SUB), graph(BUS));
     let file = certificate(&a, &b, &rules);
-    assert_eq!(file.claim.verdict, Verdict::Different);
+    assert_eq!(file.claim.verdict, CertifiedVerdict::Different);
     assert!(!file.verify(&bound(&a, &b), &rules).unwrap().holds());
 }
 

@@ -2,15 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
-use super::super::bind::{Binding, Bound};
-use super::super::kernel::arena::{Arena, TermId};
+use super::super::bind::{Binding, BoundPair};
+use super::super::kernel::arena::{TermArena, TermId};
 use super::super::kernel::{
     ConstantPair, Lemma, OutputError, Outputs, Replay, Side, Values, graph_terms, pair_outputs,
 };
 use super::super::log::{self, Leaves, LogError, Type};
 use super::super::math::math_tier;
 use super::error::CertificateError;
-use super::format::{Certificate, Verdict};
+use super::format::{Certificate, CertifiedVerdict};
 use super::write::identity;
 use crate::ir::{Graph, NodeId, TensorType, Value};
 use crate::ops::Op;
@@ -48,7 +48,7 @@ impl Certificate {
     /// # Errors
     /// Files that make no sense, and those with a step that is not valid. A file whose steps are valid but do not show
     /// what it claims is no error: see [`Shown::gap`].
-    pub fn verify(&self, Bound { a, b, binding }: &Bound, rules: &RuleSet) -> Result<Shown, CertificateError> {
+    pub fn verify(&self, BoundPair { a, b, binding }: &BoundPair, rules: &RuleSet) -> Result<Shown, CertificateError> {
         let here = identity(rules);
         if self.rules != here {
             return Err(CertificateError::OtherRules { found: self.rules.clone(), here });
@@ -63,7 +63,7 @@ impl Certificate {
             opaque.dedup();
             assumptions.extend(opaque.iter().map(|n| format!("`{n}` of {side} is one function of its operands")));
         }
-        let mut arena = Arena::default();
+        let mut arena = TermArena::default();
         let left = graph_terms(&mut arena, a, Side::A, &binding.a)?;
         let right = graph_terms(&mut arena, b, Side::B, &binding.b)?;
         let leaves = FileLeaves { types: &self.binding.types, a: &left, b: &right };
@@ -110,10 +110,10 @@ impl Certificate {
 
     fn claim_text(&self) -> String {
         match (self.claim.verdict, &self.claim.tier) {
-            (Verdict::Equivalent, Some(tier)) => format!("equivalent, tier {tier}"),
-            (Verdict::Equivalent, None) => "equivalent".to_owned(),
-            (Verdict::Different, _) => "different".to_owned(),
-            (Verdict::Unknown, _) => "unknown".to_owned(),
+            (CertifiedVerdict::Equivalent, Some(tier)) => format!("equivalent, tier {tier}"),
+            (CertifiedVerdict::Equivalent, None) => "equivalent".to_owned(),
+            (CertifiedVerdict::Different, _) => "different".to_owned(),
+            (CertifiedVerdict::Unknown, _) => "unknown".to_owned(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Certificate {
             let (x, y) = (&a.node(x.node).name, &b.node(y.node).name);
             return Some(format!("the steps do not show that `{x}` of A equals `{y}` of B"));
         }
-        if self.claim.verdict != Verdict::Equivalent {
+        if self.claim.verdict != CertifiedVerdict::Equivalent {
             return Some("the file does not claim that the graphs are equivalent".to_owned());
         }
         let outputs = match outputs {

@@ -2,7 +2,7 @@
 
 use super::super::bind::Binding;
 use super::super::kernel::Lemma;
-use super::super::kernel::arena::Arena;
+use super::super::kernel::arena::TermArena;
 use super::super::log::{Type, Writer};
 use super::format::{self, Certificate, Claim, FORMAT};
 use crate::ir::{Graph, Value};
@@ -13,7 +13,7 @@ pub struct Contents<'a> {
     pub graphs: [&'a Graph; 2],
     pub binding: &'a Binding,
     pub rules: &'a RuleSet,
-    pub arena: &'a Arena,
+    pub arena: &'a TermArena,
     pub lemmas: &'a [Lemma],
     /// The lemmas that are needed, in order.
     pub needed: &'a [u32],

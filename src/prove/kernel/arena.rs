@@ -12,7 +12,7 @@ use crate::eval::{Constant, Folded, fold};
 use crate::ir::{Attrs, Number, TensorType};
 use crate::ops::{Call, Interval, Op, Sign, TypeError, as_number, is_number, shortest_number, sign_of};
 
-/// An expression in an [`Arena`].
+/// An expression in an [`TermArena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TermId(u32);
 
@@ -70,7 +70,7 @@ pub struct Draw {
 /// What stands at the root of a term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Head {
-    /// Bound input number `n` of the two graphs.
+    /// BoundPair input number `n` of the two graphs.
     Input(u32),
     /// Elements written in a file, too many to fold.
     Literal(Arc<[Number]>),
@@ -105,7 +105,7 @@ pub struct KnownValue {
 
 /// The store of all terms. Ids are given in order of creation, so operands have smaller ids than their users.
 #[derive(Clone, Default)]
-pub struct Arena {
+pub struct TermArena {
     heads: IndexSet<Head, FxBuildHasher>,
     types: IndexSet<TensorType, FxBuildHasher>,
     constants: IndexSet<Constant, FxBuildHasher>,
@@ -114,16 +114,16 @@ pub struct Arena {
     /// Output types that files state for operators outside the table, by operator and operand types.
     stated: FxHashMap<(HeadId, SmallVec<[TypeId; 4]>), TypeId>,
     /// Says whether the value of a term is what it should be; without one, all values are taken as they come.
-    judge: Option<fn(&Arena, TermId) -> bool>,
+    judge: Option<fn(&TermArena, TermId) -> bool>,
     /// The first term whose value was refused.
     first_refused: Option<TermId>,
 }
 
-impl Arena {
+impl TermArena {
     /// An empty arena in which no term has a value that `judge` refuses. It is asked when the term is already there, with what
     /// is left of its operands' values.
-    pub fn judging_values(judge: fn(&Arena, TermId) -> bool) -> Arena {
-        Arena { judge: Some(judge), ..Arena::default() }
+    pub fn judging_values(judge: fn(&TermArena, TermId) -> bool) -> TermArena {
+        TermArena { judge: Some(judge), ..TermArena::default() }
     }
 
     /// The first term whose value was refused, if any was.
@@ -331,16 +331,16 @@ impl Arena {
     }
 
     /// A leaf with the type and the value, if that is known, of `id` in another arena.
-    pub fn leaf_like(&mut self, from: &Arena, id: TermId, head: Head) -> TermId {
+    pub fn leaf_like(&mut self, from: &TermArena, id: TermId, head: Head) -> TermId {
         self.copy(from, id, head, Operands::new())
     }
 
     /// A term with the root of `id` in another arena, over operands of this one.
-    pub fn copy_head(&mut self, from: &Arena, id: TermId, operands: Operands) -> TermId {
+    pub fn copy_head(&mut self, from: &TermArena, id: TermId, operands: Operands) -> TermId {
         self.copy(from, id, from.head(id).clone(), operands)
     }
 
-    fn copy(&mut self, from: &Arena, id: TermId, head: Head, operands: Operands) -> TermId {
+    fn copy(&mut self, from: &TermArena, id: TermId, head: Head, operands: Operands) -> TermId {
         let ty = self.type_id(from.ty(id));
         if let Head::Apply { op: Op::Custom(_), .. } = head {
             // What this arena builds later may be the same call: rules that define the operator do so.
@@ -355,7 +355,7 @@ impl Arena {
     }
 
     /// Copies `id` and everything below it from another arena, except what `done` already maps.
-    pub fn import(&mut self, from: &Arena, id: TermId, done: &mut FxHashMap<TermId, TermId>) -> TermId {
+    pub fn import(&mut self, from: &TermArena, id: TermId, done: &mut FxHashMap<TermId, TermId>) -> TermId {
         let mut stack = vec![id];
         while let Some(&top) = stack.last() {
             if done.contains_key(&top) {

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
 use super::super::show::show_above;
-use super::arena::{Arena, Side, TermId};
+use super::arena::{Side, TermArena, TermId};
 use super::closure::Closure;
 use super::graph::Values;
 use super::range::Narrow;
@@ -42,7 +42,7 @@ pub struct Said {
 }
 
 /// A value as a reader finds it.
-struct Place {
+struct NamedValue {
     side: Option<Side>,
     name: String,
     /// The source line.
@@ -54,12 +54,12 @@ impl Made<'_> {
         if self.slot == 0 { self.node.name.to_string() } else { format!("{}.{}", self.node.name, self.slot) }
     }
 
-    fn place(&self) -> Place {
-        Place { side: self.side, name: self.name(), line: self.node.origin.line().map(ToString::to_string) }
+    fn place(&self) -> NamedValue {
+        NamedValue { side: self.side, name: self.name(), line: self.node.origin.line().map(ToString::to_string) }
     }
 }
 
-impl Place {
+impl NamedValue {
     fn text(&self) -> String {
         let of = self.side.map_or(String::new(), |side| format!(" of {side}"));
         let line = self.line.as_ref().map_or(String::new(), |line| format!(" ({line})"));
@@ -69,7 +69,7 @@ impl Place {
 
 /// What the terms of graphs are called.
 pub struct Places<'a> {
-    arena: &'a Arena,
+    arena: &'a TermArena,
     closure: &'a Closure,
     known: FxHashMap<TermId, Made<'a>>,
     /// A known term of every class.
@@ -80,7 +80,7 @@ pub struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// `closure` knows which terms are equal.
-    pub fn new(arena: &'a Arena, closure: &'a Closure, values: impl IntoIterator<Item = Made<'a>>) -> Places<'a> {
+    pub fn new(arena: &'a TermArena, closure: &'a Closure, values: impl IntoIterator<Item = Made<'a>>) -> Places<'a> {
         let (known, by_class, casts) = Default::default();
         let mut places = Places { arena, closure, known, by_class, casts };
         for made in values {
@@ -96,7 +96,7 @@ impl<'a> Places<'a> {
     }
 
     /// The value that a term is, or else one that equals it, or else the expression over values.
-    fn of(&self, term: TermId) -> Place {
+    fn of(&self, term: TermId) -> NamedValue {
         let equal = || self.by_class.get(&self.closure.find(term)).and_then(|t| self.known.get(t));
         if let Some(made) = self.known.get(&term).or_else(equal) {
             return made.place();
@@ -108,12 +108,12 @@ impl<'a> Places<'a> {
             Some((at, _)) => format!("{}…", &text[..at]),
             None => text,
         };
-        Place { side, name, line: None }
+        NamedValue { side, name, line: None }
     }
 
     /// The cast of a term to a type where a graph has one, since its line is where the value would leave the range; or else
     /// the term.
-    fn of_cast(&self, term: TermId, dtype: DType) -> Place {
+    fn of_cast(&self, term: TermId, dtype: DType) -> NamedValue {
         let cast = self.casts.get(&(self.closure.find(term), dtype)).copied();
         self.of(cast.unwrap_or(term))
     }
@@ -165,7 +165,7 @@ pub fn grouped(all: impl IntoIterator<Item = Said>) -> Vec<String> {
 }
 
 /// That these values stay within the range of their types.
-pub fn ranges<'a>(arena: &'a Arena, narrow: &'a [Narrow]) -> impl Iterator<Item = Sentence<TermId>> + 'a {
+pub fn ranges<'a>(arena: &'a TermArena, narrow: &'a [Narrow]) -> impl Iterator<Item = Sentence<TermId>> + 'a {
     let within = |dtype: DType| Piece::Text(format!(" stays within the range of {dtype}"));
     narrow.iter().map(move |n| vec![Piece::Tensor(n.term), within(arena.ty(n.term).dtype)])
 }

@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::arena::{Arena, ConstantId, Head, HeadId, Operands, TermId, TypeId};
+use super::arena::{ConstantId, Head, HeadId, Operands, TermArena, TermId, TypeId};
 use super::lemma::Lemma;
 use crate::rules::Tier;
 
@@ -74,7 +74,7 @@ impl Closure {
     }
 
     /// Takes in all terms that were added to `arena` since the last call.
-    pub fn extend(&mut self, arena: &Arena) {
+    pub fn extend(&mut self, arena: &TermArena) {
         while self.known < arena.len() {
             let id = arena.nth(self.known);
             self.parent.push(self.known as u32);
@@ -85,25 +85,25 @@ impl Closure {
             for &operand in &arena.term(id).operands {
                 self.users[operand.index()].push(id);
             }
-            if let Some(twin) = self.signature_twin(arena, id) {
-                self.join(arena, id, twin, Reason::Congruent);
+            if let Some(equal) = self.congruent(arena, id) {
+                self.join(arena, id, equal, Reason::Congruent);
             }
             let term = arena.term(id);
             if let Some(value) = term.value.filter(|v| v.exact || !self.exact) {
-                let twin = *self.constants.entry((term.ty, value.id)).or_insert(id);
-                self.join(arena, id, twin, Reason::Constant);
+                let equal = *self.constants.entry((term.ty, value.id)).or_insert(id);
+                self.join(arena, id, equal, Reason::Constant);
             }
         }
     }
 
     /// Records assumption number `n`: `a` equals `b`.
-    pub fn assume(&mut self, arena: &Arena, a: TermId, b: TermId, n: u32) {
+    pub fn assume(&mut self, arena: &TermArena, a: TermId, b: TermId, n: u32) {
         self.extend(arena);
         self.join(arena, a, b, Reason::Assumed(n));
     }
 
     /// The operands' classes, in the order in which they matter.
-    fn signature(&self, arena: &Arena, id: TermId) -> (HeadId, TypeId, Operands) {
+    fn signature(&self, arena: &TermArena, id: TermId) -> (HeadId, TypeId, Operands) {
         let term = arena.term(id);
         let mut operands: Operands = term.operands.iter().map(|&o| self.find(o)).collect();
         if let Head::Apply { op, .. } = arena.head(id)
@@ -115,17 +115,17 @@ impl Closure {
         (term.head, term.ty, operands)
     }
 
-    /// Enters the signature of `id`; an earlier term with the same one is its twin.
-    fn signature_twin(&mut self, arena: &Arena, id: TermId) -> Option<TermId> {
+    /// Enters the signature of `id`; an earlier term with the same one is returned.
+    fn congruent(&mut self, arena: &TermArena, id: TermId) -> Option<TermId> {
         if arena.term(id).operands.is_empty() {
             return None;
         }
         let signature = self.signature(arena, id);
-        let twin = *self.signatures.entry(signature).or_insert(id);
-        (twin != id && !self.equal(twin, id)).then_some(twin)
+        let equal = *self.signatures.entry(signature).or_insert(id);
+        (equal != id && !self.equal(equal, id)).then_some(equal)
     }
 
-    fn join(&mut self, arena: &Arena, a: TermId, b: TermId, reason: Reason) {
+    fn join(&mut self, arena: &TermArena, a: TermId, b: TermId, reason: Reason) {
         let mut pending = vec![(a, b, reason)];
         while let Some((a, b, reason)) = pending.pop() {
             let (mut from, mut into) = (self.parent[a.index()], self.parent[b.index()]);
@@ -144,12 +144,12 @@ impl Closure {
                 self.parent[t.index()] = into;
             }
             self.members[into as usize].extend(&moved);
-            // Whoever uses a moved term has a new signature and may have met a twin.
+            // Whoever uses a moved term has a new signature and may have met an equal one.
             for &t in &moved {
                 for i in 0..self.users[t.index()].len() {
                     let user = self.users[t.index()][i];
-                    if let Some(twin) = self.signature_twin(arena, user) {
-                        pending.push((user, twin, Reason::Congruent));
+                    if let Some(equal) = self.congruent(arena, user) {
+                        pending.push((user, equal, Reason::Congruent));
                     }
                 }
             }
@@ -173,7 +173,7 @@ impl Closure {
     }
 
     /// What all these equalities follow from; `None` if one of them does not follow.
-    pub fn explain(&self, arena: &Arena, pairs: &[(TermId, TermId)]) -> Option<Explanation> {
+    pub fn explain(&self, arena: &TermArena, pairs: &[(TermId, TermId)]) -> Option<Explanation> {
         if !pairs.iter().all(|&(a, b)| self.equal(a, b)) {
             return None;
         }
@@ -202,7 +202,7 @@ impl Closure {
     }
 
     /// Pairs of operands whose equality makes two congruent terms equal.
-    fn operand_pairs(&self, arena: &Arena, x: TermId, y: TermId) -> Vec<(TermId, TermId)> {
+    fn operand_pairs(&self, arena: &TermArena, x: TermId, y: TermId) -> Vec<(TermId, TermId)> {
         let (xs, ys) = (&arena.term(x).operands, &arena.term(y).operands);
         let straight = xs.iter().zip(ys).all(|(&a, &b)| self.equal(a, b));
         let mut ys = ys.clone();

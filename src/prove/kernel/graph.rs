@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Draw, Head, Operands, Side, TermId};
+use super::arena::{Draw, Head, Operands, Side, TermArena, TermId};
 use crate::eval::{Constant, DENSE_LIMIT, canonical};
 use crate::ir::{AttrValue, Graph, Literal, NodeId, NodeKind};
 use crate::ops::{DRAW, Draws, Given, Op, TypeError, effects};
@@ -26,7 +26,7 @@ impl InputNumbers {
 
 /// The terms of a node's outputs as the graph writes them: its operator over the terms of its operands.
 pub fn raw_terms(
-    arena: &mut Arena,
+    arena: &mut TermArena,
     graph: &Graph,
     id: NodeId,
     side: Side,
@@ -68,7 +68,7 @@ pub fn literal_leaf(literal: &Literal) -> Head {
 }
 
 /// Every value of a graph as a term. `inputs` are the numbers of its inputs.
-pub fn graph_terms(arena: &mut Arena, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
+pub fn graph_terms(arena: &mut TermArena, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
     let inputs = InputNumbers::new(graph, inputs);
     let mut values = Values::with_capacity(graph.len());
     for (id, _) in graph.nodes() {

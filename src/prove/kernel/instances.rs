@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::arena::{Arena, TermId};
+use super::arena::{TermArena, TermId};
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
 use crate::ops::{Op, Sign, TypeError};
@@ -10,7 +10,7 @@ use crate::rules::{Build, Terms, Visitor};
 
 /// Builds instances of rules as plain terms.
 pub struct Instances<'a> {
-    pub arena: &'a mut Arena,
+    pub arena: &'a mut TermArena,
 }
 
 impl Terms for Instances<'_> {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use super::Side;
-use crate::ir::{AttrValue, Graph, Output, Path, Place, Target, Value};
+use crate::ir::{AttrValue, Graph, Output, Path, ResultPosition, Target, Value};
 
 /// The outputs of two graphs, side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,7 +48,7 @@ pub struct OutputError(pub Vec<String>);
 #[derive(Clone, Copy)]
 enum Leaf<'g> {
     Tensor(&'g Output),
-    Constant(&'g AttrValue, &'g Place),
+    Constant(&'g AttrValue, &'g ResultPosition),
 }
 
 /// A graph with the common numbers of its inputs.
@@ -208,8 +208,8 @@ fn leaves(graph: &Graph) -> Vec<Leaf<'_>> {
 }
 
 impl<'g> Leaf<'g> {
-    fn place(&self) -> &'g Place {
-        const NOWHERE: &Place = &Place { position: 0, path: None };
+    fn place(&self) -> &'g ResultPosition {
+        const NOWHERE: &ResultPosition = &ResultPosition { position: 0, path: None };
         match self {
             Leaf::Tensor(output) => output.place().unwrap_or(NOWHERE),
             Leaf::Constant(_, place) => place,

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Side, TermId};
+use super::arena::{Side, TermArena, TermId};
 use super::closure::Closure;
 use crate::ir::{DType, TensorType};
 use crate::ops::{Amplifies, Arithmetic, Call, Family, Interval, Magnitudes, Op};
@@ -26,7 +26,7 @@ const DEPTH: usize = 6;
 
 /// The values below these pairs of equal ones, of A and of B, that have to stay within their range. `exact` knows the steps
 /// that hold bit for bit, `all` knows all.
-pub fn narrow(arena: &Arena, exact: &Closure, all: &Closure, pairs: &[(TermId, TermId)]) -> Vec<Narrow> {
+pub fn narrow(arena: &TermArena, exact: &Closure, all: &Closure, pairs: &[(TermId, TermId)]) -> Vec<Narrow> {
     let apart = || pairs.iter().filter(|&&(x, y)| !exact.equal(x, y));
     let roots = [apart().map(|p| p.0).collect::<Vec<_>>(), apart().map(|p| p.1).collect()];
     if roots[0].is_empty() {
@@ -66,12 +66,12 @@ pub fn narrow(arena: &Arena, exact: &Closure, all: &Closure, pairs: &[(TermId, T
 }
 
 /// Whether any term could be one that [`narrow`] finds.
-pub fn has_narrow(arena: &Arena) -> bool {
+pub fn has_narrow(arena: &TermArena) -> bool {
     (0..arena.len()).map(|n| arena.nth(n)).any(|t| arena.ty(t).dtype == DType::F64 || is_narrow(arena, t, false))
 }
 
 /// The terms below `roots`, in order. Below those that are not `open`, no further ones are looked for.
-fn below(arena: &Arena, roots: &[TermId], open: impl Fn(TermId) -> bool) -> Vec<TermId> {
+fn below(arena: &TermArena, roots: &[TermId], open: impl Fn(TermId) -> bool) -> Vec<TermId> {
     let mut seen: FxHashSet<TermId> = roots.iter().copied().collect();
     let mut stack: Vec<TermId> = seen.iter().copied().collect();
     while let Some(t) = stack.pop() {
@@ -85,14 +85,14 @@ fn below(arena: &Arena, roots: &[TermId], open: impl Fn(TermId) -> bool) -> Vec<
 }
 
 /// The operand of which a term has every element, and no others.
-pub fn moves_all_of(arena: &Arena, term: TermId) -> Option<TermId> {
+pub fn moves_all_of(arena: &TermArena, term: TermId) -> Option<TermId> {
     let (Op::Table(def), ..) = arena.op(term)? else { return None };
     let [operand] = arena.term(term).operands[..] else { return None };
     let all = def.family == Family::View && arena.ty(operand).numel() <= arena.ty(term).numel();
     (all && arena.ty(operand).dtype == arena.ty(term).dtype).then_some(operand)
 }
 
-fn is_narrow(arena: &Arena, term: TermId, wide: bool) -> bool {
+fn is_narrow(arena: &TermArena, term: TermId, wide: bool) -> bool {
     let ty = arena.ty(term);
     if arena.value(term).is_some() {
         return false;
@@ -107,13 +107,13 @@ fn is_narrow(arena: &Arena, term: TermId, wide: bool) -> bool {
 }
 
 /// The type that a cast is from.
-fn is_cast(arena: &Arena, term: TermId) -> Option<DType> {
+fn is_cast(arena: &TermArena, term: TermId) -> Option<DType> {
     let (op, ..) = arena.op(term)?;
     (op.arithmetic() == Arithmetic::Cast).then(|| arena.ty(arena.term(term).operands[0]).dtype)
 }
 
 /// Whether an operator whose operands are finite may give more than its type holds.
-fn leaves_range(arena: &Arena, term: TermId) -> bool {
+fn leaves_range(arena: &TermArena, term: TermId) -> bool {
     let dtype = match arena.ty(term).dtype {
         // It has the exponents of f32.
         DType::BF16 => DType::F32,
@@ -125,12 +125,12 @@ fn leaves_range(arena: &Arena, term: TermId) -> bool {
 }
 
 /// The largest absolute value that the type lets through.
-fn bound(arena: &Arena, term: TermId, depth: usize) -> f64 {
+fn bound(arena: &TermArena, term: TermId, depth: usize) -> f64 {
     unrounded(arena, term, depth).min(arena.ty(term).dtype.magnitude())
 }
 
 /// The largest absolute value before rounding to the type.
-fn unrounded(arena: &Arena, term: TermId, depth: usize) -> f64 {
+fn unrounded(arena: &TermArena, term: TermId, depth: usize) -> f64 {
     let ty = arena.ty(term);
     if let Some(constant) = arena.value(term) {
         return Interval::of(constant, ty).map_or(f64::INFINITY, Interval::magnitude);
@@ -143,7 +143,7 @@ fn unrounded(arena: &Arena, term: TermId, depth: usize) -> f64 {
     (def.bounds.magnitude)(&Magnitudes { call: &Call { op: def, attrs, operands: &types }, operand: &of })
 }
 
-fn weakens(arena: &Arena, term: TermId) -> bool {
+fn weakens(arena: &TermArena, term: TermId) -> bool {
     let Some((Op::Table(def), ..)) = arena.op(term) else { return false };
     let operands = &arena.term(term).operands;
     match def.amplifies {

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::arena::{Arena, Side, TermId};
+use super::arena::{Side, TermArena, TermId};
 use super::assumption::{Places, grouped, made, ranges};
 use super::closure::{Closure, Explanation};
 use super::elements::{ALL_WAYS, same_elements};
@@ -61,7 +61,7 @@ pub struct Refused {
 
 /// A replayed log over both graphs.
 pub struct Replay {
-    arena: Arena,
+    arena: TermArena,
     closure: Closure,
     a: Values,
     b: Values,
@@ -93,7 +93,12 @@ impl Replay {
     ///
     /// # Errors
     /// A lemma or a constant that does not hold.
-    pub fn new(a: (&Graph, &[u32]), b: (&Graph, &[u32]), source: &Arena, log: &[Lemma]) -> Result<Replay, CheckError> {
+    pub fn new(
+        a: (&Graph, &[u32]),
+        b: (&Graph, &[u32]),
+        source: &TermArena,
+        log: &[Lemma],
+    ) -> Result<Replay, CheckError> {
         let (replay, refused) = Replay::of_valid(a, b, source, log)?;
         refused.map_or(Ok(replay), |refused| Err(refused.error))
     }
@@ -106,11 +111,11 @@ impl Replay {
     pub fn of_valid(
         a: (&Graph, &[u32]),
         b: (&Graph, &[u32]),
-        source: &Arena,
+        source: &TermArena,
         log: &[Lemma],
     ) -> Result<(Replay, Option<Refused>), TypeError> {
         // Constants are joined by value. Every value is computed again from those of its operands.
-        let mut arena = Arena::judging_values(recomputed);
+        let mut arena = TermArena::judging_values(recomputed);
         let left = graph_terms(&mut arena, a.0, Side::A, a.1)?;
         let right = graph_terms(&mut arena, b.0, Side::B, b.1)?;
         let mut closure = Closure::default();
@@ -157,7 +162,7 @@ impl Replay {
     }
 
     /// Whether it follows that a value equals `term`, which lives in the arena of the log.
-    pub fn equals_term(&mut self, value: (Side, Value), source: &Arena, term: TermId) -> bool {
+    pub fn equals_term(&mut self, value: (Side, Value), source: &TermArena, term: TermId) -> bool {
         let t = self.arena.import(source, term, &mut self.imported);
         self.closure.extend(&self.arena);
         self.closure.equal(t, self.term(value))
@@ -265,7 +270,7 @@ impl Replay {
 }
 
 /// Whether every one of these steps is valid, and `a` and `b` are equal by them.
-pub fn shows(arena: &mut Arena, lemmas: &[Lemma], a: TermId, b: TermId) -> bool {
+pub fn shows(arena: &mut TermArena, lemmas: &[Lemma], a: TermId, b: TermId) -> bool {
     let mut closure = Closure::default();
     for (step, lemma) in lemmas.iter().enumerate() {
         if verify(arena, lemma, step).is_err() {
@@ -278,7 +283,7 @@ pub fn shows(arena: &mut Arena, lemmas: &[Lemma], a: TermId, b: TermId) -> bool 
 }
 
 /// Checks one step by itself. Gives what its rule assumes.
-fn verify(arena: &mut Arena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<TermId>>, CheckError> {
+fn verify(arena: &mut TermArena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<TermId>>, CheckError> {
     let name = || lemma.name().to_owned();
     if arena.ty(lemma.before) != arena.ty(lemma.after) {
         return Err(CheckError::Types { step, name: name() });
@@ -320,7 +325,7 @@ fn instance<T: Build<Id = TermId>>(
 }
 
 /// Whether `slice` takes of a tensor what `part`, one output of a `split`, is.
-fn is_slice_of_split(arena: &Arena, part: TermId, slice: TermId) -> bool {
+fn is_slice_of_split(arena: &TermArena, part: TermId, slice: TermId) -> bool {
     let (Some((Op::Table(split), given, slot)), Some((Op::Table(taken), attrs, 0))) = (arena.op(part), arena.op(slice))
     else {
         return false;
@@ -343,7 +348,7 @@ fn is_slice_of_split(arena: &Arena, part: TermId, slice: TermId) -> bool {
 }
 
 /// Whether the operator's own semantics give the folded value, at sampled elements, as exactly as it claims.
-fn recomputed(arena: &Arena, term: TermId) -> bool {
+fn recomputed(arena: &TermArena, term: TermId) -> bool {
     let (Some(folded), Some((Op::Table(def), attrs, slot))) = (arena.value(term), arena.op(term)) else {
         // A literal of the file: its elements are the constant.
         return arena.value(term).is_some();

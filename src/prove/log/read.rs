@@ -6,7 +6,7 @@ use miette::Diagnostic;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use super::super::kernel::arena::{self, Arena, Operands, TermId};
+use super::super::kernel::arena::{self, Operands, TermArena, TermId};
 use super::super::kernel::{Lemma, Reason};
 use super::format::{Head, Log, RuleName, Side, Step, Value};
 use crate::ir::{AttrValue, Attrs, TensorType};
@@ -40,7 +40,12 @@ impl Log {
     ///
     /// # Errors
     /// Terms that refer to what there is not, or that have no type.
-    pub fn terms(&self, arena: &mut Arena, known: Vec<TermId>, leaves: &impl Leaves) -> Result<Vec<TermId>, LogError> {
+    pub fn terms(
+        &self,
+        arena: &mut TermArena,
+        known: Vec<TermId>,
+        leaves: &impl Leaves,
+    ) -> Result<Vec<TermId>, LogError> {
         let values = self
             .values
             .iter()

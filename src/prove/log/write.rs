@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::kernel::arena::{self, Arena, HeadId, TermId, TypeId};
+use super::super::kernel::arena::{self, HeadId, TermArena, TermId, TypeId};
 use super::super::kernel::{Lemma, Reason, literal_leaf};
 use super::format::{ElementTier, Head, Log, RuleName, Side, Step, Type, Value};
 use crate::ir::{AttrValue, Graph, NodeKind, TensorType};
@@ -11,7 +11,7 @@ use crate::rules::{Rule, RuleSet};
 
 /// Writes steps about the terms of an arena.
 pub struct Writer<'a> {
-    arena: &'a Arena,
+    arena: &'a TermArena,
     rules: &'a RuleSet,
     /// Where the arena's literals come from.
     graphs: &'a [&'a Graph],
@@ -28,7 +28,7 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// For terms of `arena` and instances of `rules`. Literals are referred to in `graphs`, A and B; the first `known`
     /// terms are taken to be known to whoever reads the log.
-    pub fn new(arena: &'a Arena, rules: &'a RuleSet, graphs: &'a [&'a Graph], known: usize) -> Writer<'a> {
+    pub fn new(arena: &'a TermArena, rules: &'a RuleSet, graphs: &'a [&'a Graph], known: usize) -> Writer<'a> {
         Writer {
             arena,
             rules,

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::{Location, Question, refute};
 use crate::ir::{Graph, NodeId};
 use crate::prove::Witness;
-use crate::rules::{RuleSet, WrittenOut};
+use crate::rules::{InlinedDefinitions, RuleSet};
 
 /// As [`refute`], with the operators that `rules` define written out. The location names operators of the given graphs.
 pub fn refute_defined(question: &Question, rules: &RuleSet) -> Option<(Witness, Location)> {
@@ -25,13 +25,13 @@ pub fn refute_defined(question: &Question, rules: &RuleSet) -> Option<(Witness, 
 
 /// A graph as it is evaluated.
 struct Evaluable {
-    written: Option<WrittenOut>,
+    written: Option<InlinedDefinitions>,
     unproven: Vec<NodeId>,
 }
 
 impl Evaluable {
     fn new(graph: &Graph, unproven: &[NodeId], rules: &RuleSet) -> Self {
-        let written = rules.written_out(graph);
+        let written = rules.inline_definitions(graph);
         let unproven = match &written {
             None => unproven.to_vec(),
             Some(written) => {

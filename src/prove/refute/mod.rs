@@ -2,15 +2,15 @@
 //!
 //! Output elements of both graphs are evaluated on the same inputs, chosen by a seed, over the real numbers (f64 without
 //! rounding between operators). A whole model is within reach because its weights are ours to choose: see
-//! [`inputs`] and [`silence`].
+//! [`inputs`] and [`gating`].
 
-mod attempts;
 mod evaluable;
+mod gating;
 mod inputs;
 mod locate;
 mod probes;
 mod rerun;
-mod silence;
+mod strategies;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "torch")]
@@ -19,21 +19,21 @@ mod torch;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use attempts::{Attempt, NARROW_BUDGET, Place, attempts, indices};
 pub use evaluable::refute_defined;
 use inputs::Uses;
 pub use locate::Location;
 use locate::locate;
 pub use rerun::{Elements, needed_inputs};
+use strategies::{NARROW_BUDGET, Positions, Strategy, indices, strategies};
 #[cfg(feature = "torch")]
 pub use torch::{RerunError, rerun_with_torch};
 
 use super::bind::Binding;
 use super::verdict::Witness;
-use crate::eval::{Demand, Draw, EvalError, GraphProgram, Options, Program, TRUSTED_MOVES, Ties};
+use crate::eval::{Draw, EvalError, GraphProgram, LazyEvaluator, Options, Program, TRUSTED_MOVES, Ties};
 use crate::ir::{Graph, NodeId, Number, Output, Shape};
 
-/// Elements computed per side by all attempts together: no more than seconds are spent on graphs that may well be equal.
+/// Elements computed per side by all strategies together: no more than seconds are spent on graphs that may well be equal.
 /// Counted, not timed, so that every run comes to the same verdict.
 const TOTAL: usize = 8_000_000;
 
@@ -46,7 +46,7 @@ const FLOOR: f64 = 1e-10;
 /// Stack for operators that nest: a residual stream through hundreds of layers is as deep as they are many.
 const STACK: usize = 512 << 20;
 
-/// Differing elements of one attempt that are tried as witnesses.
+/// Differing elements of one strategy that are tried as witnesses.
 const CANDIDATES: usize = 4;
 
 /// How often a witness is disturbed at most, and elements that may be computed for it beside the first time.
@@ -107,9 +107,9 @@ fn on_both<'d, 'q, T: Send>(
     })
 }
 
-type Evaluator<'d, 'q> = Demand<'d, GraphProgram<'q>>;
+type Evaluator<'d, 'q> = LazyEvaluator<'d, GraphProgram<'q>>;
 
-/// What an attempt comes to.
+/// What an strategy comes to.
 enum Outcome {
     Found(Box<(Witness, Location)>),
     /// All elements that were looked at agree.
@@ -123,19 +123,19 @@ fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
     let uses = Uses::new(a, b, question.binding);
     let mut too_large = [false; 2];
     let mut left = TOTAL;
-    for mut attempt in attempts(question) {
-        attempt.budget = attempt.budget.min(left);
-        let kind = usize::from(attempt.choice.narrow);
-        if too_large[kind] && !attempt.always || attempt.budget == 0 {
+    for mut strategy in strategies(question) {
+        strategy.budget = strategy.budget.min(left);
+        let kind = usize::from(strategy.choice.narrow);
+        if too_large[kind] && !strategy.always || strategy.budget == 0 {
             continue;
         }
-        let draws = uses.draws(&attempt.choice);
-        let (outcome, spent) = Trial::new(question, &draws, depth).run(&attempt);
+        let draws = uses.draws(&strategy.choice);
+        let (outcome, spent) = Trial::new(question, &draws, depth).run(&strategy);
         match outcome {
             Outcome::Found(found) => return Some(*found),
             Outcome::Agree => {}
             // That all layers are too much says nothing of one.
-            Outcome::TooLarge => too_large[kind] |= attempt.budget != NARROW_BUDGET,
+            Outcome::TooLarge => too_large[kind] |= strategy.budget != NARROW_BUDGET,
         }
         left -= spent;
     }
@@ -163,25 +163,25 @@ impl<'q> Trial<'q> {
     fn evaluators(&self, budget: usize) -> [Evaluator<'_, 'q>; 2] {
         let options = Options { rounding: false, budget };
         // What hangs on the order of equal elements is no difference where that order is open.
-        let evaluator = |side: usize| Demand::new(&self.programs[side], options).with_ties(Ties::Refused);
+        let evaluator = |side: usize| LazyEvaluator::new(&self.programs[side], options).with_ties(Ties::Refused);
         [0, 1].map(|side| evaluator(side).with_depth(self.depth))
     }
 
     /// The output element that differs most among those looked at, and where the sides part. And how many elements
     /// were computed, on the side that took more.
-    fn run(&self, attempt: &Attempt) -> (Outcome, usize) {
-        let mut evaluators = self.evaluators(attempt.budget);
+    fn run(&self, strategy: &Strategy) -> (Outcome, usize) {
+        let mut evaluators = self.evaluators(strategy.budget);
         let mut too_large = false;
         let mut found = None;
-        for &place in attempt.places {
+        for &place in strategy.places {
             let differing = self.differing(place, &mut evaluators, &mut too_large);
-            found = differing.into_iter().take(CANDIDATES).find(|w| self.holds(w, attempt.budget));
+            found = differing.into_iter().take(CANDIDATES).find(|w| self.holds(w, strategy.budget));
             if found.is_some() {
                 break;
             }
         }
         let [left, right] = &evaluators;
-        let spent = attempt.budget - left.left().min(right.left());
+        let spent = strategy.budget - left.left().min(right.left());
         let outcome = match found {
             Some(w) => Outcome::Found(Box::new((w, locate(self.question, left, right)))),
             None if too_large => Outcome::TooLarge,
@@ -191,7 +191,7 @@ impl<'q> Trial<'q> {
     }
 
     /// The elements of every output that are looked at.
-    fn looked_at(&self, place: Place) -> Vec<Vec<Shape>> {
+    fn looked_at(&self, place: Positions) -> Vec<Vec<Shape>> {
         let [a, b] = self.question.graphs;
         let outputs = a.outputs().iter().zip(b.outputs());
         let indices = |(x, y): (&Output, &Output)| {
@@ -203,7 +203,7 @@ impl<'q> Trial<'q> {
 
     /// The elements at `place` that differ, those that differ most first. Sets `too_large` where elements could not be
     /// computed.
-    fn differing(&self, place: Place, evaluators: &mut [Evaluator; 2], too_large: &mut bool) -> Vec<Witness> {
+    fn differing(&self, place: Positions, evaluators: &mut [Evaluator; 2], too_large: &mut bool) -> Vec<Witness> {
         let all = self.looked_at(place);
         let values = on_both(evaluators, |side, evaluator| {
             let outputs = self.question.graphs[side].outputs();

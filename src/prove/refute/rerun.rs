@@ -30,13 +30,13 @@ fn collect(question: &Question, witness: &Witness, depth: usize) -> Result<Vec<E
     let trial = Trial::new(question, &witness.inputs, depth);
     let mut needed: Vec<Vec<usize>> = vec![Vec::new(); question.binding.inputs.len()];
     let numbers = [&question.binding.a, &question.binding.b];
-    for (side, demand) in trial.evaluators(TOTAL).into_iter().enumerate() {
+    for (side, evaluator) in trial.evaluators(TOTAL).into_iter().enumerate() {
         let graph = question.graphs[side];
         let Some(number) = witness.output_number else { continue };
         let output = graph.outputs().get(number).ok_or(EvalError::IndexOutOfRange)?;
-        let mut demand = demand.recording();
-        demand.element(output.value, &witness.index)?;
-        let mut reads = demand.reads();
+        let mut evaluator = evaluator.recording();
+        evaluator.element(output.value, &witness.index)?;
+        let mut reads = evaluator.reads();
         for (&node, &number) in graph.inputs().iter().zip(numbers[side]) {
             needed[number as usize].extend(reads.remove(&Value::from(node)).unwrap_or_default());
         }

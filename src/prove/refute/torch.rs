@@ -12,7 +12,7 @@ use crate::ops::Op;
 use crate::ops::replay::ReplayError;
 use crate::ops::replay_graph::GraphReplay;
 use crate::ops::tensors::kind;
-use crate::prove::{Bound, Witness};
+use crate::prove::{BoundPair, Witness};
 
 /// Why libtorch could not run a witness.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +28,9 @@ pub enum RerunError {
 /// The values of the witness' output element in A and in B, as libtorch computes them on the GPU, or on the CPU where there
 /// is none. Every float is an f64, so that rounding explains no difference; the values of the inputs are those of their own
 /// types. One graph runs after the other, and of a graph only what is in use at one time is in memory.
-pub fn rerun_with_torch(bound: &Bound, witness: &Witness) -> Result<[f64; 2], RerunError> {
+pub fn rerun_with_torch(bound: &BoundPair, witness: &Witness) -> Result<[f64; 2], RerunError> {
     let device = if load_cuda().is_ok() { Device::Cuda(0) } else { Device::Cpu };
-    let Bound { a, b, binding } = bound;
+    let BoundPair { a, b, binding } = bound;
     Ok([run(a, &binding.a, witness, device)?, run(b, &binding.b, witness, device)?])
 }
 

@@ -9,7 +9,7 @@ use super::document;
 use super::parts::{assumptions, bar, card};
 use crate::printable::one_line;
 use crate::report::wording::{self, Line};
-use crate::report::{Comparison, Details, PlacedOperator, Side, Unproven, Verdict, Witness};
+use crate::report::{Comparison, Details, PlacedOperator, ReportedVerdict, Side, Unproven, Witness};
 
 /// Kinds of operators that get a bar of their own.
 const MOST_KINDS: usize = 12;
@@ -32,7 +32,7 @@ pub fn comparison(c: &Comparison) -> String {
             (rejected(c))
             (cards(c))
             @if let Some(witness) = &c.witness { (part_at(witness)) }
-            @if !c.unproven.is_empty() && c.verdict != Verdict::Different { (open(&c.unproven)) }
+            @if !c.unproven.is_empty() && c.verdict != ReportedVerdict::Different { (open(&c.unproven)) }
             (savings(c))
             @if let Some(details) = &c.details {
                 (kinds(details))

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use super::{HumanOptions, paragraph};
 use crate::printable::one_line;
 use crate::report::wording::{self, Line};
-use crate::report::{Comparison, Form, Rewrite, Side, Unproven, Verdict, Witness};
+use crate::report::{Comparison, Form, ReportedVerdict, Rewrite, Side, Unproven, Witness};
 
 const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -57,9 +57,9 @@ fn is_minor(c: &Comparison, line: &Line) -> bool {
 impl Human<'_> {
     fn write(&self, out: &mut String) -> fmt::Result {
         let style = match self.c.verdict {
-            Verdict::Equivalent => GOOD,
-            Verdict::Different => BAD,
-            Verdict::Unknown => OPEN,
+            ReportedVerdict::Equivalent => GOOD,
+            ReportedVerdict::Different => BAD,
+            ReportedVerdict::Unknown => OPEN,
         };
         writeln!(out, "{style}{}{style:#}\n", wording::verdict(self.c))?;
         self.rejected(out)?;
@@ -357,11 +357,12 @@ impl Human<'_> {
 
     fn next(&self, out: &mut String) -> fmt::Result {
         let (a, b) = (one_line(&self.c.a.file), one_line(&self.c.b.file));
-        let dearest = || self.lines.first().map(|l| l.region.id).filter(|_| self.c.verdict == Verdict::Equivalent);
+        let dearest =
+            || self.lines.first().map(|l| l.region.id).filter(|_| self.c.verdict == ReportedVerdict::Equivalent);
         let region = self.c.witness.as_ref().and_then(|w| w.region).or_else(dearest);
         match region {
             Some(id) => writeln!(out, "next: magneton-ir explain {} {} {id}", quoted(&a), quoted(&b)),
-            None if self.c.verdict == Verdict::Unknown && !self.c.unproven.is_empty() => {
+            None if self.c.verdict == ReportedVerdict::Unknown && !self.c.unproven.is_empty() => {
                 writeln!(out, "next: if they should be equal, state the missing rule in a file and pass --rules FILE")
             }
             None => Ok(()),

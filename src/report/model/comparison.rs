@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "magneton-ir/check/1";
 pub struct Comparison {
     /// Always [`SCHEMA`].
     pub schema: &'static str,
-    pub verdict: Verdict,
+    pub verdict: ReportedVerdict,
     /// The weakest tier that the proof uses: `exact`, `real`, `rounding`, `approx(e)`. None unless equivalent.
     pub tier: Option<String>,
     /// At tier `approx`: how far the outputs are apart at most, in the norm of the step that each comes from. None where no bound
@@ -81,7 +81,7 @@ impl Comparison {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ReportedVerdict {
     Equivalent,
     Different,
     Unknown,
@@ -307,9 +307,9 @@ pub struct Witness {
     pub region: Option<usize>,
     /// The first operator of A whose result has no counterpart in B, although all that it reads has: most likely
     /// responsible.
-    pub first_a: Option<Place>,
+    pub first_a: Option<SourcedOperator>,
     /// The same, of B.
-    pub first_b: Option<Place>,
+    pub first_b: Option<SourcedOperator>,
     /// Name of the output, as A calls it.
     pub output: String,
     pub index: Vec<usize>,
@@ -324,7 +324,7 @@ pub struct Witness {
 
 /// An operator, and where it was written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Place {
+pub struct SourcedOperator {
     /// The name in the input file.
     pub op: String,
     /// `file:line code`.

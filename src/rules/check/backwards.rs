@@ -10,7 +10,7 @@ use crate::ops::{Arity, AttrDef, AttrKind, Op, OpDef, Synthesis};
 use crate::rules::rule::{AttrPattern, AttrVar};
 
 /// An operator whose result is to have type `ty`.
-pub struct Wanted<'w, 'a> {
+pub struct OperandSynthesis<'w, 'a> {
     pub generator: &'w mut Generator<'a>,
     pub op: &'static OpDef,
     pub attrs: &'w [AttrPattern],
@@ -26,7 +26,7 @@ pub(super) fn tensor(dtype: DType, shape: impl Into<Shape>) -> TensorType {
     TensorType { dtype, shape: shape.into() }
 }
 
-impl Wanted<'_, '_> {
+impl OperandSynthesis<'_, '_> {
     /// One choice of operand types, with the attributes fixed to go with it.
     pub fn operand_types(&mut self) -> Option<Vec<TensorType>> {
         let types = match self.op.synthesis {

@@ -2,7 +2,7 @@
 
 use super::data::Scale;
 use super::instance::Instance;
-use crate::eval::{Demand, EvalError, Options, Ties};
+use crate::eval::{EvalError, LazyEvaluator, Options, Ties};
 use crate::ir::{DType, Number};
 use crate::rules::Tier;
 use crate::rules::arena::TermId;
@@ -103,7 +103,7 @@ fn order_matters(instance: &Instance, rhs: TermId, tier: Tier, tolerance: f64) -
     let exact = tier == Tier::Exact;
     let side = |root, answer| {
         let options = Options { rounding: exact, budget: BUDGET };
-        Demand::new(&instance.arena, options).with_ties(Ties::Drawn(answer)).tensor(root).ok()
+        LazyEvaluator::new(&instance.arena, options).with_ties(Ties::Drawn(answer)).tensor(root).ok()
     };
     (0..ANSWERS).find_map(|answer| {
         let (left, right) = (side(instance.lhs, answer)?, side(rhs, answer)?);
@@ -125,8 +125,8 @@ fn overflows(left: &[Number], right: &[Number]) -> bool {
 
 /// The elements of a side, with every operator's result rounded to its type or not.
 pub(super) fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<Number>, EvalError> {
-    let mut demand = Demand::new(&instance.arena, Options { rounding, budget: BUDGET });
-    demand.tensor(side)
+    let mut evaluator = LazyEvaluator::new(&instance.arena, Options { rounding, budget: BUDGET });
+    evaluator.tensor(side)
 }
 
 /// Whether all elements agree: floats relative to the largest finite one.

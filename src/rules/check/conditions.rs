@@ -7,7 +7,7 @@ use super::generate::{Generator, Style};
 use super::named::Named;
 use super::trial::{Shown, show};
 use crate::rules::matcher::holds;
-use crate::rules::rule::{Condition, Kind, Rule};
+use crate::rules::rule::{Condition, ConditionKind, Rule};
 use crate::rules::terms::Terms;
 use crate::rules::{Problem, RuleSet};
 
@@ -34,7 +34,7 @@ pub(super) fn idle(set: &RuleSet, i: usize) -> Vec<Problem> {
     let rules: Vec<&Rule> = set.rules[i..].iter().filter(|r| r.name == *name).map(|r| &**r).collect();
     let mut spans: Vec<SourceSpan> = Vec::new();
     for condition in rules.iter().flat_map(|r| &r.conditions) {
-        if let Some(span) = condition.span.filter(|s| condition.kind == Kind::Needed && !spans.contains(s)) {
+        if let Some(span) = condition.span.filter(|s| condition.kind == ConditionKind::Needed && !spans.contains(s)) {
             spans.push(span);
         }
     }
@@ -49,7 +49,7 @@ struct Warning {
 }
 
 impl Warning {
-    fn at(self, place: &crate::rules::load::Place, span: SourceSpan) -> Problem {
+    fn at(self, place: &crate::rules::load::RuleLocation, span: SourceSpan) -> Problem {
         place.report.problem("rules::idle_condition", span, self.message, self.label).with_help(self.help).warning()
     }
 }

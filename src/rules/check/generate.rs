@@ -258,7 +258,7 @@ impl<'a> Generator<'a> {
                 }
                 let known: Vec<Option<TensorType>> = plan.iter().map(|(p, e)| self.known(p, *e)).collect();
                 let scalars: Vec<bool> = plan.iter().map(|(p, _)| is_number(p)).collect();
-                let mut call = backwards::Wanted {
+                let mut call = backwards::OperandSynthesis {
                     generator: self,
                     op: def,
                     attrs,

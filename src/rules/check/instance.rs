@@ -10,7 +10,7 @@ use crate::ir::{AttrValue, TensorType};
 use crate::ops::ties::leaves_open;
 use crate::ops::{Call, Family, Kernel, KernelClass, Op};
 use crate::rules::Tier;
-use crate::rules::arena::{Arena, Term, TermId};
+use crate::rules::arena::{InstanceArena, Term, TermId};
 use crate::rules::definition::Definition;
 use crate::rules::expr::{Expr, Scope, TensorRef};
 use crate::rules::matcher::holds;
@@ -34,7 +34,7 @@ const ABOUT_VALUES: [&str; 11] = [
 
 /// Both sides of a rule on given operands.
 pub struct Instance {
-    pub arena: Arena,
+    pub arena: InstanceArena,
     pub data: Data,
     pub bindings: Bindings<TermId>,
     pub lhs: TermId,
@@ -88,7 +88,7 @@ pub enum Unfit {
 
 /// Builds both sides.
 pub fn build(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, data: Data) -> Result<Instance, Unfit> {
-    let mut arena = Arena::new(definitions);
+    let mut arena = InstanceArena::new(definitions);
     let mut bindings = operands(rule, &mut arena, choice, data);
     let lhs = rule.build_lhs(&bindings, &mut arena).map_err(|_| Unfit::Left)?;
     if rule.check_conditions(&arena, &mut bindings) == Outcome::Fails {
@@ -100,7 +100,7 @@ pub fn build(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, data
 
 /// Why [`build`] gives no instance, for the author of a test.
 pub fn why_none(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice) -> String {
-    let mut arena = Arena::new(definitions);
+    let mut arena = InstanceArena::new(definitions);
     let mut bindings = operands(rule, &mut arena, choice, Data::seeded(0));
     if let Err(e) = rule.build_lhs(&bindings, &mut arena) {
         return format!("the left side cannot be built: {e}");
@@ -115,11 +115,11 @@ pub fn why_none(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice) -
 }
 
 /// Operands with data, and the chosen attributes.
-fn operands(rule: &Rule, arena: &mut Arena, choice: &Choice, data: Data) -> Bindings<TermId> {
+fn operands(rule: &Rule, arena: &mut InstanceArena, choice: &Choice, data: Data) -> Bindings<TermId> {
     let constant = asked_for_values(rule);
     let mut elements = data.operands(choice.types().count());
     let mut bindings = Bindings::empty(rule);
-    let mut leaf = |arena: &mut Arena, ty: &TensorType, tensor: TensorRef| {
+    let mut leaf = |arena: &mut InstanceArena, ty: &TensorType, tensor: TensorRef| {
         if constant.contains(&tensor) {
             arena.constant_leaf(ty.clone(), elements.next_constant(ty))
         } else {

@@ -79,7 +79,7 @@ pub fn find(set: &RuleSet, first: usize, effort: Effort) -> Findings {
     let add = |known: &mut Vec<Problem>, found: Option<Problem>| {
         known.extend(found.filter(|f| !known.iter().any(|p| p.span == f.span && p.file == f.file)));
     };
-    for (i, trial::Verdict { problem, seen }) in (first..).zip(tried) {
+    for (i, trial::TrialResult { problem, seen }) in (first..).zip(tried) {
         add(&mut findings.problems, problem);
         coverage::add(&mut findings.coverage, &set.rules[i], seen);
     }

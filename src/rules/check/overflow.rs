@@ -15,7 +15,7 @@ use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, TensorType};
 use crate::ops::Arithmetic;
 use crate::rules::Tier;
-use crate::rules::arena::{Arena, Term, TermId};
+use crate::rules::arena::{InstanceArena, Term, TermId};
 use crate::rules::definition::Definition;
 use crate::rules::expr::Undecided;
 use crate::rules::matcher::holds;
@@ -131,7 +131,7 @@ fn excluded(rule: &Rule, instance: &Instance) -> bool {
 
 /// Terms of which the elements of all leaves are known.
 struct Known<'a> {
-    arena: &'a Arena,
+    arena: &'a InstanceArena,
     elements: FxHashMap<TermId, Constant>,
 }
 

@@ -1,19 +1,19 @@
 //! Which operands could give a wanted result, for operators that read or write at places that another operand holds.
 
-use super::backwards::{Wanted, tensor};
+use super::backwards::{OperandSynthesis, tensor};
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
 /// Random places lie in 0..=3: a dim that is read or written by them has at least as many entries.
 const PLACES: usize = 4;
 
-pub fn index(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn index(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = only_dim(w, 1, |_| true)?;
     let mut from = w.ty.clone();
     let count = std::mem::replace(&mut from.shape[dim], PLACES + w.generator.random.below(2));
     Some(vec![from, tensor(DType::I64, Shape::from_slice(&[count]))])
 }
 
-pub fn put(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn put(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = only_dim(w, 2, |size| size >= PLACES)?;
     let count = known_places(w, 2).unwrap_or_else(|| w.generator.size());
     let mut written = w.ty.clone();
@@ -21,7 +21,7 @@ pub fn put(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
     Some(vec![w.ty.clone(), written, tensor(DType::I64, Shape::from_slice(&[count]))])
 }
 
-pub fn add_slices(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn add_slices(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = written_dim(w)?;
     let count = known_places(w, 1).unwrap_or_else(|| w.generator.size());
     let mut source = w.ty.clone();
@@ -29,7 +29,7 @@ pub fn add_slices(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
     Some(vec![w.ty.clone(), tensor(DType::I64, Shape::from_slice(&[count])), source])
 }
 
-pub fn scatter(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn scatter(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = written_dim(w)?;
     let known = w.known.iter().skip(1).flatten().next().map(|t| t.shape.clone());
     let places = match known {
@@ -44,7 +44,7 @@ pub fn scatter(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
 }
 
 /// The attribute `dim`: as it is fixed, or one along which all random places lie.
-fn written_dim(w: &mut Wanted<'_, '_>) -> Option<usize> {
+fn written_dim(w: &mut OperandSynthesis<'_, '_>) -> Option<usize> {
     let rank = w.ty.rank();
     let fits: Vec<usize> = (0..rank).filter(|&d| w.ty.shape[d] >= PLACES).collect();
     let dim = match w.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
@@ -56,7 +56,7 @@ fn written_dim(w: &mut Wanted<'_, '_>) -> Option<usize> {
 }
 
 /// The only entry of the attribute `dims`: as it is fixed, or one whose size fits. The only index tensor is operand `first`.
-fn only_dim(w: &mut Wanted<'_, '_>, first: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+fn only_dim(w: &mut OperandSynthesis<'_, '_>, first: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let rank = w.ty.rank();
     if w.known.len() != first + 1 {
         return None;
@@ -74,6 +74,6 @@ fn only_dim(w: &mut Wanted<'_, '_>, first: usize, fits: impl Fn(usize) -> bool) 
 }
 
 /// How many places an operand that is a vector holds, if it is known.
-fn known_places(w: &Wanted<'_, '_>, operand: usize) -> Option<usize> {
+fn known_places(w: &OperandSynthesis<'_, '_>, operand: usize) -> Option<usize> {
     w.known.get(operand)?.as_ref().filter(|t| t.rank() == 1).map(|t| t.shape[0])
 }

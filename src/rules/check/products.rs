@@ -1,9 +1,9 @@
 //! Which operands could give a wanted result, for products of matrices and attention.
 
-use super::backwards::{Wanted, tensor};
+use super::backwards::{OperandSynthesis, tensor};
 use crate::ir::{AttrValue, DType, Shape, TensorType};
 
-impl Wanted<'_, '_> {
+impl OperandSynthesis<'_, '_> {
     pub(super) fn matmul(&mut self) -> Vec<TensorType> {
         let dtype = self.ty.dtype;
         let inner = self.known.iter().flatten().next().and_then(|t| t.shape.last().copied());

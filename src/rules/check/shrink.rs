@@ -7,7 +7,7 @@ use super::data::{Data, Scale};
 use super::generate::Choice;
 use super::instance::Instance;
 use super::trial::{Counterexample, Shown, show};
-use crate::eval::{Demand, Options};
+use crate::eval::{LazyEvaluator, Options};
 use crate::ir::{AttrValue, Number, TensorType};
 use crate::rules::arena::Term;
 use crate::rules::definition::Definition;
@@ -19,9 +19,9 @@ const TRIES: usize = 4_000;
 /// Other elements that are tried for one choice of types and attributes.
 const DATA: u64 = 4;
 
-/// What a counterexample shows, the most telling first.
+/// What a counterexample shows, the most informative first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum CounterexampleKind {
     Wrong,
     Unbuildable,
     Rounding,
@@ -31,7 +31,7 @@ enum Kind {
 /// How hard a counterexample is to read. What tells more comes first, whatever the size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Size {
-    kind: Kind,
+    kind: CounterexampleKind,
     elements: usize,
     ranks: usize,
     attrs: u64,
@@ -49,10 +49,10 @@ impl Size {
         });
         Size {
             kind: match found.code {
-                "rules::tier_too_strong" => Kind::Rounding,
-                "rules::unbuildable" => Kind::Unbuildable,
-                "rules::range" => Kind::Range,
-                _ => Kind::Wrong,
+                "rules::tier_too_strong" => CounterexampleKind::Rounding,
+                "rules::unbuildable" => CounterexampleKind::Unbuildable,
+                "rules::range" => CounterexampleKind::Range,
+                _ => CounterexampleKind::Wrong,
             },
             elements: types().map(TensorType::numel).sum(),
             ranks: types().map(TensorType::rank).sum(),
@@ -247,7 +247,7 @@ fn leaf_values(instance: &Instance, id: u32) -> Vec<Number> {
         Term::Leaf(data) => data.to_vec(),
         _ => {
             let options = Options { rounding: false, budget: 100_000 };
-            Demand::new(&instance.arena, options).tensor(id).unwrap_or_default()
+            LazyEvaluator::new(&instance.arena, options).tensor(id).unwrap_or_default()
         }
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use tch::{Device, Tensor};
 
 use super::instance::Instance;
-use crate::eval::{Demand, Options};
+use crate::eval::{LazyEvaluator, Options};
 use crate::ir::{DType, Number};
 use crate::ops::replay::replay;
 use crate::ops::tensors::{elements, upload};
@@ -45,7 +45,7 @@ fn tensor(
         Term::Leaf(data) => upload(ty, data, Device::Cpu).ok()?,
         Term::Constant(_) => {
             let options = Options { rounding: false, budget: super::compare::BUDGET };
-            upload(ty, &Demand::new(arena, options).tensor(id).ok()?, Device::Cpu).ok()?
+            upload(ty, &LazyEvaluator::new(arena, options).tensor(id).ok()?, Device::Cpu).ok()?
         }
         Term::Apply { op: Op::Table(op), attrs, slot, operands } => {
             let tensors: Vec<Tensor> =

@@ -104,13 +104,13 @@ struct Trial<'a> {
 }
 
 /// What trying one direction of a rule out has shown.
-pub(super) struct Verdict {
+pub(super) struct TrialResult {
     pub problem: Option<Problem>,
     pub seen: Seen,
 }
 
 /// Tries rule number `i` of the set out: what is wrong with it, if anything, and what was tried.
-pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> Verdict {
+pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> TrialResult {
     let rule = &*set.rules[i];
     let named = Named::of(rule);
     let mut trial = Trial {
@@ -245,7 +245,7 @@ impl Trial<'_> {
         }
     }
 
-    fn verdict(self, i: usize) -> Verdict {
+    fn verdict(self, i: usize) -> TrialResult {
         let place = &self.set.places[i];
         let direction = if self.rule.reversed { "from right to left" } else { "here" };
         let shown = |(size, found): (Size, Box<Counterexample>)| {
@@ -260,10 +260,10 @@ impl Trial<'_> {
             problem.with_help(format!("{advice}the smallest counterexample found:\n{}", found.text(self.rule)))
         };
         if let Some(worst) = self.worst {
-            return Verdict { problem: Some(shown(worst)), seen: self.seen };
+            return TrialResult { problem: Some(shown(worst)), seen: self.seen };
         }
         if self.seen.instances > 0 {
-            return Verdict { problem: None, seen: self.seen };
+            return TrialResult { problem: None, seen: self.seen };
         }
         let message = format!("no instance of `{}` could be tried", self.rule.name);
         let problem = place.report.problem("rules::never_exercised", place.span, message, direction);
@@ -275,7 +275,7 @@ impl Trial<'_> {
         } else {
             problem.with_help("all instances that were found use operators without reference semantics")
         };
-        Verdict { problem: Some(problem), seen: self.seen }
+        TrialResult { problem: Some(problem), seen: self.seen }
     }
 }
 

@@ -1,34 +1,34 @@
 //! Which operands could give a wanted result, for operators that move elements.
 
-use super::backwards::{Wanted, tensor};
+use super::backwards::{OperandSynthesis, tensor};
 use super::generate::Style;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
 /// An operand of the wanted element type.
-fn of_shape(w: &Wanted<'_, '_>, shape: Shape) -> TensorType {
+fn of_shape(w: &OperandSynthesis<'_, '_>, shape: Shape) -> TensorType {
     tensor(w.ty.dtype, shape)
 }
 
 /// The operand, if it is fixed already.
-fn known(w: &Wanted<'_, '_>) -> Option<TensorType> {
+fn known(w: &OperandSynthesis<'_, '_>) -> Option<TensorType> {
     w.known.first().cloned().flatten()
 }
 
-pub fn reshape(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn reshape(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let shape = w.ty.shape.clone();
     w.set("shape", shape.len(), AttrValue::shape(&shape))?;
     let from = known(w).map_or_else(|| rearranged(w, &shape), |t| t.shape);
     Some(of_shape(w, from))
 }
 
-pub fn expand(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn expand(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let shape = w.ty.shape.clone();
     w.set("shape", shape.len(), AttrValue::shape(&shape))?;
     let from = known(w).map_or_else(|| w.narrower(), |t| t.shape);
     Some(of_shape(w, from))
 }
 
-pub fn permute(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn permute(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let rank = w.ty.rank();
     let dims: Ints = match w.fixed("dims", Some(rank)) {
         Some(AttrValue::Ints(dims)) => dims,
@@ -39,14 +39,14 @@ pub fn permute(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
     Some(of_shape(w, inverse.iter().map(|&d| w.ty.shape[d as usize]).collect()))
 }
 
-pub fn unsqueeze(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn unsqueeze(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let mut from = w.ty.shape.clone();
     let ones: Vec<usize> = (0..from.len()).filter(|&d| from[d] == 1).collect();
     from.remove(chosen_dim(w, &ones)?);
     Some(of_shape(w, from))
 }
 
-pub fn squeeze(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn squeeze(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let dims: Vec<usize> = (0..=w.ty.rank()).collect();
     let dim = chosen_dim(w, &dims)?;
     let mut from = w.ty.shape.clone();
@@ -54,14 +54,14 @@ pub fn squeeze(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
     Some(of_shape(w, from))
 }
 
-pub fn repeat_heads(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn repeat_heads(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let mut from = w.ty.shape.clone();
     let heads = *from.get(1)?;
     from[1] = heads / divisor(w, "times", heads)?;
     Some(of_shape(w, from))
 }
 
-pub fn repeat_entries(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn repeat_entries(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let dims: Vec<usize> = (0..w.ty.rank()).collect();
     let dim = chosen_dim(w, &dims)?;
     let mut from = w.ty.shape.clone();
@@ -77,7 +77,7 @@ pub fn repeat_entries(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
 }
 
 /// The operand of a reduction to the place of an element, which drops a dim or keeps it with one entry.
-pub fn reduced_to_place(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn reduced_to_place(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let (mut from, rank) = (w.ty.shape.clone(), w.ty.rank());
     let keep = match w.fixed("keepdim", None).and_then(|k| k.as_bool()) {
         Some(keep) => keep,
@@ -97,7 +97,7 @@ pub fn reduced_to_place(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
 }
 
 /// The attribute `dim`: as it is fixed, or one of `dims`.
-fn chosen_dim(w: &mut Wanted<'_, '_>, dims: &[usize]) -> Option<usize> {
+fn chosen_dim(w: &mut OperandSynthesis<'_, '_>, dims: &[usize]) -> Option<usize> {
     let rank = w.known.first().cloned().flatten().map_or(w.ty.rank(), |t| t.rank());
     let dim = match w.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
         Some(d) => usize::try_from(d).ok()?,
@@ -107,7 +107,7 @@ fn chosen_dim(w: &mut Wanted<'_, '_>, dims: &[usize]) -> Option<usize> {
     dims.contains(&dim).then_some(dim)
 }
 
-fn divisor(w: &mut Wanted<'_, '_>, name: &str, size: usize) -> Option<usize> {
+fn divisor(w: &mut OperandSynthesis<'_, '_>, name: &str, size: usize) -> Option<usize> {
     let times = match w.fixed(name, None).and_then(|t| t.as_int()) {
         Some(t) => usize::try_from(t).ok()?,
         None => {
@@ -123,7 +123,7 @@ fn divisor(w: &mut Wanted<'_, '_>, name: &str, size: usize) -> Option<usize> {
 }
 
 /// Another shape with as many elements: dims joined, split, inserted, dropped or exchanged.
-fn rearranged(w: &mut Wanted<'_, '_>, shape: &Shape) -> Shape {
+fn rearranged(w: &mut OperandSynthesis<'_, '_>, shape: &Shape) -> Shape {
     let mut from = shape.clone();
     if from.contains(&0) {
         without_elements(w, &mut from);
@@ -156,7 +156,7 @@ fn rearranged(w: &mut Wanted<'_, '_>, shape: &Shape) -> Shape {
 }
 
 /// Another shape without elements: beside an empty dim, the others have any size.
-fn without_elements(w: &mut Wanted<'_, '_>, shape: &mut Shape) {
+fn without_elements(w: &mut OperandSynthesis<'_, '_>, shape: &mut Shape) {
     for _ in 0..1 + w.generator.random.below(3) {
         let (d, size) = (w.generator.random.below(shape.len()), w.generator.size());
         let others = shape.iter().enumerate().any(|(i, &size)| i != d && size == 0);
@@ -170,11 +170,11 @@ fn without_elements(w: &mut Wanted<'_, '_>, shape: &mut Shape) {
     }
 }
 
-pub fn slice(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn slice(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let known = known(w);
     let shape = w.ty.shape.clone();
     let rank = shape.len();
-    let int = |w: &Wanted<'_, '_>, name: &str| w.fixed(name, None).and_then(|v| v.as_int());
+    let int = |w: &OperandSynthesis<'_, '_>, name: &str| w.fixed(name, None).and_then(|v| v.as_int());
     // With the operand known, the dim whose size differs is the one to cut.
     let dim = match (w.fixed("dim", Some(rank)).and_then(|d| d.as_int()), &known) {
         (Some(d), _) => usize::try_from(d).ok()?,
@@ -212,7 +212,7 @@ pub fn slice(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
     Some(of_shape(w, from))
 }
 
-pub fn split(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
+pub fn split(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let rank = w.ty.rank();
     let dims: Vec<usize> = (0..rank).collect();
     let dim = chosen_dim(w, &dims)?;
@@ -224,7 +224,7 @@ pub fn split(w: &mut Wanted<'_, '_>) -> Option<TensorType> {
     Some(of_shape(w, from))
 }
 
-pub fn concat(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn concat(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let rank = w.ty.rank();
     let dims: Vec<usize> = (0..rank).collect();
     let dim = chosen_dim(w, &dims)?;

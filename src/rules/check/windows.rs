@@ -1,17 +1,22 @@
 //! Which operands could give a wanted result, for operators that move windows over images or treat channels apart.
 
-use super::backwards::{Wanted, tensor};
+use super::backwards::{OperandSynthesis, tensor};
 use super::random::Random;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
 /// The attribute `name` with a number for each spatial dim: as it is fixed, or drawn.
-fn numbers(w: &mut Wanted<'_, '_>, name: &str, count: usize, draw: impl Fn(&mut Random) -> i64) -> Option<Ints> {
+fn numbers(
+    w: &mut OperandSynthesis<'_, '_>,
+    name: &str,
+    count: usize,
+    draw: impl Fn(&mut Random) -> i64,
+) -> Option<Ints> {
     numbers_by_dim(w, name, count, |_, random| draw(random))
 }
 
 /// The same, where what is drawn depends on the dim.
 fn numbers_by_dim(
-    w: &mut Wanted<'_, '_>,
+    w: &mut OperandSynthesis<'_, '_>,
     name: &str,
     count: usize,
     draw: impl Fn(usize, &mut Random) -> i64,
@@ -41,7 +46,7 @@ fn input(windows: usize, kernel: i64, stride: i64, padding: i64, dilation: i64, 
 }
 
 /// Operands of a convolution over `spatial` dims.
-pub fn convolution(w: &mut Wanted<'_, '_>, spatial: usize) -> Option<Vec<TensorType>> {
+pub fn convolution(w: &mut OperandSynthesis<'_, '_>, spatial: usize) -> Option<Vec<TensorType>> {
     if w.ty.rank() != spatial + 2 || !w.ty.dtype.is_float() {
         return None;
     }
@@ -87,7 +92,7 @@ pub fn convolution(w: &mut Wanted<'_, '_>, spatial: usize) -> Option<Vec<TensorT
 }
 
 /// The operand of a pooling operator over images.
-pub fn pooling(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
+pub fn pooling(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     const SPATIAL: usize = 2;
     if w.ty.rank() != SPATIAL + 2 || !w.ty.dtype.is_float() {
         return None;
@@ -113,7 +118,7 @@ pub fn pooling(w: &mut Wanted<'_, '_>) -> Option<Vec<TensorType>> {
 }
 
 /// Operands of a normalisation with parameters for each channel, which may be `wide`r than a narrow image.
-pub fn by_channel(w: &mut Wanted<'_, '_>, wide: bool) -> Option<Vec<TensorType>> {
+pub fn by_channel(w: &mut OperandSynthesis<'_, '_>, wide: bool) -> Option<Vec<TensorType>> {
     let channels = *w.ty.shape.get(1)?;
     if w.op.attr_index("groups").is_some() {
         let groups = match w.fixed("groups", None).and_then(|g| g.as_int()) {

@@ -1,6 +1,6 @@
 //! One item on its lines.
 
-use super::token::{Kind, Token};
+use super::token::{Token, TokenKind};
 
 /// Columns of a line.
 const WIDTH: usize = 120;
@@ -13,7 +13,7 @@ const DEEPEST: usize = 60;
 /// Appends a comment line or an item, each line ended.
 pub fn block(tokens: &[Token<'_>], out: &mut String) {
     if let [comment] = tokens
-        && comment.kind == Kind::Comment
+        && comment.kind == TokenKind::Comment
     {
         out.push_str(comment.text);
         out.push('\n');
@@ -22,7 +22,7 @@ pub fn block(tokens: &[Token<'_>], out: &mut String) {
     let mut at = 0;
     while let Some(token) = tokens.get(at).filter(|t| !t.starts_item()) {
         match token.kind {
-            Kind::Doc => out.push_str(&doc(token.text)),
+            TokenKind::Doc => out.push_str(&doc(token.text)),
             _ => out.push_str(token.text),
         }
         out.push('\n');
@@ -43,7 +43,7 @@ fn doc(text: &str) -> String {
 fn parts<'a, 't>(item: &'a [Token<'t>]) -> Vec<&'a [Token<'t>]> {
     let mut starts = vec![0];
     let mut depth = 0_i32;
-    let words: Vec<usize> = (0..item.len()).filter(|&i| item[i].kind != Kind::Comment).collect();
+    let words: Vec<usize> = (0..item.len()).filter(|&i| item[i].kind != TokenKind::Comment).collect();
     let is_test = item.first().is_some_and(|t| t.text == "test");
     for (n, &i) in words.iter().enumerate() {
         let token = &item[i];
@@ -63,7 +63,7 @@ fn parts<'a, 't>(item: &'a [Token<'t>]) -> Vec<&'a [Token<'t>]> {
     }
     // Comments in front of a part belong to it, unless they stand on the last line of the part before.
     for start in starts.iter_mut().skip(1) {
-        while *start > 0 && item[*start - 1].kind == Kind::Comment && item[*start - 1].line_before {
+        while *start > 0 && item[*start - 1].kind == TokenKind::Comment && item[*start - 1].line_before {
             *start -= 1;
         }
     }
@@ -77,12 +77,12 @@ fn adjacent(a: &Token<'_>, b: &Token<'_>) -> bool {
 
 /// A part with its comments: those behind its last word on its line stay there, all others go above it.
 fn lines(part: &[Token<'_>], indent: usize, out: &mut String) {
-    let words: Vec<Token<'_>> = part.iter().copied().filter(|t| t.kind != Kind::Comment).collect();
-    let last = part.iter().rposition(|t| t.kind != Kind::Comment).unwrap_or(0);
+    let words: Vec<Token<'_>> = part.iter().copied().filter(|t| t.kind != TokenKind::Comment).collect();
+    let last = part.iter().rposition(|t| t.kind != TokenKind::Comment).unwrap_or(0);
     let margin = " ".repeat(indent);
-    let behind = part.get(last + 1).filter(|t| t.kind == Kind::Comment && !t.line_before);
+    let behind = part.get(last + 1).filter(|t| t.kind == TokenKind::Comment && !t.line_before);
     let above = |i: usize| i < last || behind.is_none() || i > last + 1;
-    for (_, comment) in part.iter().enumerate().filter(|(i, t)| t.kind == Kind::Comment && above(*i)) {
+    for (_, comment) in part.iter().enumerate().filter(|(i, t)| t.kind == TokenKind::Comment && above(*i)) {
         out.push_str(&format!("{margin}{}\n", comment.text));
     }
     let mut text = fitted(&words, indent).join("\n");
@@ -199,7 +199,7 @@ fn spaced(words: &[Token<'_>]) -> String {
 fn is_infix(words: &[Token<'_>], at: usize) -> bool {
     match words[at].text {
         "+" | "*" | "/" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "=>" | "<=>" => true,
-        "and" | "or" => words[at].kind == Kind::Name,
+        "and" | "or" => words[at].kind == TokenKind::Name,
         "-" => at > 0 && ends_operand(&words[at - 1]),
         _ => false,
     }
@@ -207,8 +207,8 @@ fn is_infix(words: &[Token<'_>], at: usize) -> bool {
 
 fn ends_operand(token: &Token<'_>) -> bool {
     match token.kind {
-        Kind::Name => !matches!(token.text, "and" | "or" | "not" | "where" | "let" | "guard" | "assume"),
-        Kind::Number | Kind::String => true,
+        TokenKind::Name => !matches!(token.text, "and" | "or" | "not" | "where" | "let" | "guard" | "assume"),
+        TokenKind::Number | TokenKind::String => true,
         _ => matches!(token.text, ")" | "]") || token.text.starts_with('.'),
     }
 }

@@ -3,7 +3,7 @@
 mod layout;
 mod token;
 
-use token::{Kind, Token};
+use token::{Token, TokenKind};
 
 use super::error::{Reporter, RuleError, RuleFile};
 use super::parser;
@@ -42,7 +42,7 @@ fn format_text(text: &str) -> String {
 }
 
 fn is_comment(token: &Token<'_>) -> bool {
-    token.kind == Kind::Comment
+    token.kind == TokenKind::Comment
 }
 
 fn is_test(token: &Token<'_>) -> bool {
@@ -65,7 +65,7 @@ fn end_of_block(tokens: &[Token<'_>], start: usize) -> usize {
         at += 1;
     }
     at += 1;
-    while at < tokens.len() && !tokens[at].starts_item() && tokens[at].kind != Kind::Doc {
+    while at < tokens.len() && !tokens[at].starts_item() && tokens[at].kind != TokenKind::Doc {
         at += 1;
     }
     at = at.min(tokens.len());

@@ -1,7 +1,7 @@
 //! The words of a rule file, comments included.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// `///`
     Doc,
     /// `//`
@@ -14,7 +14,7 @@ pub enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Token<'t> {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub text: &'t str,
     /// It is the first of its line.
     pub line_before: bool,
@@ -24,11 +24,11 @@ pub struct Token<'t> {
 
 impl Token<'_> {
     pub fn starts_item(&self) -> bool {
-        self.kind == Kind::Name && matches!(self.text, "rule" | "op" | "test")
+        self.kind == TokenKind::Name && matches!(self.text, "rule" | "op" | "test")
     }
 
     pub fn starts_clause(&self) -> bool {
-        self.kind == Kind::Name && matches!(self.text, "where" | "guard" | "let" | "assume")
+        self.kind == TokenKind::Name && matches!(self.text, "where" | "guard" | "let" | "assume")
     }
 }
 
@@ -58,13 +58,13 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
 }
 
 /// Kind and length of the first word.
-fn next(text: &str) -> (Kind, usize) {
+fn next(text: &str) -> (TokenKind, usize) {
     let line = text.find('\n').unwrap_or(text.len());
     if text.starts_with("///") {
-        return (Kind::Doc, line);
+        return (TokenKind::Doc, line);
     }
     if text.starts_with("//") {
-        return (Kind::Comment, line);
+        return (TokenKind::Comment, line);
     }
     let bytes = text.as_bytes();
     let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
@@ -72,7 +72,7 @@ fn next(text: &str) -> (Kind, usize) {
         bytes.get(from..).unwrap_or(&[]).iter().take_while(|&&b| fits(b)).count()
     };
     match bytes[0] {
-        b'"' => (Kind::String, text[1..].find(['"', '\n']).map_or(text.len(), |n| n + 2)),
+        b'"' => (TokenKind::String, text[1..].find(['"', '\n']).map_or(text.len(), |n| n + 2)),
         b if b.is_ascii_digit() => {
             let mut length = run(0, &|b| b.is_ascii_digit());
             let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -85,23 +85,23 @@ fn next(text: &str) -> (Kind, usize) {
                     length += 1 + sign + run(length + 1 + sign, &|b| b.is_ascii_digit());
                 }
             }
-            (Kind::Number, length)
+            (TokenKind::Number, length)
         }
         b if word(b) => {
             let mut length = run(0, &word);
             while bytes.get(length) == Some(&b'.') && bytes.get(length + 1).is_some_and(|&b| word(b)) {
                 length += 1 + run(length + 1, &word);
             }
-            (Kind::Name, length)
+            (TokenKind::Name, length)
         }
         // The slot of an operator with several outputs.
         b'.' if bytes.get(1).is_some_and(u8::is_ascii_digit) => {
-            (Kind::Punctuation, 1 + run(1, &|b| b.is_ascii_digit()))
+            (TokenKind::Punctuation, 1 + run(1, &|b| b.is_ascii_digit()))
         }
         _ => {
             let known = ["...", "<=>", "=>", "==", "!=", "<=", ">="];
             let length = known.iter().find(|p| text.starts_with(**p)).map(|p| p.len());
-            (Kind::Punctuation, length.unwrap_or_else(|| text.chars().next().map_or(1, char::len_utf8)))
+            (TokenKind::Punctuation, length.unwrap_or_else(|| text.chars().next().map_or(1, char::len_utf8)))
         }
     }
 }

@@ -14,7 +14,7 @@ use super::ast::{self, Clauses, ExprKind};
 use super::error::{Problem, Reporter};
 use super::expr::{Expr, TensorRef};
 use super::functions;
-use super::rule::{AttrPattern, Condition, Kind, Pattern, Rule, Vars};
+use super::rule::{AttrPattern, Condition, ConditionKind, Pattern, Rule, Vars};
 use super::scope::{Names, is_value_word};
 use crate::ir::AttrValue;
 use crate::ops::{CustomOp, Op};
@@ -68,8 +68,11 @@ pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Res
         }
     }
     let clauses = source.clauses;
-    let all =
-        [(Kind::Needed, &clauses.conditions), (Kind::Guard, &clauses.guards), (Kind::Assumed, &clauses.assumptions)];
+    let all = [
+        (ConditionKind::Needed, &clauses.conditions),
+        (ConditionKind::Guard, &clauses.guards),
+        (ConditionKind::Assumed, &clauses.assumptions),
+    ];
     for (kind, e) in all.into_iter().flat_map(|(kind, list)| list.iter().map(move |e| (kind, e))) {
         match r.condition(e, kind) {
             Ok(condition) => conditions.push(condition),
@@ -127,7 +130,7 @@ fn text(report: &Reporter, span: SourceSpan) -> String {
 }
 
 #[derive(Default)]
-struct Bound {
+struct BoundVars {
     tensors: Vec<usize>,
     lists: Vec<usize>,
     attrs: Vec<usize>,
@@ -144,7 +147,7 @@ struct Resolver<'a> {
     customs: &'a Customs,
     names: Names,
     vars: Vars,
-    bound: Bound,
+    bound: BoundVars,
     hidden: Vec<(usize, Hidden)>,
     /// Whether the side that is matched is being resolved: there, names are bound.
     left: bool,
@@ -167,7 +170,7 @@ impl<'a> Resolver<'a> {
             customs,
             names,
             vars: Vars::default(),
-            bound: Bound::default(),
+            bound: BoundVars::default(),
             hidden: Vec::new(),
             left: true,
             tier,
@@ -231,10 +234,10 @@ impl<'a> Resolver<'a> {
                 (near.unwrap_or(Expr::Value(AttrValue::Bool(false))), format!("the constant is {value}"))
             }
         };
-        Ok(Condition { expr, kind: Kind::Needed, text: text.into(), span: None })
+        Ok(Condition { expr, kind: ConditionKind::Needed, text: text.into(), span: None })
     }
 
-    fn condition(&mut self, e: &ast::Expr, kind: Kind) -> Resolved<Condition> {
+    fn condition(&mut self, e: &ast::Expr, kind: ConditionKind) -> Resolved<Condition> {
         let expr = self.expr(e)?;
         self.check_condition(&expr, e.span)?;
         Ok(Condition { expr, kind, text: text(self.report, e.span).into(), span: Some(e.span) })

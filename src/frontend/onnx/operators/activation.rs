@@ -3,7 +3,7 @@
 use super::arithmetic::unary;
 use super::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, int};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -49,19 +49,19 @@ pub(super) const OPERATORS: &[Operator] = &[
     microsoft("BiasSoftmax", bias_softmax),
 ];
 
-fn softplus(s: &mut Site) -> Lowered {
+fn softplus(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     s.done("softplus", &[("threshold", AttrValue::float(f64::INFINITY))], &[x])
 }
 
-pub(super) fn softsign(s: &mut Site, x: Value) -> Result<Value, Refusal> {
+pub(super) fn softsign(s: &mut NodeLowering, x: Value) -> Result<Value, Refusal> {
     let size = s.unary("abs", x)?;
     let below = s.with("add", size, 1.0)?;
     s.binary("div", x, below)
 }
 
 /// `x` times the sigmoid of `alpha x`.
-pub(super) fn swish(s: &mut Site, x: Value, alpha: f64) -> Result<Value, Refusal> {
+pub(super) fn swish(s: &mut NodeLowering, x: Value, alpha: f64) -> Result<Value, Refusal> {
     if alpha == 1.0 {
         return s.unary("silu", x);
     }
@@ -70,45 +70,45 @@ pub(super) fn swish(s: &mut Site, x: Value, alpha: f64) -> Result<Value, Refusal
     s.binary("mul", x, gate)
 }
 
-fn swiglu(s: &mut Site) -> Lowered {
+fn swiglu(s: &mut NodeLowering) -> Lowered {
     let (gate, up) = (s.x(0)?, s.x(1)?);
     let alpha = s.float("alpha", 1.0, s.dtype(gate))?;
     let gate = swish(s, gate, alpha)?;
     s.done("mul", &[], &[gate, up])
 }
 
-pub(super) fn hard_sigmoid(s: &mut Site, x: Value, alpha: f64, beta: f64) -> Result<Value, Refusal> {
+pub(super) fn hard_sigmoid(s: &mut NodeLowering, x: Value, alpha: f64, beta: f64) -> Result<Value, Refusal> {
     let scaled = s.with("mul", x, alpha)?;
     let moved = s.with("add", scaled, beta)?;
     s.op("clamp", &[("min", AttrValue::float(0.0)), ("max", AttrValue::float(1.0))], &[moved])
 }
 
-fn elu(s: &mut Site) -> Lowered {
+fn elu(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let alpha = s.float("alpha", 1.0, s.dtype(x))?;
     s.done("elu", &[("alpha", AttrValue::float(alpha))], &[x])
 }
 
-fn selu(s: &mut Site) -> Lowered {
+fn selu(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dtype = s.dtype(x);
     let (alpha, gamma) = (s.float("alpha", 1.673_263_2, dtype)?, s.float("gamma", 1.050_701, dtype)?);
     s.done("elu", &[("alpha", AttrValue::float(alpha)), ("scale", AttrValue::float(gamma))], &[x])
 }
 
-fn celu(s: &mut Site) -> Lowered {
+fn celu(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let alpha = s.float("alpha", 1.0, s.dtype(x))?;
     s.done("elu", &[("alpha", AttrValue::float(alpha)), ("input_scale", AttrValue::float(1.0 / alpha))], &[x])
 }
 
-fn leaky_relu(s: &mut Site) -> Lowered {
+fn leaky_relu(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let alpha = s.float("alpha", 0.01, s.dtype(x))?;
     s.done("leaky_relu", &[("negative_slope", AttrValue::float(alpha))], &[x])
 }
 
-fn prelu(s: &mut Site) -> Lowered {
+fn prelu(s: &mut NodeLowering) -> Lowered {
     let (x, slope) = (s.x(0)?, s.x(1)?);
     let zero = s.number(0.0, x)?;
     let below = s.binary("lt", x, zero)?;
@@ -116,7 +116,7 @@ fn prelu(s: &mut Site) -> Lowered {
     s.done("where", &[], &[below, scaled, x])
 }
 
-fn thresholded_relu(s: &mut Site) -> Lowered {
+fn thresholded_relu(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let alpha = s.float("alpha", 1.0, s.dtype(x))?;
     let above = s.with("gt", x, alpha)?;
@@ -124,14 +124,14 @@ fn thresholded_relu(s: &mut Site) -> Lowered {
     s.done("where", &[], &[above, x, zero])
 }
 
-fn gelu(s: &mut Site) -> Lowered {
+fn gelu(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let approximate = AttrValue::str(s.text("approximate", "none")?);
     s.done("gelu", &[("approximate", approximate)], &[x])
 }
 
 /// GELU of an input and, if it is given, a bias.
-fn gelu_of_sum(s: &mut Site, approximate: &str) -> Lowered {
+fn gelu_of_sum(s: &mut NodeLowering, approximate: &str) -> Lowered {
     let mut x = s.x(0)?;
     if let Some(bias) = s.maybe(1)? {
         x = s.binary("add", x, bias)?;
@@ -140,7 +140,7 @@ fn gelu_of_sum(s: &mut Site, approximate: &str) -> Lowered {
 }
 
 /// Numbers nearer to 0 than `lambd` become 0, others come `bias` nearer.
-fn shrink(s: &mut Site) -> Lowered {
+fn shrink(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dtype = s.dtype(x);
     let (bias, lambd) = (s.float("bias", 0.0, dtype)?, s.float("lambd", 0.5, dtype)?);
@@ -152,7 +152,7 @@ fn shrink(s: &mut Site) -> Lowered {
 }
 
 /// Before version 13, all dimensions from `axis` on are one.
-fn softmax(s: &mut Site, op: &str) -> Lowered {
+fn softmax(s: &mut NodeLowering, op: &str) -> Lowered {
     let x = s.x(0)?;
     if s.version >= 13 {
         let dim = s.int("axis", -1)?;
@@ -163,7 +163,11 @@ fn softmax(s: &mut Site, op: &str) -> Lowered {
 }
 
 /// A function of rows, over a tensor whose dimensions before `axis` are the rows.
-fn flattened(s: &mut Site, x: Value, of_rows: impl Fn(&mut Site, Value) -> Result<Value, Refusal>) -> Lowered {
+fn flattened(
+    s: &mut NodeLowering,
+    x: Value,
+    of_rows: impl Fn(&mut NodeLowering, Value) -> Result<Value, Refusal>,
+) -> Lowered {
     let axis = s.int("axis", 1)?;
     let axis = s.dim(x, axis)? as usize;
     let shape = s.shape(x);
@@ -176,7 +180,7 @@ fn flattened(s: &mut Site, x: Value, of_rows: impl Fn(&mut Site, Value) -> Resul
 }
 
 /// 1 at the first of the largest elements, 0 elsewhere.
-fn hardmax(s: &mut Site) -> Lowered {
+fn hardmax(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     if s.version < 13 {
         return flattened(s, x, |s, rows| first_largest(s, rows, 1));
@@ -186,7 +190,7 @@ fn hardmax(s: &mut Site) -> Lowered {
     one(first_largest(s, x, dim)?)
 }
 
-fn first_largest(s: &mut Site, x: Value, dim: i64) -> Result<Value, Refusal> {
+fn first_largest(s: &mut NodeLowering, x: Value, dim: i64) -> Result<Value, Refusal> {
     let place = s.op("argmax", &[("dim", int(dim)), ("keepdim", AttrValue::Bool(true))], &[x])?;
     let rank = s.rank(x) as i64;
     let count = s.size(x, dim as usize);
@@ -199,7 +203,7 @@ fn first_largest(s: &mut Site, x: Value, dim: i64) -> Result<Value, Refusal> {
 }
 
 /// Softmax of a sum with a bias, which repeats along the dimensions in front or along inner ones.
-fn bias_softmax(s: &mut Site) -> Lowered {
+fn bias_softmax(s: &mut NodeLowering) -> Lowered {
     let (x, bias) = (s.x(0)?, s.x(1)?);
     let axis = s.int("axis", 1)?;
     let axis = s.dim(x, axis)? as usize;

@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::Refusal;
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Number, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -61,22 +61,22 @@ pub(super) const OPERATORS: &[Operator] = &[
     standard("CastLike", &[15, 19, 21, 23, 24, 25], cast_like),
 ];
 
-pub(super) fn unary(s: &mut Site, op: &str) -> Lowered {
+pub(super) fn unary(s: &mut NodeLowering, op: &str) -> Lowered {
     let x = s.x(0)?;
     s.done(op, &[], &[x])
 }
 
-fn binary(s: &mut Site, op: &str) -> Lowered {
+fn binary(s: &mut NodeLowering, op: &str) -> Lowered {
     let operands = s.broadcast()?;
     s.done(op, &[], &operands)
 }
 
-fn is_nan(s: &mut Site) -> Lowered {
+fn is_nan(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     s.done("ne", &[], &[x, x])
 }
 
-fn is_infinite(s: &mut Site) -> Lowered {
+fn is_infinite(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     match (s.int("detect_positive", 1)? != 0, s.int("detect_negative", 1)? != 0) {
         (true, true) => {
@@ -96,20 +96,20 @@ fn is_infinite(s: &mut Site) -> Lowered {
 }
 
 /// A quotient; of integers, the whole part.
-fn quotient(s: &mut Site) -> Lowered {
+fn quotient(s: &mut NodeLowering) -> Lowered {
     let operands = s.broadcast()?;
     let whole = operands.first().is_some_and(|&x| s.dtype(x).is_int());
     s.done(if whole { "trunc_div" } else { "div" }, &[], &operands)
 }
 
 /// What a division leaves: with the sign of the divisor, as in Python, or with `fmod` that of the dividend, as in C.
-fn rest(s: &mut Site) -> Lowered {
+fn rest(s: &mut NodeLowering) -> Lowered {
     let op = if s.flag("fmod")? { "fmod" } else { "remainder" };
     binary(s, op)
 }
 
 /// A power in the type of the base, whatever type the exponent has.
-fn power(s: &mut Site) -> Lowered {
+fn power(s: &mut NodeLowering) -> Lowered {
     let (x, y) = (s.x(0)?, s.x(1)?);
     let (base, exponent) = (s.dtype(x), s.dtype(y));
     if let Some(constant) = s.constant(1)?
@@ -134,7 +134,7 @@ fn power(s: &mut Site) -> Lowered {
     one(s.cast(result, base)?)
 }
 
-fn shift(s: &mut Site) -> Lowered {
+fn shift(s: &mut NodeLowering) -> Lowered {
     match s.text("direction", "")? {
         "LEFT" => binary(s, "shift_left"),
         "RIGHT" => binary(s, "shift_right"),
@@ -143,29 +143,29 @@ fn shift(s: &mut Site) -> Lowered {
 }
 
 /// One operator over any number of inputs, from the first one on.
-fn chain(s: &mut Site, op: &str) -> Result<Value, Refusal> {
+fn chain(s: &mut NodeLowering, op: &str) -> Result<Value, Refusal> {
     let all = s.all()?;
     let (&first, rest) = all.split_first().ok_or_else(|| Refusal::new("needs an input"))?;
     rest.iter().try_fold(first, |sum, &x| s.binary(op, sum, x))
 }
 
-fn many(s: &mut Site, op: &str) -> Lowered {
+fn many(s: &mut NodeLowering, op: &str) -> Lowered {
     if s.inputs.len() == 2 { binary(s, op) } else { one(chain(s, op)?) }
 }
 
-fn mean(s: &mut Site) -> Lowered {
+fn mean(s: &mut NodeLowering) -> Lowered {
     let sum = chain(s, "add")?;
     let count = s.inputs.len() as f64;
     one(s.with("div", sum, count)?)
 }
 
-fn choice(s: &mut Site) -> Lowered {
+fn choice(s: &mut NodeLowering) -> Lowered {
     let operands = s.broadcast()?;
     s.done("where", &[], &operands)
 }
 
 /// Numbers limited from below, then from above.
-fn clip(s: &mut Site) -> Lowered {
+fn clip(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dtype = s.dtype(x);
     if s.version < 11 {
@@ -209,13 +209,13 @@ fn clip(s: &mut Site) -> Lowered {
     }
 }
 
-fn cast(s: &mut Site) -> Lowered {
+fn cast(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dtype = s.maybe_dtype("to")?.ok_or_else(|| Refusal::new("needs the attribute `to`"))?;
     converted(s, x, dtype)
 }
 
-fn cast_like(s: &mut Site) -> Lowered {
+fn cast_like(s: &mut NodeLowering) -> Lowered {
     let (x, like) = (s.x(0)?, s.x(1)?);
     let dtype = s.dtype(like);
     converted(s, x, dtype)
@@ -223,7 +223,7 @@ fn cast_like(s: &mut Site) -> Lowered {
 
 /// `x` in another element type. What is beyond the range of 8-bit floats becomes their largest number, infinities too, unless
 /// `saturate` is off.
-fn converted(s: &mut Site, x: Value, dtype: DType) -> Lowered {
+fn converted(s: &mut NodeLowering, x: Value, dtype: DType) -> Lowered {
     let from = s.dtype(x);
     let narrow = matches!(dtype, DType::F8E4M3 | DType::F8E5M2);
     if narrow && from.is_float() && s.int("saturate", 1)? != 0 {

@@ -2,14 +2,14 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] =
     &[standard("Attention", &[23, 24, 25], attention), standard("RotaryEmbedding", &[23], rotary_embedding)];
 
 /// Features of heads that stand side by side, as (batch, head, token, feature).
-pub(super) fn heads(s: &mut Site, x: Value, count: i64) -> Result<Value, Refusal> {
+pub(super) fn heads(s: &mut NodeLowering, x: Value, count: i64) -> Result<Value, Refusal> {
     let [batch, tokens, size] = s.shape(x)[..] else {
         return Err(Refusal::new(format!("takes heads apart in {}", s.ty(x))));
     };
@@ -22,7 +22,7 @@ pub(super) fn heads(s: &mut Site, x: Value, count: i64) -> Result<Value, Refusal
 }
 
 /// The other way round: heads side by side.
-pub(super) fn side_by_side(s: &mut Site, x: Value) -> Result<Value, Refusal> {
+pub(super) fn side_by_side(s: &mut NodeLowering, x: Value) -> Result<Value, Refusal> {
     let (batch, count, tokens, size) = (s.size(x, 0), s.size(x, 1), s.size(x, 2), s.size(x, 3));
     let turned = s.permute(x, &[0, 2, 1, 3])?;
     s.reshape(turned, &[batch, tokens, count * size])
@@ -65,7 +65,12 @@ pub(super) struct Heads {
 }
 
 /// A bool mask of queries and keys; `None` where all keys are seen.
-pub(super) fn window_mask(s: &mut Site, queries: i64, keys: i64, window: Window) -> Result<Option<Value>, Refusal> {
+pub(super) fn window_mask(
+    s: &mut NodeLowering,
+    queries: i64,
+    keys: i64,
+    window: Window,
+) -> Result<Option<Value>, Refusal> {
     let (upper, lower) = (if window.causal { Some(0) } else { window.right }, window.left);
     let upper = match (upper, window.right) {
         (Some(u), Some(r)) => Some(u.min(r)),
@@ -82,7 +87,7 @@ pub(super) fn window_mask(s: &mut Site, queries: i64, keys: i64, window: Window)
         Offset::Fixed(offset) => s.with("add", places, offset)?,
         Offset::Value(offset) => s.binary("add", places, offset)?,
     };
-    let limited = |s: &mut Site, at: Value, by: i64, sign: i64| match by {
+    let limited = |s: &mut NodeLowering, at: Value, by: i64, sign: i64| match by {
         0 => Ok(at),
         by => s.with("add", at, sign * by),
     };
@@ -100,7 +105,7 @@ pub(super) fn window_mask(s: &mut Site, queries: i64, keys: i64, window: Window)
 }
 
 /// Both masks: a bool one, and one of either kind.
-pub(super) fn both(s: &mut Site, seen: Value, mask: Option<Value>) -> Result<Value, Refusal> {
+pub(super) fn both(s: &mut NodeLowering, seen: Value, mask: Option<Value>) -> Result<Value, Refusal> {
     match mask {
         None => Ok(seen),
         Some(mask) if s.dtype(mask) == DType::Bool => s.binary("logical_and", seen, mask),
@@ -113,12 +118,12 @@ pub(super) fn both(s: &mut Site, seen: Value, mask: Option<Value>) -> Result<Val
 
 impl Heads {
     /// Whether runs of query heads share a key and value head.
-    fn grouped(&self, s: &Site) -> bool {
+    fn grouped(&self, s: &NodeLowering) -> bool {
         s.size(self.q, 1) != s.size(self.k, 1)
     }
 
     /// As one operator.
-    pub fn fused(&self, s: &mut Site, causal: bool) -> Result<Value, Refusal> {
+    pub fn fused(&self, s: &mut NodeLowering, causal: bool) -> Result<Value, Refusal> {
         let mut operands = vec![self.q, self.k, self.v];
         operands.extend(self.mask);
         let attrs = [
@@ -130,7 +135,7 @@ impl Heads {
     }
 
     /// Keys or values, repeated for the query heads that share them.
-    fn repeated(&self, s: &mut Site, x: Value) -> Result<Value, Refusal> {
+    fn repeated(&self, s: &mut NodeLowering, x: Value) -> Result<Value, Refusal> {
         let (heads, own) = (s.size(self.q, 1), s.size(x, 1).max(1));
         if heads == own {
             return Ok(x);
@@ -143,9 +148,9 @@ impl Heads {
 
     /// Step by step, with what stands between the steps: scores, scores after the soft cap, with the mask, and
     /// probabilities.
-    pub fn written_out(
+    pub fn inline_definitions(
         &self,
-        s: &mut Site,
+        s: &mut NodeLowering,
         cap: f64,
         precision: Option<DType>,
     ) -> Result<(Value, [Value; 4]), Refusal> {
@@ -189,11 +194,11 @@ impl Heads {
 }
 
 /// `1 / sqrt(size)`, or the attribute.
-pub(super) fn scale_of(s: &Site, size: i64) -> Result<f64, Refusal> {
+pub(super) fn scale_of(s: &NodeLowering, size: i64) -> Result<f64, Refusal> {
     Ok(s.maybe_float("scale")?.filter(|&scale| scale != 0.0).unwrap_or_else(|| 1.0 / (size.max(1) as f64).sqrt()))
 }
 
-fn attention(s: &mut Site) -> Lowered {
+fn attention(s: &mut NodeLowering) -> Lowered {
     let (mut q, mut k, mut v) = (s.x(0)?, s.x(1)?, s.x(2)?);
     let flat = s.rank(q) == 3;
     if flat {
@@ -262,7 +267,7 @@ fn attention(s: &mut Site) -> Lowered {
     let (mut y, steps) = match cap == 0.0 && precision.is_none() && !s.wants(3) {
         true => (of.fused(s, plain_causal)?, None),
         false => {
-            let (y, steps) = of.written_out(s, cap, precision)?;
+            let (y, steps) = of.inline_definitions(s, cap, precision)?;
             (y, Some(steps))
         }
     };
@@ -279,7 +284,7 @@ fn attention(s: &mut Site) -> Lowered {
 
 /// Pairs of features turned by angles: halves of the first `turned` features, or neighbours.
 pub(super) fn rotated(
-    s: &mut Site,
+    s: &mut NodeLowering,
     x: Value,
     [cos, sin]: [Value; 2],
     turned: i64,
@@ -293,7 +298,7 @@ pub(super) fn rotated(
     let (part, rest) = (s.slice(x, last, 0, turned)?, size - turned);
     let half = turned / 2;
     let (a, b) = if neighbours {
-        let every = |s: &mut Site, start: i64| {
+        let every = |s: &mut NodeLowering, start: i64| {
             let attrs = [("dim", int(last)), ("start", int(start)), ("end", int(turned)), ("step", int(2))];
             s.op("slice", &attrs, &[part])
         };
@@ -322,7 +327,7 @@ pub(super) fn rotated(
     Ok(result)
 }
 
-fn rotary_embedding(s: &mut Site) -> Lowered {
+fn rotary_embedding(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let places = s.maybe(3)?;
     // (batch, token, head, feature)

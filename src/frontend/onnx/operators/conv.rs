@@ -2,7 +2,7 @@
 
 use super::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, int, ints};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -24,7 +24,7 @@ pub(super) struct Windows {
 }
 
 /// A list with one entry per spatial dimension.
-pub(super) fn per_dimension(s: &Site, name: &str, count: usize, default: i64) -> Result<Vec<i64>, Refusal> {
+pub(super) fn per_dimension(s: &NodeLowering, name: &str, count: usize, default: i64) -> Result<Vec<i64>, Refusal> {
     let all = s.int_list(name)?.filter(|all| !all.is_empty()).unwrap_or_else(|| vec![default; count]);
     if all.len() != count {
         return Err(Refusal::new(format!("has {} entries in `{name}` for {count} dimensions", all.len())));
@@ -34,7 +34,7 @@ pub(super) fn per_dimension(s: &Site, name: &str, count: usize, default: i64) ->
 
 impl Windows {
     /// The windows of an operator on images of these sizes, with kernels of these sizes.
-    pub fn of(s: &Site, sizes: &[i64], kernel: Vec<i64>) -> Result<Windows, Refusal> {
+    pub fn of(s: &NodeLowering, sizes: &[i64], kernel: Vec<i64>) -> Result<Windows, Refusal> {
         let count = sizes.len();
         let strides = per_dimension(s, "strides", count, 1)?;
         let dilations = per_dimension(s, "dilations", count, 1)?;
@@ -81,7 +81,7 @@ impl Windows {
 }
 
 /// Sizes behind batch and channel.
-pub(super) fn spatial(s: &Site, x: Value) -> Result<Vec<i64>, Refusal> {
+pub(super) fn spatial(s: &NodeLowering, x: Value) -> Result<Vec<i64>, Refusal> {
     let shape = s.shape(x);
     if shape.len() < 3 {
         return Err(Refusal::new(format!("takes a batch of images, not {}", s.ty(x))));
@@ -90,7 +90,12 @@ pub(super) fn spatial(s: &Site, x: Value) -> Result<Vec<i64>, Refusal> {
 }
 
 /// A convolution of `x` with `w`, whatever the padding is.
-pub(super) fn convolved(s: &mut Site, x: Value, w: Value, bias: Option<Value>) -> Result<Option<Value>, Refusal> {
+pub(super) fn convolved(
+    s: &mut NodeLowering,
+    x: Value,
+    w: Value,
+    bias: Option<Value>,
+) -> Result<Option<Value>, Refusal> {
     let sizes = spatial(s, x)?;
     if !(1..=3).contains(&sizes.len()) {
         return Ok(None);
@@ -116,13 +121,13 @@ pub(super) fn convolved(s: &mut Site, x: Value, w: Value, bias: Option<Value>) -
     s.op(op, &attrs, &operands).map(Some)
 }
 
-fn convolution(s: &mut Site) -> Lowered {
+fn convolution(s: &mut NodeLowering) -> Lowered {
     let (x, w, bias) = (s.x(0)?, s.x(1)?, s.maybe(2)?);
     Ok(convolved(s, x, w, bias)?.map(|y| vec![y.into()]))
 }
 
 /// A convolution, the sum with a residual, and an activation.
-fn fused(s: &mut Site) -> Lowered {
+fn fused(s: &mut NodeLowering) -> Lowered {
     let (x, w, bias) = (s.x(0)?, s.x(1)?, s.maybe(2)?);
     let Some(mut y) = convolved(s, x, w, bias)? else { return Ok(None) };
     if let Some(residual) = s.maybe(3)? {
@@ -145,7 +150,7 @@ fn fused(s: &mut Site) -> Lowered {
     }
 }
 
-fn transposed(s: &mut Site) -> Lowered {
+fn transposed(s: &mut NodeLowering) -> Lowered {
     let (x, w, bias) = (s.x(0)?, s.x(1)?, s.maybe(2)?);
     let sizes = spatial(s, x)?;
     let count = sizes.len();
@@ -214,7 +219,7 @@ fn transposed(s: &mut Site) -> Lowered {
 }
 
 /// A convolution along lines, one kernel per channel, of the last inputs of the step before and those of this one.
-fn causal(s: &mut Site) -> Lowered {
+fn causal(s: &mut NodeLowering) -> Lowered {
     let (x, w, bias) = (s.x(0)?, s.x(1)?, s.maybe(2)?);
     let (channels, width) = (s.size(x, 1), s.size(w, 2));
     let before = match s.maybe(3)? {
@@ -239,7 +244,7 @@ fn causal(s: &mut Site) -> Lowered {
     Ok(Some(vec![y.into(), state.into()]))
 }
 
-fn col2im(s: &mut Site) -> Lowered {
+fn col2im(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let image = s.fixed_ints(1)?.ok_or_else(|| Refusal::new("needs the size of the image"))?;
     let kernel = s.fixed_ints(2)?.ok_or_else(|| Refusal::new("needs the size of blocks"))?;

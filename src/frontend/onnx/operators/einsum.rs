@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[standard("Einsum", &[12, 28], einsum)];
@@ -40,7 +40,7 @@ fn names(term: &str, rank: Option<usize>, batch: usize) -> Option<Vec<Name>> {
     rank.is_none_or(|rank| rank == all.len()).then_some(all)
 }
 
-fn einsum(s: &mut Site) -> Lowered {
+fn einsum(s: &mut NodeLowering) -> Lowered {
     let equation: String = s.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
     let (left, right) = match equation.split_once("->") {
         Some((left, right)) => (left, Some(right)),
@@ -95,7 +95,7 @@ fn names_of_output(term: &str, batch: usize) -> Option<Vec<Name>> {
 }
 
 /// A tensor without dimensions of one name: what stands on their diagonal.
-fn diagonal(s: &mut Site, mut x: Value, mut names: Vec<Name>) -> Result<(Value, Vec<Name>), Refusal> {
+fn diagonal(s: &mut NodeLowering, mut x: Value, mut names: Vec<Name>) -> Result<(Value, Vec<Name>), Refusal> {
     while let Some((i, j)) = (0..names.len()).find_map(|j| {
         let i = names[..j].iter().position(|n| *n == names[j])?;
         Some((i, j))
@@ -110,7 +110,7 @@ fn diagonal(s: &mut Site, mut x: Value, mut names: Vec<Name>) -> Result<(Value, 
 
 /// A tensor summed over the dimensions that are not kept.
 fn summed(
-    s: &mut Site,
+    s: &mut NodeLowering,
     x: Value,
     names: Vec<Name>,
     keep: impl Fn(Name) -> bool,
@@ -122,7 +122,7 @@ fn summed(
 
 /// The product of two tensors, summed over all dimensions but `needed`, as a product of batches of matrices.
 fn product(
-    s: &mut Site,
+    s: &mut NodeLowering,
     (x, of_x): (Value, Vec<Name>),
     (y, of_y): (Value, Vec<Name>),
     needed: &[Name],
@@ -133,22 +133,25 @@ fn product(
     let (shared, own): (Vec<Name>, Vec<Name>) = of_x.iter().partition(|n| of_y.contains(n));
     let (batch, inner): (Vec<Name>, Vec<Name>) = shared.into_iter().partition(|n| needed.contains(n));
     let other: Vec<Name> = of_y.iter().copied().filter(|n| !of_x.contains(n)).collect();
-    let size = |s: &Site, x: Value, of: &[Name], n: &Name| of.iter().position(|m| m == n).map_or(1, |i| s.size(x, i));
-    let sizes = |s: &Site, names: &[Name]| -> Vec<i64> {
+    let size =
+        |s: &NodeLowering, x: Value, of: &[Name], n: &Name| of.iter().position(|m| m == n).map_or(1, |i| s.size(x, i));
+    let sizes = |s: &NodeLowering, names: &[Name]| -> Vec<i64> {
         names.iter().map(|n| size(s, x, &of_x, n).max(size(s, y, &of_y, n))).collect()
     };
     let (b, m, k, n) = (sizes(s, &batch), sizes(s, &own), sizes(s, &inner), sizes(s, &other));
-    let shaped = |s: &mut Site, v: Value, of: &[Name], parts: [(&[Name], &[i64]); 3]| -> Result<Value, Refusal> {
-        let order: Vec<Name> = parts.iter().flat_map(|(names, _)| names.iter().copied()).collect();
-        let order: Vec<i64> = order.iter().filter_map(|n| of.iter().position(|m| m == n)).map(|i| i as i64).collect();
-        let turned = s.permute(v, &order)?;
-        // Sizes of 1 stand for all of a dimension.
-        let full: Vec<i64> = parts.iter().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
-        let whole = s.expand(turned, &full)?;
-        let mut flat: Vec<i64> = parts[0].1.to_vec();
-        flat.extend(parts[1..].iter().map(|(_, sizes)| sizes.iter().product::<i64>()));
-        s.reshape(whole, &flat)
-    };
+    let shaped =
+        |s: &mut NodeLowering, v: Value, of: &[Name], parts: [(&[Name], &[i64]); 3]| -> Result<Value, Refusal> {
+            let order: Vec<Name> = parts.iter().flat_map(|(names, _)| names.iter().copied()).collect();
+            let order: Vec<i64> =
+                order.iter().filter_map(|n| of.iter().position(|m| m == n)).map(|i| i as i64).collect();
+            let turned = s.permute(v, &order)?;
+            // Sizes of 1 stand for all of a dimension.
+            let full: Vec<i64> = parts.iter().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
+            let whole = s.expand(turned, &full)?;
+            let mut flat: Vec<i64> = parts[0].1.to_vec();
+            flat.extend(parts[1..].iter().map(|(_, sizes)| sizes.iter().product::<i64>()));
+            s.reshape(whole, &flat)
+        };
     let left = shaped(s, x, &of_x, [(&batch, &b), (&own, &m), (&inner, &k)])?;
     let right = shaped(s, y, &of_y, [(&batch, &b), (&inner, &k), (&other, &n)])?;
     let result = s.binary("matmul", left, right)?;

@@ -5,7 +5,7 @@ use super::norm::statistics;
 use super::{Operator, microsoft};
 use crate::frontend::builder::{Refusal, int, ints};
 use crate::frontend::onnx::held::Held;
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -26,7 +26,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 const HIDDEN: f32 = -10000.0;
 
 /// A product with all three weights side by side, then attention.
-fn attention(s: &mut Site) -> Lowered {
+fn attention(s: &mut NodeLowering) -> Lowered {
     let (x, w) = (s.x(0)?, s.x(1)?);
     let count = s.int("num_heads", 0)?;
     if s.rank(x) != 3 || s.rank(w) != 2 || s.has_input(6) || s.flag("do_rotary")? {
@@ -54,7 +54,7 @@ fn attention(s: &mut Site) -> Lowered {
     let mut present = None;
     if let Some(before) = s.maybe(4)? {
         past = s.size(before, 3);
-        let old = |s: &mut Site, at: i64| {
+        let old = |s: &mut NodeLowering, at: i64| {
             let part = s.slice(before, 0, at, at + 1)?;
             s.op("squeeze", &[("dim", int(0))], &[part])
         };
@@ -82,7 +82,7 @@ fn attention(s: &mut Site) -> Lowered {
 
 /// A mask of keys (batch, key), or of queries and keys (batch, query, key), as what is added to scores. `None` for lengths in
 /// place of a mask.
-fn key_mask(s: &mut Site, mask: Value, keys: i64, dtype: DType) -> Result<Option<Value>, Refusal> {
+fn key_mask(s: &mut NodeLowering, mask: Value, keys: i64, dtype: DType) -> Result<Option<Value>, Refusal> {
     let hidden = s.float("mask_filter_value", HIDDEN, dtype)?;
     let batch = s.size(mask, 0);
     let laid = match s.rank(mask) {
@@ -98,7 +98,7 @@ fn key_mask(s: &mut Site, mask: Value, keys: i64, dtype: DType) -> Result<Option
 }
 
 /// A mask, and what input `i` adds to scores.
-fn with_bias(s: &mut Site, mask: Option<Value>, i: usize) -> Result<Option<Value>, Refusal> {
+fn with_bias(s: &mut NodeLowering, mask: Option<Value>, i: usize) -> Result<Option<Value>, Refusal> {
     let Some(bias) = s.maybe(i)? else { return Ok(mask) };
     match mask {
         None => Ok(Some(bias)),
@@ -108,7 +108,7 @@ fn with_bias(s: &mut Site, mask: Option<Value>, i: usize) -> Result<Option<Value
 
 /// Attention with its result side by side.
 fn attend(
-    s: &mut Site,
+    s: &mut NodeLowering,
     [q, k, v]: [Value; 3],
     mut mask: Option<Value>,
     causal: bool,
@@ -128,7 +128,7 @@ fn attend(
     side_by_side(s, y)
 }
 
-fn multi_head_attention(s: &mut Site) -> Lowered {
+fn multi_head_attention(s: &mut NodeLowering) -> Lowered {
     let count = s.int("num_heads", 0)?;
     let q = s.x(0)?;
     // Packed queries, keys and values, and caches of a fixed size, are other layouts.
@@ -151,7 +151,7 @@ fn multi_head_attention(s: &mut Site) -> Lowered {
     }
     let q = heads(s, q, count)?;
     // Keys and values of cross-attention may have their heads apart already.
-    let apart = |s: &mut Site, x: Value| if s.rank(x) == 4 { Ok(x) } else { heads(s, x, count) };
+    let apart = |s: &mut NodeLowering, x: Value| if s.rank(x) == 4 { Ok(x) } else { heads(s, x, count) };
     let (mut k, mut v) = (apart(s, k)?, apart(s, v)?);
     let mut past = 0;
     if let (Some(old_k), Some(old_v)) = (s.maybe(6)?, s.maybe(7)?) {
@@ -177,7 +177,7 @@ fn multi_head_attention(s: &mut Site) -> Lowered {
 }
 
 /// Causal attention whose runs of query heads share a key and value head, over prompts without a cache before them.
-fn group_query_attention(s: &mut Site) -> Lowered {
+fn group_query_attention(s: &mut NodeLowering) -> Lowered {
     let (own, shared) = (s.int("num_heads", 0)?, s.int("kv_num_heads", 0)?);
     let mut q = s.x(0)?;
     let (mut k, mut v) = match (s.maybe(1)?, s.maybe(2)?) {
@@ -186,7 +186,7 @@ fn group_query_attention(s: &mut Site) -> Lowered {
         _ => {
             let whole = s.size(q, 2);
             let size = whole / (own + 2 * shared).max(1);
-            let at = |s: &mut Site, from: i64, to: i64| s.slice(q, 2, from * size, to * size);
+            let at = |s: &mut NodeLowering, from: i64, to: i64| s.slice(q, 2, from * size, to * size);
             let parts = (at(s, 0, own)?, at(s, own, own + shared)?, at(s, own + shared, own + 2 * shared)?);
             q = parts.0;
             (parts.1, parts.2)
@@ -221,7 +221,7 @@ fn group_query_attention(s: &mut Site) -> Lowered {
         _ => {
             let mask = window_mask(s, queries, keys, Window { causal: true, left, ..Window::default() })?;
             let of = Heads { q, k, v, mask, scale };
-            if cap > 0.0 { of.written_out(s, cap, None)?.0 } else { of.fused(s, false)? }
+            if cap > 0.0 { of.inline_definitions(s, cap, None)?.0 } else { of.fused(s, false)? }
         }
     };
     let y = side_by_side(s, y)?;
@@ -229,7 +229,7 @@ fn group_query_attention(s: &mut Site) -> Lowered {
 }
 
 /// As in the standard, with tables of one row per place, and places from a first one on.
-fn rotary_embedding(s: &mut Site) -> Lowered {
+fn rotary_embedding(s: &mut NodeLowering) -> Lowered {
     let (x, places) = (s.x(0)?, s.x(1)?);
     let mut tables = [s.x(2)?, s.x(3)?];
     let flat = s.rank(x) == 3;
@@ -277,7 +277,7 @@ enum Norm {
 }
 
 /// The normalised sum of an input, a residual and a bias, with the statistics and the sum itself.
-fn skip_norm(s: &mut Site, norm: Norm) -> Lowered {
+fn skip_norm(s: &mut NodeLowering, norm: Norm) -> Lowered {
     let (x, skip, gamma) = (s.x(0)?, s.x(1)?, s.x(2)?);
     let dtype = s.dtype(x);
     let (beta, bias) = match norm {
@@ -313,7 +313,7 @@ fn skip_norm(s: &mut Site, norm: Norm) -> Lowered {
     Ok(Some(outputs))
 }
 
-fn simplified_norm(s: &mut Site) -> Lowered {
+fn simplified_norm(s: &mut NodeLowering) -> Lowered {
     let (x, scale) = (s.x(0)?, s.x(1)?);
     let eps = s.float("epsilon", 1e-5, s.dtype(x))?;
     let size = s.size(x, s.rank(x).saturating_sub(1));
@@ -321,12 +321,12 @@ fn simplified_norm(s: &mut Site) -> Lowered {
 }
 
 /// The normalised sum of the embeddings of words, places and segments, and how many words count.
-fn embed_norm(s: &mut Site) -> Lowered {
+fn embed_norm(s: &mut NodeLowering) -> Lowered {
     let (ids, words, places) = (s.x(0)?, s.x(2)?, s.x(3)?);
     let (segments, parts) = (s.maybe(1)?, s.maybe(4)?);
     let (gamma, beta) = (s.x(5)?, s.x(6)?);
     let eps = s.float("epsilon", 1e-12, s.dtype(words))?;
-    let wide = |s: &mut Site, v: Value| s.cast(v, DType::I64);
+    let wide = |s: &mut NodeLowering, v: Value| s.cast(v, DType::I64);
     let indices = wide(s, ids)?;
     let of_words = s.op("embedding", &[], &[words, indices])?;
     let tokens = s.size(ids, 1);
@@ -361,7 +361,7 @@ fn embed_norm(s: &mut Site) -> Lowered {
 }
 
 /// Group normalisation of images whose channels stand last, and SiLU behind it.
-fn group_norm(s: &mut Site) -> Lowered {
+fn group_norm(s: &mut NodeLowering) -> Lowered {
     let (x, gamma, beta) = (s.x(0)?, s.x(1)?, s.x(2)?);
     let (groups, eps) = (s.int("groups", 0)?, s.float("epsilon", 1e-5, s.dtype(x))?);
     let last = s.int("channels_last", 1)? != 0;
@@ -377,7 +377,7 @@ fn group_norm(s: &mut Site) -> Lowered {
 }
 
 /// Half of a sum with a bias, gated by GELU of the other half.
-fn bias_split_gelu(s: &mut Site) -> Lowered {
+fn bias_split_gelu(s: &mut NodeLowering) -> Lowered {
     let (x, bias) = (s.x(0)?, s.x(1)?);
     let sum = s.binary("add", x, bias)?;
     let last = s.rank(sum) as i64 - 1;
@@ -387,7 +387,7 @@ fn bias_split_gelu(s: &mut Site) -> Lowered {
     s.done("mul", &[], &[value, gate])
 }
 
-fn bias_add(s: &mut Site) -> Lowered {
+fn bias_add(s: &mut NodeLowering) -> Lowered {
     let (x, bias, skip) = (s.x(0)?, s.x(1)?, s.x(2)?);
     let sum = s.binary("add", x, bias)?;
     s.done("add", &[], &[sum, skip])

@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int, ints};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor;
 use crate::ir::{AttrValue, DType, Value};
 
@@ -21,7 +21,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 
 /// Places in a dimension of `size` entries as `i64`. Negative ones count from the end; where it is certain that there are
 /// none, nothing is added.
-fn places(s: &mut Site, i: usize, size: i64) -> Result<Value, Refusal> {
+fn places(s: &mut NodeLowering, i: usize, size: i64) -> Result<Value, Refusal> {
     let known = s.constant(i)?.and_then(|c| c.ints());
     let index = s.x(i)?;
     let index = s.cast(index, DType::I64)?;
@@ -31,13 +31,13 @@ fn places(s: &mut Site, i: usize, size: i64) -> Result<Value, Refusal> {
     from_front(s, index, size)
 }
 
-fn from_front(s: &mut Site, index: Value, size: i64) -> Result<Value, Refusal> {
+fn from_front(s: &mut NodeLowering, index: Value, size: i64) -> Result<Value, Refusal> {
     let below = s.with("lt", index, 0)?;
     let moved = s.with("add", index, size)?;
     s.op("where", &[], &[below, moved, index])
 }
 
-fn gather(s: &mut Site) -> Lowered {
+fn gather(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let axis = s.int("axis", 0)?;
     let dim = s.dim(x, axis)?;
@@ -63,7 +63,7 @@ fn gather(s: &mut Site) -> Lowered {
     s.done("index", &[("dims", ints(&[dim]))], &[x, index])
 }
 
-fn gather_elements(s: &mut Site) -> Lowered {
+fn gather_elements(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let axis = s.int("axis", 0)?;
     let dim = s.dim(x, axis)?;
@@ -74,7 +74,7 @@ fn gather_elements(s: &mut Site) -> Lowered {
 
 /// The columns of the last dimension of an index tensor, behind `batch` dimensions that are their own places. Of a constant, each
 /// is one: what exporters write as a table of places is a count along a dimension, column by column.
-fn columns(s: &mut Site, input: usize, batch: usize) -> Result<Vec<Value>, Refusal> {
+fn columns(s: &mut NodeLowering, input: usize, batch: usize) -> Result<Vec<Value>, Refusal> {
     let known = s.constant(input)?;
     let index = s.x(input)?;
     let shape = s.shape(index);
@@ -105,7 +105,7 @@ fn columns(s: &mut Site, input: usize, batch: usize) -> Result<Vec<Value>, Refus
     Ok(all)
 }
 
-fn gather_nd(s: &mut Site) -> Lowered {
+fn gather_nd(s: &mut NodeLowering) -> Lowered {
     let (x, index) = (s.x(0)?, s.x(1)?);
     let batch = usize::try_from(s.int("batch_dims", 0)?).unwrap_or(usize::MAX);
     if batch >= s.rank(index).min(s.rank(x)) {
@@ -120,11 +120,11 @@ fn gather_nd(s: &mut Site) -> Lowered {
 }
 
 /// What is done with several elements in one place, and with what was there.
-fn reduction<'m>(s: &Site<'_, 'm>) -> Result<&'m str, Refusal> {
+fn reduction<'m>(s: &NodeLowering<'_, 'm>) -> Result<&'m str, Refusal> {
     if s.version < 16 { Ok("none") } else { s.text("reduction", "none") }
 }
 
-fn scatter_elements(s: &mut Site) -> Lowered {
+fn scatter_elements(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let axis = s.int("axis", 0)?;
     let dim = s.dim(x, axis)?;
@@ -164,7 +164,7 @@ fn scatter_elements(s: &mut Site) -> Lowered {
 const MOST_COMBINED: i64 = 256;
 
 /// A tensor with slices combined with what stands in their places, one after another. All index columns have rank 1.
-fn combined(s: &mut Site, x: Value, index: &[Value], source: Value, kind: &str) -> Result<Value, Refusal> {
+fn combined(s: &mut NodeLowering, x: Value, index: &[Value], source: Value, kind: &str) -> Result<Value, Refusal> {
     let op = match kind {
         "mul" => "mul",
         "max" => "maximum",
@@ -189,7 +189,7 @@ fn combined(s: &mut Site, x: Value, index: &[Value], source: Value, kind: &str) 
     Ok(y)
 }
 
-fn scatter_nd(s: &mut Site) -> Lowered {
+fn scatter_nd(s: &mut NodeLowering) -> Lowered {
     let (x, source) = (s.x(0)?, s.x(2)?);
     let all = columns(s, 1, 0)?;
     if all.is_empty() {
@@ -221,7 +221,7 @@ fn scatter_nd(s: &mut Site) -> Lowered {
 }
 
 /// A cache with new entries written into it, from a place per batch on.
-fn tensor_scatter(s: &mut Site) -> Lowered {
+fn tensor_scatter(s: &mut NodeLowering) -> Lowered {
     let (cache, update) = (s.x(0)?, s.x(1)?);
     let axis = s.int("axis", -2)?;
     let dim = s.dim(cache, axis)?;
@@ -244,7 +244,7 @@ fn tensor_scatter(s: &mut Site) -> Lowered {
 }
 
 /// One of two values, by whether a place is the one that an index names. Indices out of range name none.
-fn one_hot(s: &mut Site) -> Lowered {
+fn one_hot(s: &mut NodeLowering) -> Lowered {
     let index = s.x(0)?;
     let depth = s.fixed_int(1)?.ok_or_else(|| Refusal::new("needs a depth"))?;
     let values = s.x(2)?;
@@ -260,7 +260,7 @@ fn one_hot(s: &mut Site) -> Lowered {
     let places = s.positions(depth)?;
     let places = s.reshape(places, &sizes)?;
     let hit = s.binary("eq", index, places)?;
-    let part = |s: &mut Site, at: i64| {
+    let part = |s: &mut NodeLowering, at: i64| {
         let entry = s.slice(values, 0, at, at + 1)?;
         s.op("squeeze", &[("dim", int(0))], &[entry])
     };
@@ -269,7 +269,7 @@ fn one_hot(s: &mut Site) -> Lowered {
 }
 
 /// Where a tensor is not 0: known for constants only.
-fn non_zero(s: &mut Site) -> Lowered {
+fn non_zero(s: &mut NodeLowering) -> Lowered {
     let constant = s.fixed(0)?.ok_or_else(|| Refusal::new("needs a tensor"))?;
     let shape = &constant.ty.shape;
     let hits: Vec<usize> = (0..constant.data.len()).filter(|&i| constant.data[i].is_true()).collect();
@@ -282,7 +282,7 @@ fn non_zero(s: &mut Site) -> Lowered {
 }
 
 /// The entries of a dimension for which a condition holds: known for constant conditions only.
-fn compress(s: &mut Site) -> Lowered {
+fn compress(s: &mut NodeLowering) -> Lowered {
     let mut x = s.x(0)?;
     let condition = s.fixed(1)?.ok_or_else(|| Refusal::new("needs a condition"))?;
     let dim = match s.maybe_int("axis")? {

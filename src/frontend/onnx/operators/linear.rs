@@ -2,7 +2,7 @@
 
 use super::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, ints};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -14,13 +14,13 @@ pub(super) const OPERATORS: &[Operator] = &[
     standard("Det", &[11, 22], determinant),
 ];
 
-fn matmul(s: &mut Site) -> Lowered {
+fn matmul(s: &mut NodeLowering) -> Lowered {
     let (x, y) = (s.x(0)?, s.x(1)?);
     s.done("matmul", &[], &[x, y])
 }
 
 /// `alpha A B + beta C`, where A and B may be transposed.
-fn gemm(s: &mut Site) -> Lowered {
+fn gemm(s: &mut NodeLowering) -> Lowered {
     let (mut x, mut y) = (s.x(0)?, s.x(1)?);
     if s.rank(x) != 2 || s.rank(y) != 2 {
         return Err(Refusal::new(format!("multiplies {} and {}, which are not both matrices", s.ty(x), s.ty(y))));
@@ -47,7 +47,7 @@ fn gemm(s: &mut Site) -> Lowered {
 }
 
 /// A product whose matrices may be transposed, with batches in front or between the dimensions of matrices.
-fn fused_matmul(s: &mut Site) -> Lowered {
+fn fused_matmul(s: &mut NodeLowering) -> Lowered {
     let (mut x, mut y) = (s.x(0)?, s.x(1)?);
     for (operand, turns, batches) in [(&mut x, "transA", "transBatchA"), (&mut y, "transB", "transBatchB")] {
         let rank = s.rank(*operand) as i64;
@@ -69,7 +69,7 @@ fn fused_matmul(s: &mut Site) -> Lowered {
     one(s.with("mul", product, alpha)?)
 }
 
-fn gemm_fast_gelu(s: &mut Site) -> Lowered {
+fn gemm_fast_gelu(s: &mut NodeLowering) -> Lowered {
     let (x, y) = (s.x(0)?, s.x(1)?);
     let mut product = s.binary("matmul", x, y)?;
     if let Some(bias) = s.maybe(2)? {
@@ -82,7 +82,7 @@ fn gemm_fast_gelu(s: &mut Site) -> Lowered {
 const LARGEST: i64 = 4;
 
 /// Determinants of small matrices, by their first rows.
-fn determinant(s: &mut Site) -> Lowered {
+fn determinant(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let rank = s.rank(x);
     let size = s.size(x, rank.saturating_sub(1));
@@ -99,7 +99,7 @@ fn determinant(s: &mut Site) -> Lowered {
 }
 
 /// The determinant of the rows from `row` on, in some of the columns.
-fn minor(s: &mut Site, x: Value, row: i64, columns: &[i64]) -> Result<Value, Refusal> {
+fn minor(s: &mut NodeLowering, x: Value, row: i64, columns: &[i64]) -> Result<Value, Refusal> {
     let rank = s.rank(x) as i64;
     let mut sum: Option<Value> = None;
     for (at, &column) in columns.iter().enumerate() {

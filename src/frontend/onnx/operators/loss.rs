@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -10,12 +10,12 @@ pub(super) const OPERATORS: &[Operator] = &[
     standard("SoftmaxCrossEntropyLoss", &[12, 13], cross_entropy),
 ];
 
-fn negative_log_likelihood(s: &mut Site) -> Lowered {
+fn negative_log_likelihood(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     one(loss(s, x)?)
 }
 
-fn cross_entropy(s: &mut Site) -> Lowered {
+fn cross_entropy(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let scores = s.op("log_softmax", &[("dim", int(1))], &[x])?;
     let loss = loss(s, scores)?;
@@ -23,7 +23,7 @@ fn cross_entropy(s: &mut Site) -> Lowered {
 }
 
 /// Minus the scores of the target classes, weighted by class. Targets that are to be ignored count nothing.
-fn loss(s: &mut Site, scores: Value) -> Result<Value, Refusal> {
+fn loss(s: &mut NodeLowering, scores: Value) -> Result<Value, Refusal> {
     let (target, weights) = (s.x(1)?, s.maybe(2)?);
     let target = s.cast(target, DType::I64)?;
     let ignored = s.maybe_int("ignore_index")?;

@@ -27,10 +27,10 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::site::{Lowered, Site};
+use super::site::{Lowered, NodeLowering};
 
 /// Lowers one operator.
-pub(super) type Lower = for<'s, 'm> fn(&mut Site<'s, 'm>) -> Lowered;
+pub(super) type Lower = for<'s, 'm> fn(&mut NodeLowering<'s, 'm>) -> Lowered;
 
 /// An operator of ONNX.
 pub(super) struct Operator {

@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int, ints};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -18,29 +18,29 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// The type in which the statistics of normalisation are computed, where it is not that of the operand.
-fn stash(s: &Site, x: Value) -> Result<Option<DType>, Refusal> {
+fn stash(s: &NodeLowering, x: Value) -> Result<Option<DType>, Refusal> {
     let dtype = if s.has("stash_type") { s.maybe_dtype("stash_type")? } else { Some(DType::F32) };
     // Kernels compute those of narrow types in f32 themselves; doubles are not narrowed.
     Ok(dtype.filter(|&d| d == DType::F64 && s.dtype(x) != d))
 }
 
-fn from_axis(s: &mut Site, x: Value) -> Result<(Vec<i64>, i64), Refusal> {
+fn from_axis(s: &mut NodeLowering, x: Value) -> Result<(Vec<i64>, i64), Refusal> {
     let axis = s.int("axis", -1)?;
     let axis = s.dim(x, axis)?;
     Ok((s.shape(x)[axis as usize..].iter().map(|&d| d as i64).collect(), axis))
 }
 
 /// A scale or shift for all dimensions from some axis on, which may be smaller.
-fn over(s: &mut Site, weight: Option<Value>, shape: &[i64]) -> Result<Option<Value>, Refusal> {
+fn over(s: &mut NodeLowering, weight: Option<Value>, shape: &[i64]) -> Result<Option<Value>, Refusal> {
     weight.map(|w| s.expand(w, shape)).transpose()
 }
 
 /// A result in the type of the operand.
-fn finish(s: &mut Site, y: Value, dtype: DType) -> Result<Value, Refusal> {
+fn finish(s: &mut NodeLowering, y: Value, dtype: DType) -> Result<Value, Refusal> {
     s.cast(y, dtype)
 }
 
-fn layer_norm(s: &mut Site) -> Lowered {
+fn layer_norm(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dtype = s.dtype(x);
     let (shape, axis) = from_axis(s, x)?;
@@ -76,7 +76,7 @@ fn layer_norm(s: &mut Site) -> Lowered {
 }
 
 /// Mean and `1 / sqrt(variance + eps)` over the dimensions from `axis` on, in f32.
-pub(super) fn statistics(s: &mut Site, x: Value, axis: i64, eps: f64) -> Result<[Value; 2], Refusal> {
+pub(super) fn statistics(s: &mut NodeLowering, x: Value, axis: i64, eps: f64) -> Result<[Value; 2], Refusal> {
     let wide = if s.dtype(x) == DType::F64 { DType::F64 } else { DType::F32 };
     let wide = s.cast(x, wide)?;
     let dims: Vec<i64> = (axis..s.rank(x) as i64).collect();
@@ -87,7 +87,7 @@ pub(super) fn statistics(s: &mut Site, x: Value, axis: i64, eps: f64) -> Result<
     Ok([mean, s.unary("rsqrt", above)?])
 }
 
-fn rms_norm(s: &mut Site) -> Lowered {
+fn rms_norm(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dtype = s.dtype(x);
     let (shape, _) = from_axis(s, x)?;
@@ -116,14 +116,14 @@ fn rms_norm(s: &mut Site) -> Lowered {
 }
 
 /// A number per channel, with sizes of 1 for the other dimensions of a tensor of rank `rank`.
-pub(super) fn per_channel(s: &mut Site, x: Value, rank: usize, dim: i64) -> Result<Value, Refusal> {
+pub(super) fn per_channel(s: &mut NodeLowering, x: Value, rank: usize, dim: i64) -> Result<Value, Refusal> {
     let count = s.ty(x).numel() as i64;
     let sizes: Vec<i64> = (0..rank as i64).map(|d| if d == dim { count } else { 1 }).collect();
     s.reshape(x, &sizes)
 }
 
 /// Up to version 18, scale and shift are per group.
-fn group_norm(s: &mut Site) -> Lowered {
+fn group_norm(s: &mut NodeLowering) -> Lowered {
     let (x, mut scale, mut shift) = (s.x(0)?, s.x(1)?, s.x(2)?);
     let dtype = s.dtype(x);
     let groups = s.maybe_int("num_groups")?.ok_or_else(|| Refusal::new("needs the attribute `num_groups`"))?;
@@ -143,14 +143,14 @@ fn group_norm(s: &mut Site) -> Lowered {
     s.done("group_norm", &attrs, &[x, scale, shift])
 }
 
-fn instance_norm(s: &mut Site) -> Lowered {
+fn instance_norm(s: &mut NodeLowering) -> Lowered {
     let operands = [s.x(0)?, s.x(1)?, s.x(2)?];
     let eps = s.float("epsilon", 1e-5, s.dtype(operands[0]))?;
     let attrs = [("groups", int(s.size(operands[0], 1))), ("eps", AttrValue::float(eps))];
     s.done("group_norm", &attrs, &operands)
 }
 
-fn batch_norm(s: &mut Site) -> Lowered {
+fn batch_norm(s: &mut NodeLowering) -> Lowered {
     let (x, scale, shift, mean, variance) = (s.x(0)?, s.x(1)?, s.x(2)?, s.x(3)?, s.x(4)?);
     let dtype = s.dtype(x);
     let eps = s.float("epsilon", 1e-5, dtype)?;
@@ -186,7 +186,7 @@ fn batch_norm(s: &mut Site) -> Lowered {
 }
 
 /// Lines divided by their length; lines of length 0 stay.
-fn lp_norm(s: &mut Site) -> Lowered {
+fn lp_norm(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let axis = s.int("axis", -1)?;
     let dim = s.dim(x, axis)?;
@@ -198,7 +198,7 @@ fn lp_norm(s: &mut Site) -> Lowered {
     s.done("where", &[], &[empty, zero, quotient])
 }
 
-fn mean_variance_norm(s: &mut Site) -> Lowered {
+fn mean_variance_norm(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let axes = s.int_list("axes")?.unwrap_or_else(|| vec![0, 2, 3]);
     let dims = s.dims(x, &axes)?;
@@ -214,7 +214,7 @@ fn mean_variance_norm(s: &mut Site) -> Lowered {
 }
 
 /// Numbers divided by a power of the squares around them along the channels.
-fn local_response_norm(s: &mut Site) -> Lowered {
+fn local_response_norm(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dtype = s.dtype(x);
     let (alpha, beta, bias) =

@@ -3,7 +3,7 @@
 use super::conv::{Windows, spatial};
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Number, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -16,13 +16,13 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// One number per channel.
-fn global(s: &mut Site, op: &str) -> Lowered {
+fn global(s: &mut NodeLowering, op: &str) -> Lowered {
     let x = s.x(0)?;
     let dims: Vec<i64> = (2..s.rank(x) as i64).collect();
     s.done(op, &[("dim", ints(&dims)), ("keepdim", AttrValue::Bool(true))], &[x])
 }
 
-fn global_lp(s: &mut Site) -> Lowered {
+fn global_lp(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dims: Vec<i64> = (2..s.rank(x) as i64).collect();
     let attrs =
@@ -39,7 +39,7 @@ struct Grid {
     beyond: Vec<i64>,
 }
 
-fn grid(s: &Site, x: Value) -> Result<Grid, Refusal> {
+fn grid(s: &NodeLowering, x: Value) -> Result<Grid, Refusal> {
     let sizes = spatial(s, x)?;
     let kernel = s.int_list("kernel_shape")?.ok_or_else(|| Refusal::new("needs the attribute `kernel_shape`"))?;
     let windows = Windows::of(s, &sizes, kernel)?;
@@ -74,7 +74,7 @@ impl Grid {
 
     /// The elements of every window in last dimensions of their own, one per spatial dimension, in front of which stand batch,
     /// channel and windows.
-    fn unfolded(&self, s: &mut Site, mut x: Value) -> Result<Value, Refusal> {
+    fn unfolded(&self, s: &mut NodeLowering, mut x: Value) -> Result<Value, Refusal> {
         for (d, &count) in self.counts.iter().enumerate() {
             let (kernel, stride, dilation) =
                 (self.windows.kernel[d], self.windows.strides[d], self.windows.dilations[d]);
@@ -107,7 +107,7 @@ fn least(dtype: DType) -> Number {
     dtype.int_range().map_or(Number::float(f64::NEG_INFINITY), |(low, _)| Number::Int(low))
 }
 
-fn max_pool(s: &mut Site) -> Lowered {
+fn max_pool(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let grid = grid(s, x)?;
     let dtype = s.dtype(x);
@@ -150,7 +150,7 @@ fn max_pool(s: &mut Site) -> Lowered {
     let places = s.expand(places, &shape)?;
     let places = s.op("pad", &[("pad", ints(&padding))], &[places])?;
     let places = grid.unfolded(s, places)?;
-    let flat = |s: &mut Site, v: Value| {
+    let flat = |s: &mut NodeLowering, v: Value| {
         let kernel: i64 = grid.windows.kernel.iter().product();
         let sizes: Vec<i64> = shape[..2].iter().chain(&grid.counts).copied().chain([kernel]).collect();
         s.reshape(v, &sizes)
@@ -165,7 +165,7 @@ fn max_pool(s: &mut Site) -> Lowered {
     Ok(Some(vec![y.into(), place.into()]))
 }
 
-fn average_pool(s: &mut Site) -> Lowered {
+fn average_pool(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let grid = grid(s, x)?;
     let counts_padding = s.flag("count_include_pad")?;
@@ -201,7 +201,7 @@ fn average_pool(s: &mut Site) -> Lowered {
     s.done("div", &[], &[sums, counted])
 }
 
-fn lp_pool(s: &mut Site) -> Lowered {
+fn lp_pool(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let grid = grid(s, x)?;
     let p = s.int("p", 2)? as f64;

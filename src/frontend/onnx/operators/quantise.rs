@@ -3,7 +3,7 @@
 use super::norm::per_channel;
 use super::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, int};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -29,7 +29,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// A scale or zero point, laid out so that it broadcasts with `x`: one number, one per entry of `axis`, or one per block.
-fn aligned(s: &mut Site, of: Value, x: Value) -> Result<Value, Refusal> {
+fn aligned(s: &mut NodeLowering, of: Value, x: Value) -> Result<Value, Refusal> {
     let rank = s.rank(x);
     if s.ty(of).numel() == 1 {
         return s.reshape(of, &[]);
@@ -48,7 +48,13 @@ fn aligned(s: &mut Site, of: Value, x: Value) -> Result<Value, Refusal> {
 }
 
 /// Real numbers as the nearest ones of a narrow type. `scale` and `zero` broadcast with `x`.
-fn quantised(s: &mut Site, x: Value, scale: Value, zero: Option<Value>, dtype: DType) -> Result<Value, Refusal> {
+fn quantised(
+    s: &mut NodeLowering,
+    x: Value,
+    scale: Value,
+    zero: Option<Value>,
+    dtype: DType,
+) -> Result<Value, Refusal> {
     let wide = s.dtype(scale);
     let x = s.cast(x, wide)?;
     let quotient = s.binary("div", x, scale)?;
@@ -71,7 +77,7 @@ fn quantised(s: &mut Site, x: Value, scale: Value, zero: Option<Value>, dtype: D
     s.cast(limited, dtype)
 }
 
-fn quantize_linear(s: &mut Site) -> Lowered {
+fn quantize_linear(s: &mut NodeLowering) -> Lowered {
     let (x, scale, zero) = (s.x(0)?, s.x(1)?, s.maybe(2)?);
     let dtype = match (zero, s.maybe_int("output_dtype")?.filter(|&code| code != 0)) {
         (Some(zero), _) => s.dtype(zero),
@@ -97,7 +103,7 @@ fn quantize_linear(s: &mut Site) -> Lowered {
 }
 
 /// The real numbers that narrow ones stand for.
-fn dequantised(s: &mut Site, x: Value, scale: Value, zero: Option<Value>) -> Result<Value, Refusal> {
+fn dequantised(s: &mut NodeLowering, x: Value, scale: Value, zero: Option<Value>) -> Result<Value, Refusal> {
     let own = s.dtype(scale);
     // Differences of narrow integers are whole numbers that f32 holds.
     let wide = if s.dtype(x) == DType::I32 { DType::F64 } else { DType::F32 };
@@ -110,7 +116,7 @@ fn dequantised(s: &mut Site, x: Value, scale: Value, zero: Option<Value>) -> Res
     s.binary("mul", x, scale)
 }
 
-fn dequantize_linear(s: &mut Site) -> Lowered {
+fn dequantize_linear(s: &mut NodeLowering) -> Lowered {
     let (x, scale, zero) = (s.x(0)?, s.x(1)?, s.maybe(2)?);
     let scale = aligned(s, scale, x)?;
     let zero = zero.map(|z| aligned(s, z, x)).transpose()?;
@@ -125,7 +131,7 @@ fn dequantize_linear(s: &mut Site) -> Lowered {
 }
 
 /// A tensor as bytes, by the range of its elements, with its scale and zero point.
-fn by_range(s: &mut Site, x: Value) -> Result<[Value; 3], Refusal> {
+fn by_range(s: &mut NodeLowering, x: Value) -> Result<[Value; 3], Refusal> {
     let dims: Vec<i64> = (0..s.rank(x) as i64).collect();
     let zero = s.number(0.0, x)?;
     let (high, low) = (s.reduce("amax", x, &dims, false)?, s.reduce("amin", x, &dims, false)?);
@@ -145,7 +151,7 @@ fn by_range(s: &mut Site, x: Value) -> Result<[Value; 3], Refusal> {
     Ok([y, scale, place])
 }
 
-fn dynamic(s: &mut Site) -> Lowered {
+fn dynamic(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let all = by_range(s, x)?;
     Ok(Some(all.into_iter().map(Into::into).collect()))
@@ -153,10 +159,10 @@ fn dynamic(s: &mut Site) -> Lowered {
 
 /// Integers less their zero point, as `i32`.
 fn centred(
-    s: &mut Site,
+    s: &mut NodeLowering,
     x: Value,
     zero: Option<Value>,
-    lays: impl Fn(&mut Site, Value) -> Result<Value, Refusal>,
+    lays: impl Fn(&mut NodeLowering, Value) -> Result<Value, Refusal>,
 ) -> Result<Value, Refusal> {
     let wide = s.cast(x, DType::I32)?;
     let Some(zero) = zero else { return Ok(wide) };
@@ -166,21 +172,21 @@ fn centred(
 }
 
 /// One number per row of a matrix.
-fn by_row(s: &mut Site, zero: Value) -> Result<Value, Refusal> {
+fn by_row(s: &mut NodeLowering, zero: Value) -> Result<Value, Refusal> {
     if s.rank(zero) == 1 { s.op("unsqueeze", &[("dim", int(1))], &[zero]) } else { Ok(zero) }
 }
 
-fn by_column(_: &mut Site, zero: Value) -> Result<Value, Refusal> {
+fn by_column(_: &mut NodeLowering, zero: Value) -> Result<Value, Refusal> {
     Ok(zero)
 }
 
-fn matmul_integer(s: &mut Site) -> Lowered {
+fn matmul_integer(s: &mut NodeLowering) -> Lowered {
     let (x, y, of_x, of_y) = (s.x(0)?, s.x(1)?, s.maybe(2)?, s.maybe(3)?);
     let (x, y) = (centred(s, x, of_x, by_row)?, centred(s, y, of_y, by_column)?);
     s.done("matmul", &[], &[x, y])
 }
 
-fn qlinear_matmul(s: &mut Site) -> Lowered {
+fn qlinear_matmul(s: &mut NodeLowering) -> Lowered {
     let [x, x_scale, x_zero, y, y_scale, y_zero, scale, zero] = inputs(s)?;
     let (x, y) = (centred(s, x, Some(x_zero), by_row)?, centred(s, y, Some(y_zero), by_column)?);
     let product = s.binary("matmul", x, y)?;
@@ -189,7 +195,7 @@ fn qlinear_matmul(s: &mut Site) -> Lowered {
     requantised(s, product, [x_scale, y_scale], scale, zero)
 }
 
-fn inputs(s: &mut Site) -> Result<[Value; 8], Refusal> {
+fn inputs(s: &mut NodeLowering) -> Result<[Value; 8], Refusal> {
     let mut all = [s.x(0)?; 8];
     for (i, value) in all.iter_mut().enumerate() {
         *value = s.x(i)?;
@@ -198,7 +204,13 @@ fn inputs(s: &mut Site) -> Result<[Value; 8], Refusal> {
 }
 
 /// A product of integers as narrow integers with another scale.
-fn requantised(s: &mut Site, product: Value, [x_scale, y_scale]: [Value; 2], scale: Value, zero: Value) -> Lowered {
+fn requantised(
+    s: &mut NodeLowering,
+    product: Value,
+    [x_scale, y_scale]: [Value; 2],
+    scale: Value,
+    zero: Value,
+) -> Lowered {
     let dtype = s.dtype(zero);
     // Whole numbers of 32 bits are more than narrow floats hold.
     let wide = DType::F64;
@@ -211,7 +223,7 @@ fn requantised(s: &mut Site, product: Value, [x_scale, y_scale]: [Value; 2], sca
     one(quantised(s, real, scale, Some(zero), dtype)?)
 }
 
-fn matmul_integer_to_float(s: &mut Site) -> Lowered {
+fn matmul_integer_to_float(s: &mut NodeLowering) -> Lowered {
     let (x, y, x_scale, y_scale) = (s.x(0)?, s.x(1)?, s.x(2)?, s.x(3)?);
     let (of_x, of_y) = (s.maybe(4)?, s.maybe(5)?);
     let (x, y) = (centred(s, x, of_x, by_row)?, centred(s, y, of_y, by_column)?);
@@ -220,7 +232,13 @@ fn matmul_integer_to_float(s: &mut Site) -> Lowered {
     scaled_product(s, product, x_scale, y_scale, bias)
 }
 
-fn scaled_product(s: &mut Site, product: Value, x_scale: Value, y_scale: Value, bias: Option<Value>) -> Lowered {
+fn scaled_product(
+    s: &mut NodeLowering,
+    product: Value,
+    x_scale: Value,
+    y_scale: Value,
+    bias: Option<Value>,
+) -> Lowered {
     let own = s.dtype(y_scale);
     let product = s.cast(product, own)?;
     let both = s.binary("mul", x_scale, y_scale)?;
@@ -231,7 +249,7 @@ fn scaled_product(s: &mut Site, product: Value, x_scale: Value, y_scale: Value, 
     }
 }
 
-fn dynamic_quantize_matmul(s: &mut Site) -> Lowered {
+fn dynamic_quantize_matmul(s: &mut NodeLowering) -> Lowered {
     let (x, y, y_scale, y_zero, bias) = (s.x(0)?, s.x(1)?, s.x(2)?, s.maybe(3)?, s.maybe(4)?);
     let [x, x_scale, x_zero] = by_range(s, x)?;
     let (x, y) = (centred(s, x, Some(x_zero), by_row)?, centred(s, y, y_zero, by_column)?);
@@ -240,7 +258,12 @@ fn dynamic_quantize_matmul(s: &mut Site) -> Lowered {
 }
 
 /// A convolution of integers. Its padding stands for the number 0: integers less their zero point are padded.
-fn integer_convolution(s: &mut Site, x: Value, w: Value, zeros: [Option<Value>; 2]) -> Result<Option<Value>, Refusal> {
+fn integer_convolution(
+    s: &mut NodeLowering,
+    x: Value,
+    w: Value,
+    zeros: [Option<Value>; 2],
+) -> Result<Option<Value>, Refusal> {
     let [of_x, of_w] = zeros;
     let x = centred(s, x, of_x, by_column)?;
     let rank = s.rank(w);
@@ -250,7 +273,7 @@ fn integer_convolution(s: &mut Site, x: Value, w: Value, zeros: [Option<Value>; 
     super::conv::convolved(s, x, w, None)
 }
 
-fn conv_integer(s: &mut Site) -> Lowered {
+fn conv_integer(s: &mut NodeLowering) -> Lowered {
     let (x, w) = (s.x(0)?, s.x(1)?);
     let zeros = [s.maybe(2)?, s.maybe(3)?];
     match integer_convolution(s, x, w, zeros)? {
@@ -259,7 +282,7 @@ fn conv_integer(s: &mut Site) -> Lowered {
     }
 }
 
-fn qlinear_conv(s: &mut Site) -> Lowered {
+fn qlinear_conv(s: &mut NodeLowering) -> Lowered {
     let [x, x_scale, x_zero, w, w_scale, w_zero, scale, zero] = inputs(s)?;
     let bias = s.maybe(8)?;
     let Some(mut y) = integer_convolution(s, x, w, [Some(x_zero), Some(w_zero)])? else { return Ok(None) };
@@ -274,7 +297,7 @@ fn qlinear_conv(s: &mut Site) -> Lowered {
     requantised(s, y, [x_scale, w_scale], scale, zero)
 }
 
-fn qlinear_binary(s: &mut Site, op: &str) -> Lowered {
+fn qlinear_binary(s: &mut NodeLowering, op: &str) -> Lowered {
     let (a, a_scale, a_zero) = (s.x(0)?, s.x(1)?, s.maybe(2)?);
     let (b, b_scale, b_zero) = (s.x(3)?, s.x(4)?, s.maybe(5)?);
     let (scale, zero) = (s.x(6)?, s.maybe(7)?);
@@ -284,7 +307,7 @@ fn qlinear_binary(s: &mut Site, op: &str) -> Lowered {
     one(quantised(s, real, scale, zero, dtype)?)
 }
 
-fn qlinear_unary(s: &mut Site, of: impl Fn(&mut Site, Value) -> Result<Value, Refusal>) -> Lowered {
+fn qlinear_unary(s: &mut NodeLowering, of: impl Fn(&mut NodeLowering, Value) -> Result<Value, Refusal>) -> Lowered {
     let (x, x_scale, x_zero, scale, zero) = (s.x(0)?, s.x(1)?, s.maybe(2)?, s.x(3)?, s.maybe(4)?);
     let dtype = s.dtype(x);
     let x = dequantised(s, x, x_scale, x_zero)?;
@@ -293,7 +316,7 @@ fn qlinear_unary(s: &mut Site, of: impl Fn(&mut Site, Value) -> Result<Value, Re
 }
 
 /// A product with a matrix whose rows are cut into blocks of 4- or 8-bit integers, each with its scale and zero point.
-fn matmul_n_bits(s: &mut Site) -> Lowered {
+fn matmul_n_bits(s: &mut NodeLowering) -> Lowered {
     let (x, packed, scales) = (s.x(0)?, s.x(1)?, s.x(2)?);
     let needed = |name: &str| Refusal::new(format!("needs the attribute `{name}`"));
     let columns = s.maybe_int("K")?.ok_or_else(|| needed("K"))?;
@@ -310,7 +333,7 @@ fn matmul_n_bits(s: &mut Site) -> Lowered {
         return Ok(None);
     }
     let blocks = (columns + block - 1) / block;
-    let unpacked = |s: &mut Site, v: Value, count: i64| -> Result<Value, Refusal> {
+    let unpacked = |s: &mut NodeLowering, v: Value, count: i64| -> Result<Value, Refusal> {
         if bits == 8 {
             return s.reshape(v, &[rows, count]);
         }

@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int, ints};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -18,9 +18,9 @@ pub(super) const OPERATORS: &[Operator] = &[
     standard("ReverseSequence", &[10, 28], reverse_sequence),
 ];
 
-fn slice(s: &mut Site) -> Lowered {
+fn slice(s: &mut NodeLowering) -> Lowered {
     let mut x = s.x(0)?;
-    let list = |s: &Site, name: &str, i: usize| s.list(name, i, 10);
+    let list = |s: &NodeLowering, name: &str, i: usize| s.list(name, i, 10);
     let needed = |name: &str| Refusal::new(format!("needs `{name}`"));
     let starts = list(s, "starts", 1)?.ok_or_else(|| needed("starts"))?;
     let ends = list(s, "ends", 2)?.ok_or_else(|| needed("ends"))?;
@@ -59,7 +59,7 @@ fn slice(s: &mut Site) -> Lowered {
     one(x)
 }
 
-fn split(s: &mut Site) -> Lowered {
+fn split(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let axis = s.int("axis", 0)?;
     let dim = s.dim(x, axis)?;
@@ -82,7 +82,7 @@ fn split(s: &mut Site) -> Lowered {
     s.done("split", &[("sizes", ints(&sizes)), ("dim", int(dim))], &[x])
 }
 
-fn concat(s: &mut Site) -> Lowered {
+fn concat(s: &mut NodeLowering) -> Lowered {
     let all = s.all()?;
     let first = *all.first().ok_or_else(|| Refusal::new("needs an input"))?;
     let axis = s.maybe_int("axis")?.ok_or_else(|| Refusal::new("needs the attribute `axis`"))?;
@@ -93,7 +93,7 @@ fn concat(s: &mut Site) -> Lowered {
     s.done("concat", &[("dim", int(dim))], &all)
 }
 
-fn tile(s: &mut Site) -> Lowered {
+fn tile(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let times = s.fixed_ints(1)?.ok_or_else(|| Refusal::new("needs repeats"))?;
     let rank = s.rank(x);
@@ -117,7 +117,7 @@ fn tile(s: &mut Site) -> Lowered {
 }
 
 /// Low and high sizes for every dimension, from low sizes for some and then high sizes.
-fn interleaved(s: &mut Site, x: Value, pads: &[i64], axes: Option<&[i64]>) -> Result<Vec<i64>, Refusal> {
+fn interleaved(s: &mut NodeLowering, x: Value, pads: &[i64], axes: Option<&[i64]>) -> Result<Vec<i64>, Refusal> {
     let rank = s.rank(x);
     let axes: Vec<i64> = match axes {
         Some(axes) => s.dims(x, axes)?,
@@ -135,7 +135,7 @@ fn interleaved(s: &mut Site, x: Value, pads: &[i64], axes: Option<&[i64]>) -> Re
     Ok(all)
 }
 
-fn pad(s: &mut Site) -> Lowered {
+fn pad(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let pads = s.list("pads", 1, 11)?.ok_or_else(|| Refusal::new("needs `pads`"))?;
     let axes = if s.version >= 18 { s.fixed_ints(3)? } else { None };
@@ -176,7 +176,7 @@ fn pad(s: &mut Site) -> Lowered {
 }
 
 /// Elements of a tensor around it, picked by their places, one dimension after another.
-fn from_within(s: &mut Site, mut y: Value, pads: &[i64], mode: &str) -> Result<Value, Refusal> {
+fn from_within(s: &mut NodeLowering, mut y: Value, pads: &[i64], mode: &str) -> Result<Value, Refusal> {
     for d in 0..s.rank(y) {
         let (low, high, size) = (pads[2 * d].max(0), pads[2 * d + 1].max(0), s.size(y, d));
         if low + high == 0 {
@@ -213,14 +213,14 @@ fn from_within(s: &mut Site, mut y: Value, pads: &[i64], mode: &str) -> Result<V
 }
 
 /// The entries of a dimension at some places.
-pub(super) fn picked(s: &mut Site, x: Value, dim: i64, places: &[i64]) -> Result<Value, Refusal> {
+pub(super) fn picked(s: &mut NodeLowering, x: Value, dim: i64, places: &[i64]) -> Result<Value, Refusal> {
     let ty = crate::frontend::onnx::tensor::tensor_type(DType::I64, [places.len()].into_iter().collect())?;
     let places = s.literal("places", ty, places.iter().map(|&p| p.into()).collect())?;
     s.op("index_select", &[("dim", int(dim))], &[x, places])
 }
 
 /// Padding with a number that is known only when the model runs.
-fn padded_with(s: &mut Site, x: Value, pads: &[i64]) -> Lowered {
+fn padded_with(s: &mut NodeLowering, x: Value, pads: &[i64]) -> Lowered {
     let value = s.x(2)?;
     let value = s.reshape(value, &[])?;
     let shape: Vec<i64> = s.shape(x).iter().map(|&d| d as i64).collect();
@@ -230,7 +230,7 @@ fn padded_with(s: &mut Site, x: Value, pads: &[i64]) -> Lowered {
     s.done("where", &[], &[inside, y, value])
 }
 
-fn center_crop_pad(s: &mut Site) -> Lowered {
+fn center_crop_pad(s: &mut NodeLowering) -> Lowered {
     let mut x = s.x(0)?;
     let wanted = s.fixed_ints(1)?.ok_or_else(|| Refusal::new("needs a shape"))?;
     let axes = s.int_list("axes")?.unwrap_or_else(|| (0..s.rank(x) as i64).collect());
@@ -255,7 +255,7 @@ fn center_crop_pad(s: &mut Site) -> Lowered {
     s.done("pad", &[("pad", ints(&pads))], &[x])
 }
 
-fn blocks(s: &mut Site, x: Value) -> Result<([i64; 4], i64), Refusal> {
+fn blocks(s: &mut NodeLowering, x: Value) -> Result<([i64; 4], i64), Refusal> {
     let [n, c, h, w] = s.shape(x)[..] else { return Err(Refusal::new(format!("takes images, not {}", s.ty(x)))) };
     let size = s.int("blocksize", 0)?;
     if size <= 0 {
@@ -264,7 +264,7 @@ fn blocks(s: &mut Site, x: Value) -> Result<([i64; 4], i64), Refusal> {
     Ok(([n, c, h, w].map(|d| d as i64), size))
 }
 
-fn depth_to_space(s: &mut Site) -> Lowered {
+fn depth_to_space(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let ([n, c, h, w], b) = blocks(s, x)?;
     if c % (b * b) != 0 {
@@ -281,7 +281,7 @@ fn depth_to_space(s: &mut Site) -> Lowered {
     one(s.reshape(turned, &[n, depth, h * b, w * b])?)
 }
 
-fn space_to_depth(s: &mut Site) -> Lowered {
+fn space_to_depth(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let ([n, c, h, w], b) = blocks(s, x)?;
     if h % b != 0 || w % b != 0 {
@@ -297,7 +297,7 @@ fn space_to_depth(s: &mut Site) -> Lowered {
     one(s.reshape(turned, &[n, c * b * b, h / b, w / b])?)
 }
 
-fn trilu(s: &mut Site) -> Lowered {
+fn trilu(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let diagonal = s.fixed_int(1)?.unwrap_or(0);
     let op = if s.int("upper", 1)? != 0 { "triu" } else { "tril" };
@@ -305,7 +305,7 @@ fn trilu(s: &mut Site) -> Lowered {
 }
 
 /// The first elements of every sequence in reverse, as many as it has.
-fn reverse_sequence(s: &mut Site) -> Lowered {
+fn reverse_sequence(s: &mut NodeLowering) -> Lowered {
     let (x, lengths) = (s.x(0)?, s.x(1)?);
     let (batch, time) = (s.int("batch_axis", 1)?, s.int("time_axis", 0)?);
     let (batch, time) = (s.dim(x, batch)?, s.dim(x, time)?);

@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
-use crate::frontend::onnx::site::{Lowered, Site};
+use crate::frontend::onnx::site::{Lowered, NodeLowering};
 use crate::ir::{AttrValue, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -62,7 +62,7 @@ struct Direction {
     backwards: bool,
 }
 
-fn activations(s: &Site, cell: Cell, directions: usize) -> Result<Vec<Activation>, Refusal> {
+fn activations(s: &NodeLowering, cell: Cell, directions: usize) -> Result<Vec<Activation>, Refusal> {
     let given = s.texts("activations")?;
     let own = cell.activations();
     let wanted = own.len() * directions;
@@ -87,7 +87,7 @@ fn activations(s: &Site, cell: Cell, directions: usize) -> Result<Vec<Activation
         .collect())
 }
 
-fn activate(s: &mut Site, x: Value, of: &Activation) -> Result<Value, Refusal> {
+fn activate(s: &mut NodeLowering, x: Value, of: &Activation) -> Result<Value, Refusal> {
     let alpha = |default: f64| of.alpha.unwrap_or(default);
     match of.name.as_str() {
         "relu" | "tanh" | "sigmoid" => s.unary(&of.name, x),
@@ -115,12 +115,12 @@ fn activate(s: &mut Site, x: Value, of: &Activation) -> Result<Value, Refusal> {
 }
 
 /// One entry of the first dimension, without it.
-fn entry(s: &mut Site, x: Value, at: i64) -> Result<Value, Refusal> {
+fn entry(s: &mut NodeLowering, x: Value, at: i64) -> Result<Value, Refusal> {
     let part = s.slice(x, 0, at, at + 1)?;
     s.op("squeeze", &[("dim", int(0))], &[part])
 }
 
-fn layer(s: &mut Site, cell: Cell) -> Lowered {
+fn layer(s: &mut NodeLowering, cell: Cell) -> Lowered {
     let (mut x, w, r) = (s.x(0)?, s.x(1)?, s.x(2)?);
     if s.rank(x) != 3 || s.rank(w) != 3 || s.rank(r) != 3 {
         return Err(Refusal::new("takes tensors of rank 3"));
@@ -143,11 +143,11 @@ fn layer(s: &mut Site, cell: Cell) -> Lowered {
     let activations = activations(s, cell, ways.len())?;
     let lengths = s.maybe(4)?;
     let dtype = s.dtype(x);
-    let zeros = |s: &mut Site| s.full(&[batch, hidden], 0.0, dtype);
+    let zeros = |s: &mut NodeLowering| s.full(&[batch, hidden], 0.0, dtype);
     let (mut all, mut last_h, mut last_c) = (Vec::new(), Vec::new(), Vec::new());
     for (way, &backwards) in ways.iter().enumerate() {
         let at = way as i64;
-        let state = |s: &mut Site, i: usize| -> Result<Value, Refusal> {
+        let state = |s: &mut NodeLowering, i: usize| -> Result<Value, Refusal> {
             match s.maybe(i)? {
                 None => zeros(s),
                 Some(state) if batch_first => {
@@ -182,7 +182,7 @@ fn layer(s: &mut Site, cell: Cell) -> Lowered {
         last_h.push(h);
         last_c.extend(c);
     }
-    let stacked = |s: &mut Site, parts: &[Value], dim: i64| -> Result<Value, Refusal> {
+    let stacked = |s: &mut NodeLowering, parts: &[Value], dim: i64| -> Result<Value, Refusal> {
         let mut rows = Vec::new();
         for &part in parts {
             rows.push(s.op("unsqueeze", &[("dim", int(dim))], &[part])?);
@@ -211,7 +211,7 @@ fn layer(s: &mut Site, cell: Cell) -> Lowered {
 
 /// All outputs of one direction in the order of steps, and the last states.
 fn run(
-    s: &mut Site,
+    s: &mut NodeLowering,
     cell: Cell,
     x: Value,
     of: &Direction,
@@ -260,7 +260,7 @@ fn run(
 
 #[allow(clippy::too_many_arguments)]
 fn cell_step(
-    s: &mut Site,
+    s: &mut NodeLowering,
     cell: Cell,
     x: Value,
     [w, r]: [Value; 2],
@@ -270,11 +270,11 @@ fn cell_step(
     hidden: i64,
 ) -> Result<(Value, Option<Value>), Refusal> {
     let clip = s.maybe_float("clip")?;
-    let limited = |s: &mut Site, x: Value| match clip {
+    let limited = |s: &mut NodeLowering, x: Value| match clip {
         None => Ok(x),
         Some(most) => s.op("clamp", &[("min", AttrValue::float(-most)), ("max", AttrValue::float(most))], &[x]),
     };
-    let gate = |s: &mut Site, x: Value, i: i64| {
+    let gate = |s: &mut NodeLowering, x: Value, i: i64| {
         let last = s.rank(x) as i64 - 1;
         s.slice(x, last, i * hidden, (i + 1) * hidden)
     };
@@ -284,7 +284,7 @@ fn cell_step(
         of_x = s.binary("add", of_x, of_input)?;
         of_h = s.binary("add", of_h, of_state)?;
     }
-    let sum = |s: &mut Site, i: i64| -> Result<Value, Refusal> {
+    let sum = |s: &mut NodeLowering, i: i64| -> Result<Value, Refusal> {
         let (x, h) = (gate(s, of_x, i)?, gate(s, of_h, i)?);
         s.binary("add", x, h)
     };
@@ -328,7 +328,7 @@ fn cell_step(
         Cell::Lstm => {
             let old = c.ok_or_else(|| Refusal::new("lacks a cell state"))?;
             // The gates stand in the order input, output, forget, cell; peepholes in the order input, output, forget.
-            let seen = |s: &mut Site, x: Value, i: i64, state: Value| -> Result<Value, Refusal> {
+            let seen = |s: &mut NodeLowering, x: Value, i: i64, state: Value| -> Result<Value, Refusal> {
                 let Some(peepholes) = of.peepholes else { return Ok(x) };
                 let weights = gate(s, peepholes, i)?;
                 let part = s.binary("mul", weights, state)?;

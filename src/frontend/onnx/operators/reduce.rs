@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int, ints};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -52,9 +52,9 @@ pub(super) const OPERATORS: &[Operator] = &[
 
 /// A reduction whose axes are an attribute before version `since`. The result has the type of the operand.
 fn reduction(
-    s: &mut Site,
+    s: &mut NodeLowering,
     since: i64,
-    of: impl Fn(&mut Site, Value, &[i64], bool) -> Result<Value, Refusal>,
+    of: impl Fn(&mut NodeLowering, Value, &[i64], bool) -> Result<Value, Refusal>,
 ) -> Lowered {
     let x = s.x(0)?;
     let axes = s.list("axes", 1, since)?.filter(|axes| !axes.is_empty());
@@ -71,7 +71,7 @@ fn reduction(
 }
 
 /// Largest or smallest elements. Of none, the least or greatest number of the type.
-fn extreme(s: &mut Site, op: &str, x: Value, dims: &[i64], keep: bool) -> Result<Value, Refusal> {
+fn extreme(s: &mut NodeLowering, op: &str, x: Value, dims: &[i64], keep: bool) -> Result<Value, Refusal> {
     let dtype = s.dtype(x);
     if dims.iter().any(|&d| s.size(x, d as usize) == 0) {
         let sizes: Vec<i64> = (0..s.rank(x) as i64)
@@ -90,7 +90,7 @@ fn extreme(s: &mut Site, op: &str, x: Value, dims: &[i64], keep: bool) -> Result
     }
 }
 
-fn place(s: &mut Site, op: &str) -> Lowered {
+fn place(s: &mut NodeLowering, op: &str) -> Lowered {
     let x = s.x(0)?;
     let axis = s.int("axis", 0)?;
     let dim = s.dim(x, axis)?;
@@ -105,7 +105,7 @@ fn place(s: &mut Site, op: &str) -> Lowered {
     s.done("sub", &[], &[last, place])
 }
 
-fn running(s: &mut Site, op: &str, neutral: i64) -> Lowered {
+fn running(s: &mut NodeLowering, op: &str, neutral: i64) -> Lowered {
     let x = s.x(0)?;
     let axis = s.fixed_int(1)?.ok_or_else(|| Refusal::new("needs an axis"))?;
     let dim = s.dim(x, axis)?;
@@ -129,7 +129,7 @@ fn running(s: &mut Site, op: &str, neutral: i64) -> Lowered {
     one(if reverse { s.op("flip", &turn, &[y])? } else { y })
 }
 
-fn top_k(s: &mut Site) -> Lowered {
+fn top_k(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let k = match s.version >= 10 {
         true => s.fixed_int(1)?,

@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor::tensor_type;
 use crate::ir::{AttrValue, Number, Value};
 
@@ -35,7 +35,7 @@ struct Kernel<'m> {
     extrapolation: f64,
 }
 
-fn upsample(s: &mut Site) -> Lowered {
+fn upsample(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let scales = match s.version >= 9 {
         true => s.fixed(1)?.map(|c| c.floats()).unwrap_or_default(),
@@ -55,7 +55,7 @@ fn upsample(s: &mut Site) -> Lowered {
     resampled(s, x, &dims, &kernel)
 }
 
-fn scaled(s: &Site, x: Value, axes: &[usize], scales: &[f64]) -> Result<Vec<Along>, Refusal> {
+fn scaled(s: &NodeLowering, x: Value, axes: &[usize], scales: &[f64]) -> Result<Vec<Along>, Refusal> {
     if scales.len() != axes.len() || scales.iter().any(|&f| !(f > 0.0 && f.is_finite())) {
         return Err(Refusal::new(format!("scales {} by {scales:?}", s.ty(x))));
     }
@@ -66,14 +66,14 @@ fn scaled(s: &Site, x: Value, axes: &[usize], scales: &[f64]) -> Result<Vec<Alon
     Ok(axes.iter().zip(scales).map(along).collect())
 }
 
-fn resize(s: &mut Site) -> Lowered {
+fn resize(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let old = s.version < 11;
     let axes: Vec<usize> = match s.int_list("axes")? {
         Some(axes) => s.dims(x, &axes)?.into_iter().map(|d| d as usize).collect(),
         None => (0..s.rank(x)).collect(),
     };
-    let listed = |s: &Site, i: usize| -> Result<Option<Vec<f64>>, Refusal> {
+    let listed = |s: &NodeLowering, i: usize| -> Result<Option<Vec<f64>>, Refusal> {
         Ok(s.fixed(i)?.map(|c| c.floats()).filter(|all| !all.is_empty()))
     };
     let scales = listed(s, if old { 1 } else { 2 })?;
@@ -183,7 +183,7 @@ impl Kernel<'_> {
     }
 }
 
-fn resampled(s: &mut Site, x: Value, dims: &[Along], kernel: &Kernel) -> Lowered {
+fn resampled(s: &mut NodeLowering, x: Value, dims: &[Along], kernel: &Kernel) -> Lowered {
     let changed: Vec<Along> =
         dims.iter().filter(|a| a.input != a.output || a.scale != 1.0 || a.roi != [0.0, 1.0]).cloned().collect();
     if dims.iter().any(|a| a.input < 1 || !(0..=1 << 24).contains(&a.output)) {
@@ -226,7 +226,7 @@ fn resampled(s: &mut Site, x: Value, dims: &[Along], kernel: &Kernel) -> Lowered
 }
 
 /// A product with weights along one dimension.
-fn blended(s: &mut Site, x: Value, along: &Along, weights: &[Vec<(i64, f64)>]) -> Result<Value, Refusal> {
+fn blended(s: &mut NodeLowering, x: Value, along: &Along, weights: &[Vec<(i64, f64)>]) -> Result<Value, Refusal> {
     let (rows, columns) = (along.input as usize, along.output as usize);
     if rows.saturating_mul(columns) > MOST_WEIGHTS {
         return Err(Refusal::new(format!("resamples {rows} elements to {columns}, which is not supported")));
@@ -253,7 +253,7 @@ fn blended(s: &mut Site, x: Value, along: &Along, weights: &[Vec<(i64, f64)>]) -
 }
 
 /// The operator of the table for what PyTorch has an operator for: all spatial dimensions by one of its methods.
-fn of_table(s: &mut Site, x: Value, changed: &[Along], kernel: &Kernel) -> Result<Option<Value>, Refusal> {
+fn of_table(s: &mut NodeLowering, x: Value, changed: &[Along], kernel: &Kernel) -> Result<Option<Value>, Refusal> {
     let rank = s.rank(x);
     let spatial = rank > 2 && changed.iter().all(|a| a.dim >= 2);
     let exact = changed.iter().all(|a| (a.scale * a.input as f64 - a.output as f64).abs() < 1e-9);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::held::{Constant, Held};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::ir::{DType, Number, TensorType};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -29,31 +29,31 @@ fn list(all: Vec<Held>) -> Held {
     Held::List(Rc::new(all))
 }
 
-fn length(s: &mut Site) -> Lowered {
+fn length(s: &mut NodeLowering) -> Lowered {
     let count = Number::Int(s.sequence(0)?.len() as i64);
     Ok(Some(vec![Constant::held(s.name, TensorType::scalar(DType::I64), vec![count])]))
 }
 
-fn has_element(s: &mut Site) -> Lowered {
+fn has_element(s: &mut NodeLowering) -> Lowered {
     let has = !matches!(s.held(0), None | Some(Held::Nothing));
     Ok(Some(vec![Constant::held(s.name, TensorType::scalar(DType::Bool), vec![has.into()])]))
 }
 
 /// A place in a sequence of `count` entries; the end counts if `end`.
-fn place(s: &Site, i: usize, count: usize, end: bool) -> Result<Option<usize>, Refusal> {
+fn place(s: &NodeLowering, i: usize, count: usize, end: bool) -> Result<Option<usize>, Refusal> {
     let Some(at) = s.fixed_int(i)? else { return Ok(None) };
     let from_front = if at < 0 { at + count as i64 } else { at };
     let place = usize::try_from(from_front).ok().filter(|&p| p < count || end && p == count);
     place.map(Some).ok_or_else(|| Refusal::new(format!("names place {at} of a sequence of {count}")))
 }
 
-fn at(s: &mut Site) -> Lowered {
+fn at(s: &mut NodeLowering) -> Lowered {
     let all = s.sequence(0)?;
     let place = place(s, 1, all.len(), false)?.ok_or_else(|| Refusal::new("needs a place"))?;
     Ok(Some(vec![all[place].clone()]))
 }
 
-fn insert(s: &mut Site) -> Lowered {
+fn insert(s: &mut NodeLowering) -> Lowered {
     let mut all = s.sequence(0)?.as_ref().clone();
     let entry = s.held(1).cloned().ok_or_else(|| Refusal::new("needs a tensor"))?;
     let place = place(s, 2, all.len(), true)?.unwrap_or(all.len());
@@ -61,7 +61,7 @@ fn insert(s: &mut Site) -> Lowered {
     Ok(Some(vec![list(all)]))
 }
 
-fn erase(s: &mut Site) -> Lowered {
+fn erase(s: &mut NodeLowering) -> Lowered {
     let mut all = s.sequence(0)?.as_ref().clone();
     let Some(last) = all.len().checked_sub(1) else { return Err(Refusal::new("erases from an empty sequence")) };
     let place = place(s, 1, all.len(), false)?.unwrap_or(last);
@@ -69,7 +69,7 @@ fn erase(s: &mut Site) -> Lowered {
     Ok(Some(vec![list(all)]))
 }
 
-fn split(s: &mut Site) -> Lowered {
+fn split(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let axis = s.int("axis", 0)?;
     let dim = s.dim(x, axis)?;
@@ -98,7 +98,7 @@ fn split(s: &mut Site) -> Lowered {
     Ok(Some(vec![list(parts)]))
 }
 
-fn concat(s: &mut Site) -> Lowered {
+fn concat(s: &mut NodeLowering) -> Lowered {
     let all = s.sequence(0)?;
     let mut parts = Vec::new();
     for held in all.iter() {

@@ -4,7 +4,7 @@ use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
 use crate::frontend::onnx::held::{Constant, Held, int_list};
 use crate::frontend::onnx::proto;
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor;
 use crate::ir::{AttrValue, DType, MAX_RANK, Number, TensorType, Value};
 
@@ -26,18 +26,18 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// The tensor that an attribute holds.
-fn held(s: &Site, tensor: &proto::Tensor) -> Result<Option<Held>, Refusal> {
+fn held(s: &NodeLowering, tensor: &proto::Tensor) -> Result<Option<Held>, Refusal> {
     let ty = tensor::type_of(tensor)?;
     let data = tensor::known(tensor, &ty, s.folder)?;
     Ok(data.map(|data| Constant::held(s.name, ty, data)))
 }
 
-fn constant(s: &mut Site) -> Lowered {
-    let listed = |s: &Site, dtype, data: Vec<Number>| {
+fn constant(s: &mut NodeLowering) -> Lowered {
+    let listed = |s: &NodeLowering, dtype, data: Vec<Number>| {
         let ty = tensor::tensor_type(dtype, [data.len()].into_iter().collect())?;
         Ok::<_, Refusal>(Constant::held(s.name, ty, data))
     };
-    let single = |s: &Site, dtype, number| Constant::held(s.name, TensorType::scalar(dtype), vec![number]);
+    let single = |s: &NodeLowering, dtype, number| Constant::held(s.name, TensorType::scalar(dtype), vec![number]);
     let held = if let Some(tensor) = s.tensor("value") {
         match held(s, tensor)? {
             Some(held) => held,
@@ -61,7 +61,7 @@ fn constant(s: &mut Site) -> Lowered {
     Ok(Some(vec![held]))
 }
 
-fn constant_of_shape(s: &mut Site) -> Lowered {
+fn constant_of_shape(s: &mut NodeLowering) -> Lowered {
     let sizes = s.fixed_ints(0)?.ok_or_else(|| Refusal::new("needs a shape"))?;
     tensor::shape(&sizes)?;
     let (value, dtype) = match s.tensor("value") {
@@ -74,7 +74,7 @@ fn constant_of_shape(s: &mut Site) -> Lowered {
     one(s.full(&sizes, value, dtype)?)
 }
 
-fn shape(s: &mut Site) -> Lowered {
+fn shape(s: &mut NodeLowering) -> Lowered {
     let ty = s.held(0).and_then(|held| s.sink.ty(held)).ok_or_else(|| Refusal::new("needs a tensor"))?;
     let rank = ty.rank() as i64;
     let place = |at: i64| (if at < 0 { at + rank } else { at }).clamp(0, rank) as usize;
@@ -83,18 +83,18 @@ fn shape(s: &mut Site) -> Lowered {
     Ok(Some(vec![int_list(s.name, sizes.get(start..end).unwrap_or(&[]))?]))
 }
 
-fn size(s: &mut Site) -> Lowered {
+fn size(s: &mut NodeLowering) -> Lowered {
     let ty = s.held(0).and_then(|held| s.sink.ty(held)).ok_or_else(|| Refusal::new("needs a tensor"))?;
     let count = Number::Int(ty.numel() as i64);
     Ok(Some(vec![Constant::held(s.name, TensorType::scalar(DType::I64), vec![count])]))
 }
 
-fn identity(s: &mut Site) -> Lowered {
+fn identity(s: &mut NodeLowering) -> Lowered {
     Ok(Some(vec![s.held(0).cloned().ok_or_else(|| Refusal::new("needs an input"))?]))
 }
 
 /// The identity, but in training.
-fn dropout(s: &mut Site) -> Lowered {
+fn dropout(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let ratio = match s.version >= 12 {
         true => s.constant(1)?.and_then(|c| c.number()).map_or(0.5, Number::to_f64),
@@ -115,7 +115,7 @@ fn dropout(s: &mut Site) -> Lowered {
     Ok(Some(outputs))
 }
 
-fn reshape(s: &mut Site) -> Lowered {
+fn reshape(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let wanted = s.fixed_ints(1)?.ok_or_else(|| Refusal::new("needs a shape"))?;
     let keeps_zero = s.flag("allowzero")?;
@@ -143,7 +143,7 @@ fn reshape(s: &mut Site) -> Lowered {
     s.done("reshape", &[("shape", ints(&sizes))], &[x])
 }
 
-fn flatten(s: &mut Site) -> Lowered {
+fn flatten(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let (axis, rank) = (s.int("axis", 1)?, s.rank(x) as i64);
     let at = if axis < 0 { axis + rank } else { axis };
@@ -156,7 +156,7 @@ fn flatten(s: &mut Site) -> Lowered {
     s.done("reshape", &[("shape", ints(&[product(front), product(back)]))], &[x])
 }
 
-fn squeeze(s: &mut Site) -> Lowered {
+fn squeeze(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let shape = s.shape(x);
     let dropped: Vec<i64> = match s.list("axes", 1, 13)? {
@@ -171,7 +171,7 @@ fn squeeze(s: &mut Site) -> Lowered {
     s.done("reshape", &[("shape", ints(&kept))], &[x])
 }
 
-fn unsqueeze(s: &mut Site) -> Lowered {
+fn unsqueeze(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let axes = s.list("axes", 1, 13)?.ok_or_else(|| Refusal::new("needs dimensions"))?;
     let rank = s.rank(x) + axes.len();
@@ -191,7 +191,7 @@ fn unsqueeze(s: &mut Site) -> Lowered {
     s.done("reshape", &[("shape", ints(&all))], &[x])
 }
 
-fn transpose(s: &mut Site) -> Lowered {
+fn transpose(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let rank = s.rank(x) as i64;
     let dims = s.int_list("perm")?.unwrap_or_else(|| (0..rank).rev().collect());
@@ -199,7 +199,7 @@ fn transpose(s: &mut Site) -> Lowered {
 }
 
 /// Unlike the IR's `expand`, sizes of 1 in the shape leave what is there.
-fn expand(s: &mut Site) -> Lowered {
+fn expand(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let wanted = s.fixed_ints(1)?.ok_or_else(|| Refusal::new("needs a shape"))?;
     let shape = s.shape(x);
@@ -210,7 +210,7 @@ fn expand(s: &mut Site) -> Lowered {
     s.done("expand", &[("shape", ints(&sizes))], &[x])
 }
 
-fn range(s: &mut Site) -> Lowered {
+fn range(s: &mut NodeLowering) -> Lowered {
     let mut numbers = Vec::new();
     let mut dtype = DType::I64;
     for i in 0..3 {
@@ -228,7 +228,7 @@ fn range(s: &mut Site) -> Lowered {
 }
 
 /// 1 on one diagonal of a matrix, 0 elsewhere.
-fn eye_like(s: &mut Site) -> Lowered {
+fn eye_like(s: &mut NodeLowering) -> Lowered {
     let ty = s.held(0).and_then(|held| s.sink.ty(held)).ok_or_else(|| Refusal::new("needs a matrix"))?;
     let [rows, columns] = ty.shape[..] else { return Err(Refusal::new(format!("takes a matrix, not {ty}"))) };
     let dtype = s.maybe_dtype("dtype")?.unwrap_or(ty.dtype);

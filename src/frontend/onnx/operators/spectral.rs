@@ -3,7 +3,7 @@
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::held::{Constant, Held};
-use crate::frontend::onnx::site::{Lowered, Site, one};
+use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor::tensor_type;
 use crate::ir::{DType, Number, Value};
 
@@ -16,7 +16,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// A sum of cosines over `size` places.
-fn window(s: &mut Site, weights: &[f64]) -> Lowered {
+fn window(s: &mut NodeLowering, weights: &[f64]) -> Lowered {
     let size = s.fixed_int(0)?.ok_or_else(|| Refusal::new("needs a size"))?;
     let dtype = s.maybe_dtype("output_datatype")?.unwrap_or(DType::F32);
     let periodic = s.int("periodic", 1)? != 0;
@@ -39,7 +39,7 @@ fn window(s: &mut Site, weights: &[f64]) -> Lowered {
 const LONGEST: i64 = 1 << 10;
 
 /// Cosines and sines of the transform of `length` places, for `inputs` of them and `outputs` frequencies.
-fn waves(s: &mut Site, inputs: i64, outputs: i64, length: i64, dtype: DType) -> Result<[Value; 2], Refusal> {
+fn waves(s: &mut NodeLowering, inputs: i64, outputs: i64, length: i64, dtype: DType) -> Result<[Value; 2], Refusal> {
     let ty = tensor_type(dtype, [inputs as usize, outputs as usize].into_iter().collect())?;
     let places = || (0..inputs).flat_map(move |i| (0..outputs).map(move |k| (i * k) % length));
     let turn = std::f64::consts::TAU / length as f64;
@@ -50,7 +50,7 @@ fn waves(s: &mut Site, inputs: i64, outputs: i64, length: i64, dtype: DType) -> 
 
 /// The transform along the last dimension: of a real part and, if there is one, an imaginary one.
 fn transformed(
-    s: &mut Site,
+    s: &mut NodeLowering,
     real: Value,
     imaginary: Option<Value>,
     outputs: i64,
@@ -77,14 +77,14 @@ fn transformed(
 }
 
 /// Entry `at` of the last dimension, without it.
-fn part(s: &mut Site, x: Value, at: i64) -> Result<Value, Refusal> {
+fn part(s: &mut NodeLowering, x: Value, at: i64) -> Result<Value, Refusal> {
     let last = s.rank(x) as i64 - 1;
     let entry = s.slice(x, last, at, at + 1)?;
     s.op("squeeze", &[("dim", int(last))], &[entry])
 }
 
 /// Real and imaginary parts in a last dimension of their own.
-fn pairs(s: &mut Site, parts: &[Value]) -> Result<Value, Refusal> {
+fn pairs(s: &mut NodeLowering, parts: &[Value]) -> Result<Value, Refusal> {
     let last = parts.first().map_or(0, |&p| s.rank(p) as i64);
     let mut all = Vec::new();
     for &part in parts {
@@ -94,7 +94,7 @@ fn pairs(s: &mut Site, parts: &[Value]) -> Result<Value, Refusal> {
 }
 
 /// A dimension cut off or filled up with zeros.
-fn brought_to(s: &mut Site, x: Value, dim: i64, to: i64) -> Result<Value, Refusal> {
+fn brought_to(s: &mut NodeLowering, x: Value, dim: i64, to: i64) -> Result<Value, Refusal> {
     let size = s.size(x, dim as usize);
     if to <= size {
         return s.slice(x, dim, 0, to);
@@ -104,7 +104,7 @@ fn brought_to(s: &mut Site, x: Value, dim: i64, to: i64) -> Result<Value, Refusa
     s.op("pad", &[("pad", crate::frontend::builder::ints(&pad))], &[x])
 }
 
-fn dft(s: &mut Site) -> Lowered {
+fn dft(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let rank = s.rank(x) as i64;
     let axis = match s.version >= 20 {
@@ -158,7 +158,7 @@ fn dft(s: &mut Site) -> Lowered {
     one(pairs(s, &parts)?)
 }
 
-fn stft(s: &mut Site) -> Lowered {
+fn stft(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let step = s.fixed_int(1)?.filter(|&n| n > 0).ok_or_else(|| Refusal::new("needs a step above 0"))?;
     let window = s.maybe(2)?;

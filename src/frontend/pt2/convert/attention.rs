@@ -1,10 +1,10 @@
 //! Softmax and fused attention.
 
-use super::super::site::{Converted, Site, int};
+use super::super::site::{Converted, NodeLowering, int};
 use super::Target;
 use crate::ir::{AttrValue, DType};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match target.name {
         "softmax" | "log_softmax" if target.overload == "int" => {
             let dtype = site.maybe_dtype("dtype")?;
@@ -19,15 +19,15 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     }
 }
 
-fn softmax(site: &mut Site, op: &str, dtype: Option<DType>) -> Converted {
+fn softmax(site: &mut NodeLowering, op: &str, dtype: Option<DType>) -> Converted {
     let x = site.tensor("self")?;
     let dim = site.dim_of(x, site.int("dim")?)?;
     // Naming the type that the operand has anyway says nothing.
     let dtype = dtype.filter(|&d| d != site.dtype(x)).map_or(AttrValue::None, AttrValue::DType);
-    site.explicit(op, &[("dim", int(dim)), ("dtype", dtype)], &[x])
+    site.emit(op, &[("dim", int(dim)), ("dtype", dtype)], &[x])
 }
 
-fn sdpa(site: &mut Site) -> Converted {
+fn sdpa(site: &mut NodeLowering) -> Converted {
     if site.float_or("dropout_p", 0.0)? != 0.0 {
         return Ok(None);
     }
@@ -40,5 +40,5 @@ fn sdpa(site: &mut Site) -> Converted {
         ("scale", AttrValue::float(site.float_or("scale", 1.0 / head.sqrt())?)),
         ("grouped", AttrValue::Bool(site.bool_or("enable_gqa", false)?)),
     ];
-    site.explicit("sdpa", &attrs, &operands)
+    site.emit("sdpa", &attrs, &operands)
 }

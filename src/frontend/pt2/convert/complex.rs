@@ -2,14 +2,14 @@
 //! `view_as_real` shows it and as it lies in memory.
 
 use super::super::argument::Argument;
-use super::super::site::{Converted, Refusal, Site, Values, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::Target;
 use super::{fourier, pairs};
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::find;
 
 /// Converts an operator that takes or gives complex numbers.
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match arithmetic(site, target)? {
         Some(values) => Ok(Some(values)),
         None => pairs::convert(site, target),
@@ -17,7 +17,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// What computes with both parts together. Few kernels take parts of f16: those stay opaque.
-fn arithmetic(site: &mut Site, target: Target) -> Converted {
+fn arithmetic(site: &mut NodeLowering, target: Target) -> Converted {
     if site.stated(0).is_ok_and(|ty| ty.dtype == DType::F16) {
         return Ok(None);
     }
@@ -30,13 +30,13 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("view_as_complex" | "view_as_real", "") => {
             let x = site.tensor("self")?;
-            site.explicit("alias", &[], &[x])
+            site.emit("alias", &[], &[x])
         }
         ("real" | "imag", "") if site.argument_is_complex("self") => {
             let (x, at) = (site.tensor("self")?, i64::from(target.name == "imag"));
             let part = slice_of_part(site, x, at)?;
             let last = site.rank(x) as i64 - 1;
-            site.explicit("squeeze", &[("dim", int(last))], &[part])
+            site.emit("squeeze", &[("dim", int(last))], &[part])
         }
         ("complex" | "polar", "") => {
             let of = if target.name == "polar" { ["abs", "angle"] } else { ["real", "imag"] };
@@ -48,13 +48,13 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
                 *operand = expanded(site, *operand, shape)?;
             }
             if target.name == "polar" {
-                return site.explicit("polar", &[], &operands);
+                return site.emit("polar", &[], &operands);
             }
             let last = [("dim", int(shape.len() as i64))];
             for operand in &mut operands {
                 *operand = site.implicit("part", "unsqueeze", &last, &[*operand])?;
             }
-            site.explicit("concat", &last, &operands)
+            site.emit("concat", &last, &operands)
         }
         ("conj" | "_conj" | "conj_physical" | "_conj_physical" | "_conj_copy", "") => {
             let x = site.tensor("self")?;
@@ -62,12 +62,12 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
             match target.name {
                 // PyTorch notes that the tensor is to be read so, and runs no kernel.
                 "conj" | "_conj" => Ok(Some(Values::from_elem(site.implicit("conj", "mul", &[], &[x, signs])?, 1))),
-                _ => site.explicit("mul", &[], &[x, signs]),
+                _ => site.emit("mul", &[], &[x, signs]),
             }
         }
         ("resolve_conj" | "resolve_neg", "") => {
             let x = site.tensor("self")?;
-            site.explicit("alias", &[], &[x])
+            site.emit("alias", &[], &[x])
         }
         ("mul" | "multiply", "Tensor" | "Scalar" | "") => of_two(site, "complex_mul"),
         ("div" | "divide" | "true_divide", "Tensor" | "Scalar" | "") => of_two(site, "complex_div"),
@@ -79,11 +79,11 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
         ("neg" | "negative", "") => {
             let x = site.tensor("self")?;
             let zero = literal(site, [0.0; 2], site.dtype(x))?;
-            site.explicit("sub", &[], &[zero, x])
+            site.emit("sub", &[], &[zero, x])
         }
         ("abs" | "absolute", "") => {
             let x = site.tensor("self")?;
-            site.explicit("vector_norm", &[("dim", ints(&[site.rank(x) as i64 - 1]))], &[x])
+            site.emit("vector_norm", &[("dim", ints(&[site.rank(x) as i64 - 1]))], &[x])
         }
         ("square", "") => square(site),
         ("pow", "Tensor_Scalar")
@@ -95,7 +95,7 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
         ("zeros" | "zeros_like" | "new_zeros" | "zero", _) => {
             let (_, shape) = site.stated_shape()?;
             let dtype = AttrValue::DType(site.stated(0)?.dtype);
-            site.explicit("full", &[("shape", shape), ("value", Number::Int(0).into()), ("dtype", dtype)], &[])
+            site.emit("full", &[("shape", shape), ("value", Number::Int(0).into()), ("dtype", dtype)], &[])
         }
         ("ones" | "ones_like" | "new_ones", _) => full(site, Some([1.0, 0.0])),
         ("full" | "full_like" | "new_full", _) => full(site, number(site, "fill_value")),
@@ -105,8 +105,8 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
             let Some(source) = operand(site, "src", site.stated(0)?.dtype)? else { return Ok(None) };
             let (_, shape) = site.stated_shape()?;
             match site.ty(source) == site.stated(0)? {
-                true => site.explicit("clone", &[], &[source]),
-                false => site.explicit("expand", &[("shape", shape)], &[source]),
+                true => site.emit("clone", &[], &[source]),
+                false => site.emit("expand", &[("shape", shape)], &[source]),
             }
         }
         ("where", "self" | "ScalarSelf" | "ScalarOther" | "Scalar") => {
@@ -114,7 +114,7 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
             let condition =
                 site.implicit("condition", "unsqueeze", &[("dim", int(site.rank(condition) as i64))], &[condition])?;
             match (operand(site, "self", dtype)?, operand(site, "other", dtype)?) {
-                (Some(x), Some(y)) => site.explicit("where", &[], &[condition, x, y]),
+                (Some(x), Some(y)) => site.emit("where", &[], &[condition, x, y]),
                 _ => Ok(None),
             }
         }
@@ -123,7 +123,7 @@ fn arithmetic(site: &mut Site, target: Target) -> Converted {
 }
 
 /// A constant complex number.
-fn literal(site: &mut Site, parts: [f64; 2], dtype: DType) -> Result<Value, Refusal> {
+fn literal(site: &mut NodeLowering, parts: [f64; 2], dtype: DType) -> Result<Value, Refusal> {
     let ty = TensorType::new(dtype, Shape::from_slice(&[2])).map_err(|e| Refusal::new(e.to_string()))?;
     let data: Vec<Number> = parts.iter().map(|&part| Number::float(dtype.round(part))).collect();
     let lowering = &mut site.lowering;
@@ -132,7 +132,7 @@ fn literal(site: &mut Site, parts: [f64; 2], dtype: DType) -> Result<Value, Refu
 }
 
 /// The number that is given as `name`, if it is one.
-fn number(site: &Site, name: &str) -> Option<[f64; 2]> {
+fn number(site: &NodeLowering, name: &str) -> Option<[f64; 2]> {
     match site.argument(name)? {
         Argument::Other(tag, text) if tag == "as_complex" => {
             let parts: serde_json::Value = serde_json::from_str(text).ok()?;
@@ -143,7 +143,7 @@ fn number(site: &Site, name: &str) -> Option<[f64; 2]> {
     }
 }
 
-fn expanded(site: &mut Site, x: Value, shape: &[usize]) -> Result<Value, Refusal> {
+fn expanded(site: &mut NodeLowering, x: Value, shape: &[usize]) -> Result<Value, Refusal> {
     match site.ty(x).shape[..] == *shape {
         true => Ok(x),
         false => site.implicit("expanded", "expand", &[("shape", AttrValue::shape(shape))], &[x]),
@@ -151,13 +151,13 @@ fn expanded(site: &mut Site, x: Value, shape: &[usize]) -> Result<Value, Refusal
 }
 
 /// Part number `at` of complex numbers, with its dimension.
-fn slice_of_part(site: &mut Site, x: Value, at: i64) -> Result<Value, Refusal> {
+fn slice_of_part(site: &mut NodeLowering, x: Value, at: i64) -> Result<Value, Refusal> {
     let last = site.rank(x) as i64 - 1;
     site.implicit("part", "slice", &[("dim", int(last)), ("start", int(at)), ("end", int(at + 1))], &[x])
 }
 
 /// Real numbers and a 0 for each, as parts of complex numbers.
-fn parts_of_real(site: &mut Site, real: Value, dtype: DType) -> Result<[Value; 2], Refusal> {
+fn parts_of_real(site: &mut NodeLowering, real: Value, dtype: DType) -> Result<[Value; 2], Refusal> {
     let real = site.cast("real", real, dtype)?;
     let real = site.implicit("real", "unsqueeze", &[("dim", int(site.rank(real) as i64))], &[real])?;
     let zero = site.number("zero", Number::float(0.0), dtype)?;
@@ -167,7 +167,7 @@ fn parts_of_real(site: &mut Site, real: Value, dtype: DType) -> Result<[Value; 2
 
 /// Argument `name` as complex numbers whose parts are `dtype`: PyTorch gives a real number the imaginary part 0. None where it is
 /// of another kind.
-fn operand(site: &mut Site, name: &str, dtype: DType) -> Result<Option<Value>, Refusal> {
+fn operand(site: &mut NodeLowering, name: &str, dtype: DType) -> Result<Option<Value>, Refusal> {
     if let Some(parts) = number(site, name) {
         return literal(site, parts, dtype).map(Some);
     }
@@ -181,20 +181,20 @@ fn operand(site: &mut Site, name: &str, dtype: DType) -> Result<Option<Value>, R
     site.implicit(name, "concat", &[("dim", int(last))], &parts).map(Some)
 }
 
-fn of_two(site: &mut Site, op: &str) -> Converted {
+fn of_two(site: &mut NodeLowering, op: &str) -> Converted {
     let dtype = site.stated(0)?.dtype;
     if site.given("rounding_mode") {
         return Ok(None);
     }
     match (operand(site, "self", dtype)?, operand(site, "other", dtype)?) {
-        (Some(x), Some(y)) => site.explicit(op, &[], &[x, y]),
+        (Some(x), Some(y)) => site.emit(op, &[], &[x, y]),
         _ => Ok(None),
     }
 }
 
 /// The first argument plus `sign` and `alpha` times the second. PyTorch multiplies with the complex number `alpha + 0 i`, which
 /// matters where something is infinite.
-fn sum(site: &mut Site, [first, second]: [&str; 2], sign: f64) -> Converted {
+fn sum(site: &mut NodeLowering, [first, second]: [&str; 2], sign: f64) -> Converted {
     let dtype = site.stated(0)?.dtype;
     let alpha = if site.given("alpha") { number(site, "alpha") } else { Some([1.0, 0.0]) };
     let Some([alpha, 0.0]) = alpha else { return Ok(None) };
@@ -207,44 +207,44 @@ fn sum(site: &mut Site, [first, second]: [&str; 2], sign: f64) -> Converted {
             site.implicit("scaled", "complex_mul", &[], &[y, factor])?
         }
     };
-    site.explicit("add", &[], &[x, y])
+    site.emit("add", &[], &[x, y])
 }
 
-fn square(site: &mut Site) -> Converted {
+fn square(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
-    site.explicit("complex_mul", &[], &[x, x])
+    site.emit("complex_mul", &[], &[x, x])
 }
 
 /// To and from complex numbers, and between those of different precision.
-fn cast(site: &mut Site) -> Converted {
+fn cast(site: &mut NodeLowering) -> Converted {
     let (x, result) = (site.tensor("self")?, site.stated(0)?);
     let to_complex = site.output_names().next().is_some_and(|name| site.scope.is_complex(name));
     let dtype = [("dtype", AttrValue::DType(result.dtype))];
     match (site.argument_is_complex("self"), to_complex) {
-        (true, true) => site.explicit("cast", &dtype, &[x]),
+        (true, true) => site.emit("cast", &dtype, &[x]),
         (true, false) => {
             let real = slice_of_part(site, x, 0)?;
             let last = site.rank(x) as i64 - 1;
             let real = site.implicit("real", "squeeze", &[("dim", int(last))], &[real])?;
-            site.explicit("cast", &dtype, &[real])
+            site.emit("cast", &dtype, &[real])
         }
         (false, _) => {
             let parts = parts_of_real(site, x, result.dtype)?;
-            site.explicit("concat", &[("dim", int(result.rank() as i64 - 1))], &parts)
+            site.emit("concat", &[("dim", int(result.rank() as i64 - 1))], &parts)
         }
     }
 }
 
-fn full(site: &mut Site, value: Option<[f64; 2]>) -> Converted {
+fn full(site: &mut NodeLowering, value: Option<[f64; 2]>) -> Converted {
     let Some(value) = value else { return Ok(None) };
     let (_, shape) = site.stated_shape()?;
     let value = literal(site, value, site.stated(0)?.dtype)?;
     let all = site.implicit("all", "expand", &[("shape", shape)], &[value])?;
-    site.explicit("clone", &[], &[all])
+    site.emit("clone", &[], &[all])
 }
 
 /// A sum, divided by a complex number as PyTorch does it.
-fn mean(site: &mut Site) -> Converted {
+fn mean(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let (shape, given) = (site.ty(x).shape, site.maybe_ints("dim")?.filter(|dims| !dims.is_empty()));
     let own = shape.len().saturating_sub(1);
@@ -265,5 +265,5 @@ fn mean(site: &mut Site) -> Converted {
     let sum = site.lowering.part("sum", sum, attrs, &[x])?;
     let count = literal(site, [count, 0.0], site.dtype(x))?;
     let sum = sum.first().copied().ok_or_else(|| Refusal::new("has no result"))?;
-    site.explicit("complex_div", &[], &[sum, count])
+    site.emit("complex_div", &[], &[sum, count])
 }

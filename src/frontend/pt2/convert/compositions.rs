@@ -1,15 +1,15 @@
 //! Operators that PyTorch puts together from others.
 
-use super::super::site::{Converted, Refusal, Site, Values, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Ints, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("atleast_1d" | "atleast_2d" | "atleast_3d", "") => {
             let (x, (_, shape)) = (site.tensor("self")?, site.stated_shape()?);
-            site.explicit("reshape", &[("shape", shape)], &[x])
+            site.emit("reshape", &[("shape", shape)], &[x])
         }
         ("fliplr", "") => flipped(site, 1),
         ("flipud", "") => flipped(site, 0),
@@ -20,7 +20,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         ("trace", "") => {
             let x = site.tensor("self")?;
             let diagonal = site.implicit("diagonal", "diagonal", &[], &[x])?;
-            site.explicit("sum", &[("dim", ints(&[0]))], &[diagonal])
+            site.emit("sum", &[("dim", ints(&[0]))], &[diagonal])
         }
         ("column_stack", "") => columns(site),
         ("hsplit" | "vsplit" | "dsplit", "int" | "array") => split(site, target.name),
@@ -29,20 +29,20 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             let zero = site.literal("zero", super::super::site::Scalar::Int(0), site.dtype(x))?;
             let counts = site.implicit("counts", "ne", &[], &[x, zero])?;
             let dims = dims_or_all(site, x)?;
-            site.explicit("sum", &[("dim", dims)], &[counts])
+            site.emit("sum", &[("dim", dims)], &[counts])
         }
         ("nansum" | "nanmean", "") => of_numbers(site, target.name),
         ("aminmax", "") => {
             let x = site.tensor("self")?;
             let keepdim = AttrValue::Bool(site.bool_or("keepdim", false)?);
             let attrs = [("dim", dims_or_all(site, x)?), ("keepdim", keepdim)];
-            let Some(mut values) = site.explicit("amin", &attrs, &[x])? else { return Ok(None) };
+            let Some(mut values) = site.emit("amin", &attrs, &[x])? else { return Ok(None) };
             values.push(site.implicit("largest", "amax", &attrs, &[x])?);
             Ok(Some(values))
         }
         ("msort", "") => {
             let x = site.tensor("self")?;
-            let sorted = site.explicit("sort", &[("dim", int(0))], &[x])?;
+            let sorted = site.emit("sort", &[("dim", int(0))], &[x])?;
             Ok(sorted.map(|values| values.into_iter().take(1).collect()))
         }
         ("linalg_vecdot", "") => {
@@ -52,7 +52,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             }
             let product = site.implicit("product", "mul", &[], &[x, y])?;
             let dim = site.dim_of(product, site.int_or("dim", -1)?)?;
-            site.explicit("sum", &[("dim", ints(&[dim]))], &[product])
+            site.emit("sum", &[("dim", ints(&[dim]))], &[product])
         }
         ("linalg_cross", "") => cross(site),
         ("float_power", _) => {
@@ -61,7 +61,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
                 let operand = site.operand(name)?;
                 power.push(site.as_tensor(name, operand, DType::F64)?);
             }
-            site.explicit("power", &[], &power)
+            site.emit("power", &[], &power)
         }
         ("kron", "") => kronecker(site),
         ("isin", "Tensor_Tensor") => is_among(site),
@@ -74,32 +74,32 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             let flat = site.implicit("flat", "reshape", &[("shape", AttrValue::shape(&[ty.numel()]))], &[x])?;
             let rolled = [("shifts", ints(&shifts)), ("dims", ints(&[0]))];
             let rolled = site.implicit("rolled", "roll", &rolled, &[flat])?;
-            site.explicit("reshape", &[("shape", AttrValue::shape(&ty.shape))], &[rolled])
+            site.emit("reshape", &[("shape", AttrValue::shape(&ty.shape))], &[rolled])
         }
         ("addr", "") if plain_sum(site)? => {
             let (x, a, b) = (site.tensor("self")?, site.tensor("vec1")?, site.tensor("vec2")?);
             let column = site.implicit("column", "unsqueeze", &[("dim", int(1))], &[a])?;
             let product = site.implicit("product", "mul", &[], &[column, b])?;
-            site.explicit("add", &[], &[x, product])
+            site.emit("add", &[], &[x, product])
         }
         ("addmv", "") if plain_sum(site)? => {
             let (x, a, b) = (site.tensor("self")?, site.tensor("mat")?, site.tensor("vec")?);
             let product = site.implicit("product", "matmul", &[], &[a, b])?;
-            site.explicit("add", &[], &[x, product])
+            site.emit("add", &[], &[x, product])
         }
         ("addbmm", "") if plain_sum(site)? => {
             let (x, a, b) = (site.tensor("self")?, site.tensor("batch1")?, site.tensor("batch2")?);
             let products = site.implicit("products", "matmul", &[], &[a, b])?;
             let sum = site.implicit("sum", "sum", &[("dim", ints(&[0]))], &[products])?;
-            site.explicit("add", &[], &[x, sum])
+            site.emit("add", &[], &[x, sum])
         }
         ("inner", "") => {
             let (x, y) = (site.tensor("self")?, site.tensor("other")?);
             match (site.rank(x), site.rank(y)) {
-                (_, 1) => site.explicit("matmul", &[], &[x, y]),
+                (_, 1) => site.emit("matmul", &[], &[x, y]),
                 (1.., 2) => {
                     let turned = site.implicit("turned", "permute", &[("dims", ints(&[1, 0]))], &[y])?;
-                    site.explicit("matmul", &[], &[x, turned])
+                    site.emit("matmul", &[], &[x, turned])
                 }
                 _ => Ok(None),
             }
@@ -117,11 +117,11 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     }
 }
 
-fn rank(site: &Site, name: &str) -> Result<usize, Refusal> {
+fn rank(site: &NodeLowering, name: &str) -> Result<usize, Refusal> {
     Ok(site.rank(site.tensor(name)?))
 }
 
-fn dims_or_all(site: &Site, x: Value) -> Result<AttrValue, Refusal> {
+fn dims_or_all(site: &NodeLowering, x: Value) -> Result<AttrValue, Refusal> {
     match site.maybe_ints("dim")? {
         Some(dims) if !dims.is_empty() && site.rank(x) > 0 => site.dims_of(x, &dims),
         _ => Ok(AttrValue::Ints((0..site.rank(x) as i64).collect())),
@@ -129,17 +129,17 @@ fn dims_or_all(site: &Site, x: Value) -> Result<AttrValue, Refusal> {
 }
 
 /// Whether a sum has no factors.
-fn plain_sum(site: &Site) -> Result<bool, Refusal> {
+fn plain_sum(site: &NodeLowering) -> Result<bool, Refusal> {
     Ok(site.float_or("beta", 1.0)? == 1.0 && site.float_or("alpha", 1.0)? == 1.0)
 }
 
-fn flipped(site: &mut Site, dim: i64) -> Converted {
+fn flipped(site: &mut NodeLowering, dim: i64) -> Converted {
     let x = site.tensor("self")?;
-    site.explicit("flip", &[("dims", ints(&[dim]))], &[x])
+    site.emit("flip", &[("dims", ints(&[dim]))], &[x])
 }
 
 /// A plane turned by right angles.
-fn turned(site: &mut Site) -> Converted {
+fn turned(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let dims = site.maybe_ints("dims")?.unwrap_or_else(|| vec![0, 1]);
     let [a, b] = dims[..] else { return Ok(None) };
@@ -148,26 +148,26 @@ fn turned(site: &mut Site) -> Converted {
     order.swap(a as usize, b as usize);
     let turn = [("dims", ints(&order))];
     match site.int_or("k", 1)?.rem_euclid(4) {
-        0 => site.explicit("clone", &[], &[x]),
+        0 => site.emit("clone", &[], &[x]),
         1 => {
             let flipped = site.implicit("flipped", "flip", &[("dims", ints(&[b]))], &[x])?;
-            site.explicit("permute", &turn, &[flipped])
+            site.emit("permute", &turn, &[flipped])
         }
-        2 => site.explicit("flip", &[("dims", ints(&[a, b]))], &[x]),
+        2 => site.emit("flip", &[("dims", ints(&[a, b]))], &[x]),
         _ => {
             let flipped = site.implicit("flipped", "flip", &[("dims", ints(&[a]))], &[x])?;
-            site.explicit("permute", &turn, &[flipped])
+            site.emit("permute", &turn, &[flipped])
         }
     }
 }
 
-fn diagonal(site: &mut Site) -> Converted {
+fn diagonal(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
-    site.explicit("diagonal", &[("offset", int(site.int_or("diagonal", 0)?))], &[x])
+    site.emit("diagonal", &[("offset", int(site.int_or("diagonal", 0)?))], &[x])
 }
 
 /// A matrix with the last dimension on a diagonal and zeros elsewhere.
-fn on_diagonal(site: &mut Site) -> Converted {
+fn on_diagonal(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let usual = site.int_or("dim1", -2)? == -2 && site.int_or("dim2", -1)? == -1;
     let offset = site.int_or(if site.given("diagonal") { "diagonal" } else { "offset" }, 0)?;
@@ -192,11 +192,11 @@ fn on_diagonal(site: &mut Site) -> Converted {
     let shifted = site.implicit("shifted", "add", &[], &[diagonal, offset])?;
     let keeps = site.implicit("keeps", "eq", &[], &[column, shifted])?;
     let nothing = site.literal("nothing", super::super::site::Scalar::Int(0), stated.dtype)?;
-    site.explicit("where", &[], &[keeps, rows, nothing])
+    site.emit("where", &[], &[keeps, rows, nothing])
 }
 
 /// Vectors as columns next to each other.
-fn columns(site: &mut Site) -> Converted {
+fn columns(site: &mut NodeLowering) -> Converted {
     let tensors = site.tensors("tensors")?;
     let mut parts = Vec::with_capacity(tensors.len());
     for x in tensors {
@@ -206,11 +206,11 @@ fn columns(site: &mut Site) -> Converted {
             _ => x,
         });
     }
-    site.explicit("concat", &[("dim", int(1))], &parts)
+    site.emit("concat", &[("dim", int(1))], &parts)
 }
 
 /// Equal parts, or parts between places.
-fn split(site: &mut Site, name: &str) -> Converted {
+fn split(site: &mut NodeLowering, name: &str) -> Converted {
     let x = site.tensor("self")?;
     let dim = match (name, site.rank(x)) {
         ("hsplit", 1) => 0,
@@ -232,11 +232,11 @@ fn split(site: &mut Site, name: &str) -> Converted {
         return Ok(None);
     }
     let sizes: Vec<i64> = std::iter::once(0).chain(places.iter().copied()).zip(&places).map(|(a, b)| b - a).collect();
-    site.explicit("split", &[("sizes", ints(&sizes)), ("dim", int(dim as i64))], &[x])
+    site.emit("split", &[("sizes", ints(&sizes)), ("dim", int(dim as i64))], &[x])
 }
 
 /// A sum or a mean of what is a number.
-fn of_numbers(site: &mut Site, name: &str) -> Converted {
+fn of_numbers(site: &mut NodeLowering, name: &str) -> Converted {
     let x = site.tensor("self")?;
     let dtype = site.dtype(x);
     if !dtype.is_float() || site.given("dtype") {
@@ -247,17 +247,17 @@ fn of_numbers(site: &mut Site, name: &str) -> Converted {
     let zero = site.literal("zero", super::super::site::Scalar::Float(0.0), dtype)?;
     let numbers = site.implicit("numbers", "where", &[], &[undefined, zero, x])?;
     if name == "nansum" {
-        return site.explicit("sum", &attrs, &[numbers]);
+        return site.emit("sum", &attrs, &[numbers]);
     }
     let sum = site.implicit("sum", "sum", &attrs, &[numbers])?;
     let defined = site.implicit("defined", "logical_not", &[], &[undefined])?;
     let count = site.implicit("count", "sum", &attrs, &[defined])?;
     let count = site.cast("count", count, dtype)?;
-    site.explicit("div", &[], &[sum, count])
+    site.emit("div", &[], &[sum, count])
 }
 
 /// The cross product of vectors of three elements.
-fn cross(site: &mut Site) -> Converted {
+fn cross(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("self")?, site.tensor("other")?);
     if site.dtype(x) != site.dtype(y) || site.ty(x).shape != site.ty(y).shape {
         return Ok(None);
@@ -268,21 +268,21 @@ fn cross(site: &mut Site) -> Converted {
     };
     let (a, b, c, d) = (turned(x, -1)?, turned(y, -2)?, turned(x, -2)?, turned(y, -1)?);
     let (ahead, behind) = (site.implicit("ahead", "mul", &[], &[a, b])?, site.implicit("behind", "mul", &[], &[c, d])?);
-    site.explicit("sub", &[], &[ahead, behind])
+    site.emit("sub", &[], &[ahead, behind])
 }
 
 /// A product of matrices over some dimensions of either tensor.
-fn tensor_product(site: &mut Site) -> Converted {
+fn tensor_product(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("self")?, site.tensor("other")?);
-    let dims = |site: &Site, name: &str, value: Value| -> Result<Vec<i64>, Refusal> {
+    let dims = |site: &NodeLowering, name: &str, value: Value| -> Result<Vec<i64>, Refusal> {
         site.ints(name)?.iter().map(|&d| site.dim_of(value, d)).collect()
     };
     let (inner_x, inner_y) = (dims(site, "dims_self", x)?, dims(site, "dims_other", y)?);
-    let outer = |site: &Site, value: Value, inner: &[i64]| -> Vec<i64> {
+    let outer = |site: &NodeLowering, value: Value, inner: &[i64]| -> Vec<i64> {
         (0..site.rank(value) as i64).filter(|d| !inner.contains(d)).collect()
     };
     let (outer_x, outer_y) = (outer(site, x, &inner_x), outer(site, y, &inner_y));
-    let sizes = |site: &Site, value: Value, dims: &[i64]| -> Vec<i64> {
+    let sizes = |site: &NodeLowering, value: Value, dims: &[i64]| -> Vec<i64> {
         dims.iter().filter_map(|&d| site.ty(value).shape.get(d as usize).map(|&n| n as i64)).collect()
     };
     let count = |sizes: &[i64]| sizes.iter().product::<i64>();
@@ -298,12 +298,12 @@ fn tensor_product(site: &mut Site) -> Converted {
     let left = matrix(x, [outer_x, inner_x].concat(), [count(&rows), count(&steps)])?;
     let right = matrix(y, [inner_y, outer_y].concat(), [count(&steps), count(&columns)])?;
     let product = site.implicit("product", "matmul", &[], &[left, right])?;
-    site.explicit("reshape", &[("shape", ints(&[rows, columns].concat()))], &[product])
+    site.emit("reshape", &[("shape", ints(&[rows, columns].concat()))], &[product])
 }
 
 /// Three tensors with new dimensions, multiplied and summed; then a bias.
 fn trilinear(
-    site: &mut Site,
+    site: &mut NodeLowering,
     operands: [Value; 3],
     expanded: [Vec<i64>; 3],
     summed: &[i64],
@@ -321,16 +321,16 @@ fn trilinear(
     let product = site.implicit("product", "mul", &[], &[product, parts[2]])?;
     let sum = [("dim", ints(summed))];
     match bias {
-        None => site.explicit("sum", &sum, &[product]),
+        None => site.emit("sum", &sum, &[product]),
         Some(bias) => {
             let sum = site.implicit("sum", "sum", &sum, &[product])?;
-            site.explicit("add", &[], &[sum, bias])
+            site.emit("add", &[], &[sum, bias])
         }
     }
 }
 
 /// `x^T W y` for each matrix of `W`.
-fn bilinear(site: &mut Site) -> Converted {
+fn bilinear(site: &mut NodeLowering) -> Converted {
     let (x, y, weight) = (site.tensor("input1")?, site.tensor("input2")?, site.tensor("weight")?);
     let bias = site.maybe_tensor("bias")?;
     if site.dtype(x) != site.dtype(y) || site.dtype(x) != site.dtype(weight) {
@@ -354,7 +354,7 @@ fn bilinear(site: &mut Site) -> Converted {
 }
 
 /// The product of two vectors of length 1; shorter ones than `eps` are divided by that.
-fn cosine(site: &mut Site) -> Converted {
+fn cosine(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("x1")?, site.tensor("x2")?);
     let dtype = site.dtype(x);
     if site.dtype(y) != dtype || !matches!(dtype, DType::F32 | DType::F64) || site.rank(x) != site.rank(y) {
@@ -371,11 +371,11 @@ fn cosine(site: &mut Site) -> Converted {
     };
     let (x, y) = (unit(x)?, unit(y)?);
     let product = f.op("mul", &[x, y])?;
-    site.explicit("sum", &[("dim", ints(&[dim]))], &[product])
+    site.emit("sum", &[("dim", ints(&[dim]))], &[product])
 }
 
 /// The area under a line through equally spaced points.
-fn trapezoid(site: &mut Site) -> Converted {
+fn trapezoid(site: &mut NodeLowering) -> Converted {
     let y = site.tensor("y")?;
     let dim = site.dim_of(y, site.int_or("dim", -1)?)?;
     let size = site.ty(y).shape.get(dim as usize).map_or(0, |&n| n as i64);
@@ -396,11 +396,11 @@ fn trapezoid(site: &mut Site) -> Converted {
     let sum = f.sum(y, &[dim])?;
     let inner = f.op("sub", &[sum, half])?;
     let (op, operands) = f.last_with("mul", inner, spacing)?;
-    site.explicit(op, &[], &operands)
+    site.emit(op, &[], &operands)
 }
 
 /// Every element of one tensor times the other one.
-fn kronecker(site: &mut Site) -> Converted {
+fn kronecker(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("self")?, site.tensor("other")?);
     if site.dtype(x) != site.dtype(y) {
         return Ok(None);
@@ -418,11 +418,11 @@ fn kronecker(site: &mut Site) -> Converted {
     let (x, y) = (spread(x, 0)?, spread(y, 1)?);
     let product = site.implicit("product", "mul", &[], &[x, y])?;
     let (_, shape) = site.stated_shape()?;
-    site.explicit("reshape", &[("shape", shape)], &[product])
+    site.emit("reshape", &[("shape", shape)], &[product])
 }
 
 /// Whether elements are among others.
-fn is_among(site: &mut Site) -> Converted {
+fn is_among(site: &mut NodeLowering) -> Converted {
     let (x, all) = (site.tensor("elements")?, site.tensor("test_elements")?);
     if site.bool_or("invert", false)? || site.dtype(x) != site.dtype(all) {
         return Ok(None);
@@ -432,10 +432,10 @@ fn is_among(site: &mut Site) -> Converted {
     let rank = site.rank(x) as i64;
     let x = site.implicit("each", "unsqueeze", &[("dim", int(rank))], &[x])?;
     let equal = site.implicit("equal", "eq", &[], &[x, all])?;
-    site.explicit("any", &[("dim", ints(&[rank]))], &[equal])
+    site.emit("any", &[("dim", ints(&[rank]))], &[equal])
 }
 
-fn deviation_and_mean(site: &mut Site) -> Converted {
+fn deviation_and_mean(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     if !matches!(site.dtype(x), DType::F32 | DType::F64) {
         return Ok(None);
@@ -448,13 +448,13 @@ fn deviation_and_mean(site: &mut Site) -> Converted {
     let [dim, keepdim] = dims.clone();
     let variance = [dim, keepdim, ("correction", AttrValue::float(correction))];
     let variance = site.implicit("variance", "var", &variance, &[x])?;
-    let Some(mut values) = site.explicit("sqrt", &[], &[variance])? else { return Ok(None) };
+    let Some(mut values) = site.emit("sqrt", &[], &[variance])? else { return Ok(None) };
     values.push(site.implicit("mean", "mean", &dims, &[x])?);
     Ok(Some(values))
 }
 
 /// Rows that are longer than `maxnorm` are made that long.
-fn limited_rows(site: &mut Site) -> Converted {
+fn limited_rows(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let dim = site.dim_of(x, site.int("dim")?)?;
     let (dtype, rank) = (site.dtype(x), site.rank(x) as i64);
@@ -471,5 +471,5 @@ fn limited_rows(site: &mut Site) -> Converted {
     let reciprocal = f.op("reciprocal", &[safe])?;
     let (scale, one) = (f.with("mul", reciprocal, most)?, f.literal(1.0)?);
     let scale = f.op("where", &[long, scale, one])?;
-    site.explicit("mul", &[], &[x, scale])
+    site.emit("mul", &[], &[x, scale])
 }

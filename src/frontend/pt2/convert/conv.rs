@@ -1,10 +1,10 @@
 //! Convolution and pooling.
 
-use super::super::site::{Converted, Refusal, Site, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, Ints, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("conv1d", "" | "padding") => conv(site, 1),
         ("conv2d", "" | "padding") => conv(site, 2),
@@ -35,7 +35,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// A list with one entry per spatial dimension; one number stands for all of them.
-pub(super) fn per_dimension(site: &Site, name: &str, count: usize, default: i64) -> Result<Vec<i64>, Refusal> {
+pub(super) fn per_dimension(site: &NodeLowering, name: &str, count: usize, default: i64) -> Result<Vec<i64>, Refusal> {
     let given = site.maybe_ints(name)?;
     Ok(match given.as_deref() {
         None | Some([]) => vec![default; count],
@@ -45,14 +45,14 @@ pub(super) fn per_dimension(site: &Site, name: &str, count: usize, default: i64)
 }
 
 /// Operands and what the attributes have in common; `None` for an input without a batch dimension, which is another operator.
-fn operands(site: &Site, spatial: usize) -> Result<Option<Vec<Value>>, Refusal> {
+fn operands(site: &NodeLowering, spatial: usize) -> Result<Option<Vec<Value>>, Refusal> {
     let x = site.tensor("input")?;
     let mut operands: Vec<Value> = vec![x, site.tensor("weight")?];
     operands.extend(site.maybe_tensor("bias")?);
     Ok((site.rank(x) == spatial + 2 && site.rank(operands[1]) == spatial + 2).then_some(operands))
 }
 
-fn conv(site: &mut Site, spatial: usize) -> Converted {
+fn conv(site: &mut NodeLowering, spatial: usize) -> Converted {
     let Some(mut operands) = operands(site, spatial)? else { return Ok(None) };
     let stride = per_dimension(site, "stride", spatial, 1)?;
     let dilation = per_dimension(site, "dilation", spatial, 1)?;
@@ -72,11 +72,11 @@ fn conv(site: &mut Site, spatial: usize) -> Converted {
         ("dilation", ints(&dilation)),
         ("groups", int(site.int_or("groups", 1)?)),
     ];
-    site.explicit(["conv1d", "conv2d", "conv3d"][spatial - 1], &attrs, &operands)
+    site.emit(["conv1d", "conv2d", "conv3d"][spatial - 1], &attrs, &operands)
 }
 
 /// Padding for a result of the size of `x`. Where it cannot be the same on both sides, one more is put behind `x` first.
-fn same(site: &mut Site, x: Value, w: Value, dilation: &[i64]) -> Result<(Value, Vec<i64>), Refusal> {
+fn same(site: &mut NodeLowering, x: Value, w: Value, dilation: &[i64]) -> Result<(Value, Vec<i64>), Refusal> {
     let kernel = site.ty(w).shape;
     let total: Option<Vec<i64>> =
         dilation.iter().zip(&kernel[2..]).map(|(d, &k)| d.checked_mul(k as i64 - 1).filter(|&t| t >= 0)).collect();
@@ -89,7 +89,7 @@ fn same(site: &mut Site, x: Value, w: Value, dilation: &[i64]) -> Result<(Value,
     Ok((site.implicit("padded", "pad", &[("pad", AttrValue::Ints(behind))], &[x])?, padding))
 }
 
-fn transposed(site: &mut Site, spatial: usize) -> Converted {
+fn transposed(site: &mut NodeLowering, spatial: usize) -> Converted {
     let Some(operands) = operands(site, spatial)? else { return Ok(None) };
     let attrs = [
         ("stride", ints(&per_dimension(site, "stride", spatial, 1)?)),
@@ -99,11 +99,11 @@ fn transposed(site: &mut Site, spatial: usize) -> Converted {
         ("groups", int(site.int_or("groups", 1)?)),
     ];
     let op = ["conv_transpose1d", "conv_transpose2d", "conv_transpose3d"][spatial - 1];
-    site.explicit(op, &attrs, &operands)
+    site.emit(op, &attrs, &operands)
 }
 
 /// The windows of a pooling operator over `spatial` dimensions: sizes, steps and padding.
-fn windows(site: &Site, spatial: usize) -> Result<[Vec<i64>; 3], Refusal> {
+fn windows(site: &NodeLowering, spatial: usize) -> Result<[Vec<i64>; 3], Refusal> {
     let kernel = per_dimension(site, "kernel_size", spatial, 1)?;
     let stride = match site.maybe_ints("stride")? {
         Some(stride) if !stride.is_empty() => per_dimension(site, "stride", spatial, 1)?,
@@ -112,7 +112,7 @@ fn windows(site: &Site, spatial: usize) -> Result<[Vec<i64>; 3], Refusal> {
     Ok([kernel, stride, per_dimension(site, "padding", spatial, 0)?])
 }
 
-fn pool(site: &mut Site, op: &str) -> Converted {
+fn pool(site: &mut NodeLowering, op: &str) -> Converted {
     let spatial = if op.ends_with("3d") { 3 } else { 2 };
     let x = site.tensor("self")?;
     let sizes = windows(site, spatial)?;
@@ -124,7 +124,7 @@ fn pool(site: &mut Site, op: &str) -> Converted {
 }
 
 fn pooled(
-    site: &mut Site,
+    site: &mut NodeLowering,
     op: &str,
     x: Value,
     [kernel, stride, padding]: &[Vec<i64>; 3],
@@ -143,11 +143,11 @@ fn pooled(
         let counts = site.bool_or("count_include_pad", true)? || padding.iter().all(|&p| p == 0);
         attrs.push(("count_include_pad", AttrValue::Bool(counts)));
     }
-    site.explicit(op, &attrs, &[x])
+    site.emit(op, &attrs, &[x])
 }
 
 /// What PyTorch does to lines: a height of 1 while an image is pooled.
-fn in_two_dimensions(site: &mut Site, op: &str) -> Converted {
+fn in_two_dimensions(site: &mut NodeLowering, op: &str) -> Converted {
     let x = site.tensor("self")?;
     if site.rank(x) != 3 {
         return Ok(None);

@@ -1,10 +1,10 @@
 //! Tensors made from nothing, and tensors overwritten as a whole.
 
-use super::super::site::{Converted, Operand, Scalar, Site};
+use super::super::site::{Converted, NodeLowering, Operand, Scalar};
 use super::Target;
 use crate::ir::AttrValue;
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match target.name {
         "zeros" | "zeros_like" | "new_zeros" | "zero" => full(site, Scalar::Int(0)),
         "ones" | "ones_like" | "new_ones" => full(site, Scalar::Int(1)),
@@ -21,26 +21,26 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// The file states shape and element type of the result, whatever they depend on.
-fn full(site: &mut Site, value: Scalar) -> Converted {
+fn full(site: &mut NodeLowering, value: Scalar) -> Converted {
     let (_, shape) = site.stated_shape()?;
     let dtype = site.stated(0)?.dtype;
     let attrs = [("shape", shape), ("value", value.beside(dtype).into()), ("dtype", AttrValue::DType(dtype))];
-    site.explicit("full", &attrs, &[])
+    site.emit("full", &attrs, &[])
 }
 
 /// The elements of argument `source` in the place of those of `self`.
-fn overwrite(site: &mut Site, source: &str) -> Converted {
+fn overwrite(site: &mut NodeLowering, source: &str) -> Converted {
     let (target, source) = (site.tensor("self")?, site.tensor(source)?);
     let ty = site.ty(target);
     let dtype = AttrValue::DType(ty.dtype);
     if site.ty(source).shape == ty.shape {
-        return site.explicit("cast", &[("dtype", dtype)], &[source]);
+        return site.emit("cast", &[("dtype", dtype)], &[source]);
     }
     let source = site.cast("cast", source, ty.dtype)?;
-    site.explicit("expand", &[("shape", AttrValue::shape(&ty.shape))], &[source])
+    site.emit("expand", &[("shape", AttrValue::shape(&ty.shape))], &[source])
 }
 
-fn arange(site: &mut Site) -> Converted {
+fn arange(site: &mut NodeLowering) -> Converted {
     let start = site.maybe_scalar("start")?.unwrap_or(Scalar::Int(0));
     let step = site.maybe_scalar("step")?.unwrap_or(Scalar::Int(1));
     let attrs = [
@@ -49,5 +49,5 @@ fn arange(site: &mut Site) -> Converted {
         ("step", step.value().into()),
         ("dtype", AttrValue::DType(site.stated(0)?.dtype)),
     ];
-    site.explicit("arange", &attrs, &[])
+    site.emit("arange", &attrs, &[])
 }

@@ -5,13 +5,18 @@ use crate::frontend::pt2::argument::{Argument, Number};
 use crate::frontend::pt2::dtype::{complex_part, dtype};
 use crate::frontend::pt2::nested;
 use crate::frontend::pt2::schema::POSITIONAL;
-use crate::frontend::pt2::site::{Refusal, Site, Values};
+use crate::frontend::pt2::site::{NodeLowering, Refusal, Values};
 use crate::ir::{AttrValue, Value};
 use crate::ops::DRAW;
 
 /// A node named after the operator, with the output types that the file states. Tensor arguments are its operands,
 /// everything else its attributes. The new contents of what it writes are further outputs.
-pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: &[Value]) -> Result<Values, Refusal> {
+pub(super) fn opaque(
+    site: &mut NodeLowering,
+    target: Target,
+    draws: &mut i64,
+    written: &[Value],
+) -> Result<Values, Refusal> {
     let mut operands: Vec<Value> = Vec::new();
     let mut attrs: Vec<(String, AttrValue)> = Vec::new();
     let mut by_name: Vec<&str> = Vec::new();
@@ -58,7 +63,7 @@ pub(super) fn opaque(site: &mut Site, target: Target, draws: &mut i64, written: 
 }
 
 /// Which of the tensors that go in and come out hold complex numbers: pairs alone could as well be real numbers.
-fn complex_places(site: &Site) -> String {
+fn complex_places(site: &NodeLowering) -> String {
     let named =
         site.node.inputs.iter().flat_map(|i| i.arg.tensors()).enumerate().map(|(i, name)| (format!("in {i}"), name));
     let results = site.output_names().enumerate().map(|(i, name)| (format!("out {i}"), name));
@@ -71,7 +76,7 @@ fn complex_places(site: &Site) -> String {
 pub(in crate::frontend::pt2) const FUNCTIONALISED: &str = "torch.ops.higher_order.auto_functionalized";
 
 /// The operator that [`FUNCTIONALISED`] calls.
-fn functionalised(site: &Site) -> Option<String> {
+fn functionalised(site: &NodeLowering) -> Option<String> {
     let first = site.node.inputs.first().filter(|_| site.node.target == FUNCTIONALISED)?;
     match &first.arg {
         Argument::Other(tag, text) if tag == "as_operator" => serde_json::from_str(text).ok(),
@@ -80,7 +85,7 @@ fn functionalised(site: &Site) -> Option<String> {
 }
 
 fn argument(
-    site: &Site,
+    site: &NodeLowering,
     name: &str,
     arg: &Argument,
     operands: &mut Vec<Value>,
@@ -113,7 +118,7 @@ fn argument(
 }
 
 /// `as_strided` reads memory by position, whatever view of it is given: its operand is all of the memory.
-fn storage(site: &Site, operands: &mut [Value], attrs: &mut Vec<(String, AttrValue)>) -> Result<(), Refusal> {
+fn storage(site: &NodeLowering, operands: &mut [Value], attrs: &mut Vec<(String, AttrValue)>) -> Result<(), Refusal> {
     let unknown = || Refusal::new("reads memory by position, and it is not known how its operand lies there");
     let first = site.node.inputs.first().map(|i| &i.arg);
     let (Some(Argument::Tensor(name)), Some(operand)) = (first, operands.first_mut()) else { return Err(unknown()) };
@@ -125,7 +130,7 @@ fn storage(site: &Site, operands: &mut [Value], attrs: &mut Vec<(String, AttrVal
     Ok(())
 }
 
-fn site_values(site: &Site, arg: &Argument) -> Result<Vec<Value>, Refusal> {
+fn site_values(site: &NodeLowering, arg: &Argument) -> Result<Vec<Value>, Refusal> {
     arg.tensors().into_iter().map(|name| site.value(name)).collect()
 }
 

@@ -1,31 +1,31 @@
 //! Arithmetic, comparisons, activations, casts.
 
-use super::super::site::{Converted, Operand, Refusal, Scalar, Site};
+use super::super::site::{Converted, NodeLowering, Operand, Refusal, Scalar};
 use super::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType, Number, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match target.name {
         "neg" | "abs" | "relu" | "floor" | "logical_not" | "round"
             if target.name != "round" || target.overload.is_empty() =>
         {
             let x = site.tensor("self")?;
-            site.explicit(target.name, &[], &[x])
+            site.emit(target.name, &[], &[x])
         }
         "exp" | "expm1" | "log" | "log1p" | "sqrt" | "rsqrt" | "reciprocal" | "sin" | "cos" | "tanh" | "erf"
         | "sigmoid" | "silu" => {
             let x = site.float_argument("self")?;
-            site.explicit(target.name, &[], &[x])
+            site.emit(target.name, &[], &[x])
         }
         "bitwise_not" if is_bool(site, &["self"])? => {
             let x = site.tensor("self")?;
-            site.explicit("logical_not", &[], &[x])
+            site.emit("logical_not", &[], &[x])
         }
         "gelu" => {
             let x = site.tensor("self")?;
             let approximate = AttrValue::str(site.str("approximate").unwrap_or("none"));
-            site.explicit("gelu", &[("approximate", approximate)], &[x])
+            site.emit("gelu", &[("approximate", approximate)], &[x])
         }
         "square" => power(site, Scalar::Int(2)),
         "pow" if target.overload == "Tensor_Scalar" => power(site, site.scalar("exponent")?),
@@ -73,7 +73,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// Whether all these arguments are bools.
-fn is_bool(site: &Site, names: &[&str]) -> Result<bool, Refusal> {
+fn is_bool(site: &NodeLowering, names: &[&str]) -> Result<bool, Refusal> {
     for name in names {
         let bool = match site.operand(name)? {
             Operand::Tensor(v) => site.dtype(v) == DType::Bool,
@@ -86,13 +86,13 @@ fn is_bool(site: &Site, names: &[&str]) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-fn binary(site: &mut Site, op: &str, promotion: Promotion) -> Converted {
+fn binary(site: &mut NodeLowering, op: &str, promotion: Promotion) -> Converted {
     let (x, y) = (site.operand("self")?, site.operand("other")?);
     site.promoted(op, &[("self", x), ("other", y)], promotion)
 }
 
 /// A quotient that is rounded to a whole number.
-fn rounded_quotient(site: &mut Site) -> Converted {
+fn rounded_quotient(site: &mut NodeLowering) -> Converted {
     match site.str("rounding_mode") {
         Some("floor") => quotient(site, "floor_div"),
         Some("trunc") => quotient(site, "trunc_div"),
@@ -101,7 +101,7 @@ fn rounded_quotient(site: &mut Site) -> Converted {
 }
 
 /// A quotient or rest of numbers. PyTorch refuses bools.
-fn quotient(site: &mut Site, op: &str) -> Converted {
+fn quotient(site: &mut NodeLowering, op: &str) -> Converted {
     let operands = [site.operand("self")?, site.operand("other")?];
     match result_dtype(site, &operands, Promotion::Common)? {
         DType::Bool => Ok(None),
@@ -110,7 +110,7 @@ fn quotient(site: &mut Site, op: &str) -> Converted {
 }
 
 /// `self ± alpha * other`.
-fn sum(site: &mut Site, op: &str) -> Converted {
+fn sum(site: &mut NodeLowering, op: &str) -> Converted {
     let (x, y) = (site.operand("self")?, site.operand("other")?);
     let dtype = result_dtype(site, &[x, y], Promotion::Common)?;
     let y = scaled(site, y, dtype)?;
@@ -118,7 +118,7 @@ fn sum(site: &mut Site, op: &str) -> Converted {
 }
 
 /// `other - alpha * self`.
-fn difference_reversed(site: &mut Site) -> Converted {
+fn difference_reversed(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.operand("self")?, site.operand("other")?);
     let dtype = result_dtype(site, &[x, y], Promotion::Common)?;
     let x = scaled(site, x, dtype)?;
@@ -126,7 +126,7 @@ fn difference_reversed(site: &mut Site) -> Converted {
 }
 
 /// `operand * alpha` in the result's element type.
-fn scaled(site: &mut Site, operand: Operand, dtype: DType) -> Result<Operand, Refusal> {
+fn scaled(site: &mut NodeLowering, operand: Operand, dtype: DType) -> Result<Operand, Refusal> {
     let alpha = site.maybe_scalar("alpha")?.unwrap_or(Scalar::Int(1));
     if alpha.value().to_i64() == Some(1) {
         return Ok(operand);
@@ -144,35 +144,35 @@ fn scaled(site: &mut Site, operand: Operand, dtype: DType) -> Result<Operand, Re
     }
 }
 
-fn power(site: &mut Site, exponent: Scalar) -> Converted {
+fn power(site: &mut NodeLowering, exponent: Scalar) -> Converted {
     let x = site.tensor("self")?;
     let dtype = result_dtype(site, &[Operand::Tensor(x), Operand::Scalar(exponent)], Promotion::Common)?;
     let x = site.cast("self", x, dtype)?;
-    site.explicit("pow", &[("exponent", exponent.value().into())], &[x])
+    site.emit("pow", &[("exponent", exponent.value().into())], &[x])
 }
 
-fn clamp(site: &mut Site, min: Option<Scalar>, max: Option<Scalar>) -> Converted {
+fn clamp(site: &mut NodeLowering, min: Option<Scalar>, max: Option<Scalar>) -> Converted {
     let x = site.tensor("self")?;
     let operands: Vec<Operand> =
         [Some(Operand::Tensor(x)), min.map(Operand::Scalar), max.map(Operand::Scalar)].into_iter().flatten().collect();
     let dtype = result_dtype(site, &operands, Promotion::Common)?;
     let x = site.cast("self", x, dtype)?;
     let bound = |b: Option<Scalar>| b.map_or(AttrValue::None, |s| s.beside(dtype).into());
-    site.explicit("clamp", &[("min", bound(min)), ("max", bound(max))], &[x])
+    site.emit("clamp", &[("min", bound(min)), ("max", bound(max))], &[x])
 }
 
-fn select(site: &mut Site) -> Converted {
+fn select(site: &mut NodeLowering) -> Converted {
     let condition = site.tensor("condition")?;
     let condition = site.cast("condition", condition, DType::Bool)?;
     let (x, y) = (site.operand("self")?, site.operand("other")?);
     let dtype = result_dtype(site, &[x, y], Promotion::Common)?;
     let x = site.as_tensor("self", x, dtype)?;
     let y = site.as_tensor("other", y, dtype)?;
-    site.explicit("where", &[], &[condition, x, y])
+    site.emit("where", &[], &[condition, x, y])
 }
 
 /// A change of element type, or of nothing: device and memory layout do not count.
-fn cast(site: &mut Site) -> Converted {
+fn cast(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let other: Option<Value> = site.maybe_tensor("other")?;
     let dtype = match (site.maybe_dtype("dtype")?, other) {
@@ -180,11 +180,11 @@ fn cast(site: &mut Site) -> Converted {
         (None, Some(other)) => site.dtype(other),
         (None, None) => site.dtype(x),
     };
-    site.explicit("cast", &[("dtype", AttrValue::DType(dtype))], &[x])
+    site.emit("cast", &[("dtype", AttrValue::DType(dtype))], &[x])
 }
 
 /// Dropout outside of training. In training it is random, hence opaque.
-fn dropout(site: &mut Site) -> Converted {
+fn dropout(site: &mut NodeLowering) -> Converted {
     let p = site.float_or("p", 0.5)?;
     // `native_dropout` also gives the mask.
     if (site.bool_or("train", true)? && p != 0.0) || site.is_used(1) {
@@ -192,5 +192,5 @@ fn dropout(site: &mut Site) -> Converted {
     }
     // The operators that write their argument call it `self`.
     let x = site.tensor(if site.given("input") { "input" } else { "self" })?;
-    site.explicit("dropout", &[("p", AttrValue::float(p))], &[x])
+    site.emit("dropout", &[("p", AttrValue::float(p))], &[x])
 }

@@ -1,11 +1,11 @@
 //! Formulas that one operator of PyTorch stands for, node by node.
 
-use super::super::site::{Converted, Refusal, Scalar, Site, Values, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, Scalar, Values, ints};
 use crate::ir::{AttrValue, DType, Ints, Value};
 
 /// A formula while its nodes are made.
 pub(super) struct Formula<'f, 's, 'a> {
-    pub site: &'f mut Site<'s, 'a>,
+    pub site: &'f mut NodeLowering<'s, 'a>,
     /// The element type that it is computed in.
     pub dtype: DType,
 }
@@ -16,7 +16,7 @@ pub(super) type Term = Result<Value, Refusal>;
 pub(super) type Last = Result<(&'static str, Vec<Value>), Refusal>;
 
 impl<'f, 's, 'a> Formula<'f, 's, 'a> {
-    pub fn new(site: &'f mut Site<'s, 'a>, dtype: DType) -> Self {
+    pub fn new(site: &'f mut NodeLowering<'s, 'a>, dtype: DType) -> Self {
         Formula { site, dtype }
     }
 
@@ -77,10 +77,10 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
     /// What the last operator gives, in element type `dtype`. Its node stands for the whole.
     pub fn finished(&mut self, op: &str, operands: &[Value], dtype: DType) -> Converted {
         if dtype == DType::Bool || dtype == self.dtype {
-            return self.site.explicit(op, &[], operands);
+            return self.site.emit(op, &[], operands);
         }
         let wide = self.op(op, operands)?;
-        self.site.explicit("cast", &[("dtype", AttrValue::DType(dtype))], &[wide])
+        self.site.emit("cast", &[("dtype", AttrValue::DType(dtype))], &[wide])
     }
 
     /// The mean or the sum of all elements, or these themselves.
@@ -92,7 +92,7 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
             _ => return Ok(None),
         };
         let all: Ints = (0..self.site.rank(loss) as i64).collect();
-        self.site.explicit(op, &[("dim", AttrValue::Ints(all))], &[loss])
+        self.site.emit(op, &[("dim", AttrValue::Ints(all))], &[loss])
     }
 
     pub fn difference(&mut self) -> Term {

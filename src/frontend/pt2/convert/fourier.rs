@@ -1,13 +1,13 @@
 //! Fourier transforms.
 
 use super::super::argument::{Argument, Number};
-use super::super::site::{Converted, Refusal, Site, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, DType, Value};
 use crate::ops::fourier_norm;
 use crate::ops::shapes::normalize_dim;
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("_fft_c2c", "") => {
             let forward = ("forward", AttrValue::Bool(site.bool_or("forward", true)?));
@@ -32,7 +32,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// PyTorch's own kernels.
-fn kernel(site: &mut Site, op: &str, own: (&str, AttrValue)) -> Converted {
+fn kernel(site: &mut NodeLowering, op: &str, own: (&str, AttrValue)) -> Converted {
     let x = site.tensor("self")?;
     if !is_transformed(site, x) {
         return Ok(None);
@@ -43,16 +43,16 @@ fn kernel(site: &mut Site, op: &str, own: (&str, AttrValue)) -> Converted {
         return Ok(None);
     }
     let dims = counted(&dims, shape.len())?;
-    site.explicit(op, &[("dims", ints(&dims)), ("norm", norm), own], &[x])
+    site.emit(op, &[("dims", ints(&dims)), ("norm", norm), own], &[x])
 }
 
 /// Whether the table has transforms of such tensors: PyTorch has none of no elements, and few of narrow floats.
-fn is_transformed(site: &Site, x: Value) -> bool {
+fn is_transformed(site: &NodeLowering, x: Value) -> bool {
     matches!(site.dtype(x), DType::F32 | DType::F64) && site.ty(x).numel() > 0
 }
 
 /// The sizes of an operand, without the parts of complex numbers.
-fn own_shape(site: &Site, x: Value) -> Result<Vec<usize>, Refusal> {
+fn own_shape(site: &NodeLowering, x: Value) -> Result<Vec<usize>, Refusal> {
     let mut shape = site.ty(x).shape.to_vec();
     if site.argument_is_complex("self") {
         shape.pop();
@@ -67,7 +67,7 @@ fn counted(dims: &[i64], rank: usize) -> Result<Vec<i64>, Refusal> {
 }
 
 /// The functions of `torch.fft` that are one kernel, on operands that are cut off or filled up first.
-fn function(site: &mut Site, name: &str) -> Converted {
+fn function(site: &mut NodeLowering, name: &str) -> Converted {
     let (kind, spatial) = match name.strip_suffix(['2', 'n']) {
         Some(kind) if name.ends_with('2') => (kind, Some(2)),
         Some(kind) => (kind, None),
@@ -130,11 +130,11 @@ fn function(site: &mut Site, name: &str) -> Converted {
         "fft_r2c" => ("onesided", AttrValue::Bool(kind == "rfft")),
         _ => ("length", int(length)),
     };
-    site.explicit(op, &[("dims", ints(&dims)), ("norm", AttrValue::str(norm)), own], &[x])
+    site.emit(op, &[("dims", ints(&dims)), ("norm", AttrValue::str(norm)), own], &[x])
 }
 
 /// A dimension cut off or filled up with zeros.
-fn brought_to(site: &mut Site, x: Value, dim: i64, to: i64) -> Result<Value, Refusal> {
+fn brought_to(site: &mut NodeLowering, x: Value, dim: i64, to: i64) -> Result<Value, Refusal> {
     let size = site.ty(x).shape.get(dim as usize).copied().unwrap_or(0) as i64;
     if to < size {
         return site.implicit("cut", "slice", &[("dim", int(dim)), ("start", int(0)), ("end", int(to))], &[x]);
@@ -148,7 +148,7 @@ fn brought_to(site: &mut Site, x: Value, dim: i64, to: i64) -> Result<Value, Ref
 }
 
 /// Half of a dimension exchanged with the other half.
-fn shifted(site: &mut Site, forward: bool) -> Converted {
+fn shifted(site: &mut NodeLowering, forward: bool) -> Converted {
     let x = site.tensor("self")?;
     let shape = own_shape(site, x)?;
     let dims = match site.maybe_ints("dim")? {
@@ -160,11 +160,11 @@ fn shifted(site: &mut Site, forward: bool) -> Converted {
         if forward { size / 2 } else { (size + 1) / 2 }
     };
     let shifts: Vec<i64> = dims.iter().map(shift).collect();
-    site.explicit("roll", &[("shifts", ints(&shifts)), ("dims", ints(&dims))], &[x])
+    site.emit("roll", &[("shifts", ints(&shifts)), ("dims", ints(&dims))], &[x])
 }
 
 /// Transforms of overlapping frames, each times a window.
-fn short_time(site: &mut Site) -> Converted {
+fn short_time(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let (shape, n) = (own_shape(site, x)?, site.int("n_fft")?);
     let (step, length) = (site.int_or("hop_length", n / 4)?, site.int_or("win_length", n)?);
@@ -201,12 +201,12 @@ fn short_time(site: &mut Site) -> Converted {
     // Frequencies stand in front of frames.
     let mut order: Vec<i64> = (0..rank + 2).collect();
     order.swap(rank as usize - 1, rank as usize);
-    site.explicit("permute", &[("dims", ints(&order))], &[spectrum])
+    site.emit("permute", &[("dims", ints(&order))], &[spectrum])
 }
 
 /// A node that is a kernel of its own.
 fn part(
-    site: &mut Site,
+    site: &mut NodeLowering,
     part: &str,
     op: &str,
     attrs: &[(&str, AttrValue)],

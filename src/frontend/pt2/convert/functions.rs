@@ -1,6 +1,6 @@
 //! Less common functions, activations and sums of products.
 
-use super::super::site::{Converted, Operand, Refusal, Scalar, Site, int};
+use super::super::site::{Converted, NodeLowering, Operand, Refusal, Scalar, int};
 use super::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType};
@@ -8,7 +8,7 @@ use crate::ir::{AttrValue, DType};
 /// What PyTorch's `selu` takes for `alpha` and `scale` of `elu`.
 const SELU: (f64, f64) = (1.673_263_242_354_377_2, 1.050_700_987_355_480_5);
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("ceil" | "trunc" | "fix" | "sign" | "sgn", "") => {
             let x = site.tensor("self")?;
@@ -17,11 +17,11 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
                 "sgn" => "sign",
                 name => name,
             };
-            site.explicit(op, &[], &[x])
+            site.emit(op, &[], &[x])
         }
         ("isnan", "") => {
             let x = site.tensor("self")?;
-            site.explicit("ne", &[], &[x, x])
+            site.emit("ne", &[], &[x, x])
         }
         ("isinf", "") => infinite(site),
         ("atan2" | "arctan2", "") => binary(site, "atan2", "self", "other", Promotion::Float),
@@ -30,7 +30,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         ("gcd", "") => binary(site, "gcd", "self", "other", Promotion::Common),
         ("bitwise_not", "") => {
             let x = site.tensor("self")?;
-            site.explicit("bitwise_not", &[], &[x])
+            site.emit("bitwise_not", &[], &[x])
         }
         ("bitwise_and" | "__and__", _) => binary(site, "bitwise_and", "self", "other", Promotion::Common),
         ("bitwise_or" | "__or__", _) => binary(site, "bitwise_or", "self", "other", Promotion::Common),
@@ -44,7 +44,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         (name, "") => match real_function(name) {
             Some(op) => {
                 let x = site.float_argument("self")?;
-                site.explicit(op, &[], &[x])
+                site.emit(op, &[], &[x])
             }
             None => activation(site, name),
         },
@@ -77,7 +77,7 @@ fn real_function(name: &str) -> Option<&str> {
     }
 }
 
-fn binary(site: &mut Site, op: &str, x: &str, y: &str, promotion: Promotion) -> Converted {
+fn binary(site: &mut NodeLowering, op: &str, x: &str, y: &str, promotion: Promotion) -> Converted {
     let operands = [site.operand(x)?, site.operand(y)?];
     // PyTorch's logic has other operators for bools.
     if result_dtype(site, &operands, promotion)? == DType::Bool {
@@ -86,7 +86,7 @@ fn binary(site: &mut Site, op: &str, x: &str, y: &str, promotion: Promotion) -> 
     site.promoted(op, &[(x, operands[0]), (y, operands[1])], promotion)
 }
 
-fn shift(site: &mut Site, op: &str) -> Converted {
+fn shift(site: &mut NodeLowering, op: &str) -> Converted {
     let operands = [site.operand("self")?, site.operand("other")?];
     match result_dtype(site, &operands, Promotion::Common)? {
         // Of floats, PyTorch takes products with powers of 2.
@@ -96,7 +96,7 @@ fn shift(site: &mut Site, op: &str) -> Converted {
 }
 
 /// `isinf` as `abs(x) == inf`. Integers are never infinite.
-fn infinite(site: &mut Site) -> Converted {
+fn infinite(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let dtype = site.dtype(x);
     if !dtype.is_float() {
@@ -104,11 +104,11 @@ fn infinite(site: &mut Site) -> Converted {
     }
     let size = site.implicit("abs", "abs", &[], &[x])?;
     let infinity = site.literal("infinity", Scalar::Float(f64::INFINITY), dtype)?;
-    site.explicit("eq", &[], &[size, infinity])
+    site.emit("eq", &[], &[size, infinity])
 }
 
 /// A power by tensors, or of a number. In narrow types it depends on the device whether the number is rounded first.
-fn power(site: &mut Site) -> Converted {
+fn power(site: &mut NodeLowering) -> Converted {
     let operands = [site.operand("self")?, site.operand("exponent")?];
     let dtype = result_dtype(site, &operands, Promotion::Common)?;
     let rounds = |o: &Operand| match o {
@@ -123,7 +123,7 @@ fn power(site: &mut Site) -> Converted {
 }
 
 /// A tensor limited by tensors.
-fn bounded(site: &mut Site) -> Converted {
+fn bounded(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let (min, max) = (site.maybe_tensor("min")?, site.maybe_tensor("max")?);
     let all: Vec<Operand> = [Some(x), min, max].into_iter().flatten().map(Operand::Tensor).collect();
@@ -136,22 +136,22 @@ fn bounded(site: &mut Site) -> Converted {
         (None, None) => Ok(None),
         (Some(bound), None) => {
             let bound = site.cast("min", bound, dtype)?;
-            site.explicit("maximum", &[], &[x, bound])
+            site.emit("maximum", &[], &[x, bound])
         }
         (None, Some(bound)) => {
             let bound = site.cast("max", bound, dtype)?;
-            site.explicit("minimum", &[], &[x, bound])
+            site.emit("minimum", &[], &[x, bound])
         }
         (Some(min), Some(max)) => {
             let (min, max) = (site.cast("min", min, dtype)?, site.cast("max", max, dtype)?);
             let above = site.implicit("above", "maximum", &[], &[x, min])?;
-            site.explicit("minimum", &[], &[above, max])
+            site.emit("minimum", &[], &[above, max])
         }
     }
 }
 
 /// `self + value * tensor1 * tensor2`, or with a quotient.
-fn sum_of_products(site: &mut Site, op: &str) -> Converted {
+fn sum_of_products(site: &mut NodeLowering, op: &str) -> Converted {
     let names = ["self", "tensor1", "tensor2"];
     let values = names.iter().map(|n| site.tensor(n)).collect::<Result<Vec<_>, Refusal>>()?;
     let all: Vec<Operand> = values.iter().map(|&v| Operand::Tensor(v)).collect();
@@ -166,10 +166,10 @@ fn sum_of_products(site: &mut Site, op: &str) -> Converted {
         operands.push(site.cast(name, value, dtype)?);
     }
     let value = if dtype.is_float() { AttrValue::float(value.value().to_f64()) } else { value.value().into() };
-    site.explicit(op, &[("value", value)], &operands)
+    site.emit(op, &[("value", value)], &operands)
 }
 
-fn activation(site: &mut Site, name: &str) -> Converted {
+fn activation(site: &mut NodeLowering, name: &str) -> Converted {
     if !matches!(
         name,
         "softplus"
@@ -201,21 +201,21 @@ fn activation(site: &mut Site, name: &str) -> Converted {
         "softplus" => {
             let (beta, threshold) = (site.float_or("beta", 1.0)?, site.float_or("threshold", 20.0)?);
             let attrs = [("beta", AttrValue::float(beta)), ("threshold", AttrValue::float(threshold))];
-            site.explicit("softplus", &attrs, &[x])
+            site.emit("softplus", &attrs, &[x])
         }
         "elu" => {
             let attrs =
                 elu(site.float_or("alpha", 1.0)?, site.float_or("scale", 1.0)?, site.float_or("input_scale", 1.0)?);
-            site.explicit("elu", &attrs, &[x])
+            site.emit("elu", &attrs, &[x])
         }
-        "selu" => site.explicit("elu", &elu(SELU.0, SELU.1, 1.0), &[x]),
+        "selu" => site.emit("elu", &elu(SELU.0, SELU.1, 1.0), &[x]),
         "celu" => {
             let alpha = site.float_or("alpha", 1.0)?;
-            site.explicit("elu", &elu(alpha, 1.0, 1.0 / alpha), &[x])
+            site.emit("elu", &elu(alpha, 1.0, 1.0 / alpha), &[x])
         }
         "leaky_relu" => {
             let slope = site.float_or("negative_slope", 0.01)?;
-            site.explicit("leaky_relu", &[("negative_slope", AttrValue::float(slope))], &[x])
+            site.emit("leaky_relu", &[("negative_slope", AttrValue::float(slope))], &[x])
         }
         "rrelu" | "rrelu_with_noise" | "rrelu_with_noise_functional" => {
             // In training, the slope is drawn.
@@ -224,15 +224,15 @@ fn activation(site: &mut Site, name: &str) -> Converted {
             }
             let (lower, upper) = (site.float_or("lower", 0.125)?, site.float_or("upper", 1.0 / 3.0)?);
             let slope = AttrValue::float((lower + upper) / 2.0);
-            site.explicit("leaky_relu", &[("negative_slope", slope)], &[x])
+            site.emit("leaky_relu", &[("negative_slope", slope)], &[x])
         }
         // The second result is for the backward pass.
         "log_sigmoid_forward" if site.is_used(1) => Ok(None),
-        "log_sigmoid" | "log_sigmoid_forward" => site.explicit("log_sigmoid", &[], &[x]),
+        "log_sigmoid" | "log_sigmoid_forward" => site.emit("log_sigmoid", &[], &[x]),
         "glu" => {
             let dim = site.dim_of(x, site.int_or("dim", -1)?)?;
-            site.explicit("glu", &[("dim", int(dim))], &[x])
+            site.emit("glu", &[("dim", int(dim))], &[x])
         }
-        _ => site.explicit(name, &[], &[x]),
+        _ => site.emit(name, &[], &[x]),
     }
 }

@@ -1,19 +1,19 @@
 //! Lookups, sorting, masks, padding.
 
-use super::super::site::{Converted, Refusal, Scalar, Site, Values, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, Scalar, Values, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, DType, Ints, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("embedding", "") => {
             let operands = [site.tensor("weight")?, site.tensor("indices")?];
-            site.explicit("embedding", &[], &operands)
+            site.emit("embedding", &[], &operands)
         }
         ("gather" | "index_select", "") => {
             let (x, index) = (site.tensor("self")?, site.tensor("index")?);
             let dim = site.dim_of(x, site.int("dim")?)?;
-            site.explicit(target.name, &[("dim", int(dim))], &[x, index])
+            site.emit(target.name, &[("dim", int(dim))], &[x, index])
         }
         ("index" | "_unsafe_index", "Tensor" | "") => index(site),
         ("topk", "") => {
@@ -24,23 +24,23 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
                 ("largest", AttrValue::Bool(site.bool_or("largest", true)?)),
                 ("sorted", AttrValue::Bool(site.bool_or("sorted", true)?)),
             ];
-            site.explicit("topk", &attrs, &[x])
+            site.emit("topk", &attrs, &[x])
         }
         ("sort", "" | "stable") => sort(site),
         // The places are the second output of a sort.
         ("argsort", "" | "stable") => Ok(sort(site)?.map(|values| Values::from_elem(values[1], 1))),
         ("one_hot", "") if site.int_or("num_classes", -1)? >= 0 => {
             let x = site.tensor("self")?;
-            site.explicit("one_hot", &[("num_classes", int(site.int("num_classes")?))], &[x])
+            site.emit("one_hot", &[("num_classes", int(site.int("num_classes")?))], &[x])
         }
         ("tril" | "triu", "") => {
             let x = site.tensor("self")?;
-            site.explicit(target.name, &[("diagonal", int(site.int_or("diagonal", 0)?))], &[x])
+            site.emit(target.name, &[("diagonal", int(site.int_or("diagonal", 0)?))], &[x])
         }
         ("flip", "") => {
             let x = site.tensor("self")?;
             let dims = site.dims_of(x, &site.ints("dims")?)?;
-            site.explicit("flip", &[("dims", dims)], &[x])
+            site.emit("flip", &[("dims", dims)], &[x])
         }
         ("roll", "") => {
             let x = site.tensor("self")?;
@@ -50,7 +50,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
                 return Ok(None);
             }
             let attrs = [("shifts", ints(&shifts)), ("dims", site.dims_of(x, &dims)?)];
-            site.explicit("roll", &attrs, &[x])
+            site.emit("roll", &attrs, &[x])
         }
         ("constant_pad_nd", "") => pad(site),
         ("pad", "") if site.str("mode").unwrap_or("constant") == "constant" => pad(site),
@@ -59,13 +59,13 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             let dim = site.dim_of(x, site.int_or("dim", -1)?)?;
             let mut operands = vec![x];
             operands.extend(site.maybe_tensor("prepend")?);
-            site.explicit("diff", &[("dim", int(dim)), ("n", int(site.int_or("n", 1)?))], &operands)
+            site.emit("diff", &[("dim", int(dim)), ("n", int(site.int_or("n", 1)?))], &operands)
         }
         ("masked_fill", "Scalar" | "Tensor") => {
             let (x, mask, value) = (site.tensor("self")?, site.tensor("mask")?, site.operand("value")?);
             let dtype = site.dtype(x);
             let value = site.as_tensor("value", value, dtype)?;
-            site.explicit("masked_fill", &[], &[x, mask, value])
+            site.emit("masked_fill", &[], &[x, mask, value])
         }
         ("scatter" | "scatter_add", "" | "src" | "value") => scatter(site, target.name),
         ("index_add", "") => index_add(site),
@@ -75,7 +75,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
     }
 }
 
-fn scatter(site: &mut Site, op: &str) -> Converted {
+fn scatter(site: &mut NodeLowering, op: &str) -> Converted {
     let (x, index) = (site.tensor("self")?, site.tensor("index")?);
     // A scalar is a vector of one element to PyTorch, but not to the op table.
     if site.rank(x) == 0 || site.given("reduce") {
@@ -90,28 +90,28 @@ fn scatter(site: &mut Site, op: &str) -> Converted {
             site.implicit("src", "expand", &[("shape", shape)], &[value])?
         }
     };
-    site.explicit(op, &[("dim", int(dim))], &[x, index, src])
+    site.emit(op, &[("dim", int(dim))], &[x, index, src])
 }
 
-fn index_add(site: &mut Site) -> Converted {
+fn index_add(site: &mut NodeLowering) -> Converted {
     let (x, index, source) = (site.tensor("self")?, site.tensor("index")?, site.tensor("source")?);
     if site.rank(x) == 0 || site.float_or("alpha", 1.0)? != 1.0 || site.dtype(x) == DType::Bool {
         return Ok(None);
     }
     let dim = site.dim_of(x, site.int("dim")?)?;
-    site.explicit("index_add", &[("dim", int(dim))], &[x, index, source])
+    site.emit("index_add", &[("dim", int(dim))], &[x, index, source])
 }
 
-fn index_put(site: &mut Site) -> Converted {
+fn index_put(site: &mut NodeLowering) -> Converted {
     let (x, values) = (site.tensor("self")?, site.tensor("values")?);
     let (accumulate, bool) = (site.bool_or("accumulate", false)?, site.dtype(x) == DType::Bool);
     let Some((dims, positions)) = positions(site)?.filter(|_| !(accumulate && bool)) else { return Ok(None) };
     let operands: Vec<Value> = [x, values].into_iter().chain(positions).collect();
-    site.explicit("index_put", &[("dims", dims), ("accumulate", AttrValue::Bool(accumulate))], &operands)
+    site.emit("index_put", &[("dims", dims), ("accumulate", AttrValue::Bool(accumulate))], &operands)
 }
 
 /// A histogram over a range that is given. Without one, it depends on the data.
-fn histogram(site: &mut Site) -> Converted {
+fn histogram(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let (min, max) = (site.float_or("min", 0.0)?, site.float_or("max", 0.0)?);
     if min >= max {
@@ -119,19 +119,19 @@ fn histogram(site: &mut Site) -> Converted {
     }
     let attrs =
         [("bins", int(site.int_or("bins", 100)?)), ("min", AttrValue::float(min)), ("max", AttrValue::float(max))];
-    site.explicit("histc", &attrs, &[x])
+    site.emit("histc", &attrs, &[x])
 }
 
 /// Advanced indexing.
-fn index(site: &mut Site) -> Converted {
+fn index(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let Some((dims, positions)) = positions(site)? else { return Ok(None) };
     let operands: Vec<Value> = std::iter::once(x).chain(positions).collect();
-    site.explicit("index", &[("dims", dims)], &operands)
+    site.emit("index", &[("dims", dims)], &operands)
 }
 
 /// The indexed dimensions and their positions. Bool masks give shapes that depend on data, and stay opaque.
-fn positions(site: &Site) -> Result<Option<(AttrValue, Vec<Value>)>, Refusal> {
+fn positions(site: &NodeLowering) -> Result<Option<(AttrValue, Vec<Value>)>, Refusal> {
     let indices = site.optional_tensors("indices")?;
     let dims: Ints = (0_i64..).zip(&indices).filter(|(_, t)| t.is_some()).map(|(d, _)| d).collect();
     let positions: Vec<Value> = indices.into_iter().flatten().collect();
@@ -139,18 +139,18 @@ fn positions(site: &Site) -> Result<Option<(AttrValue, Vec<Value>)>, Refusal> {
     Ok(whole.then_some((AttrValue::Ints(dims), positions)))
 }
 
-fn sort(site: &mut Site) -> Converted {
+fn sort(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let attrs = [
         ("dim", int(site.dim_of(x, site.int_or("dim", -1)?)?)),
         ("descending", AttrValue::Bool(site.bool_or("descending", false)?)),
         ("stable", AttrValue::Bool(site.bool_or("stable", false)?)),
     ];
-    site.explicit("sort", &attrs, &[x])
+    site.emit("sort", &attrs, &[x])
 }
 
 /// PyTorch lists pairs from the innermost dimension outwards and leaves out the rest.
-fn pad(site: &mut Site) -> Converted {
+fn pad(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let rank = site.rank(x);
     let pairs = site.ints("pad")?;
@@ -164,5 +164,5 @@ fn pad(site: &mut Site) -> Converted {
         pad[2 * dim + 1] = pair[1];
     }
     let value = site.maybe_scalar("value")?.unwrap_or(Scalar::Int(0)).beside(site.dtype(x)).into();
-    site.explicit("pad", &[("pad", AttrValue::Ints(pad)), ("value", value)], &[x])
+    site.emit("pad", &[("pad", AttrValue::Ints(pad)), ("value", value)], &[x])
 }

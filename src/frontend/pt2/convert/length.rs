@@ -1,10 +1,10 @@
 //! Lengths of vectors and distances.
 
-use super::super::site::{Converted, Scalar, Site};
+use super::super::site::{Converted, NodeLowering, Scalar};
 use super::Target;
 use crate::ir::{AttrValue, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("linalg_vector_norm", "") => {
             let x = site.tensor("self")?;
@@ -42,7 +42,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// The length over the dimensions that `dim` names; none stands for all of them.
-fn length(site: &mut Site, x: Value, ord: f64) -> Converted {
+fn length(site: &mut NodeLowering, x: Value, ord: f64) -> Converted {
     let dims = match site.maybe_ints("dim")? {
         Some(dims) if !dims.is_empty() && site.rank(x) > 0 => site.dims_of(x, &dims)?,
         _ => AttrValue::Ints((0..site.rank(x) as i64).collect()),
@@ -50,7 +50,7 @@ fn length(site: &mut Site, x: Value, ord: f64) -> Converted {
     over(site, x, ord, dims)
 }
 
-fn over(site: &mut Site, x: Value, ord: f64, dims: AttrValue) -> Converted {
+fn over(site: &mut NodeLowering, x: Value, ord: f64, dims: AttrValue) -> Converted {
     let x = match site.maybe_dtype("dtype")? {
         Some(dtype) => site.cast("self", x, dtype)?,
         None => x,
@@ -59,11 +59,11 @@ fn over(site: &mut Site, x: Value, ord: f64, dims: AttrValue) -> Converted {
         return Ok(None);
     }
     let keepdim = AttrValue::Bool(site.bool_or("keepdim", false)?);
-    site.explicit("vector_norm", &[("ord", AttrValue::float(ord)), ("dim", dims), ("keepdim", keepdim)], &[x])
+    site.emit("vector_norm", &[("ord", AttrValue::float(ord)), ("dim", dims), ("keepdim", keepdim)], &[x])
 }
 
 /// The length of `x1 - x2 + eps` along the last dimension.
-fn distance(site: &mut Site) -> Converted {
+fn distance(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("x1")?, site.tensor("x2")?);
     let dtype = site.dtype(x);
     if dtype != site.dtype(y) || !dtype.is_float() {

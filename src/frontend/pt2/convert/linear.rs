@@ -1,10 +1,10 @@
 //! Matrix products.
 
-use super::super::site::{Converted, Refusal, Scalar, Site, Values, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, Scalar, Values, ints};
 use super::Target;
 use crate::ir::Value;
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     let operands = match target.name {
         "matmul" | "linalg_matmul" => [site.tensor("self")?, site.tensor("other")?],
         "mm" | "bmm" if target.overload.is_empty() => [site.tensor("self")?, site.tensor("mat2")?],
@@ -13,29 +13,29 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         "linear" => {
             let mut operands = vec![site.tensor("input")?, site.tensor("weight")?];
             operands.extend(site.maybe_tensor("bias")?);
-            return site.explicit("linear", &[], &operands);
+            return site.emit("linear", &[], &operands);
         }
         "einsum" => return einsum(site),
         "_grouped_mm" if !site.given("bias") && !site.given("out_dtype") && site.given("offs") => {
             let operands = [site.tensor("self")?, site.tensor("mat2")?, site.tensor("offs")?];
             let ranks = (site.rank(operands[0]), site.rank(operands[1]));
-            return if ranks == (2, 3) { site.explicit("grouped_mm", &[], &operands) } else { Ok(None) };
+            return if ranks == (2, 3) { site.emit("grouped_mm", &[], &operands) } else { Ok(None) };
         }
         "addmm" if target.overload.is_empty() => return biased(site, "addmm", ["mat1", "mat2"]),
         "baddbmm" if target.overload.is_empty() => return biased(site, "baddbmm", ["batch1", "batch2"]),
         _ => return Ok(None),
     };
-    site.explicit("matmul", &[], &operands)
+    site.emit("matmul", &[], &operands)
 }
 
 /// `beta * self + alpha * (x @ y)`.
-fn biased(site: &mut Site, op: &str, [x, y]: [&str; 2]) -> Converted {
+fn biased(site: &mut NodeLowering, op: &str, [x, y]: [&str; 2]) -> Converted {
     let operands = [site.tensor("self")?, site.tensor(x)?, site.tensor(y)?];
     let attrs = [
         ("beta", site.maybe_scalar("beta")?.unwrap_or(Scalar::Int(1)).value().into()),
         ("alpha", site.maybe_scalar("alpha")?.unwrap_or(Scalar::Int(1)).value().into()),
     ];
-    site.explicit(op, &attrs, &operands)
+    site.emit(op, &attrs, &operands)
 }
 
 /// The labels of a product of two tensors, by where they occur.
@@ -66,7 +66,7 @@ impl Labels {
 }
 
 /// A product of two tensors along named dimensions as a matrix product between rearrangements.
-fn einsum(site: &mut Site) -> Converted {
+fn einsum(site: &mut NodeLowering) -> Converted {
     let tensors = site.tensors("tensors")?;
     let ranks: Vec<usize> = tensors.iter().map(|&t| site.rank(t)).collect();
     let Some(equation) = site.str("equation").and_then(|equation| spelled_out(equation, &ranks)) else {
@@ -112,7 +112,7 @@ fn einsum(site: &mut Site) -> Converted {
 
     let x = rearranged(site, "x", x, &labels.x, &[batch.as_slice(), &left, &inner].concat(), &x_shape)?;
     let y = rearranged(site, "y", y, &labels.y, &[batch.as_slice(), &inner, &right].concat(), &y_shape)?;
-    let Some(product) = site.explicit("matmul", &[], &[x, y])?.and_then(|v| v.first().copied()) else {
+    let Some(product) = site.emit("matmul", &[], &[x, y])?.and_then(|v| v.first().copied()) else {
         return Ok(None);
     };
     let apart = reshaped(site, "apart", product, &result_shape)?;
@@ -139,7 +139,7 @@ fn spelled_out(equation: &str, ranks: &[usize]) -> Option<String> {
 
 /// One tensor with its dimensions in another order; those that the result lacks are summed, and of one that is named twice in a
 /// row, the diagonal is taken.
-fn reordered(site: &mut Site, x: Value, equation: &str) -> Converted {
+fn reordered(site: &mut NodeLowering, x: Value, equation: &str) -> Converted {
     let Some((from, to)) = equation.split_once("->") else { return Ok(None) };
     let labels = |text: &str| -> Vec<char> { text.chars().filter(|c| !c.is_whitespace()).collect() };
     let (mut from, to) = (labels(from), labels(to));
@@ -164,11 +164,11 @@ fn reordered(site: &mut Site, x: Value, equation: &str) -> Converted {
         from.retain(|c| to.contains(c));
     }
     let dims: Vec<i64> = to.iter().filter_map(|c| from.iter().position(|f| f == c)).map(|d| d as i64).collect();
-    site.explicit("permute", &[("dims", ints(&dims))], &[x])
+    site.emit("permute", &[("dims", ints(&dims))], &[x])
 }
 
 fn rearranged(
-    site: &mut Site,
+    site: &mut NodeLowering,
     part: &str,
     value: Value,
     from: &[char],
@@ -180,7 +180,7 @@ fn rearranged(
 }
 
 /// `value` with its dimensions, labelled `from`, in the order `to`.
-fn permuted(site: &mut Site, part: &str, value: Value, from: &[char], to: &[char]) -> Result<Value, Refusal> {
+fn permuted(site: &mut NodeLowering, part: &str, value: Value, from: &[char], to: &[char]) -> Result<Value, Refusal> {
     if from == to {
         return Ok(value);
     }
@@ -188,7 +188,7 @@ fn permuted(site: &mut Site, part: &str, value: Value, from: &[char], to: &[char
     site.implicit(part, "permute", &[("dims", ints(&dims))], &[value])
 }
 
-fn reshaped(site: &mut Site, part: &str, value: Value, shape: &[i64]) -> Result<Value, Refusal> {
+fn reshaped(site: &mut NodeLowering, part: &str, value: Value, shape: &[i64]) -> Result<Value, Refusal> {
     if site.ty(value).shape.iter().map(|&d| d as i64).eq(shape.iter().copied()) {
         return Ok(value);
     }

@@ -2,12 +2,12 @@
 //!
 //! Only in f32 and f64: in narrower types, kernels round at other places than the single steps would.
 
-use super::super::site::{Converted, Refusal, Scalar, Site, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, Scalar, ints};
 use super::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     if let ("nll_loss_nd" | "nll_loss" | "nll_loss2d" | "nll_loss_forward" | "nll_loss2d_forward", "") =
         (target.name, target.overload)
     {
@@ -197,14 +197,14 @@ fn poisson(f: &mut Formula) -> Result<Option<Value>, Refusal> {
 }
 
 /// The negated element of the target's class (dimension 1, or 0 of a vector), without the targets that are to be ignored.
-fn likelihood(site: &mut Site) -> Converted {
+fn likelihood(site: &mut NodeLowering) -> Converted {
     if site.is_used(1) {
         return Ok(None);
     }
     let (scores, target) = (site.tensor("self")?, site.tensor("target")?);
     let Some(loss) = of_classes(site, scores, target)? else { return Ok(None) };
     match loss.reduced(site)? {
-        Some((op, attrs, operands)) => site.explicit(op, &attrs, &operands),
+        Some((op, attrs, operands)) => site.emit(op, &attrs, &operands),
         None => Ok(None),
     }
 }
@@ -222,7 +222,7 @@ struct OfClasses {
 /// An operator with its attributes and operands.
 type Call = (&'static str, Vec<(&'static str, AttrValue)>, Vec<Value>);
 
-fn of_classes(site: &mut Site, scores: Value, target: Value) -> Result<Option<OfClasses>, Refusal> {
+fn of_classes(site: &mut NodeLowering, scores: Value, target: Value) -> Result<Option<OfClasses>, Refusal> {
     let (dtype, rank) = (site.dtype(scores), site.rank(scores));
     let unknown = rank == 0 || site.rank(target) + 1 != rank;
     if unknown || !matches!(dtype, DType::F32 | DType::F64) || site.dtype(target) != DType::I64 {
@@ -260,7 +260,7 @@ fn of_classes(site: &mut Site, scores: Value, target: Value) -> Result<Option<Of
 
 impl OfClasses {
     /// The last operator of the loss.
-    fn reduced(&self, site: &mut Site) -> Result<Option<Call>, Refusal> {
+    fn reduced(&self, site: &mut NodeLowering) -> Result<Option<Call>, Refusal> {
         let all = || vec![("dim", AttrValue::Ints((0..self.rank as i64 - 1).collect()))];
         Ok(Some(match site.int_or("reduction", 1)? {
             0 => ("where", Vec::new(), self.losses.to_vec()),
@@ -282,7 +282,7 @@ impl OfClasses {
 
 /// The negated logarithm of the softmax: at the target's class, with some of the other classes, or weighed by the target's
 /// probabilities.
-fn cross_entropy(site: &mut Site) -> Converted {
+fn cross_entropy(site: &mut NodeLowering) -> Converted {
     let (x, target) = (site.tensor("self")?, site.tensor("target")?);
     let (dtype, rank) = (site.dtype(x), site.rank(x));
     let smoothing = site.float_or("label_smoothing", 0.0)?;
@@ -303,12 +303,12 @@ fn cross_entropy(site: &mut Site) -> Converted {
         let sum = site.implicit("sum", "sum", &all, &[product])?;
         let opposite = site.implicit("opposite", "neg", &[], &[sum])?;
         let count = site.literal("count", Scalar::Float(vectors as f64), dtype)?;
-        return site.explicit("div", &[], &[opposite, count]);
+        return site.emit("div", &[], &[opposite, count]);
     }
     let Some(loss) = of_classes(site, logarithms, target)? else { return Ok(None) };
     let Some((op, attrs, operands)) = loss.reduced(site)? else { return Ok(None) };
     if smoothing == 0.0 {
-        return site.explicit(op, &attrs, &operands);
+        return site.emit(op, &attrs, &operands);
     }
     let at_target = site.implicit("at_target", op, &attrs, &operands)?;
     let sum = site.implicit("sum", "sum", &[("dim", ints(&[class]))], &[logarithms])?;
@@ -322,5 +322,5 @@ fn cross_entropy(site: &mut Site) -> Converted {
     };
     let (at_target, everywhere) =
         (scaled(at_target, 1.0 - smoothing)?, scaled(everywhere, smoothing / classes as f64)?);
-    site.explicit("add", &[], &[at_target, everywhere])
+    site.emit("add", &[], &[at_target, everywhere])
 }

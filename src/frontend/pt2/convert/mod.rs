@@ -33,7 +33,7 @@ pub(super) use custom::FUNCTIONALISED;
 use super::argument::Argument;
 use super::mutation::functional_name;
 use super::schema::Node;
-use super::site::{Converted, Refusal, Site, Values};
+use super::site::{Converted, NodeLowering, Refusal, Values};
 use crate::ir::Value;
 
 /// The parts of an operator's full name, `torch.ops.aten.add.Tensor`.
@@ -92,7 +92,7 @@ pub(super) fn gives_only_numbers(node: &Node) -> bool {
 ///
 /// What an operator writes follows its results. In-place operators are converted as what they compute; the caller puts the
 /// result where it belongs.
-pub(super) fn convert(site: &mut Site, draws: &mut i64, written: &[Value]) -> Result<Values, Refusal> {
+pub(super) fn convert(site: &mut NodeLowering, draws: &mut i64, written: &[Value]) -> Result<Values, Refusal> {
     let target = Target::of(&site.node.target);
     if target.namespace != "aten" || site.casts.happen_inside {
         return custom::opaque(site, target, draws, written);
@@ -133,7 +133,7 @@ pub(super) fn convert(site: &mut Site, draws: &mut i64, written: &[Value]) -> Re
 }
 
 /// The operator that gives what this one writes to `out`, if it is of that kind.
-fn without_out<'t>(site: &Site, target: Target<'t>) -> Option<Target<'t>> {
+fn without_out<'t>(site: &NodeLowering, target: Target<'t>) -> Option<Target<'t>> {
     let overload = match target.overload {
         // The one of two tensors has a name of its own.
         "out" if site.given("other") => "other",
@@ -145,7 +145,7 @@ fn without_out<'t>(site: &Site, target: Target<'t>) -> Option<Target<'t>> {
 
 /// Whether the result has the type of `old`, to which it is written, and the operands its element type. Another shape resizes
 /// that tensor, which is then no view any more; in another element type, the operator may compute in that one.
-fn fits_out(site: &Site, old: Value) -> Result<bool, Refusal> {
+fn fits_out(site: &NodeLowering, old: Value) -> Result<bool, Refusal> {
     let ty = site.ty(old);
     for name in site.node.inputs.iter().flat_map(|input| input.arg.tensors()) {
         if site.ty(site.value(name)?).dtype != ty.dtype {
@@ -156,7 +156,7 @@ fn fits_out(site: &Site, old: Value) -> Result<bool, Refusal> {
 }
 
 /// Converts an operator that changes the shape of its argument and not its elements. `None` if it is not known as a view.
-pub(super) fn reshaped(site: &mut Site) -> Converted {
+pub(super) fn reshaped(site: &mut NodeLowering) -> Converted {
     let target = Target::of(&site.node.target);
     match functional_name(target.name) {
         Some(functional) if target.namespace == "aten" => families(site, Target { name: &functional, ..target }),
@@ -164,7 +164,7 @@ pub(super) fn reshaped(site: &mut Site) -> Converted {
     }
 }
 
-fn families(site: &mut Site, target: Target) -> Converted {
+fn families(site: &mut NodeLowering, target: Target) -> Converted {
     match site.scope.handles_complex(site.node) {
         true => complex::convert(site, target),
         false => of_real(site, target),
@@ -172,8 +172,8 @@ fn families(site: &mut Site, target: Target) -> Converted {
 }
 
 /// Converts an operator on real numbers.
-fn of_real(site: &mut Site, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut Site, Target) -> Converted; 19] = [
+fn of_real(site: &mut NodeLowering, target: Target) -> Converted {
+    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 19] = [
         elementwise::convert,
         view::convert,
         linear::convert,

@@ -1,10 +1,10 @@
 //! Normalisations.
 
-use super::super::site::{Converted, Refusal, Site, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, DType, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match target.name {
         "layer_norm" => trailing(site, "layer_norm", 1e-5),
         // The statistics are extra outputs.
@@ -39,7 +39,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// `v * (g / |v|)`, with the length of `v` over all dimensions but `dim`; -1 stands for none.
-fn weight_norm(site: &mut Site) -> Converted {
+fn weight_norm(site: &mut NodeLowering) -> Converted {
     let (v, g) = (site.tensor("v")?, site.tensor("g")?);
     let dim = site.int_or("dim", 0)?;
     let kept = if dim == -1 { -1 } else { site.dim_of(v, dim)? };
@@ -49,11 +49,11 @@ fn weight_norm(site: &mut Site) -> Converted {
     let sum = site.implicit("sum", "sum", &attrs, &[square])?;
     let length = site.implicit("length", "sqrt", &[], &[sum])?;
     let factor = site.implicit("factor", "div", &[], &[g, length])?;
-    site.explicit("mul", &[], &[v, factor])
+    site.emit("mul", &[], &[v, factor])
 }
 
 /// Operands with the optional ones `weight` and `bias`; `None` if there is a bias but no weight.
-fn with_parameters(site: &Site, mut operands: Vec<Value>) -> Result<Option<Vec<Value>>, Refusal> {
+fn with_parameters(site: &NodeLowering, mut operands: Vec<Value>) -> Result<Option<Vec<Value>>, Refusal> {
     let (weight, bias) = (site.maybe_tensor("weight")?, site.maybe_tensor("bias")?);
     if weight.is_none() && bias.is_some() {
         return Ok(None);
@@ -62,54 +62,54 @@ fn with_parameters(site: &Site, mut operands: Vec<Value>) -> Result<Option<Vec<V
     Ok(Some(operands))
 }
 
-fn eps(site: &Site, default: f64) -> Result<AttrValue, Refusal> {
+fn eps(site: &NodeLowering, default: f64) -> Result<AttrValue, Refusal> {
     Ok(AttrValue::float(site.float_or("eps", default)?))
 }
 
 /// A normalisation over the last dimensions.
-fn trailing(site: &mut Site, op: &str, default_eps: f64) -> Converted {
+fn trailing(site: &mut NodeLowering, op: &str, default_eps: f64) -> Converted {
     let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
     let attrs = [("normalized_shape", ints(&site.ints("normalized_shape")?)), ("eps", eps(site, default_eps)?)];
-    site.explicit(op, &attrs, &operands)
+    site.emit(op, &attrs, &operands)
 }
 
-fn group_norm(site: &mut Site, groups: &str) -> Converted {
+fn group_norm(site: &mut NodeLowering, groups: &str) -> Converted {
     let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
     let attrs = [("groups", int(site.int(groups)?)), ("eps", eps(site, 1e-5)?)];
-    site.explicit("group_norm", &attrs, &operands)
+    site.emit("group_norm", &attrs, &operands)
 }
 
-fn batch_norm(site: &mut Site) -> Converted {
+fn batch_norm(site: &mut NodeLowering) -> Converted {
     let (Some(mean), Some(var)) = (site.maybe_tensor("running_mean")?, site.maybe_tensor("running_var")?) else {
         return Ok(None);
     };
     let Some(operands) = with_parameters(site, vec![site.tensor("input")?, mean, var])? else { return Ok(None) };
     let attrs = [("eps", eps(site, 1e-5)?)];
-    site.explicit("batch_norm", &attrs, &operands)
+    site.emit("batch_norm", &attrs, &operands)
 }
 
 /// Whether the statistics of the batch have the type of its elements, and exist.
-fn has_statistics(site: &Site, operands: &[Value]) -> bool {
+fn has_statistics(site: &NodeLowering, operands: &[Value]) -> bool {
     let x = site.ty(operands[0]);
     let same = operands.iter().all(|&o| site.dtype(o) == x.dtype);
     same && matches!(x.dtype, DType::F32 | DType::F64) && x.rank() > 1 && x.numel() > 0
 }
 
 /// Normalisation by the batch's own statistics, none of which are kept.
-fn by_batch(site: &mut Site) -> Converted {
+fn by_batch(site: &mut NodeLowering) -> Converted {
     if site.given("running_mean") || site.given("running_var") {
         return Ok(None);
     }
     let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
     let attrs = [("eps", eps(site, 1e-5)?)];
     match has_statistics(site, &operands) {
-        true => site.explicit("batch_norm_training", &attrs, &operands),
+        true => site.emit("batch_norm_training", &attrs, &operands),
         false => Ok(None),
     }
 }
 
 /// What PyTorch does: every channel of every sample becomes a channel of one sample.
-fn instance_norm(site: &mut Site) -> Converted {
+fn instance_norm(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("input")?;
     let shape = site.ty(x).shape;
     let own = site.bool_or("use_input_stats", true)?;
@@ -135,5 +135,5 @@ fn instance_norm(site: &mut Site) -> Converted {
     }
     let op = if own { "batch_norm_training" } else { "batch_norm" };
     let normal = site.implicit("normal", op, &[("eps", eps(site, 1e-5)?)], &operands)?;
-    site.explicit("reshape", &[("shape", AttrValue::shape(&shape))], &[normal])
+    site.emit("reshape", &[("shape", AttrValue::shape(&shape))], &[normal])
 }

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::super::autocast::Casts;
-use super::super::site::{Converted, Refusal, Site, Values};
+use super::super::site::{Converted, NodeLowering, Refusal, Values};
 use super::Target;
 use crate::frontend::builder::Lowering;
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Role, TensorType, Value};
@@ -19,7 +19,7 @@ struct Step {
     attrs: Attrs,
 }
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     if CONJUGATING.contains(&target.name) {
         return Ok(None);
     }
@@ -66,7 +66,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 
 /// The operator on operands without their last dimension, in a graph of its own.
 fn converted(
-    site: &mut Site,
+    site: &mut NodeLowering,
     target: Target,
     bare: &mut Graph,
     operands: &FxHashMap<Value, (Value, bool)>,
@@ -75,7 +75,8 @@ fn converted(
     let lowering = Lowering { graph: bare, names: &mut *outer.names, name: outer.name, origin: outer.origin.clone() };
     let cast = operands.iter().map(|(&value, &(bare, _))| (value, bare)).collect();
     let casts = Casts { cast, ..Casts::default() };
-    let mut inner = Site { lowering, scope: site.scope, memory: site.memory, node: site.node, casts, bare: true };
+    let mut inner =
+        NodeLowering { lowering, scope: site.scope, memory: site.memory, node: site.node, casts, bare: true };
     super::of_real(&mut inner, target)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In bf16 and f16, PyTorch computes in f32 and rounds once.
 
-use super::super::site::Site;
+use super::super::site::NodeLowering;
 use super::super::site::{Converted, Operand, Refusal};
 use super::Target;
 use super::formula::{Formula, Last};
@@ -11,7 +11,7 @@ use crate::ir::{DType, Value};
 
 const DEGREE: f64 = std::f64::consts::PI / 180.0;
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     let formula: fn(&mut Formula, &[Value]) -> Last = match target.name {
         "frac" => |f, x| {
             let whole = f.op("trunc", &[x[0]])?;
@@ -66,7 +66,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// A formula of the operands, in their common type or in f32.
-fn pointwise(site: &mut Site, formula: fn(&mut Formula, &[Value]) -> Last) -> Converted {
+fn pointwise(site: &mut NodeLowering, formula: fn(&mut Formula, &[Value]) -> Last) -> Converted {
     let mut operands: Vec<Operand> = Vec::new();
     for name in ["self", "other", "end", "weight"] {
         if site.given(name) {

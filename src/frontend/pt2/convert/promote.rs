@@ -1,6 +1,6 @@
 //! PyTorch's type promotion, made explicit: casts on the fly and literals of the common element type.
 
-use super::super::site::{Converted, Operand, Refusal, Scalar, Site};
+use super::super::site::{Converted, NodeLowering, Operand, Refusal, Scalar};
 use crate::ir::{DType, Value};
 
 /// What the result type of an operator depends on.
@@ -67,7 +67,7 @@ fn combine(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
 }
 
 /// `torch.result_type`: tensors with dimensions before tensors without, those before numbers.
-pub(super) fn result_dtype(site: &Site, operands: &[Operand], promotion: Promotion) -> Result<DType, Refusal> {
+pub(super) fn result_dtype(site: &NodeLowering, operands: &[Operand], promotion: Promotion) -> Result<DType, Refusal> {
     let (mut sized, mut zero, mut number) = (None, None, None);
     for operand in operands {
         match operand {
@@ -80,7 +80,7 @@ pub(super) fn result_dtype(site: &Site, operands: &[Operand], promotion: Promoti
     Ok(if promotion == Promotion::Float && !dtype.is_float() { DType::F32 } else { dtype })
 }
 
-impl Site<'_, '_> {
+impl NodeLowering<'_, '_> {
     /// `operand` as a tensor of element type `dtype`.
     pub(super) fn as_tensor(&mut self, part: &str, operand: Operand, dtype: DType) -> Result<Value, Refusal> {
         match operand {
@@ -106,7 +106,7 @@ impl Site<'_, '_> {
             (DType::Bool, "mul" | "minimum") => "logical_and",
             _ => op,
         };
-        self.explicit(op, &[], &values)
+        self.emit(op, &[], &values)
     }
 
     /// `op` on one floating-point operand; integers and bools become the default float type.

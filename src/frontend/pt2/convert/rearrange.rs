@@ -1,12 +1,12 @@
 //! Tensors rearranged by less common operators, and memory that is not filled.
 
-use super::super::site::{Converted, Operand, Refusal, Site, Values, int, ints};
+use super::super::site::{Converted, NodeLowering, Operand, Refusal, Values, int, ints};
 use super::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType, Ints, Layout, Shape, Value};
 use crate::ops::shapes::{clamp_bound, inverse_permutation};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("empty", "memory_format") | ("empty_like" | "new_empty", "") => empty(site),
         ("empty_permuted", "") => empty_permuted(site),
@@ -21,7 +21,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
                 ("dim1", int(site.dim_of(x, first)?)),
                 ("dim2", int(site.dim_of(x, second)?)),
             ];
-            site.explicit("diagonal", &attrs, &[x])
+            site.emit("diagonal", &attrs, &[x])
         }
         ("unfold", "") => {
             let x = site.tensor("self")?;
@@ -31,7 +31,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             }
             let dim = site.dim_of(x, site.int("dimension")?)?;
             let attrs = [("dim", int(dim)), ("size", int(site.int("size")?)), ("step", int(site.int("step")?))];
-            site.explicit("unfold", &attrs, &[x])
+            site.emit("unfold", &attrs, &[x])
         }
         ("slice_scatter", "") if site.int_or("step", 1)? > 1 => scattered_steps(site),
         ("broadcast_tensors", "") => broadcast(site),
@@ -46,14 +46,14 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// The file states shape and element type.
-fn empty(site: &mut Site) -> Converted {
+fn empty(site: &mut NodeLowering) -> Converted {
     let (_, shape) = site.stated_shape()?;
     let dtype = AttrValue::DType(site.stated(0)?.dtype);
-    site.explicit("empty", &[("shape", shape), ("dtype", dtype)], &[])
+    site.emit("empty", &[("shape", shape), ("dtype", dtype)], &[])
 }
 
 /// Memory whose dimensions lie in another order.
-fn empty_permuted(site: &mut Site) -> Converted {
+fn empty_permuted(site: &mut NodeLowering) -> Converted {
     let (order, stated) = (site.ints("physical_layout")?, site.stated(0)?);
     let Some(inverse) = inverse_permutation(&order).filter(|_| order.len() == stated.rank()) else {
         return Err(Refusal::new(format!("takes {order:?} as an order of the dimensions of {stated}")));
@@ -64,24 +64,24 @@ fn empty_permuted(site: &mut Site) -> Converted {
     let lies: Shape = order.iter().map(|&d| stated.shape[d as usize]).collect();
     let attrs = [("shape", AttrValue::shape(&lies)), ("dtype", AttrValue::DType(stated.dtype))];
     let memory = site.implicit("memory", "empty", &attrs, &[])?;
-    site.explicit("permute", &[("dims", AttrValue::Ints(inverse))], &[memory])
+    site.emit("permute", &[("dims", AttrValue::Ints(inverse))], &[memory])
 }
 
 /// Ones where row and column have the same number.
-fn identity(site: &mut Site) -> Converted {
+fn identity(site: &mut NodeLowering) -> Converted {
     let stated = site.stated(0)?;
     let [rows, columns] = stated.shape[..] else { return Err(Refusal::new("makes a matrix of another rank")) };
-    let count = |site: &mut Site, part: &str, n: usize| {
+    let count = |site: &mut NodeLowering, part: &str, n: usize| {
         let attrs = [("end", int(n as i64)), ("dtype", AttrValue::DType(DType::I64))];
         site.implicit(part, "arange", &attrs, &[])
     };
     let (row, column) = (count(site, "rows", rows)?, count(site, "columns", columns)?);
     let row = site.implicit("row", "unsqueeze", &[("dim", int(1))], &[row])?;
     let same = site.implicit("same", "eq", &[], &[row, column])?;
-    site.explicit("cast", &[("dtype", AttrValue::DType(stated.dtype))], &[same])
+    site.emit("cast", &[("dtype", AttrValue::DType(stated.dtype))], &[same])
 }
 
-fn linspace(site: &mut Site) -> Converted {
+fn linspace(site: &mut NodeLowering) -> Converted {
     let (start, end, dtype) = (site.scalar("start")?, site.scalar("end")?, site.stated(0)?.dtype);
     if !dtype.is_float() {
         return Ok(None);
@@ -92,11 +92,11 @@ fn linspace(site: &mut Site) -> Converted {
         ("steps", int(site.int("steps")?)),
         ("dtype", AttrValue::DType(dtype)),
     ];
-    site.explicit("linspace", &attrs, &[])
+    site.emit("linspace", &attrs, &[])
 }
 
 /// Memory read by position, where that is the argument itself or another shape of it. Anything else stays opaque.
-fn as_strided(site: &mut Site) -> Converted {
+fn as_strided(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let Some(strides) = site.stated_strides("self") else { return Ok(None) };
     let (shape, own) = (site.ty(x).shape, Layout { strides: strides.into(), offset: 0 });
@@ -111,18 +111,18 @@ fn as_strided(site: &mut Site) -> Converted {
     let same = size[..] == shape[..]
         && size.iter().zip(own.strides.iter().zip(&stride)).all(|(&size, (a, b))| size == 1 || a == b);
     if same {
-        return site.explicit("alias", &[], &[x]);
+        return site.emit("alias", &[], &[x]);
     }
     let asked = Layout { strides: stride.into(), offset: 0 };
     let elements: Option<usize> = size.iter().try_fold(1_usize, |n, &s| n.checked_mul(s));
     if own.is_contiguous(&shape) && asked.is_contiguous(&size) && elements == Some(site.ty(x).numel()) {
-        return site.explicit("reshape", &[("shape", AttrValue::shape(&size))], &[x]);
+        return site.emit("reshape", &[("shape", AttrValue::shape(&size))], &[x]);
     }
     Ok(None)
 }
 
 /// Every `step`-th row replaced: the positions are known.
-fn scattered_steps(site: &mut Site) -> Converted {
+fn scattered_steps(site: &mut NodeLowering) -> Converted {
     let (x, source) = (site.tensor("self")?, site.tensor("src")?);
     let dim = site.dim_of(x, site.int_or("dim", 0)?)?;
     let size = site.ty(x).shape.get(dim as usize).copied().unwrap_or(0);
@@ -144,10 +144,10 @@ fn scattered_steps(site: &mut Site) -> Converted {
     }
     let source = site.cast("src", source, site.dtype(x))?;
     let attrs = [("dims", ints(&[dim])), ("accumulate", AttrValue::Bool(false))];
-    site.explicit("index_put", &attrs, &[x, source, positions])
+    site.emit("index_put", &attrs, &[x, source, positions])
 }
 
-fn broadcast(site: &mut Site) -> Converted {
+fn broadcast(site: &mut NodeLowering) -> Converted {
     let tensors = site.tensors("tensors")?;
     let (_, shape) = site.stated_shape()?;
     let expanded = tensors.iter().map(|&t| site.implicit("broadcast", "expand", &[("shape", shape.clone())], &[t]));
@@ -155,7 +155,7 @@ fn broadcast(site: &mut Site) -> Converted {
 }
 
 /// Every vector along a dimension of its own.
-fn grid(site: &mut Site) -> Converted {
+fn grid(site: &mut NodeLowering) -> Converted {
     let tensors = site.tensors("tensors")?;
     let (shape, full) = site.stated_shape()?;
     let columns_first = match site.str("indexing") {
@@ -180,16 +180,16 @@ fn grid(site: &mut Site) -> Converted {
     Ok(Some(results))
 }
 
-fn outer(site: &mut Site) -> Converted {
+fn outer(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("self")?, site.tensor("vec2")?);
     let dtype = result_dtype(site, &[Operand::Tensor(x), Operand::Tensor(y)], Promotion::Common)?;
     let (x, y) = (site.cast("self", x, dtype)?, site.cast("vec2", y, dtype)?);
     let column = site.implicit("column", "unsqueeze", &[("dim", int(1))], &[x])?;
-    site.explicit(if dtype == DType::Bool { "logical_and" } else { "mul" }, &[], &[column, y])
+    site.emit(if dtype == DType::Bool { "logical_and" } else { "mul" }, &[], &[column, y])
 }
 
 /// Without a dimension, the flattened tensor is repeated. The size of the result follows from the rest.
-fn repeat_interleave(site: &mut Site) -> Converted {
+fn repeat_interleave(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let repeats = site.int("repeats")?;
     let (x, dim) = match site.maybe_int("dim")? {
@@ -204,22 +204,22 @@ fn repeat_interleave(site: &mut Site) -> Converted {
     if site.maybe_int("output_size")?.is_some_and(|given| size.checked_mul(repeats) != Some(given)) {
         return Err(Refusal::new("states another size than its result has"));
     }
-    site.explicit("repeat_interleave", &[("repeats", int(repeats)), ("dim", int(dim))], &[x])
+    site.emit("repeat_interleave", &[("repeats", int(repeats)), ("dim", int(dim))], &[x])
 }
 
 /// Cuts the dimensions of `x` behind `kept` ones into `cut`, puts them in the order `dims` and joins them to the stated shape.
-fn regrouped(site: &mut Site, x: Value, kept: usize, cut: &[usize], dims: &[usize]) -> Converted {
+fn regrouped(site: &mut NodeLowering, x: Value, kept: usize, cut: &[usize], dims: &[usize]) -> Converted {
     let shape = site.ty(x).shape;
     let apart: Shape = shape[..kept].iter().chain(cut).copied().collect();
     let order: Ints = (0..kept).chain(dims.iter().map(|d| kept + d)).map(|d| d as i64).collect();
     let apart = site.implicit("apart", "reshape", &[("shape", AttrValue::shape(&apart))], &[x])?;
     let moved = site.implicit("moved", "permute", &[("dims", AttrValue::Ints(order))], &[apart])?;
     let (_, shape) = site.stated_shape()?;
-    site.explicit("reshape", &[("shape", shape)], &[moved])
+    site.emit("reshape", &[("shape", shape)], &[moved])
 }
 
 /// The factor that argument `name` names, and the sizes of channels, rows and columns.
-fn image(site: &Site, x: Value, name: &str) -> Result<(usize, usize, [usize; 3]), Refusal> {
+fn image(site: &NodeLowering, x: Value, name: &str) -> Result<(usize, usize, [usize; 3]), Refusal> {
     let shape = site.ty(x).shape;
     let factor = usize::try_from(site.int(name)?).ok().filter(|&f| f > 0 && f.checked_mul(f).is_some());
     match (factor, &shape[..]) {
@@ -228,19 +228,19 @@ fn image(site: &Site, x: Value, name: &str) -> Result<(usize, usize, [usize; 3])
     }
 }
 
-fn pixel_shuffle(site: &mut Site) -> Converted {
+fn pixel_shuffle(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let (r, kept, [c, h, w]) = image(site, x, "upscale_factor")?;
     regrouped(site, x, kept, &[c / (r * r), r, r, h, w], &[0, 3, 1, 4, 2])
 }
 
-fn pixel_unshuffle(site: &mut Site) -> Converted {
+fn pixel_unshuffle(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let (r, kept, [c, h, w]) = image(site, x, "downscale_factor")?;
     regrouped(site, x, kept, &[c, h / r, r, w / r, r], &[0, 2, 4, 1, 3])
 }
 
-fn channel_shuffle(site: &mut Site) -> Converted {
+fn channel_shuffle(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let shape = site.ty(x).shape;
     let groups = usize::try_from(site.int("groups")?).ok().filter(|&g| g > 0);

@@ -1,10 +1,10 @@
 //! Reductions, running reductions, losses.
 
-use super::super::site::{Converted, Refusal, Site, Values, int};
+use super::super::site::{Converted, NodeLowering, Refusal, Values, int};
 use super::Target;
 use crate::ir::{AttrValue, DType, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match target.name {
         "sum" | "prod" | "mean" if !matches!(target.overload, "dim_DimnameList" | "dim_Dimname") => {
             let x = site.tensor("self")?;
@@ -35,21 +35,21 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
                 None => x,
             };
             let dim = site.dim_of(x, site.int("dim")?)?;
-            let values = site.explicit(target.name, &[("dim", int(dim))], &[x])?;
+            let values = site.emit(target.name, &[("dim", int(dim))], &[x])?;
             stored(site, values)
         }
         "var" => {
             let (x, attrs) = (site.tensor("self")?, variance(site)?);
-            site.explicit("var", &attrs, &[x])
+            site.emit("var", &attrs, &[x])
         }
         "std" => {
             let (x, attrs) = (site.tensor("self")?, variance(site)?);
             let variance = site.implicit("var", "var", &attrs, &[x])?;
-            site.explicit("sqrt", &[], &[variance])
+            site.emit("sqrt", &[], &[variance])
         }
         "var_mean" => {
             let (x, attrs) = (site.tensor("self")?, variance(site)?);
-            let Some(mut values) = site.explicit("var", &attrs, &[x])? else { return Ok(None) };
+            let Some(mut values) = site.emit("var", &attrs, &[x])? else { return Ok(None) };
             let [dims, _, keepdim] = attrs;
             values.push(site.implicit("mean", "mean", &[dims, keepdim], &[x])?);
             Ok(Some(values))
@@ -60,26 +60,26 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// The dimensions that `dim` names; none and an empty list stand for all of them.
-fn reduced_dims(site: &Site, x: Value) -> Result<AttrValue, Refusal> {
+fn reduced_dims(site: &NodeLowering, x: Value) -> Result<AttrValue, Refusal> {
     match site.maybe_ints("dim")? {
         Some(dims) if !dims.is_empty() && site.rank(x) > 0 => site.dims_of(x, &dims),
         _ => Ok(AttrValue::Ints((0..site.rank(x) as i64).collect())),
     }
 }
 
-fn reduce(site: &mut Site, op: &str, x: Value) -> Converted {
+fn reduce(site: &mut NodeLowering, op: &str, x: Value) -> Converted {
     let dims = reduced_dims(site, x)?;
     let keepdim = AttrValue::Bool(site.bool_or("keepdim", false)?);
     // A mean over integers has the element type that the file asks for; PyTorch refuses without one.
     if op == "mean" && !site.dtype(x).is_float() {
         return Ok(None);
     }
-    let values = site.explicit(op, &[("dim", dims), ("keepdim", keepdim)], &[x])?;
+    let values = site.emit(op, &[("dim", dims), ("keepdim", keepdim)], &[x])?;
     stored(site, values)
 }
 
 /// A reduction with a narrow integer result is stored in the type that the file states.
-fn stored(site: &mut Site, values: Option<Values>) -> Converted {
+fn stored(site: &mut NodeLowering, values: Option<Values>) -> Converted {
     let Some(values) = values else { return Ok(None) };
     let stated = site.stated(0)?.dtype;
     let integers = |d: DType| d.is_int() || d == DType::Bool;
@@ -92,7 +92,7 @@ fn stored(site: &mut Site, values: Option<Values>) -> Converted {
 }
 
 /// The extreme values along a dimension and their places, as far as the program uses them.
-fn extreme(site: &mut Site, name: &str) -> Converted {
+fn extreme(site: &mut NodeLowering, name: &str) -> Converted {
     let x = site.tensor("self")?;
     let (value, place) = if name == "max" { ("amax", "argmax") } else { ("amin", "argmin") };
     let Some(mut values) = reduce(site, value, x)? else { return Ok(None) };
@@ -104,7 +104,7 @@ fn extreme(site: &mut Site, name: &str) -> Converted {
     Ok(Some(values))
 }
 
-fn arg(site: &mut Site, op: &str) -> Converted {
+fn arg(site: &mut NodeLowering, op: &str) -> Converted {
     let x = site.tensor("self")?;
     let (x, dim) = match site.maybe_int("dim")? {
         Some(dim) => (x, site.dim_of(x, dim)?),
@@ -115,11 +115,11 @@ fn arg(site: &mut Site, op: &str) -> Converted {
         }
     };
     let keepdim = AttrValue::Bool(site.bool_or("keepdim", false)?);
-    site.explicit(op, &[("dim", int(dim)), ("keepdim", keepdim)], &[x])
+    site.emit(op, &[("dim", int(dim)), ("keepdim", keepdim)], &[x])
 }
 
 /// The attributes of `var`, from any of its overloads and those of its like.
-fn variance(site: &Site) -> Result<[(&'static str, AttrValue); 3], Refusal> {
+fn variance(site: &NodeLowering) -> Result<[(&'static str, AttrValue); 3], Refusal> {
     let x = site.tensor("self")?;
     let correction = match site.maybe_scalar("correction")? {
         Some(c) => c.value().to_f64(),
@@ -133,7 +133,7 @@ fn variance(site: &Site) -> Result<[(&'static str, AttrValue); 3], Refusal> {
 }
 
 /// The loss over class indices, without weights, smoothing, or an unusual index to ignore.
-fn cross_entropy(site: &mut Site) -> Converted {
+fn cross_entropy(site: &mut NodeLowering) -> Converted {
     let (x, target) = (site.tensor("self")?, site.tensor("target")?);
     let smoothing = site.float_or("label_smoothing", 0.0)?;
     let usual = site.int_or("ignore_index", -100)? == -100 && smoothing == 0.0 && !site.given("weight");
@@ -146,5 +146,5 @@ fn cross_entropy(site: &mut Site) -> Converted {
     if !usual || site.dtype(target) != DType::I64 {
         return Ok(None);
     }
-    site.explicit("cross_entropy", &[("reduction", AttrValue::str(reduction))], &[x, target])
+    site.emit("cross_entropy", &[("reduction", AttrValue::str(reduction))], &[x, target])
 }

@@ -1,6 +1,6 @@
 //! Recurrent networks over whole sequences, step by step.
 
-use super::super::site::{Converted, Refusal, Site, Values, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::Target;
 use super::recurrent::{gru_step, lstm_step, step};
 use crate::ir::{AttrValue, DType, Value};
@@ -16,7 +16,7 @@ enum Cell {
     Gru,
 }
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("rnn_tanh", "input") => sequence(site, Cell::Tanh),
         ("rnn_relu", "input") => sequence(site, Cell::Relu),
@@ -27,7 +27,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// All layers, one after the other, each of them forwards and, if the network is bidirectional, backwards as well.
-fn sequence(site: &mut Site, cell: Cell) -> Converted {
+fn sequence(site: &mut NodeLowering, cell: Cell) -> Converted {
     let input = site.tensor("input")?;
     let states = if cell == Cell::Lstm { site.tensors("hx")? } else { vec![site.tensor("hx")?] };
     let (params, biased) = (site.tensors("params")?, site.bool_or("has_biases", true)?);
@@ -84,7 +84,7 @@ fn sequence(site: &mut Site, cell: Cell) -> Converted {
         };
     }
     let order = if batch_first { [1, 0, 2] } else { [0, 1, 2] };
-    let Some(output) = site.explicit("permute", &[("dims", ints(&order))], &[x])? else { return Ok(None) };
+    let Some(output) = site.emit("permute", &[("dims", ints(&order))], &[x])? else { return Ok(None) };
     let mut results: Values = output;
     for (all, slot) in last.iter().zip(1..) {
         let states = site.implicit("states", "concat", &[("dim", int(0))], all)?;
@@ -99,7 +99,7 @@ fn sequence(site: &mut Site, cell: Cell) -> Converted {
 }
 
 /// Entry number `at` of the first dimension.
-fn one(site: &mut Site, x: Value, at: usize) -> Result<Value, Refusal> {
+fn one(site: &mut NodeLowering, x: Value, at: usize) -> Result<Value, Refusal> {
     let (start, end) = (at as i64, at as i64 + 1);
     let attrs = [("dim", int(0)), ("start", int(start)), ("end", int(end)), ("step", AttrValue::Int(1))];
     let slice = site.implicit("entry", "slice", &attrs, &[x])?;
@@ -107,7 +107,13 @@ fn one(site: &mut Site, x: Value, at: usize) -> Result<Value, Refusal> {
 }
 
 /// One step: the new state in place of the old one.
-fn advance(site: &mut Site, cell: Cell, input: Value, hidden: Value, state: &mut [Value]) -> Result<(), Refusal> {
+fn advance(
+    site: &mut NodeLowering,
+    cell: Cell,
+    input: Value,
+    hidden: Value,
+    state: &mut [Value],
+) -> Result<(), Refusal> {
     match (cell, state) {
         (Cell::Lstm, [shown, kept]) => {
             let (factors, new) = lstm_step(site, input, hidden, *kept)?;

@@ -1,6 +1,6 @@
 //! Views, copies, joins.
 
-use super::super::site::{Converted, Refusal, Site, Values, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, Ints, Layout, Value};
 use crate::ops::shapes::{clamp_bound, resolve_reshape};
@@ -8,14 +8,14 @@ use crate::ops::shapes::{clamp_bound, resolve_reshape};
 /// The code of PyTorch's `contiguous_format`.
 const CONTIGUOUS_FORMAT: i64 = 1;
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("view" | "_unsafe_view" | "view_copy", "") => reshape(site, "size"),
         ("reshape" | "_reshape_copy", "") => reshape(site, if site.given("shape") { "shape" } else { "size" }),
         ("flatten" | "unflatten" | "view_as" | "reshape_as" | "ravel", _) => {
             let x = site.tensor("self")?;
             let (_, shape) = site.stated_shape()?;
-            site.explicit("reshape", &[("shape", shape)], &[x])
+            site.emit("reshape", &[("shape", shape)], &[x])
         }
         ("permute" | "permute_copy", "") => {
             permute(site, |site, x| site.ints("dims")?.iter().map(|&d| site.dim_of(x, d)).collect())
@@ -31,7 +31,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
         ("expand_as", "") => {
             let (x, other) = (site.tensor("self")?, site.tensor("other")?);
             let shape = AttrValue::shape(&site.ty(other).shape);
-            site.explicit("expand", &[("shape", shape)], &[x])
+            site.emit("expand", &[("shape", shape)], &[x])
         }
         ("broadcast_to", "") => expand(site),
         ("slice" | "slice_copy", "Tensor" | "") => slice(site),
@@ -42,7 +42,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             let x = site.tensor("self")?;
             let dim = site.int("dim")?;
             let dim = if dim < 0 { dim.saturating_add(site.rank(x) as i64 + 1) } else { dim };
-            site.explicit("unsqueeze", &[("dim", int(dim))], &[x])
+            site.emit("unsqueeze", &[("dim", int(dim))], &[x])
         }
         ("squeeze" | "squeeze_copy", _) => squeeze(site),
         ("split" | "split_copy", "Tensor") => split_evenly(site, site.int("split_size")?),
@@ -84,35 +84,35 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
             "",
         ) => {
             let x = site.tensor("self")?;
-            site.explicit("alias", &[], &[x])
+            site.emit("alias", &[], &[x])
         }
         ("contiguous", "") => {
             let x = site.tensor("self")?;
             let plain = site.memory_format().is_none_or(|f| f == CONTIGUOUS_FORMAT);
             // Other formats are copies into an order of dimensions that the IR does not know.
-            site.explicit(if plain { "contiguous" } else { "clone" }, &[], &[x])
+            site.emit(if plain { "contiguous" } else { "clone" }, &[], &[x])
         }
         ("clone", "") => clone(site),
         _ => Ok(None),
     }
 }
 
-fn reshape(site: &mut Site, sizes: &str) -> Converted {
+fn reshape(site: &mut NodeLowering, sizes: &str) -> Converted {
     let x = site.tensor("self")?;
     let sizes = site.ints(sizes)?;
     let ty = site.ty(x);
     let shape = resolve_reshape(&sizes, ty.numel())
         .ok_or_else(|| Refusal::new(format!("cannot turn {ty} into the shape {sizes:?}")))?;
-    site.explicit("reshape", &[("shape", AttrValue::shape(&shape))], &[x])
+    site.emit("reshape", &[("shape", AttrValue::shape(&shape))], &[x])
 }
 
-fn permute(site: &mut Site, dims: impl Fn(&Site, Value) -> Result<Vec<i64>, Refusal>) -> Converted {
+fn permute(site: &mut NodeLowering, dims: impl Fn(&NodeLowering, Value) -> Result<Vec<i64>, Refusal>) -> Converted {
     let x = site.tensor("self")?;
     let dims = dims(site, x)?;
-    site.explicit("permute", &[("dims", ints(&dims))], &[x])
+    site.emit("permute", &[("dims", ints(&dims))], &[x])
 }
 
-fn swapped(site: &Site, x: Value, a: i64, b: i64) -> Result<Vec<i64>, Refusal> {
+fn swapped(site: &NodeLowering, x: Value, a: i64, b: i64) -> Result<Vec<i64>, Refusal> {
     let mut dims: Vec<i64> = (0..site.rank(x) as i64).collect();
     let (a, b) = (site.dim_of(x, a)? as usize, site.dim_of(x, b)? as usize);
     // A scalar passes as rank 1, and has nothing to swap.
@@ -123,7 +123,7 @@ fn swapped(site: &Site, x: Value, a: i64, b: i64) -> Result<Vec<i64>, Refusal> {
 }
 
 /// The dims `source` go to the places `destination`, the others keep their order.
-fn moved(site: &Site, x: Value) -> Result<Vec<i64>, Refusal> {
+fn moved(site: &NodeLowering, x: Value) -> Result<Vec<i64>, Refusal> {
     let read = |name| site.ints(name)?.iter().map(|&d| site.dim_of(x, d)).collect::<Result<Vec<i64>, Refusal>>();
     let (source, destination) = (read("source")?, read("destination")?);
     if source.len() != destination.len() {
@@ -135,7 +135,7 @@ fn moved(site: &Site, x: Value) -> Result<Vec<i64>, Refusal> {
     dims.ok_or_else(|| Refusal::new("moves a dimension twice"))
 }
 
-fn expand(site: &mut Site) -> Converted {
+fn expand(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let sizes = site.ints("size")?;
     let from = site.ty(x).shape;
@@ -148,10 +148,10 @@ fn expand(site: &mut Site) -> Converted {
         size => size,
     });
     let shape = AttrValue::Ints(shape.collect());
-    site.explicit("expand", &[("shape", shape)], &[x])
+    site.emit("expand", &[("shape", shape)], &[x])
 }
 
-fn slice(site: &mut Site) -> Converted {
+fn slice(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let dim = site.dim_of(x, site.int_or("dim", 0)?)?;
     let size = site.ty(x).shape.get(dim as usize).copied().unwrap_or(0);
@@ -163,21 +163,21 @@ fn slice(site: &mut Site) -> Converted {
         ("end", int(end.max(start))),
         ("step", int(site.int_or("step", 1)?)),
     ];
-    site.explicit("slice", &attrs, &[x])
+    site.emit("slice", &attrs, &[x])
 }
 
-fn narrow(site: &mut Site) -> Converted {
+fn narrow(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let dim = site.dim_of(x, site.int("dim")?)?;
     let start = site.int("start")?;
     let size = site.ty(x).shape.get(dim as usize).copied().unwrap_or(0) as i64;
     let start = if start < 0 { start.saturating_add(size) } else { start };
     let end = start.saturating_add(site.int("length")?);
-    site.explicit("slice", &[("dim", int(dim)), ("start", int(start)), ("end", int(end))], &[x])
+    site.emit("slice", &[("dim", int(dim)), ("start", int(start)), ("end", int(end))], &[x])
 }
 
 /// One entry of a dimension: a slice of size 1 whose dimension is dropped.
-fn select(site: &mut Site) -> Converted {
+fn select(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let dim = site.dim_of(x, site.int("dim")?)?;
     let index = site.int("index")?;
@@ -185,11 +185,11 @@ fn select(site: &mut Site) -> Converted {
     let index = if index < 0 { index.saturating_add(size) } else { index };
     let attrs = [("dim", int(dim)), ("start", int(index)), ("end", int(index.saturating_add(1)))];
     let entry = site.implicit("slice", "slice", &attrs, &[x])?;
-    site.explicit("squeeze", &[("dim", int(dim))], &[entry])
+    site.emit("squeeze", &[("dim", int(dim))], &[entry])
 }
 
 /// The operand with a slice of it replaced: the rows in front, those of the source, the rows behind.
-fn scattered(site: &mut Site, name: &str) -> Converted {
+fn scattered(site: &mut NodeLowering, name: &str) -> Converted {
     let (x, mut part) = (site.tensor("self")?, site.tensor("src")?);
     let dim = site.dim_of(x, if name == "slice_scatter" { site.int_or("dim", 0)? } else { site.int("dim")? })?;
     let size = site.ty(x).shape.get(dim as usize).copied().unwrap_or(0);
@@ -212,7 +212,7 @@ fn scattered(site: &mut Site, name: &str) -> Converted {
     let end = end.max(start);
     let part = site.cast("src", part, site.dtype(x))?;
     let mut parts = vec![part];
-    let rows = |site: &mut Site, name: &str, from: i64, to: i64| {
+    let rows = |site: &mut NodeLowering, name: &str, from: i64, to: i64| {
         site.implicit(name, "slice", &[("dim", int(dim)), ("start", int(from)), ("end", int(to))], &[x])
     };
     if start > 0 {
@@ -221,10 +221,10 @@ fn scattered(site: &mut Site, name: &str) -> Converted {
     if end < size as i64 {
         parts.push(rows(site, "after", end, size as i64)?);
     }
-    site.explicit("concat", &[("dim", int(dim))], &parts)
+    site.emit("concat", &[("dim", int(dim))], &parts)
 }
 
-fn squeeze(site: &mut Site) -> Converted {
+fn squeeze(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let ty = site.ty(x);
     let mut dims: Vec<i64> = match site.maybe_ints("dim")? {
@@ -233,17 +233,17 @@ fn squeeze(site: &mut Site) -> Converted {
     };
     dims.retain(|&d| ty.shape.get(d as usize) == Some(&1));
     match dims[..] {
-        [] => site.explicit("alias", &[], &[x]),
-        [dim] => site.explicit("squeeze", &[("dim", int(dim))], &[x]),
+        [] => site.emit("alias", &[], &[x]),
+        [dim] => site.emit("squeeze", &[("dim", int(dim))], &[x]),
         _ => {
             let (_, shape) = site.stated_shape()?;
-            site.explicit("reshape", &[("shape", shape)], &[x])
+            site.emit("reshape", &[("shape", shape)], &[x])
         }
     }
 }
 
 /// The operand of a split, and the dimension it is split along.
-fn split_dim(site: &Site) -> Result<(Value, usize), Refusal> {
+fn split_dim(site: &NodeLowering) -> Result<(Value, usize), Refusal> {
     let x = site.tensor("self")?;
     let dim = site.dim_of(x, site.int_or("dim", 0)?)? as usize;
     if site.rank(x) == 0 {
@@ -252,7 +252,7 @@ fn split_dim(site: &Site) -> Result<(Value, usize), Refusal> {
     Ok((x, dim))
 }
 
-fn split_evenly(site: &mut Site, part: i64) -> Converted {
+fn split_evenly(site: &mut NodeLowering, part: i64) -> Converted {
     let (x, dim) = split_dim(site)?;
     let size = site.ty(x).shape[dim] as i64;
     if part < 1 {
@@ -271,12 +271,12 @@ fn split_evenly(site: &mut Site, part: i64) -> Converted {
     split(site, &sizes)
 }
 
-fn split(site: &mut Site, sizes: &[i64]) -> Converted {
+fn split(site: &mut NodeLowering, sizes: &[i64]) -> Converted {
     let (x, dim) = split_dim(site)?;
-    site.explicit("split", &[("sizes", ints(sizes)), ("dim", int(dim as i64))], &[x])
+    site.emit("split", &[("sizes", ints(sizes)), ("dim", int(dim as i64))], &[x])
 }
 
-fn unbind(site: &mut Site) -> Converted {
+fn unbind(site: &mut NodeLowering) -> Converted {
     let (x, dim) = split_dim(site)?;
     let size = site.ty(x).shape[dim];
     let named = site.output_names().count();
@@ -290,7 +290,7 @@ fn unbind(site: &mut Site) -> Converted {
     squeezed.collect::<Result<Values, _>>().map(Some)
 }
 
-fn concat(site: &mut Site, dim: i64) -> Converted {
+fn concat(site: &mut NodeLowering, dim: i64) -> Converted {
     let mut tensors = site.tensors("tensors")?;
     // A one-dimensional tensor without elements joins with anything.
     if tensors.iter().any(|&t| site.rank(t) != 1) {
@@ -300,10 +300,10 @@ fn concat(site: &mut Site, dim: i64) -> Converted {
     let dim = site.dim_of(first, dim)?;
     let dtype = site.stated(0)?.dtype;
     let tensors = tensors.into_iter().map(|t| site.cast("tensors", t, dtype)).collect::<Result<Vec<_>, _>>()?;
-    site.explicit("concat", &[("dim", int(dim))], &tensors)
+    site.emit("concat", &[("dim", int(dim))], &tensors)
 }
 
-fn stack(site: &mut Site) -> Converted {
+fn stack(site: &mut NodeLowering) -> Converted {
     let tensors = site.tensors("tensors")?;
     let first = *tensors.first().ok_or_else(|| Refusal::new("joins no tensors"))?;
     let dim = site.int_or("dim", 0)?;
@@ -314,11 +314,11 @@ fn stack(site: &mut Site) -> Converted {
         let tensor = site.cast("tensors", tensor, dtype)?;
         rows.push(site.implicit("row", "unsqueeze", &[("dim", int(dim))], &[tensor])?);
     }
-    site.explicit("concat", &[("dim", int(dim))], &rows)
+    site.emit("concat", &[("dim", int(dim))], &rows)
 }
 
 /// Repeats the whole tensor along each dimension: every dimension gets one for the repeats in front of it.
-fn repeat(site: &mut Site, repeats: Vec<i64>) -> Converted {
+fn repeat(site: &mut NodeLowering, repeats: Vec<i64>) -> Converted {
     let x = site.tensor("self")?;
     let shape = site.ty(x).shape;
     let Some(added) = repeats.len().checked_sub(shape.len()) else {
@@ -332,12 +332,12 @@ fn repeat(site: &mut Site, repeats: Vec<i64>) -> Converted {
     let (_, shape) = site.stated_shape()?;
     let joined = site.implicit("joined", "reshape", &[("shape", shape)], &[repeated])?;
     // The operator is one copy, also where the reshape alone would be none.
-    site.explicit("clone", &[], &[joined])
+    site.emit("clone", &[], &[joined])
 }
 
 /// A copy. Where it asks for the dense order and the file says that its operand has another one, it is what
 /// `contiguous` does.
-fn clone(site: &mut Site) -> Converted {
+fn clone(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
     let dense = match (site.memory_format(), site.stated_strides("self")) {
         (Some(CONTIGUOUS_FORMAT), Some(strides)) => {
@@ -345,5 +345,5 @@ fn clone(site: &mut Site) -> Converted {
         }
         _ => true,
     };
-    site.explicit(if dense { "clone" } else { "contiguous" }, &[], &[x])
+    site.emit(if dense { "clone" } else { "contiguous" }, &[], &[x])
 }

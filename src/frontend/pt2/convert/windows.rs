@@ -1,11 +1,11 @@
 //! Pooling to sizes, resampling, padding by elements, windows as columns.
 
-use super::super::site::{Converted, Refusal, Site, int, ints};
+use super::super::site::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use super::conv::per_dimension;
 use crate::ir::{AttrValue, Ints, Value};
 
-pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("adaptive_avg_pool1d", "") => in_two_dimensions(site, |site, x| {
             let size = site.ints("output_size")?;
@@ -41,7 +41,7 @@ pub(super) fn convert(site: &mut Site, target: Target) -> Converted {
 }
 
 /// What PyTorch does to lines: a height of 1 while `pool` works.
-fn in_two_dimensions(site: &mut Site, pool: impl Fn(&mut Site, Value) -> Converted) -> Converted {
+fn in_two_dimensions(site: &mut NodeLowering, pool: impl Fn(&mut NodeLowering, Value) -> Converted) -> Converted {
     let x = site.tensor("self")?;
     let dim = site.rank(x).saturating_sub(1) as i64;
     let image = site.implicit("image", "unsqueeze", &[("dim", int(dim))], &[x])?;
@@ -51,27 +51,27 @@ fn in_two_dimensions(site: &mut Site, pool: impl Fn(&mut Site, Value) -> Convert
 }
 
 /// Pooling down to a single element is a mean.
-fn adaptive_mean(site: &mut Site, x: Value, size: &[i64]) -> Converted {
+fn adaptive_mean(site: &mut NodeLowering, x: Value, size: &[i64]) -> Converted {
     let (rank, spatial) = (site.rank(x), size.len());
     if size.iter().all(|&n| n == 1) && rank > spatial {
         let dims: Ints = (rank - spatial..rank).map(|d| d as i64).collect();
-        return site.explicit("mean", &[("dim", AttrValue::Ints(dims)), ("keepdim", AttrValue::Bool(true))], &[x]);
+        return site.emit("mean", &[("dim", AttrValue::Ints(dims)), ("keepdim", AttrValue::Bool(true))], &[x]);
     }
     match rank == spatial + 2 {
-        true => site.explicit("adaptive_avg_pool", &[("output_size", ints(size))], &[x]),
+        true => site.emit("adaptive_avg_pool", &[("output_size", ints(size))], &[x]),
         false => Ok(None),
     }
 }
 
-fn adaptive_maximum(site: &mut Site, x: Value, size: &[i64]) -> Converted {
+fn adaptive_maximum(site: &mut NodeLowering, x: Value, size: &[i64]) -> Converted {
     match site.rank(x) == size.len() + 2 && site.dtype(x).is_float() {
-        true => site.explicit("adaptive_max_pool", &[("output_size", ints(size))], &[x]),
+        true => site.emit("adaptive_max_pool", &[("output_size", ints(size))], &[x]),
         false => Ok(None),
     }
 }
 
 /// Factors that an operator is given instead of sizes, or beside them; `None` if they are no list of numbers.
-fn factors(site: &Site) -> Result<Option<Vec<f64>>, Refusal> {
+fn factors(site: &NodeLowering) -> Result<Option<Vec<f64>>, Refusal> {
     if site.given("scale_factors") {
         return site.floats("scale_factors");
     }
@@ -84,7 +84,7 @@ fn factors(site: &Site) -> Result<Option<Vec<f64>>, Refusal> {
 
 /// Images of the size that the file states. A factor matters only where it is not the quotient of the sizes: then the operator
 /// stays opaque.
-fn upsample(site: &mut Site, name: &str) -> Converted {
+fn upsample(site: &mut NodeLowering, name: &str) -> Converted {
     let (kind, spatial) = match name.trim_start_matches('_').strip_prefix("upsample_") {
         Some("nearest1d") => ("nearest", 1),
         Some("nearest2d") => ("nearest", 2),
@@ -113,18 +113,18 @@ fn upsample(site: &mut Site, name: &str) -> Converted {
     }
     let size = ("size", AttrValue::shape(&to.shape[2..]));
     match kind {
-        "nearest" => site.explicit("upsample_nearest", &[size], &[x]),
-        "nearest_exact" => site.explicit("upsample_nearest", &[size, ("exact", AttrValue::Bool(true))], &[x]),
+        "nearest" => site.emit("upsample_nearest", &[size], &[x]),
+        "nearest_exact" => site.emit("upsample_nearest", &[size, ("exact", AttrValue::Bool(true))], &[x]),
         _ => {
             let corners = AttrValue::Bool(site.bool_or("align_corners", false)?);
             let op = if kind == "linear" { "upsample_linear" } else { "upsample_bicubic" };
-            site.explicit(op, &[size, ("align_corners", corners)], &[x])
+            site.emit(op, &[size, ("align_corners", corners)], &[x])
         }
     }
 }
 
 /// PyTorch lists pairs from the innermost dimension outwards.
-fn pad(site: &mut Site, pairs: &[i64], mode: &str) -> Converted {
+fn pad(site: &mut NodeLowering, pairs: &[i64], mode: &str) -> Converted {
     let x = site.tensor("self")?;
     let (rank, padded) = (site.rank(x), pairs.len() / 2);
     let fits = pairs.len().is_multiple_of(2) && (1..=3).contains(&padded) && (padded + 1..=padded + 2).contains(&rank);
@@ -132,10 +132,10 @@ fn pad(site: &mut Site, pairs: &[i64], mode: &str) -> Converted {
         return Ok(None);
     }
     let pad: Ints = pairs.chunks_exact(2).rev().flatten().copied().collect();
-    site.explicit("pad_edges", &[("pad", AttrValue::Ints(pad)), ("mode", AttrValue::str(mode))], &[x])
+    site.emit("pad_edges", &[("pad", AttrValue::Ints(pad)), ("mode", AttrValue::str(mode))], &[x])
 }
 
-fn columns(site: &mut Site, op: &str) -> Converted {
+fn columns(site: &mut NodeLowering, op: &str) -> Converted {
     let x = site.tensor("self")?;
     if site.rank(x) != if op == "im2col" { 4 } else { 3 } || !site.dtype(x).is_float() {
         return Ok(None);
@@ -147,5 +147,5 @@ fn columns(site: &mut Site, op: &str) -> Converted {
     if op == "col2im" {
         attrs.push(("output_size", ints(&per_dimension(site, "output_size", 2, 1)?)));
     }
-    site.explicit(op, &attrs, &[x])
+    site.emit(op, &attrs, &[x])
 }

@@ -1,6 +1,6 @@
 //! Comparisons.
 
-use super::super::site::Site;
+use super::super::site::NodeLowering;
 use crate::frontend::builder::Converted;
 
 /// The operator of the table for a direction.
@@ -16,7 +16,7 @@ pub(super) fn operator(direction: &str) -> Option<&'static str> {
     })
 }
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     if !matches!(name, "compare" | "broadcast_compare") {
         return Ok(None);
     }

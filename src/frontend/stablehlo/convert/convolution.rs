@@ -1,7 +1,7 @@
 //! Convolutions with any order of dimensions.
 
 use super::super::attribute::Attribute;
-use super::super::site::Site;
+use super::super::site::NodeLowering;
 use super::pad::spread;
 use crate::frontend::builder::{Converted, Refusal, int, ints};
 use crate::ir::{Number, Shape, Value};
@@ -45,7 +45,7 @@ struct Window {
     reverse: Vec<i64>,
 }
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     if name != "convolution" {
         return Ok(None);
     }
@@ -99,7 +99,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         if groups != 1 {
             return Ok(None);
         }
-        let values = site.explicit("linear", &[], &[x, w])?;
+        let values = site.emit("linear", &[], &[x, w])?;
         let Some(value) = values.and_then(|all| all.first().copied()) else { return Ok(None) };
         let value = site.permute(value, &of_y.back())?;
         return site.gives(value);
@@ -120,14 +120,14 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
     if result.numel() == 0 {
         return Ok(None);
     }
-    let values = site.explicit(op, &attrs, &[x, w])?;
+    let values = site.emit(op, &attrs, &[x, w])?;
     let Some(value) = values.and_then(|all| all.first().copied()) else { return Ok(None) };
     let value = site.permute(value, &of_y.back())?;
     site.gives(value)
 }
 
 /// `window = {stride = [1, 1], pad = [[0, 0], [0, 0]], …}`, or attributes of their own.
-fn window(site: &Site, spatial: usize) -> Result<Window, Refusal> {
+fn window(site: &NodeLowering, spatial: usize) -> Result<Window, Refusal> {
     let inside = site.form.attribute(&["window"]);
     let list = |short: &str, long: &str, default: i64, count: usize| -> Result<Vec<i64>, Refusal> {
         let found = inside.and_then(|w| w.get(short)).or_else(|| site.form.attribute(&[long]));
@@ -148,7 +148,7 @@ fn window(site: &Site, spatial: usize) -> Result<Window, Refusal> {
 }
 
 /// Groups of the batch as groups of features: (groups times batch, features, …) becomes (batch, groups times features, …).
-fn batches_as_groups(site: &mut Site, x: Value, groups: i64) -> Result<Value, Refusal> {
+fn batches_as_groups(site: &mut NodeLowering, x: Value, groups: i64) -> Result<Value, Refusal> {
     let shape = site.shape(x);
     let groups = usize::try_from(groups).ok().filter(|&g| shape[0].is_multiple_of(g));
     let groups = groups.ok_or_else(|| Refusal::new("divides its batch into groups of different sizes"))?;

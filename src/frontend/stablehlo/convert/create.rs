@@ -1,10 +1,10 @@
 //! Operations without operands.
 
-use super::super::site::Site;
+use super::super::site::NodeLowering;
 use crate::frontend::builder::{Converted, Refusal};
 use crate::ir::AttrValue;
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     if name != "iota" {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
 //! Operations that work element by element.
 
-use super::super::site::Site;
+use super::super::site::NodeLowering;
 use crate::frontend::builder::{Converted, Refusal, Values};
 use crate::ir::{AttrValue, DType, Number};
 
@@ -41,7 +41,7 @@ const UNARY: [(&str, &str); 33] = [
     ("broadcast_power", "power"),
 ];
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     if let Some((_, op)) = UNARY.iter().find(|(n, _)| *n == name) {
         // What CHLO broadcasts otherwise than from the right is left alone.
         if name.starts_with("broadcast_") && site.form.attribute(&["broadcast_dimensions"]).is_some() {
@@ -99,13 +99,13 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
             let magnitude = site.part("abs", &[], &[x])?;
             let root = site.part("pow", &[("exponent", AttrValue::float(1.0 / 3.0))], &[magnitude])?;
             let sign = site.part("sign", &[], &[x])?;
-            site.explicit("mul", &[], &[sign, root])
+            site.emit("mul", &[], &[sign, root])
         }
         "is_finite" => {
             let [x] = site.all()?;
             let magnitude = site.part("abs", &[], &[x])?;
             let infinity = site.number(Number::float(f64::INFINITY), site.dtype(x))?;
-            site.explicit("lt", &[], &[magnitude, infinity])
+            site.emit("lt", &[], &[magnitude, infinity])
         }
         "is_inf" | "is_pos_inf" | "is_neg_inf" => {
             let [mut x] = site.all()?;
@@ -114,7 +114,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
             if name == "is_inf" {
                 x = site.part("abs", &[], &[x])?;
             }
-            site.explicit("eq", &[], &[x, infinity])
+            site.emit("eq", &[], &[x, infinity])
         }
         "round_nearest_afz" => {
             let [x] = site.all()?;
@@ -126,7 +126,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
             let up = site.part("ge", &[], &[fraction, half])?;
             let sign = site.part("sign", &[], &[x])?;
             let next = site.part("add", &[], &[whole, sign])?;
-            site.explicit("where", &[], &[up, next, whole])
+            site.emit("where", &[], &[up, next, whole])
         }
         "clamp" => clamp(site),
         "shift_left" => site.elementwise("shift_left", &[], site.operands),
@@ -142,7 +142,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
 }
 
 /// Operations of two operands. On bools, sums and products are those of logic.
-fn two(site: &mut Site, name: &str) -> Converted {
+fn two(site: &mut NodeLowering, name: &str) -> Converted {
     let [x, y] = site.all()?;
     let logical = site.dtype(x) == DType::Bool;
     let op = match name {
@@ -163,7 +163,7 @@ fn two(site: &mut Site, name: &str) -> Converted {
 }
 
 /// -1, 0 or 1; NaN and zeros of both signs stay as they are.
-fn sign(site: &mut Site) -> Converted {
+fn sign(site: &mut NodeLowering) -> Converted {
     let [x] = site.all()?;
     if !site.dtype(x).is_float() {
         return site.elementwise("sign", &[], &[x]);
@@ -173,10 +173,10 @@ fn sign(site: &mut Site) -> Converted {
     let zero = site.number(Number::float(0.0), site.dtype(x))?;
     // False for zeros and for NaN.
     let has_sign = site.part("gt", &[], &[magnitude, zero])?;
-    site.explicit("where", &[], &[has_sign, sign, x])
+    site.emit("where", &[], &[has_sign, sign, x])
 }
 
-fn clamp(site: &mut Site) -> Converted {
+fn clamp(site: &mut NodeLowering) -> Converted {
     let [low, x, high] = site.all()?;
     if let (Some(min), Some(max)) = (site.uniform(low), site.uniform(high))
         && !min.is_nan()
@@ -190,7 +190,7 @@ fn clamp(site: &mut Site) -> Converted {
 }
 
 /// Zeros move in from the left, also for signed integers.
-fn shift_right_logical(site: &mut Site) -> Converted {
+fn shift_right_logical(site: &mut NodeLowering) -> Converted {
     let [x, y] = site.all()?;
     let dtype = site.dtype(x);
     let Some((least, _)) = dtype.int_range().filter(|_| dtype.is_int()) else { return Ok(None) };
@@ -198,7 +198,7 @@ fn shift_right_logical(site: &mut Site) -> Converted {
         return site.elementwise("shift_right", &[], &[x, y]);
     }
     let bits = 8 * dtype.bytes() as i64;
-    let number = |site: &mut Site, value: i64| site.number(Number::Int(value), dtype);
+    let number = |site: &mut NodeLowering, value: i64| site.number(Number::Int(value), dtype);
     let (zero, ones, width) = (number(site, 0)?, number(site, -1)?, number(site, bits)?);
     let shifted = site.part_of("shift_right", &[], &[x, y])?;
     let rest = site.part_of("sub", &[], &[width, y])?;
@@ -210,11 +210,11 @@ fn shift_right_logical(site: &mut Site) -> Converted {
     let negative = site.part_of("lt", &[], &[y, zero])?;
     let far = site.part_of("ge", &[], &[y, width])?;
     let gone = site.part("logical_or", &[], &[negative, far])?;
-    site.explicit("where", &[], &[gone, zero, moved])
+    site.emit("where", &[], &[gone, zero, moved])
 }
 
 /// A cast to a type with fewer bits and back, where there is that type.
-fn reduce_precision(site: &mut Site) -> Converted {
+fn reduce_precision(site: &mut NodeLowering) -> Converted {
     let [x] = site.all()?;
     let own = site.dtype(x);
     let word = site.form.attribute(&["format"]).and_then(|a| a.word());
@@ -238,5 +238,5 @@ fn reduce_precision(site: &mut Site) -> Converted {
         return site.gives(x);
     }
     let rounded = site.cast(x, narrow)?;
-    site.explicit("cast", &[("dtype", AttrValue::DType(own))], &[rounded])
+    site.emit("cast", &[("dtype", AttrValue::DType(own))], &[rounded])
 }

@@ -1,10 +1,10 @@
 //! Reads at places that other tensors hold: gather, and slices whose start is computed.
 
-use super::super::site::{Site, dimension, distinct, usizes};
+use super::super::site::{NodeLowering, dimension, distinct, usizes};
 use crate::frontend::builder::{Converted, Refusal, int};
 use crate::ir::{DType, Number, Shape, Value};
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     match name {
         "gather" => gather(site),
         "dynamic_slice" => dynamic_slice(site),
@@ -31,7 +31,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Reads `#stablehlo.gather<…>` or `#stablehlo.scatter<…>`, whose keys differ.
-    pub fn read(site: &Site, key: &str, keys: [&str; 6], ranks: [usize; 3]) -> Result<Self, Refusal> {
+    pub fn read(site: &NodeLowering, key: &str, keys: [&str; 6], ranks: [usize; 3]) -> Result<Self, Refusal> {
         let wrong = || Refusal::new("has dimension numbers that make no sense");
         let fields = site.form.attribute(&[key]).and_then(|a| a.fields()).ok_or_else(wrong)?;
         let [operand, places, result] = ranks;
@@ -74,7 +74,7 @@ impl Numbers {
 
 /// For every dimension of the operand in `map`, where each window starts, in 64 bits and of the shape of the places without
 /// the vector dimension.
-pub(super) fn starts(site: &mut Site, places: Value, numbers: &Numbers) -> Result<Vec<Value>, Refusal> {
+pub(super) fn starts(site: &mut NodeLowering, places: Value, numbers: &Numbers) -> Result<Vec<Value>, Refusal> {
     let mut shape = site.shape(places);
     if numbers.vector == shape.len() {
         shape.push(1);
@@ -97,17 +97,17 @@ pub(super) fn starts(site: &mut Site, places: Value, numbers: &Numbers) -> Resul
 }
 
 /// Places in the type that PyTorch has them in.
-pub(super) fn signed(site: &mut Site, places: Value) -> Result<Value, Refusal> {
+pub(super) fn signed(site: &mut NodeLowering, places: Value) -> Result<Value, Refusal> {
     site.cast(places, DType::I64)
 }
 
 /// `value` limited to `0..=most`.
-fn limited(site: &mut Site, value: Value, most: i64) -> Result<Value, Refusal> {
+fn limited(site: &mut NodeLowering, value: Value, most: i64) -> Result<Value, Refusal> {
     site.part("clamp", &[("min", int(0)), ("max", int(most))], &[value])
 }
 
 /// Windows of the operand that start at the places, moved inside where they would reach out of it.
-fn gather(site: &mut Site) -> Converted {
+fn gather(site: &mut NodeLowering) -> Converted {
     let [x, places] = site.all()?;
     let result = site.result()?.clone();
     let shape = site.shape(x);
@@ -233,17 +233,22 @@ fn gather(site: &mut Site) -> Converted {
 
 /// The node that stands for the operation.
 fn made(
-    site: &mut Site,
+    site: &mut NodeLowering,
     op: &str,
     attrs: &[(&str, crate::ir::AttrValue)],
     operands: &[Value],
 ) -> Result<Value, Refusal> {
-    let values = site.explicit(op, attrs, operands)?;
+    let values = site.emit(op, attrs, operands)?;
     values.and_then(|v| v.first().copied()).ok_or_else(|| Refusal::new(format!("needs the operator `{op}`")))
 }
 
 /// The starts of a slice along every dimension: known ones as numbers, moved inside.
-fn slice_starts(site: &Site, starts: &[Value], shape: &[usize], sizes: &[usize]) -> Result<Vec<Option<i64>>, Refusal> {
+fn slice_starts(
+    site: &NodeLowering,
+    starts: &[Value],
+    shape: &[usize],
+    sizes: &[usize],
+) -> Result<Vec<Option<i64>>, Refusal> {
     if starts.len() != shape.len() || sizes.len() != shape.len() || sizes.iter().zip(shape).any(|(s, whole)| s > whole)
     {
         return Err(Refusal::new(format!("takes a slice of {sizes:?} from a tensor of shape {shape:?}")));
@@ -256,7 +261,7 @@ fn slice_starts(site: &Site, starts: &[Value], shape: &[usize], sizes: &[usize])
     Ok(starts.iter().enumerate().map(start).collect())
 }
 
-fn dynamic_slice(site: &mut Site) -> Converted {
+fn dynamic_slice(site: &mut NodeLowering) -> Converted {
     let Some((&x, starts)) = site.operands.split_first() else { return Err(Refusal::new("has no operand")) };
     let shape = site.shape(x);
     let sizes = site.ints(&["sizes", "slice_sizes"])?;
@@ -276,14 +281,14 @@ fn dynamic_slice(site: &mut Site) -> Converted {
 }
 
 /// The places of a window of `size` that starts at the scalar `start`, moved inside a dimension of size `whole`.
-fn window_places(site: &mut Site, start: Value, whole: usize, size: usize) -> Result<Value, Refusal> {
+fn window_places(site: &mut NodeLowering, start: Value, whole: usize, size: usize) -> Result<Value, Refusal> {
     let start = site.cast(start, DType::I64)?;
     let start = limited(site, start, (whole - size) as i64)?;
     let counting = site.counting(size, DType::I64)?;
     site.part("add", &[], &[counting, start])
 }
 
-fn dynamic_update_slice(site: &mut Site) -> Converted {
+fn dynamic_update_slice(site: &mut NodeLowering) -> Converted {
     let [x, update, starts @ ..] = site.operands else { return Err(Refusal::new("has too few operands")) };
     let (shape, sizes) = (site.shape(*x), site.shape(*update));
     let known = slice_starts(site, starts, &shape, &sizes)?;
@@ -300,7 +305,7 @@ fn dynamic_update_slice(site: &mut Site) -> Converted {
             spread[i] = sizes[dim];
             operands.push(site.reshape(places, &spread)?);
         }
-        return site.explicit("index_put", &[("dims", usizes(&partial))], &operands);
+        return site.emit("index_put", &[("dims", usizes(&partial))], &operands);
     }
     // The dimensions that places are known for go to the front, as `index_put` wants them.
     let rest = (0..shape.len()).filter(|d| !partial.contains(d));
@@ -313,12 +318,12 @@ fn dynamic_update_slice(site: &mut Site) -> Converted {
         spread[i] = sizes[dim];
         operands.push(site.reshape(places, &spread)?);
     }
-    site.explicit("index_put", &[("dims", usizes(&partial))], &operands)
+    site.emit("index_put", &[("dims", usizes(&partial))], &operands)
 }
 
 /// `x` with `update` in the place of its slice from `starts` on, which differs from all of `x` along `dims` only.
 fn written(
-    site: &mut Site,
+    site: &mut NodeLowering,
     x: Value,
     update: Value,
     dims: &[usize],

@@ -17,12 +17,12 @@ mod sort;
 mod view;
 mod window;
 
-use super::site::Site;
+use super::site::NodeLowering;
 use crate::frontend::builder::Converted;
 
 /// Lowers one operation.
-pub(super) fn convert(site: &mut Site) -> Converted {
-    const FAMILIES: [fn(&mut Site, &str) -> Converted; 12] = [
+pub(super) fn convert(site: &mut NodeLowering) -> Converted {
+    const FAMILIES: [fn(&mut NodeLowering, &str) -> Converted; 12] = [
         elementwise::convert,
         compare::convert,
         view::convert,

@@ -1,10 +1,10 @@
 //! Padding, between elements too.
 
-use super::super::site::Site;
+use super::super::site::NodeLowering;
 use crate::frontend::builder::{Converted, Refusal, int, ints};
 use crate::ir::{Number, Shape, Value};
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     if name != "pad" {
         return Ok(None);
     }
@@ -22,11 +22,11 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         return site.gives(spread);
     }
     let pad: Vec<i64> = low.iter().zip(&high).flat_map(|(&l, &h)| [l, h]).collect();
-    site.explicit("pad", &[("pad", ints(&pad)), ("value", number.into())], &[spread])
+    site.emit("pad", &[("pad", ints(&pad)), ("value", number.into())], &[spread])
 }
 
 /// `x` with `gaps[d]` times `number` between its elements along every dimension `d`.
-pub(super) fn spread(site: &mut Site, x: Value, gaps: &[i64], number: Number) -> Result<Value, Refusal> {
+pub(super) fn spread(site: &mut NodeLowering, x: Value, gaps: &[i64], number: Number) -> Result<Value, Refusal> {
     let mut value = x;
     for (dim, &gap) in gaps.iter().enumerate().filter(|(_, gap)| **gap > 0) {
         let shape = site.shape(value);

@@ -1,6 +1,6 @@
 //! Products of matrices and tensors.
 
-use super::super::site::{Site, dimension, distinct};
+use super::super::site::{NodeLowering, dimension, distinct};
 use crate::frontend::builder::{Converted, Refusal};
 use crate::ir::{AttrValue, Shape, TensorType, Value};
 
@@ -10,7 +10,7 @@ struct Dims {
     contracted: [Vec<usize>; 2],
 }
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     match name {
         "dot_general" => {
             let [x, y] = site.all()?;
@@ -30,7 +30,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
 }
 
 /// The dimensions as `batching_dims = [0] x [0], contracting_dims = [2] x [1]`, or as `#stablehlo.dot<…>`.
-fn dims(site: &Site, operands: [Value; 2]) -> Result<Dims, Refusal> {
+fn dims(site: &NodeLowering, operands: [Value; 2]) -> Result<Dims, Refusal> {
     let rank = |side: usize| site.rank(operands[side]);
     let checked = |side: usize, list: Vec<i64>| -> Result<Vec<usize>, Refusal> {
         list.into_iter().map(|d| dimension(d, rank(side))).collect()
@@ -67,7 +67,7 @@ fn dims(site: &Site, operands: [Value; 2]) -> Result<Dims, Refusal> {
 }
 
 /// One matrix product over batches, with views before and after it.
-fn product(site: &mut Site, operands: [Value; 2], dims: &Dims) -> Converted {
+fn product(site: &mut NodeLowering, operands: [Value; 2], dims: &Dims) -> Converted {
     let result = site.result()?.clone();
     let mut matrices = operands;
     let mut free: [Vec<usize>; 2] = Default::default();
@@ -77,7 +77,7 @@ fn product(site: &mut Site, operands: [Value; 2], dims: &Dims) -> Converted {
         // A product in a wider type than its operands' is exact in that type.
         matrices[side] = site.cast(operands[side], result.dtype)?;
     }
-    let sizes = |site: &Site, side: usize, dims: &[usize]| -> Shape {
+    let sizes = |site: &NodeLowering, side: usize, dims: &[usize]| -> Shape {
         let shape = site.shape(operands[side]);
         dims.iter().map(|&d| shape[d]).collect()
     };
@@ -112,7 +112,7 @@ fn product(site: &mut Site, operands: [Value; 2], dims: &Dims) -> Converted {
     if stated != result.shape {
         return Err(Refusal::new(format!("gives a tensor of shape {stated:?}, and the module states {result}")));
     }
-    let Some(values) = site.explicit("matmul", &[], &[x, y])? else { return Ok(None) };
+    let Some(values) = site.emit("matmul", &[], &[x, y])? else { return Ok(None) };
     match values.first() {
         Some(&value) if whole != result.shape => {
             let shaped = site.part("reshape", &[("shape", AttrValue::shape(&result.shape))], &[value])?;
@@ -123,8 +123,14 @@ fn product(site: &mut Site, operands: [Value; 2], dims: &Dims) -> Converted {
 }
 
 /// The product of both operands in the other order, whose rows are the columns of the result.
-fn swapped(site: &mut Site, [x, y]: [Value; 2], dims: &Dims, free: &[Vec<usize>; 2], result: &TensorType) -> Converted {
-    let sizes = |site: &Site, value: Value, dims: &[usize]| -> Shape {
+fn swapped(
+    site: &mut NodeLowering,
+    [x, y]: [Value; 2],
+    dims: &Dims,
+    free: &[Vec<usize>; 2],
+    result: &TensorType,
+) -> Converted {
+    let sizes = |site: &NodeLowering, value: Value, dims: &[usize]| -> Shape {
         let shape = site.shape(value);
         dims.iter().map(|&d| shape[d]).collect()
     };
@@ -137,7 +143,7 @@ fn swapped(site: &mut Site, [x, y]: [Value; 2], dims: &Dims, free: &[Vec<usize>;
     let second = site.permute(x, &[&dims.batch[0][..], &dims.contracted[0], &free[0]].concat())?;
     let shape: Shape = batch.iter().copied().chain([count(&inner), count(&rows)]).collect();
     let second = site.reshape(second, &shape)?;
-    let Some(product) = site.explicit("matmul", &[], &[first, second])?.and_then(|all| all.first().copied()) else {
+    let Some(product) = site.emit("matmul", &[], &[first, second])?.and_then(|all| all.first().copied()) else {
         return Ok(None);
     };
     let apart: Shape = batch.iter().chain(&columns).chain(&rows).copied().collect();

@@ -1,11 +1,11 @@
 //! Reductions.
 
-use super::super::site::{Site, distinct, usizes};
+use super::super::site::{NodeLowering, distinct, usizes};
 use super::region::{Monoid, expressions, monoids};
 use crate::frontend::builder::{Converted, Refusal, Values, int};
 use crate::ir::{AttrValue, DType, Number, Value};
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     match name {
         "reduce" => reduce(site),
         _ => Ok(None),
@@ -47,7 +47,7 @@ pub(super) fn operators(monoid: Monoid, dtype: DType) -> Option<(&'static str, &
     })
 }
 
-fn reduce(site: &mut Site) -> Converted {
+fn reduce(site: &mut NodeLowering) -> Converted {
     let count = site.operands.len() / 2;
     let rank = site.operands.first().map_or(0, |&x| site.rank(x));
     let dims = site.dims(&["dimensions"], rank)?;
@@ -66,7 +66,7 @@ fn reduce(site: &mut Site) -> Converted {
 
 /// `x` reduced along `dims` to fewer dimensions, from `init` on.
 fn reduced(
-    site: &mut Site,
+    site: &mut NodeLowering,
     monoid: Monoid,
     x: Value,
     dims: &[usize],
@@ -90,7 +90,7 @@ fn reduced(
         || (own == Number::float(0.0) && site.uniform(init) == Some(Number::float(-0.0)));
     let attrs = [("dim", usizes(dims)), ("keepdim", AttrValue::Bool(true))];
     let made =
-        if alone { site.explicit(op, &attrs, &[x])? } else { Some(Values::from_elem(site.part(op, &attrs, &[x])?, 1)) };
+        if alone { site.emit(op, &attrs, &[x])? } else { Some(Values::from_elem(site.part(op, &attrs, &[x])?, 1)) };
     let Some(kept) = made.and_then(|all| all.first().copied()) else { return Ok(None) };
     // Sums of integers are made in 64 bits.
     let kept = site.cast(kept, dtype)?;
@@ -103,7 +103,7 @@ fn reduced(
 }
 
 /// The largest or smallest element with its place.
-fn arg(site: &mut Site, operands: &[Value], inits: &[Value], dims: &[usize]) -> Converted {
+fn arg(site: &mut NodeLowering, operands: &[Value], inits: &[Value], dims: &[usize]) -> Converted {
     let (&[x, places], &[init, first], &[dim]) = (operands, inits, dims) else { return Ok(None) };
     let Some(region) = site.form.regions.first() else { return Ok(None) };
     let Some(results) = expressions(region, &site.form.arguments) else { return Ok(None) };

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::ast::{Region, Tree, Use};
 use super::super::form::{Form, arguments};
-use super::super::site::Site;
+use super::super::site::NodeLowering;
 
 /// How two elements are joined. All are associative and commutative over the real numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ fn constant(form: &Form) -> Option<String> {
 }
 
 /// How the region of an operation joins each of `count` pairs of elements, if it joins each by itself.
-pub(in super::super) fn monoids(site: &Site, count: usize) -> Option<Vec<Monoid>> {
+pub(in super::super) fn monoids(site: &NodeLowering, count: usize) -> Option<Vec<Monoid>> {
     let form = site.form;
     if let Some(applied) = form.applied {
         let name = applied.strip_prefix("stablehlo.").or_else(|| applied.strip_prefix("mhlo."))?;

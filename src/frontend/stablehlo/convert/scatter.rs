@@ -1,6 +1,6 @@
 //! Writes at places that other tensors hold.
 
-use super::super::site::{Site, usizes};
+use super::super::site::{NodeLowering, usizes};
 use super::gather::{Numbers, signed, starts};
 use super::region::{Monoid, expressions, monoids};
 use crate::frontend::builder::{Converted, Refusal, int};
@@ -12,7 +12,7 @@ enum Meeting {
     Join(Monoid),
 }
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     if name != "scatter" {
         return Ok(None);
     }
@@ -102,7 +102,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
 }
 
 /// How updates meet what is there.
-fn meeting(site: &Site) -> Option<Meeting> {
+fn meeting(site: &NodeLowering) -> Option<Meeting> {
     if let Some(&[monoid]) = monoids(site, 1).as_deref() {
         return Some(Meeting::Join(monoid));
     }
@@ -112,7 +112,7 @@ fn meeting(site: &Site) -> Option<Meeting> {
 
 /// Writes into the operand as one row of elements with a spare one at its end, which takes what lies outside.
 fn flat(
-    site: &mut Site,
+    site: &mut NodeLowering,
     x: Value,
     updates: Value,
     moved: &[usize],
@@ -125,7 +125,7 @@ fn flat(
     let strides = crate::ops::shapes::dense_strides(&shape);
     let numel: usize = shape.iter().product();
     let mut place: Option<Value> = None;
-    let mut add = |site: &mut Site, index: Value, stride: usize| -> Result<(), Refusal> {
+    let mut add = |site: &mut NodeLowering, index: Value, stride: usize| -> Result<(), Refusal> {
         let stride = site.number(Number::Int(stride as i64), DType::I64)?;
         let offset = site.part("mul", &[], &[index, stride])?;
         place = Some(match place {
@@ -158,9 +158,9 @@ fn flat(
     let values = site.reshape(updates, &[count])?;
     let dim = ("dim", int(0));
     let written = match meeting {
-        Meeting::Replace => site.explicit("scatter", &[dim], &[row, place, values])?,
+        Meeting::Replace => site.emit("scatter", &[dim], &[row, place, values])?,
         Meeting::Join(monoid) => match (monoid.on(dtype == DType::Bool), dtype) {
-            (Monoid::Add, _) => site.explicit("scatter_add", &[dim], &[row, place, values])?,
+            (Monoid::Add, _) => site.emit("scatter_add", &[dim], &[row, place, values])?,
             (other, _) => {
                 let reduce = match other {
                     Monoid::Multiply => "prod",
@@ -170,7 +170,7 @@ fn flat(
                     Monoid::And if dtype == DType::Bool => "amin",
                     _ => return Ok(None),
                 };
-                site.explicit("scatter_reduce", &[dim, ("reduce", AttrValue::str(reduce))], &[row, place, values])?
+                site.emit("scatter_reduce", &[dim, ("reduce", AttrValue::str(reduce))], &[row, place, values])?
             }
         },
     };
@@ -181,7 +181,7 @@ fn flat(
 }
 
 /// Which dimensions of the updates the whole dimensions of the operand are.
-fn whole_dims(site: &Site, shape: &[usize], moved: &[usize], sizes: &[usize]) -> Result<Vec<usize>, Refusal> {
+fn whole_dims(site: &NodeLowering, shape: &[usize], moved: &[usize], sizes: &[usize]) -> Result<Vec<usize>, Refusal> {
     let wrong = || Refusal::new("has dimension numbers that make no sense");
     let fields = site.form.attribute(&["scatter_dimension_numbers"]).and_then(|a| a.fields()).ok_or_else(wrong)?;
     let list = |key: &str| -> Result<Vec<usize>, Refusal> {

@@ -1,11 +1,11 @@
 //! Sorting.
 
-use super::super::site::Site;
+use super::super::site::NodeLowering;
 use super::region::expressions;
 use crate::frontend::builder::{Converted, Refusal, Values, int};
 use crate::ir::AttrValue;
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     match name {
         "sort" => sort(site),
         "top_k" => top_k(site),
@@ -31,7 +31,7 @@ fn descending(results: &[String], float: bool) -> Option<bool> {
     None
 }
 
-fn sort(site: &mut Site) -> Converted {
+fn sort(site: &mut NodeLowering) -> Converted {
     let Some((&first, rest)) = site.operands.split_first() else { return Err(Refusal::new("has no operand")) };
     let Some(region) = site.form.regions.first() else { return Err(Refusal::new("has no comparator")) };
     let Some(results) = expressions(region, &site.form.arguments) else { return Ok(None) };
@@ -46,7 +46,7 @@ fn sort(site: &mut Site) -> Converted {
     }
     let stable = site.form.attribute(&["is_stable"]).and_then(|a| a.bool()).unwrap_or(false);
     let attrs = [("dim", int(dim)), ("descending", AttrValue::Bool(descending)), ("stable", AttrValue::Bool(stable))];
-    let Some(sorted) = site.explicit("sort", &attrs, &[first])? else { return Ok(None) };
+    let Some(sorted) = site.emit("sort", &attrs, &[first])? else { return Ok(None) };
     let &[value, places] = &sorted[..] else { return Ok(None) };
     let mut values = Values::from_elem(value, 1);
     for &other in rest {
@@ -59,13 +59,13 @@ fn sort(site: &mut Site) -> Converted {
     Ok(Some(values))
 }
 
-fn top_k(site: &mut Site) -> Converted {
+fn top_k(site: &mut NodeLowering) -> Converted {
     let [x] = site.all()?;
     let k = site.form.attribute(&["k"]).and_then(|a| a.int()).ok_or_else(|| Refusal::new("needs the attribute `k`"))?;
     let last = site.rank(x).checked_sub(1).ok_or_else(|| Refusal::new("takes no scalar"))?;
     let largest = site.form.attribute(&["largest"]).and_then(|a| a.bool()).unwrap_or(true);
     let attrs = [("k", int(k)), ("dim", int(last as i64)), ("largest", AttrValue::Bool(largest))];
-    let Some(found) = site.explicit("topk", &attrs, &[x])? else { return Ok(None) };
+    let Some(found) = site.emit("topk", &attrs, &[x])? else { return Ok(None) };
     let &[value, places] = &found[..] else { return Ok(None) };
     let dtype = site.results.get(1).map_or(site.dtype(places), |t| t.dtype);
     Ok(Some(Values::from_slice(&[value, site.cast(places, dtype)?])))

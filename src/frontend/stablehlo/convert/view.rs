@@ -2,18 +2,18 @@
 
 use smallvec::SmallVec;
 
-use super::super::site::{Site, distinct, usizes};
+use super::super::site::{NodeLowering, distinct, usizes};
 use crate::frontend::builder::{Converted, Refusal, int};
 use crate::ir::{AttrValue, NodeKind, Value};
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     match name {
         "broadcast_in_dim" => broadcast_in_dim(site),
         // New dimensions in front.
         "broadcast" => {
             let [x] = site.all()?;
             let shape = site.result()?.shape.clone();
-            let values = site.explicit("expand", &[("shape", AttrValue::shape(&shape))], &[x])?;
+            let values = site.emit("expand", &[("shape", AttrValue::shape(&shape))], &[x])?;
             if let Some(&[value]) = values.as_deref() {
                 site.tables.repeats.insert(value, x);
             }
@@ -32,7 +32,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
             if let Some(expanded) = before_ones(site, x, &shape)? {
                 return site.gives(expanded);
             }
-            let values = site.explicit("reshape", &[("shape", AttrValue::shape(&shape))], &[x])?;
+            let values = site.emit("reshape", &[("shape", AttrValue::shape(&shape))], &[x])?;
             // A reshape that only adds ones in front repeats nothing.
             let own = site.shape(x);
             let leading = shape.ends_with(&own) && shape[..shape.len() - own.len()].iter().all(|&size| size == 1);
@@ -61,12 +61,12 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
         "concatenate" => {
             let rank = site.operands.first().map_or(0, |&x| site.rank(x));
             let dim = site.dim(&["dim", "dimension"], rank)?;
-            site.explicit("concat", &[("dim", int(dim as i64))], site.operands)
+            site.emit("concat", &[("dim", int(dim as i64))], site.operands)
         }
         "reverse" => {
             let [x] = site.all()?;
             let dims = site.dims(&["dims", "dimensions"], site.rank(x))?;
-            site.explicit("flip", &[("dims", usizes(&dims))], &[x])
+            site.emit("flip", &[("dims", usizes(&dims))], &[x])
         }
         "get_dimension_size" => {
             let [x] = site.all()?;
@@ -80,7 +80,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
 }
 
 /// Dimension `i` of the operand becomes dimension `dims[i]` of the result, all others repeat.
-fn broadcast_in_dim(site: &mut Site) -> Converted {
+fn broadcast_in_dim(site: &mut NodeLowering) -> Converted {
     let [x] = site.all()?;
     let result = site.result()?.clone();
     let dims = site.dims(&["dims", "broadcast_dimensions"], result.rank())?;
@@ -101,7 +101,7 @@ fn broadcast_in_dim(site: &mut Site) -> Converted {
         if result.shape == spread {
             return site.gives(kept);
         }
-        let values = site.explicit("expand", &[("shape", AttrValue::shape(&result.shape))], &[kept])?;
+        let values = site.emit("expand", &[("shape", AttrValue::shape(&result.shape))], &[kept])?;
         if let Some(&[value]) = values.as_deref() {
             site.tables.repeats.insert(value, kept);
         }
@@ -111,11 +111,11 @@ fn broadcast_in_dim(site: &mut Site) -> Converted {
     let values = if result.shape == spread {
         match result.shape == site.shape(ordered) {
             true => return site.gives(ordered),
-            false => site.explicit("reshape", &[("shape", AttrValue::shape(&spread))], &[ordered])?,
+            false => site.emit("reshape", &[("shape", AttrValue::shape(&spread))], &[ordered])?,
         }
     } else {
         let reshaped = site.reshape(ordered, &spread)?;
-        site.explicit("expand", &[("shape", AttrValue::shape(&result.shape))], &[reshaped])?
+        site.emit("expand", &[("shape", AttrValue::shape(&result.shape))], &[reshaped])?
     };
     if let Some(&[value]) = values.as_deref() {
         if let Some(number) = site.uniform(x) {
@@ -136,7 +136,7 @@ fn broadcast_in_dim(site: &mut Site) -> Converted {
 }
 
 /// If `x` repeats another value and `shape` is its shape but for ones: the other value with these ones, repeated.
-fn before_ones(site: &mut Site, x: Value, shape: &[usize]) -> Result<Option<Value>, Refusal> {
+fn before_ones(site: &mut NodeLowering, x: Value, shape: &[usize]) -> Result<Option<Value>, Refusal> {
     let source = match &site.low.graph.node(x.node).kind {
         NodeKind::Op { op, .. } if op.name() == "expand" => site.low.graph.operands(x.node).first().copied(),
         _ => None,
@@ -166,13 +166,13 @@ fn before_ones(site: &mut Site, x: Value, shape: &[usize]) -> Result<Option<Valu
 }
 
 /// If `x` lost dimensions in a reduction and `shape` is its shape with these as ones: the value that still has them.
-fn kept_dims(site: &Site, x: Value, shape: &[usize]) -> Option<Value> {
+fn kept_dims(site: &NodeLowering, x: Value, shape: &[usize]) -> Option<Value> {
     let kept = site.tables.kept.get(&x).copied()?;
     (*site.shape(kept) == *shape).then_some(kept)
 }
 
 /// `[0:2, 0:64:2]`, or three lists.
-fn slice(site: &mut Site) -> Converted {
+fn slice(site: &mut NodeLowering) -> Converted {
     use super::super::ast::{Tree, parts};
     let [x] = site.all()?;
     let limits: Option<Vec<(i64, i64, i64)>> = match site.form.bare.first() {

@@ -1,6 +1,6 @@
 //! Reductions of windows: pooling, running sums, and everything else by taking the windows apart.
 
-use super::super::site::{Site, usizes};
+use super::super::site::{NodeLowering, usizes};
 use super::pad::spread;
 use super::reduce::{identity, operators};
 use super::region::{Monoid, monoids};
@@ -21,7 +21,7 @@ impl Along {
     const NONE: Along = Along { size: 1, stride: 1, spread: 1, dilation: 1, pad: (0, 0) };
 }
 
-pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
+pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     if name != "reduce_window" || site.operands.len() != 2 {
         return Ok(None);
     }
@@ -71,7 +71,7 @@ pub(super) fn convert(site: &mut Site, name: &str) -> Converted {
 }
 
 /// A window as long as the dimension that ends (or starts) at each element: a running sum or product.
-fn running(site: &mut Site, x: Value, monoid: Monoid, windows: &[Along]) -> Result<Option<Value>, Refusal> {
+fn running(site: &mut NodeLowering, x: Value, monoid: Monoid, windows: &[Along]) -> Result<Option<Value>, Refusal> {
     let op = match monoid {
         Monoid::Add => "cumsum",
         Monoid::Multiply => "cumprod",
@@ -95,7 +95,7 @@ fn running(site: &mut Site, x: Value, monoid: Monoid, windows: &[Along]) -> Resu
 }
 
 /// Largest elements under windows over two of four dimensions.
-fn max_pool(site: &mut Site, x: Value, windows: &[Along]) -> Result<Option<Value>, Refusal> {
+fn max_pool(site: &mut NodeLowering, x: Value, windows: &[Along]) -> Result<Option<Value>, Refusal> {
     let spatial: Vec<usize> = (0..4).filter(|&d| windows[d] != Along::NONE).collect();
     let (&[h, w], true) = (&spatial[..], windows.iter().all(|w| w.spread == 1 && w.pad.0 >= 0 && w.pad.1 >= 0)) else {
         return Ok(None);
@@ -119,7 +119,7 @@ fn max_pool(site: &mut Site, x: Value, windows: &[Along]) -> Result<Option<Value
         ("padding", padding),
         ("dilation", of(|w| w.dilation)),
     ];
-    let Some(pooled) = site.explicit("max_pool2d", &attrs, &[value])?.and_then(|v| v.first().copied()) else {
+    let Some(pooled) = site.emit("max_pool2d", &attrs, &[value])?.and_then(|v| v.first().copied()) else {
         return Ok(None);
     };
     let mut back = vec![0; 4];
@@ -130,7 +130,14 @@ fn max_pool(site: &mut Site, x: Value, windows: &[Along]) -> Result<Option<Value
 }
 
 /// Windows as dimensions of their own, which are then reduced.
-fn general(site: &mut Site, x: Value, monoid: Monoid, windows: &[Along], from: Number, own: Number) -> Converted {
+fn general(
+    site: &mut NodeLowering,
+    x: Value,
+    monoid: Monoid,
+    windows: &[Along],
+    from: Number,
+    own: Number,
+) -> Converted {
     let (rank, dtype) = (windows.len(), site.dtype(x));
     let Some((op, join)) = operators(monoid, dtype) else { return Ok(None) };
     let gaps: Vec<i64> = windows.iter().map(|w| w.spread - 1).collect();

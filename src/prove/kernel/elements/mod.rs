@@ -28,7 +28,7 @@ use self::carry::places;
 use self::form::{Atom, Form, FormId, Operation, Store};
 use self::rows::Row;
 use self::scope::{Applied, Known, Scope, Seen};
-use super::arena::{Arena, TermId};
+use super::arena::{TermArena, TermId};
 use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::{Arithmetic, AttrDef, AttrKind, Elements, EvalError, Moved, RowFunction, Sign, as_number, sign_of};
@@ -73,7 +73,7 @@ pub type Leaves = FxHashSet<TermId>;
 ///
 /// No more than [`ELEMENTS`] are written down, and no more than are left of `budget`, from which they are taken.
 pub fn same_elements(
-    arena: &Arena,
+    arena: &TermArena,
     [a, b]: [TermId; 2],
     leaves: &Leaves,
     weakest: Tier,

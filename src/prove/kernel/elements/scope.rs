@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::super::arena::{Arena, Head, TermId};
+use super::super::arena::{Head, TermArena, TermId};
 use super::{Leaves, Mode};
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
@@ -16,7 +16,7 @@ use crate::ops::{Call, Elements, Moved, Op, OpDef, RowFunction, Sign, is_number}
 
 /// Terms of an arena, down to the leaves.
 pub struct Scope<'a> {
-    arena: &'a Arena,
+    arena: &'a TermArena,
     leaves: &'a Leaves,
     /// Whether any leaf is a constant.
     constant_leaves: bool,
@@ -68,7 +68,7 @@ impl Applied<'_> {
 }
 
 impl<'a> Scope<'a> {
-    pub fn new(arena: &'a Arena, leaves: &'a Leaves) -> Self {
+    pub fn new(arena: &'a TermArena, leaves: &'a Leaves) -> Self {
         let constant_leaves = leaves.iter().any(|&leaf| arena.value(leaf).is_some());
         Scope { arena, leaves, constant_leaves, reads_leaves: RefCell::default() }
     }

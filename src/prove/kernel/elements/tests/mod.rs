@@ -5,9 +5,9 @@ mod reals;
 
 use super::scope::Scope;
 use super::{ALL_WAYS, ELEMENTS, Formulas, Leaves, Mode, same_elements};
-use crate::eval::{Demand, GraphProgram, Options};
+use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::ir::{Graph, Number, text};
-use crate::prove::kernel::arena::{Arena, Side, TermId};
+use crate::prove::kernel::arena::{Side, TermArena, TermId};
 use crate::prove::kernel::graph_terms;
 use crate::rules::Tier;
 
@@ -18,7 +18,7 @@ fn graph(body: &str) -> Graph {
 }
 
 /// The results of two graphs as terms.
-fn roots(arena: &mut Arena, a: &Graph, b: &Graph) -> [TermId; 2] {
+fn roots(arena: &mut TermArena, a: &Graph, b: &Graph) -> [TermId; 2] {
     let mut root = |graph: &Graph, side: Side| -> TermId {
         let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
         let values = graph_terms(arena, graph, side, &numbers).unwrap();
@@ -30,14 +30,14 @@ fn roots(arena: &mut Arena, a: &Graph, b: &Graph) -> [TermId; 2] {
 
 /// How equal the results of two graphs are found to be.
 fn found(a: &Graph, b: &Graph) -> Option<Tier> {
-    let mut arena = Arena::default();
+    let mut arena = TermArena::default();
     let roots = roots(&mut arena, a, b);
     same_elements(&arena, roots, &Leaves::default(), Tier::Rounding, &mut { ALL_WAYS })
 }
 
 /// How equal they are if elements may be infinite or NaN.
 fn equal_at_limits(a: &str, b: &str) -> Option<Tier> {
-    let mut arena = Arena::default();
+    let mut arena = TermArena::default();
     let roots = roots(&mut arena, &graph(a), &graph(b));
     let places: Vec<Vec<usize>> = arena.ty(roots[0]).shape.iter().map(|&size| (0..size).collect()).collect();
     let leaves = Leaves::default();
@@ -52,8 +52,8 @@ fn equal(a: &str, b: &str) -> Option<Tier> {
 
 fn elements(graph: &Graph, seed: u64) -> Vec<Number> {
     let program = GraphProgram::new(graph, seed);
-    let mut demand = Demand::new(&program, Options { rounding: false, budget: 1 << 20 });
-    demand.tensor(graph.outputs()[0].value).unwrap()
+    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 1 << 20 });
+    evaluator.tensor(graph.outputs()[0].value).unwrap()
 }
 
 /// `x` times each of these numbers in turn.

@@ -88,7 +88,7 @@ fn what_a_leaf_holds_is_not_looked_at() {
     let mask = "i = arange(; end=8, dtype=i64)\n r = reshape(i; shape=[2, 2, 2])\n o = number(; value=5, dtype=i64)\n \
                 c = lt(r, o)\n ";
     let filled = |n: &str| format!("{mask}z = number(; value={n}, dtype=f32)\n y = where(c, x, z)");
-    let (mut arena, a, b) = (Arena::default(), graph(&filled("0.5")), graph(&filled("1.5")));
+    let (mut arena, a, b) = (TermArena::default(), graph(&filled("0.5")), graph(&filled("1.5")));
     let ends = roots(&mut arena, &a, &b);
     let masks: Leaves = arena.term(ends[0]).operands[..1].iter().copied().collect();
     let found = |leaves: &Leaves| same_elements(&arena, ends, leaves, Tier::Rounding, &mut { ALL_WAYS });

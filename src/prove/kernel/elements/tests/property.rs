@@ -216,7 +216,7 @@ proptest! {
             other
         });
         let (a, b) = (graph(&chain_with_constants(&one)), graph(&chain_with_constants(&other)));
-        let mut arena = Arena::default();
+        let mut arena = TermArena::default();
         let roots = roots(&mut arena, &a, &b);
         let terms = (0..arena.len()).map(|n| arena.nth(n));
         let leaves: Leaves = terms.filter(|t| chosen >> (t.index() % 64) & 1 == 1 && !roots.contains(t)).collect();
@@ -250,21 +250,21 @@ proptest! {
     #[test]
     fn formulas_have_the_values_of_elements(steps in prop::collection::vec(0_usize..24, 1..12), seed in any::<u64>()) {
         let graph = graph(&functions(&steps));
-        let mut arena = Arena::default();
+        let mut arena = TermArena::default();
         let [root, _] = roots(&mut arena, &graph, &graph);
         let leaves = Leaves::default();
         let scope = Scope::new(&arena, &leaves);
         let mut elements = Formulas::new(&scope, (Mode::Reals, false), DType::F64, ELEMENTS);
         let program = GraphProgram::new(&graph, seed);
-        let mut demand = Demand::new(&program, Options { rounding: false, budget: 1 << 20 });
-        let all: Vec<Vec<Number>> = graph.operators().map(|(id, _)| demand.tensor(id.into()).unwrap()).collect();
+        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 1 << 20 });
+        let all: Vec<Vec<Number>> = graph.operators().map(|(id, _)| evaluator.tensor(id.into()).unwrap()).collect();
         // What is no real number has no formula, and what is computed from it need not be what its formula says. Exponentials of large
         // numbers overflow inside of formulas where the operators that they were written down for subtract a maximum first.
         if !all.iter().flatten().all(|v| v.to_f64().abs() <= LARGEST_EXPONENT) {
             return Ok(());
         }
-        let x = demand.tensor(Value::from(graph.inputs()[4])).unwrap();
-        let y = demand.tensor(graph.outputs()[0].value).unwrap();
+        let x = evaluator.tensor(Value::from(graph.inputs()[4])).unwrap();
+        let y = evaluator.tensor(graph.outputs()[0].value).unwrap();
         for (place, y) in y.iter().enumerate() {
             let index = [place / 4, place / 2 % 2, place % 2];
             let Some(id) = elements.element(root, &index, 0) else { continue };

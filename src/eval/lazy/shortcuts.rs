@@ -6,8 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::super::Interval;
-use super::node::{Kind, Node, Operands};
-use super::{COMPUTED, Demand, MOST_READ, squares_in, within};
+use super::node::{Computation, Node, Operands};
+use super::{COMPUTED, LazyEvaluator, MOST_READ, squares_in, within};
 use crate::eval::Program;
 use crate::ir::{Number, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
@@ -27,7 +27,7 @@ const MASKED: f64 = 1e6;
 /// What a number may be multiplied by and still not show beside it: f64 has 53 binary digits.
 const HALF_A_DIGIT: f64 = 1.0 / (1_u64 << 54) as f64;
 
-impl<'p, P: Program> Demand<'p, P> {
+impl<'p, P: Program> LazyEvaluator<'p, P> {
     /// What an operator of two operands gives without looking at all of them. Never another value than the kernel's.
     pub(super) fn shortcut(
         &mut self,
@@ -81,7 +81,7 @@ impl<'p, P: Program> Demand<'p, P> {
         scores: &Node<'p, P::Id>,
         index: &[usize],
     ) -> Result<Option<Arc<[usize]>>, EvalError> {
-        let Kind::Call(call) = &scores.kind else { return Ok(None) };
+        let Computation::Call(call) = &scores.kind else { return Ok(None) };
         if call.op.arithmetic() != Arithmetic::Add {
             return Ok(None);
         }

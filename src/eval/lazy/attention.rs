@@ -1,12 +1,12 @@
 //! Fused attention over queries, keys and values that are mostly 0.
 
-use super::Demand;
+use super::LazyEvaluator;
 use super::node::{Node, Operands};
 use crate::eval::{PlaceSet, Program};
 use crate::ir::Number;
 use crate::ops::{Call, Elements, EvalError, Nonzero, attend};
 
-impl<'p, P: Program> Demand<'p, P> {
+impl<'p, P: Program> LazyEvaluator<'p, P> {
     /// A row of fused attention without the products with 0. `None` for other operators, and where something may not be
     /// finite.
     pub(super) fn attention(

@@ -1,12 +1,12 @@
-//! Twins: tensors with the same elements in another shape, or with the dimensions in another order. Serving code holds
+//! View equivalence: tensors with the same elements in another shape, or with the dimensions in another order. Serving code holds
 //! `[tokens, features]` where model code holds `[batch, length, features]`.
 
 use crate::ir::{AttrValue, Layout, Shape, flat_index, unflatten};
 use crate::ops::{self, Op, TypeError};
 
-use super::arena::{Arena, TermId};
+use super::arena::{TermArena, TermId};
 
-/// A step from a tensor to its twin, by the shape that it gives.
+/// A step from a tensor to an equivalent view, by the shape that it gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Reshape,
@@ -101,12 +101,12 @@ impl View {
         self
     }
 
-    /// The twin of `x`, each step brought to the form that `normal` gives it.
+    /// The view of `x`, each step brought to the form that `normal` gives it.
     pub fn of(
         &self,
-        arena: &mut Arena,
+        arena: &mut TermArena,
         x: TermId,
-        mut normal: impl FnMut(&mut Arena, TermId) -> TermId,
+        mut normal: impl FnMut(&mut TermArena, TermId) -> TermId,
     ) -> Result<TermId, TypeError> {
         self.steps.iter().try_fold(x, |at, (step, shape)| {
             let (name, attr, values) = match step {
@@ -121,7 +121,7 @@ impl View {
         })
     }
 
-    /// How a tensor lies in memory whose twin lies there as `layout` says; `None` if no strides tell.
+    /// How a tensor lies in memory whose view lies there as `layout` says; `None` if no strides tell.
     pub fn original(&self, layout: &Layout) -> Option<Layout> {
         let before = std::iter::once(&self.from).chain(self.steps.iter().map(|(_, shape)| shape));
         let steps: Vec<_> = before.zip(&self.steps).collect();
@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn a_flattened_twin_is_the_first_guess() {
+    fn a_flattened_view_is_the_first_guess() {
         assert_eq!(shown(&[2, 3, 8], &[6, 8])[0], [Shape::from_slice(&[6, 8])]);
     }
 
     #[test]
-    fn a_transposed_twin_comes_before_other_orders() {
+    fn a_transposed_view_comes_before_other_orders() {
         let all = views(&[2, 3, 8], &[3, 2, 8]);
         assert_eq!(all[1].steps, [(Step::Permute(vec![1, 0, 2]), Shape::from_slice(&[3, 2, 8]))]);
     }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn layouts_are_followed_back() {
         for view in views(&[2, 3, 4], &[4, 6]) {
-            // Where the twin is an alias of a dense tensor, the dense tensor is what it is an alias of.
+            // Where the view is an alias of a dense tensor, the dense tensor is what it is an alias of.
             let dense = Layout::contiguous(&[2, 3, 4]);
             let mut layout = Some(dense.clone());
             let mut shape = view.from.clone();

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::node::{Kind, Node, Operands};
+use super::node::{Computation, Node, Operands};
 use super::shortcuts::Shortcut;
-use super::{Demand, MOST_READ};
+use super::{LazyEvaluator, MOST_READ};
 use crate::eval::Program;
 use crate::eval::draw::Places;
 use crate::ir::{Number, Shape, flat_index, unflatten};
 use crate::ops::{Arithmetic, Call, Contraction, Elements, EvalError, Footprint, Line, Movement, RowFunction};
 
-impl<'p, P: Program> Demand<'p, P> {
+impl<'p, P: Program> LazyEvaluator<'p, P> {
     /// An element of a matrix product. Leaves out the steps where one side is 0 and the other is known to be finite.
     pub(super) fn contract(&mut self, operands: &Operands<'p, P::Id>, mut k: Contraction) -> Result<Number, EvalError> {
         let (x, y) = (&*operands[k.x.operand], &*operands[k.y.operand]);
@@ -32,16 +32,16 @@ impl<'p, P: Program> Demand<'p, P> {
             return Err(EvalError::Budget);
         }
         let mut sum = Number::ZERO;
-        let mut step = |demand: &mut Self, place: usize| {
+        let mut step = |evaluator: &mut Self, place: usize| {
             k.x.index[k.x.axis] = place;
             k.y.index[k.y.axis] = place;
             // The side that may be skipped is read last.
             let product = if finite[1] {
-                let value = demand.read(x, &k.x.index)?;
-                if value.is_true() { value * demand.read(y, &k.y.index)? } else { Number::ZERO }
+                let value = evaluator.read(x, &k.x.index)?;
+                if value.is_true() { value * evaluator.read(y, &k.y.index)? } else { Number::ZERO }
             } else {
-                let value = demand.read(y, &k.y.index)?;
-                if !value.is_true() && finite[0] { Number::ZERO } else { value * demand.read(x, &k.x.index)? }
+                let value = evaluator.read(y, &k.y.index)?;
+                if !value.is_true() && finite[0] { Number::ZERO } else { value * evaluator.read(x, &k.x.index)? }
             };
             sum = sum + product;
             Ok(())
@@ -61,7 +61,7 @@ impl<'p, P: Program> Demand<'p, P> {
         index: &[usize],
     ) -> Result<Shortcut, EvalError> {
         let [x, w, bias @ ..] = &operands[..] else { return Ok(Shortcut::None) };
-        let Kind::Drawn(draw) = &w.kind else { return Ok(Shortcut::None) };
+        let Computation::Drawn(draw) = &w.kind else { return Ok(Shortcut::None) };
         if w.ty.shape[1..].iter().product::<usize>() > MOST_READ {
             return Err(EvalError::Budget);
         }
@@ -119,7 +119,7 @@ impl<'p, P: Program> Demand<'p, P> {
         if let Some(places) = self.drawn_line(node, line) {
             return Some(places);
         }
-        if let Kind::Call(call) = &node.kind
+        if let Computation::Call(call) = &node.kind
             && call.op.row_function() == RowFunction::Softmax
             && line.axis + 1 == node.ty.rank()
             && call.attrs.first()?.as_int() == Some(line.axis as i64)
@@ -133,8 +133,8 @@ impl<'p, P: Program> Demand<'p, P> {
     /// The same for what was drawn that way.
     fn drawn_line(&mut self, node: &Node<'p, P::Id>, line: &Line) -> Option<Places> {
         match &node.kind {
-            Kind::Drawn(draw) => draw.line(node.ty, &line.index, line.axis),
-            Kind::Call(call) => {
+            Computation::Drawn(draw) => draw.line(node.ty, &line.index, line.axis),
+            Computation::Call(call) => {
                 let same = || (line.index.clone(), line.axis);
                 let (index, axis) = match call.call().elements() {
                     Elements::Moved(_, Movement::Stay) => same(),

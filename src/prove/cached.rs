@@ -1,4 +1,4 @@
-//! Questions and answers of searches as text, so that a [`Memory`] can keep them. Steps that come from there are verified
+//! Questions and answers of searches as text, so that a [`ResultCache`] can keep them. Steps that come from there are verified
 //! like all others.
 
 use std::fmt::Write;
@@ -6,18 +6,18 @@ use std::fmt::Write;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::arena::{Arena, Head, TermId};
+use super::arena::{Head, TermArena, TermId};
 use super::kernel::shows;
 use super::lemma::Lemma;
 use super::log::{Leaves, Log, Side, Writer};
 use crate::ir::TensorType;
-use crate::memory::Memory;
 use crate::ops::Op;
+use crate::result_cache::ResultCache;
 use crate::rules::RuleSet;
 
 /// A question about the terms of an arena under some rules: the same text for two arenas if and only if they have the same
 /// terms in the same order. `asked` says what is asked of which terms.
-pub fn question(asked: &str, arena: &Arena, rules: &RuleSet) -> String {
+pub fn question(asked: &str, arena: &TermArena, rules: &RuleSet) -> String {
     let mut text = format!("{asked}\nrules {:016x} up to {}\n", rules.fingerprint(), rules.weakest());
     for n in 0..arena.len() {
         let id = arena.nth(n);
@@ -42,15 +42,15 @@ pub fn question(asked: &str, arena: &Arena, rules: &RuleSet) -> String {
 }
 
 /// Asks for the answer to a question. One that cannot be read counts as forgotten.
-pub fn recall<T: DeserializeOwned>(memory: &dyn Memory, question: &str) -> Option<T> {
-    let answer = serde_json::from_str(&memory.recall(question)?);
-    answer.inspect_err(|_| memory.spoilt(question)).ok()
+pub fn get<T: DeserializeOwned>(cache: &dyn ResultCache, question: &str) -> Option<T> {
+    let answer = serde_json::from_str(&cache.get(question)?);
+    answer.inspect_err(|_| cache.invalid(question)).ok()
 }
 
 /// Keeps an answer.
-pub fn keep<T: Serialize>(memory: &dyn Memory, question: &str, answer: &T) {
+pub fn put<T: Serialize>(cache: &dyn ResultCache, question: &str, answer: &T) {
     if let Ok(text) = serde_json::to_string(answer) {
-        memory.keep(question, &text);
+        cache.put(question, &text);
     }
 }
 
@@ -64,7 +64,7 @@ pub struct Steps {
 
 impl Steps {
     /// The steps for a file. The first `known` terms of `arena` are those of the question.
-    pub fn write(arena: &Arena, known: usize, lemmas: &[Lemma], ends: [TermId; 2], rules: &RuleSet) -> Steps {
+    pub fn write(arena: &TermArena, known: usize, lemmas: &[Lemma], ends: [TermId; 2], rules: &RuleSet) -> Steps {
         let mut writer = Writer::new(arena, rules, &[], known);
         lemmas.iter().for_each(|lemma| writer.push(lemma));
         let ends = ends.map(|t| writer.term(t));
@@ -73,7 +73,7 @@ impl Steps {
 
     /// The steps in memory, with the terms that they make equal; what they speak of is added to `arena`, which has the
     /// terms of the question. `None` if a step is not valid or the steps do not show it.
-    pub fn read(&self, arena: &mut Arena, rules: &RuleSet) -> Option<(Vec<Lemma>, [TermId; 2])> {
+    pub fn read(&self, arena: &mut TermArena, rules: &RuleSet) -> Option<(Vec<Lemma>, [TermId; 2])> {
         let known = (0..arena.len()).map(|n| arena.nth(n)).collect();
         let terms = self.log.terms(arena, known, &NoLeaves).ok()?;
         let lemmas = self.log.lemmas(&terms, rules).ok()?;

@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 16;
 
 /// A graph without operators that rules define.
 #[derive(Clone, Debug)]
-pub struct WrittenOut {
+pub struct InlinedDefinitions {
     pub graph: Graph,
     /// Per node, the node of the given graph that it stands for or is part of.
     pub parts_of: Vec<NodeId>,
@@ -23,7 +23,7 @@ pub struct WrittenOut {
 
 impl RuleSet {
     /// `graph` with its defined operators written out; `None` if it has none, or if a definition does not fit.
-    pub fn written_out(&self, graph: &Graph) -> Option<WrittenOut> {
+    pub fn inline_definitions(&self, graph: &Graph) -> Option<InlinedDefinitions> {
         let defined =
             |name: &str| matches!(self.definitions.iter().find(|d| d.op.name == name), Some(d) if !d.rules.is_empty());
         let any =
@@ -32,7 +32,7 @@ impl RuleSet {
     }
 }
 
-fn copy(rules: &RuleSet, graph: &Graph) -> Option<WrittenOut> {
+fn copy(rules: &RuleSet, graph: &Graph) -> Option<InlinedDefinitions> {
     let mut empty = Graph::new(graph.name.clone());
     empty.config = graph.config.clone();
     let mut writer = Writer {
@@ -71,7 +71,7 @@ fn copy(rules: &RuleSet, graph: &Graph) -> Option<WrittenOut> {
         values.extend((0..types.len() as u32).map(|slot| (Value::new(id, slot), Value::new(copied, slot))));
     }
     writer.graph.take_outputs(graph, |value| values.get(&value).copied().ok_or(())).ok()?;
-    Some(WrittenOut { graph: writer.graph, parts_of: writer.parts_of })
+    Some(InlinedDefinitions { graph: writer.graph, parts_of: writer.parts_of })
 }
 
 /// Operator, attributes, operands.
@@ -161,7 +161,7 @@ mod tests {
         let source = "graph g(x: f32[2, 6], r: f32[2, 6], w: f32[6]) {\n  y, s = opaque \"vllm.fused_add_rms_norm\"(x, r, w; \
                       epsilon=1e-6) -> (f32[2, 6], f32[2, 6])\n  z = opaque \"some.thing\"(y) -> f32[2, 6]\n  return z, s\n}\n";
         let graph = text::parse("g.mir", source).unwrap();
-        let written = RuleSet::library().unwrap().written_out(&graph).unwrap();
+        let written = RuleSet::library().unwrap().inline_definitions(&graph).unwrap();
         let names: Vec<String> = written
             .graph
             .nodes()
@@ -179,6 +179,6 @@ mod tests {
     #[test]
     fn a_graph_of_table_operators_is_left_alone() {
         let graph = text::parse("g.mir", "graph g(x: f32[2]) { y = neg(x) return y }").unwrap();
-        assert!(RuleSet::library().unwrap().written_out(&graph).is_none());
+        assert!(RuleSet::library().unwrap().inline_definitions(&graph).is_none());
     }
 }

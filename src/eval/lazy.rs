@@ -15,13 +15,13 @@ use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::ties::{self, Ties};
 use crate::ops::{Amplifies, Call, EvalError, Family, RowFunction, as_number, is_number};
-use node::{Application, Kind, Node, Operands};
+use node::{Application, Computation, Node, Operands};
 use shortcuts::Shortcut;
 
 /// Nested operators that are computed on the machine's stack before the evaluator starts over from the innermost one.
 const MAX_DEPTH: usize = 128;
 
-/// The largest relative disturbance of an element where disturbances are asked for: see [`Demand::disturbed`].
+/// The largest relative disturbance of an element where disturbances are asked for: see [`LazyEvaluator::disturbed`].
 const DISTURBANCE: f64 = 1e-11;
 
 /// A value that moves under disturbance is trusted up to this many times as far as it moves.
@@ -45,13 +45,13 @@ pub struct Options {
     /// Round every operator's result to its element type. Otherwise floats are real numbers (f64), as they are
     /// between the operators of a fused kernel. Integers and bools are always kept in range.
     pub rounding: bool,
-    /// Elements that may be computed, over the whole life of a [`Demand`]; 16 elements that are only read or moved
+    /// Elements that may be computed, over the whole life of a [`LazyEvaluator`]; 16 elements that are only read or moved
     /// count as one.
     pub budget: usize,
 }
 
 /// Computes elements of a program's values and remembers them.
-pub struct Demand<'p, P: Program> {
+pub struct LazyEvaluator<'p, P: Program> {
     program: &'p P,
     rounding: bool,
     /// What is left of the budget, in reads of a leaf.
@@ -102,9 +102,9 @@ fn squares_in(dtype: DType) -> DType {
 /// Places along a row of a mask that it does not hide, if that is certain for scores up to the given size.
 type VisibleRow = (Option<Arc<[usize]>>, f64);
 
-impl<'p, P: Program> Demand<'p, P> {
+impl<'p, P: Program> LazyEvaluator<'p, P> {
     pub fn new(program: &'p P, options: Options) -> Self {
-        Demand {
+        LazyEvaluator {
             program,
             rounding: options.rounding,
             left: (options.budget as u64).saturating_mul(COMPUTED),
@@ -135,7 +135,7 @@ impl<'p, P: Program> Demand<'p, P> {
         self
     }
 
-    /// The elements of drawn leaves that were read since [`Demand::recording`], in no order.
+    /// The elements of drawn leaves that were read since [`LazyEvaluator::recording`], in no order.
     pub fn reads(&self) -> FxHashMap<P::Id, Vec<usize>> {
         let mut all: FxHashMap<P::Id, Vec<usize>> = FxHashMap::default();
         for &(number, flat) in self.reads.iter().flatten() {
@@ -224,7 +224,7 @@ impl<'p, P: Program> Demand<'p, P> {
             return Ok(node.ty.dtype.element(0.0));
         }
         match &node.kind {
-            Kind::Drawn(draw) => {
+            Computation::Drawn(draw) => {
                 self.spend(1)?;
                 let flat = flat_index(&node.ty.shape, index);
                 if let Some(reads) = &mut self.reads {
@@ -235,22 +235,22 @@ impl<'p, P: Program> Demand<'p, P> {
                 }
                 Ok(node.ty.dtype.element(draw.element(node.ty, flat)))
             }
-            Kind::Random { seed } => {
+            Computation::Random { seed } => {
                 self.spend(1)?;
                 Ok(node.ty.dtype.element(random::element(*seed, node.ty, flat_index(&node.ty.shape, index))))
             }
-            Kind::Constant(constant) => {
+            Computation::Constant(constant) => {
                 self.spend(1)?;
                 let value = constant.at(node.ty, index);
                 Ok(self.disturb_literal(node, node.ty.dtype, flat_index(&node.ty.shape, index), value))
             }
-            Kind::Data(data) => {
+            Computation::Data(data) => {
                 self.spend(1)?;
                 let flat = flat_index(&node.ty.shape, index);
                 let value = data.get(flat).copied().ok_or(EvalError::IndexOutOfRange)?;
                 Ok(self.disturb_literal(node, node.ty.dtype, flat, self.stored(node.ty.dtype, value)?))
             }
-            Kind::Call(call) => {
+            Computation::Call(call) => {
                 let flat = flat_index(&node.ty.shape, index);
                 if let Some(&value) = self.memo.get(&(node.number, flat)) {
                     self.spend(1)?;
@@ -265,7 +265,7 @@ impl<'p, P: Program> Demand<'p, P> {
                 self.depth -= 1;
                 value
             }
-            Kind::Opaque => Err(EvalError::NoSemantics("an operator that is not in the table".into())),
+            Computation::Opaque => Err(EvalError::NoSemantics("an operator that is not in the table".into())),
         }
     }
 
@@ -393,7 +393,7 @@ impl<'p, P: Program> Demand<'p, P> {
         }
     }
 
-    /// As [`Demand::disturb`], for a literal of type `dtype`, which may be what somebody computed in that type.
+    /// As [`LazyEvaluator::disturb`], for a literal of type `dtype`, which may be what somebody computed in that type.
     fn disturb_literal(&self, node: &Node<'p, P::Id>, dtype: DType, flat: usize, value: Number) -> Number {
         let epsilon = dtype.epsilon().unwrap_or(0.0);
         let rounding = epsilon * LITERAL_ROUNDINGS / TRUSTED_MOVES;

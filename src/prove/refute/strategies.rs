@@ -2,22 +2,22 @@
 
 use rustc_hash::FxHashSet;
 
+use super::gating::{active, branches};
 use super::inputs::Choice;
-use super::silence::{active, branches};
 use super::{Question, TOTAL};
 use crate::eval::{Arranged, PlaceSet, Support, random};
 use crate::ir::{Graph, NodeId, Shape, unflatten};
 
-/// Elements computed per side and attempt, all over small graphs.
+/// Elements computed per side and strategy, all over small graphs.
 const BUDGET: usize = 200_000;
 
-/// The same for attempts that single out a part of a whole model.
+/// The same for strategies that single out a part of a whole model.
 const DEEP_BUDGET: usize = 2_000_000;
 
 /// The same for the first of those.
 const FIRST_DEEP_BUDGET: usize = 3_000_000;
 
-/// The same for attempts over all layers of a model whose weights are mostly 0.
+/// The same for strategies over all layers of a model whose weights are mostly 0.
 pub const NARROW_BUDGET: usize = 1_000_000;
 
 /// Output elements looked at where they are cheap.
@@ -26,22 +26,22 @@ const SAMPLES: usize = 64;
 /// Suspects of either side that decide which layers are computed, where the first alone does not show a difference.
 const SUSPECTS: usize = 3;
 
-/// Residual branches that are computed behind that of a suspect, in the same attempt: up to the next attention. A model
+/// Residual branches that are computed behind that of a suspect, in the same strategy: up to the next attention. A model
 /// that returns one row shows only there what is wrong in the others.
 const BEHIND: usize = 2;
 
 /// One way of looking for a difference.
-pub struct Attempt {
+pub struct Strategy {
     pub choice: Choice,
-    pub places: &'static [Place],
+    pub places: &'static [Positions],
     pub budget: usize,
-    /// Whether to try it even after an attempt of its kind, on weights as narrow, ran out of its budget.
+    /// Whether to try it even after an strategy of its kind, on weights as narrow, ran out of its budget.
     pub always: bool,
 }
 
 /// Which output elements to look at.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum Positions {
     /// All over the tensor.
     Spread,
     /// This far from the start of the dimension before the last, and near it in others: what a causal model computes
@@ -51,16 +51,16 @@ pub enum Place {
     End,
 }
 
-/// Cheap attempts first, then those that single out a layer, then all layers.
-pub fn attempts(question: &Question) -> Vec<Attempt> {
+/// Cheap strategies first, then those that single out a layer, then all layers.
+pub fn strategies(question: &Question) -> Vec<Strategy> {
     let [silent, fewer_silent] = [(1, 0), (SUSPECTS, BEHIND)].map(|(count, behind)| silenced(question, count, behind));
     let seed = |n: u64| if n == 0 { question.seed } else { random::mix(question.seed, n) };
     let choice = |n: u64| Choice { seed: seed(n), scale: 1.0, ..Choice::default() };
-    let cheap = |choice: Choice| Attempt { choice, places: &[Place::Spread], budget: BUDGET, always: false };
-    let deep = |choice: Choice| Attempt { choice, places: &STARTS, budget: DEEP_BUDGET, always: true };
+    let cheap = |choice: Choice| Strategy { choice, places: &[Positions::Spread], budget: BUDGET, always: false };
+    let deep = |choice: Choice| Strategy { choice, places: &STARTS, budget: DEEP_BUDGET, always: true };
     let narrow = |n: u64| Choice { narrow: true, ..choice(n) };
     let quiet = |n: u64| Choice { silent: silent.clone(), ..narrow(n) };
-    let long = |choice: Choice| Attempt { places: &EVERYWHERE, ..deep(choice) };
+    let long = |choice: Choice| Strategy { places: &EVERYWHERE, ..deep(choice) };
     let small = 1.0 / 1024.0;
     let probing = |n: u64, arranged: Arranged| cheap(Choice { probing: Some(arranged), ..choice(n) });
     vec![
@@ -70,23 +70,23 @@ pub fn attempts(question: &Question) -> Vec<Attempt> {
         probing(11, Arranged::Mixed),
         probing(12, Arranged::Listed),
         probing(13, Arranged::Rows),
-        Attempt { budget: NARROW_BUDGET, ..deep(narrow(2)) },
-        Attempt { budget: FIRST_DEEP_BUDGET, ..long(Choice { padded: true, ..quiet(3) }) },
+        Strategy { budget: NARROW_BUDGET, ..deep(narrow(2)) },
+        Strategy { budget: FIRST_DEEP_BUDGET, ..long(Choice { padded: true, ..quiet(3) }) },
         long(quiet(9)),
-        Attempt { always: false, ..deep(Choice { scale: small, ..quiet(4) }) },
+        Strategy { always: false, ..deep(Choice { scale: small, ..quiet(4) }) },
         deep(Choice { positive: true, ..quiet(5) }),
         cheap(Choice { scale: small, ..choice(6) }),
-        Attempt { always: false, places: &[Place::End], ..deep(Choice { all_visible: true, ..quiet(7) }) },
+        Strategy { always: false, places: &[Positions::End], ..deep(Choice { all_visible: true, ..quiet(7) }) },
         // With all that is left.
-        Attempt { budget: TOTAL, ..long(Choice { silent: fewer_silent, ..narrow(8) }) },
+        Strategy { budget: TOTAL, ..long(Choice { silent: fewer_silent, ..narrow(8) }) },
     ]
 }
 
 /// Rows near the start, those that see the fewest others first.
-const STARTS: [Place; 3] = [Place::Start(0), Place::Start(1), Place::Start(3)];
+const STARTS: [Positions; 3] = [Positions::Start(0), Positions::Start(1), Positions::Start(3)];
 
 /// The same, and the last row.
-const EVERYWHERE: [Place; 4] = [Place::Start(0), Place::Start(1), Place::Start(3), Place::End];
+const EVERYWHERE: [Positions; 4] = [Positions::Start(0), Positions::Start(1), Positions::Start(3), Positions::End];
 
 /// Parameters that switch off all layers but those where a difference may arise, and so many branches `behind` them.
 fn silenced(question: &Question, count: usize, behind: usize) -> FxHashSet<u32> {
@@ -111,7 +111,7 @@ fn suspects(graph: &Graph, unproven: &[NodeId], count: usize) -> Vec<NodeId> {
 }
 
 /// Elements of a tensor that are looked at, all of them where they may be other than 0.
-pub fn indices(shape: &[usize], place: Place, support: Option<&Support>) -> Vec<Shape> {
+pub fn indices(shape: &[usize], place: Positions, support: Option<&Support>) -> Vec<Shape> {
     let numel: usize = shape.iter().product();
     let Some((&width, outer)) = shape.split_last() else { return vec![Shape::new()] };
     if numel == 0 {
@@ -126,17 +126,17 @@ pub fn indices(shape: &[usize], place: Place, support: Option<&Support>) -> Vec<
     let row =
         |start: Shape| columns.iter().map(move |&column| start.iter().copied().chain([column]).collect::<Shape>());
     match place {
-        Place::Spread => {
+        Positions::Spread => {
             let stride = (numel / SAMPLES).max(1);
             (0..numel).step_by(stride).chain([numel - 1]).map(|flat| unflatten(shape, flat)).collect()
         }
-        Place::Start(at) => {
+        Positions::Start(at) => {
             let mut start: Shape = outer.iter().map(|&size| (size - 1).min(3)).collect();
             if let (Some(position), Some(&size)) = (start.last_mut(), outer.last()) {
                 *position = (size - 1).min(at);
             }
             row(start).collect()
         }
-        Place::End => row(outer.iter().map(|&size| size - 1).collect()).collect(),
+        Positions::End => row(outer.iter().map(|&size| size - 1).collect()).collect(),
     }
 }

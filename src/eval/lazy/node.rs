@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use super::Demand;
+use super::LazyEvaluator;
 use crate::eval::{Constant, Draw, Interval, Program, Source, Support};
 use crate::ir::{AttrValue, Number, TensorType};
 use crate::ops::{Arithmetic, Call, Elements, Movement, OpDef};
@@ -16,21 +16,21 @@ pub(super) struct Node<'p, Id> {
     pub ty: &'p TensorType,
     pub interval: Option<Interval>,
     pub support: Option<&'p Support>,
-    pub kind: Kind<'p, Id>,
+    pub kind: Computation<'p, Id>,
 }
 
 impl<Id> Node<'_, Id> {
     /// Whether its elements are given, not computed from others.
     pub fn is_literal(&self) -> bool {
         match &self.kind {
-            Kind::Constant(_) | Kind::Data(_) => true,
-            Kind::Call(application) => application.operands.is_empty(),
-            Kind::Random { .. } | Kind::Drawn(_) | Kind::Opaque => false,
+            Computation::Constant(_) | Computation::Data(_) => true,
+            Computation::Call(application) => application.operands.is_empty(),
+            Computation::Random { .. } | Computation::Drawn(_) | Computation::Opaque => false,
         }
     }
 }
 
-pub(super) enum Kind<'p, Id> {
+pub(super) enum Computation<'p, Id> {
     Random { seed: u64 },
     Drawn(&'p Draw),
     Constant(&'p Constant),
@@ -57,7 +57,7 @@ impl<Id> Application<'_, Id> {
     }
 }
 
-impl<'p, P: Program> Demand<'p, P> {
+impl<'p, P: Program> LazyEvaluator<'p, P> {
     pub(super) fn node(&mut self, id: P::Id) -> Arc<Node<'p, P::Id>> {
         let number = self.number(id);
         Arc::clone(&self.nodes[number as usize])
@@ -78,14 +78,14 @@ impl<'p, P: Program> Demand<'p, P> {
         }
         let ty = self.program.ty(id);
         let kind = match self.program.source(id) {
-            Source::Random { seed } => Kind::Random { seed },
-            Source::Drawn(draw) => Kind::Drawn(draw),
-            Source::Constant(constant) => Kind::Constant(constant),
-            Source::Data(data) => Kind::Data(data),
+            Source::Random { seed } => Computation::Random { seed },
+            Source::Drawn(draw) => Computation::Drawn(draw),
+            Source::Constant(constant) => Computation::Constant(constant),
+            Source::Data(data) => Computation::Data(data),
             Source::Call { op, attrs, types, slot, operands } => {
-                Kind::Call(Application { op, attrs, types, slot, operands, nodes: OnceLock::new() })
+                Computation::Call(Application { op, attrs, types, slot, operands, nodes: OnceLock::new() })
             }
-            Source::Opaque => Kind::Opaque,
+            Source::Opaque => Computation::Opaque,
         };
         let number = self.nodes.len() as u32;
         let interval = self.program.interval(id);

@@ -1,19 +1,19 @@
-//! Whether two values over free leaves are equal: answered from memory, by fingerprints, and by a search in a window.
+//! Whether two values over free leaves are equal: answered from the cache, by fingerprints, and by a search in a window.
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-use super::arena::{Arena, Head, TermId};
+use super::arena::{Head, TermArena, TermId};
+use super::cached::{self, Steps};
 use super::cone::ConeKey;
 use super::fingerprint::{self, Effort};
 use super::kernel::{ELEMENTS, Leaves};
 use super::lemma::Lemma;
-use super::recall::{self, Steps};
 use super::window::{Limits, Stop, Window};
-use crate::memory::Memory;
 use crate::ops::Op;
+use crate::result_cache::ResultCache;
 use crate::rules::RuleSet;
 
 /// Searches that may fail in one comparison. Where that many parts cannot be proven, more attempts would only
@@ -41,7 +41,7 @@ pub enum Answer {
     },
 }
 
-/// An [`Answer`] as a memory keeps it.
+/// An [`Answer`] as a cache keeps it.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     /// Elements that were evaluated. They count when the answer is recalled too, so that a run comes to the same verdict
@@ -60,14 +60,14 @@ enum KeptAnswer {
 
 /// A proof with its arena.
 pub struct Proved {
-    pub arena: Arena,
+    pub arena: TermArena,
     pub proof: PairProof,
 }
 
 /// The answers of one comparison, and what is left of its budgets.
-pub struct Answers<'r> {
+pub struct PairSolver<'r> {
     pub rules: &'r RuleSet,
-    memory: Option<&'r dyn Memory>,
+    cache: Option<&'r dyn ResultCache>,
     known: FxHashMap<ConeKey, Answer>,
     /// What is left of the budget for fingerprints.
     evaluations: usize,
@@ -83,11 +83,11 @@ pub struct Answers<'r> {
     pub busiest: Vec<Arc<str>>,
 }
 
-impl<'r> Answers<'r> {
-    pub fn new(rules: &'r RuleSet, memory: Option<&'r dyn Memory>) -> Self {
-        Answers {
+impl<'r> PairSolver<'r> {
+    pub fn new(rules: &'r RuleSet, cache: Option<&'r dyn ResultCache>) -> Self {
+        PairSolver {
             rules,
-            memory,
+            cache,
             known: FxHashMap::default(),
             evaluations: fingerprint::TOTAL,
             elements: MAX_ELEMENTS,
@@ -105,14 +105,14 @@ impl<'r> Answers<'r> {
 
     /// The answer for a cone that is not known yet: remembered by an earlier run, or found by evaluation and search.
     /// `local` is the cone with free leaves, `ends` are its first two roots.
-    pub fn find(&mut self, key: &ConeKey, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
+    pub fn find(&mut self, key: &ConeKey, local: TermArena, ends: [TermId; 2], effort: Effort) -> Answer {
         // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
         let effort = if read_alike(self.rules, &local, ends) { effort } else { fingerprint::DOUBT };
         let effort = effort.within(self.error);
         // Where budgets run out, the answer says more about this run than about the question.
         let lasting = effort.fits(self.evaluations) && self.elements >= ELEMENTS && self.failures < MAX_FAILURES;
-        let answer = match self.memory.filter(|_| lasting) {
-            Some(memory) => self.recalled(memory, local, ends, effort),
+        let answer = match self.cache.filter(|_| lasting) {
+            Some(cache) => self.recalled(cache, local, ends, effort),
             None => self.found(local, ends, effort),
         };
         if let Answer::Unproven { busiest } = &answer {
@@ -124,10 +124,10 @@ impl<'r> Answers<'r> {
     }
 
     /// The answer that an earlier run came to, or else this one.
-    fn recalled(&mut self, memory: &dyn Memory, local: Arena, ends: [TermId; 2], effort: Effort) -> Answer {
+    fn recalled(&mut self, cache: &dyn ResultCache, local: TermArena, ends: [TermId; 2], effort: Effort) -> Answer {
         let asked = format!("equal {:?} {effort:?}", ends.map(TermId::index));
-        let question = recall::question(&asked, &local, self.rules);
-        if let Some(kept) = recall::recall::<Kept>(memory, &question) {
+        let question = cached::question(&asked, &local, self.rules);
+        if let Some(kept) = cached::get::<Kept>(cache, &question) {
             let mut arena = local.clone();
             let answer = match kept.answer {
                 KeptAnswer::Differs => Some(Answer::Differs),
@@ -141,7 +141,7 @@ impl<'r> Answers<'r> {
                 self.evaluations = self.evaluations.saturating_sub(kept.evaluated);
                 return answer;
             }
-            memory.spoilt(&question);
+            cache.invalid(&question);
         }
         let (known, before, wrong) = (local.len(), self.evaluations, self.caught.len());
         let answer = self.found(local, ends, effort);
@@ -154,12 +154,12 @@ impl<'r> Answers<'r> {
         };
         // A wrong step has to be reported every time.
         if self.caught.len() == wrong {
-            recall::keep(memory, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
+            cached::put(cache, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
         }
         answer
     }
 
-    fn found(&mut self, local: Arena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
+    fn found(&mut self, local: TermArena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
         match fingerprint::agree(&local, a, b, effort, &mut self.evaluations) {
             Some(false) => Answer::Differs,
             _ if self.failures < MAX_FAILURES => self.search(local, a, b),
@@ -168,7 +168,7 @@ impl<'r> Answers<'r> {
     }
 
     /// Whether two terms that are said to be equal element by element agree where the reference evaluator computes them.
-    fn is_confirmed(&mut self, arena: &Arena, a: TermId, b: TermId) -> bool {
+    fn is_confirmed(&mut self, arena: &TermArena, a: TermId, b: TermId) -> bool {
         let agree = fingerprint::agree(arena, a, b, fingerprint::CONFIRM, &mut { fingerprint::CONFIRM.elements() });
         if agree == Some(false) {
             self.caught.push(Caught::Values);
@@ -176,7 +176,7 @@ impl<'r> Answers<'r> {
         agree != Some(false)
     }
 
-    fn search(&mut self, local: Arena, a: TermId, b: TermId) -> Answer {
+    fn search(&mut self, local: TermArena, a: TermId, b: TermId) -> Answer {
         // What both sides are computed from needs no look inside, as a rule: formulas of it are short. That goes for tables that
         // both read, too, unless it matters what they hold.
         let shared = common(&local, [a, b]);
@@ -231,13 +231,13 @@ impl std::fmt::Display for Caught {
 }
 
 /// The leaves of a cone, but for constants.
-fn inputs(local: &Arena) -> Leaves {
+fn inputs(local: &TermArena) -> Leaves {
     let is_free = |&t: &TermId| matches!(local.head(t), Head::Input(_)) && local.value(t).is_none();
     (0..local.len()).map(|n| local.nth(n)).filter(is_free).collect()
 }
 
 /// The terms that both of two are computed from, but for single numbers.
-fn common(local: &Arena, roots: [TermId; 2]) -> Leaves {
+fn common(local: &TermArena, roots: [TermId; 2]) -> Leaves {
     let [below_a, below_b] = roots.map(|root| {
         let (mut seen, mut stack) = (Leaves::default(), vec![root]);
         while let Some(term) = stack.pop() {
@@ -252,12 +252,12 @@ fn common(local: &Arena, roots: [TermId; 2]) -> Leaves {
 }
 
 /// Whether two terms depend on the same inputs.
-pub fn read_alike(rules: &RuleSet, arena: &Arena, [a, b]: [TermId; 2]) -> bool {
+pub fn read_alike(rules: &RuleSet, arena: &TermArena, [a, b]: [TermId; 2]) -> bool {
     inputs_below(rules, arena, a) == inputs_below(rules, arena, b)
 }
 
 /// Numbers of the inputs that a term depends on, in ascending order.
-fn inputs_below(rules: &RuleSet, arena: &Arena, root: TermId) -> Vec<u32> {
+fn inputs_below(rules: &RuleSet, arena: &TermArena, root: TermId) -> Vec<u32> {
     let (mut seen, mut stack) = (FxHashSet::default(), vec![root]);
     let mut inputs = Vec::new();
     while let Some(t) = stack.pop() {
