@@ -1,4 +1,5 @@
 //! How long `check` takes on the exported pairs: proving, pricing and looking for cheaper forms, without reading the files.
+#![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use magneton_ir::check::compare;

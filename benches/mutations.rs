@@ -7,15 +7,19 @@
 //! processes share the work; `--list` prints what became of every edit. `--torch` (with the feature of that name) runs
 //! every witness again under libtorch, both graphs whole and in f64, on a GPU if there is one: see
 //! [`magneton_ir::prove::rerun_with_torch`].
+#![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
+
+#[path = "../tests/edits/mod.rs"]
+mod edits;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{env, fs};
 
+use crate::edits::sample;
 use magneton_ir::frontend::load;
 use magneton_ir::ir::{Graph, text};
-use magneton_ir::mutate::sample;
 use magneton_ir::prove::{BoundPair, Context, Verdict, Witness, bind_graphs, prove_bound};
 use magneton_ir::rules::RuleSet;
 

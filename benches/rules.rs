@@ -1,4 +1,5 @@
 //! What the library costs: loading it, which every run does first, and searching one window with all of it.
+#![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use magneton_ir::ir::{Graph, text};

@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 /// Writes a file. A regular file is replaced at once: whoever reads meanwhile, and whatever goes wrong, there is the old text or
 /// the new one. A link stays, and what it leads to is written. Devices and pipes are written to, never replaced.
-pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
+pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut draft = Draft::new(path)?;
     draft.file().write_all(text)?;
     draft.publish()
@@ -16,7 +16,7 @@ pub fn write(path: &Path, text: &[u8]) -> io::Result<()> {
 
 /// A file that is not there yet: it is written in peace, and looked at, and then takes its place at once. Let go of, it leaves
 /// nothing behind.
-pub struct Draft {
+pub(crate) struct Draft {
     target: PathBuf,
     text: NamedTempFile,
     place: Destination,
@@ -32,7 +32,7 @@ enum Destination {
 
 impl Draft {
     /// A draft of the file at `path`.
-    pub fn new(path: &Path) -> io::Result<Self> {
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
         let target = followed(path)?;
         match fs::metadata(&target) {
             Ok(found) if found.is_dir() => Err(io::Error::from(ErrorKind::IsADirectory)),
@@ -63,17 +63,17 @@ impl Draft {
     }
 
     /// What is written so far.
-    pub fn file(&mut self) -> &mut File {
+    pub(crate) fn file(&mut self) -> &mut File {
         self.text.as_file_mut()
     }
 
     /// Where the draft lies.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.text.path()
     }
 
     /// Lets the draft take its place.
-    pub fn publish(self) -> io::Result<()> {
+    pub(crate) fn publish(self) -> io::Result<()> {
         let Draft { target, mut text, place } = self;
         match place {
             Destination::Replaced(permissions) => {

@@ -1,3 +1,5 @@
+//! The command `magneton-ir`.
+
 use std::process::ExitCode;
 
 #[global_allocator]

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 /// What was found for a graph.
 pub struct Optimized {
+    /// What reports show.
     pub optimization: Optimization,
     /// The graph that the search was given, with all cheaper forms in place.
     pub rewritten: Graph,
@@ -25,6 +26,7 @@ pub struct Optimized {
 
 /// Why no cheaper forms can be looked for.
 #[derive(Debug, thiserror::Error, Diagnostic)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum OptimizeError {
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -17,7 +17,7 @@ fn replaced(text: &str, which: impl Fn(char) -> bool, by: impl Fn(char) -> char)
 }
 
 /// Whether nothing in the text acts on a terminal.
-pub fn is_clean(text: &str) -> bool {
+pub(crate) fn is_clean(text: &str) -> bool {
     // Most texts are ASCII, and bytes are quicker to look at than characters.
     let plain = |byte: u8| (b' '..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';
     text.bytes().all(plain) || !text.contains(acts)
@@ -33,17 +33,17 @@ fn picture(c: char) -> char {
 }
 
 /// The text with signs in place of control characters. Lines stay lines.
-pub fn printable(text: &str) -> Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     replaced(text, acts, picture)
 }
 
 /// The same on one line: a name with a line end in it is no line of the report.
-pub fn one_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     replaced(text, |c| acts(c) || c == '\n' || c == '\t', picture)
 }
 
 /// The same where places in the text are counted in bytes: every character takes as many as before.
-pub fn of_same_length(text: &str) -> String {
+pub(crate) fn of_same_length(text: &str) -> String {
     let sign = |c: char| match c.len_utf8() {
         1 => '?',
         2 => '\u{bf}',
@@ -53,7 +53,7 @@ pub fn of_same_length(text: &str) -> String {
 }
 
 /// JSON with the same meaning and no control characters. They stand in strings only, where an escape means the same.
-pub fn escaped(json: &str) -> String {
+pub(crate) fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if acts(c) {

@@ -15,11 +15,11 @@ use crate::prove::{Region, RegionKind};
 use crate::report as model;
 
 /// Cheaper forms by the position of the region that they are in.
-pub type Within = BTreeMap<usize, Vec<Rewrite>>;
+pub(super) type Within = BTreeMap<usize, Vec<Rewrite>>;
 
 /// Cheaper forms by where they are.
 #[derive(Default)]
-pub struct Found {
+pub(super) struct Found {
     pub within: Within,
     /// Those that span several regions.
     pub spanning: Vec<model::Rewrite>,
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 /// The cheaper forms of the side that costs less, but for those of regions where the other side costs less still.
-pub fn placed(found: Vec<Rewrite>, sides: &[Priced; 2], cut: &[Region], regions: &[model::Region]) -> Found {
+pub(super) fn placed(found: Vec<Rewrite>, sides: &[Priced; 2], cut: &[Region], regions: &[model::Region]) -> Found {
     let b_leads = b_leads(sides);
     let costs = &sides[usize::from(b_leads)].costs;
     // The region of every proven operator; `None` for constants, which have no region of interest.
@@ -64,7 +64,7 @@ pub fn placed(found: Vec<Rewrite>, sides: &[Priced; 2], cut: &[Region], regions:
                     None => false,
                 }) =>
             {
-                within.entry(*one).or_default().push(rewrite)
+                within.entry(*one).or_default().push(rewrite);
             }
             _ => spanning.push(describe_rewrite(&rewrite, b_leads, &touched, sides, cut)),
         }
@@ -78,7 +78,7 @@ fn is_free(cost: &Cost) -> bool {
 }
 
 /// Makes forms that neither side has the best ones of their region.
-pub fn improve(region: &mut model::Region, cut: &Region, sides: &[Priced; 2], rewrites: &[Rewrite]) {
+pub(super) fn improve(region: &mut model::Region, cut: &Region, sides: &[Priced; 2], rewrites: &[Rewrite]) {
     let [a, b] = [sides[0].bill(&cut.a), sides[1].bill(&cut.b)];
     let best = if b_leads(sides) { sides[1].with(&cut.b, rewrites) } else { sides[0].with(&cut.a, rewrites) };
     let cost = model::Cost::from(&best.total());
@@ -121,7 +121,7 @@ fn describe_rewrite(
         pattern: rewrite.pattern.clone(),
         saves_mj: rewrite.saves_mj(),
         saves_us: rewrite.before.time_us.value - rewrite.after.time_us.value,
-        rules: rewrite.rules.iter().map(|r| r.to_string()).collect(),
+        rules: rewrite.rules.iter().map(ToString::to_string).collect(),
         tier: rewrite.tier.to_string(),
         at: Part { graph: side.graph, nodes: &rewrite.replaced, costs: &side.costs }.source(),
     }

@@ -30,13 +30,33 @@ pub(crate) const SLOWER: f64 = 1.01;
 
 /// A comparison with the proof behind it, which `explain` shows in full.
 pub struct Checked {
+    /// What reports show.
     pub comparison: model::Comparison,
+    /// The proof that it rests on.
     pub proof: Proof,
     /// Forms that neither side has, by the position of the region that each is in.
     pub cheaper: Within,
 }
 
 /// Compares two workloads. `tier` is the weakest tier that the proof may use.
+///
+/// ```
+/// use magneton_ir::check::compare;
+/// use magneton_ir::energy::CostModel;
+/// use magneton_ir::ir::text::parse;
+/// use magneton_ir::progress::Silent;
+/// use magneton_ir::rules::{RuleSet, Tier};
+///
+/// let twice = parse("twice.mir", "graph g(x: f32[64, 64]) { y = relu(relu(x)) return y }")?;
+/// let once = parse("once.mir", "graph g(x: f32[64, 64]) { y = relu(x) return y }")?;
+/// let (rules, prices) = (RuleSet::library()?, CostModel::shipped()?);
+/// let found = compare(&twice, &once, &rules, Tier::Exact, &prices, &Silent)?.comparison;
+/// assert!(found.a.energy_mj.value > found.b.energy_mj.value);
+/// # Ok::<(), miette::Report>(())
+/// ```
+///
+/// # Errors
+/// What [`ProveError`] says: graphs whose outputs cannot be paired, or a node without a type.
 pub fn compare(
     a: &Graph,
     b: &Graph,
@@ -50,6 +70,9 @@ pub fn compare(
 }
 
 /// Compares two workloads whose inputs are bound already. `tier` is the weakest tier that the proof may use.
+///
+/// # Errors
+/// As [`compare`].
 pub fn compare_bound(
     bound: &BoundPair,
     context: &Context,

@@ -8,7 +8,7 @@ use crate::ir::{Graph, NodeId, NodeKind};
 use crate::report as model;
 
 /// A graph with what each of its nodes costs.
-pub struct Priced<'g> {
+pub(super) struct Priced<'g> {
     pub graph: &'g Graph,
     pub items: Vec<Item>,
     pub costs: Vec<energy::Cost>,
@@ -19,7 +19,7 @@ pub struct Priced<'g> {
 }
 
 impl<'g> Priced<'g> {
-    pub fn new(graph: &'g Graph, model: &CostModel) -> Self {
+    pub(super) fn new(graph: &'g Graph, model: &CostModel) -> Self {
         let items = graph_items(graph, model);
         let costs = items.iter().map(Item::cost).collect();
         let bill: Bill = items.iter().collect();
@@ -29,28 +29,28 @@ impl<'g> Priced<'g> {
     }
 
     /// All that it calls.
-    pub fn all_calls(&self) -> Calls {
+    pub(super) fn all_calls(&self) -> Calls {
         Calls::of_graph(self.graph, &self.items)
     }
 
     /// Its energy as it is run.
-    pub fn energy_as_run(&self) -> energy::Figure {
+    pub(super) fn energy_as_run(&self) -> energy::Figure {
         self.waiting.as_ref().map_or(self.total.energy_mj, |waiting| waiting.energy_with(&self.total))
     }
 
     /// What `nodes` execute.
-    pub fn bill(&self, nodes: &[NodeId]) -> Bill {
+    pub(super) fn bill(&self, nodes: &[NodeId]) -> Bill {
         nodes.iter().map(|n| &self.items[n.index()]).collect()
     }
 
     /// What `nodes` execute with cheaper forms in place of some of them.
-    pub fn with(&self, nodes: &[NodeId], rewrites: &[Rewrite]) -> Bill {
+    pub(super) fn with(&self, nodes: &[NodeId], rewrites: &[Rewrite]) -> Bill {
         let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
         let kept: Vec<NodeId> = nodes.iter().copied().filter(|n| !replaced.contains(n)).collect();
         rewrites.iter().fold(self.bill(&kept), |all, rewrite| all.and(&rewrite.bill))
     }
 
-    pub fn describe(&self, covered_ops: usize) -> model::Side {
+    pub(super) fn describe(&self, covered_ops: usize) -> model::Side {
         let mut flags = Vec::new();
         if self.graph.config.allow_tf32 {
             flags.push("allow_tf32=true".to_owned());
@@ -73,16 +73,16 @@ impl<'g> Priced<'g> {
 }
 
 /// Whether B costs less than A, or as much. Cheaper forms are looked for on that side.
-pub fn b_leads([a, b]: &[Priced; 2]) -> bool {
+pub(super) fn b_leads([a, b]: &[Priced; 2]) -> bool {
     b.total.energy_mj.value <= a.total.energy_mj.value
 }
 
 /// Names of the operators that the file has.
-pub fn names(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
+pub(super) fn names(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
     explicit(graph, nodes).map(|n| graph.node(n).name.to_string()).collect()
 }
 
-pub fn kinds(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
+pub(super) fn kinds(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
     let kind = |n: NodeId| match &graph.node(n).kind {
         NodeKind::Op { op, .. } => Some(op.name().to_owned()),
         _ => None,

@@ -10,7 +10,7 @@ use crate::prove::{Proof, Region, RegionKind, math_tier};
 use crate::report as model;
 
 /// Region number `id`.
-pub fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> model::Region {
+pub(super) fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> model::Region {
     let bills = [a.bill(&region.a), b.bill(&region.b)];
     let [cost_a, cost_b] = bills.each_ref().map(Bill::total);
     let mut rules: Vec<String> = Vec::new();
@@ -112,14 +112,14 @@ fn best_side(bills: &[Bill; 2], [a, b]: [&Cost; 2], [a_kinds, b_kinds]: [&[Strin
 }
 
 /// What `best` saves as a fraction of `of`; none where it is in doubt that it saves anything, or the whole is not known.
-pub fn saving(of: &Bill, best: &Bill) -> Option<f64> {
+pub(super) fn saving(of: &Bill, best: &Bill) -> Option<f64> {
     let saving = of.saving(best);
     let whole = of.total().energy_mj;
     (saving.is_sure && whole.is_known() && whole.value > 0.0).then(|| saving.energy_mj / whole.value)
 }
 
 /// Finds regions that are the same but for the names of their operators: the layers of a model.
-pub fn group_repeats(regions: &mut [model::Region]) {
+pub(super) fn group_repeats(regions: &mut [model::Region]) {
     type Key = (Vec<String>, Vec<String>, [Option<u64>; 3], String, Vec<String>);
     let bits = |v: Option<f64>| v.map(f64::to_bits);
     let mut first: FxHashMap<Key, usize> = FxHashMap::default();

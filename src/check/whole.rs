@@ -10,18 +10,18 @@ use crate::ir::{Graph, NodeId, Value};
 use crate::prove::{BoundPair, Proof, Region};
 use crate::report as model;
 
-pub const UNKNOWN_BEST: model::Best =
+pub(super) const UNKNOWN_BEST: model::Best =
     model::Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None };
 
 /// A graph that is equal to both sides.
-pub struct Whole {
+pub(super) struct Whole {
     bill: Bill,
     total: Cost,
     calls: Calls,
 }
 
 impl Whole {
-    pub fn new(graph: &Graph, items: &[Item]) -> Whole {
+    pub(super) fn new(graph: &Graph, items: &[Item]) -> Whole {
         let bill: Bill = items.iter().collect();
         Whole { total: bill.total(), bill, calls: Calls::of_graph(graph, items) }
     }
@@ -30,7 +30,7 @@ impl Whole {
         Whole { bill: side.bill.clone(), total: side.total, calls: side.all_calls() }
     }
 
-    pub fn energy_mj(&self) -> f64 {
+    pub(super) fn energy_mj(&self) -> f64 {
         self.total.energy_mj.value
     }
 
@@ -44,7 +44,7 @@ impl Whole {
 
 /// The side that costs less, with the regions in place in which the other side costs less, and with `rewrites` of it. `None` if
 /// there are no such regions.
-pub fn mixed(
+pub(super) fn mixed(
     bound: &BoundPair,
     sides: &[Priced; 2],
     proof: &Proof,
@@ -79,7 +79,7 @@ fn other_is_cheaper(region: &model::Region, b_leads: bool) -> bool {
 }
 
 /// Drops what the leading side would save in regions where the other side costs less: no whole that takes them costs less.
-pub fn take_back(regions: &mut [model::Region], b_leads: bool) {
+pub(super) fn take_back(regions: &mut [model::Region], b_leads: bool) {
     for region in regions.iter_mut().filter(|region| other_is_cheaper(region, b_leads)) {
         let best = &mut region.best;
         *if b_leads { &mut best.saves_vs_b } else { &mut best.saves_vs_a } = None;
@@ -94,7 +94,7 @@ fn inputs(bound: &BoundPair) -> impl Iterator<Item = (Value, Value)> + '_ {
 }
 
 /// The cheapest of the sides and `others`, which are equal to them.
-pub fn best(sides: &[Priced; 2], others: impl IntoIterator<Item = Whole>, costs: &CostModel) -> model::Best {
+pub(super) fn best(sides: &[Priced; 2], others: impl IntoIterator<Item = Whole>, costs: &CostModel) -> model::Best {
     let [a, b] = sides;
     if !(a.total.energy_mj.is_known() && b.total.energy_mj.is_known()) {
         return UNKNOWN_BEST;

@@ -11,13 +11,13 @@ use crate::rules::Tier;
 /// Proves which parts of two ML operator graphs are equal, and which of them spends less GPU energy.
 #[derive(Debug, Parser)]
 #[command(name = "magneton-ir", version, arg_required_else_help = true)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Are A and B equal, where does the energy go, what is the cheapest equivalent, and why.
     ///
     /// Exit status: 0 proven equivalent, 1 not proven, 2 bad input or bad usage.
@@ -67,14 +67,14 @@ pub enum Command {
 
 /// Sizes that a file leaves open.
 #[derive(Debug, Default, clap::Args)]
-pub struct Sizes {
+pub(super) struct Sizes {
     /// The value of a symbolic size of an ONNX model. May be given several times.
     #[arg(long, value_name = "NAME=SIZE", value_parser = size)]
     pub shape: Vec<(String, usize)>,
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Run {
+pub(super) struct Run {
     /// A `.pt2` archive, an `.onnx` model or a `.mir` file.
     pub file: PathBuf,
     /// The elements of an input, as NumPy's `save` writes them. May be given several times.
@@ -89,7 +89,7 @@ pub struct Run {
 
 /// Two workloads and what is stated about them.
 #[derive(Debug, clap::Args)]
-pub struct Pair {
+pub(super) struct Pair {
     /// The first workload: a `.pt2` archive, an `.onnx` model or a `.mir` file.
     pub a: PathBuf,
     /// The second workload.
@@ -113,7 +113,7 @@ pub struct Pair {
 
 /// What is compared, and under which rules and prices.
 #[derive(Debug, clap::Args)]
-pub struct Compare {
+pub(super) struct Compare {
     #[command(flatten)]
     pub pair: Pair,
     #[command(flatten)]
@@ -125,7 +125,7 @@ pub struct Compare {
 
 /// Rules and prices.
 #[derive(Debug, clap::Args)]
-pub struct SearchOptions {
+pub(super) struct SearchOptions {
     /// Use the rules of this file too. May be given several times.
     #[arg(long, value_name = "FILE")]
     pub rules: Vec<PathBuf>,
@@ -162,7 +162,7 @@ impl From<LaunchArg> for Launch {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Check {
+pub(super) struct Check {
     #[command(flatten)]
     pub compare: Compare,
     #[command(flatten)]
@@ -189,7 +189,7 @@ pub struct Check {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Optimize {
+pub(super) struct Optimize {
     /// The workload: a `.pt2` archive, an `.onnx` model or a `.mir` file.
     pub file: PathBuf,
     #[command(flatten)]
@@ -208,7 +208,7 @@ pub struct Optimize {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct VerifyProof {
+pub(super) struct VerifyProof {
     /// The proof.
     pub proof: PathBuf,
     /// What `check` was given.
@@ -221,7 +221,7 @@ pub struct VerifyProof {
 
 /// How a report looks, and where it goes.
 #[derive(Debug, clap::Args)]
-pub struct Shown {
+pub(super) struct Shown {
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
     /// Write the report to this file, not to standard output.
@@ -233,7 +233,7 @@ pub struct Shown {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(super) enum Format {
     /// Text for a terminal.
     Human,
     /// One JSON object, for scripts.
@@ -249,7 +249,7 @@ pub enum Format {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum FailOn {
+pub(super) enum FailOn {
     /// An input was found on which the outputs part.
     Different,
     /// The two are not proven equal.
@@ -259,13 +259,13 @@ pub enum FailOn {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SideArg {
+pub(super) enum SideArg {
     A,
     B,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Rules {
+pub(super) enum Rules {
     /// List the rules of the library and of the given files.
     List {
         files: Vec<PathBuf>,
@@ -308,7 +308,7 @@ pub enum Rules {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum ProfileCommand {
+pub(super) enum ProfileCommand {
     /// List the figures of a profile; without a file, of the one that the program carries.
     Show { file: Option<PathBuf> },
     /// Compare two profiles.
@@ -334,7 +334,7 @@ pub enum ProfileCommand {
 
 #[cfg(feature = "torch")]
 #[derive(Debug, clap::Args)]
-pub struct Measure {
+pub(super) struct Measure {
     /// Graphs whose operators are measured.
     pub files: Vec<PathBuf>,
     /// A file of operator keys, one a line.

@@ -22,7 +22,7 @@ const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const LARGEST_FILE: u64 = 16 << 20;
 
 /// The cache of earlier runs, or none if it is not wanted or there is no place for it.
-pub fn open(unwanted: bool) -> Option<Box<dyn ResultCache>> {
+pub(super) fn open(unwanted: bool) -> Option<Box<dyn ResultCache>> {
     let folder = dirs::cache_dir().filter(|_| !unwanted)?.join("magneton-ir").join(build()?);
     Some(Box::new(Cache { folder, warned: AtomicBool::new(false) }))
 }

@@ -69,7 +69,7 @@ enum UsageError {
 }
 
 /// Compares two files and prints the report.
-pub fn check(args: &Check) -> miette::Result<Answer> {
+pub(super) fn check(args: &Check) -> miette::Result<Answer> {
     let gate = Gate::new(args)?;
     let Compared { a, b, rules, costs, mut checked } = compared(&args.compare)?;
     if args.shown.format == Format::Html {
@@ -102,7 +102,7 @@ pub fn check(args: &Check) -> miette::Result<Answer> {
 }
 
 /// Prints one region in full.
-pub fn explain(args: &Compare, region: &str, shown: &Shown, full: bool) -> miette::Result<Answer> {
+pub(super) fn explain(args: &Compare, region: &str, shown: &Shown, full: bool) -> miette::Result<Answer> {
     let Compared { a, b, costs, checked, .. } = compared(args)?;
     let count = checked.comparison.regions.len();
     let explainer = Explainer::new(&checked, &a, &b, &costs);
@@ -124,7 +124,7 @@ pub fn explain(args: &Compare, region: &str, shown: &Shown, full: bool) -> miett
 }
 
 /// Prints a file's graph.
-pub fn lower(file: &Path, sizes: &Sizes) -> miette::Result<Answer> {
+pub(super) fn lower(file: &Path, sizes: &Sizes) -> miette::Result<Answer> {
     let loaded = frontend::load_with(file, &options(sizes))?;
     loaded.assumptions.iter().for_each(|text| output::note(text));
     output::report(&text::print(&loaded.graph))?;

@@ -34,7 +34,7 @@ enum GateError {
 }
 
 /// Which findings count.
-pub struct Gate {
+pub(super) struct Gate {
     pub fail_on: FailOn,
     threshold: f64,
     sides: Vec<Form>,
@@ -43,7 +43,7 @@ pub struct Gate {
 
 impl Gate {
     /// The gate that the command line asks for.
-    pub fn new(args: &Check) -> Result<Gate, miette::Report> {
+    pub(super) fn new(args: &Check) -> Result<Gate, miette::Report> {
         let sides = match args.waste_of {
             None => vec![Form::A, Form::B],
             Some(SideArg::A) => vec![Form::A],
@@ -54,7 +54,7 @@ impl Gate {
     }
 
     /// The findings of a comparison with what counts against it, and whether its waste does.
-    pub fn judge(&self, comparison: &Comparison) -> (Vec<Finding>, bool) {
+    pub(super) fn judge(&self, comparison: &Comparison) -> (Vec<Finding>, bool) {
         let mut findings = comparison.findings();
         for finding in &mut findings {
             finding.is_known = self.baseline.as_ref().map(|baseline| baseline.has(finding));

@@ -25,7 +25,7 @@ use crate::rules::RuleSet;
 /// How often measured figures may raise new questions about cheaper forms.
 const ROUNDS: usize = 6;
 
-pub fn run(args: &Measure) -> miette::Result<Answer> {
+pub(super) fn run(args: &Measure) -> miette::Result<Answer> {
     let mut graphs = Vec::new();
     let mut keys: IndexSet<KernelKey> = IndexSet::new();
     for file in &args.files {

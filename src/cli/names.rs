@@ -17,7 +17,7 @@ impl Names {
     const PARTS: [&str; 7] = ["", ".shape", ".places", ".values", ".index", ".a", ".b"];
 
     /// A name for what a graph calls `name`: the same where that is safe and free.
-    pub fn take(&mut self, name: &str) -> String {
+    pub(super) fn take(&mut self, name: &str) -> String {
         let plain = plain(name);
         let numbered = (2..).map(|n| format!("{plain}_{n}"));
         let all = |own: &str| Self::PARTS.map(|part| format!("{own}{part}").to_lowercase());

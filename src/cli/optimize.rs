@@ -10,7 +10,7 @@ use crate::prove::Context;
 use crate::report::Report;
 
 /// Looks for cheaper forms of one file's operators and prints them.
-pub fn run(args: &Optimize) -> miette::Result<Answer> {
+pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
     // Before the search, which takes a while.
     args.output.as_deref().map(|path| emit::can_be_written(&args.file, path)).transpose()?;
     let loaded = load(&args.file, "the workload", &args.config, &options(&args.sizes))?;

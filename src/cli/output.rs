@@ -20,12 +20,12 @@ use crate::report::{Finding, HumanOptions, Report, junit, sarif};
 const WIDTH: usize = 100;
 
 /// Writes a text without styles.
-pub fn report(text: &str) -> miette::Result<()> {
+pub(super) fn report(text: &str) -> miette::Result<()> {
     print(&printable(text))
 }
 
 /// Writes a report in the format and to the place that the command line names. `findings` are the report's.
-pub fn show(report: &impl Report, findings: &[Finding], shown: &Shown, full: bool) -> miette::Result<()> {
+pub(super) fn show(report: &impl Report, findings: &[Finding], shown: &Shown, full: bool) -> miette::Result<()> {
     let width = if shown.report.is_some() { WIDTH } else { width() };
     let default = HumanOptions::default();
     // Only a screen is short of lines.
@@ -104,7 +104,7 @@ impl fmt::Debug for Plain<'_> {
 }
 
 /// Writes why the program gives up. With standard error closed there is nobody to tell.
-pub fn diagnostic(report: &miette::Report) {
+pub(super) fn diagnostic(report: &miette::Report) {
     let handler = MietteHandlerOpts::new().color(false).terminal_links(false).build();
     let plain = format!("{:?}", Plain(report.as_ref(), handler));
     // Colours of a clean text are ours.
@@ -113,7 +113,7 @@ pub fn diagnostic(report: &miette::Report) {
 }
 
 /// Writes what the command line got wrong, or the help that it asked for. Gives the exit status.
-pub fn usage(error: &clap::Error) -> u8 {
+pub(super) fn usage(error: &clap::Error) -> u8 {
     let plain = error.render().to_string();
     if is_clean(&plain) {
         let _ = error.print();
@@ -124,16 +124,16 @@ pub fn usage(error: &clap::Error) -> u8 {
 }
 
 /// Writes what a user should know although the program goes on.
-pub fn warning(text: &str) {
+pub(super) fn warning(text: &str) {
     note(&format!("warning: {text}"));
 }
 
 /// Writes a line to standard error.
-pub fn note(text: &str) {
+pub(super) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
 /// Columns of the terminal that the report goes to.
-pub fn width() -> usize {
+pub(super) fn width() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| usize::from(width.0).max(60))
 }

@@ -7,7 +7,7 @@ use super::{Answer, output};
 use crate::energy::{Estimator, Profile, tables};
 use crate::measure::RunLog;
 
-pub fn run(command: &ProfileCommand) -> miette::Result<Answer> {
+pub(super) fn run(command: &ProfileCommand) -> miette::Result<Answer> {
     let text = match command {
         ProfileCommand::Show { file } => tables::show(&load(file.as_ref())?),
         ProfileCommand::Fit { file, write } => {

@@ -12,7 +12,7 @@ use crate::progress::{Progress, Silent};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar if standard error is a terminal, else nothing.
-pub fn progress() -> Box<dyn Progress> {
+pub(super) fn progress() -> Box<dyn Progress> {
     if io::stderr().is_terminal() {
         Box::new(Bar(Mutex::new(State { start: Instant::now(), stage: String::new(), bar: None })))
     } else {
@@ -38,7 +38,7 @@ impl Bar {
 impl Progress for Bar {
     fn stage(&self, name: &str) {
         let mut state = self.state();
-        state.stage = name.to_owned();
+        name.clone_into(&mut state.stage);
         if let Some(bar) = &state.bar {
             bar.set_message(state.stage.clone());
         }

@@ -31,13 +31,13 @@ enum ProofFileError {
 }
 
 /// Writes a proof file.
-pub fn write(path: &Path, proof: &Certificate) -> miette::Result<()> {
+pub(super) fn write(path: &Path, proof: &Certificate) -> miette::Result<()> {
     let text = proof.to_json() + "\n";
     Ok(files::write(path, text.as_bytes()).map_err(|source| ProofFileError::Write { file: path.to_owned(), source })?)
 }
 
 /// Replays a proof file on two graphs and says what it shows.
-pub fn verify(args: &VerifyProof) -> miette::Result<Answer> {
+pub(super) fn verify(args: &VerifyProof) -> miette::Result<Answer> {
     let proof = Certificate::from_json(&read(&args.proof)?)?;
     let rules = RuleSet::library()?.with_files(&args.rules)?;
     let graphs = bound(&args.pair, &*progress::progress())?;

@@ -14,7 +14,7 @@ use crate::prove::{derivation, prove, rule_between};
 use crate::rules::check::{self, Coverage, Effort};
 use crate::rules::{RuleError, RuleFile, RuleInfo, RuleSet, format, read_files};
 
-pub fn run(command: &Rules) -> miette::Result<Answer> {
+pub(super) fn run(command: &Rules) -> miette::Result<Answer> {
     match command {
         Rules::List { files, used } => list(files, used),
         Rules::Check { files, table } => check(files, *table),

@@ -18,7 +18,7 @@ use crate::ir::Graph;
 use crate::prove::{Binding, Witness, needed_inputs};
 
 #[derive(Debug, Error, Diagnostic)]
-pub enum WitnessError {
+pub(super) enum WitnessError {
     #[error("cannot write {}: {source}", path.display())]
     #[diagnostic(code(cli::write_witness))]
     Write {

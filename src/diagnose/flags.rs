@@ -27,6 +27,7 @@ struct Table {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Flag {
+    #[allow(dead_code, reason = "tells readers of the table whose flag it is")]
     framework: String,
     name: String,
     set: String,
@@ -55,7 +56,7 @@ struct Choice {
 
 /// A flag that sets the two sides of a region apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub(super) struct Setting {
     pub name: &'static str,
     /// What it governs, in a few words.
     pub governs: &'static str,
@@ -65,17 +66,12 @@ pub struct Setting {
     pub values: [String; 2],
 }
 
-/// Frameworks, names and how each is set, in the order of the table.
-pub fn all() -> impl Iterator<Item = [&'static str; 4]> {
-    flags().map(|f| [f.framework.as_str(), &f.name, &f.governs, &f.set])
-}
-
 fn flags() -> impl Iterator<Item = &'static Flag> {
     TABLE.as_ref().map(|table| table.flag.as_slice()).unwrap_or_default().iter()
 }
 
 /// The math flag whose values make operators of the two sides compute differently.
-pub fn math(a: Part, b: Part) -> Option<Setting> {
+pub(super) fn math(a: Part, b: Part) -> Option<Setting> {
     flags().find_map(|flag| {
         let field = flag.config.as_deref()?;
         let (of_a, of_b) = (value(&a.graph.config, field)?, value(&b.graph.config, field)?);
@@ -105,7 +101,7 @@ fn is_tf32(part: Part) -> bool {
 }
 
 /// The flag that made a framework call other operators on the two sides.
-pub fn dispatched(a: Part, b: Part) -> Option<Setting> {
+pub(super) fn dispatched(a: Part, b: Part) -> Option<Setting> {
     flags().find_map(|flag| {
         let dispatch = flag.dispatch.as_ref()?;
         let (choice_a, files_a) = dispatch.choice(a)?;

@@ -4,7 +4,6 @@ mod flags;
 
 use serde::Serialize;
 
-pub use flags::all as flags;
 use flags::{dispatched, math};
 
 use crate::energy::Cost;
@@ -14,7 +13,7 @@ use crate::ops::Op;
 /// What sets the two sides of a region apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CauseKind {
+pub(crate) enum CauseKind {
     /// The sides do the same.
     None,
     /// The same arithmetic in fewer kernels.
@@ -31,7 +30,7 @@ pub enum CauseKind {
 
 /// Why one side of a region costs more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cause {
+pub(crate) struct Cause {
     pub kind: CauseKind,
     /// One sentence.
     pub text: String,
@@ -45,7 +44,7 @@ pub struct Cause {
 }
 
 /// The line of source that a node comes from, as `file:line code`.
-pub fn source(node: &Node) -> Option<String> {
+pub(crate) fn source(node: &Node) -> Option<String> {
     let frame = node.origin.line()?;
     let code = if frame.code.is_empty() { String::new() } else { format!(" {}", frame.code.trim()) };
     Some(format!("{frame}{code}"))
@@ -53,7 +52,7 @@ pub fn source(node: &Node) -> Option<String> {
 
 /// One side of a region.
 #[derive(Clone, Copy)]
-pub struct Part<'a> {
+pub(crate) struct Part<'a> {
     pub graph: &'a Graph,
     pub nodes: &'a [NodeId],
     /// Cost of every node of the graph.
@@ -83,7 +82,7 @@ impl<'a> Part<'a> {
     }
 
     /// `file:line` of the operator that costs most, or failing figures of the last one.
-    pub fn source(&self) -> Option<String> {
+    pub(crate) fn source(&self) -> Option<String> {
         let energy = |n: &NodeId| self.costs[n.index()].energy_mj.value;
         let dearest = self.nodes.iter().copied().max_by(|x, y| energy(x).total_cmp(&energy(y)).then(x.cmp(y)))?;
         self.graph.node(dearest).origin.line().map(ToString::to_string)
@@ -107,7 +106,7 @@ fn other_setting(a: Part, b: Part) -> Option<(String, String, String, String)> {
 }
 
 /// Why the sides of a region cost what they cost.
-pub fn cause(a: Part, b: Part) -> Cause {
+pub(crate) fn cause(a: Part, b: Part) -> Cause {
     let (ca, cb) = (a.total(), b.total());
     let mut cause = Cause {
         kind: CauseKind::None,
@@ -182,7 +181,7 @@ pub fn cause(a: Part, b: Part) -> Cause {
 }
 
 /// Bytes with a decimal unit.
-pub fn bytes(n: f64) -> String {
+pub(crate) fn bytes(n: f64) -> String {
     let (value, unit) = match n {
         n if n >= 1e9 => (n / 1e9, "GB"),
         n if n >= 1e6 => (n / 1e6, "MB"),

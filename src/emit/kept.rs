@@ -23,7 +23,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub fn of(graph: &Graph, record: &Record) -> Self {
+    pub(super) fn of(graph: &Graph, record: &Record) -> Self {
         let own: FxHashMap<&str, NodeId> = graph.nodes().map(|(id, node)| (&*node.name, id)).collect();
         let mut kept = Kept::default();
         for recorded in &record.calls {

@@ -50,12 +50,12 @@ pub(super) struct Names {
 
 impl Names {
     /// Keeps a name for what has it already.
-    pub fn keep(&mut self, name: &str) {
+    pub(super) fn keep(&mut self, name: &str) {
         self.taken.insert(name.to_owned());
     }
 
     /// An identifier for what the graph calls `name`: the same where that is one and free.
-    pub fn take(&mut self, name: &str) -> String {
+    pub(super) fn take(&mut self, name: &str) -> String {
         let plain = identifier(name);
         let numbered = (1_u64..).map(|n| format!("{plain}_{n}"));
         let free = |own: &String| !is_keyword(own) && !RESERVED.contains(&own.as_str()) && !self.taken.contains(own);

@@ -11,7 +11,7 @@ use crate::ops::aten::{AllCalls, Arg, Made, Tensor};
 use crate::ops::{Call, DRAW, Draws, Family, Op, OpDef, as_number, is_number};
 
 /// A tensor of a program: its place among [`Program::tensors`].
-pub type Id = usize;
+pub(super) type Id = usize;
 
 /// Where a tensor of a program comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

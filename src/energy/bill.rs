@@ -31,6 +31,7 @@ const CLEARLY_LESS: f64 = 0.9;
 pub enum Item {
     /// Nothing runs.
     Free,
+    /// A call with a price.
     Kernel(Arc<Kernel>),
     /// An operator that nothing is known about.
     Gap(Gap),
@@ -39,6 +40,7 @@ pub enum Item {
 /// An operator without a price.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gap {
+    /// The name of the operator.
     pub op: String,
     /// Bytes of its operands and results.
     pub bytes: f64,
@@ -109,6 +111,7 @@ impl<'i> FromIterator<&'i Item> for Bill {
 }
 
 impl Bill {
+    /// Adds what one call costs.
     pub fn add(&mut self, item: &Item) {
         match item {
             Item::Free => {}

@@ -3,8 +3,9 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::*;
+use crate::energy::context::Context;
 use crate::energy::estimate::{BOUNDS_SD, COVERAGE_SD};
-use crate::energy::{Context, CostModel, Figure, KernelKey};
+use crate::energy::{CostModel, Figure, KernelKey};
 
 fn model() -> CostModel {
     static SHIPPED: LazyLock<CostModel> = LazyLock::new(|| CostModel::shipped().unwrap());

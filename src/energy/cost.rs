@@ -10,7 +10,7 @@ use super::estimate::Basis;
 pub enum Source {
     /// Read off a meter, on the device and software of the profile.
     Measured,
-    /// From the estimator, which always has an answer: see [`Basis`] for what it rests on.
+    /// From the estimator, which always has an answer: see [`BasisShares`] for what it rests on.
     Estimated,
     /// A sum of measured and estimated figures.
     Mixed,
@@ -21,16 +21,20 @@ pub enum Source {
 /// A value with the interval it lies in: `low <= value <= high`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
+    /// The best guess.
     pub value: f64,
+    /// The lower end of the interval.
     pub low: f64,
     /// Infinite where the figure is unknown; JSON shows that as null.
     pub high: f64,
+    /// Where it comes from.
     pub source: Source,
 }
 
 impl Figure {
     /// Nothing ran, which is known for certain.
     pub const ZERO: Figure = Figure { value: 0.0, low: 0.0, high: 0.0, source: Source::Measured };
+    /// Nothing is known but that it is not negative.
     pub const UNKNOWN: Figure = Figure { value: 0.0, low: 0.0, high: f64::INFINITY, source: Source::Unknown };
 
     /// A figure whose interval is stretched to contain its value, should it not.
@@ -38,6 +42,7 @@ impl Figure {
         Figure { value, low: low.min(value).max(0.0), high: high.max(value), source }
     }
 
+    /// Whether anything is known.
     pub fn is_known(&self) -> bool {
         self.source != Source::Unknown
     }
@@ -77,9 +82,13 @@ impl std::ops::Add for Figure {
 /// What one execution costs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
+    /// Energy, in millijoules.
     pub energy_mj: Figure,
+    /// Time on the GPU, in microseconds.
     pub time_us: Figure,
+    /// Kernels started.
     pub launches: u32,
+    /// Arithmetic operations.
     pub flops: f64,
     /// Bytes read and written.
     pub bytes: f64,
@@ -90,13 +99,18 @@ pub struct Cost {
 /// Millijoules by what they rest on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct BasisShares {
+    /// From entries of the same key.
     pub measured: f64,
+    /// From entries of the same kernel at other sizes.
     pub interpolated: f64,
+    /// From the model of the operator's class.
     pub class: f64,
+    /// From physical bounds alone.
     pub bounds: f64,
 }
 
 impl BasisShares {
+    /// All of `energy_mj` on one basis.
     pub fn of(basis: Basis, energy_mj: f64) -> BasisShares {
         let mut shares = BasisShares::default();
         *match basis {
@@ -108,6 +122,7 @@ impl BasisShares {
         shares
     }
 
+    /// Each share times `factor`.
     pub fn times(self, factor: f64) -> BasisShares {
         BasisShares {
             measured: self.measured * factor,

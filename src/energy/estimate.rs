@@ -19,10 +19,10 @@ use super::work::WorkWithLayout;
 use crate::ops::KernelClass;
 
 /// The share of figures that an interval is made to contain.
-pub const COVERAGE: f64 = 0.9;
+pub(crate) const COVERAGE: f64 = 0.9;
 
 /// Standard deviations from the middle of a normal distribution to the ends of the interval that holds [`COVERAGE`] of it.
-pub const COVERAGE_SD: f64 = 1.645;
+pub(super) const COVERAGE_SD: f64 = 1.645;
 
 /// Measured kernels that an estimate is interpolated between.
 const NEIGHBOURS: usize = 12;
@@ -142,7 +142,7 @@ pub enum Basis {
 
 /// Energy and time of one execution. Errors are standard deviations of natural logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub(super) struct Estimate {
     pub energy_mj: f64,
     pub time_us: f64,
     pub energy_sd: f64,

@@ -63,6 +63,7 @@ pub struct Waiting {
     pub host_us: Figure,
     /// How long the GPU waits.
     pub time_us: Figure,
+    /// What the GPU draws while it waits, in millijoules.
     pub energy_mj: Figure,
 }
 

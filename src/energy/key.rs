@@ -25,6 +25,7 @@ pub enum LayoutClass {
 }
 
 impl LayoutClass {
+    /// The class of a tensor of shape `shape` that lies in memory as `layout` says.
     pub fn of(shape: &[usize], layout: &Layout) -> Self {
         if layout.is_contiguous(shape) {
             return LayoutClass::Contiguous;
@@ -65,7 +66,9 @@ impl LayoutClass {
 /// One operand of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyOperand {
+    /// Element type and shape.
     pub ty: TensorType,
+    /// How it lies in memory.
     pub layout: LayoutClass,
 }
 
@@ -74,10 +77,13 @@ pub struct KeyOperand {
 /// Calls that run the same kernel on the same memory have the same key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KernelKey {
+    /// The name of the operator.
     pub op: String,
     /// Attributes that are not neutral to cost and differ from their default, in the order of the definition.
     pub attrs: Vec<(String, AttrValue)>,
+    /// What it reads, in order.
     pub operands: Vec<KeyOperand>,
+    /// The mode that its products are computed in, where it has any.
     pub math: Option<MathMode>,
 }
 
@@ -129,7 +135,7 @@ impl KernelKey {
 ///
 /// `layouts` is what [`crate::ir::layouts`] gives for the graph. Casts that a kernel does on the fly (implicit nodes) are
 /// seen through: the key holds the type that is read from memory.
-pub fn key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<KernelKey> {
+pub(crate) fn key_of(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<KernelKey> {
     let operands = graph.operands(node);
     let read: SmallVec<[Value; 4]> = operands.iter().map(|&v| read_value(graph, v)).collect();
     let key = written_key(graph, layouts, node, &read)?.canonical();

@@ -13,7 +13,9 @@ use crate::ops::{AttrKind, OpDef};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is no operator key: {reason}")]
 pub struct KeyError {
+    /// What was to be read.
     pub text: String,
+    /// Why it is no key.
     pub reason: String,
 }
 

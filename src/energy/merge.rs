@@ -6,7 +6,7 @@ use super::key::KernelKey;
 use super::profile::{Device, Entry, Profile, ProfileError, Ratio, Run, Spread};
 
 /// Fewest device-bound keys that a run has to share with the runs before it.
-pub const LEAST_COMMON: usize = 3;
+pub(crate) const MIN_COMMON: usize = 3;
 
 /// One key in the comparison of two profiles.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +126,7 @@ impl Profile {
             times.push(chain(time, other.time_us.mean / own.time_us.mean));
         }
         let keys = device.0.len();
-        if keys < LEAST_COMMON {
+        if keys < MIN_COMMON {
             return Err(ProfileError::NothingInCommon(keys));
         }
         let range = |all: &[Ratio]| Ratio {
@@ -158,7 +158,7 @@ fn driver_branch(device: &Device) -> String {
 }
 
 /// Refuses two profiles whose figures must not stand beside each other unmarked.
-pub fn same_device(left: &Device, right: &Device) -> Result<(), ProfileError> {
+pub(crate) fn same_device(left: &Device, right: &Device) -> Result<(), ProfileError> {
     let fields: [(&'static str, &String, &String); 4] = [
         ("device", &left.name, &right.name),
         ("driver", &driver_branch(left), &driver_branch(right)),

@@ -14,30 +14,40 @@ mod key;
 mod key_parse;
 mod merge;
 mod model;
+#[cfg(any(test, feature = "torch"))]
 mod power_cap;
 mod profile;
 mod profile_file;
-pub mod tables;
+pub(crate) mod tables;
 mod unique;
 mod work;
 
 pub use bill::{Bill, Gap, Item, Saving};
-pub use context::Context;
 pub use cost::{BasisShares, Cost, Figure, Source};
-pub use estimate::{
-    Basis, COVERAGE, COVERAGE_SD, ClassFit, DeviceLimits, ErrorSpread, Estimate, Estimator, ModeFit, Overall,
-};
 pub use host::{Calls, HostCosts, Launch, Waiting};
-pub use key::{KernelKey, KeyOperand, LayoutClass, MathMode, key_of};
+pub use key::{KernelKey, KeyOperand, LayoutClass, MathMode};
 pub use key_parse::KeyError;
-pub use merge::{Difference, LEAST_COMMON, same_device};
-pub use model::{CostModel, Kernel, call_item, computed_nodes, graph_calls, graph_costs, graph_items, graph_total};
-pub use power_cap::at_power_cap;
+pub use model::{CostModel, graph_items, graph_total};
 pub use profile::{
-    Device, Entry, LeakageCorrection, METHOD_VERSION, Measured, MeterKind, PacedEntry, Profile, ProfileError, Protocol,
-    Ratio, Run, Spread,
+    Device, Entry, LeakageCorrection, Measured, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run,
+    Spread,
 };
-pub(crate) use profile::{SHORT_US, is_power_capped};
-pub use profile_file::SCHEMA;
+
+#[cfg(test)]
+pub(crate) use estimate::COVERAGE;
+#[cfg(test)]
+pub(crate) use merge::MIN_COMMON;
+// What measuring, the search for cheaper forms and the tables of `profile` need beside.
+pub(crate) use estimate::Estimator;
+pub(crate) use key::key_of;
+pub(crate) use merge::same_device;
+#[cfg(any(test, feature = "torch"))]
+pub(crate) use model::graph_calls;
+pub(crate) use model::{call_item, computed_nodes, graph_costs};
+#[cfg(any(test, feature = "torch"))]
+pub(crate) use power_cap::at_power_cap;
+pub(crate) use profile::{METHOD_VERSION, SHORT_US, is_power_capped};
 pub(crate) use profile_file::want_schema;
-pub use work::{CallParts, WorkWithLayout};
+#[cfg(feature = "torch")]
+pub(crate) use work::CallParts;
+pub(crate) use work::WorkWithLayout;

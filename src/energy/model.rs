@@ -85,10 +85,14 @@ impl CostModel {
     }
 
     /// The model of the profile that the program carries.
+    ///
+    /// # Errors
+    /// A damaged profile, which tests rule out.
     pub fn shipped() -> Result<CostModel, ProfileError> {
         Ok(CostModel::new(Profile::shipped()?))
     }
 
+    /// The measurements that prices rest on.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -100,6 +104,7 @@ impl CostModel {
         hasher.finish()
     }
 
+    /// What was fitted to them.
     pub fn estimator(&self) -> &Estimator {
         &self.estimator
     }
@@ -242,7 +247,7 @@ fn is_computed(item: &Item, mut operands: impl Iterator<Item = bool>) -> bool {
 }
 
 /// Which nodes have results that a kernel of the graph has written, by node index; `items` are their prices.
-pub fn computed_nodes(graph: &Graph, items: &[Item]) -> Vec<bool> {
+pub(crate) fn computed_nodes(graph: &Graph, items: &[Item]) -> Vec<bool> {
     let mut computed = vec![false; graph.len()];
     for ((id, _), item) in graph.nodes().zip(items) {
         computed[id.index()] = is_computed(item, graph.operands(id).iter().map(|v| computed[v.node.index()]));
@@ -251,7 +256,7 @@ pub fn computed_nodes(graph: &Graph, items: &[Item]) -> Vec<bool> {
 }
 
 /// What every node costs, by node index.
-pub fn graph_costs(graph: &Graph, model: &CostModel) -> Vec<Cost> {
+pub(crate) fn graph_costs(graph: &Graph, model: &CostModel) -> Vec<Cost> {
     graph_items(graph, model).iter().map(Item::cost).collect()
 }
 
@@ -287,7 +292,8 @@ fn node_item(
 }
 
 /// What every node costs by itself, with its key where it is an operator: what [`at_power_cap`](super::at_power_cap) takes.
-pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<KernelKey>, Cost)> {
+#[cfg(any(test, feature = "torch"))]
+pub(crate) fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<KernelKey>, Cost)> {
     let layouts = layouts(graph);
     let alone = |id| node_item(graph, &layouts, id, model, Context::Alone).cost();
     graph.nodes().map(|(id, _)| (key_of(graph, &layouts, id), alone(id))).collect()
@@ -295,7 +301,7 @@ pub fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<KernelKey>, 
 
 /// The price of a call that stands in no graph, with operands that lie in memory as `operand_layouts` says, of which the
 /// call's own graph computes those that `computed` says.
-pub fn call_item(
+pub(crate) fn call_item(
     call: &Call,
     operand_layouts: &[Layout],
     computed: &[bool],

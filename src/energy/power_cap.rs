@@ -18,7 +18,7 @@ const STEPS: usize = 40;
 ///
 /// An operator runs between its two measured states at the clock of the whole, the figures in between lying on a straight line;
 /// one that was measured in one state only has that. Without any that the limit holds back, this is the plain sum.
-pub fn at_power_cap(calls: &[(Option<KernelKey>, Cost)], model: &CostModel) -> Cost {
+pub(crate) fn at_power_cap(calls: &[(Option<KernelKey>, Cost)], model: &CostModel) -> Cost {
     let profile = model.profile();
     let plain: Cost = calls.iter().map(|(_, cost)| *cost).sum();
     let held: Vec<(&Entry, &Cost)> =

@@ -14,15 +14,19 @@ use super::key::KernelKey;
 use super::profile_file::SCHEMA;
 
 /// The newest version of the measuring method whose figures this program knows how to read.
-pub const METHOD_VERSION: u32 = 10;
+pub(crate) const METHOD_VERSION: u32 = 10;
 
 /// What the figures were measured on. Figures of two profiles may be joined only where it is the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
+    /// As the driver names it.
     pub name: String,
+    /// Version of the driver.
     pub driver: String,
+    /// Version of libtorch.
     pub libtorch: String,
+    /// Version of CUDA.
     pub cuda: String,
 }
 
@@ -47,6 +51,7 @@ pub(crate) const SHORT_US: f64 = 20.0;
 pub struct Protocol {
     /// The version of the measuring method.
     pub version: u32,
+    /// What measured the energy.
     pub meter: MeterKind,
     /// Counter changes that a figure rests on, at least.
     #[serde(alias = "least_changes")]
@@ -59,6 +64,7 @@ pub struct Protocol {
     /// Changes, at least, where the power limit holds the clocks down: it lets the power swing.
     #[serde(default)]
     pub capped_changes: u32,
+    /// Work before the first measurement, in seconds.
     pub warm_up_s: f64,
     /// Work queued between two synchronisations.
     pub queue_ms: f64,
@@ -84,8 +90,11 @@ pub struct Protocol {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[f64; 3]", into = "[f64; 3]")]
 pub struct Measured {
+    /// The mean.
     pub mean: f64,
+    /// The lower end of the interval.
     pub low: f64,
+    /// The upper end of the interval.
     pub high: f64,
 }
 
@@ -102,6 +111,7 @@ impl From<Measured> for [f64; 3] {
 }
 
 impl Measured {
+    /// As a figure whose source is a measurement.
     pub fn figure(&self) -> Figure {
         Figure::new(self.mean, self.low, self.high, Source::Measured)
     }
@@ -174,6 +184,7 @@ pub struct Run {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeakageCorrection {
+    /// Power lost for each degree, in watts per °C.
     pub watts_per_c: f64,
     /// The temperature that figures are stated for.
     pub reference_c: f64,
@@ -191,9 +202,13 @@ impl LeakageCorrection {
 pub struct Spread {
     /// Keys that the comparison rests on.
     pub keys: usize,
+    /// Of energies.
     pub energy: Ratio,
+    /// Of times.
     pub time: Ratio,
+    /// Of energies of operators that take less time than their launch.
     pub launch_bound_energy: Ratio,
+    /// Of times of operators that take less time than their launch.
     pub launch_bound_time: Ratio,
 }
 
@@ -201,7 +216,9 @@ pub struct Spread {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
+    /// The lower end.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
 }
 
@@ -228,6 +245,7 @@ impl Protocol {
 }
 
 impl Ratio {
+    /// No spread.
     pub const ONE: Ratio = Ratio { low: 1.0, high: 1.0 };
 
     /// A figure of a run in terms of the first run: the value stays, the interval reaches as far as the runs differ.
@@ -263,16 +281,22 @@ impl Spread {
 pub struct Entry {
     /// The run that measured it.
     pub run: u32,
+    /// Energy of one execution, in millijoules.
     pub energy_mj: Measured,
+    /// Time of one execution, in microseconds.
     pub time_us: Measured,
     /// Mean power while it ran.
     pub watts: f64,
+    /// Executions that were measured.
     pub executions: u64,
+    /// Windows between changes of the counter.
     pub windows: u32,
     /// Measurements that the figure is the mean of, each with operands at other addresses.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub passes: u32,
+    /// Mean temperature of the GPU, in °C.
     pub temperature_c: f64,
+    /// Mean clock of the multiprocessors, in MHz.
     pub sm_clock_mhz: u32,
     /// The host could not queue the work as fast as the device did it: the figure holds waiting too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -294,10 +318,13 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PacedEntry {
+    /// Energy of one execution, in millijoules.
     pub energy_mj: Measured,
+    /// Time from one execution to the next, in microseconds.
     pub time_us: Measured,
     /// Mean power while it ran.
     pub watts: f64,
+    /// Mean clock of the multiprocessors, in MHz.
     pub sm_clock_mhz: u32,
 }
 
@@ -351,9 +378,13 @@ impl Entry {
 /// Measured figures of one device with one set of libraries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
+    /// What was measured on.
     pub device: Device,
+    /// How it was measured.
     pub protocol: Protocol,
+    /// The runs that figures come from.
     pub runs: Vec<Run>,
+    /// What was measured, by kernel.
     pub entries: BTreeMap<KernelKey, Entry>,
     /// Whole graphs and regions replayed in one piece, by name: what sums of entries are checked against.
     pub replays: BTreeMap<String, Entry>,
@@ -365,6 +396,7 @@ pub struct Profile {
 
 /// Why a profile cannot be used.
 #[derive(Debug, Error, Diagnostic)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum ProfileError {
     #[error("{}: {source}", path.display())]
     #[diagnostic(code(profile::io), help("check that the path exists and may be read and written"))]
@@ -407,7 +439,7 @@ pub enum ProfileError {
     #[error("the runs have only {0} measured keys in common, too few to tell how their cards differ")]
     #[diagnostic(
         code(profile::nothing_in_common),
-        help("measure at least {} of the first run's keys in the other run too", super::merge::LEAST_COMMON)
+        help("measure at least {} of the first run's keys in the other run too", super::merge::MIN_COMMON)
     )]
     NothingInCommon(usize),
     #[error("the profiles differ in {what}: {left:?} and {right:?}")]

@@ -16,7 +16,7 @@ use crate::files;
 use crate::ops::KernelClass;
 
 /// The format this program reads and writes.
-pub const SCHEMA: &str = "magneton-ir/profile/5";
+pub(super) const SCHEMA: &str = "magneton-ir/profile/5";
 
 /// The profile that the program carries.
 const SHIPPED: &str = include_str!("../../corpus/energy/h200.json");
@@ -72,11 +72,17 @@ fn class_name(class: &KernelClass) -> String {
 
 impl Profile {
     /// The profile that the program carries.
+    ///
+    /// # Errors
+    /// A damaged profile, which tests rule out.
     pub fn shipped() -> Result<Profile, ProfileError> {
         Profile::parse("the shipped profile", SHIPPED)
     }
 
     /// Reads a profile from its text; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// Text that is no profile, or a profile of another version.
     pub fn parse(name: &str, text: &str) -> Result<Profile, ProfileError> {
         want_schema(name, text, SCHEMA)?;
         let file: Content =
@@ -126,6 +132,10 @@ impl Profile {
         Ok(Profile { device, protocol, runs, entries, replays, estimator, host })
     }
 
+    /// Reads a profile and verifies its figures.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no profile; figures that do not follow from their parts.
     pub fn load(path: &Path) -> Result<Profile, ProfileError> {
         let io = |source| ProfileError::Io { path: path.to_owned(), source };
         let mut text = String::new();
@@ -162,6 +172,9 @@ impl Profile {
     }
 
     /// Writes the file whole or not at all: a reader never sees half of it.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), ProfileError> {
         files::write(path, self.to_json().as_bytes())
             .map_err(|source| ProfileError::Io { path: path.to_owned(), source })

@@ -28,7 +28,7 @@ fn significant(x: f64) -> String {
 }
 
 /// The header and every entry.
-pub fn show(profile: &Profile) -> String {
+pub(crate) fn show(profile: &Profile) -> String {
     let d = &profile.device;
     let mut table = table(&["energy mJ", "time µs", "W", "°C", "MHz", "", "key"], 0);
     for (key, e) in &profile.entries {
@@ -60,7 +60,7 @@ pub fn show(profile: &Profile) -> String {
 }
 
 /// What differs beyond the intervals, largest change first, and a count of what does not.
-pub fn diff(differences: &[Difference]) -> String {
+pub(crate) fn diff(differences: &[Difference]) -> String {
     let mut changed: Vec<&Difference> = differences.iter().filter(|d| d.ratio().is_some() && d.changed()).collect();
     let size = |d: &Difference| d.ratio().map_or(0.0, |r| r.ln().abs());
     changed.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -100,7 +100,7 @@ fn repeat_error(differences: &[Difference]) -> Option<String> {
 }
 
 /// Coefficients and errors of entries left out, by class of kernels.
-pub fn fit(estimator: &Estimator) -> String {
+pub(crate) fn fit(estimator: &Estimator) -> String {
     let header = ["class", "entries", "energy error", "sd", "time error", "GB/s", "launch µs", "base W"];
     let mut classes = table(&header, 1);
     let mut modes = table(&["class", "mode", "entries", "TFLOP/s", "memory W", "arithmetic W"], 2);

@@ -8,7 +8,7 @@ use crate::ops::{Arithmetic, Call, Family, LayoutRule, OpDef, Unit};
 
 /// Work counts that know strides: aliases are free and an expanded operand is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WorkWithLayout {
+pub(crate) struct WorkWithLayout {
     /// Floating-point operations; a multiply-add counts as two.
     pub flops: f64,
     /// Bytes read and written.
@@ -20,10 +20,10 @@ pub struct WorkWithLayout {
 
 impl WorkWithLayout {
     /// An alias: nothing runs.
-    pub const FREE: WorkWithLayout = WorkWithLayout { flops: 0.0, bytes: 0.0, launches: 0, unit: Unit::Vector };
+    pub(crate) const FREE: WorkWithLayout = WorkWithLayout { flops: 0.0, bytes: 0.0, launches: 0, unit: Unit::Vector };
 
     /// The work of `call`, whose operands lie in memory as `layouts` says.
-    pub fn of_call(call: &Call, layouts: &[&Layout]) -> WorkWithLayout {
+    pub(crate) fn of_call(call: &Call, layouts: &[&Layout]) -> WorkWithLayout {
         let outputs = call.types();
         if let (LayoutRule::View(view), Some(&first)) = (call.op.layout, layouts.first())
             && (0..outputs.len()).all(|slot| view(call, slot, first).is_some())
@@ -47,7 +47,7 @@ impl WorkWithLayout {
     }
 
     /// The work of an execution of `key`; `None` if the operator is opaque or refuses the operands.
-    pub fn of_key(key: &KernelKey) -> Option<WorkWithLayout> {
+    pub(crate) fn of_key(key: &KernelKey) -> Option<WorkWithLayout> {
         let parts = CallParts::of_key(key)?;
         let types: SmallVec<[&TensorType; 4]> = parts.types.iter().collect();
         let layouts: SmallVec<[&Layout; 4]> = parts.layouts.iter().collect();
@@ -69,7 +69,7 @@ impl WorkWithLayout {
 /// A call rebuilt from a key: attributes with the defaults and neutral values filled in, element types made equal
 /// where the kernel casts on the fly.
 #[derive(Clone, Debug)]
-pub struct CallParts {
+pub(crate) struct CallParts {
     pub def: &'static OpDef,
     pub attrs: Attrs,
     pub types: Vec<TensorType>,
@@ -77,7 +77,7 @@ pub struct CallParts {
 }
 
 impl CallParts {
-    pub fn of_key(key: &KernelKey) -> Option<CallParts> {
+    pub(crate) fn of_key(key: &KernelKey) -> Option<CallParts> {
         let def = key.def()?;
         let value = |name: &str| key.attrs.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
         let neutral = |name: &str| match name {

@@ -17,7 +17,7 @@ const LONG: usize = 120;
 const DEPTH: usize = 8;
 
 /// What terms are called before the argument starts.
-pub struct Known<'a> {
+pub(super) struct Known<'a> {
     pub arena: &'a TermArena,
     /// The name of input `n`.
     pub input: &'a dyn Fn(u32) -> String,
@@ -29,7 +29,7 @@ pub struct Known<'a> {
 }
 
 /// The steps, in order, with the names that each introduces.
-pub fn argument<'l>(known: &Known, lemmas: impl IntoIterator<Item = &'l Lemma>) -> Vec<Step> {
+pub(super) fn argument<'l>(known: &Known, lemmas: impl IntoIterator<Item = &'l Lemma>) -> Vec<Step> {
     let lemmas: Vec<&Lemma> = lemmas.into_iter().collect();
     let subjects = lemmas.iter().flat_map(|l| [l.before, l.after]).collect();
     let rewritten = lemmas.iter().map(|l| l.before).collect();

@@ -14,7 +14,7 @@ use crate::prove::{Closure, Region, TermId, Values};
 use crate::report::{Details, Explanation, Operator, PlacedOperator, Step};
 
 /// Looks at the regions of a comparison one by one.
-pub struct Explainer<'c> {
+pub(crate) struct Explainer<'c> {
     checked: &'c Checked,
     /// Both graphs with what their nodes cost.
     a: (&'c Graph, Vec<Cost>),
@@ -25,7 +25,7 @@ pub struct Explainer<'c> {
 
 impl<'c> Explainer<'c> {
     /// `a` and `b` are the graphs that were compared.
-    pub fn new(checked: &'c Checked, a: &'c Graph, b: &'c Graph, costs: &CostModel) -> Self {
+    pub(crate) fn new(checked: &'c Checked, a: &'c Graph, b: &'c Graph, costs: &CostModel) -> Self {
         let mut closure = Closure::default();
         closure.extend(&checked.proof.arena);
         for (number, lemma) in (0..).zip(&checked.proof.lemmas) {
@@ -36,7 +36,7 @@ impl<'c> Explainer<'c> {
 
     /// The regions that `text` names, those that cost most first: by number, by the name of an operator, or by a source line
     /// such as `model.py:12`.
-    pub fn find(&self, text: &str) -> Vec<usize> {
+    pub(crate) fn find(&self, text: &str) -> Vec<usize> {
         let regions = &self.checked.comparison.regions;
         if let Ok(number) = text.parse::<usize>() {
             return regions.iter().map(|r| r.id).filter(|&id| id == number).collect();
@@ -57,7 +57,7 @@ impl<'c> Explainer<'c> {
     }
 
     /// Region number `id`; none if there is no such region.
-    pub fn region(&self, id: usize) -> Option<Explanation> {
+    pub(crate) fn region(&self, id: usize) -> Option<Explanation> {
         let Explainer { checked, a, b, .. } = self;
         let position = id.checked_sub(1)?;
         let summary = checked.comparison.regions.get(position)?;
@@ -107,7 +107,7 @@ impl<'c> Explainer<'c> {
     }
 
     /// Both graphs operator by operator, and every region that repeats no other.
-    pub fn details(&self) -> Details {
+    pub(crate) fn details(&self) -> Details {
         let (regions, cut) = (&self.checked.comparison.regions, &self.checked.proof.partition.regions);
         let firsts = regions.iter().filter(|r| r.same_as.is_none());
         let side = |side: &(&Graph, Vec<Cost>), of: fn(&Region) -> &[NodeId]| {

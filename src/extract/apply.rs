@@ -11,7 +11,7 @@ use crate::ops::{Op, is_number};
 use crate::prove::{Head, TermId};
 
 /// A graph with cheaper forms in place.
-pub struct Applied {
+pub(crate) struct Applied {
     pub graph: Graph,
     /// Per rewrite, the names of the nodes that were made for it.
     pub made: Vec<Vec<Arc<str>>>,
@@ -19,7 +19,7 @@ pub struct Applied {
 
 /// The graph with each of `rewrites` in place of the operators that it replaces. The rewrites must come from
 /// [`super::cheaper_forms`] of this graph. Inputs, outputs, math flags and the names of all that stays are kept.
-pub fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, GraphError> {
+pub(crate) fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, GraphError> {
     let of_root: FxHashMap<NodeId, usize> = rewrites.iter().enumerate().map(|(i, r)| (r.root, i)).collect();
     let mut made = vec![Vec::new(); rewrites.len()];
     let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
@@ -55,18 +55,18 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Begins a graph with the name and the flags of `graph`. `names` are taken.
-    pub fn new(graph: &Graph, names: FxHashSet<Arc<str>>) -> Writer {
+    pub(super) fn new(graph: &Graph, names: FxHashSet<Arc<str>>) -> Writer {
         let mut target = Graph::new(graph.name.clone());
         target.config = graph.config.clone();
         Writer { target, moved: FxHashMap::default(), names }
     }
 
-    pub fn into_graph(self) -> Graph {
+    pub(super) fn into_graph(self) -> Graph {
         self.target
     }
 
     /// A node as it is, over operands of the new graph.
-    pub fn copy(&mut self, name: &str, node: &Node, operands: &[Value]) -> Result<NodeId, GraphError> {
+    pub(super) fn copy(&mut self, name: &str, node: &Node, operands: &[Value]) -> Result<NodeId, GraphError> {
         let (target, origin) = (&mut self.target, node.origin.clone());
         match &node.kind {
             NodeKind::Input { role } => Ok(target.add_input(name, *role, node.types[0].clone(), origin)),
@@ -141,7 +141,7 @@ impl Writer {
         Ok(made)
     }
 
-    pub fn fresh(&mut self, base: &str) -> Arc<str> {
+    pub(super) fn fresh(&mut self, base: &str) -> Arc<str> {
         let mut n = 1;
         loop {
             let name: Arc<str> = format!("{base}_{n}").into();

@@ -5,13 +5,13 @@ use rustc_hash::FxHashSet;
 use crate::ir::{Graph, NodeId, NodeKind};
 
 /// Users of every node, and which nodes are outputs.
-pub struct Users {
+pub(super) struct Users {
     users: Vec<Vec<NodeId>>,
     is_output: Vec<bool>,
 }
 
 impl Users {
-    pub fn of(graph: &Graph) -> Users {
+    pub(super) fn of(graph: &Graph) -> Users {
         let mut is_output = vec![false; graph.len()];
         for output in graph.outputs() {
             is_output[output.value.node.index()] = true;
@@ -22,7 +22,7 @@ impl Users {
 
 /// The maximal fanout-free cone of `root`, nearest operators first up to `limit` of the file's operators; in
 /// topological order.
-pub fn cone(graph: &Graph, users: &Users, root: NodeId, limit: usize) -> Vec<NodeId> {
+pub(super) fn cone(graph: &Graph, users: &Users, root: NodeId, limit: usize) -> Vec<NodeId> {
     let mut inside: FxHashSet<NodeId> = FxHashSet::default();
     inside.insert(root);
     let mut count = 1;

@@ -7,7 +7,7 @@ use super::apply::Writer;
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 
 /// Two graphs with values that are equal.
-pub struct Pair<'g> {
+pub(crate) struct Pair<'g> {
     /// The graph whose inputs, outputs and names are kept, and the other one.
     pub graphs: [&'g Graph; 2],
     /// Equal values of both, inputs among them.
@@ -15,7 +15,7 @@ pub struct Pair<'g> {
 }
 
 /// A graph, and where nodes of the one whose names it keeps stand in it.
-pub struct Merged {
+pub(crate) struct Merged {
     pub graph: Graph,
     pub moved: FxHashMap<NodeId, NodeId>,
 }
@@ -28,7 +28,7 @@ const OTHER: usize = 1;
 
 /// The first graph with its nodes `replaced` left out, as far as what they compute is equal to something that nodes `by` of
 /// the other one compute. `None` where no such graph can be built.
-pub fn merge(pair: &Pair, replaced: &FxHashSet<NodeId>, by: &FxHashSet<NodeId>) -> Option<Merged> {
+pub(crate) fn merge(pair: &Pair, replaced: &FxHashSet<NodeId>, by: &FxHashSet<NodeId>) -> Option<Merged> {
     let mut ways = [FxHashMap::default(), FxHashMap::default()];
     for &(own, other) in &pair.equal {
         ways[OWN].entry(own).or_insert(other);

@@ -5,17 +5,19 @@ mod fanout_free;
 mod merge;
 mod pay_off;
 mod plan;
+#[cfg(any(test, feature = "torch"))]
+mod undecided;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::energy::{Bill, Cost, CostModel, Item, KernelKey, computed_nodes, graph_items};
-use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
+use crate::energy::{Bill, Cost, CostModel, Item, computed_nodes};
+use crate::ir::{Graph, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
     Boundary, Closure, ConeKey, Context, Head, Lemma, Limits, Made, Narrow, Places, Said, Side, Steps, TermArena,
@@ -23,11 +25,13 @@ use crate::prove::{
 };
 use crate::rules::{RuleSet, Sentence, Tier};
 
-pub use apply::{Applied, apply};
+pub(crate) use apply::{Applied, apply};
 use fanout_free::Users;
-pub use merge::{Merged, Pair, merge};
-pub use pay_off::{Improved, pay_off};
+pub(crate) use merge::{Merged, Pair, merge};
+pub(crate) use pay_off::{Improved, pay_off};
 use plan::Leaf;
+#[cfg(any(test, feature = "torch"))]
+pub(crate) use undecided::undecided;
 
 /// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
 const MAX_OPERATORS: usize = 12;
@@ -118,7 +122,7 @@ const MAX_BYTES: f64 = 1e12;
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
 /// Parts of `graph`, whose nodes are priced as `items`, that have a form whose energy is lower beyond doubt. They do not overlap.
-pub fn cheaper_forms(
+pub(crate) fn cheaper_forms(
     graph: &Graph,
     items: &[Item],
     context: &Context,
@@ -127,27 +131,6 @@ pub fn cheaper_forms(
     let Candidates { all, values } = candidates(graph, items, context, model)?;
     let chosen = without_overlaps(all, graph.len());
     Ok(chosen.into_iter().map(|candidate| candidate.rewrite(graph, &values)).collect())
-}
-
-/// Operators without a measured figure in forms of parts of `graph` that would save energy if those operators cost no
-/// more than `model` says: what to measure before [`cheaper_forms`] can tell. Of every part only the form of least energy
-/// counts, so that figures for these may raise new questions.
-pub fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<KernelKey>, TypeError> {
-    let layouts = layouts(graph);
-    // Only what the calls are is asked for.
-    let leaf = |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false };
-    let mut keys = IndexSet::new();
-    for Candidate { part, found, .. } in candidates(graph, &graph_items(graph, model), context, model)?.all {
-        let lie: Vec<Leaf> = part.leaves.iter().map(|v| leaf(*v)).collect();
-        plan::for_each_call(&found.term.arena, found.term.root, &lie, &mut |call, lie, _| {
-            let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
-            let key = KernelKey::of_call(call, &lie, &graph.config);
-            if model.is_guess(&key) {
-                keys.insert(key);
-            }
-        });
-    }
-    Ok(keys.into_iter().collect())
 }
 
 /// Parts of `graph` that have a form whose energy is lower beyond doubt. They may overlap.
@@ -241,7 +224,7 @@ fn keep_computing(graph: &Graph, leaves: &[Value], replaced: &mut Vec<NodeId>) {
 }
 
 /// `a`, `b`, `c` and so on; `v26` and so on after `z`.
-pub fn letter(n: u32) -> String {
+pub(crate) fn letter(n: u32) -> String {
     u8::try_from(n).ok().filter(|&n| n < 26).map_or(format!("v{n}"), |n| char::from(b'a' + n).to_string())
 }
 
@@ -438,7 +421,7 @@ fn found(mut arena: TermArena, [root, best]: [TermId; 2], after: Bill, proof: Ve
             rules.push(lemma.name().into());
         }
     }
-    let mut tier = proof.iter().map(|l| l.tier()).max().unwrap_or(Tier::Exact);
+    let mut tier = proof.iter().map(Lemma::tier).max().unwrap_or(Tier::Exact);
     if narrow.iter().any(|n| n.weakens) {
         tier = tier.max(Tier::Rounding);
     }

@@ -12,7 +12,7 @@ const MAX_TRIES: usize = 12;
 const SHORTFALL: f64 = 1e-3;
 
 /// A graph with cheaper forms in place, and what each of its nodes is priced as.
-pub struct Improved {
+pub(crate) struct Improved {
     pub rewrites: Vec<Rewrite>,
     pub applied: Applied,
     pub items: Vec<Item>,
@@ -35,7 +35,7 @@ fn energy_mj(items: &[Item]) -> f64 {
 }
 
 /// `graph`, whose nodes are priced as `items`, with those of `rewrites` in place that make the whole cheaper.
-pub fn pay_off(
+pub(crate) fn pay_off(
     graph: &Graph,
     items: &[Item],
     mut rewrites: Vec<Rewrite>,

@@ -11,21 +11,21 @@ use crate::prove::{Head, Node, TermArena, TermId, Window};
 
 /// A value that a part of a graph reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Leaf {
+pub(super) struct Leaf {
     pub layout: Layout,
     /// Whether a kernel of the graph has written it, so that it may still be in the cache.
     pub is_computed: bool,
 }
 
 /// Takes a call, how its operands lie in memory, and which of them kernels of the graph have written.
-pub type Each<'e> = dyn FnMut(&Call, &[Layout], &[bool]) + 'e;
+pub(super) type Each<'e> = dyn FnMut(&Call, &[Layout], &[bool]) + 'e;
 
 /// Added to every operator, in millijoules, so that of two forms that cost the same the smaller one wins.
 const TIE: f64 = 1e-9;
 
 /// The form of class `root` with the least energy, where every class costs as much as its own cheapest form. Operands are
 /// taken as dense here; [`bill`] then prices the chosen form with the layouts that it has.
-pub fn cheapest(window: &mut Window, root: Id, config: &MathConfig, model: &CostModel) -> Option<TermId> {
+pub(super) fn cheapest(window: &mut Window, root: Id, config: &MathConfig, model: &CostModel) -> Option<TermId> {
     let mut best: FxHashMap<Id, (f64, Node)> = FxHashMap::default();
     let mut own: FxHashMap<TermId, f64> = FxHashMap::default();
     loop {
@@ -90,17 +90,17 @@ fn build(
 }
 
 /// What a form costs whose input `n` lies in memory as `leaves[n]` says. A value used twice is paid once.
-pub fn bill(arena: &TermArena, root: TermId, leaves: &[Leaf], config: &MathConfig, model: &CostModel) -> Bill {
+pub(super) fn bill(arena: &TermArena, root: TermId, leaves: &[Leaf], config: &MathConfig, model: &CostModel) -> Bill {
     let mut bill = Bill::default();
     for_each_call(arena, root, leaves, &mut |call, lie, computed| {
-        bill.add(&call_item(call, lie, computed, config, model))
+        bill.add(&call_item(call, lie, computed, config, model));
     });
     bill
 }
 
 /// The calls of a form whose input `n` is what `leaves[n]` says, each once, with what is known of their operands.
 /// Constants are computed once for all executions and left out.
-pub fn for_each_call(arena: &TermArena, root: TermId, leaves: &[Leaf], each: &mut Each) {
+pub(super) fn for_each_call(arena: &TermArena, root: TermId, leaves: &[Leaf], each: &mut Each) {
     calls_below(arena, root, leaves, &mut FxHashMap::default(), each);
 }
 

@@ -20,11 +20,11 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    pub fn new(reason: impl Into<String>) -> Self {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
         Refusal { reason: reason.into(), help: None }
     }
 
-    pub fn help(self, help: impl Into<String>) -> Self {
+    pub(super) fn help(self, help: impl Into<String>) -> Self {
         Refusal { help: Some(help.into()), ..self }
     }
 }
@@ -52,12 +52,12 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub fn new(file: &Path) -> Self {
+    pub(super) fn new(file: &Path) -> Self {
         Builder { file: file.to_owned(), graph: Graph::new(file.display().to_string()), names: Names::default() }
     }
 
     /// The error for a node that calls `target`; inputs and outputs call nothing.
-    pub fn refused(&self, node: &str, target: &str, refusal: Refusal) -> LoadError {
+    pub(super) fn refused(&self, node: &str, target: &str, refusal: Refusal) -> LoadError {
         LoadError::Node {
             file: self.file.clone(),
             node: node.to_owned(),
@@ -71,7 +71,7 @@ impl Builder {
     ///
     /// # Errors
     /// If they differ.
-    pub fn check_type(
+    pub(super) fn check_type(
         &self,
         node: &str,
         target: &str,
@@ -94,7 +94,7 @@ impl Builder {
     }
 
     /// Starts to lower a node. `name` is unique in the graph.
-    pub fn lower<'b>(&'b mut self, name: &'b str, origin: Origin) -> Lowering<'b> {
+    pub(super) fn lower<'b>(&'b mut self, name: &'b str, origin: Origin) -> Lowering<'b> {
         Lowering { graph: &mut self.graph, names: &mut self.names, name, origin }
     }
 }
@@ -109,32 +109,32 @@ pub(super) struct Lowering<'b> {
 }
 
 impl Lowering<'_> {
-    pub fn ty(&self, value: Value) -> TensorType {
+    pub(super) fn ty(&self, value: Value) -> TensorType {
         self.graph.ty(value).clone()
     }
 
-    pub fn dtype(&self, value: Value) -> DType {
+    pub(super) fn dtype(&self, value: Value) -> DType {
         self.graph.ty(value).dtype
     }
 
-    pub fn rank(&self, value: Value) -> usize {
+    pub(super) fn rank(&self, value: Value) -> usize {
         self.graph.ty(value).rank()
     }
 
     /// Dimension `dim` of `value`, counted from the front.
-    pub fn dim_of(&self, value: Value, dim: i64) -> Result<i64, Refusal> {
+    pub(super) fn dim_of(&self, value: Value, dim: i64) -> Result<i64, Refusal> {
         normalize_dim(dim, self.rank(value))
             .map(|d| d as i64)
             .ok_or_else(|| Refusal::new(format!("has no dimension {dim} in {}", self.ty(value))))
     }
 
     /// Dimensions of `value`, counted from the front, as an attribute.
-    pub fn dims_of(&self, value: Value, dims: &[i64]) -> Result<AttrValue, Refusal> {
+    pub(super) fn dims_of(&self, value: Value, dims: &[i64]) -> Result<AttrValue, Refusal> {
         Ok(AttrValue::Ints(dims.iter().map(|&d| self.dim_of(value, d)).collect::<Result<_, _>>()?))
     }
 
     /// The node that stands for the foreign one in reports: `op` of the table. `None` if the table lacks it.
-    pub fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+    pub(super) fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
         let Some(def) = ops::find(op) else { return Ok(None) };
         let (name, origin) = (self.name, self.origin.clone());
         let attrs = attributes(def, attrs)?;
@@ -142,7 +142,7 @@ impl Lowering<'_> {
     }
 
     /// A node that the foreign node's kernel computes on the fly; `part` tells it from others of the kind.
-    pub fn implicit(
+    pub(super) fn implicit(
         &mut self,
         part: &str,
         op: &str,
@@ -155,7 +155,7 @@ impl Lowering<'_> {
     }
 
     /// As [`implicit`](Self::implicit), with all outputs and attributes in the order of the definition.
-    pub fn implicit_op(
+    pub(super) fn implicit_op(
         &mut self,
         part: &str,
         def: &'static OpDef,
@@ -168,7 +168,7 @@ impl Lowering<'_> {
     }
 
     /// As [`implicit_op`](Self::implicit_op), for a node that costs what it costs elsewhere.
-    pub fn part(
+    pub(super) fn part(
         &mut self,
         part: &str,
         def: &'static OpDef,
@@ -181,7 +181,7 @@ impl Lowering<'_> {
     }
 
     /// The node as an operator that the table lacks: it equals only itself on equal operands.
-    pub fn opaque(
+    pub(super) fn opaque(
         &mut self,
         op: &str,
         attrs: Vec<(String, AttrValue)>,
@@ -195,7 +195,7 @@ impl Lowering<'_> {
     }
 
     /// `value` in element type `dtype`, cast on the fly if need be.
-    pub fn cast(&mut self, part: &str, value: Value, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn cast(&mut self, part: &str, value: Value, dtype: DType) -> Result<Value, Refusal> {
         if self.dtype(value) == dtype {
             return Ok(value);
         }
@@ -203,7 +203,7 @@ impl Lowering<'_> {
     }
 
     /// A number beside a tensor of type `dtype`.
-    pub fn number(&mut self, part: &str, value: Number, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn number(&mut self, part: &str, value: Number, dtype: DType) -> Result<Value, Refusal> {
         self.implicit(part, "number", &[("value", value.into()), ("dtype", AttrValue::DType(dtype))], &[])
     }
 

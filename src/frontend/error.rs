@@ -10,6 +10,7 @@ use crate::ir::text::MirErrors;
 
 /// Why a file could not be loaded. Every variant names the file, and the place in it as closely as it is known.
 #[derive(Debug, Error, Diagnostic)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum LoadError {
     #[error("{}: cannot be read", file.display())]
     #[diagnostic(code(load::io))]

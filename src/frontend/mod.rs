@@ -46,6 +46,7 @@ impl LoadOptions {
 
 /// What a file holds.
 pub struct Loaded {
+    /// What the file computes.
     pub graph: Graph,
     /// The values of the graph's inputs, as far as the file holds them.
     pub contents: Box<dyn Contents>,

@@ -12,12 +12,12 @@ pub(super) struct Names {
 
 impl Names {
     /// Takes `name`; false if it was taken.
-    pub fn take(&mut self, name: &str) -> bool {
+    pub(super) fn take(&mut self, name: &str) -> bool {
         self.taken.insert(name.to_owned())
     }
 
     /// Takes `name`, or the first free name that adds a number to it.
-    pub fn fresh(&mut self, name: &str) -> String {
+    pub(super) fn fresh(&mut self, name: &str) -> String {
         if self.take(name) {
             return name.to_owned();
         }

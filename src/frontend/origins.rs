@@ -16,7 +16,7 @@ pub(super) struct Origins<'a> {
 
 impl<'a> Origins<'a> {
     /// The origin of a node from its stack trace and its module stack, each as PyTorch writes it.
-    pub fn of(&mut self, trace: Option<&'a str>, modules: Option<&'a str>) -> Origin {
+    pub(super) fn of(&mut self, trace: Option<&'a str>, modules: Option<&'a str>) -> Origin {
         Origin {
             frames: trace.map(|t| self.frames(t)).unwrap_or_default(),
             module: modules.map(|s| self.module(s)).unwrap_or_default(),

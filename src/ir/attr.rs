@@ -15,11 +15,17 @@ pub type Ints = SmallVec<[i64; 4]>;
 pub enum AttrValue {
     /// An optional attribute that is not given.
     None,
+    /// `true` or `false`.
     Bool(bool),
+    /// A whole number.
     Int(i64),
+    /// A real number, infinities and NaN included.
     Float(Float),
+    /// A text, such as the name of a mode.
     Str(Arc<str>),
+    /// An element type.
     DType(DType),
+    /// Whole numbers, such as dimensions.
     Ints(Ints),
 }
 
@@ -27,18 +33,22 @@ pub enum AttrValue {
 pub type Attrs = SmallVec<[AttrValue; 2]>;
 
 impl AttrValue {
+    /// A real number.
     pub fn float(value: f64) -> Self {
         AttrValue::Float(Float(value))
     }
 
+    /// A text.
     pub fn str(value: &str) -> Self {
         AttrValue::Str(value.into())
     }
 
+    /// The sizes of a shape.
     pub fn shape(shape: &[usize]) -> Self {
         AttrValue::Ints(shape.iter().map(|&d| d as i64).collect())
     }
 
+    /// The whole number, if it is one.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             AttrValue::Int(v) => Some(*v),
@@ -55,6 +65,7 @@ impl AttrValue {
         }
     }
 
+    /// The number, whole or real.
     pub fn as_number(&self) -> Option<Number> {
         match self {
             AttrValue::Float(v) => Some(Number::Float(*v)),
@@ -75,6 +86,7 @@ impl AttrValue {
         }
     }
 
+    /// The truth value, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             AttrValue::Bool(v) => Some(*v),
@@ -82,6 +94,7 @@ impl AttrValue {
         }
     }
 
+    /// The element type, if it is one.
     pub fn as_dtype(&self) -> Option<DType> {
         match self {
             AttrValue::DType(v) => Some(*v),
@@ -89,6 +102,7 @@ impl AttrValue {
         }
     }
 
+    /// The text, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             AttrValue::Str(v) => Some(v),
@@ -96,6 +110,7 @@ impl AttrValue {
         }
     }
 
+    /// The whole numbers, if it is a list of them.
     pub fn as_ints(&self) -> Option<&[i64]> {
         match self {
             AttrValue::Ints(v) => Some(v),

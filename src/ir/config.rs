@@ -17,6 +17,7 @@ pub struct MathConfig {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct ConfigError {
+    /// Why the flag cannot have that value.
     pub reason: String,
     /// The flags there are.
     pub known: Vec<String>,
@@ -32,6 +33,9 @@ impl MathConfig {
     }
 
     /// Sets one flag by name.
+    ///
+    /// # Errors
+    /// An unknown flag, or a value that it cannot have.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), ConfigError> {
         let mut flags = self.flags();
         let known = || self.flags().into_iter().map(|(name, _)| name).collect();

@@ -19,6 +19,7 @@ const CHUNK: usize = MAX_DIGESTS * 8;
 /// Digests of the elements of a tensor. Two tensors of one type whose rows are equal hold the same elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Content {
+    /// Element type and shape.
     pub ty: TensorType,
     /// One digest per index of the first dimension, over all elements there in row-major order.
     pub rows: Vec<Digest>,

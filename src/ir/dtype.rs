@@ -13,23 +13,35 @@ use super::number::TWO_63;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DType {
+    /// IEEE binary64.
     F64,
+    /// IEEE binary32.
     F32,
+    /// IEEE binary16.
     F16,
+    /// The upper half of binary32.
     BF16,
     /// 8-bit float, 4 exponent bits, without infinities (`float8_e4m3fn` of PyTorch).
     F8E4M3,
     /// 8-bit float, 5 exponent bits, with infinities (`float8_e5m2` of PyTorch).
     F8E5M2,
+    /// Signed, 64 bits.
     I64,
+    /// Signed, 32 bits.
     I32,
+    /// Signed, 16 bits.
     I16,
+    /// Signed, 8 bits.
     I8,
     /// Numbers from 2^63 on have no value here: what would give one has none.
     U64,
+    /// Unsigned, 32 bits.
     U32,
+    /// Unsigned, 16 bits.
     U16,
+    /// Unsigned, 8 bits.
     U8,
+    /// Truth values.
     Bool,
 }
 
@@ -84,10 +96,12 @@ impl DType {
         }
     }
 
+    /// Whether elements are real numbers.
     pub const fn is_float(self) -> bool {
         matches!(self, DType::F64 | DType::F32 | DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2)
     }
 
+    /// Whether elements are whole numbers; truth values are none.
     pub const fn is_int(self) -> bool {
         matches!(self, DType::I64 | DType::I32 | DType::I16 | DType::I8) || self.is_unsigned()
     }

@@ -19,11 +19,14 @@ pub type NodeId = NodeIndex<u32>;
 /// One output of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value {
+    /// The node that gives it.
     pub node: NodeId,
+    /// Which of the node's outputs it is.
     pub slot: u32,
 }
 
 impl Value {
+    /// Output `slot` of `node`.
     pub fn new(node: NodeId, slot: u32) -> Self {
         Value { node, slot }
     }
@@ -57,9 +60,20 @@ pub struct Literal {
 /// What a node does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
-    Input { role: Role },
+    /// A tensor that the graph is given.
+    Input {
+        /// What the caller means it for.
+        role: Role,
+    },
+    /// A tensor that is part of the graph.
     Literal(Literal),
-    Op { op: Op, attrs: Attrs },
+    /// The result of an operator.
+    Op {
+        /// Of the table, or one that the table lacks.
+        op: Op,
+        /// In the order of the definition.
+        attrs: Attrs,
+    },
 }
 
 /// One node.
@@ -67,9 +81,11 @@ pub enum NodeKind {
 pub struct Node {
     /// The name in the input file, unique within a graph.
     pub name: Arc<str>,
+    /// What the node is.
     pub kind: NodeKind,
     /// One type per output slot.
     pub types: SmallVec<[TensorType; 1]>,
+    /// Where it was written.
     pub origin: Origin,
 }
 
@@ -85,6 +101,7 @@ struct Use {
 pub struct Graph {
     /// What reports call this graph; usually the file it came from.
     pub name: String,
+    /// Math flags that the graph runs under.
     pub config: MathConfig,
     dag: DiGraph<Node, Use>,
     inputs: Vec<NodeId>,
@@ -95,6 +112,7 @@ pub struct Graph {
 
 /// What can be wrong with a graph under construction.
 #[derive(Debug, Clone, PartialEq, Error, Diagnostic)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum GraphError {
     #[error("`{node}`: {source}")]
     #[diagnostic(code(ir::type_error))]
@@ -115,6 +133,7 @@ pub enum GraphError {
 }
 
 impl Graph {
+    /// A graph without nodes.
     pub fn new(name: impl Into<String>) -> Self {
         Graph { name: name.into(), ..Graph::default() }
     }
@@ -128,6 +147,9 @@ impl Graph {
     }
 
     /// Adds a tensor whose elements are known, in row-major order.
+    ///
+    /// # Errors
+    /// Another count of elements than the type has, or elements outside of it.
     pub fn add_literal(
         &mut self,
         name: &str,
@@ -144,6 +166,9 @@ impl Graph {
     }
 
     /// Adds an operator of the op table; its output types are inferred.
+    ///
+    /// # Errors
+    /// Operands of which the graph has none, or that do not fit the operator.
     pub fn add_op(
         &mut self,
         name: &str,
@@ -162,6 +187,9 @@ impl Graph {
     }
 
     /// Adds an operator that is not in the op table, with the output types that its file states.
+    ///
+    /// # Errors
+    /// Operands of which the graph has none.
     pub fn add_custom(
         &mut self,
         name: &str,
@@ -214,6 +242,7 @@ impl Graph {
         self.push_output(Output { name: name.into(), value, target: Target::Result(place) });
     }
 
+    /// Adds an output behind the others.
     pub fn push_output(&mut self, output: Output) {
         self.outputs.push(output);
     }
@@ -272,18 +301,22 @@ impl Graph {
         &self.constant_inputs
     }
 
+    /// The node of that number. It panics if the graph has none, as for a number of another graph.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.dag[id]
     }
 
+    /// Element type and shape of a value of this graph.
     pub fn ty(&self, value: Value) -> &TensorType {
         &self.dag[value.node].types[value.slot as usize]
     }
 
+    /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.dag.node_count()
     }
 
+    /// Whether there is no node.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -9,7 +9,9 @@ use crate::ops::{Call, LayoutRule, Op};
 /// Strides and offset of a tensor, in elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Layout {
+    /// Elements from one place of a dimension to the next.
     pub strides: SmallVec<[usize; 4]>,
+    /// Elements in front of the first one.
     pub offset: usize,
 }
 

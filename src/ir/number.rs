@@ -67,13 +67,17 @@ impl fmt::Display for Float {
 /// [`Float`](Number::Float). Two are equal if they are the same bits of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Number {
+    /// A whole number or a truth value.
     Int(i64),
+    /// A real number, infinities and NaN included.
     Float(Float),
 }
 
 impl Number {
+    /// Zero, as a whole number.
     pub const ZERO: Number = Number::Int(0);
 
+    /// A real number.
     pub const fn float(value: f64) -> Self {
         Number::Float(Float(value))
     }
@@ -104,10 +108,12 @@ impl Number {
         }
     }
 
+    /// Whether it is NaN.
     pub fn is_nan(self) -> bool {
         matches!(self, Number::Float(v) if v.0.is_nan())
     }
 
+    /// Whether it is neither NaN nor infinite.
     pub fn is_finite(self) -> bool {
         match self {
             Number::Int(_) => true,
@@ -123,6 +129,7 @@ impl Number {
         }
     }
 
+    /// Whether it is larger; false where either is NaN.
     pub fn is_above(self, other: Self) -> bool {
         self.compare(other) == Some(Ordering::Greater)
     }

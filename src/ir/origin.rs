@@ -6,7 +6,9 @@ use std::sync::Arc;
 /// One Python stack frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
+    /// The path of the source file.
     pub file: Arc<str>,
+    /// The line, from 1.
     pub line: u32,
     /// The function the line stands in; empty when unknown.
     pub function: Arc<str>,

@@ -87,8 +87,11 @@ impl fmt::Display for ResultPosition {
 /// A tensor that the graph gives, with the name that reports call it by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
+    /// Its name in the file.
     pub name: Arc<str>,
+    /// What it gives.
     pub value: Value,
+    /// What becomes of it.
     pub target: Target,
 }
 
@@ -101,6 +104,7 @@ impl Output {
         }
     }
 
+    /// Whether it is the loss of a training graph.
     pub fn is_loss(&self) -> bool {
         matches!(self.target, Target::Loss(_))
     }
@@ -121,13 +125,17 @@ impl Output {
 /// A number, a text or nothing that the graph returns whatever its inputs are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstantOutput {
+    /// The constant.
     pub value: AttrValue,
+    /// Where it stands among the results.
     pub place: ResultPosition,
 }
 
 /// A number, a text or nothing that was given when the graph was made: the graph holds for this value only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstantInput {
+    /// Its name in the file.
     pub name: Arc<str>,
+    /// The constant that it has to be.
     pub value: AttrValue,
 }

@@ -20,12 +20,15 @@ pub const MAX_RANK: usize = 16;
 /// What a value is, leaving aside how it lies in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct TensorType {
+    /// The type of each element.
     pub dtype: DType,
+    /// Sizes, outermost dimension first.
     pub shape: Shape,
 }
 
 /// A shape that is larger than this tool handles.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum ShapeError {
     #[error("a tensor of shape {0:?} has more than 2^44 elements")]
     TooManyElements(Vec<usize>),
@@ -35,6 +38,9 @@ pub enum ShapeError {
 
 impl TensorType {
     /// A type whose element count is known to be sane.
+    ///
+    /// # Errors
+    /// More elements or dimensions than any tensor has.
     pub fn new(dtype: DType, shape: impl Into<Shape>) -> Result<Self, ShapeError> {
         let shape = shape.into();
         if shape.len() > MAX_RANK {
@@ -53,6 +59,7 @@ impl TensorType {
         Self { dtype, shape: Shape::new() }
     }
 
+    /// The number of dimensions.
     pub fn rank(&self) -> usize {
         self.shape.len()
     }

@@ -123,7 +123,7 @@ fn what_an_earlier_run_knows_is_measured_again_only_to_compare_cards() {
     let mut campaign = Campaign::open(Simulated { card: "b", ..rig() }, Options { known, ..options(&second) }).unwrap();
     let summary = campaign.operators(&all, &mut |_| ()).unwrap();
     assert_eq!(summary.measured, campaign.overlap().len());
-    assert!(campaign.overlap().len() >= crate::energy::LEAST_COMMON);
+    assert!(campaign.overlap().len() >= crate::energy::MIN_COMMON);
 }
 
 #[test]

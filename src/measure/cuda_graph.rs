@@ -42,7 +42,7 @@ struct Api {
 
 /// A stream of its own that libtorch works on, and graphs of what goes through it.
 #[derive(Clone, Copy)]
-pub struct CudaGraphs {
+pub(super) struct CudaGraphs {
     api: Api,
     stream: Stream,
 }
@@ -50,7 +50,7 @@ pub struct CudaGraphs {
 impl CudaGraphs {
     /// Gives libtorch a stream of its own on GPU number `device`, for this thread: what goes to the default stream cannot be
     /// recorded. `None` where the libraries lack a function; libtorch then stays on its default stream.
-    pub fn open(device: usize) -> Option<CudaGraphs> {
+    pub(super) fn open(device: usize) -> Option<CudaGraphs> {
         let (device, number) = (i8::try_from(device).ok()?, c_int::try_from(device).ok()?);
         // SAFETY: the types are those of CUDA's `driver_types.h` and `cuda_runtime_api.h` since version 12, and of libtorch's
         // `CUDAStream.h`: `getStreamFromPool(bool, DeviceIndex)`, `setCurrentCUDAStream(CUDAStream)` and
@@ -81,7 +81,7 @@ impl CudaGraphs {
 
     /// Records what `work` sends to the device; nothing of it runs. `None` where that cannot be recorded, as with operators
     /// that wait for a result on the host. Whatever memory the kernels use has to stay theirs while the record lives.
-    pub fn record(&self, work: impl FnOnce() -> Result<(), ReplayError>) -> Option<Recorded> {
+    pub(super) fn record(&self, work: impl FnOnce() -> Result<(), ReplayError>) -> Option<Recorded> {
         let Api { begin, end, instantiate, destroy, last_error, .. } = self.api;
         let (mut graph, mut executable) = (null_mut(), null_mut());
         // SAFETY: the stream lives as long as the process; `graph` is used only where the call before gave one.
@@ -104,14 +104,14 @@ impl CudaGraphs {
 }
 
 /// A record that can be launched.
-pub struct Recorded {
+pub(super) struct Recorded {
     graphs: CudaGraphs,
     executable: Executable,
 }
 
 impl Recorded {
     /// Queues all of it; false if CUDA refuses.
-    pub fn launch(&self) -> bool {
+    pub(super) fn launch(&self) -> bool {
         // SAFETY: the executable lives until `self` is dropped.
         unsafe { (self.graphs.api.launch)(self.executable, self.graphs.stream) == SUCCESS }
     }

@@ -31,7 +31,7 @@ pub fn graph_keys(graph: &Graph) -> Vec<KernelKey> {
     launched.collect::<IndexSet<KernelKey>>().into_iter().collect()
 }
 
-/// The key of a node that launches something; `layouts` as for [`key_of`].
+/// The key of a node that launches something; `layouts` by node index.
 pub fn launched_key(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], node: NodeId) -> Option<KernelKey> {
     let key = key_of(graph, layouts, node).filter(|_| !graph.node(node).origin.implicit);
     key.filter(|key| WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0))

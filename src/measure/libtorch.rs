@@ -25,12 +25,12 @@ const RTLD_LAZY: c_int = 1;
 const RTLD_GLOBAL: c_int = 0x100;
 
 /// The libtorch version that this program is built against.
-pub const VERSION: &str = "2.11.0";
+pub(crate) const VERSION: &str = "2.11.0";
 
 /// Loads libtorch's CUDA half, which nothing links by name, and sees that a GPU answers.
 ///
 /// Has to run before anything else asks libtorch for a GPU: the first answer, "none", would stay.
-pub fn load_cuda() -> Result<(), MeasureError> {
+pub(crate) fn load_cuda() -> Result<(), MeasureError> {
     // SAFETY: takes nothing and gives a constant of the library.
     want_version(unsafe { aoti_torch_abi_version() })?;
     const FILE: &CStr = c"libtorch_cuda.so";
@@ -63,7 +63,7 @@ pub(super) unsafe fn find<F: Copy>(name: &CStr) -> Option<F> {
 }
 
 /// Where CUDA's GPU number `index` sits, such as `0000:1b:00.0`; `None` if there is no such GPU.
-pub fn bus_id(index: u32) -> Option<String> {
+pub(crate) fn bus_id(index: u32) -> Option<String> {
     const LENGTH: usize = 32;
     let mut text = [0u8; LENGTH];
     // SAFETY: the type is that of CUDA's `cuda_runtime_api.h`; the text has room for as many bytes as it is told.
@@ -76,7 +76,7 @@ pub fn bus_id(index: u32) -> Option<String> {
 }
 
 /// Waits until the device has done all its work; false if it failed. `tch`'s own call panics then.
-pub fn synchronize() -> bool {
+pub(crate) fn synchronize() -> bool {
     // SAFETY: the type is that of CUDA's `cuda_runtime_api.h`; the call takes nothing. Without CUDA there is nothing to wait for.
     unsafe {
         let wait: Option<unsafe extern "C" fn() -> c_int> = find(c"cudaDeviceSynchronize");
@@ -85,7 +85,7 @@ pub fn synchronize() -> bool {
 }
 
 /// Sets whether f32 products may use TF32, in cuBLAS and in cuDNN.
-pub fn allow_tf32(cublas: bool, cudnn: bool) {
+pub(crate) fn allow_tf32(cublas: bool, cudnn: bool) {
     // SAFETY: `globalContext` returns a reference to a static, and both setters are members of its class that take a
     // bool, as they have been since libtorch 1.7; the linker refuses a libtorch without them.
     unsafe {
@@ -96,7 +96,7 @@ pub fn allow_tf32(cublas: bool, cudnn: bool) {
 }
 
 /// The CUDA runtime version of libtorch, such as `13.0`.
-pub fn cuda_version() -> String {
+pub(crate) fn cuda_version() -> String {
     let version = tch::utils::version_cudart();
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }

@@ -55,7 +55,7 @@ const HOST_SHARE: f64 = 0.8;
 ///
 /// # Errors
 /// A load that does not run or that is too slow for `budget_s`; a meter or a device that fails.
-pub fn measure_once<R: Backend>(
+pub(super) fn measure_once<R: Backend>(
     rig: &mut R,
     load: &mut R::Load,
     protocol: &Protocol,
@@ -228,7 +228,7 @@ const ASK_S: f64 = 0.02;
 ///
 /// # Errors
 /// A meter that fails; one that stands still is such a one.
-pub fn idle_watts<R: Backend>(rig: &mut R) -> Result<f64, MeterError> {
+pub(super) fn idle_watts<R: Backend>(rig: &mut R) -> Result<f64, MeterError> {
     let from = rig.now_s();
     let changes = loop {
         rig.rest(ASK_S);
@@ -245,7 +245,7 @@ pub fn idle_watts<R: Backend>(rig: &mut R) -> Result<f64, MeterError> {
 }
 
 /// Microseconds per execution with the meter polled and without: medians of alternating spells of half a second.
-pub fn overhead<R: Backend>(rig: &mut R, load: &mut R::Load, spells: usize) -> Result<(f64, f64), NoRun> {
+pub(super) fn overhead<R: Backend>(rig: &mut R, load: &mut R::Load, spells: usize) -> Result<(f64, f64), NoRun> {
     rig.run(load, 1)?;
     let each = rig.run(load, 20)?.total_s.max(1e-6) / 20.0;
     let batch = ((0.5 / each) as usize).max(1);

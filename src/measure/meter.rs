@@ -24,7 +24,7 @@ pub(super) fn counter_s(device: &str) -> Option<f64> {
 }
 
 /// The counter is taken for dead when it has not moved for this long.
-pub const STALL_S: f64 = 2.0;
+pub(super) const STALL_S: f64 = 2.0;
 
 /// One read of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]

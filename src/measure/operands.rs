@@ -23,7 +23,7 @@ const WIDEST: u64 = 32;
 
 /// Memory left unused between large tensors. Without, the sets of operands of a load lie alike, and what that does to an
 /// operator's power and time is the same for all of them. Small tensors share pages, as they do in a model.
-pub struct Gaps {
+pub(super) struct Gaps {
     device: Device,
     pass: u32,
     kept: Vec<Tensor>,
@@ -31,7 +31,7 @@ pub struct Gaps {
 
 impl Gaps {
     /// Gaps of widths of their own for each `pass`.
-    pub fn new(device: Device, pass: u32) -> Gaps {
+    pub(super) fn new(device: Device, pass: u32) -> Gaps {
         Gaps { device, pass, kept: Vec::new() }
     }
 
@@ -45,13 +45,13 @@ impl Gaps {
     }
 
     /// The memory, to be kept for as long as the operands live.
-    pub fn into_kept(self) -> Vec<Tensor> {
+    pub(super) fn into_kept(self) -> Vec<Tensor> {
         self.kept
     }
 }
 
 /// Elements of memory that a tensor of this layout spans.
-pub fn span(ty: &TensorType, layout: &Layout) -> usize {
+pub(super) fn span(ty: &TensorType, layout: &Layout) -> usize {
     if ty.numel() == 0 {
         return 0;
     }
@@ -59,7 +59,7 @@ pub fn span(ty: &TensorType, layout: &Layout) -> usize {
 }
 
 /// One set of operands of a key, with uneven gaps between them.
-pub fn of_key(key: &KernelKey, device: Device, gaps: &mut Gaps) -> Result<Vec<Tensor>, TchError> {
+pub(super) fn of_key(key: &KernelKey, device: Device, gaps: &mut Gaps) -> Result<Vec<Tensor>, TchError> {
     let several = key.operands.iter().any(|o| o.ty.rank() > 0);
     let operand = |(i, operand): (usize, &crate::energy::KeyOperand)| {
         // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
@@ -80,7 +80,7 @@ pub fn of_key(key: &KernelKey, device: Device, gaps: &mut Gaps) -> Result<Vec<Te
 }
 
 /// One set of inputs of a part of a graph.
-pub fn of_graph(
+pub(super) fn of_graph(
     graph: &Graph,
     layouts: &[SmallVec<[Layout; 1]>],
     inputs: &[Value],

@@ -334,14 +334,14 @@ pub(super) struct RunLogFile {
 
 impl RunLogFile {
     /// Begins a file with its header.
-    pub fn create(path: &Path, header: &Header) -> Result<RunLogFile, RunLogError> {
+    pub(super) fn create(path: &Path, header: &Header) -> Result<RunLogFile, RunLogError> {
         let io = |source| RunLogError::Io { path: path.to_owned(), source };
         std::fs::write(path, json(header)).map_err(io)?;
         Ok(RunLogFile { path: path.to_owned() })
     }
 
     /// Goes on with a file; what stands behind its last whole line is cut off.
-    pub fn resume(path: &Path) -> Result<(RunLogFile, RunLog), RunLogError> {
+    pub(super) fn resume(path: &Path) -> Result<(RunLogFile, RunLog), RunLogError> {
         let io = |source| RunLogError::Io { path: path.to_owned(), source };
         let text = String::from_utf8_lossy(&std::fs::read(path).map_err(io)?).into_owned();
         let windows = RunLog::parse(&path.display().to_string(), &text)?;
@@ -354,7 +354,7 @@ impl RunLogFile {
     }
 
     /// Adds a line and sees it on disk.
-    pub fn append(&self, line: &Line) -> Result<(), RunLogError> {
+    pub(super) fn append(&self, line: &Line) -> Result<(), RunLogError> {
         let write = || {
             let mut file = std::fs::OpenOptions::new().append(true).open(&self.path)?;
             file.write_all(json(line).as_bytes())?;

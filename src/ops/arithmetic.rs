@@ -61,7 +61,7 @@ macro_rules! quotient {
 }
 
 /// These table entries of the elementwise family.
-pub const OPS: &[OpDef] = &[
+pub(super) const OPS: &[OpDef] = &[
     OpDef {
         name: "add",
         elements: Elements::Placewise(Arithmetic::Add),

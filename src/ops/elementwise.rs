@@ -107,7 +107,7 @@ fn cast_range(r: &Ranges) -> Option<Interval> {
 }
 
 /// These table entries of the elementwise family.
-pub const OPS: &[OpDef] = &[
+pub(super) const OPS: &[OpDef] = &[
     OpDef {
         name: "neg",
         elements: Elements::Placewise(Arithmetic::Neg),

@@ -252,7 +252,7 @@ const FOURIER: OpDef = OpDef {
 };
 
 /// These table entries of the spectral family.
-pub const OPS: &[OpDef] = &[
+pub(super) const OPS: &[OpDef] = &[
     OpDef {
         name: "fft_c2c",
         doc: "Fourier transform of complex numbers along `dims`, or, not `forward`, its inverse; `norm` divides by nothing (\"none\"), \

@@ -123,7 +123,7 @@ fn common_divisor(dtype: DType, x: i64, y: i64) -> i64 {
 }
 
 /// These table entries of the elementwise family.
-pub const OPS: &[OpDef] = &[
+pub(super) const OPS: &[OpDef] = &[
     OpDef {
         name: "ceil",
         doc: "Smallest integer not below `x`.",

@@ -50,7 +50,7 @@ pub(super) struct Placement {
 
 impl Placement {
     /// The shape of what is indexed of `x`.
-    pub fn shape(&self, x: &TensorType) -> Shape {
+    pub(super) fn shape(&self, x: &TensorType) -> Shape {
         let mut shape: Shape = (0..x.rank()).filter(|d| !self.dims.contains(d)).map(|d| x.shape[d]).collect();
         shape.insert_many(self.start, self.positions.iter().copied());
         shape
@@ -174,7 +174,7 @@ fn index_digits(r: &Renumbering) -> Option<Digits> {
 const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather, ..OpDef::PLAIN };
 
 /// The table entries of this family.
-pub const OPS: &[OpDef] = &[
+pub(super) const OPS: &[OpDef] = &[
     OpDef {
         name: "embedding",
         launch: Launch::Positions,

@@ -184,7 +184,7 @@ pub enum Vanishes {
 }
 
 /// An operator of the table. An entry states what is its own, and takes the rest from what its family has in common, or
-/// from [`OpDef::PLAIN`].
+/// from `OpDef::PLAIN`.
 pub struct OpDef {
     pub name: &'static str,
     /// One line for the reference page.

@@ -290,7 +290,7 @@ const REDUCTION: OpDef = OpDef {
 };
 
 /// The table entries of this family.
-pub const OPS: &[OpDef] = &[
+pub(super) const OPS: &[OpDef] = &[
     OpDef {
         name: "sum",
         elements: Elements::Lane(RowFunction::Sum),

@@ -183,7 +183,7 @@ const RUNNING: OpDef = OpDef {
 };
 
 /// These table entries of the reduction family.
-pub const OPS: &[OpDef] = &[
+pub(super) const OPS: &[OpDef] = &[
     OpDef {
         name: "median",
         kernels: KernelClass::Order,

@@ -72,13 +72,13 @@ unsafe fn made<const N: usize>(
 }
 
 /// `x` to a power.
-pub fn pow(x: &Tensor, exponent: Number) -> Result<Tensor> {
+pub(super) fn pow(x: &Tensor, exponent: Number) -> Result<Tensor> {
     // SAFETY: tensor and number live until the call is over.
     unsafe { made([exponent], |out, [exponent]| calls::atg_pow_tensor_scalar(out, at(x), exponent)) }
 }
 
 /// `x` limited by the given bounds, of which there is at least one.
-pub fn clamp(x: &Tensor, min: Option<Number>, max: Option<Number>) -> Result<Tensor> {
+pub(super) fn clamp(x: &Tensor, min: Option<Number>, max: Option<Number>) -> Result<Tensor> {
     // SAFETY: tensor and numbers live until the call is over.
     unsafe {
         match (min, max) {
@@ -91,19 +91,19 @@ pub fn clamp(x: &Tensor, min: Option<Number>, max: Option<Number>) -> Result<Ten
 }
 
 /// `x` with all elements set to `value`.
-pub fn fill(x: Tensor, value: Number) -> Result<Tensor> {
+pub(super) fn fill(x: Tensor, value: Number) -> Result<Tensor> {
     // SAFETY: tensor and number live until the call is over.
     unsafe { made([value], |out, [value]| calls::atg_fill_(out, at(&x), value)) }
 }
 
 /// `beta b + alpha x y`, batch by batch.
-pub fn baddbmm(b: &Tensor, x: &Tensor, y: &Tensor, beta: Number, alpha: Number) -> Result<Tensor> {
+pub(super) fn baddbmm(b: &Tensor, x: &Tensor, y: &Tensor, beta: Number, alpha: Number) -> Result<Tensor> {
     // SAFETY: tensors and numbers live until the call is over.
     unsafe { made([beta, alpha], |out, [beta, alpha]| calls::atg_baddbmm(out, at(b), at(x), at(y), beta, alpha)) }
 }
 
 /// The variance over some dimensions: the sum of squares divided by `correction` less than there are elements.
-pub fn variance(x: &Tensor, dims: &[i64], correction: f64, keep: bool) -> Result<Tensor> {
+pub(super) fn variance(x: &Tensor, dims: &[i64], correction: f64, keep: bool) -> Result<Tensor> {
     let (start, length) = (dims.as_ptr(), dims.len() as c_int);
     // SAFETY: tensor, list and number live until the call is over; the list is as long as the call is told.
     unsafe {
@@ -114,7 +114,7 @@ pub fn variance(x: &Tensor, dims: &[i64], correction: f64, keep: bool) -> Result
 }
 
 /// `start`, `start + step`, … up to `end`, of the type and on the device of `like`.
-pub fn arange(start: Number, end: Number, step: Number, like: &Tensor) -> Result<Tensor> {
+pub(super) fn arange(start: Number, end: Number, step: Number, like: &Tensor) -> Result<Tensor> {
     // SAFETY: the tensor lives until the calls are over, the numbers too.
     unsafe {
         let (kind, device) = (at_scalar_type(at(like)), at_device(at(like)));
@@ -125,7 +125,7 @@ pub fn arange(start: Number, end: Number, step: Number, like: &Tensor) -> Result
 }
 
 /// `steps` numbers from `start` to `end`, of the type and on the device of `like`.
-pub fn linspace(start: Number, end: Number, steps: i64, like: &Tensor) -> Result<Tensor> {
+pub(super) fn linspace(start: Number, end: Number, steps: i64, like: &Tensor) -> Result<Tensor> {
     // SAFETY: the tensor lives until the calls are over, the numbers too.
     unsafe {
         let (kind, device) = (at_scalar_type(at(like)), at_device(at(like)));
@@ -134,7 +134,7 @@ pub fn linspace(start: Number, end: Number, steps: i64, like: &Tensor) -> Result
 }
 
 /// The length of order `ord` over some dimensions.
-pub fn norm(x: &Tensor, ord: f64, dims: &[i64], keep: bool) -> Result<Tensor> {
+pub(super) fn norm(x: &Tensor, ord: f64, dims: &[i64], keep: bool) -> Result<Tensor> {
     let (start, length) = (dims.as_ptr(), dims.len() as c_int);
     // SAFETY: tensor, list and number live until the call is over; the list is as long as the call is told.
     unsafe {

@@ -24,7 +24,7 @@ pub type Element = fn(&Call, usize, &[usize], &mut Fetch) -> Result<Number, Eval
 pub type Lane = fn(&Call, usize, &[usize], &mut Fetch) -> Result<Vec<Number>, EvalError>;
 
 /// As [`Lane`], over the real numbers.
-pub type RealLane = fn(&Call, usize, &[usize], &mut FetchReal) -> Result<Vec<f64>, EvalError>;
+pub(super) type RealLane = fn(&Call, usize, &[usize], &mut FetchReal) -> Result<Vec<f64>, EvalError>;
 
 /// The dimensions that a lane runs along.
 pub type Axes = fn(&Call) -> SmallVec<[usize; 4]>;

@@ -194,12 +194,12 @@ impl Supports<'_> {
 }
 
 /// Where operand 0 is other than 0.
-pub fn same(s: &Supports) -> Option<Dims> {
+pub(super) fn same(s: &Supports) -> Option<Dims> {
     Some(s.operand(0)?.dims())
 }
 
 /// Where both factors are other than 0.
-pub fn of_product(s: &Supports) -> Option<Dims> {
+pub(super) fn of_product(s: &Supports) -> Option<Dims> {
     let (x, y) = (s.operand(0)?, s.operand(1)?);
     let (of_x, of_y) = (x.broadcast(&s.ty.shape), y.broadcast(&s.ty.shape));
     Some(both(within(x, y, of_x), within(y, x, of_y)))

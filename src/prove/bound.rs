@@ -14,7 +14,12 @@ use crate::ir::{Graph, NodeKind, Value};
 use crate::ops::{Family, Op};
 
 /// The largest error of an output, if there is a bound for all of them. `steps` make the outputs equal.
-pub fn output_error([a, b]: [&Graph; 2], replay: &Replay, steps: &[u32], outputs: &[(Value, Value)]) -> Option<f64> {
+pub(super) fn output_error(
+    [a, b]: [&Graph; 2],
+    replay: &Replay,
+    steps: &[u32],
+    outputs: &[(Value, Value)],
+) -> Option<f64> {
     let of_steps = replay.errors(steps, outputs);
     let all = outputs.iter().zip(of_steps).map(|(&(x, y), of_steps)| {
         let of_products = [(a, b, x), (b, a, y)].map(|(own, other, value)| Products { own, other }.error(value));

@@ -17,7 +17,7 @@ use crate::rules::RuleSet;
 
 /// A question about the terms of an arena under some rules: the same text for two arenas if and only if they have the same
 /// terms in the same order. `asked` says what is asked of which terms.
-pub fn question(asked: &str, arena: &TermArena, rules: &RuleSet) -> String {
+pub(crate) fn question(asked: &str, arena: &TermArena, rules: &RuleSet) -> String {
     let mut text = format!("{asked}\nrules {:016x} up to {}\n", rules.fingerprint(), rules.weakest());
     for n in 0..arena.len() {
         let id = arena.nth(n);
@@ -42,13 +42,13 @@ pub fn question(asked: &str, arena: &TermArena, rules: &RuleSet) -> String {
 }
 
 /// Asks for the answer to a question. One that cannot be read counts as forgotten.
-pub fn get<T: DeserializeOwned>(cache: &dyn ResultCache, question: &str) -> Option<T> {
+pub(crate) fn get<T: DeserializeOwned>(cache: &dyn ResultCache, question: &str) -> Option<T> {
     let answer = serde_json::from_str(&cache.get(question)?);
     answer.inspect_err(|_| cache.invalid(question)).ok()
 }
 
 /// Keeps an answer.
-pub fn put<T: Serialize>(cache: &dyn ResultCache, question: &str, answer: &T) {
+pub(crate) fn put<T: Serialize>(cache: &dyn ResultCache, question: &str, answer: &T) {
     if let Ok(text) = serde_json::to_string(answer) {
         cache.put(question, &text);
     }
@@ -57,14 +57,20 @@ pub fn put<T: Serialize>(cache: &dyn ResultCache, question: &str, answer: &T) {
 /// Steps that make two terms equal, over the terms of a question.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Steps {
+pub(crate) struct Steps {
     log: Log,
     ends: [u32; 2],
 }
 
 impl Steps {
     /// The steps for a file. The first `known` terms of `arena` are those of the question.
-    pub fn write(arena: &TermArena, known: usize, lemmas: &[Lemma], ends: [TermId; 2], rules: &RuleSet) -> Steps {
+    pub(crate) fn write(
+        arena: &TermArena,
+        known: usize,
+        lemmas: &[Lemma],
+        ends: [TermId; 2],
+        rules: &RuleSet,
+    ) -> Steps {
         let mut writer = Writer::new(arena, rules, &[], known);
         lemmas.iter().for_each(|lemma| writer.push(lemma));
         let ends = ends.map(|t| writer.term(t));
@@ -73,7 +79,7 @@ impl Steps {
 
     /// The steps in memory, with the terms that they make equal; what they speak of is added to `arena`, which has the
     /// terms of the question. `None` if a step is not valid or the steps do not show it.
-    pub fn read(&self, arena: &mut TermArena, rules: &RuleSet) -> Option<(Vec<Lemma>, [TermId; 2])> {
+    pub(crate) fn read(&self, arena: &mut TermArena, rules: &RuleSet) -> Option<(Vec<Lemma>, [TermId; 2])> {
         let known = (0..arena.len()).map(|n| arena.nth(n)).collect();
         let terms = self.log.terms(arena, known, &NoLeaves).ok()?;
         let lemmas = self.log.lemmas(&terms, rules).ok()?;

@@ -10,7 +10,7 @@ use super::newest::InputPlace;
 /// Values by kind, each kind in topological order. Asking for the next one takes no longer in a large graph: those in front that are
 /// settled are never looked at again.
 #[derive(Debug)]
-pub struct Candidates<K> {
+pub(super) struct Candidates<K> {
     of_kind: FxHashMap<K, Queue<(TermId, InputPlace)>>,
     /// Those of a kind that read the same input last.
     alike: FxHashMap<(K, InputPlace), Queue<TermId>>,
@@ -18,7 +18,7 @@ pub struct Candidates<K> {
 
 /// Which candidates are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Among {
+pub(super) enum Among {
     /// Those that read the same input last, as partners nearly always do.
     Alike,
     Others,
@@ -31,13 +31,13 @@ impl<K> Default for Candidates<K> {
 }
 
 impl<K: Hash + Eq + Copy> Candidates<K> {
-    pub fn push(&mut self, kind: K, newest: InputPlace, value: TermId) {
+    pub(super) fn push(&mut self, kind: K, newest: InputPlace, value: TermId) {
         self.of_kind.entry(kind).or_default().values.push((value, newest));
         self.alike.entry((kind, newest)).or_default().values.push(value);
     }
 
     /// The first value of a kind at place `from` or behind that is in none of `settled`, with its place. What is settled once stays so.
-    pub fn next(
+    pub(super) fn next(
         &mut self,
         (kind, newest, among): (K, InputPlace, Among),
         from: usize,

@@ -27,10 +27,10 @@ type Operands = SmallVec<[Id; MAX_OPERANDS]>;
 
 /// The rules of a set that say that a commutative operator is associative, one for each operator.
 #[derive(Default)]
-pub struct Associative(Vec<(Arc<Rule>, Associativity)>);
+pub(crate) struct Associative(Vec<(Arc<Rule>, Associativity)>);
 
 impl Associative {
-    pub fn among(rules: &RuleSet) -> Associative {
+    pub(crate) fn among(rules: &RuleSet) -> Associative {
         let mut stated: Vec<(Arc<Rule>, Associativity)> = Vec::new();
         for rule in rules.rules() {
             if let Some(associativity) = rule.associativity()
@@ -73,7 +73,7 @@ impl Ordered {
 impl Window {
     /// Joins classes that apply an associative operator to the same operands. Gives whether there were any; the e-graph
     /// has to be clean, and has to be rebuilt then.
-    pub fn regroup(&mut self, associative: &Associative) -> bool {
+    pub(crate) fn regroup(&mut self, associative: &Associative) -> bool {
         let mut joined = false;
         for ((rule, associativity), classes) in associative.0.iter().zip(self.applied(associative)) {
             for (a, b) in self.same_operands(&associativity.op, &classes) {

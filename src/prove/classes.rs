@@ -15,7 +15,7 @@ use super::view_equivalence::View;
 use crate::ir::{NodeId, Value};
 
 /// The classes of a sweep as the checker sees them.
-pub struct Accepted<'s> {
+pub(super) struct Accepted<'s> {
     sweep: &'s Sweep<'s>,
     refused: FxHashSet<TermId>,
     /// The term that stands for the class of each one.
@@ -27,7 +27,7 @@ pub struct Accepted<'s> {
 
 impl<'s> Accepted<'s> {
     /// `refused` are classes of the sweep that do not follow from valid steps.
-    pub fn new(sweep: &'s Sweep<'s>, replay: &Replay, values: [&Values; 2], refused: FxHashSet<TermId>) -> Self {
+    pub(super) fn new(sweep: &'s Sweep<'s>, replay: &Replay, values: [&Values; 2], refused: FxHashSet<TermId>) -> Self {
         let sides = [Side::A, Side::B];
         let all = || {
             let terms = sides.into_iter().zip(values).flat_map(|(side, values)| {
@@ -61,12 +61,12 @@ impl<'s> Accepted<'s> {
     }
 
     /// The term that stands for the class of a value.
-    pub fn class(&self, term: TermId) -> TermId {
+    pub(super) fn class(&self, term: TermId) -> TermId {
         self.joined.get(&term).copied().unwrap_or(term)
     }
 
     /// The class of each of these values.
-    pub fn of(&self, values: &Values) -> Values {
+    pub(super) fn of(&self, values: &Values) -> Values {
         values.iter().map(|slots| slots.iter().map(|&t| self.class(t)).collect()).collect()
     }
 }

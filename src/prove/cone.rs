@@ -9,7 +9,7 @@ use crate::ops::{Arithmetic, Movement, Op, Sign, is_number};
 /// Two terms down to leaves, written so that pairs which differ only in what their leaves are read the same.
 /// Two cones with equal keys have the same proofs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ConeKey(Vec<Entry>);
+pub(crate) struct ConeKey(Vec<Entry>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Entry {
@@ -21,7 +21,7 @@ enum Entry {
 }
 
 /// The cone of a pair.
-pub struct Cone {
+pub(crate) struct Cone {
     pub key: ConeKey,
     /// Leaf terms in order of appearance, those with a known value left in.
     pub leaves: Vec<TermId>,
@@ -31,7 +31,7 @@ pub struct Cone {
 }
 
 /// Where cones end.
-pub trait Boundary {
+pub(crate) trait Boundary {
     /// The term that stands for the class of `t`.
     fn representative(&self, t: TermId) -> TermId;
 
@@ -47,7 +47,13 @@ pub trait Boundary {
 
 /// Walks from both roots down to shared terms, passing `depth` shared terms on the way. `None` if the
 /// cone has more than `limit` operators.
-pub fn cone(arena: &TermArena, boundary: &impl Boundary, roots: &[TermId], depth: usize, limit: usize) -> Option<Cone> {
+pub(crate) fn cone(
+    arena: &TermArena,
+    boundary: &impl Boundary,
+    roots: &[TermId],
+    depth: usize,
+    limit: usize,
+) -> Option<Cone> {
     let mut walk =
         Walk { arena, boundary, limit, entries: FxHashMap::default(), key: Vec::new(), leaves: Vec::new(), nodes: 0 };
     for &root in roots {
@@ -120,7 +126,12 @@ impl<B: Boundary> Walk<'_, B> {
 
 impl Cone {
     /// Copies the cone into an arena of its own, in which leaf `n` is input `n`. Gives the copies of `roots`.
-    pub fn localise(&self, arena: &TermArena, boundary: &impl Boundary, roots: &[TermId]) -> (TermArena, Vec<TermId>) {
+    pub(crate) fn localise(
+        &self,
+        arena: &TermArena,
+        boundary: &impl Boundary,
+        roots: &[TermId],
+    ) -> (TermArena, Vec<TermId>) {
         let mut local = TermArena::default();
         let mut copies: FxHashMap<TermId, TermId> = FxHashMap::default();
         for (n, &leaf) in self.leaves.iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::ops::{Arithmetic, Ask, Call, Op};
 
 /// How much one pair is worth.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub(super) struct Effort {
     /// Sampled elements per term.
     samples: usize,
     /// Elements that may be computed for a second look where all samples agree: `x` and `relu(x)` do on every other one.
@@ -27,36 +27,38 @@ pub struct Effort {
 
 impl Effort {
     /// The same for values that may be this far apart, relative to either.
-    pub fn within(self, tolerance: f64) -> Effort {
+    pub(super) fn within(self, tolerance: f64) -> Effort {
         Effort { tolerance: self.tolerance.max(tolerance), ..self }
     }
 
     /// Elements that it may compute.
-    pub fn elements(self) -> usize {
+    pub(super) fn elements(self) -> usize {
         self.elements
     }
 
     /// Whether `budget` is enough for it.
-    pub fn fits(self, budget: usize) -> bool {
+    pub(super) fn fits(self, budget: usize) -> bool {
         self.elements <= budget
     }
 }
 
 /// Tells most partners from those that are not worth a search.
-pub const PROPOSAL: Effort =
+pub(super) const PROPOSAL: Effort =
     Effort { samples: 1, again: 20_000, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
 /// For partners that read different values, and those that part over free leaves and could only be equal over what
 /// those leaves are.
-pub const DOUBT: Effort =
+pub(super) const DOUBT: Effort =
     Effort { samples: 1, again: 20_000, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
 /// Tells in which order, if any, two tensors of one size have the same elements. Takes several samples: some elements of a
 /// small tensor stay where they are in every order.
-pub const ONE_VIEW: Effort =
+pub(super) const ONE_VIEW: Effort =
     Effort { samples: MOST, again: 0, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
 /// For terms that were found equal element by element: takes more samples, and leaves room for what rounds.
-pub const CONFIRM: Effort = Effort { samples: MOST, again: 0, elements: 100_000, otherwise: None, tolerance: 1e-3 };
+pub(super) const CONFIRM: Effort =
+    Effort { samples: MOST, again: 0, elements: 100_000, otherwise: None, tolerance: 1e-3 };
 /// What a report calls agreement.
-pub const REPORT: Effort = Effort { samples: 3, again: 0, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
+pub(super) const REPORT: Effort =
+    Effort { samples: 3, again: 0, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
 
 /// The most samples.
 const MOST: usize = 6;
@@ -68,7 +70,7 @@ const MORE: u64 = 3;
 const SEED: u64 = 0;
 
 /// Relative difference up to which values in f64 count as the same real number.
-pub const TOLERANCE: f64 = 1e-6;
+pub(super) const TOLERANCE: f64 = 1e-6;
 
 /// A local arena as a program: input `n` is a random tensor.
 struct Cone<'a> {
@@ -161,14 +163,14 @@ impl Program for Cone<'_> {
 
 /// Elements that may be computed for all pairs of one comparison. Counted, not timed, so that every run
 /// comes to the same verdict.
-pub const TOTAL: usize = 5_000_000;
+pub(super) const TOTAL: usize = 5_000_000;
 
 /// As [`TOTAL`], for the search for view equivalences.
-pub const ALL_VIEWS: usize = 4_000_000;
+pub(super) const ALL_VIEWS: usize = 4_000_000;
 
 /// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated and `effort` says nothing
 /// of that. Takes what it computes from `budget`.
-pub fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, budget: &mut usize) -> Option<bool> {
+pub(super) fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, budget: &mut usize) -> Option<bool> {
     let ty = arena.ty(a);
     if ty != arena.ty(b) {
         return Some(false);
@@ -183,7 +185,13 @@ pub fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, budget: &m
 
 /// Those of some views of `a` that may be `b`, by one element. What costs most is computed once: the element of the one
 /// tensor whose elements cost more is looked for in all places where the views would have it in the other one.
-pub fn likely_views(arena: &TermArena, a: TermId, b: TermId, mut views: Vec<View>, budget: &mut usize) -> Vec<View> {
+pub(super) fn likely_views(
+    arena: &TermArena,
+    a: TermId,
+    b: TermId,
+    mut views: Vec<View>,
+    budget: &mut usize,
+) -> Vec<View> {
     let [of_a, of_b] = [arena.ty(a), arena.ty(b)];
     let (Some(&at_a), Some(&at_b)) = (sample(of_a, MOST).first(), sample(of_b, MOST).first()) else { return views };
     let program = Cone::new(arena, SEED);
@@ -261,7 +269,7 @@ fn sample(ty: &TensorType, samples: usize) -> SmallVec<[usize; MOST]> {
 }
 
 /// Whether two values are the same integer, or the same real number up to the error of f64 arithmetic. NaN equals only NaN.
-pub fn close(x: Number, y: Number) -> bool {
+pub(super) fn close(x: Number, y: Number) -> bool {
     within(x, y, TOLERANCE)
 }
 

@@ -12,7 +12,7 @@ use super::arena::{HeadId, TermId, TypeId};
 ///
 /// `term` is one expression that the node stands for; two nodes are the same whatever their terms.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub(crate) struct Node {
     /// `None` for a leaf, which equals only itself.
     pub head: Option<HeadId>,
     pub ty: TypeId,
@@ -83,7 +83,7 @@ impl Language for Node {
 
 /// What is known of a class.
 #[derive(Clone, Debug)]
-pub struct ClassData {
+pub(crate) struct ClassData {
     pub ty: TypeId,
     /// An expression for the class; one with a known value if there is one.
     pub term: TermId,
@@ -92,7 +92,7 @@ pub struct ClassData {
 
 /// The analysis of a window: every class has one type. A class that would get two is a wrong union.
 #[derive(Clone, Debug, Default)]
-pub struct Types {
+pub(crate) struct Types {
     /// Two expressions of different types that were joined.
     pub mismatch: Option<(TermId, TermId)>,
     /// Classes that are new or have grown; not always by their canonical ids.

@@ -9,18 +9,18 @@ use crate::rules::Tier;
 
 /// Error of a product of f32 whose operands are rounded to the 11 bits of TF32 first, relative to the product of the absolute
 /// values: 2⁻¹¹ for each operand. Relative to the product itself there is no bound, since its terms may cancel.
-pub const TF32: f64 = 1.0 / 1024.0;
+pub(super) const TF32: f64 = 1.0 / 1024.0;
 
 /// How equal operators are whose flags differ: the tier that a proof about `nodes` of both graphs has at best. `None`
 /// where the flags of A and of B mean the same for all of them.
-pub fn math_tier(a: (&Graph, &[NodeId]), b: (&Graph, &[NodeId])) -> Option<Tier> {
+pub(crate) fn math_tier(a: (&Graph, &[NodeId]), b: (&Graph, &[NodeId])) -> Option<Tier> {
     let flags = [&a.0.config, &b.0.config];
     let any = |(graph, nodes): (&Graph, &[NodeId])| nodes.iter().any(|&n| is_changed(graph, n, flags));
     (flags[0] != flags[1] && (any(a) || any(b))).then_some(Tier::Approx(OrderedFloat(TF32)))
 }
 
 /// Whether an operator is computed in TF32 under the flags of its graph and not under `other`.
-pub fn is_tf32(graph: &Graph, node: NodeId, other: &MathConfig) -> bool {
+pub(super) fn is_tf32(graph: &Graph, node: NodeId, other: &MathConfig) -> bool {
     mode(graph, node, &graph.config) == Some(MathMode::Tf32) && mode(graph, node, other) != Some(MathMode::Tf32)
 }
 

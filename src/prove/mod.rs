@@ -2,7 +2,7 @@
 
 mod bind;
 mod bound;
-pub mod cached;
+pub(crate) mod cached;
 mod candidates;
 mod certificate;
 mod chain;
@@ -31,31 +31,32 @@ mod window;
 
 use kernel::{arena, closure, lemma};
 
-pub use arena::{Head, TermArena, TermId};
-pub use bind::{Binding, BoundInput, BoundPair, MissingConstant, bind, bind_graphs, bind_with_contents};
-pub use cached::Steps;
+pub use bind::{Binding, BoundInput, BoundPair, MissingConstant, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};
-pub use closure::Closure;
-pub use cone::{Boundary, Cone, ConeKey, cone};
 pub use context::Context;
 pub use derive::derivation;
-pub use kernel::{
-    CheckError, Made, Narrow, Places, Replay, Said, Side, Values, graph_terms, grouped, has_narrow, narrow, ranges,
-};
-pub use language::Node;
-pub use lemma::{Lemma, Reason};
-pub use math::math_tier;
-pub use pair_solver::{Caught, PairProof};
 pub use refute::{Elements, needed_inputs};
 #[cfg(feature = "torch")]
 pub use refute::{RerunError, rerun_with_torch};
 pub use regions::{Partition, Region, RegionKind};
-pub use show::{show, show_above};
-pub use snippet::{as_mir, rule_between, rule_stub};
-
 pub use unproven::Unproven;
 pub use verdict::{Proof, ProveError, Rejected, Verdict, Witness, prove, prove_bound};
-pub use window::{Limits, Stop, Window, assumed};
+
+pub use crate::result_cache::ResultCache;
+
+// What the search for cheaper forms, `explain` and `check` need beside.
+pub(crate) use arena::{Head, TermArena, TermId};
+pub(crate) use bind::bind;
+pub(crate) use cached::Steps;
+pub(crate) use closure::Closure;
+pub(crate) use cone::{Boundary, ConeKey, cone};
+pub(crate) use kernel::{Made, Narrow, Places, Said, Side, Values, graph_terms, grouped, has_narrow, narrow, ranges};
+pub(crate) use language::Node;
+pub(crate) use lemma::{Lemma, Reason};
+pub(crate) use math::math_tier;
+pub(crate) use show::{show, show_above};
+pub(crate) use snippet::rule_between;
+pub(crate) use window::{Limits, Window, assumed};
 
 #[cfg(test)]
 mod tests;

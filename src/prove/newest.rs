@@ -7,11 +7,11 @@ use super::arena::{Head, TermArena, TermId};
 use crate::ops::Op;
 
 /// The place of an input in the order in which inputs were first used. 0 stands for none.
-pub type InputPlace = u32;
+pub(super) type InputPlace = u32;
 
 /// The newest input of each term of an arena.
 #[derive(Debug, Default)]
-pub struct Newest {
+pub(super) struct Newest {
     /// By term, as far as terms were looked at; nothing for inputs and views of them.
     of_terms: Vec<Option<InputPlace>>,
     of_inputs: FxHashMap<TermId, InputPlace>,
@@ -19,7 +19,7 @@ pub struct Newest {
 
 impl Newest {
     /// The place of the newest input that `term` is computed from. An input that nothing was computed from yet has none.
-    pub fn of(&mut self, arena: &TermArena, term: TermId) -> InputPlace {
+    pub(super) fn of(&mut self, arena: &TermArena, term: TermId) -> InputPlace {
         for n in self.of_terms.len()..=term.index() {
             let computed = arena.nth(n);
             // Weights may all be transposed before the first layer: they are used where something is computed from them.

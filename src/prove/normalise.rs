@@ -19,7 +19,7 @@ const FAMILY: &str = "normalise";
 const MAX_STEPS: usize = 64;
 
 /// The normaliser with what it has done so far.
-pub struct Normaliser {
+pub(super) struct Normaliser {
     rules: FxHashMap<String, Vec<Arc<Rule>>>,
     normal: FxHashMap<TermId, TermId>,
     /// The first term of each known value.
@@ -30,7 +30,7 @@ pub struct Normaliser {
 }
 
 impl Normaliser {
-    pub fn new(rules: &RuleSet) -> Self {
+    pub(super) fn new(rules: &RuleSet) -> Self {
         let mut by_op: FxHashMap<String, Vec<Arc<Rule>>> = FxHashMap::default();
         for rule in rules.rules() {
             if &*rule.family == FAMILY
@@ -50,7 +50,7 @@ impl Normaliser {
     }
 
     /// The normal form of a term whose operands are normal.
-    pub fn normal(&mut self, arena: &mut TermArena, term: TermId) -> TermId {
+    pub(super) fn normal(&mut self, arena: &mut TermArena, term: TermId) -> TermId {
         if let Some(&known) = self.normal.get(&term) {
             return known;
         }

@@ -31,7 +31,7 @@ pub struct PairProof {
 
 /// Whether a pair is equal, as far as is known.
 #[derive(Clone)]
-pub enum Answer {
+pub(super) enum Answer {
     Proven(Arc<Proved>),
     /// The two sides differ numerically over free leaves.
     Differs,
@@ -59,13 +59,13 @@ enum KeptAnswer {
 }
 
 /// A proof with its arena.
-pub struct Proved {
+pub(super) struct Proved {
     pub arena: TermArena,
     pub proof: PairProof,
 }
 
 /// The answers of one comparison, and what is left of its budgets.
-pub struct PairSolver<'r> {
+pub(super) struct PairSolver<'r> {
     pub rules: &'r RuleSet,
     cache: Option<&'r dyn ResultCache>,
     known: FxHashMap<ConeKey, Answer>,
@@ -84,7 +84,7 @@ pub struct PairSolver<'r> {
 }
 
 impl<'r> PairSolver<'r> {
-    pub fn new(rules: &'r RuleSet, cache: Option<&'r dyn ResultCache>) -> Self {
+    pub(super) fn new(rules: &'r RuleSet, cache: Option<&'r dyn ResultCache>) -> Self {
         PairSolver {
             rules,
             cache,
@@ -99,13 +99,13 @@ impl<'r> PairSolver<'r> {
     }
 
     /// The answer for a cone, if this comparison came to one already.
-    pub fn known(&self, key: &ConeKey) -> Option<Answer> {
+    pub(super) fn known(&self, key: &ConeKey) -> Option<Answer> {
         self.known.get(key).cloned()
     }
 
     /// The answer for a cone that is not known yet: remembered by an earlier run, or found by evaluation and search.
     /// `local` is the cone with free leaves, `ends` are its first two roots.
-    pub fn find(&mut self, key: &ConeKey, local: TermArena, ends: [TermId; 2], effort: Effort) -> Answer {
+    pub(super) fn find(&mut self, key: &ConeKey, local: TermArena, ends: [TermId; 2], effort: Effort) -> Answer {
         // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
         let effort = if read_alike(self.rules, &local, ends) { effort } else { fingerprint::DOUBT };
         let effort = effort.within(self.error);
@@ -252,7 +252,7 @@ fn common(local: &TermArena, roots: [TermId; 2]) -> Leaves {
 }
 
 /// Whether two terms depend on the same inputs.
-pub fn read_alike(rules: &RuleSet, arena: &TermArena, [a, b]: [TermId; 2]) -> bool {
+pub(super) fn read_alike(rules: &RuleSet, arena: &TermArena, [a, b]: [TermId; 2]) -> bool {
     inputs_below(rules, arena, a) == inputs_below(rules, arena, b)
 }
 

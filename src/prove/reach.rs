@@ -8,13 +8,13 @@ use rustc_hash::FxHashMap;
 use super::language::{Node, Types};
 
 /// How far above a changed class the classes of an e-graph lie.
-pub struct Reach {
+pub(super) struct Reach {
     distance: FxHashMap<Id, usize>,
 }
 
 impl Reach {
     /// Takes the classes that changed since the last call. No class further than `most` above one of them counts.
-    pub fn of_changes(egraph: &mut EGraph<Node, Types>, most: usize) -> Reach {
+    pub(super) fn of_changes(egraph: &mut EGraph<Node, Types>, most: usize) -> Reach {
         let mut distance = FxHashMap::default();
         let mut ring: Vec<Id> = std::mem::take(&mut egraph.analysis.changed);
         for step in 0..=most {
@@ -32,7 +32,7 @@ impl Reach {
     }
 
     /// Whether a pattern of this height may match class `id` in a way that it did not before.
-    pub fn touches(&self, id: Id, height: usize) -> bool {
+    pub(super) fn touches(&self, id: Id, height: usize) -> bool {
         self.distance.get(&id).is_some_and(|&d| d <= height)
     }
 }

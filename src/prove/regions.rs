@@ -12,9 +12,11 @@ use crate::ir::{Graph, Layout, NodeId, NodeKind, layouts};
 /// Operators of both sides that compute the same from the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Region {
+    /// What is known of the region.
     pub kind: RegionKind,
     /// Operators of A, in topological order; implicit nodes included.
     pub a: Vec<NodeId>,
+    /// Operators of the second graph, in topological order.
     pub b: Vec<NodeId>,
     /// The values that both sides share where the region ends.
     pub ends: Vec<TermId>,
@@ -37,9 +39,11 @@ pub enum RegionKind {
 /// The partition of both graphs.
 #[derive(Clone, Debug, Default)]
 pub struct Partition {
+    /// In A's order.
     pub regions: Vec<Region>,
     /// Operators in no proven region.
     pub unmatched_a: Vec<NodeId>,
+    /// Operators of the second graph that no region holds.
     pub unmatched_b: Vec<NodeId>,
 }
 
@@ -58,7 +62,7 @@ impl Partition {
 }
 
 /// What the partition needs to know of a value's class.
-pub trait Classes {
+pub(super) trait Classes {
     fn is_shared(&self, term: TermId) -> bool;
     fn is_random(&self, term: TermId) -> bool;
     /// Where a value of one side is a view of one of the other side: that value and the view.
@@ -81,7 +85,7 @@ enum Membership {
 }
 
 /// Cuts both graphs at shared values. `a` and `b` are graphs with the class of each value.
-pub fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Classes) -> Partition {
+pub(super) fn partition(a: (&Graph, &Values), b: (&Graph, &Values), classes: &impl Classes) -> Partition {
     let mut union = Union::default();
     let places = [places(a.0, a.1, classes, &mut union), places(b.0, b.1, classes, &mut union)];
     join_over_layouts([a, b], &places, classes, &mut union);

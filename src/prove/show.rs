@@ -9,12 +9,12 @@ use crate::ops::{Op, is_number};
 const MAX_DEPTH: usize = 12;
 
 /// The term as a nested call. `leaf` names input `n`.
-pub fn show(arena: &TermArena, term: TermId, leaf: &dyn Fn(u32) -> String) -> String {
+pub(crate) fn show(arena: &TermArena, term: TermId, leaf: &dyn Fn(u32) -> String) -> String {
     show_above(arena, term, leaf, &|_| None)
 }
 
 /// As [`show`], with the terms that `known` names written as that name. `term` itself is always written out.
-pub fn show_above(
+pub(crate) fn show_above(
     arena: &TermArena,
     term: TermId,
     leaf: &dyn Fn(u32) -> String,

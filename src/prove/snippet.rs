@@ -10,10 +10,10 @@ use super::bind::bind;
 use super::kernel::{Side, Values, graph_terms};
 use crate::eval::Constant;
 use crate::ir::{AttrValue, Attrs, DType, Graph, GraphError, NodeId, Origin, Role, Value, text};
-use crate::ops::{self, Op, TypeError};
+use crate::ops::{self, Op, OpDef, TypeError};
 
 /// The name a reader knows a term by, if there is one.
-pub type NameOf<'a> = &'a dyn Fn(TermId) -> Option<String>;
+pub(super) type NameOf<'a> = &'a dyn Fn(TermId) -> Option<String>;
 
 /// Operators in a rule that is still readable. A term that is used several times is written out each time.
 const MOST_OPERATORS: usize = 120;
@@ -22,7 +22,7 @@ const MOST_OPERATORS: usize = 120;
 const LETTERS: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
 
 /// `term` as a graph in `.mir` text. Inputs of the arena are inputs of the graph.
-pub fn as_mir(arena: &TermArena, term: TermId, title: &str, name: NameOf) -> Result<String, GraphError> {
+pub(super) fn as_mir(arena: &TermArena, term: TermId, title: &str, name: NameOf) -> Result<String, GraphError> {
     let mut writer = GraphWriter { arena, name, graph: Graph::new(title), done: FxHashMap::default(), taken: 0 };
     // Inputs stand in the head of the text in the order in which the terms use them.
     let value = writer.value(term)?;
@@ -109,7 +109,7 @@ impl GraphWriter<'_> {
 
 /// A rule that makes `a` and `b` equal, for a person to judge: inputs are variables, attributes the values that they have
 /// here. `None` if either side uses an input that the other lacks, which no rule could fill in.
-pub fn rule_stub(name: &str, arena: &TermArena, a: TermId, b: TermId) -> Option<String> {
+pub(super) fn rule_stub(name: &str, arena: &TermArena, a: TermId, b: TermId) -> Option<String> {
     let write = |first: TermId, second: TermId| {
         let mut writer = PatternWriter { arena, variables: FxHashMap::default(), open: true, left: MOST_OPERATORS };
         let first = writer.pattern(first)?;
@@ -131,7 +131,7 @@ pub fn rule_stub(name: &str, arena: &TermArena, a: TermId, b: TermId) -> Option<
 }
 
 /// The same for two graphs of one output each, whose inputs of one name are the same.
-pub fn rule_between(name: &str, a: &Graph, b: &Graph) -> Result<Option<String>, TypeError> {
+pub(crate) fn rule_between(name: &str, a: &Graph, b: &Graph) -> Result<Option<String>, TypeError> {
     let binding = bind(a, b).binding;
     let mut arena = TermArena::default();
     let mut roots = Vec::new();
@@ -182,7 +182,7 @@ impl PatternWriter<'_> {
         self.left = self.left.checked_sub(1)?;
         let operands = &self.arena.term(term).operands;
         let mut parts = operands.iter().map(|&o| self.pattern(o)).collect::<Option<Vec<_>>>()?;
-        if let Some((fixed, usize::MAX)) = op.def().map(|d| d.operand_count()) {
+        if let Some((fixed, usize::MAX)) = op.def().map(OpDef::operand_count) {
             // Operators of any number of operands list those behind the fixed ones.
             let listed = parts.split_off(fixed.min(parts.len()));
             parts.push(format!("[{}]", listed.join(", ")));
@@ -212,7 +212,7 @@ fn scalar(arena: &TermArena, term: TermId) -> Option<String> {
 }
 
 /// Names of a graph's values, by class.
-pub fn names(graphs: [(&Graph, &Values); 2]) -> FxHashMap<TermId, String> {
+pub(super) fn names(graphs: [(&Graph, &Values); 2]) -> FxHashMap<TermId, String> {
     let mut names = FxHashMap::default();
     for (graph, values) in graphs {
         for (id, node) in graph.nodes().filter(|(_, n)| !n.origin.implicit) {

@@ -36,7 +36,7 @@ const MAX_CANDIDATES: usize = 48;
 const MAX_TWINS: usize = 4;
 
 /// The state of a sweep.
-pub struct Sweep<'r> {
+pub(super) struct Sweep<'r> {
     pub arena: TermArena,
     pub answers: PairSolver<'r>,
     normaliser: Normaliser,
@@ -120,7 +120,7 @@ fn described<'g>(graph: &'g Graph, inputs: &[u32]) -> impl Iterator<Item = impl 
 
 impl<'r> Sweep<'r> {
     /// Takes in both graphs, whose inputs have these numbers. Gives the classes of the values of A and of B.
-    pub fn both(
+    pub(super) fn both(
         &mut self,
         (a, of_a): (&Graph, &[u32]),
         (b, of_b): (&Graph, &[u32]),
@@ -143,7 +143,7 @@ impl<'r> Sweep<'r> {
     /// Proves outputs equal that one side made of values of its own: values of the leader are not compared with each other, so
     /// that `x` and a detour from `x` to `x` on one side stay two classes, although the other side returns `x` for both. What
     /// is computed from them may follow, which is why all are looked at until no more are met.
-    pub fn meet_outputs(&mut self, pairs: &[(Value, Value)], values: &mut [Values; 2]) {
+    pub(super) fn meet_outputs(&mut self, pairs: &[(Value, Value)], values: &mut [Values; 2]) {
         let terms: Vec<[TermId; 2]> = pairs
             .iter()
             .map(|&(a, b)| {
@@ -174,7 +174,7 @@ impl<'r> Sweep<'r> {
         met
     }
 
-    pub fn new(rules: &'r RuleSet, cache: Option<&'r dyn ResultCache>) -> Self {
+    pub(super) fn new(rules: &'r RuleSet, cache: Option<&'r dyn ResultCache>) -> Self {
         Sweep {
             arena: TermArena::default(),
             answers: PairSolver::new(rules, cache),
@@ -195,7 +195,7 @@ impl<'r> Sweep<'r> {
     }
 
     /// The class that a value counts as when the graphs are cut: of a view, what it is a view of.
-    pub fn cut(&self, term: TermId) -> TermId {
+    pub(super) fn cut(&self, term: TermId) -> TermId {
         self.views.get(&term).map_or(term, |(original, _)| *original)
     }
 
@@ -353,7 +353,7 @@ impl<'r> Sweep<'r> {
     }
 
     /// Tries to prove `candidate` (of the leader) and `t` (of the follower) equal, with wider and wider windows.
-    pub fn try_pair(&mut self, candidate: TermId, t: TermId, first: Cone) -> bool {
+    pub(super) fn try_pair(&mut self, candidate: TermId, t: TermId, first: Cone) -> bool {
         let mut current = first;
         let mut effort = fingerprint::PROPOSAL;
         for depth in 0..=MAX_DEPTH {

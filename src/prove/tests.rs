@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use super::{BoundPair, CheckError, Context, Proof, Reason, Replay, Verdict, bind_graphs, prove, prove_bound};
+use super::kernel::{CheckError, Replay};
+use super::{BoundPair, Context, Proof, Reason, Verdict, bind_graphs, prove, prove_bound};
 use crate::ir::{Graph, text};
 use crate::progress::Silent;
 use crate::result_cache::ResultCache;

@@ -23,19 +23,22 @@ const MAX_PAIRS: usize = 40;
 /// A pair of values that could not be proven equal, although everything before it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unproven {
+    /// Operators of the first graph, in topological order.
     pub a: Vec<NodeId>,
+    /// Operators of the second graph, in topological order.
     pub b: Vec<NodeId>,
     /// Whether sampled elements agree over the same random operands; `None` if they cannot be evaluated.
     pub agrees_numerically: Option<bool>,
     /// Either side over values that are proven, as a graph in `.mir` text. `None` where no pair of one type was found.
     pub a_mir: Option<String>,
+    /// The second side as a graph of its own, in text form.
     pub b_mir: Option<String>,
     /// The rule that would prove the pair, for a person to judge. `None` where one side uses what the other lacks.
     pub rule: Option<String>,
 }
 
 /// The first values whose operands are all proven and that are not.
-pub fn smallest_unproven(
+pub(super) fn smallest_unproven(
     a: &Graph,
     b: &Graph,
     partition: &Partition,

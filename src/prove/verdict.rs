@@ -32,7 +32,10 @@ use crate::rules::{RuleSet, Tier};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Proven; holds as far as `tier` says.
-    Equivalent { tier: Tier },
+    Equivalent {
+        /// The weakest tier of a step that the proof needs.
+        tier: Tier,
+    },
     /// An input on which the outputs part.
     Different(Witness),
     /// Neither proven nor refuted.
@@ -50,7 +53,9 @@ pub struct Witness {
     pub output_number: Option<usize>,
     /// Index of the element.
     pub index: Vec<usize>,
+    /// What the first graph gives there.
     pub a: Number,
+    /// What the second graph gives there.
     pub b: Number,
     /// What the two graphs return whatever their inputs are, if that differs.
     pub constants: Option<Box<[AttrValue; 2]>>,
@@ -60,6 +65,7 @@ pub struct Witness {
     pub region: Option<usize>,
     /// The first operator of either side whose result has no counterpart on the other.
     pub first_a: Option<NodeId>,
+    /// The same in the second graph.
     pub first_b: Option<NodeId>,
     /// The values of the inputs, by their numbers in the binding.
     pub inputs: Vec<Draw>,
@@ -67,8 +73,11 @@ pub struct Witness {
 
 /// What is known of two graphs.
 pub struct Proof {
+    /// What it comes to.
     pub verdict: Verdict,
+    /// How inputs were paired.
     pub binding: Binding,
+    /// Which operators are equal to which.
     pub partition: Partition,
     /// What the rules that were used assumed, and which values have to stay within the range of their types.
     pub assumed: Vec<String>,
@@ -77,6 +86,7 @@ pub struct Proof {
     pub output_error: Option<f64>,
     /// The operators whose results would leave the range of their types first.
     narrow: Vec<(Side, NodeId)>,
+    /// Pairs that should be equal and are not proven so.
     pub unproven: Vec<Unproven>,
     /// All steps, over the terms of `arena`.
     pub lemmas: Vec<Lemma>,
@@ -84,9 +94,11 @@ pub struct Proof {
     pub needed: Vec<u32>,
     /// Values of A and of B that are equal, where regions end.
     pub cuts: Vec<(Value, Value)>,
+    /// The terms of both graphs.
     pub arena: TermArena,
     /// Class of each value of A and of B.
     pub values_a: Values,
+    /// The term of each value of the second graph.
     pub values_b: Values,
     /// Proofs of single values, by the class that they end in.
     pub proofs: FxHashMap<TermId, Vec<PairProof>>,
@@ -100,6 +112,7 @@ pub struct Proof {
 
 /// Why two graphs cannot be compared.
 #[derive(Debug, Error, Diagnostic)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum ProveError {
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -114,6 +127,7 @@ pub enum ProveError {
 pub struct Rejected {
     /// The rule of the step, or the operator of the constant. None where it is no single step.
     pub step: Option<String>,
+    /// Why the step was refused.
     pub reason: String,
 }
 
@@ -124,11 +138,17 @@ impl From<Refused> for Rejected {
 }
 
 /// Compares two graphs under `rules`, with inputs bound by name and by position.
+///
+/// # Errors
+/// Outputs that cannot be paired, or a node without a type.
 pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> Result<Proof, ProveError> {
     prove_bound(&bind(a, b), &Context { progress, ..Context::under(rules) })
 }
 
 /// Compares two graphs whose inputs are bound already.
+///
+/// # Errors
+/// As [`prove`].
 pub fn prove_bound(bound: &BoundPair, context: &Context) -> Result<Proof, ProveError> {
     let Context { rules, cache, progress, .. } = *context;
     let BoundPair { a, b, binding } = bound;

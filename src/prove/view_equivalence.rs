@@ -16,7 +16,7 @@ enum Step {
 
 /// One way to see a tensor of one shape as a tensor of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct View {
+pub(super) struct View {
     from: Shape,
     /// Each step with the shape after it.
     steps: Vec<(Step, Shape)>,
@@ -27,7 +27,7 @@ const MAX_RANK: usize = 4;
 
 /// All ways to see a tensor of shape `from` as one of shape `to`: with its dimensions in another order, under another shape,
 /// and both. Likely ones come first. What leaves every element in its place is left out.
-pub fn views(from: &[usize], to: &[usize]) -> Vec<View> {
+pub(super) fn views(from: &[usize], to: &[usize]) -> Vec<View> {
     let without_ones = |shape: &[usize]| shape.iter().copied().filter(|&d| d != 1).collect::<Shape>();
     let (left, right) = (without_ones(from), without_ones(to));
     let mut found: Vec<View> = Vec::new();
@@ -57,12 +57,12 @@ impl View {
     }
 
     /// The shape of the tensor that is seen.
-    pub fn original_shape(&self) -> &[usize] {
+    pub(super) fn original_shape(&self) -> &[usize] {
         &self.from
     }
 
     /// Where the element is seen that stands at `flat`; both places are counted in row-major order.
-    pub fn place(&self, flat: usize) -> usize {
+    pub(super) fn place(&self, flat: usize) -> usize {
         let before = std::iter::once(&self.from).chain(self.steps.iter().map(|(_, shape)| shape));
         before.zip(&self.steps).fold(flat, |flat, (before, (step, after))| match step {
             Step::Reshape => flat,
@@ -71,7 +71,7 @@ impl View {
     }
 
     /// Where the element stands that is seen at `flat`: undoes [`place`](Self::place).
-    pub fn origin(&self, flat: usize) -> usize {
+    pub(super) fn origin(&self, flat: usize) -> usize {
         let before = std::iter::once(&self.from).chain(self.steps.iter().map(|(_, shape)| shape));
         let steps: Vec<_> = before.zip(&self.steps).collect();
         steps.into_iter().rev().fold(flat, |flat, (before, (step, after))| match step {
@@ -102,7 +102,7 @@ impl View {
     }
 
     /// The view of `x`, each step brought to the form that `normal` gives it.
-    pub fn of(
+    pub(super) fn of(
         &self,
         arena: &mut TermArena,
         x: TermId,
@@ -122,7 +122,7 @@ impl View {
     }
 
     /// How a tensor lies in memory whose view lies there as `layout` says; `None` if no strides tell.
-    pub fn original(&self, layout: &Layout) -> Option<Layout> {
+    pub(super) fn original(&self, layout: &Layout) -> Option<Layout> {
         let before = std::iter::once(&self.from).chain(self.steps.iter().map(|(_, shape)| shape));
         let steps: Vec<_> = before.zip(&self.steps).collect();
         steps.into_iter().rev().try_fold(layout.clone(), |layout, (before, (step, after))| match step {

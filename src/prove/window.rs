@@ -25,7 +25,7 @@ const MAX_FORMS: usize = 6;
 
 /// How far a search may go.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     pub rounds: usize,
     /// Nodes in the e-graph.
     pub nodes: usize,
@@ -41,7 +41,7 @@ impl Default for Limits {
 
 /// Why a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// The two roots are in one class.
     Proven,
     /// No rule has anything to add.
@@ -56,7 +56,7 @@ pub enum Stop {
 type Match = (usize, Id, Bindings<Id>);
 
 /// An e-graph over a cone, with the log of what was done to it.
-pub struct Window {
+pub(crate) struct Window {
     pub arena: TermArena,
     pub egraph: EGraph<Node, Types>,
     pub lemmas: Vec<Lemma>,
@@ -100,7 +100,7 @@ impl Build for Window {
 
 impl Window {
     /// The e-graph of the terms below `roots` in `arena`, whose inputs are leaves. Gives their classes.
-    pub fn new(arena: TermArena, roots: &[TermId]) -> (Window, Vec<Id>) {
+    pub(crate) fn new(arena: TermArena, roots: &[TermId]) -> (Window, Vec<Id>) {
         let mut window =
             Window { arena, egraph: EGraph::default(), lemmas: Vec::new(), constants: FxHashMap::default() };
         let mut classes: Vec<Id> = Vec::new();
@@ -155,7 +155,7 @@ impl Window {
     }
 
     /// Applies rules until the goal's classes meet, nothing changes, or a limit is reached.
-    pub fn saturate(&mut self, rules: &RuleSet, goal: Option<(Id, Id)>, limits: Limits) -> Stop {
+    pub(crate) fn saturate(&mut self, rules: &RuleSet, goal: Option<(Id, Id)>, limits: Limits) -> Stop {
         let mut seen: FxHashSet<Match> = FxHashSet::default();
         let mut added: FxHashMap<usize, usize> = FxHashMap::default();
         let busiest = |added: &FxHashMap<usize, usize>| {
@@ -217,7 +217,13 @@ impl Window {
     }
 
     /// Joins two classes if a form of one and a form of the other are equal element by element, at `weakest` or better.
-    pub fn meet_by_elements(&mut self, [a, b]: [Id; 2], leaves: &Leaves, weakest: Tier, budget: &mut usize) -> bool {
+    pub(crate) fn meet_by_elements(
+        &mut self,
+        [a, b]: [Id; 2],
+        leaves: &Leaves,
+        weakest: Tier,
+        budget: &mut usize,
+    ) -> bool {
         let forms = |id: Id| self.egraph[id].nodes.iter().map(|node| node.term).take(MAX_FORMS).collect::<Vec<_>>();
         let (of_a, of_b) = (forms(a), forms(b));
         let mut pairs = of_a.iter().flat_map(|&x| of_b.iter().map(move |&y| (x, y)));
@@ -283,7 +289,7 @@ impl Window {
     }
 
     /// Applies one match. Gives whether anything was joined, or the name of the rule if it is ill-typed.
-    pub fn rewrite(&mut self, rule: &Arc<Rule>, root: Id, mut bindings: Bindings<Id>) -> Result<bool, Arc<str>> {
+    pub(crate) fn rewrite(&mut self, rule: &Arc<Rule>, root: Id, mut bindings: Bindings<Id>) -> Result<bool, Arc<str>> {
         let Outcome::Holds { .. } = rule.check_conditions(self, &mut bindings) else { return Ok(false) };
         // A right side that cannot be built (a shape that does not fit) is a match that does not apply.
         let Ok(built) = rule.build_rhs(&bindings, self) else { return Ok(false) };
@@ -302,7 +308,7 @@ impl Window {
 
     /// The lemmas that the equality of `a` and `b` needs, in order. `None` if replaying the log does not
     /// give that equality, which would be a bug of the search.
-    pub fn proof(&mut self, a: TermId, b: TermId) -> Option<Vec<Lemma>> {
+    pub(crate) fn proof(&mut self, a: TermId, b: TermId) -> Option<Vec<Lemma>> {
         let mut closure = Closure::default();
         closure.extend(&self.arena);
         let mut lemmas = std::mem::take(&mut self.lemmas);
@@ -324,7 +330,7 @@ impl Window {
 }
 
 /// What the rules of a proof's steps assume, because it could not be decided.
-pub fn assumed(arena: &mut TermArena, proof: &[Lemma]) -> Vec<Sentence<TermId>> {
+pub(crate) fn assumed(arena: &mut TermArena, proof: &[Lemma]) -> Vec<Sentence<TermId>> {
     let mut all = Vec::new();
     for lemma in proof {
         let Reason::Rule { rule, bindings } = &lemma.reason else { continue };

@@ -11,6 +11,7 @@ use crate::printable::one_line;
 /// Something that a person should look at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
+    /// What it is about.
     pub kind: FindingKind,
     /// What was found, as a sentence.
     pub text: String,
@@ -26,6 +27,7 @@ pub struct Finding {
     pub is_known: Option<bool>,
 }
 
+/// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FindingKind {
     /// The outputs part on some input.
@@ -37,6 +39,7 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// Every kind, the worst first.
     pub const ALL: [FindingKind; 3] = [FindingKind::Different, FindingKind::Unproven, FindingKind::Waste];
 
     /// The name that reports for programs use.
@@ -72,7 +75,9 @@ pub struct Saving {
 /// A line of a source file, or a whole file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceLine {
+    /// The path as recorded.
     pub file: String,
+    /// The line, from 1, if one is known.
     pub line: Option<u32>,
 }
 
@@ -123,7 +128,7 @@ fn places<const N: usize>(at: [(&Option<String>, &str); N]) -> Vec<SourceLine> {
 }
 
 /// What `check` found, the worst first.
-pub fn of_comparison(c: &Comparison) -> Vec<Finding> {
+pub(super) fn of_comparison(c: &Comparison) -> Vec<Finding> {
     let mut all = Vec::new();
     if let Some(w) = &c.witness {
         let at = |place: &Option<super::SourcedOperator>| place.as_ref().and_then(|p| p.at.clone());
@@ -200,7 +205,7 @@ fn rewrite_waste(c: &Comparison, group: &[&Rewrite]) -> Option<Finding> {
 }
 
 /// What `explain` found in its region.
-pub fn of_explanation(e: &Explanation) -> Vec<Finding> {
+pub(super) fn of_explanation(e: &Explanation) -> Vec<Finding> {
     let r = &e.region;
     let one = |(saves, energy, name, source, file): (Option<f64>, Option<f64>, &str, &Option<String>, &String)| {
         let energy_mj = saves.filter(|&s| s > 0.0)? * energy?;
@@ -221,7 +226,7 @@ pub fn of_explanation(e: &Explanation) -> Vec<Finding> {
 }
 
 /// What `optimize` found.
-pub fn of_optimization(o: &Optimization) -> Vec<Finding> {
+pub(super) fn of_optimization(o: &Optimization) -> Vec<Finding> {
     let one = |c: &Cheaper| {
         let times = if c.ops.len() > 1 { format!(" in {} places", c.ops.len()) } else { String::new() };
         let saves = wording::energy(Some(c.total_mj()));

@@ -7,6 +7,9 @@ use crate::printable::one_line;
 
 /// The findings about `subject` as a report: one test for every kind of finding that there is none of, and one for every
 /// finding. One that does not count against the workloads is a skipped test.
+///
+/// # Errors
+/// Text that cannot be written as XML.
 pub fn junit(subject: &str, findings: &[Finding]) -> Result<String, SerializeError> {
     let mut suite = TestSuite::new(&*one_line(subject));
     for kind in FindingKind::ALL {

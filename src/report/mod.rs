@@ -38,6 +38,9 @@ pub trait Report: Serialize {
     fn findings(&self) -> Vec<Finding>;
 
     /// As one JSON object. Numbers that are not finite become null.
+    ///
+    /// # Errors
+    /// What cannot be written as JSON; none of the models in this module.
     fn json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self)
     }

@@ -30,11 +30,17 @@ fn cost(mj: f64) -> Cost {
     }
 }
 
-pub fn strings(all: &[&str]) -> Vec<String> {
+pub(super) fn strings(all: &[&str]) -> Vec<String> {
     all.iter().map(|s| (*s).to_owned()).collect()
 }
 
-pub fn region(id: usize, a: (&[&str], f64), b: (&[&str], f64), same_as: Option<usize>, repeats: usize) -> Region {
+pub(super) fn region(
+    id: usize,
+    a: (&[&str], f64),
+    b: (&[&str], f64),
+    same_as: Option<usize>,
+    repeats: usize,
+) -> Region {
     let best = a.1.min(b.1);
     let name = |kind: &&str| format!("{kind}_{id}");
     Region {
@@ -70,7 +76,7 @@ pub fn region(id: usize, a: (&[&str], f64), b: (&[&str], f64), same_as: Option<u
 }
 
 /// An example of a comparison that is equivalent.
-pub fn equivalent() -> Comparison {
+pub(super) fn equivalent() -> Comparison {
     let eager: &[&str] = &["permute", "matmul", "mul", "where", "add", "softmax", "dropout", "matmul"];
     let mut attention = region(4, (eager, 40.0), (&["sdpa"], 12.0), None, 2);
     attention.cause = Cause {
@@ -120,7 +126,7 @@ pub fn equivalent() -> Comparison {
 }
 
 /// An example of a comparison that is different.
-pub fn different() -> Comparison {
+pub(super) fn different() -> Comparison {
     let mut c = equivalent();
     c.verdict = ReportedVerdict::Different;
     c.tier = None;
@@ -151,7 +157,7 @@ pub fn different() -> Comparison {
 }
 
 /// An example of a comparison that is unknown.
-pub fn unknown() -> Comparison {
+pub(super) fn unknown() -> Comparison {
     let mut c = equivalent();
     c.verdict = ReportedVerdict::Unknown;
     c.tier = None;
@@ -174,7 +180,7 @@ pub fn unknown() -> Comparison {
 }
 
 /// An example of a comparison of small work that is launched one by one.
-pub fn launched() -> Comparison {
+pub(super) fn launched() -> Comparison {
     let mut c = equivalent();
     let launched = |kernels: f64, waiting: f64| {
         let about = |value: f64| Figure {

@@ -92,6 +92,7 @@ fn uri(path: &str) -> String {
 
 /// A log that cannot serve as a baseline.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum BaselineError {
     #[error("it is no JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -101,6 +102,9 @@ pub enum BaselineError {
 
 impl Baseline {
     /// The waste that a log has which [`sarif`] wrote.
+    ///
+    /// # Errors
+    /// Text that is no JSON, or JSON that is no log of [`sarif`].
     pub fn from_sarif(text: &str) -> Result<Baseline, BaselineError> {
         let log: Value = serde_json::from_str(text)?;
         let run = log.get("runs").and_then(|runs| runs.get(0)).ok_or(BaselineError::Other)?;

@@ -11,7 +11,7 @@ use crate::ops::{self, Family};
 use crate::printable::one_line;
 
 /// Three significant digits.
-pub fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     let magnitude = value.abs();
     match magnitude {
         m if m == 0.0 || !m.is_finite() => format!("{value}"),
@@ -33,7 +33,7 @@ fn energy_unit(mj: f64) -> (f64, &'static str) {
 }
 
 /// An energy with its unit.
-pub fn energy(mj: Option<f64>) -> String {
+pub(super) fn energy(mj: Option<f64>) -> String {
     mj.map_or("unknown".to_owned(), |mj| {
         let (divisor, unit) = energy_unit(mj);
         format!("{} {unit}", digits(mj / divisor))
@@ -41,7 +41,7 @@ pub fn energy(mj: Option<f64>) -> String {
 }
 
 /// An energy with its interval and its source: `812 mJ (798 to 827, measured)`.
-pub fn figure(f: &Figure) -> String {
+pub(super) fn figure(f: &Figure) -> String {
     let source = format!("{:?}", f.source).to_lowercase();
     match (f.value, f.low, f.high) {
         (Some(value), Some(low), Some(high)) => {
@@ -55,7 +55,7 @@ pub fn figure(f: &Figure) -> String {
 }
 
 /// Interval and source of an energy: `798 to 827 mJ, measured`.
-pub fn figure_range(f: &Figure) -> String {
+pub(super) fn figure_range(f: &Figure) -> String {
     match (f.value, f.low, f.high) {
         (Some(value), Some(low), Some(high)) => {
             let (divisor, unit) = energy_unit(value);
@@ -68,7 +68,7 @@ pub fn figure_range(f: &Figure) -> String {
 }
 
 /// What an energy leaves out: `left out: lstm (×2, 4.19 MB pass through it)`; nothing where it is complete.
-pub fn left_out(all: &[LeftOut]) -> Option<String> {
+pub(super) fn left_out(all: &[LeftOut]) -> Option<String> {
     let one = |l: &LeftOut| {
         let times = if l.count > 1 { format!("×{}, ", l.count) } else { String::new() };
         format!("{} ({times}{} pass through it)", one_line(&l.op), amount(l.bytes, "B"))
@@ -77,7 +77,7 @@ pub fn left_out(all: &[LeftOut]) -> Option<String> {
 }
 
 /// What an energy rests on: `62 % measured, 30 % interpolated, 8 % from models of kernels`; nothing where all was measured.
-pub fn basis(shares: &BasisShares) -> Option<String> {
+pub(super) fn basis(shares: &BasisShares) -> Option<String> {
     let parts = [
         (shares.measured, "measured"),
         (shares.interpolated, "between measured sizes"),
@@ -92,7 +92,7 @@ pub fn basis(shares: &BasisShares) -> Option<String> {
 
 /// What of an energy goes into waiting, and what it would be without: `600 mJ waiting for the host, 75 %; recorded as a CUDA graph:
 /// 203 mJ`. Nothing where it is next to none.
-pub fn waiting(launched: Option<&Launched>, kernels: &Figure) -> Option<String> {
+pub(super) fn waiting(launched: Option<&Launched>, kernels: &Figure) -> Option<String> {
     let launched = launched?;
     let share = launched.share()?;
     let waiting = format!("{} waiting for the host, {}", energy(launched.waiting_mj.value), percent(share));
@@ -101,7 +101,7 @@ pub fn waiting(launched: Option<&Launched>, kernels: &Figure) -> Option<String> 
 }
 
 /// The same of a side, and what else is to be said of its energy.
-pub fn energy_facts(side: &Side) -> impl Iterator<Item = String> {
+pub(super) fn energy_facts(side: &Side) -> impl Iterator<Item = String> {
     let waiting = waiting(side.launched.as_ref(), &side.energy_mj);
     let kernels = if waiting.is_some() { "of the kernels, " } else { "" };
     let basis = basis(&side.energy_basis_mj).map(|basis| format!("{kernels}{basis}"));
@@ -109,7 +109,7 @@ pub fn energy_facts(side: &Side) -> impl Iterator<Item = String> {
 }
 
 /// What the cheapest form of the whole saves, as it is run: `14.6 % of A`.
-pub fn savings(c: &Comparison) -> Vec<String> {
+pub(super) fn savings(c: &Comparison) -> Vec<String> {
     let [vs_a, vs_b] = c.best.saves_as_run();
     let waits = [&c.a, &c.b].iter().any(|side| side.launched.as_ref().is_some_and(|l| l.share().is_some()));
     let host = if waits { ANY_HOST } else { "" };
@@ -120,7 +120,7 @@ pub fn savings(c: &Comparison) -> Vec<String> {
 }
 
 /// What the cheaper forms save of a workload as it is run: `14.6 %`; none where that is nothing.
-pub fn saved(o: &Optimization) -> Option<String> {
+pub(super) fn saved(o: &Optimization) -> Option<String> {
     let waits = o.launched.as_ref().is_some_and(|l| l.share().is_some());
     let host = if waits { ANY_HOST } else { "" };
     o.saves().filter(|&s| s > 0.0).map(|s| format!("{}{host}", percent(s)))
@@ -130,7 +130,7 @@ pub fn saved(o: &Optimization) -> Option<String> {
 const ANY_HOST: &str = " on any host";
 
 /// A time with its unit.
-pub fn time(us: Option<f64>) -> String {
+pub(super) fn time(us: Option<f64>) -> String {
     match us {
         None => "time unknown".to_owned(),
         Some(us) if us >= 1e6 => format!("{} s", digits(us / 1e6)),
@@ -140,7 +140,7 @@ pub fn time(us: Option<f64>) -> String {
 }
 
 /// A count with a decimal prefix: `1.61 GB`.
-pub fn amount(value: f64, unit: &str) -> String {
+pub(super) fn amount(value: f64, unit: &str) -> String {
     let (scale, prefix) = match value {
         v if v >= 1e12 => (1e12, "T"),
         v if v >= 1e9 => (1e9, "G"),
@@ -151,12 +151,12 @@ pub fn amount(value: f64, unit: &str) -> String {
     format!("{} {prefix}{unit}", digits(value / scale))
 }
 
-pub fn percent(fraction: f64) -> String {
+pub(super) fn percent(fraction: f64) -> String {
     format!("{} %", digits(100.0 * fraction))
 }
 
 /// Whether sampled elements of two values are the same.
-pub fn agreement(agrees: Option<bool>) -> &'static str {
+pub(super) fn agreement(agrees: Option<bool>) -> &'static str {
     match agrees {
         Some(true) => "samples agree",
         Some(false) => "samples differ",
@@ -165,7 +165,7 @@ pub fn agreement(agrees: Option<bool>) -> &'static str {
 }
 
 /// What a tier promises.
-pub fn tier_meaning(tier: &str) -> &'static str {
+pub(super) fn tier_meaning(tier: &str) -> &'static str {
     match tier {
         "exact" => "bit for bit, if no element depends on strides or tiling",
         "real" => "equal over the real numbers; floating-point order may differ",
@@ -175,7 +175,7 @@ pub fn tier_meaning(tier: &str) -> &'static str {
 }
 
 /// What of a search was not accepted.
-pub fn rejected(r: &Rejected) -> String {
+pub(super) fn rejected(r: &Rejected) -> String {
     let reason = one_line(&r.reason);
     match &r.step {
         Some(step) => format!("the proof was not accepted by the checker, at step `{step}`: {reason}"),
@@ -184,11 +184,11 @@ pub fn rejected(r: &Rejected) -> String {
 }
 
 /// What to do about it.
-pub const HOW_TO_REPORT: &str = "nothing here rests on it; it is a bug in magneton-ir: please open an issue with both files and what \
+pub(super) const HOW_TO_REPORT: &str = "nothing here rests on it; it is a bug in magneton-ir: please open an issue with both files and what \
                                  `check --no-cache --format json` prints";
 
 /// The verdict as a sentence.
-pub fn verdict(c: &Comparison) -> String {
+pub(super) fn verdict(c: &Comparison) -> String {
     match (c.verdict, &c.tier) {
         (ReportedVerdict::Equivalent, Some(tier)) if c.output_error.is_some() => {
             format!("equivalent, tier {tier}: no output is further off")
@@ -202,7 +202,7 @@ pub fn verdict(c: &Comparison) -> String {
 
 /// Operators in a few words: those that compute before those that only move elements; repeats are counted,
 /// what does not fit is counted too.
-pub fn operators(kinds: &[String], width: usize) -> String {
+pub(super) fn operators(kinds: &[String], width: usize) -> String {
     let moves = |kind: &&String| ops::find(kind).is_some_and(|def| def.family == Family::View);
     let (moving, computing): (Vec<&String>, Vec<&String>) = kinds.iter().partition(moves);
     let mut runs: Vec<(&str, usize)> = Vec::new();
@@ -235,7 +235,7 @@ pub fn operators(kinds: &[String], width: usize) -> String {
 }
 
 /// The text on one line, in at most `width` characters.
-pub fn shorten(text: &str, width: usize) -> String {
+pub(super) fn shorten(text: &str, width: usize) -> String {
     let text = &one_line(text);
     if text.chars().count() <= width {
         return text.to_string();
@@ -245,7 +245,7 @@ pub fn shorten(text: &str, width: usize) -> String {
 }
 
 /// The end of the text on one line, in at most `width` characters: of a path, the part that tells most.
-pub fn shorten_start(text: &str, width: usize) -> String {
+pub(super) fn shorten_start(text: &str, width: usize) -> String {
     let text = &one_line(text);
     let count = text.chars().count();
     if count <= width {
@@ -256,7 +256,7 @@ pub fn shorten_start(text: &str, width: usize) -> String {
 }
 
 /// Cheaper forms that are the same in every layer, together; those that save most first.
-pub fn alike(rewrites: &[Rewrite]) -> Vec<Vec<&Rewrite>> {
+pub(super) fn alike(rewrites: &[Rewrite]) -> Vec<Vec<&Rewrite>> {
     let mut groups: Vec<Vec<&Rewrite>> = Vec::new();
     for rewrite in rewrites {
         let same = |g: &&mut Vec<&Rewrite>| {
@@ -275,7 +275,7 @@ pub fn alike(rewrites: &[Rewrite]) -> Vec<Vec<&Rewrite>> {
 }
 
 /// The same texts, each once with how often it stands there, in order of first appearance.
-pub fn grouped(texts: &[String]) -> Vec<(&str, usize)> {
+pub(super) fn grouped(texts: &[String]) -> Vec<(&str, usize)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut order = Vec::new();
     for text in texts {
@@ -290,13 +290,13 @@ pub fn grouped(texts: &[String]) -> Vec<(&str, usize)> {
 
 /// Which side a saving is a saving of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SideName {
+pub(super) enum SideName {
     A,
     B,
 }
 
 /// A group of equal regions that says something about cost.
-pub struct Line<'c> {
+pub(super) struct Line<'c> {
     pub region: &'c Region,
     /// The larger saving over all repeats, in mJ, and the side it is a saving of.
     pub saving: Option<(f64, SideName)>,
@@ -310,7 +310,7 @@ pub struct Line<'c> {
 
 impl Line<'_> {
     /// The saving in words: `12.3 mJ, 1.5 % of A`; percentages are of the whole side.
-    pub fn saving_text(&self, c: &Comparison) -> String {
+    pub(super) fn saving_text(&self, c: &Comparison) -> String {
         let Some((mj, side)) = self.saving else { return "–".to_owned() };
         let (whole, name) = match side {
             SideName::A => (c.a.as_run().0.value, "A"),
@@ -322,24 +322,24 @@ impl Line<'_> {
     }
 
     /// The saving, or the distance of the sides where that is more.
-    pub fn weight_mj(&self) -> f64 {
+    pub(super) fn weight_mj(&self) -> f64 {
         self.saving.map_or(0.0, |(mj, _)| mj).max(self.gap)
     }
 
     /// What one side could save over all repeats, in mJ.
-    pub fn saving_of(&self, side: SideName) -> Option<f64> {
+    pub(super) fn saving_of(&self, side: SideName) -> Option<f64> {
         let [a, b] = self.savings;
         if side == SideName::A { a } else { b }
     }
 
     /// Energy of one side over all repeats.
-    pub fn energy(&self, of_one: Option<f64>) -> String {
+    pub(super) fn energy(&self, of_one: Option<f64>) -> String {
         energy(of_one.map(|mj| mj * self.region.repeats as f64))
     }
 }
 
 /// The groups in which the sides differ in cost or something can be saved, with most to save first.
-pub fn lines(c: &Comparison) -> Vec<Line<'_>> {
+pub(super) fn lines(c: &Comparison) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = c.regions.iter().filter(|r| r.same_as.is_none()).map(line).collect();
     lines.retain(|l| l.saving.is_some() || l.gap > 0.0 || l.region.a_kinds != l.region.b_kinds);
     let weight = |l: &Line| [l.saving.map_or(0.0, |(mj, _)| mj), l.gap, l.traffic_gap];
@@ -365,7 +365,7 @@ fn line(region: &Region) -> Line<'_> {
 }
 
 /// Energy with its interval and source, and time: `energy 931 mJ (876 mJ to 988 mJ, measured), 1.46 ms`.
-pub fn energy_and_time(cost: &Cost) -> String {
+pub(super) fn energy_and_time(cost: &Cost) -> String {
     let range = cost.energy_range_mj.map_or(String::new(), |[low, high]| {
         let source = format!("{:?}", cost.energy_source).to_lowercase();
         format!(" ({} to {}, {source})", energy(Some(low)), energy(Some(high)))
@@ -374,13 +374,13 @@ pub fn energy_and_time(cost: &Cost) -> String {
 }
 
 /// `kernels 6, arithmetic 70.2 GFLOP, memory traffic 3.30 GB`
-pub fn work(cost: &Cost) -> String {
+pub(super) fn work(cost: &Cost) -> String {
     let (flops, bytes) = (amount(cost.flops, "FLOP"), amount(cost.bytes, "B"));
     format!("kernels {}, arithmetic {flops}, memory traffic {bytes}", cost.launches)
 }
 
 /// What the cheapest form costs, and what it saves: `165 mJ, 221 µs, saves 82.3 % of A`.
-pub fn best(best: &BestForm) -> String {
+pub(super) fn best(best: &BestForm) -> String {
     let savings = [(best.saves_vs_a, "A"), (best.saves_vs_b, "B")];
     let savings = savings.into_iter().filter_map(|(s, n)| s.filter(|&s| s > 0.0).map(|s| (s, n)));
     let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", percent(s))).collect();
@@ -389,7 +389,7 @@ pub fn best(best: &BestForm) -> String {
 }
 
 /// Which side has the cheapest form, or that neither has.
-pub fn cheapest_side(region: &Region) -> &'static str {
+pub(super) fn cheapest_side(region: &Region) -> &'static str {
     match region.best.form {
         _ if region.best.energy_mj.is_none() => "–",
         super::Form::A => "A",
@@ -399,13 +399,13 @@ pub fn cheapest_side(region: &Region) -> &'static str {
 }
 
 /// A list of names, the first `most` of them.
-pub fn names(all: &[String], most: usize) -> String {
+pub(super) fn names(all: &[String], most: usize) -> String {
     let shown = all.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
     if all.len() > most { format!("{shown} and {} more", all.len() - most) } else { shown }
 }
 
 /// The cheapest form in a few words.
-pub fn cheapest(region: &Region, width: usize) -> String {
+pub(super) fn cheapest(region: &Region, width: usize) -> String {
     if region.best.energy_mj.is_none() {
         return "–".to_owned();
     }

@@ -13,11 +13,11 @@ use crate::ir::{Attrs, DType, Number, TensorType};
 use crate::ops::{Call, Op, TypeError, is_number};
 
 /// A term of an [`InstanceArena`].
-pub type TermId = u32;
+pub(crate) type TermId = u32;
 
 /// What a term is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Term {
+pub(crate) enum Term {
     /// A tensor of given elements, of which rules know nothing.
     Leaf(Arc<[Number]>),
     /// A tensor of known elements.
@@ -35,7 +35,7 @@ type Application = (Op, Attrs, usize, SmallVec<[TermId; 4]>);
 
 /// Hash-consed terms. Operators that rules define are replaced by their definitions.
 #[derive(Debug, Default)]
-pub struct InstanceArena {
+pub(crate) struct InstanceArena {
     terms: Vec<(Term, TensorType)>,
     /// The value of the term of the same number, if it is known.
     constants: Vec<Option<Constant>>,
@@ -49,17 +49,17 @@ pub struct InstanceArena {
 const MAX_DEPTH: usize = 16;
 
 impl InstanceArena {
-    pub fn new(definitions: &[Arc<Definition>]) -> Self {
+    pub(crate) fn new(definitions: &[Arc<Definition>]) -> Self {
         InstanceArena { definitions: definitions.to_vec(), ..InstanceArena::default() }
     }
 
     /// A leaf of which rules know nothing but the type. Without data it cannot be evaluated.
-    pub fn leaf(&mut self, ty: TensorType, data: Arc<[Number]>) -> TermId {
+    pub(crate) fn leaf(&mut self, ty: TensorType, data: Arc<[Number]>) -> TermId {
         self.push(Term::Leaf(data), ty, None)
     }
 
     /// A leaf with known elements.
-    pub fn constant_leaf(&mut self, ty: TensorType, value: Constant) -> TermId {
+    pub(crate) fn constant_leaf(&mut self, ty: TensorType, value: Constant) -> TermId {
         self.push(Term::Constant(value.clone()), ty, Some(value))
     }
 
@@ -69,15 +69,15 @@ impl InstanceArena {
         (self.terms.len() - 1) as TermId
     }
 
-    pub fn terms(&self) -> impl Iterator<Item = &Term> {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
         self.terms.iter().map(|(term, _)| term)
     }
 
-    pub fn types(&self) -> impl Iterator<Item = &TensorType> {
+    pub(crate) fn types(&self) -> impl Iterator<Item = &TensorType> {
         self.terms.iter().map(|(_, ty)| ty)
     }
 
-    pub fn term(&self, id: TermId) -> &Term {
+    pub(crate) fn term(&self, id: TermId) -> &Term {
         &self.terms[id as usize].0
     }
 
@@ -164,7 +164,7 @@ impl Program for InstanceArena {
 }
 
 /// No terms at all: what expressions without tensors are evaluated in.
-pub struct NoTerms;
+pub(crate) struct NoTerms;
 
 static NO_TYPE: LazyLock<TensorType> = LazyLock::new(|| TensorType::scalar(DType::Bool));
 

@@ -17,7 +17,7 @@ pub enum Piece<Id> {
 }
 
 /// An assumption in words.
-pub type Sentence<Id> = Vec<Piece<Id>>;
+pub(crate) type Sentence<Id> = Vec<Piece<Id>>;
 
 /// What assuming a function of a tensor says; other functions stand as the rule writes them. `{}` is the tensor, `{1}` the
 /// first argument behind it.

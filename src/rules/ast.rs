@@ -8,13 +8,13 @@ use crate::ir::TensorType;
 
 /// A name and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Name {
+pub(super) struct Name {
     pub text: String,
     pub span: SourceSpan,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
+pub(super) enum Item {
     Rule(RuleItem),
     Op(OpItem),
     Test(TestItem),
@@ -22,7 +22,7 @@ pub enum Item {
 
 /// `rule NAME [TIER] for F in OPS: LEFT => RIGHT …`
 #[derive(Clone, Debug, PartialEq)]
-pub struct RuleItem {
+pub(super) struct RuleItem {
     pub doc: String,
     pub name: Name,
     pub tier: Tier,
@@ -38,7 +38,7 @@ pub struct RuleItem {
 }
 
 impl Item {
-    pub fn name(&self) -> &Name {
+    pub(super) fn name(&self) -> &Name {
         match self {
             Item::Rule(rule) => &rule.name,
             Item::Op(op) => &op.name,
@@ -47,7 +47,7 @@ impl Item {
     }
 
     /// The most rules that it stands for: one for each root, direction and operator of the template.
-    pub fn rules(&self) -> usize {
+    pub(super) fn rules(&self) -> usize {
         match self {
             Item::Rule(rule) => {
                 let operators = rule.template.as_ref().map_or(1, |(_, operators)| operators.len());
@@ -61,7 +61,7 @@ impl Item {
 
 /// `op NAME(OPERANDS; ATTRIBUTES) = BODY …`
 #[derive(Clone, Debug, PartialEq)]
-pub struct OpItem {
+pub(super) struct OpItem {
     pub doc: String,
     pub name: Name,
     pub operands: Vec<Name>,
@@ -73,20 +73,20 @@ pub struct OpItem {
 
 /// `test RULE { x: f32[2, 3], d=0 }`
 #[derive(Clone, Debug, PartialEq)]
-pub struct TestItem {
+pub(super) struct TestItem {
     pub name: Name,
     pub given: Vec<(Name, Given)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Given {
+pub(super) enum Given {
     Tensor(TensorType),
     List(Vec<TensorType>),
     Attr(Expr),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Clauses {
+pub(super) struct Clauses {
     pub conditions: Vec<Expr>,
     /// Conditions that only keep the search small.
     pub guards: Vec<Expr>,
@@ -96,13 +96,13 @@ pub struct Clauses {
 
 /// Operands and attribute expressions share one form; the resolver tells them apart by where they stand.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expr {
+pub(super) struct Expr {
     pub span: SourceSpan,
     pub kind: ExprKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum ExprKind {
+pub(super) enum ExprKind {
     Name(String),
     Int(i64),
     Float(f64),
@@ -117,7 +117,7 @@ pub enum ExprKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Infix {
+pub(super) enum Infix {
     And,
     Or,
     Compare(Comparison),
@@ -126,7 +126,7 @@ pub enum Infix {
 
 /// `name(operands; attributes).slot`
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub(super) struct Call {
     pub name: Name,
     pub operands: Vec<Element>,
     pub attrs: Vec<(Name, Expr)>,
@@ -135,14 +135,14 @@ pub struct Call {
 
 /// An operand or list entry; `each` where three dots follow.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Element {
+pub(super) struct Element {
     pub expr: Expr,
     pub each: bool,
 }
 
 impl Expr {
     /// The same expression with calls of `from` calling `to`.
-    pub fn renamed(&self, from: &str, to: &Name) -> Expr {
+    pub(super) fn renamed(&self, from: &str, to: &Name) -> Expr {
         let one = |e: &Expr| Box::new(e.renamed(from, to));
         let all =
             |es: &[Element]| es.iter().map(|e| Element { expr: e.expr.renamed(from, to), each: e.each }).collect();

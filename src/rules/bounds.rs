@@ -14,7 +14,7 @@ const DEPTH: usize = 8;
 
 /// All numbers that the elements of a term can be, at most; infinite where there is no bound. NaN is not among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub(super) struct Bounds {
     pub low: f64,
     pub high: f64,
 }
@@ -49,7 +49,7 @@ impl Bounds {
 }
 
 /// What is known of the elements of `id`.
-pub fn bounds<T: Terms>(terms: &T, id: T::Id) -> Bounds {
+pub(super) fn bounds<T: Terms>(terms: &T, id: T::Id) -> Bounds {
     below(terms, id, DEPTH)
 }
 

@@ -13,17 +13,24 @@ use crate::printable::of_same_length;
 pub struct Problem {
     /// Such as `rules::unknown_op`.
     pub code: &'static str,
+    /// What is wrong, in one sentence.
     pub message: String,
+    /// What is written at the place.
     pub label: Box<str>,
+    /// The place in the file.
     pub span: Option<SourceSpan>,
+    /// The way out.
     pub help: Option<Box<str>>,
+    /// Whether the file is refused.
     pub severity: Severity,
+    /// The file that it is about.
     pub file: Arc<RuleFile>,
 }
 
 /// The name and the text of a rule file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RuleFile {
+    /// The path, or the name of a library file.
     pub name: String,
     text: String,
     /// What a report shows of the text.
@@ -31,11 +38,13 @@ pub struct RuleFile {
 }
 
 impl RuleFile {
+    /// A file with that text.
     pub fn new(name: &str, text: &str) -> Arc<Self> {
         let source = NamedSource::new(name, of_same_length(text));
         Arc::new(RuleFile { name: name.to_owned(), text: text.to_owned(), source })
     }
 
+    /// The whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -89,6 +98,7 @@ impl Diagnostic for Problem {
 #[error("{}", headline(.problems))]
 #[diagnostic(code(rules::refused))]
 pub struct RuleError {
+    /// Everything that is wrong, in the order of the file.
     #[related]
     pub problems: Vec<Problem>,
 }
@@ -107,12 +117,12 @@ impl From<Problem> for RuleError {
 
 /// Makes problems of one file.
 #[derive(Clone, Debug)]
-pub struct Reporter {
+pub(super) struct Reporter {
     pub file: Arc<RuleFile>,
 }
 
 impl Reporter {
-    pub fn problem(
+    pub(super) fn problem(
         &self,
         code: &'static str,
         span: impl Into<Option<SourceSpan>>,
@@ -132,6 +142,7 @@ impl Reporter {
 }
 
 impl Problem {
+    /// The problem with a way out.
     pub fn with_help(mut self, help: impl Into<Box<str>>) -> Self {
         self.help = Some(help.into());
         self
@@ -152,7 +163,7 @@ impl Problem {
 }
 
 /// The name most like `wrong`, if any is like it at all.
-pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let scored = names.into_iter().map(|n| (strsim::jaro_winkler(wrong, n), n));
     scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, n)| n)
 }

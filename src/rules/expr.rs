@@ -79,7 +79,7 @@ pub struct Scope<'a, T: Terms> {
 }
 
 /// The value of an expression.
-pub type Evaluated = Result<AttrValue, Undecided>;
+pub(crate) type Evaluated = Result<AttrValue, Undecided>;
 
 impl Expr {
     /// The value in `scope`.
@@ -212,7 +212,7 @@ fn by_bounds<T: Terms>(function: TensorFunction, terms: &T, id: T::Id, rest: &[A
 }
 
 /// Position `index`, which may count from the end, in a list of `len` entries.
-pub fn position(index: i64, len: usize) -> Option<usize> {
+pub(crate) fn position(index: i64, len: usize) -> Option<usize> {
     let len = i64::try_from(len).ok()?;
     let index = if index < 0 { index.checked_add(len)? } else { index };
     (0..len).contains(&index).then_some(index as usize)

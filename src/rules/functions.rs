@@ -77,10 +77,10 @@ fn pick(a: &AttrValue, b: &AttrValue, smaller: bool) -> Option<AttrValue> {
 
 /// How far a constant that a program writes may lie from the one that a rule means, relatively: below
 /// single precision's rounding of the constants that people type in decimal.
-pub const NEAR: f64 = 1e-6;
+pub(super) const NEAR: f64 = 1e-6;
 
 /// Whether two numbers are equal up to how many decimals somebody typed.
-pub fn near(a: f64, b: f64) -> bool {
+pub(super) fn near(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() <= NEAR * a.abs().max(b.abs())
 }
 
@@ -118,7 +118,7 @@ fn reduced(a: &[AttrValue]) -> Option<AttrValue> {
 }
 
 /// Functions of values.
-pub const FUNCTIONS: &[Function] = &[
+pub(super) const FUNCTIONS: &[Function] = &[
     Function {
         name: "compose",
         arguments: &["p", "q"],
@@ -325,23 +325,25 @@ pub const FUNCTIONS: &[Function] = &[
 ];
 
 /// The function of that name.
-pub fn function(name: &str) -> Option<Function> {
+pub(super) fn function(name: &str) -> Option<Function> {
     FUNCTIONS.iter().find(|f| f.name == name).copied()
 }
 
 /// The tensor function of that name.
-pub fn tensor_function(name: &str) -> Option<TensorFunction> {
+pub(super) fn tensor_function(name: &str) -> Option<TensorFunction> {
     TENSOR_FUNCTIONS.iter().chain(TERM_FUNCTIONS).find(|f| f.name == name).copied()
 }
 
 /// A function as the reference shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionInfo {
+    /// As rules write it.
     pub name: &'static str,
     /// Whether its first argument is a tensor.
     pub of_tensor: bool,
     /// Names of the arguments, the tensor left out.
     pub arguments: &'static [&'static str],
+    /// One sentence.
     pub doc: &'static str,
 }
 
@@ -355,7 +357,7 @@ pub fn describe() -> Vec<FunctionInfo> {
 }
 
 /// The names of all functions.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let tensors = TENSOR_FUNCTIONS.iter().chain(TERM_FUNCTIONS);
     FUNCTIONS.iter().map(|f| f.name).chain(tensors.map(|f| f.name))
 }

@@ -176,5 +176,5 @@ impl Pattern {
 }
 
 fn unbound(names: &[std::sync::Arc<str>], var: usize) -> BuildError {
-    BuildError::Unbound(names.get(var).map_or_else(|| format!("variable {var}"), |n| n.to_string()))
+    BuildError::Unbound(names.get(var).map_or_else(|| format!("variable {var}"), std::string::ToString::to_string))
 }

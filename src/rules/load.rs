@@ -20,7 +20,7 @@ use crate::ops::{self, CustomOp};
 
 /// A `test` item: one instance of a rule.
 #[derive(Clone, Debug)]
-pub struct RuleTest {
+pub(crate) struct RuleTest {
     pub rule: String,
     pub tensors: BTreeMap<String, TensorType>,
     pub lists: BTreeMap<String, Vec<TensorType>>,
@@ -30,7 +30,7 @@ pub struct RuleTest {
 
 /// Where a rule stands, for diagnostics.
 #[derive(Clone, Debug)]
-pub struct RuleLocation {
+pub(super) struct RuleLocation {
     pub report: Reporter,
     pub span: SourceSpan,
 }
@@ -51,13 +51,13 @@ impl ByName {
 }
 
 /// Adds the rules of `files` to `base`, all or none.
-pub fn load(base: &RuleSet, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleError> {
+pub(super) fn load(base: &RuleSet, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleError> {
     let (set, problems) = load_good(base, files);
     if problems.is_empty() { Ok(set) } else { Err(RuleError { problems }) }
 }
 
 /// Adds those rules of `files` to `base` that are well formed, and says what is wrong with the others.
-pub fn load_good(base: &RuleSet, files: &[Arc<RuleFile>]) -> (RuleSet, Vec<Problem>) {
+pub(super) fn load_good(base: &RuleSet, files: &[Arc<RuleFile>]) -> (RuleSet, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut items = Vec::new();
     let reports = files.par_iter().map(|file| Reporter { file: file.clone() });
@@ -342,7 +342,7 @@ fn resolve_test(by_name: &ByName, report: &Reporter, item: &TestItem) -> Result<
                 Given::Attr(_) => "attribute",
             };
             let message = format!("`{}` has no {kind} `{}`", rule.name, name.text);
-            let known = vars.iter().map(|v| v.as_ref());
+            let known = vars.iter().map(AsRef::as_ref);
             return Err(report.problem("rules::unbound", name.span, message, "").nearest(&name.text, known));
         }
         match given {

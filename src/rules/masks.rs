@@ -14,7 +14,7 @@ const MAX_ROWS: usize = 1 << 20;
 const MAX_ELEMENTS: usize = 1 << 22;
 
 /// Whether a constant bool tensor is true exactly where the last index is at most the one before it.
-pub fn is_causal(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+pub(super) fn is_causal(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
     if ty.rank() < 2 {
         return Ok(false);
     }
@@ -34,7 +34,7 @@ pub fn is_causal(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided
 
 /// Whether a constant bool tensor of two dims or more is true exactly where the first index is the last. `false` where that is
 /// not known.
-pub fn is_diagonal(constant: &Constant, ty: &TensorType) -> bool {
+pub(super) fn is_diagonal(constant: &Constant, ty: &TensorType) -> bool {
     let (Some(&rows), Some(&columns), true) = (ty.shape.first(), ty.shape.last(), ty.rank() >= 2) else { return false };
     match constant {
         Constant::Dense(data) => {
@@ -66,7 +66,7 @@ pub fn is_diagonal(constant: &Constant, ty: &TensorType) -> bool {
 }
 
 /// Whether a constant bool tensor has a true element in every row of its last dim.
-pub fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+pub(super) fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
     let Some(&columns) = ty.shape.last() else { return Err(Undecided::Invalid) };
     if ty.dtype != DType::Bool {
         return Err(Undecided::Invalid);
@@ -86,7 +86,7 @@ pub fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, Undecid
 
 /// Whether an additive mask is above -inf somewhere in every row of its last dim: read from its value, or from the
 /// choice between two numbers that it is.
-pub fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<bool, Undecided> {
+pub(super) fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<bool, Undecided> {
     let ty = terms.ty(mask);
     let Some(&columns) = ty.shape.last().filter(|&&columns| columns > 0) else { return Err(Undecided::Invalid) };
     match terms.constant(mask) {
@@ -121,7 +121,7 @@ pub fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<bool, Unde
 
 /// Whether a constant float tensor is an additive mask: 0 or the lowest number (or -inf) everywhere, and 0 somewhere in
 /// every row of its last dim.
-pub fn is_additive(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+pub(super) fn is_additive(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
     let Some(&columns) = ty.shape.last().filter(|&&columns| columns > 0) else { return Err(Undecided::Invalid) };
     match constant {
         Constant::Dense(data) if data.len() <= MAX_ELEMENTS => {

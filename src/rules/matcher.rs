@@ -361,7 +361,7 @@ fn scalar<T: Terms>(terms: &T, id: T::Id) -> Option<Number> {
 }
 
 /// An attribute value with negative dims counted from the end of `rank` dims.
-pub fn from_start(op: &Op, attr: usize, value: &AttrValue, rank: usize) -> AttrValue {
+pub(super) fn from_start(op: &Op, attr: usize, value: &AttrValue, rank: usize) -> AttrValue {
     let kind = op.def().and_then(|def| def.attrs.get(attr)).map(|a| a.kind);
     let fix = |d: i64| if d < 0 { d.saturating_add(rank as i64) } else { d };
     match (kind, value) {

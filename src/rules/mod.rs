@@ -1,13 +1,13 @@
 //! The rule language: rules say which operator expressions are equal, and how equal.
 
-pub mod arena;
+pub(crate) mod arena;
 mod assumption;
 mod ast;
 mod bounds;
 pub mod check;
 mod definition;
 mod error;
-pub mod expr;
+pub(crate) mod expr;
 mod filter;
 pub mod format;
 mod functions;
@@ -24,16 +24,17 @@ mod tensor_functions;
 mod terms;
 mod tier;
 
-pub use assumption::{Piece, Sentence};
-pub use definition::Definition;
 pub use error::{Problem, RuleError, RuleFile};
 pub use functions::{FunctionInfo, describe as describe_functions};
-pub use inlined::InlinedDefinitions;
-pub use instantiate::BuildError;
-pub use load::RuleTest;
-pub use rule::{Associativity, AttrPattern, Bindings, Condition, Operand, Outcome, Pattern, Rule, Vars};
-pub use terms::{Build, Terms, Visitor};
 pub use tier::Tier;
+
+// What matching, the prover and the emission of programs need beside.
+pub(crate) use assumption::{Piece, Sentence};
+pub(crate) use definition::Definition;
+pub(crate) use inlined::InlinedDefinitions;
+pub(crate) use load::RuleTest;
+pub(crate) use rule::{Associativity, Bindings, Outcome, Rule};
+pub(crate) use terms::{Build, Terms, Visitor};
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -92,32 +93,56 @@ pub struct Sources {
     pub first_test: usize,
     /// Why some items of the files are not in the set.
     pub problems: Vec<Problem>,
+    /// In the order in which they were read.
     pub files: Vec<Arc<RuleFile>>,
 }
 
 /// One line of `rules list`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleInfo {
+    /// As the file has it; directions and instances share it.
     pub name: Arc<str>,
+    /// How equal both sides are.
     pub tier: Tier,
+    /// The file of the rule, without its ending.
     pub family: Arc<str>,
+    /// The rule's sentence.
     pub doc: Arc<str>,
+    /// Whether it holds from right to left, too.
     pub both_ways: bool,
 }
 
 impl RuleSet {
     /// The rules that are part of the program.
+    ///
+    /// # Errors
+    /// A damaged library, which tests rule out.
     pub fn library() -> Result<Arc<RuleSet>, RuleError> {
         let files: Vec<_> = LIBRARY.iter().map(|(name, text)| RuleFile::new(name, text)).collect();
         load::load(&RuleSet::default(), &files).map(Arc::new)
     }
 
     /// These rules and those in `files`, parsed but not tried out.
+    ///
+    /// ```
+    /// use magneton_ir::rules::{RuleFile, RuleSet};
+    ///
+    /// let own = RuleFile::new("own.rules", "/// Twice its operand.\nop my.double(x) = add(x, x)");
+    /// let library = RuleSet::library()?;
+    /// assert!(library.with_sources(&[own])?.rules().len() > library.rules().len());
+    /// # Ok::<(), magneton_ir::rules::RuleError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with the files, each with its place.
     pub fn with_sources(&self, files: &[Arc<RuleFile>]) -> Result<RuleSet, RuleError> {
         load::load(self, files)
     }
 
     /// These rules and those in the files at `paths`, which have to pass [`check`].
+    ///
+    /// # Errors
+    /// What is wrong with the files, or rules that do not hold.
     pub fn with_files(&self, paths: &[PathBuf]) -> Result<RuleSet, RuleError> {
         let set = self.with_sources(&read_files(paths)?)?;
         check::check_from(&set, self.rules.len(), check::Effort::default())?;
@@ -126,6 +151,9 @@ impl RuleSet {
 
     /// Reads the files at `paths` next to the library, whose operators they may use; without files, the library
     /// alone. A file of the library itself takes the place of its built-in form.
+    ///
+    /// # Errors
+    /// Files that cannot be read or are no rule files.
     pub fn read(paths: &[PathBuf]) -> Result<Sources, RuleError> {
         let files = read_files(paths)?;
         let own = |name: &str| files.is_empty() || files.iter().any(|f| f.is_called(name));
@@ -177,6 +205,9 @@ fn describe(rules: &[Arc<Rule>]) -> Vec<RuleInfo> {
 }
 
 /// Reads rule files, refusing what is unreadable, too large or no text.
+///
+/// # Errors
+/// A file that is unreadable, too large or no text.
 pub fn read_files(paths: &[PathBuf]) -> Result<Vec<Arc<RuleFile>>, RuleError> {
     let mut files = Vec::new();
     let mut problems = Vec::new();

@@ -11,11 +11,11 @@ use crate::ir::AttrValue;
 use crate::ops::Op;
 
 /// Number of a tensor variable.
-pub type TensorVar = usize;
+pub(super) type TensorVar = usize;
 /// Number of a list variable.
-pub type ListVar = usize;
+pub(super) type ListVar = usize;
 /// Number of an attribute variable.
-pub type AttrVar = usize;
+pub(super) type AttrVar = usize;
 
 /// What an operand has to look like, or what is built in its place.
 #[derive(Clone, Debug, PartialEq)]

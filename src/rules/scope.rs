@@ -8,20 +8,20 @@ use crate::ir::DType;
 
 /// The names of a rule by kind. A name that is an attribute anywhere is an attribute everywhere.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(super) struct Names {
     pub attrs: BTreeSet<String>,
     pub lists: BTreeSet<String>,
     pub lets: BTreeSet<String>,
 }
 
 /// Words that stand for a value wherever they are not bound.
-pub fn is_value_word(name: &str) -> bool {
+pub(super) fn is_value_word(name: &str) -> bool {
     matches!(name, "true" | "false" | "none" | "inf" | "nan") || name.parse::<DType>().is_ok()
 }
 
 impl Names {
     /// Collects the names of a rule's sides and clauses.
-    pub fn of(sides: &[&Expr], clauses: &Clauses) -> Self {
+    pub(super) fn of(sides: &[&Expr], clauses: &Clauses) -> Self {
         let mut names = Names::default();
         for side in sides {
             names.operand(side);

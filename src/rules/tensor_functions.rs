@@ -50,7 +50,7 @@ fn in_range(ty: &TensorType, constant: Option<&Constant>, to: DType) -> Result<b
 }
 
 /// Functions of tensors.
-pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
+pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
     TensorFunction {
         name: "rank",
         arguments: &[],
@@ -194,7 +194,7 @@ pub const TENSOR_FUNCTIONS: &[TensorFunction] = &[
 
 /// The function that looks at how a mask is made and not only at its type and value; see
 /// [`masks::keeps_a_finite_key`].
-pub const KEEPS_A_FINITE_KEY: TensorFunction = TensorFunction {
+pub(super) const KEEPS_A_FINITE_KEY: TensorFunction = TensorFunction {
     name: "keeps_a_finite_key",
     arguments: &[],
     doc: "Whether the additive mask is above -inf somewhere in every row of the last dim.",
@@ -202,7 +202,7 @@ pub const KEEPS_A_FINITE_KEY: TensorFunction = TensorFunction {
 };
 
 /// The function that looks at how a value is computed; see [`Sign`].
-pub const IS_REAL: TensorFunction = TensorFunction {
+pub(super) const IS_REAL: TensorFunction = TensorFunction {
     name: "is_real",
     arguments: &[],
     doc: "Whether all elements are real numbers, for all real numbers that the tensor is computed from.",
@@ -210,7 +210,7 @@ pub const IS_REAL: TensorFunction = TensorFunction {
 };
 
 /// Functions that look at how a tensor is made, and not only at its type and value.
-pub const TERM_FUNCTIONS: &[TensorFunction] = &[KEEPS_A_FINITE_KEY, IS_REAL];
+pub(super) const TERM_FUNCTIONS: &[TensorFunction] = &[KEEPS_A_FINITE_KEY, IS_REAL];
 
 /// Whether a condition that holds between any two numbers for which it holds is true of every element.
 fn every(ty: &TensorType, constant: &Constant, holds: impl Fn(f64) -> bool) -> Evaluated {

@@ -9,7 +9,7 @@ use crate::ir::{Attrs, TensorType};
 use crate::ops::{Op, Sign, TypeError};
 
 /// What [`Terms::visit`] calls for every form of a term: operator, attributes, output slot, operands.
-pub type Visitor<'a, Id> = dyn FnMut(&Op, &Attrs, usize, &[Id]) -> ControlFlow<()> + 'a;
+pub(crate) type Visitor<'a, Id> = dyn FnMut(&Op, &Attrs, usize, &[Id]) -> ControlFlow<()> + 'a;
 
 /// A store of terms. In an e-graph one id has many forms, in a term arena exactly one.
 pub trait Terms {

@@ -1,5 +1,6 @@
 //! What the documentation shows is what the program does. `UPDATE=1 cargo test --test docs` rewrites the generated
 //! pages and the output below the commands; look at the difference before committing it.
+#![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
 
 mod modules;
 mod names;

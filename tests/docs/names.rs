@@ -35,7 +35,7 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("prove/bind/share.rs", &["contiguous"], "a parameter made of parts is dense"),
     ("prove/normalise.rs", &["slice"], "outputs of a split are written as it"),
     ("prove/snippet.rs", &["full", "number"], "constants are written as them"),
-    ("prove/twin.rs", &["permute", "reshape"], "the steps of a twin are these"),
+    ("prove/view_equivalence.rs", &["permute", "reshape"], "the steps of a view are these"),
     ("report/samples.rs", SAMPLES, "made-up results"),
     ("rules/instantiate.rs", &["number"], "what an error message calls a number without a value"),
 ];
@@ -58,8 +58,8 @@ const OTHER_WORDS: &[(&str, &[&str], &str)] = &[
     ("rules/functions.rs", &["floor_div", "sqrt"], "functions of rules"),
 ];
 
-/// Entries stand in `ops`, front ends map the operators of their formats to them, and mutations are edits of named ones.
-const ABOUT_OPERATORS: [&str; 3] = ["ops/", "frontend/", "mutate/kinds.rs"];
+/// Entries stand in `ops`, front ends map the operators of their formats to them.
+const ABOUT_OPERATORS: [&str; 2] = ["ops/", "frontend/"];
 
 #[test]
 fn operators_are_named_in_their_entries() {

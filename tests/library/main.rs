@@ -1,4 +1,5 @@
 //! Tests of the library through its public interface; a file per subject.
+#![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
 
 mod binding;
 mod bugs;
@@ -7,6 +8,8 @@ mod complex;
 mod conformance_onnx;
 mod conformance_stablehlo;
 mod editor;
+#[path = "../edits/mod.rs"]
+mod edits;
 mod effects;
 mod examples;
 mod exchanged;

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::edits::{KINDS, sample};
 use magneton_ir::frontend;
 use magneton_ir::ir::Graph;
-use magneton_ir::mutate::{KINDS, sample};
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Verdict, prove};
 use magneton_ir::rules::RuleSet;

@@ -7,7 +7,7 @@ use super::draw::{Case, Draw, Fill, int};
 use super::fitting_functions;
 
 /// A call of `op` that should fit. `None` if this test does not know the operator.
-pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
+pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
     let special = if d.chance(3) { Fill::Special } else { Fill::Any };
     let mut attrs: Vec<(&'static str, AttrValue)> = Vec::new();
     let operands = match op.name {

@@ -9,7 +9,7 @@ const NUMBERS: &[DType] = &[DType::F64, DType::F64, DType::F32, DType::I64, DTyp
 const INTEGERS: &[DType] = &[DType::I64, DType::I32, DType::U8, DType::I8];
 
 /// As [`super::fitting::fitting`].
-pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
+pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
     let special = if d.chance(3) { Fill::Special } else { Fill::Any };
     let mut attrs: Vec<(&'static str, AttrValue)> = Vec::new();
     let operands = match op.name {

@@ -13,7 +13,7 @@ fn image(d: &mut Draw, spatial: usize, least: usize) -> Shape {
 }
 
 /// As [`super::fitting::fitting`].
-pub fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
+pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
     let special = if d.chance(3) { Fill::Special } else { Fill::Any };
     let mut attrs: Vec<(&'static str, AttrValue)> = Vec::new();
     let operands = match op.name {

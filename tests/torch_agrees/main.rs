@@ -1,7 +1,10 @@
 //! The reference evaluator against libtorch on the CPU, for every operator of the table.
+#![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
 #![cfg(feature = "torch")]
 
 mod draw;
+#[path = "../edits/mod.rs"]
+mod edits;
 mod emitted;
 mod fitting;
 mod fitting_functions;

@@ -70,7 +70,7 @@ fn graphs_replayed_in_one_piece_give_the_values_of_the_evaluator() {
     let mut compared = 0;
     for file in pairs() {
         let graph = frontend::load(&file).unwrap();
-        let size: usize = graph.nodes().flat_map(|(_, node)| &node.types).map(|ty| ty.numel()).sum();
+        let size: usize = graph.nodes().flat_map(|(_, node)| &node.types).map(TensorType::numel).sum();
         if size > MOST_ELEMENTS {
             continue;
         }

@@ -7,7 +7,7 @@ use super::draw::{Case, Draw, Fill};
 use super::fitting::fitting;
 
 /// A call with operands and attributes that know nothing of each other.
-pub fn wild(op: &OpDef, d: &mut Draw) -> Case {
+pub(crate) fn wild(op: &OpDef, d: &mut Draw) -> Case {
     let usual = d.dtype();
     let common = d.shape(0, 4);
     let (least, most) = op.operand_count();
@@ -58,7 +58,7 @@ fn wild_value(a: &AttrDef, common: &[usize], d: &mut Draw) -> AttrValue {
 }
 
 /// A fitting call in which one thing is changed.
-pub fn spoiled(op: &OpDef, d: &mut Draw) -> Case {
+pub(crate) fn spoiled(op: &OpDef, d: &mut Draw) -> Case {
     let Some(mut case) = fitting(op, d) else { return wild(op, d) };
     let common = case.operands.first().map_or_else(Shape::new, |o| o.ty.shape.clone());
     if !op.attrs.is_empty() && d.chance(2) {

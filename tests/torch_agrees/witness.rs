@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::edits::sample;
 use magneton_ir::frontend;
-use magneton_ir::mutate::sample;
 use magneton_ir::prove::{Context, Verdict, bind_graphs, prove_bound, rerun_with_torch};
 use magneton_ir::rules::RuleSet;
 

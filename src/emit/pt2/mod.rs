@@ -21,7 +21,7 @@ const ALIGNMENT: u16 = 64;
 ///
 /// # Errors
 /// What the schema of exported programs has no words for; archives that cannot be read or written.
-pub fn write<R: Read + Seek>(
+pub(super) fn write<R: Read + Seek>(
     program: &Program,
     original: &mut Original<R>,
     target: impl Write + Seek,

@@ -9,7 +9,12 @@ use crate::ir::{DType, Number, TensorType};
 use crate::ops::{Arithmetic, Call};
 
 /// The formula that a function gives for formulas, if it is one that its type holds.
-pub fn arithmetic(function: Arithmetic, call: &Call, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
+pub(super) fn arithmetic(
+    function: Arithmetic,
+    call: &Call,
+    operands: &[&Constant],
+    ty: &TensorType,
+) -> Option<Constant> {
     use Constant::{Affine as A, Polyhedron as P, Uniform as U};
     let formula = |i: usize| affine(operands.get(i)?, call.operands.get(i)?, ty);
     let sum = |sign: i64| combine(&formula(0)?, &formula(1)?, sign).and_then(|a| exact(a, ty));

@@ -6,7 +6,7 @@ use crate::ir::TensorType;
 use crate::ops::{Call, Comparison};
 
 /// `x OP y` as constraints on the index.
-pub fn compare(comparison: Comparison, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Constant> {
+pub(super) fn compare(comparison: Comparison, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Constant> {
     let difference = combine(x, y, -1)?;
     let (low, high) = range(&difference, &ty.shape)?;
     let uniform = |value: bool| Some(Constant::Uniform(value.into()));
@@ -41,13 +41,13 @@ pub fn compare(comparison: Comparison, x: &Affine, y: &Affine, ty: &TensorType) 
 }
 
 /// `a <= 0` turned round: `a >= 1`.
-pub fn negation(a: &Affine) -> Option<Affine> {
+pub(super) fn negation(a: &Affine) -> Option<Affine> {
     let mut out = scale(a, -1)?;
     out.offset = out.offset.checked_add(1)?;
     Some(out)
 }
 
-pub fn conjunction(x: &Constant, y: &Constant, call: &Call, ty: &TensorType) -> Option<Constant> {
+pub(super) fn conjunction(x: &Constant, y: &Constant, call: &Call, ty: &TensorType) -> Option<Constant> {
     let constraints = |c: &Constant, from: &TensorType| -> Option<Vec<Affine>> {
         let Constant::Polyhedron(all) = c else { return None };
         all.iter().map(|a| affine(&Constant::Affine(a.clone()), from, ty)).collect()

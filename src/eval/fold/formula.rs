@@ -7,13 +7,13 @@ use crate::ir::{Number, TensorType};
 
 /// A whole number of moderate size: sums and products of a few stay far from overflow. -0.0 is none: a formula has no
 /// place for its sign.
-pub fn integer(value: Number) -> Option<i64> {
+pub(super) fn integer(value: Number) -> Option<i64> {
     let negative_zero = value == Number::float(-0.0);
     value.to_i64().filter(|v| v.unsigned_abs() < 1_000_000_000 && !negative_zero)
 }
 
 /// The constant as a formula over the index of `ty`, to which it is broadcast.
-pub fn affine(constant: &Constant, from: &TensorType, ty: &TensorType) -> Option<Affine> {
+pub(super) fn affine(constant: &Constant, from: &TensorType, ty: &TensorType) -> Option<Affine> {
     let skip = ty.rank() - from.rank();
     match constant {
         Constant::Uniform(v) => Some(Affine { offset: integer(*v)?, coefficients: SmallVec::from_elem(0, ty.rank()) }),
@@ -25,7 +25,7 @@ pub fn affine(constant: &Constant, from: &TensorType, ty: &TensorType) -> Option
     }
 }
 
-pub fn combine(x: &Affine, y: &Affine, sign: i64) -> Option<Affine> {
+pub(super) fn combine(x: &Affine, y: &Affine, sign: i64) -> Option<Affine> {
     let term = |a: i64, b: i64| a.checked_add(b.checked_mul(sign)?);
     Some(Affine {
         offset: term(x.offset, y.offset)?,
@@ -33,7 +33,7 @@ pub fn combine(x: &Affine, y: &Affine, sign: i64) -> Option<Affine> {
     })
 }
 
-pub fn scale(a: &Affine, factor: i64) -> Option<Affine> {
+pub(super) fn scale(a: &Affine, factor: i64) -> Option<Affine> {
     Some(Affine {
         offset: a.offset.checked_mul(factor)?,
         coefficients: a.coefficients.iter().map(|c| c.checked_mul(factor)).collect::<Option<_>>()?,
@@ -41,7 +41,7 @@ pub fn scale(a: &Affine, factor: i64) -> Option<Affine> {
 }
 
 /// Smallest and largest value over the index range of `shape`, which has no size 0.
-pub fn range(a: &Affine, shape: &[usize]) -> Option<(i64, i64)> {
+pub(super) fn range(a: &Affine, shape: &[usize]) -> Option<(i64, i64)> {
     let (mut low, mut high) = (a.offset, a.offset);
     for (&c, &size) in a.coefficients.iter().zip(shape) {
         let last = c.checked_mul(i64::try_from(size).ok()?.checked_sub(1)?)?;
@@ -52,7 +52,7 @@ pub fn range(a: &Affine, shape: &[usize]) -> Option<(i64, i64)> {
 }
 
 /// `factor` times a formula of type `ty`, if the type holds all values exactly and none is -0.0.
-pub fn multiple(a: &Affine, factor: i64, ty: &TensorType) -> Option<Constant> {
+pub(super) fn multiple(a: &Affine, factor: i64, ty: &TensorType) -> Option<Constant> {
     let (low, high) = range(a, &ty.shape)?;
     let negative_zero = match factor {
         0 => low < 0,
@@ -66,7 +66,7 @@ pub fn multiple(a: &Affine, factor: i64, ty: &TensorType) -> Option<Constant> {
 }
 
 /// The formula as a constant of type `ty`, if that type holds all of its values exactly.
-pub fn exact(a: Affine, ty: &TensorType) -> Option<Constant> {
+pub(super) fn exact(a: Affine, ty: &TensorType) -> Option<Constant> {
     let (low, high) = range(&a, &ty.shape)?;
     // Within the range that holds both ends, an integer type holds everything; a float type holds all
     // integers up to 2 / epsilon, and not beyond its largest number.

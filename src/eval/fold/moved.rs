@@ -9,7 +9,7 @@ use crate::ops::shapes::inverse_permutation;
 use crate::ops::{Call, Movement, Triangle};
 
 /// The formula of the elements behind a movement, if there is one.
-pub fn moved(
+pub(super) fn moved(
     movement: Movement,
     call: &Call,
     slot: usize,

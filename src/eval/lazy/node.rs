@@ -21,7 +21,7 @@ pub(super) struct Node<'p, Id> {
 
 impl<Id> Node<'_, Id> {
     /// Whether its elements are given, not computed from others.
-    pub fn is_literal(&self) -> bool {
+    pub(super) fn is_literal(&self) -> bool {
         match &self.kind {
             Computation::Constant(_) | Computation::Data(_) => true,
             Computation::Call(application) => application.operands.is_empty(),
@@ -52,7 +52,7 @@ pub(super) struct Application<'p, Id> {
 }
 
 impl<Id> Application<'_, Id> {
-    pub fn call(&self) -> Call<'_> {
+    pub(super) fn call(&self) -> Call<'_> {
         Call { op: self.op, attrs: self.attrs, operands: &self.types }
     }
 }

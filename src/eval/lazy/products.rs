@@ -28,7 +28,7 @@ impl<'p, P: Program> LazyEvaluator<'p, P> {
                 None => own,
             });
         }
-        if places.as_ref().map_or(k.length, |all| all.len()) > MOST_READ {
+        if places.as_ref().map_or(k.length, smallvec::SmallVec::len) > MOST_READ {
             return Err(EvalError::Budget);
         }
         let mut sum = Number::ZERO;

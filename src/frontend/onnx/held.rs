@@ -32,21 +32,21 @@ pub(super) struct Constant {
 }
 
 impl Constant {
-    pub fn held(name: &str, ty: TensorType, data: Vec<Number>) -> Held {
+    pub(super) fn held(name: &str, ty: TensorType, data: Vec<Number>) -> Held {
         Held::Constant(Rc::new(Constant { name: name.to_owned(), ty, data: data.into() }))
     }
 
     /// The elements as integers.
-    pub fn ints(&self) -> Option<Vec<i64>> {
+    pub(super) fn ints(&self) -> Option<Vec<i64>> {
         self.data.iter().map(|n| n.to_i64()).collect()
     }
 
-    pub fn floats(&self) -> Vec<f64> {
+    pub(super) fn floats(&self) -> Vec<f64> {
         self.data.iter().map(|n| n.to_f64()).collect()
     }
 
     /// The only element.
-    pub fn number(&self) -> Option<Number> {
+    pub(super) fn number(&self) -> Option<Number> {
         match self.data[..] {
             [one] => Some(one),
             _ => None,
@@ -73,12 +73,12 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    pub fn new(builder: Builder) -> Self {
+    pub(super) fn new(builder: Builder) -> Self {
         Sink { builder, placed: FxHashMap::default() }
     }
 
     /// The node for a constant.
-    pub fn place(&mut self, constant: &Rc<Constant>) -> Result<Value, Refusal> {
+    pub(super) fn place(&mut self, constant: &Rc<Constant>) -> Result<Value, Refusal> {
         if let Some((_, value)) = self.placed.get(&Rc::as_ptr(constant)) {
             return Ok(*value);
         }
@@ -98,7 +98,7 @@ impl Sink {
     }
 
     /// The tensor that something stands for.
-    pub fn value(&mut self, held: &Held) -> Result<Value, Refusal> {
+    pub(super) fn value(&mut self, held: &Held) -> Result<Value, Refusal> {
         match held {
             Held::Value(value) => Ok(*value),
             Held::Constant(constant) => self.place(constant),
@@ -107,7 +107,7 @@ impl Sink {
         }
     }
 
-    pub fn ty(&self, held: &Held) -> Option<TensorType> {
+    pub(super) fn ty(&self, held: &Held) -> Option<TensorType> {
         match held {
             Held::Value(value) => Some(self.builder.graph.ty(*value).clone()),
             Held::Constant(constant) => Some(constant.ty.clone()),

@@ -65,7 +65,7 @@ pub(super) fn import(path: &Path, model: &proto::Model, options: &LoadOptions) -
     importer.nodes(&mut scope, &graph.node)?;
     importer.outputs(&mut scope, graph)?;
     let assumptions = importer.assumptions();
-    let initializers = importer.initializers.into_iter().map(|t| t.cloned()).collect();
+    let initializers = importer.initializers.into_iter().map(Option::<&_>::cloned).collect();
     Ok(Imported { graph: importer.sink.builder.graph, initializers, assumptions })
 }
 
@@ -109,7 +109,7 @@ pub(super) fn target(node: &proto::Node) -> String {
 }
 
 impl<'m> Importer<'m> {
-    pub fn refused(&self, node: &str, target: &str, refusal: Refusal) -> LoadError {
+    pub(super) fn refused(&self, node: &str, target: &str, refusal: Refusal) -> LoadError {
         self.sink.builder.refused(node, target, refusal)
     }
 
@@ -256,7 +256,7 @@ impl<'m> Importer<'m> {
     }
 
     /// What `name` stands for; `None` for an input of a function that is left out.
-    pub fn find(&mut self, scope: &mut Scope<'m>, name: &str) -> Result<Option<Held>, Refusal> {
+    pub(super) fn find(&mut self, scope: &mut Scope<'m>, name: &str) -> Result<Option<Held>, Refusal> {
         match scope.find(name) {
             Some(Found::Held(held)) => Ok(held),
             Some(Found::Tensor(frame, tensor)) => {
@@ -308,7 +308,7 @@ impl<'m> Importer<'m> {
     }
 
     /// Takes over nodes in their order.
-    pub fn nodes(&mut self, scope: &mut Scope<'m>, nodes: &'m [proto::Node]) -> Result<(), LoadError> {
+    pub(super) fn nodes(&mut self, scope: &mut Scope<'m>, nodes: &'m [proto::Node]) -> Result<(), LoadError> {
         nodes.iter().try_for_each(|node| self.node(scope, node))
     }
 
@@ -459,7 +459,7 @@ impl<'m> Importer<'m> {
     ///
     /// # Errors
     /// If there are too many around it, as where a function calls itself.
-    pub fn enter(&mut self, scope: &mut Scope<'m>, frame: Frame<'m>) -> Result<(), Refusal> {
+    pub(super) fn enter(&mut self, scope: &mut Scope<'m>, frame: Frame<'m>) -> Result<(), Refusal> {
         if scope.frames.len() > MAX_DEPTH {
             return Err(Refusal::new(format!("stands inside of more than {MAX_DEPTH} functions and graphs"))
                 .help("a function may not call itself"));
@@ -469,7 +469,7 @@ impl<'m> Importer<'m> {
     }
 
     /// The versions of operator sets that a function imports.
-    pub fn function_versions(&self, function: &'m proto::Function) -> Result<FxHashMap<&'m str, i64>, Refusal> {
+    pub(super) fn function_versions(&self, function: &'m proto::Function) -> Result<FxHashMap<&'m str, i64>, Refusal> {
         self.versions(&function.opset_import)
     }
 }

@@ -5,7 +5,7 @@ use prost::bytes::Bytes;
 use prost::{Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Model {
+pub(super) struct Model {
     #[prost(int64, optional, tag = "1")]
     pub ir_version: Option<i64>,
     #[prost(string, optional, tag = "2")]
@@ -19,7 +19,7 @@ pub struct Model {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct OperatorSet {
+pub(super) struct OperatorSet {
     #[prost(string, optional, tag = "1")]
     pub domain: Option<String>,
     #[prost(int64, optional, tag = "2")]
@@ -27,7 +27,7 @@ pub struct OperatorSet {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Graph {
+pub(super) struct Graph {
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<Node>,
     #[prost(string, optional, tag = "2")]
@@ -45,7 +45,7 @@ pub struct Graph {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Function {
+pub(super) struct Function {
     #[prost(string, optional, tag = "1")]
     pub name: Option<String>,
     #[prost(string, repeated, tag = "4")]
@@ -71,7 +71,7 @@ pub struct Function {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Node {
+pub(super) struct Node {
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
     #[prost(string, repeated, tag = "2")]
@@ -92,7 +92,7 @@ pub struct Node {
 
 /// A key and its value.
 #[derive(Clone, PartialEq, Message)]
-pub struct Entry {
+pub(super) struct Entry {
     #[prost(string, optional, tag = "1")]
     pub key: Option<String>,
     #[prost(string, optional, tag = "2")]
@@ -100,7 +100,7 @@ pub struct Entry {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Attribute {
+pub(super) struct Attribute {
     #[prost(string, optional, tag = "1")]
     pub name: Option<String>,
     #[prost(float, optional, tag = "2")]
@@ -135,7 +135,7 @@ pub struct Attribute {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Tensor {
+pub(super) struct Tensor {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub dims: Vec<i64>,
     #[prost(int32, optional, tag = "2")]
@@ -165,7 +165,7 @@ pub struct Tensor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct SparseTensor {
+pub(super) struct SparseTensor {
     /// The elements that are not 0, in one dimension; its name is that of the whole tensor.
     #[prost(message, optional, tag = "1")]
     pub values: Option<Tensor>,
@@ -177,7 +177,7 @@ pub struct SparseTensor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct ValueInfo {
+pub(super) struct ValueInfo {
     #[prost(string, optional, tag = "1")]
     pub name: Option<String>,
     #[prost(message, optional, tag = "2")]
@@ -185,13 +185,13 @@ pub struct ValueInfo {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Type {
+pub(super) struct Type {
     #[prost(oneof = "TypeValue", tags = "1, 4, 5, 8, 9")]
     pub value: Option<TypeValue>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-pub enum TypeValue {
+pub(super) enum TypeValue {
     #[prost(message, tag = "1")]
     Tensor(TensorType),
     #[prost(message, tag = "4")]
@@ -205,7 +205,7 @@ pub enum TypeValue {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorType {
+pub(super) struct TensorType {
     #[prost(int32, optional, tag = "1")]
     pub elem_type: Option<i32>,
     #[prost(message, optional, tag = "2")]
@@ -214,31 +214,31 @@ pub struct TensorType {
 
 /// The type of a sequence, or of what may be left out.
 #[derive(Clone, PartialEq, Message)]
-pub struct ElementType {
+pub(super) struct ElementType {
     #[prost(message, optional, boxed, tag = "1")]
     pub elem_type: Option<Box<Type>>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct MapType {
+pub(super) struct MapType {
     #[prost(int32, optional, tag = "1")]
     pub key_type: Option<i32>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Shape {
+pub(super) struct Shape {
     #[prost(message, repeated, tag = "1")]
     pub dim: Vec<Dimension>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Dimension {
+pub(super) struct Dimension {
     #[prost(oneof = "DimensionValue", tags = "1, 2")]
     pub value: Option<DimensionValue>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
-pub enum DimensionValue {
+pub(super) enum DimensionValue {
     #[prost(int64, tag = "1")]
     Size(i64),
     #[prost(string, tag = "2")]
@@ -246,6 +246,6 @@ pub enum DimensionValue {
 }
 
 /// The value of `key`.
-pub fn entry<'e>(entries: &'e [Entry], key: &str) -> Option<&'e str> {
+pub(super) fn entry<'e>(entries: &'e [Entry], key: &str) -> Option<&'e str> {
     entries.iter().find(|e| e.key.as_deref() == Some(key))?.value.as_deref()
 }

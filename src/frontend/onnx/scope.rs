@@ -31,7 +31,7 @@ pub(super) struct Scope<'m> {
 }
 
 impl<'m> Frame<'m> {
-    pub fn of_graph(graph: &'m proto::Graph, prefix: String) -> Frame<'m> {
+    pub(super) fn of_graph(graph: &'m proto::Graph, prefix: String) -> Frame<'m> {
         let infos = graph.input.iter().chain(&graph.value_info).chain(&graph.output);
         let name_of = |s: &'m proto::SparseTensor| s.values.as_ref().and_then(|v| v.name.as_deref()).unwrap_or("");
         Frame {
@@ -44,7 +44,7 @@ impl<'m> Frame<'m> {
     }
 
     /// The names of a function, which sees nothing around it.
-    pub fn of_function(
+    pub(super) fn of_function(
         function: &'m proto::Function,
         versions: FxHashMap<&'m str, i64>,
         attributes: Attributes<'m>,
@@ -60,7 +60,7 @@ impl<'m> Frame<'m> {
     }
 
     /// Lets `name` stand for something; `None` for an input that is left out.
-    pub fn bind(&mut self, name: &'m str, held: Option<Held>) -> Result<(), Refusal> {
+    pub(super) fn bind(&mut self, name: &'m str, held: Option<Held>) -> Result<(), Refusal> {
         match self.values.insert(name, held) {
             None => Ok(()),
             Some(_) => Err(Refusal::new(format!("defines `{name}` a second time")).help("the file is damaged")),
@@ -78,7 +78,7 @@ pub(super) enum Found<'m> {
 
 impl<'m> Scope<'m> {
     /// The innermost graph.
-    pub fn inner(&mut self) -> Option<&mut Frame<'m>> {
+    pub(super) fn inner(&mut self) -> Option<&mut Frame<'m>> {
         self.frames.last_mut()
     }
 
@@ -88,7 +88,7 @@ impl<'m> Scope<'m> {
         self.frames.iter().enumerate().skip(function).rev()
     }
 
-    pub fn find(&self, name: &str) -> Option<Found<'m>> {
+    pub(super) fn find(&self, name: &str) -> Option<Found<'m>> {
         self.visible().find_map(|(i, frame)| {
             let value = frame.values.get(name).map(|held| Found::Held(held.clone()));
             let tensor = || frame.tensors.get(name).map(|t| Found::Tensor(i, t));
@@ -97,14 +97,14 @@ impl<'m> Scope<'m> {
     }
 
     /// Lets an initializer of frame `i` stand for something.
-    pub fn settle(&mut self, i: usize, name: &'m str, held: Held) {
+    pub(super) fn settle(&mut self, i: usize, name: &'m str, held: Held) {
         if let Some(frame) = self.frames.get_mut(i) {
             frame.values.insert(name, Some(held));
         }
     }
 
     /// The version of an operator set for the innermost graph.
-    pub fn version(&self, domain: &str) -> Option<i64> {
+    pub(super) fn version(&self, domain: &str) -> Option<i64> {
         let versions = self.frames.iter().rev().find_map(|f| f.versions.as_ref())?;
         // Both names mean the standard's own operators.
         let domain = if domain == "ai.onnx" { "" } else { domain };
@@ -112,16 +112,16 @@ impl<'m> Scope<'m> {
     }
 
     /// The attributes that the body of a function takes over.
-    pub fn attributes(&self) -> Option<&Attributes<'m>> {
+    pub(super) fn attributes(&self) -> Option<&Attributes<'m>> {
         self.frames.iter().rev().find(|f| f.versions.is_some()).map(|f| &f.attributes)
     }
 
-    pub fn stated(&self, name: &str) -> Option<&'m proto::ValueInfo> {
+    pub(super) fn stated(&self, name: &str) -> Option<&'m proto::ValueInfo> {
         self.frames.last()?.stated.get(name).copied()
     }
 
     /// What stands in front of the names of nodes.
-    pub fn prefix(&self) -> &str {
+    pub(super) fn prefix(&self) -> &str {
         self.frames.last().map_or("", |f| &f.prefix)
     }
 }

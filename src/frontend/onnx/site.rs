@@ -64,16 +64,16 @@ impl<'m> NodeLowering<'_, 'm> {
 
     // Inputs.
 
-    pub fn held(&self, i: usize) -> Option<&Held> {
+    pub(super) fn held(&self, i: usize) -> Option<&Held> {
         self.inputs.get(i)?.as_ref()
     }
 
-    pub fn has_input(&self, i: usize) -> bool {
+    pub(super) fn has_input(&self, i: usize) -> bool {
         self.held(i).is_some()
     }
 
     /// Input `i` as an operand, if it is given.
-    pub fn maybe(&mut self, i: usize) -> Result<Option<Value>, Refusal> {
+    pub(super) fn maybe(&mut self, i: usize) -> Result<Option<Value>, Refusal> {
         match self.inputs.get(i) {
             Some(Some(held)) => self.sink.value(held).map(Some),
             _ => Ok(None),
@@ -81,18 +81,18 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// Input `i` as an operand.
-    pub fn x(&mut self, i: usize) -> Result<Value, Refusal> {
+    pub(super) fn x(&mut self, i: usize) -> Result<Value, Refusal> {
         self.maybe(i)?.ok_or_else(|| Refusal::new(format!("needs input {i}")))
     }
 
     /// All inputs as operands.
-    pub fn all(&mut self) -> Result<Vec<Value>, Refusal> {
+    pub(super) fn all(&mut self) -> Result<Vec<Value>, Refusal> {
         (0..self.inputs.len()).map(|i| self.x(i)).collect()
     }
 
     /// All inputs as operands that broadcast. A constant of one element is a number, as other formats have it, where another operand
     /// has as many dimensions: exporters write `[1]` and `[1, 1]` for numbers.
-    pub fn broadcast(&mut self) -> Result<Vec<Value>, Refusal> {
+    pub(super) fn broadcast(&mut self) -> Result<Vec<Value>, Refusal> {
         let number = |held: &Option<Held>| match held {
             Some(Held::Constant(constant)) => Some((constant.clone(), constant.number()?)),
             _ => None,
@@ -114,7 +114,7 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// The elements of input `i`, if it is given and they are known.
-    pub fn constant(&self, i: usize) -> Result<Option<Rc<Constant>>, Refusal> {
+    pub(super) fn constant(&self, i: usize) -> Result<Option<Rc<Constant>>, Refusal> {
         match self.held(i) {
             Some(Held::Constant(constant)) => Ok(Some(constant.clone())),
             Some(Held::Value(value)) => {
@@ -135,7 +135,7 @@ impl<'m> NodeLowering<'_, 'm> {
     ///
     /// # Errors
     /// If they are known only when the model runs.
-    pub fn fixed(&self, i: usize) -> Result<Option<Rc<Constant>>, Refusal> {
+    pub(super) fn fixed(&self, i: usize) -> Result<Option<Rc<Constant>>, Refusal> {
         if !self.has_input(i) {
             return Ok(None);
         }
@@ -147,13 +147,13 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// Input `i` as integers; see [`fixed`](Self::fixed).
-    pub fn fixed_ints(&self, i: usize) -> Result<Option<Vec<i64>>, Refusal> {
+    pub(super) fn fixed_ints(&self, i: usize) -> Result<Option<Vec<i64>>, Refusal> {
         let whole = |c: Rc<Constant>| c.ints().ok_or_else(|| Refusal::new(format!("takes integers as input {i}")));
         self.fixed(i)?.map(whole).transpose()
     }
 
     /// Input `i` as an integer; see [`fixed`](Self::fixed).
-    pub fn fixed_int(&self, i: usize) -> Result<Option<i64>, Refusal> {
+    pub(super) fn fixed_int(&self, i: usize) -> Result<Option<i64>, Refusal> {
         match self.fixed_ints(i)?.as_deref() {
             None => Ok(None),
             Some([one]) => Ok(Some(*one)),
@@ -162,46 +162,46 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// A list that is an attribute before version `since`, and input `i` from there on.
-    pub fn list(&self, name: &str, i: usize, since: i64) -> Result<Option<Vec<i64>>, Refusal> {
+    pub(super) fn list(&self, name: &str, i: usize, since: i64) -> Result<Option<Vec<i64>>, Refusal> {
         if self.version < since { self.int_list(name) } else { self.fixed_ints(i) }
     }
 
     /// The sequence that is input `i`.
-    pub fn sequence(&self, i: usize) -> Result<Rc<Vec<Held>>, Refusal> {
+    pub(super) fn sequence(&self, i: usize) -> Result<Rc<Vec<Held>>, Refusal> {
         match self.held(i) {
             Some(Held::List(list)) => Ok(list.clone()),
             _ => Err(Refusal::new(format!("takes a sequence as input {i}"))),
         }
     }
 
-    pub fn ty(&self, value: Value) -> TensorType {
+    pub(super) fn ty(&self, value: Value) -> TensorType {
         self.sink.builder.graph.ty(value).clone()
     }
 
-    pub fn shape(&self, value: Value) -> Shape {
+    pub(super) fn shape(&self, value: Value) -> Shape {
         self.sink.builder.graph.ty(value).shape.clone()
     }
 
     /// Dimension `dim` of `value`, 1 where it has none.
-    pub fn size(&self, value: Value, dim: usize) -> i64 {
+    pub(super) fn size(&self, value: Value, dim: usize) -> i64 {
         self.sink.builder.graph.ty(value).shape.get(dim).map_or(1, |&d| d as i64)
     }
 
-    pub fn dtype(&self, value: Value) -> DType {
+    pub(super) fn dtype(&self, value: Value) -> DType {
         self.sink.builder.graph.ty(value).dtype
     }
 
-    pub fn rank(&self, value: Value) -> usize {
+    pub(super) fn rank(&self, value: Value) -> usize {
         self.sink.builder.graph.ty(value).rank()
     }
 
     /// Dimension `dim` of `value`, counted from the front.
-    pub fn dim(&mut self, value: Value, dim: i64) -> Result<i64, Refusal> {
+    pub(super) fn dim(&mut self, value: Value, dim: i64) -> Result<i64, Refusal> {
         self.lowering().dim_of(value, dim)
     }
 
     /// Dimensions of `value`, counted from the front.
-    pub fn dims(&mut self, value: Value, dims: &[i64]) -> Result<Vec<i64>, Refusal> {
+    pub(super) fn dims(&mut self, value: Value, dims: &[i64]) -> Result<Vec<i64>, Refusal> {
         let lowering = self.lowering();
         dims.iter().map(|&d| lowering.dim_of(value, d)).collect()
     }
@@ -209,7 +209,7 @@ impl<'m> NodeLowering<'_, 'm> {
     // Outputs.
 
     /// Whether output `i` is asked for.
-    pub fn wants(&self, i: usize) -> bool {
+    pub(super) fn wants(&self, i: usize) -> bool {
         self.node.output.get(i).is_some_and(|name| !name.is_empty())
     }
 
@@ -219,49 +219,49 @@ impl<'m> NodeLowering<'_, 'm> {
         self.attributes.get(name).copied()
     }
 
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.attribute(name).is_some()
     }
 
-    pub fn maybe_int(&self, name: &str) -> Result<Option<i64>, Refusal> {
+    pub(super) fn maybe_int(&self, name: &str) -> Result<Option<i64>, Refusal> {
         let Some(attribute) = self.attribute(name) else { return Ok(None) };
         attribute.i.ok_or_else(|| wrong(name, "an integer")).map(Some)
     }
 
-    pub fn int(&self, name: &str, default: i64) -> Result<i64, Refusal> {
+    pub(super) fn int(&self, name: &str, default: i64) -> Result<i64, Refusal> {
         Ok(self.maybe_int(name)?.unwrap_or(default))
     }
 
-    pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Refusal> {
         Ok(self.int(name, 0)? != 0)
     }
 
     /// A number that is used beside tensors of at most 32 bits.
-    pub fn maybe_float(&self, name: &str) -> Result<Option<f64>, Refusal> {
+    pub(super) fn maybe_float(&self, name: &str) -> Result<Option<f64>, Refusal> {
         let Some(attribute) = self.attribute(name) else { return Ok(None) };
         attribute.f.ok_or_else(|| wrong(name, "a number")).map(|f| Some(written(f)))
     }
 
     /// A number beside tensors of type `dtype`.
-    pub fn float(&self, name: &str, default: f32, dtype: DType) -> Result<f64, Refusal> {
+    pub(super) fn float(&self, name: &str, default: f32, dtype: DType) -> Result<f64, Refusal> {
         let near = self.maybe_float(name)?.unwrap_or_else(|| written(default));
         // Doubles tell the number that was written from what is left of it.
         Ok(if dtype == DType::F64 { f64::from(near as f32) } else { near })
     }
 
-    pub fn text(&self, name: &str, default: &'m str) -> Result<&'m str, Refusal> {
+    pub(super) fn text(&self, name: &str, default: &'m str) -> Result<&'m str, Refusal> {
         let Some(attribute) = self.attribute(name) else { return Ok(default) };
         let bytes = attribute.s.as_ref().ok_or_else(|| wrong(name, "a text"))?;
         std::str::from_utf8(bytes).map_err(|_| wrong(name, "a text"))
     }
 
-    pub fn texts(&self, name: &str) -> Result<Vec<&'m str>, Refusal> {
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<&'m str>, Refusal> {
         let Some(attribute) = self.attribute(name) else { return Ok(Vec::new()) };
         let text = |bytes: &'m prost::bytes::Bytes| std::str::from_utf8(bytes).map_err(|_| wrong(name, "texts"));
         attribute.strings.iter().map(text).collect()
     }
 
-    pub fn int_list(&self, name: &str) -> Result<Option<Vec<i64>>, Refusal> {
+    pub(super) fn int_list(&self, name: &str) -> Result<Option<Vec<i64>>, Refusal> {
         let Some(attribute) = self.attribute(name) else { return Ok(None) };
         match (&attribute.ints[..], attribute.i, attribute.kind) {
             ([], Some(_), _) | ([], _, Some(1..=6 | 8..)) => Err(wrong(name, "a list of integers")),
@@ -269,20 +269,20 @@ impl<'m> NodeLowering<'_, 'm> {
         }
     }
 
-    pub fn float_list(&self, name: &str) -> Vec<f64> {
+    pub(super) fn float_list(&self, name: &str) -> Vec<f64> {
         self.attribute(name).map_or_else(Vec::new, |a| a.floats.iter().map(|&f| written(f)).collect())
     }
 
-    pub fn tensor(&self, name: &str) -> Option<&'m proto::Tensor> {
+    pub(super) fn tensor(&self, name: &str) -> Option<&'m proto::Tensor> {
         self.attribute(name)?.t.as_ref()
     }
 
-    pub fn sparse(&self, name: &str) -> Option<&'m proto::SparseTensor> {
+    pub(super) fn sparse(&self, name: &str) -> Option<&'m proto::SparseTensor> {
         self.attribute(name)?.sparse_tensor.as_ref()
     }
 
     /// An element type by its code.
-    pub fn maybe_dtype(&self, name: &str) -> Result<Option<DType>, Refusal> {
+    pub(super) fn maybe_dtype(&self, name: &str) -> Result<Option<DType>, Refusal> {
         let Some(code) = self.maybe_int(name)? else { return Ok(None) };
         let code = i32::try_from(code).map_err(|_| wrong(name, "the code of an element type"))?;
         match tensor::dtype(code)? {
@@ -294,7 +294,12 @@ impl<'m> NodeLowering<'_, 'm> {
     // Nodes.
 
     /// A node that takes part in what the operator computes, with all its outputs.
-    pub fn nodes(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Values, Refusal> {
+    pub(super) fn nodes(
+        &mut self,
+        op: &str,
+        attrs: &[(&str, AttrValue)],
+        operands: &[Value],
+    ) -> Result<Values, Refusal> {
         let def = ops::find(op).ok_or_else(|| Refusal::new(format!("needs the operator `{op}`")))?;
         // What moves no element and what changes types runs inside of the kernels around it.
         let implicit = matches!(def.layout, LayoutRule::View(_)) || matches!(op, "cast" | "number");
@@ -304,28 +309,28 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// A node that takes part in what the operator computes.
-    pub fn op(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
+    pub(super) fn op(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
         let values = self.nodes(op, attrs, operands)?;
         values.first().copied().ok_or_else(|| Refusal::new(format!("makes `{op}` give nothing")))
     }
 
     /// The node that stands for the operator, with all its outputs.
-    pub fn done(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Lowered {
+    pub(super) fn done(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Lowered {
         let values = self.lowering().emit(op, attrs, operands)?;
         Ok(values.map(|values| values.into_iter().map(Held::from).collect()))
     }
 
     /// An operator without attributes over two operands, which broadcast.
-    pub fn binary(&mut self, op: &str, x: Value, y: Value) -> Result<Value, Refusal> {
+    pub(super) fn binary(&mut self, op: &str, x: Value, y: Value) -> Result<Value, Refusal> {
         self.op(op, &[], &[x, y])
     }
 
-    pub fn unary(&mut self, op: &str, x: Value) -> Result<Value, Refusal> {
+    pub(super) fn unary(&mut self, op: &str, x: Value) -> Result<Value, Refusal> {
         self.op(op, &[], &[x])
     }
 
     /// A number beside `like`.
-    pub fn number(&mut self, value: impl Into<Number>, like: Value) -> Result<Value, Refusal> {
+    pub(super) fn number(&mut self, value: impl Into<Number>, like: Value) -> Result<Value, Refusal> {
         let dtype = self.dtype(like);
         let value = value.into();
         let value = dtype.number(value).unwrap_or(value);
@@ -333,23 +338,23 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// `x` and a number under an operator.
-    pub fn with(&mut self, op: &str, x: Value, value: impl Into<Number>) -> Result<Value, Refusal> {
+    pub(super) fn with(&mut self, op: &str, x: Value, value: impl Into<Number>) -> Result<Value, Refusal> {
         let number = self.number(value, x)?;
         self.binary(op, x, number)
     }
 
-    pub fn cast(&mut self, x: Value, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn cast(&mut self, x: Value, dtype: DType) -> Result<Value, Refusal> {
         self.lowering().cast("cast", x, dtype)
     }
 
-    pub fn reshape(&mut self, x: Value, sizes: &[i64]) -> Result<Value, Refusal> {
+    pub(super) fn reshape(&mut self, x: Value, sizes: &[i64]) -> Result<Value, Refusal> {
         if self.shape(x).iter().map(|&d| d as i64).eq(sizes.iter().copied()) {
             return Ok(x);
         }
         self.op("reshape", &[("shape", ints(sizes))], &[x])
     }
 
-    pub fn permute(&mut self, x: Value, dims: &[i64]) -> Result<Value, Refusal> {
+    pub(super) fn permute(&mut self, x: Value, dims: &[i64]) -> Result<Value, Refusal> {
         if dims.iter().copied().eq(0..dims.len() as i64) {
             return Ok(x);
         }
@@ -357,7 +362,7 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// The last two dimensions exchanged.
-    pub fn transpose(&mut self, x: Value) -> Result<Value, Refusal> {
+    pub(super) fn transpose(&mut self, x: Value) -> Result<Value, Refusal> {
         let rank = self.rank(x) as i64;
         if rank < 2 {
             return Err(Refusal::new("transposes a tensor that is no matrix"));
@@ -366,21 +371,21 @@ impl<'m> NodeLowering<'_, 'm> {
         self.permute(x, &dims)
     }
 
-    pub fn slice(&mut self, x: Value, dim: i64, start: i64, end: i64) -> Result<Value, Refusal> {
+    pub(super) fn slice(&mut self, x: Value, dim: i64, start: i64, end: i64) -> Result<Value, Refusal> {
         if start == 0 && end == self.size(x, dim as usize) {
             return Ok(x);
         }
         self.op("slice", &[("dim", int(dim)), ("start", int(start)), ("end", int(end))], &[x])
     }
 
-    pub fn expand(&mut self, x: Value, sizes: &[i64]) -> Result<Value, Refusal> {
+    pub(super) fn expand(&mut self, x: Value, sizes: &[i64]) -> Result<Value, Refusal> {
         if self.shape(x).iter().map(|&d| d as i64).eq(sizes.iter().copied()) {
             return Ok(x);
         }
         self.op("expand", &[("shape", ints(sizes))], &[x])
     }
 
-    pub fn concat(&mut self, parts: &[Value], dim: i64) -> Result<Value, Refusal> {
+    pub(super) fn concat(&mut self, parts: &[Value], dim: i64) -> Result<Value, Refusal> {
         match parts {
             [one] => Ok(*one),
             _ => self.op("concat", &[("dim", int(dim))], parts),
@@ -388,7 +393,7 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// A reduction over `dims`, whose sizes stay as 1 if `keep`.
-    pub fn reduce(&mut self, op: &str, x: Value, dims: &[i64], keep: bool) -> Result<Value, Refusal> {
+    pub(super) fn reduce(&mut self, op: &str, x: Value, dims: &[i64], keep: bool) -> Result<Value, Refusal> {
         if dims.is_empty() {
             return Ok(x);
         }
@@ -396,7 +401,7 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// A tensor of one value.
-    pub fn full(&mut self, sizes: &[i64], value: impl Into<Number>, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn full(&mut self, sizes: &[i64], value: impl Into<Number>, dtype: DType) -> Result<Value, Refusal> {
         let value = value.into();
         let value = dtype.number(value).unwrap_or(value);
         let attrs = [("shape", ints(sizes)), ("value", value.into()), ("dtype", AttrValue::DType(dtype))];
@@ -404,13 +409,13 @@ impl<'m> NodeLowering<'_, 'm> {
     }
 
     /// The integers from 0 up to, not including, `count`.
-    pub fn positions(&mut self, count: i64) -> Result<Value, Refusal> {
+    pub(super) fn positions(&mut self, count: i64) -> Result<Value, Refusal> {
         let attrs = [("end", int(count)), ("dtype", AttrValue::DType(DType::I64))];
         self.op("arange", &attrs, &[])
     }
 
     /// A tensor whose elements are known.
-    pub fn literal(&mut self, name: &str, ty: TensorType, data: Vec<Number>) -> Result<Value, Refusal> {
+    pub(super) fn literal(&mut self, name: &str, ty: TensorType, data: Vec<Number>) -> Result<Value, Refusal> {
         let name = format!("{}.{name}", self.name);
         self.sink.place(&Rc::new(Constant { name, ty, data: data.into() }))
     }

@@ -1,5 +1,6 @@
 //! The zip archive: finds the model and reads members with limits on size.
 
+use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -44,7 +45,7 @@ pub(super) struct Member {
 }
 
 impl<R: Read + Seek> Archive<R> {
-    pub fn open(path: &Path, mut source: R) -> Result<Self, LoadError> {
+    pub(super) fn open(path: &Path, mut source: R) -> Result<Self, LoadError> {
         let io = |source| LoadError::Io { file: path.to_owned(), source };
         let length = source.seek(SeekFrom::End(0)).map_err(io)?;
         source.rewind().map_err(io)?;
@@ -68,7 +69,7 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// The name of the member that holds the graph.
-    pub fn model(&self) -> Result<String, LoadError> {
+    pub(super) fn model(&self) -> Result<String, LoadError> {
         let in_models = |name: &str| under_one_root(name).and_then(|n| n.strip_prefix("models/").map(str::to_owned));
         let is_graph = |name: &str| {
             in_models(name).is_some_and(|file| !file.contains('/') && file.ends_with(".json"))
@@ -76,7 +77,7 @@ impl<R: Read + Seek> Archive<R> {
         };
         // A name that is no text cannot be the one that is looked for.
         let names = self.zip.file_names().flatten().filter(|name| is_graph(name));
-        let graphs: Vec<String> = names.map(|name| name.into_owned()).collect();
+        let graphs: Vec<String> = names.map(Cow::into_owned).collect();
         let named_model = graphs.iter().filter(|name| in_models(name).as_deref() == Some("model.json"));
         match (named_model.collect::<Vec<_>>().as_slice(), graphs.as_slice()) {
             ([one], _) => Ok((*one).clone()),
@@ -93,44 +94,44 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// The length of the archive in bytes.
-    pub fn length(&self) -> u64 {
+    pub(super) fn length(&self) -> u64 {
         self.length
     }
 
     /// Whether a member of that name exists.
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.zip.index_for_name(name).is_some()
     }
 
     /// The number of bytes that member `name` declares; `None` if there is no such member.
-    pub fn declared_size(&mut self, name: &str) -> Option<u64> {
+    pub(super) fn declared_size(&mut self, name: &str) -> Option<u64> {
         self.zip.by_name(name).ok().map(|member| member.size())
     }
 
     /// What the directory says of member `name`; `None` if there is none, or if it is packed as only hostile files are.
-    pub fn member(&mut self, name: &str) -> Option<Member> {
+    pub(super) fn member(&mut self, name: &str) -> Option<Member> {
         let member = self.zip.by_name(name).ok()?;
         let (size, packed) = (member.size(), member.compressed_size());
         (!is_too_tight(size, packed)).then_some(Member { size, crc32: member.crc32() })
     }
 
     /// The names of all members, in the order of the directory. A name that is no text is left out.
-    pub fn names(&self) -> Vec<String> {
-        self.zip.file_names().flatten().map(|name| name.into_owned()).collect()
+    pub(super) fn names(&self) -> Vec<String> {
+        self.zip.file_names().flatten().map(Cow::into_owned).collect()
     }
 
     /// How member `name` is packed.
-    pub fn packing(&mut self, name: &str) -> Option<CompressionMethod> {
+    pub(super) fn packing(&mut self, name: &str) -> Option<CompressionMethod> {
         self.zip.by_name(name).ok().map(|member| member.compression())
     }
 
     /// The bytes of member `name` one after another. Reading to the end compares the checksum.
-    pub fn stream(&mut self, name: &str) -> Option<impl Read> {
+    pub(super) fn stream(&mut self, name: &str) -> Option<impl Read> {
         self.zip.by_name(name).ok()
     }
 
     /// The bytes of member `name`.
-    pub fn read(&mut self, name: &str) -> Result<Vec<u8>, LoadError> {
+    pub(super) fn read(&mut self, name: &str) -> Result<Vec<u8>, LoadError> {
         let path = &self.path;
         let damaged = |e: &dyn std::fmt::Display| {
             refusal(path, format!("cannot read `{name}`: {e}"), "the file may be cut off or damaged")

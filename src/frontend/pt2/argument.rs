@@ -67,7 +67,7 @@ const PLAIN: [&str; 4] = ["as_strings", "as_operator", "as_complex", "as_int_lis
 
 impl Argument {
     /// Names of the tensors that the argument refers to.
-    pub fn tensors(&self) -> Vec<&str> {
+    pub(super) fn tensors(&self) -> Vec<&str> {
         match self {
             Argument::Tensor(name) => vec![name],
             Argument::Tensors(names) => names.iter().map(String::as_str).collect(),
@@ -79,7 +79,7 @@ impl Argument {
     }
 
     /// Plain data as text: other texts are other data.
-    pub fn literal(&self) -> Result<String, Refusal> {
+    pub(super) fn literal(&self) -> Result<String, Refusal> {
         match self {
             Argument::Other(tag, text) if PLAIN.contains(&tag.as_str()) => Ok(format!("{tag} {text}")),
             Argument::Other(tag, _) if tag == "as_custom_obj" => {
@@ -94,7 +94,7 @@ impl Argument {
     }
 
     /// The argument as a constant among inputs or outputs.
-    pub fn constant(&self) -> Result<AttrValue, Refusal> {
+    pub(super) fn constant(&self) -> Result<AttrValue, Refusal> {
         if let Some(symbol) = self.symbol() {
             return Err(Refusal::symbolic(symbol));
         }
@@ -112,7 +112,7 @@ impl Argument {
     }
 
     /// The symbolic part of the argument, if it has one.
-    pub fn symbol(&self) -> Option<&str> {
+    pub(super) fn symbol(&self) -> Option<&str> {
         fn of<T>(number: &Number<T>) -> Option<&str> {
             match number {
                 Number::Symbolic(name) => Some(name),

@@ -76,13 +76,13 @@ fn policy(target: Target, device: &str) -> Option<Policy> {
 }
 
 impl Autocast {
-    pub fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         !self.0.is_empty()
     }
 
     /// The mode inside of `wrap_with_autocast`, whose arguments have no names: device, element type, whether it is on,
     /// whether casts are cached.
-    pub fn inside(&self, node: &schema::Node) -> Result<Autocast, Refusal> {
+    pub(super) fn inside(&self, node: &schema::Node) -> Result<Autocast, Refusal> {
         let arg = |i: usize| node.inputs.get(i).map(|input| &input.arg);
         let (Some(Argument::Str(device)), Some(Argument::Bool(Number::Known(on)))) = (arg(0), arg(2)) else {
             return Err(Refusal::new("does not say on which device autocast is on").help("the file is damaged"));
@@ -102,7 +102,7 @@ impl Autocast {
     }
 
     /// Adds the casts for the operator of `site`.
-    pub fn casts(&self, site: &mut NodeLowering) -> Result<Casts, Refusal> {
+    pub(super) fn casts(&self, site: &mut NodeLowering) -> Result<Casts, Refusal> {
         let mut casts = Casts::default();
         let names: Vec<&str> = site.node.inputs.iter().flat_map(|i| i.arg.tensors()).collect();
         let target = Target::of(&site.node.target);

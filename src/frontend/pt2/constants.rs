@@ -23,7 +23,7 @@ pub(super) struct Constants {
 
 impl Constants {
     /// Reads the constants that `program` names, where they are small and stored as plain bytes.
-    pub fn read<R: Read + Seek>(
+    pub(super) fn read<R: Read + Seek>(
         path: &Path,
         archive: &mut Archive<R>,
         model: &str,
@@ -53,12 +53,12 @@ impl Constants {
     }
 
     /// Takes constant `name` out, which becomes an input then. Gives whether there was one.
-    pub fn forget(&mut self, name: &str) -> bool {
+    pub(super) fn forget(&mut self, name: &str) -> bool {
         self.data.remove(name).is_some()
     }
 
     /// The elements of constant `name`.
-    pub fn get(&self, name: &str) -> Option<&[Number]> {
+    pub(super) fn get(&self, name: &str) -> Option<&[Number]> {
         self.data.get(name).map(Vec::as_slice)
     }
 }

@@ -34,14 +34,14 @@ pub(super) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    pub fn new(graph: &'a schema::Graph, autocast: Autocast) -> Self {
+    pub(super) fn new(graph: &'a schema::Graph, autocast: Autocast) -> Self {
         let arguments = graph.nodes.iter().flat_map(|n| n.inputs.iter().map(|i| &i.arg));
         let used = arguments.chain(&graph.outputs).flat_map(Argument::tensors).collect();
         Scope { graph, by_name: FxHashMap::default(), used, autocast }
     }
 
     /// The tensor that `name` stands for.
-    pub fn tensor(&self, name: &str) -> Result<Tensor, Refusal> {
+    pub(super) fn tensor(&self, name: &str) -> Result<Tensor, Refusal> {
         if let Some(&tensor) = self.by_name.get(name) {
             return Ok(tensor);
         }
@@ -55,7 +55,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Lets `name` stand for a tensor.
-    pub fn bind(&mut self, name: &'a str, tensor: Tensor) -> Result<(), Refusal> {
+    pub(super) fn bind(&mut self, name: &'a str, tensor: Tensor) -> Result<(), Refusal> {
         match self.by_name.insert(name, tensor) {
             None => Ok(()),
             Some(_) => Err(Refusal::new(format!("defines `{name}` a second time")).help("the file is damaged")),
@@ -63,51 +63,51 @@ impl<'a> Scope<'a> {
     }
 
     /// The type that the file states for `name`.
-    pub fn stated(&self, name: &str) -> Result<TensorType, Refusal> {
+    pub(super) fn stated(&self, name: &str) -> Result<TensorType, Refusal> {
         let meta = self.graph.tensor_values.get(name);
         let meta = meta.ok_or_else(|| Refusal::new(format!("has no type for `{name}`")).help("the file is damaged"))?;
         dtype::tensor_type(meta).map_err(|e| Refusal { reason: format!("`{name}` {}", e.reason), help: e.help })
     }
 
     /// The strides that the file records for `name`.
-    pub fn strides(&self, name: &str) -> Option<Vec<usize>> {
+    pub(super) fn strides(&self, name: &str) -> Option<Vec<usize>> {
         self.graph.tensor_values.get(name).and_then(dtype::strides)
     }
 
     /// Where the file says that the elements of `name` lie in its memory.
-    pub fn layout(&self, name: &str) -> Option<Layout> {
+    pub(super) fn layout(&self, name: &str) -> Option<Layout> {
         self.graph.tensor_values.get(name).and_then(dtype::layout)
     }
 
     /// Whether `name` is a tensor of complex numbers, which are pairs here.
-    pub fn is_complex(&self, name: &str) -> bool {
+    pub(super) fn is_complex(&self, name: &str) -> bool {
         self.graph.tensor_values.get(name).is_some_and(|meta| dtype::complex_part(meta.dtype).is_some())
     }
 
     /// Whether an argument or a result of `node` is a tensor of complex numbers.
-    pub fn handles_complex(&self, node: &schema::Node) -> bool {
+    pub(super) fn handles_complex(&self, node: &schema::Node) -> bool {
         let arguments = node.inputs.iter().map(|i| &i.arg);
         arguments.chain(&node.outputs).flat_map(Argument::tensors).any(|name| self.is_complex(name))
     }
 
     /// The kind of device that `name` lies on.
-    pub fn device(&self, name: &str) -> Option<&'a str> {
+    pub(super) fn device(&self, name: &str) -> Option<&'a str> {
         self.graph.tensor_values.get(name).map(|meta| meta.device.kind.as_str())
     }
 
     /// The device that the inputs lie on: that of the first.
-    pub fn main_device(&self) -> Option<&'a schema::Device> {
+    pub(super) fn main_device(&self) -> Option<&'a schema::Device> {
         let first = self.graph.inputs.iter().flat_map(Argument::tensors).next()?;
         self.graph.tensor_values.get(first).map(|meta| &meta.device)
     }
 
-    pub fn same_device(&self, a: &str, b: &str) -> bool {
+    pub(super) fn same_device(&self, a: &str, b: &str) -> bool {
         let device = |name: &str| self.graph.tensor_values.get(name).map(|meta| &meta.device);
         device(a) == device(b)
     }
 
     /// What all of the memory holds that `name` lies in, and how it lies there; `None` if that is not known.
-    pub fn storage(&self, memory: &Memory, name: &str) -> Result<Option<(Value, Layout)>, Refusal> {
+    pub(super) fn storage(&self, memory: &Memory, name: &str) -> Result<Option<(Value, Layout)>, Refusal> {
         let tensor = self.tensor(name)?;
         let (value, layout) = memory.whole(tensor);
         Ok(layout.map(|layout| (value, layout.clone())))
@@ -299,11 +299,11 @@ impl<'a> Importer<'a> {
     }
 
     /// What taking over a node changes, to come back to.
-    pub fn state(&self) -> State {
+    pub(super) fn state(&self) -> State {
         (self.builder.graph.clone(), self.builder.names.clone(), self.memory.clone(), self.draws)
     }
 
-    pub fn restore(&mut self, state: State) {
+    pub(super) fn restore(&mut self, state: State) {
         (self.builder.graph, self.builder.names, self.memory, self.draws) = state;
     }
 
@@ -393,7 +393,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Takes over one node. `name` is unique in the graph.
-    pub fn node(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
+    pub(super) fn node(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
         if inline::is_transparent(&node.target) {
             return self.inline(scope, node, name);
         }
@@ -401,7 +401,12 @@ impl<'a> Importer<'a> {
     }
 
     /// Takes over one node as an operator, also if its nested graph could be dissolved.
-    pub fn operator(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
+    pub(super) fn operator(
+        &mut self,
+        scope: &mut Scope<'a>,
+        node: &'a schema::Node,
+        name: &str,
+    ) -> Result<(), LoadError> {
         let refused = |importer: &Self, refusal| importer.builder.refused(name, &node.target, refusal);
         // Whoever computes with a number that is known only when the model runs is refused.
         if convert::is_check(&node.target) || convert::gives_only_numbers(node) {

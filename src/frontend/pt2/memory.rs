@@ -44,13 +44,13 @@ pub(super) struct Memory {
 
 impl Memory {
     /// A tensor in memory of its own.
-    pub fn own(&mut self, value: Value, layout: Option<Layout>) -> Tensor {
+    pub(super) fn own(&mut self, value: Value, layout: Option<Layout>) -> Tensor {
         self.storages.push(Storage { value, version: 0, tangled: false, layout });
         self.see(self.storages.len() - 1, Rc::default(), value)
     }
 
     /// A view of `of`, which the operators on `path` lead to.
-    pub fn view(&mut self, of: Tensor, path: &[Value], value: Value) -> Tensor {
+    pub(super) fn view(&mut self, of: Tensor, path: &[Value], value: Value) -> Tensor {
         let Seen { storage, path: before, .. } = &self.tensors[of.0];
         let path = before.iter().chain(path).copied().collect();
         self.see(*storage, path, value)
@@ -63,38 +63,38 @@ impl Memory {
     }
 
     /// Lets `tensor` show its memory as `other` does from now on.
-    pub fn reshape(&mut self, tensor: Tensor, other: Tensor) {
+    pub(super) fn reshape(&mut self, tensor: Tensor, other: Tensor) {
         self.tensors[tensor.0] = self.tensors[other.0].clone();
     }
 
     /// Notes that another tensor may lie in the memory of this one.
-    pub fn tangle(&mut self, tensor: Tensor) {
+    pub(super) fn tangle(&mut self, tensor: Tensor) {
         let storage = self.tensors[tensor.0].storage;
         self.storages[storage].tangled = true;
     }
 
-    pub fn is_tangled(&self, tensor: Tensor) -> bool {
+    pub(super) fn is_tangled(&self, tensor: Tensor) -> bool {
         self.storages[self.tensors[tensor.0].storage].tangled
     }
 
     /// What the tensor held when it was last brought up to date.
-    pub fn value(&self, tensor: Tensor) -> Value {
+    pub(super) fn value(&self, tensor: Tensor) -> Value {
         self.tensors[tensor.0].value
     }
 
     /// What all of the memory holds that `tensor` lies in, and how it lies there.
-    pub fn whole(&self, tensor: Tensor) -> (Value, Option<&Layout>) {
+    pub(super) fn whole(&self, tensor: Tensor) -> (Value, Option<&Layout>) {
         let storage = &self.storages[self.tensors[tensor.0].storage];
         (storage.value, storage.layout.as_ref())
     }
 
     /// Whether the memory of `tensor` was written.
-    pub fn is_written(&self, tensor: Tensor) -> bool {
+    pub(super) fn is_written(&self, tensor: Tensor) -> bool {
         self.storages[self.tensors[tensor.0].storage].version > 0
     }
 
     /// What the tensor holds now: after a write to its memory, it is read from there anew.
-    pub fn read(&mut self, tensor: Tensor, views: &mut Views) -> Result<Value, Refusal> {
+    pub(super) fn read(&mut self, tensor: Tensor, views: &mut Views) -> Result<Value, Refusal> {
         let Seen { storage, path, value, version } = self.tensors[tensor.0].clone();
         let memory = &self.storages[storage];
         if memory.version == version {
@@ -107,7 +107,7 @@ impl Memory {
     }
 
     /// Puts `value` in the place of the tensor's elements.
-    pub fn write(&mut self, tensor: Tensor, value: Value, views: &mut Views) -> Result<(), Refusal> {
+    pub(super) fn write(&mut self, tensor: Tensor, value: Value, views: &mut Views) -> Result<(), Refusal> {
         let Seen { storage, path, .. } = self.tensors[tensor.0].clone();
         let mut wholes = vec![self.storages[storage].value];
         for &step in path.iter().take(path.len().saturating_sub(1)) {

@@ -23,6 +23,7 @@ use crate::ops::aten::{Arg, Made};
 
 /// What a node of the file calls.
 pub struct Recorded {
+    /// The operator with its arguments.
     pub call: Made<Value>,
     /// Per result of the call: the value of the graph that it is.
     pub results: SmallVec<[Option<Value>; 1]>,
@@ -36,6 +37,7 @@ pub struct Record {
     pub graph: Graph,
     /// What the graph calls its inputs and constants, and what the file's graph calls them.
     pub placeholders: Vec<(Arc<str>, String)>,
+    /// In the order of the file.
     pub calls: Vec<Recorded>,
     /// The first input or output that holds complex numbers, which are pairs in the graph.
     pub complex: Option<String>,
@@ -43,18 +45,22 @@ pub struct Record {
 
 /// An archive that is to be written again.
 pub struct Original<R> {
+    /// What its operators were.
     pub record: Record,
     /// The member that holds the graph, and its contents.
     pub member: String,
+    /// The program as it stands in the archive.
     pub json: serde_json::Value,
     archive: Archive<R>,
 }
 
 /// A member of an archive as it is copied.
 pub struct Copied {
+    /// Its name in the archive.
     pub name: String,
     /// Bytes unpacked.
     pub size: u64,
+    /// Whether it is compressed.
     pub deflated: bool,
 }
 
@@ -95,6 +101,7 @@ impl<R: Read + Seek> Original<R> {
         Some(self.archive.stream(&member.name)?.take(member.size))
     }
 
+    /// Whether the archive has a member of that name.
     pub fn has(&self, name: &str) -> bool {
         self.archive.has(name)
     }

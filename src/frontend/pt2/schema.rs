@@ -108,7 +108,7 @@ pub(super) struct TensorMeta {
 
 /// Where a tensor lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Device {
+pub(super) struct Device {
     #[serde(rename = "type", default)]
     pub kind: String,
     #[serde(default)]

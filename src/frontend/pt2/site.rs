@@ -14,7 +14,7 @@ use crate::ir::{self, AttrValue, DType, Shape, TensorType, Value};
 
 impl Refusal {
     /// A size or number that is known only when the model runs.
-    pub fn symbolic(expression: &str) -> Self {
+    pub(crate) fn symbolic(expression: &str) -> Self {
         // SymPy writes `Symbol('s0', positive=True)` for `s0`.
         let name = expression.strip_prefix("Symbol('").and_then(|rest| rest.split('\'').next()).unwrap_or(expression);
         Refusal::new(format!("has the symbolic size or number `{name}`"))
@@ -31,7 +31,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    pub fn value(self) -> ir::Number {
+    pub(super) fn value(self) -> ir::Number {
         match self {
             Scalar::Bool(b) => b.into(),
             Scalar::Int(n) => n.into(),
@@ -43,7 +43,7 @@ impl Scalar {
 impl Scalar {
     /// What PyTorch makes of the number beside elements of type `dtype`: integers keep the low bits of it, whether it is an
     /// integer or has a fraction that is cut off; floats keep the number as it is, to round it later.
-    pub fn beside(self, dtype: DType) -> ir::Number {
+    pub(super) fn beside(self, dtype: DType) -> ir::Number {
         match (self.value(), dtype) {
             (value, DType::Bool) => value.is_true().into(),
             (value, d) if d.is_float() => value,
@@ -87,18 +87,18 @@ impl<'s> DerefMut for NodeLowering<'s, '_> {
 
 impl<'a> NodeLowering<'_, 'a> {
     /// What the tensor of that name holds, as the operator gets it.
-    pub fn value(&self, name: &str) -> Result<Value, Refusal> {
+    pub(super) fn value(&self, name: &str) -> Result<Value, Refusal> {
         let value = self.memory.value(self.scope.tensor(name)?);
         Ok(self.casts.cast.get(&value).copied().unwrap_or(value))
     }
 
     /// The argument of that name, unless it is missing or none.
-    pub fn argument(&self, name: &str) -> Option<&'a Argument> {
+    pub(super) fn argument(&self, name: &str) -> Option<&'a Argument> {
         let given = self.node.inputs.iter().find(|i| i.name == name)?;
         (!matches!(given.arg, Argument::None)).then_some(&given.arg)
     }
 
-    pub fn given(&self, name: &str) -> bool {
+    pub(super) fn given(&self, name: &str) -> bool {
         self.argument(name).is_some()
     }
 
@@ -112,7 +112,7 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
-    pub fn maybe_tensor(&self, name: &str) -> Result<Option<Value>, Refusal> {
+    pub(super) fn maybe_tensor(&self, name: &str) -> Result<Option<Value>, Refusal> {
         match self.argument(name) {
             None => Ok(None),
             Some(Argument::Tensor(tensor)) => self.value(tensor).map(Some),
@@ -120,11 +120,11 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
-    pub fn tensor(&self, name: &str) -> Result<Value, Refusal> {
+    pub(super) fn tensor(&self, name: &str) -> Result<Value, Refusal> {
         self.maybe_tensor(name)?.ok_or_else(|| self.wrong(name, "a tensor"))
     }
 
-    pub fn tensors(&self, name: &str) -> Result<Vec<Value>, Refusal> {
+    pub(super) fn tensors(&self, name: &str) -> Result<Vec<Value>, Refusal> {
         match self.argument(name) {
             Some(Argument::Tensors(tensors)) => tensors.iter().map(|t| self.value(t)).collect(),
             _ => Err(self.wrong(name, "a list of tensors")),
@@ -132,7 +132,7 @@ impl<'a> NodeLowering<'_, 'a> {
     }
 
     /// A list whose entries may be none.
-    pub fn optional_tensors(&self, name: &str) -> Result<Vec<Option<Value>>, Refusal> {
+    pub(super) fn optional_tensors(&self, name: &str) -> Result<Vec<Option<Value>>, Refusal> {
         match self.argument(name) {
             Some(Argument::OptionalTensors(tensors)) => {
                 tensors.iter().map(|t| t.as_ref().map(|t| self.value(t)).transpose()).collect()
@@ -141,7 +141,7 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
-    pub fn maybe_scalar(&self, name: &str) -> Result<Option<Scalar>, Refusal> {
+    pub(super) fn maybe_scalar(&self, name: &str) -> Result<Option<Scalar>, Refusal> {
         match self.argument(name) {
             None => Ok(None),
             Some(Argument::Bool(Number::Known(b))) => Ok(Some(Scalar::Bool(*b))),
@@ -151,19 +151,19 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
-    pub fn scalar(&self, name: &str) -> Result<Scalar, Refusal> {
+    pub(super) fn scalar(&self, name: &str) -> Result<Scalar, Refusal> {
         self.maybe_scalar(name)?.ok_or_else(|| self.wrong(name, "a number"))
     }
 
     /// A tensor or a number.
-    pub fn operand(&self, name: &str) -> Result<Operand, Refusal> {
+    pub(super) fn operand(&self, name: &str) -> Result<Operand, Refusal> {
         match self.argument(name) {
             Some(Argument::Tensor(_)) => self.tensor(name).map(Operand::Tensor),
             _ => self.scalar(name).map(Operand::Scalar),
         }
     }
 
-    pub fn maybe_int(&self, name: &str) -> Result<Option<i64>, Refusal> {
+    pub(super) fn maybe_int(&self, name: &str) -> Result<Option<i64>, Refusal> {
         match self.argument(name) {
             None => Ok(None),
             Some(Argument::Int(Number::Known(n))) => Ok(Some(*n)),
@@ -171,19 +171,19 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
-    pub fn int(&self, name: &str) -> Result<i64, Refusal> {
+    pub(super) fn int(&self, name: &str) -> Result<i64, Refusal> {
         self.maybe_int(name)?.ok_or_else(|| self.wrong(name, "an integer"))
     }
 
-    pub fn int_or(&self, name: &str, default: i64) -> Result<i64, Refusal> {
+    pub(super) fn int_or(&self, name: &str, default: i64) -> Result<i64, Refusal> {
         Ok(self.maybe_int(name)?.unwrap_or(default))
     }
 
-    pub fn float_or(&self, name: &str, default: f64) -> Result<f64, Refusal> {
+    pub(super) fn float_or(&self, name: &str, default: f64) -> Result<f64, Refusal> {
         Ok(self.maybe_scalar(name)?.map_or(default, |s| s.value().to_f64()))
     }
 
-    pub fn bool_or(&self, name: &str, default: bool) -> Result<bool, Refusal> {
+    pub(super) fn bool_or(&self, name: &str, default: bool) -> Result<bool, Refusal> {
         match self.argument(name) {
             None => Ok(default),
             Some(Argument::Bool(Number::Known(b))) => Ok(*b),
@@ -192,14 +192,14 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
-    pub fn str(&self, name: &str) -> Option<&'a str> {
+    pub(super) fn str(&self, name: &str) -> Option<&'a str> {
         match self.argument(name) {
             Some(Argument::Str(text)) => Some(text),
             _ => None,
         }
     }
 
-    pub fn maybe_ints(&self, name: &str) -> Result<Option<Vec<i64>>, Refusal> {
+    pub(super) fn maybe_ints(&self, name: &str) -> Result<Option<Vec<i64>>, Refusal> {
         match self.argument(name) {
             None => Ok(None),
             Some(Argument::Int(Number::Known(n))) => Ok(Some(vec![*n])),
@@ -217,12 +217,12 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
-    pub fn ints(&self, name: &str) -> Result<Vec<i64>, Refusal> {
+    pub(super) fn ints(&self, name: &str) -> Result<Vec<i64>, Refusal> {
         self.maybe_ints(name)?.ok_or_else(|| self.wrong(name, "a list of integers"))
     }
 
     /// A list of numbers; `None` if it is not given as one.
-    pub fn floats(&self, name: &str) -> Result<Option<Vec<f64>>, Refusal> {
+    pub(super) fn floats(&self, name: &str) -> Result<Option<Vec<f64>>, Refusal> {
         let known = |n: &Number<f64>| match n {
             Number::Known(n) => Ok(*n),
             Number::Symbolic(name) => Err(Refusal::symbolic(name)),
@@ -233,7 +233,7 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
-    pub fn maybe_dtype(&self, name: &str) -> Result<Option<DType>, Refusal> {
+    pub(super) fn maybe_dtype(&self, name: &str) -> Result<Option<DType>, Refusal> {
         match self.argument(name) {
             None => Ok(None),
             Some(Argument::ScalarType(code)) if self.bare && complex_part(*code).is_some() => Ok(complex_part(*code)),
@@ -243,7 +243,7 @@ impl<'a> NodeLowering<'_, 'a> {
     }
 
     /// The memory format code; `None` where the operator's default applies.
-    pub fn memory_format(&self) -> Option<i64> {
+    pub(super) fn memory_format(&self) -> Option<i64> {
         match self.argument("memory_format") {
             Some(Argument::MemoryFormat(code)) => Some(*code),
             _ => None,
@@ -251,12 +251,12 @@ impl<'a> NodeLowering<'_, 'a> {
     }
 
     /// The names of all outputs.
-    pub fn output_names(&self) -> impl Iterator<Item = &'a str> {
+    pub(super) fn output_names(&self) -> impl Iterator<Item = &'a str> {
         self.node.outputs.iter().flat_map(Argument::tensors)
     }
 
     /// The type that the file states for output `slot`.
-    pub fn stated(&self, slot: usize) -> Result<TensorType, Refusal> {
+    pub(super) fn stated(&self, slot: usize) -> Result<TensorType, Refusal> {
         let name = self.output_names().nth(slot).ok_or_else(|| Refusal::new(format!("has no output {slot}")))?;
         let mut stated = self.scope.stated(name)?;
         if self.bare && self.scope.is_complex(name) {
@@ -266,12 +266,12 @@ impl<'a> NodeLowering<'_, 'a> {
     }
 
     /// Whether the argument of that name is a tensor of complex numbers.
-    pub fn argument_is_complex(&self, name: &str) -> bool {
+    pub(super) fn argument_is_complex(&self, name: &str) -> bool {
         matches!(self.argument(name), Some(Argument::Tensor(tensor)) if self.scope.is_complex(tensor))
     }
 
     /// Whether some node of the graph, or its result, uses output `slot`.
-    pub fn is_used(&self, slot: usize) -> bool {
+    pub(super) fn is_used(&self, slot: usize) -> bool {
         self.output_names().nth(slot).is_some_and(|name| self.scope.used.contains(name))
     }
 
@@ -279,12 +279,12 @@ impl<'a> NodeLowering<'_, 'a> {
     // would refuse those.
 
     /// See [`Lowering::emit`].
-    pub fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+    pub(super) fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
         self.lowering.emit(op, attrs, operands)
     }
 
     /// See [`Lowering::implicit`].
-    pub fn implicit(
+    pub(super) fn implicit(
         &mut self,
         part: &str,
         op: &str,
@@ -295,17 +295,17 @@ impl<'a> NodeLowering<'_, 'a> {
     }
 
     /// See [`Lowering::cast`].
-    pub fn cast(&mut self, part: &str, value: Value, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn cast(&mut self, part: &str, value: Value, dtype: DType) -> Result<Value, Refusal> {
         self.lowering.cast(part, value, dtype)
     }
 
     /// A literal number as a tensor without dimensions.
-    pub fn literal(&mut self, part: &str, value: Scalar, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn literal(&mut self, part: &str, value: Scalar, dtype: DType) -> Result<Value, Refusal> {
         self.number(part, value.beside(dtype), dtype)
     }
 
     /// The strides that the file records for argument `name`.
-    pub fn stated_strides(&self, name: &str) -> Option<Vec<usize>> {
+    pub(super) fn stated_strides(&self, name: &str) -> Option<Vec<usize>> {
         match self.argument(name) {
             Some(Argument::Tensor(tensor)) => {
                 let mut strides = self.scope.strides(tensor)?;
@@ -320,7 +320,7 @@ impl<'a> NodeLowering<'_, 'a> {
     }
 
     /// Shape attribute from the sizes that the file states for the first output.
-    pub fn stated_shape(&self) -> Result<(Shape, AttrValue), Refusal> {
+    pub(super) fn stated_shape(&self) -> Result<(Shape, AttrValue), Refusal> {
         let shape = self.stated(0)?.shape;
         let attr = AttrValue::shape(&shape);
         Ok((shape, attr))

@@ -51,7 +51,7 @@ pub(super) fn layout(graph: &Graph, path: &[Value], layout: Layout) -> Option<La
 
 impl Views<'_> {
     /// The operator of `step` on another operand.
-    pub fn apply(&mut self, step: Value, operand: Value) -> Result<Value, Refusal> {
+    pub(super) fn apply(&mut self, step: Value, operand: Value) -> Result<Value, Refusal> {
         let (def, attrs) = operator(self.0.graph, step).ok_or_else(|| Refusal::new("is a view of an unknown kind"))?;
         let attrs = attrs.clone();
         let values = self.0.implicit_op("memory", def, attrs, &[operand])?;
@@ -59,7 +59,7 @@ impl Views<'_> {
     }
 
     /// `whole` with `part` in the place of what the operator of `step` shows of it.
-    pub fn put(&mut self, step: Value, whole: Value, part: Value) -> Result<Value, Refusal> {
+    pub(super) fn put(&mut self, step: Value, whole: Value, part: Value) -> Result<Value, Refusal> {
         let unknown = || Refusal::new("writes through a view of an unknown kind").help(HELP);
         let (def, attrs) = operator(self.0.graph, step).ok_or_else(unknown)?;
         let attrs = attrs.clone();

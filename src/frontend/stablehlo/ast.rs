@@ -82,12 +82,12 @@ pub(super) struct File<'s> {
     pub resources: Vec<Tree<'s>>,
 }
 
-impl<'s> Tree<'s> {
-    pub fn is_sign(&self, sign: &str) -> bool {
+impl Tree<'_> {
+    pub(super) fn is_sign(&self, sign: &str) -> bool {
         matches!(self, Tree::Sign(s) if *s == sign)
     }
 
-    pub fn is_word(&self, word: &str) -> bool {
+    pub(super) fn is_word(&self, word: &str) -> bool {
         matches!(self, Tree::Word(w) if *w == word)
     }
 }

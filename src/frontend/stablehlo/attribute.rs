@@ -11,15 +11,15 @@ use super::read::read_fields;
 pub(super) struct Attribute<'t, 's>(&'t [Tree<'s>]);
 
 impl<'t, 's> Attribute<'t, 's> {
-    pub fn new(trees: &'t [Tree<'s>]) -> Self {
+    pub(super) fn new(trees: &'t [Tree<'s>]) -> Self {
         Attribute(trees)
     }
 
-    pub fn trees(self) -> &'t [Tree<'s>] {
+    pub(super) fn trees(self) -> &'t [Tree<'s>] {
         self.0
     }
 
-    pub fn int(self) -> Option<i64> {
+    pub(super) fn int(self) -> Option<i64> {
         match self.0.first()? {
             Tree::Number(n) => n.parse().ok(),
             _ => match self.ints()?[..] {
@@ -29,7 +29,7 @@ impl<'t, 's> Attribute<'t, 's> {
         }
     }
 
-    pub fn bool(self) -> Option<bool> {
+    pub(super) fn bool(self) -> Option<bool> {
         match self.0.first() {
             // A unit attribute is true by being there.
             None => Some(true),
@@ -40,7 +40,7 @@ impl<'t, 's> Attribute<'t, 's> {
     }
 
     /// Integers and bools: `[1, 2]`, `array<i64: 1, 2>`, `dense<[1, 2]> : tensor<2xi64>`, nested ones flat.
-    pub fn ints(self) -> Option<Vec<i64>> {
+    pub(super) fn ints(self) -> Option<Vec<i64>> {
         match self.0 {
             [Tree::List(inner), ..] => list_of_ints(inner),
             [Tree::Angled(text), rest @ ..] => match text.strip_prefix("array<").and_then(|t| t.strip_suffix('>')) {
@@ -58,7 +58,7 @@ impl<'t, 's> Attribute<'t, 's> {
     }
 
     /// A word such as `DEFAULT`, alone or as in `#stablehlo<precision DEFAULT>` and `#stablehlo.precision<DEFAULT>`.
-    pub fn word(self) -> Option<&'t str> {
+    pub(super) fn word(self) -> Option<&'t str> {
         match self.0.first()? {
             Tree::Word(word) => Some(word),
             Tree::Angled(text) => text.trim_end_matches('>').rsplit([' ', '<']).next(),
@@ -66,7 +66,7 @@ impl<'t, 's> Attribute<'t, 's> {
         }
     }
 
-    pub fn text(self) -> Option<&'t str> {
+    pub(super) fn text(self) -> Option<&'t str> {
         match self.0.first()? {
             Tree::Text(text) => Some(text),
             _ => None,
@@ -74,14 +74,14 @@ impl<'t, 's> Attribute<'t, 's> {
     }
 
     /// A symbol, without its `@`.
-    pub fn symbol(self) -> Option<&'t str> {
+    pub(super) fn symbol(self) -> Option<&'t str> {
         match self.0.first()? {
             Tree::Symbol(name) => Some(name),
             _ => None,
         }
     }
 
-    pub fn float(self) -> Option<f64> {
+    pub(super) fn float(self) -> Option<f64> {
         match self.0.first()? {
             Tree::Number(n) => n.parse().ok(),
             _ => None,
@@ -89,7 +89,7 @@ impl<'t, 's> Attribute<'t, 's> {
     }
 
     /// The lists of `[0, 1] x [2]` or `[b, 0, f]x[0, i, o]->[b, 0, f]`, as words.
-    pub fn lists(self) -> Vec<Vec<&'t str>> {
+    pub(super) fn lists(self) -> Vec<Vec<&'t str>> {
         let words = |inner: &'t Vec<Tree<'s>>| inner.iter().filter_map(word).collect();
         self.0
             .iter()
@@ -101,7 +101,7 @@ impl<'t, 's> Attribute<'t, 's> {
     }
 
     /// The value of `key` in a dictionary.
-    pub fn get(self, key: &str) -> Option<Attribute<'t, 's>> {
+    pub(super) fn get(self, key: &str) -> Option<Attribute<'t, 's>> {
         match self.0.first()? {
             Tree::Dictionary(entries) => entries.iter().find(|e| e.key == key).map(|e| Attribute(&e.value)),
             _ => None,
@@ -109,7 +109,7 @@ impl<'t, 's> Attribute<'t, 's> {
     }
 
     /// What stands between the angle brackets of an attribute.
-    pub fn fields(self) -> Option<Fields<'s>> {
+    pub(super) fn fields(self) -> Option<Fields<'s>> {
         match self.0.first()? {
             Tree::Angled(text) => {
                 let start = text.find('<')?;
@@ -124,11 +124,11 @@ impl<'t, 's> Attribute<'t, 's> {
 pub(super) struct Fields<'s>(Vec<Tree<'s>>);
 
 impl<'s> Fields<'s> {
-    pub fn all(&self) -> Attribute<'_, 's> {
+    pub(super) fn all(&self) -> Attribute<'_, 's> {
         Attribute(&self.0)
     }
 
-    pub fn get(&self, key: &str) -> Option<Attribute<'_, 's>> {
+    pub(super) fn get(&self, key: &str) -> Option<Attribute<'_, 's>> {
         parts(&self.0).find_map(|part| match part {
             [Tree::Word(name), Tree::Sign("="), value @ ..] if *name == key => Some(Attribute(value)),
             _ => None,
@@ -136,7 +136,7 @@ impl<'s> Fields<'s> {
     }
 
     /// The list called `key`; empty where there is none.
-    pub fn ints(&self, key: &str) -> Option<Vec<i64>> {
+    pub(super) fn ints(&self, key: &str) -> Option<Vec<i64>> {
         self.get(key).map_or(Some(Vec::new()), Attribute::ints)
     }
 }

@@ -1,6 +1,7 @@
 //! Calls, loops and branches.
 
 use super::ast::Use;
+use super::attribute::Attribute;
 use super::error::Error;
 use super::form::Form;
 use super::lower::{Lower, called};
@@ -15,8 +16,8 @@ const MOST_ROUNDS: usize = 4096;
 const MOST_STEPS: usize = 1 << 18;
 
 /// Lowers an operation that runs regions or functions; `None` if it is another, or has to stay opaque.
-pub(super) fn lower<'m, 't, 's>(
-    low: &mut Lower<'m, 't, 's>,
+pub(super) fn lower<'t, 's>(
+    low: &mut Lower<'_, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
     operands: &[ScopeValue],
@@ -29,7 +30,7 @@ pub(super) fn lower<'m, 't, 's>(
     match form.stable_name() {
         Some("call") => call(low, form, form.words.first().copied(), operands, names),
         Some("composite") => {
-            let function = form.attribute(&["decomposition"]).and_then(|a| a.symbol());
+            let function = form.attribute(&["decomposition"]).and_then(Attribute::symbol);
             call(low, form, function, operands, names)
         }
         Some("custom_call") => Ok(marker(form).then(|| operands.to_vec())),
@@ -53,8 +54,8 @@ fn inside(form: &Form, names: &str) -> String {
     format!("{names}{own}/")
 }
 
-fn call<'m, 't, 's>(
-    low: &mut Lower<'m, 't, 's>,
+fn call<'t, 's>(
+    low: &mut Lower<'_, 't, 's>,
     form: &Form<'t, 's>,
     function: Option<&str>,
     operands: &[ScopeValue],
@@ -67,8 +68,8 @@ fn call<'m, 't, 's>(
 }
 
 /// `while`: round after round, as long as the condition is known.
-fn repeat<'m, 't, 's>(
-    low: &mut Lower<'m, 't, 's>,
+fn repeat<'t, 's>(
+    low: &mut Lower<'_, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
     operands: &[ScopeValue],
@@ -183,8 +184,8 @@ fn equals(low: &mut Lower, index: Value, i: i64) -> Result<Value, Refusal> {
 }
 
 /// `map`: operations on scalars, applied to whole tensors.
-fn map<'m, 't, 's>(
-    low: &mut Lower<'m, 't, 's>,
+fn map<'t, 's>(
+    low: &mut Lower<'_, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
     operands: &[ScopeValue],

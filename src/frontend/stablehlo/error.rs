@@ -15,20 +15,20 @@ pub(super) struct Error {
 }
 
 impl Error {
-    pub fn new(at: Offset, reason: impl Into<String>) -> Self {
+    pub(super) fn new(at: Offset, reason: impl Into<String>) -> Self {
         Error { at, reason: reason.into(), help: None }
     }
 
-    pub fn help(self, help: impl Into<String>) -> Self {
+    pub(super) fn help(self, help: impl Into<String>) -> Self {
         Error { help: Some(help.into()), ..self }
     }
 
-    pub fn refused(at: Offset, refusal: Refusal) -> Self {
+    pub(super) fn refused(at: Offset, refusal: Refusal) -> Self {
         Error { at, reason: refusal.reason, help: refusal.help }
     }
 
     /// With the line and the column instead of the offset.
-    pub fn in_file(self, path: &Path, text: &str) -> LoadError {
+    pub(super) fn in_file(self, path: &Path, text: &str) -> LoadError {
         let before = text.get(..self.at).unwrap_or(text);
         LoadError::Place {
             file: path.to_owned(),

@@ -28,7 +28,7 @@ pub(super) struct Form<'t, 's> {
 }
 
 impl<'t, 's> Form<'t, 's> {
-    pub fn of(operation: &'t Operation<'s>) -> Self {
+    pub(super) fn of(operation: &'t Operation<'s>) -> Self {
         let mut form = Form { name: &operation.name, results: &operation.results, at: operation.at, ..Form::default() };
         let trees = &operation.trees[..];
         let colon = trees.iter().position(|t| t.is_sign(":")).unwrap_or(trees.len());
@@ -50,26 +50,26 @@ impl<'t, 's> Form<'t, 's> {
     }
 
     /// Whether it is the operation of that name in one of the dialects that are read.
-    pub fn is(&self, name: &str) -> bool {
+    pub(super) fn is(&self, name: &str) -> bool {
         self.stable_name() == Some(name)
     }
 
     /// The name without the dialect, if the dialect is StableHLO or its predecessor.
-    pub fn stable_name(&self) -> Option<&'t str> {
+    pub(super) fn stable_name(&self) -> Option<&'t str> {
         self.name.strip_prefix("stablehlo.").or_else(|| self.name.strip_prefix("mhlo."))
     }
 
     /// The attribute of the first of these names that there is.
-    pub fn attribute(&self, names: &[&str]) -> Option<Attribute<'t, 's>> {
+    pub(super) fn attribute(&self, names: &[&str]) -> Option<Attribute<'t, 's>> {
         names.iter().find_map(|name| self.listed.iter().find(|(key, _)| key == name)).map(|(_, value)| *value)
     }
 
-    pub fn attributes(&self) -> impl Iterator<Item = (&'t str, Attribute<'t, 's>)> + '_ {
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (&'t str, Attribute<'t, 's>)> + '_ {
         self.listed.iter().copied()
     }
 
     /// How many results the operation names.
-    pub fn result_count(&self) -> usize {
+    pub(super) fn result_count(&self) -> usize {
         self.results.iter().fold(0_usize, |sum, (_, count)| sum.saturating_add(*count))
     }
 

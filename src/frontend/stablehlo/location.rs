@@ -19,7 +19,7 @@ pub(super) struct Locations<'t, 's> {
 }
 
 impl<'t, 's> Locations<'t, 's> {
-    pub fn new(aliases: &'t [(&'s str, Vec<Tree<'s>>)]) -> Self {
+    pub(super) fn new(aliases: &'t [(&'s str, Vec<Tree<'s>>)]) -> Self {
         let location = |(name, trees): &'t (&'s str, Vec<Tree<'s>>)| match &trees[..] {
             [Tree::Location(inner), ..] => Some((*name, &inner[..])),
             _ => None,
@@ -28,7 +28,7 @@ impl<'t, 's> Locations<'t, 's> {
     }
 
     /// The source lines that a location names, and the innermost module path.
-    pub fn origin(&mut self, location: Option<&'t [Tree<'s>]>) -> Origin {
+    pub(super) fn origin(&mut self, location: Option<&'t [Tree<'s>]>) -> Origin {
         let Some(location) = location else { return Origin::default() };
         if let [Tree::Alias(name)] = location
             && let Some(known) = self.known.get(name)
@@ -82,7 +82,7 @@ impl<'t, 's> Locations<'t, 's> {
     }
 
     /// The name that a location gives an argument.
-    pub fn name(&self, location: Option<&'t [Tree<'s>]>) -> Option<&'t str> {
+    pub(super) fn name(&self, location: Option<&'t [Tree<'s>]>) -> Option<&'t str> {
         let mut location = location?;
         for _ in 0..DEEPEST {
             match location {

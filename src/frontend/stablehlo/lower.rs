@@ -7,6 +7,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::ast::{Region, Tree, Use};
+use super::attribute::Attribute;
 use super::error::Error;
 use super::form::{Form, arguments};
 use super::literal::{self, Elements, Resources};
@@ -57,14 +58,16 @@ pub(super) struct Lower<'m, 't, 's> {
 pub struct Check {
     /// Such as `expect_eq`.
     pub kind: String,
+    /// What the module computes.
     pub found: Value,
+    /// What it should be.
     pub wanted: Value,
     /// Attributes by name.
     pub attributes: Vec<(String, f64)>,
 }
 
 impl<'m, 't, 's> Lower<'m, 't, 's> {
-    pub fn new(
+    pub(super) fn new(
         path: &'m Path,
         module: &'m Module<'t, 's>,
         locations: Locations<'t, 's>,
@@ -90,7 +93,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     }
 
     /// The type that a tree names.
-    pub fn ty(&mut self, tree: &'t Tree<'s>) -> Type<'t> {
+    pub(super) fn ty(&mut self, tree: &'t Tree<'s>) -> Type<'t> {
         let text = match tree {
             Tree::Angled(text) | Tree::Word(text) => *text,
             Tree::Alias(name) => self.type_aliases.get(name).copied().unwrap_or(name),
@@ -100,7 +103,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     }
 
     /// Lowers the operations of a region, and gives what its last one returns. `names` is what names of nodes start with.
-    pub fn region(
+    pub(super) fn region(
         &mut self,
         scope: &mut Scope<'_, 's>,
         region: &'t Region<'s>,
@@ -164,7 +167,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     }
 
     /// What reports call the node of an operation.
-    pub fn name(&mut self, form: &Form, names: &str) -> String {
+    pub(super) fn name(&mut self, form: &Form, names: &str) -> String {
         let own = form.results.first().map_or(form.name, |(name, _)| name);
         self.builder.names.fresh(&format!("{names}{own}"))
     }
@@ -236,7 +239,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         Ok(values.into_iter().map(ScopeValue::Tensor).collect())
     }
 
-    pub fn refused(&self, form: &Form, refusal: Refusal) -> Error {
+    pub(super) fn refused(&self, form: &Form, refusal: Refusal) -> Error {
         Error { at: form.at, reason: format!("`{}` {}", form.name, refusal.reason), help: refusal.help }
     }
 
@@ -318,7 +321,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     }
 
     /// Calls a function with the values of its arguments.
-    pub fn call(
+    pub(super) fn call(
         &mut self,
         function: &'m Function<'t, 's>,
         operands: &[ScopeValue],
@@ -352,7 +355,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     }
 
     /// The names of the arguments of a region's block.
-    pub fn block_arguments(&self, form: &Form<'t, 's>, region: &'t Region<'s>) -> Result<Vec<&'s str>, Error> {
+    pub(super) fn block_arguments(&self, form: &Form<'t, 's>, region: &'t Region<'s>) -> Result<Vec<&'s str>, Error> {
         if region.arguments.is_empty() {
             return Ok(form.arguments.clone());
         }
@@ -362,17 +365,17 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     }
 
     /// What lowering changes beside the graph, to come back to. Nodes that nothing uses are left out in the end.
-    pub fn state(&self) -> [usize; 2] {
+    pub(super) fn state(&self) -> [usize; 2] {
         [self.effects.len(), self.checks.len()]
     }
 
-    pub fn restore(&mut self, [effects, checks]: [usize; 2]) {
+    pub(super) fn restore(&mut self, [effects, checks]: [usize; 2]) {
         self.effects.truncate(effects);
         self.checks.truncate(checks);
     }
 
     /// The number that a value is known to be.
-    pub fn known(&self, bound: &ScopeValue) -> Option<Number> {
+    pub(super) fn known(&self, bound: &ScopeValue) -> Option<Number> {
         match bound {
             ScopeValue::Tensor(value) => self.tables.uniform.get(value).copied(),
             ScopeValue::Foreign(_) => None,
@@ -382,7 +385,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
 
 /// The name of the function that a `custom_call` calls.
 pub(super) fn called<'t>(form: &Form<'t, '_>) -> Option<&'t str> {
-    let given = form.attribute(&["call_target_name"]).and_then(|a| a.text());
+    let given = form.attribute(&["call_target_name"]).and_then(Attribute::text);
     given.or_else(|| form.words.first().copied())
 }
 

@@ -69,6 +69,7 @@ pub struct Tests {
     pub function: String,
     /// Its graph; the two values of every comparison are outputs, in order.
     pub graph: Graph,
+    /// What each test asks for.
     pub checks: Vec<Check>,
     /// Comparisons of values whose types the IR lacks.
     pub uncompared: usize,

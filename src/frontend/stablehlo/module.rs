@@ -26,7 +26,7 @@ pub(super) struct Module<'t, 's> {
 impl<'t, 's> Module<'t, 's> {
     /// # Errors
     /// Functions without a body or with more than one block, two of one name, and operations outside of functions.
-    pub fn of(file: &'t File<'s>) -> Result<Self, Error> {
+    pub(super) fn of(file: &'t File<'s>) -> Result<Self, Error> {
         let mut module = Module { functions: Vec::new(), by_name: FxHashMap::default() };
         module.collect(&file.operations)?;
         Ok(module)
@@ -67,7 +67,7 @@ impl<'t, 's> Module<'t, 's> {
         Ok(())
     }
 
-    pub fn get(&self, name: &str) -> Option<&Function<'t, 's>> {
+    pub(super) fn get(&self, name: &str) -> Option<&Function<'t, 's>> {
         self.functions.get(*self.by_name.get(name)?)
     }
 }
@@ -103,7 +103,7 @@ fn function<'t, 's>(operation: &'t Operation<'s>) -> Result<Option<Function<'t, 
 /// `"func.func"() <{function_type = …, sym_name = "main"}> ({ ^bb0(…): … })`
 fn generic<'t, 's>(operation: &'t Operation<'s>) -> Result<Option<Function<'t, 's>>, Error> {
     let form = super::form::Form::of(operation);
-    let name = form.attribute(&["sym_name"]).and_then(|a| a.text());
+    let name = form.attribute(&["sym_name"]).and_then(Attribute::text);
     let name = name.ok_or_else(|| Error::new(operation.at, "a function has no name"))?;
     let Some(&body) = form.regions.first() else { return Ok(None) };
     let arguments = arguments(&body.arguments);

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
 use super::ast::{Region, Tree, Use};
-use super::attribute::show;
+use super::attribute::{Attribute, show};
 use super::error::Error;
 use super::form::Form;
 use super::lower::{Lower, called};
@@ -22,8 +22,8 @@ const LONGEST: usize = 200;
 const MOST_WORDS: usize = 1 << 20;
 
 /// Adds an operation as a node of that name without a meaning.
-pub(super) fn lower<'m, 't, 's>(
-    low: &mut Lower<'m, 't, 's>,
+pub(super) fn lower<'t, 's>(
+    low: &mut Lower<'_, 't, 's>,
     scope: &Scope<'_, 's>,
     form: &Form<'t, 's>,
     operands: &[ScopeValue],
@@ -74,7 +74,7 @@ pub(super) fn lower<'m, 't, 's>(
     if foreign || arguments.len() != leaves.len() {
         attrs.push(("operands".to_owned(), AttrValue::str(&short(arguments.join(", ")))));
     }
-    let effect = form.attribute(&["has_side_effect"]).and_then(|a| a.bool()).unwrap_or(false);
+    let effect = form.attribute(&["has_side_effect"]).and_then(Attribute::bool).unwrap_or(false);
     if form.is("rng") || effect {
         attrs.push((DRAW.to_owned(), AttrValue::Int(low.draws)));
         low.draws += 1;

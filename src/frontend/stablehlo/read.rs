@@ -98,7 +98,7 @@ fn syntax_error(error: pest::error::Error<Rule>) -> Error {
     Error::new(at, reason).help("the text is that of an MLIR module, as `jax.jit(f).lower(…).as_text()` gives it")
 }
 
-fn operation<'s>(pair: Pair<'s, Rule>) -> Operation<'s> {
+fn operation(pair: Pair<'_, Rule>) -> Operation<'_> {
     let mut operation =
         Operation { at: pair.as_span().start(), results: Vec::new(), name: Cow::Borrowed(""), trees: Vec::new() };
     let mut named = false;

@@ -30,11 +30,11 @@ pub(super) struct Scope<'p, 's> {
 }
 
 impl<'p, 's> Scope<'p, 's> {
-    pub fn inside(around: &'p Scope<'p, 's>) -> Self {
+    pub(super) fn inside(around: &'p Scope<'p, 's>) -> Self {
         Scope { names: FxHashMap::default(), around: Some(around) }
     }
 
-    pub fn get(&self, name: Use<'s>) -> Option<&ScopeValue> {
+    pub(super) fn get(&self, name: Use<'s>) -> Option<&ScopeValue> {
         let mut scope = self;
         loop {
             match (scope.names.get(&name), scope.around) {
@@ -46,7 +46,7 @@ impl<'p, 's> Scope<'p, 's> {
     }
 
     /// Lets a name stand for a value; false if it stands for one already.
-    pub fn bind(&mut self, name: Use<'s>, bound: ScopeValue) -> bool {
+    pub(super) fn bind(&mut self, name: Use<'s>, bound: ScopeValue) -> bool {
         self.names.insert(name, bound).is_none()
     }
 }

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::attribute::Attribute;
 use super::form::Form;
 use super::literal::as_typed;
 use crate::frontend::builder::{Converted, Lowering, Refusal, Values, int, ints};
@@ -35,78 +36,78 @@ pub(super) struct NodeLowering<'a, 't, 's> {
 
 impl NodeLowering<'_, '_, '_> {
     /// The operands, of which there must be `N`.
-    pub fn all<const N: usize>(&self) -> Result<[Value; N], Refusal> {
+    pub(super) fn all<const N: usize>(&self) -> Result<[Value; N], Refusal> {
         self.operands
             .try_into()
             .map_err(|_| Refusal::new(format!("has {} operands instead of {N}", self.operands.len())))
     }
 
     /// The stated type of the first result.
-    pub fn result(&self) -> Result<&TensorType, Refusal> {
+    pub(super) fn result(&self) -> Result<&TensorType, Refusal> {
         self.results.first().ok_or_else(|| Refusal::new("has no result"))
     }
 
-    pub fn shape(&self, value: Value) -> Shape {
+    pub(super) fn shape(&self, value: Value) -> Shape {
         self.low.graph.ty(value).shape.clone()
     }
 
-    pub fn rank(&self, value: Value) -> usize {
+    pub(super) fn rank(&self, value: Value) -> usize {
         self.low.rank(value)
     }
 
-    pub fn dtype(&self, value: Value) -> DType {
+    pub(super) fn dtype(&self, value: Value) -> DType {
         self.low.dtype(value)
     }
 
     /// A list of integers, which the operation must have.
-    pub fn ints(&self, names: &[&str]) -> Result<Vec<i64>, Refusal> {
+    pub(super) fn ints(&self, names: &[&str]) -> Result<Vec<i64>, Refusal> {
         self.maybe_ints(names)?.ok_or_else(|| Refusal::new(format!("needs the attribute `{}`", names.join("` or `"))))
     }
 
-    pub fn maybe_ints(&self, names: &[&str]) -> Result<Option<Vec<i64>>, Refusal> {
+    pub(super) fn maybe_ints(&self, names: &[&str]) -> Result<Option<Vec<i64>>, Refusal> {
         let Some(attribute) = self.form.attribute(names) else { return Ok(None) };
         let list = attribute.ints().ok_or_else(|| Refusal::new(format!("takes a list as `{}`", names.join("`/`"))))?;
         Ok(Some(list))
     }
 
     /// A list of dimensions of a tensor of that rank.
-    pub fn dims(&self, names: &[&str], rank: usize) -> Result<Vec<usize>, Refusal> {
+    pub(super) fn dims(&self, names: &[&str], rank: usize) -> Result<Vec<usize>, Refusal> {
         self.ints(names)?.into_iter().map(|d| dimension(d, rank)).collect()
     }
 
     /// A dimension of a tensor of that rank.
-    pub fn dim(&self, names: &[&str], rank: usize) -> Result<usize, Refusal> {
-        let found = self.form.attribute(names).and_then(|a| a.int());
+    pub(super) fn dim(&self, names: &[&str], rank: usize) -> Result<usize, Refusal> {
+        let found = self.form.attribute(names).and_then(Attribute::int);
         let dim = found.ok_or_else(|| Refusal::new(format!("needs the attribute `{}`", names.join("` or `"))))?;
         dimension(dim, rank)
     }
 
-    pub fn int_or(&self, names: &[&str], default: i64) -> i64 {
-        self.form.attribute(names).and_then(|a| a.int()).unwrap_or(default)
+    pub(super) fn int_or(&self, names: &[&str], default: i64) -> i64 {
+        self.form.attribute(names).and_then(Attribute::int).unwrap_or(default)
     }
 
-    pub fn uniform(&self, value: Value) -> Option<Number> {
+    pub(super) fn uniform(&self, value: Value) -> Option<Number> {
         self.tables.uniform.get(&value).copied()
     }
 
     /// The node that stands for the operation, by one operator of the table.
-    pub fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+    pub(super) fn emit(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
         self.low.emit(op, attrs, operands)
     }
 
     /// A node on the way.
-    pub fn part(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
+    pub(super) fn part(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
         self.low.implicit(op, op, attrs, operands)
     }
 
-    pub fn reshape(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
+    pub(super) fn reshape(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
         if *self.shape(value) == *shape {
             return Ok(value);
         }
         self.part("reshape", &[("shape", AttrValue::shape(shape))], &[value])
     }
 
-    pub fn permute(&mut self, value: Value, dims: &[usize]) -> Result<Value, Refusal> {
+    pub(super) fn permute(&mut self, value: Value, dims: &[usize]) -> Result<Value, Refusal> {
         if dims.iter().enumerate().all(|(i, &d)| i == d) {
             return Ok(value);
         }
@@ -142,7 +143,7 @@ impl NodeLowering<'_, '_, '_> {
         Some((source, order.collect::<Option<_>>()?))
     }
 
-    pub fn expand(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
+    pub(super) fn expand(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
         if *self.shape(value) == *shape {
             return Ok(value);
         }
@@ -150,7 +151,14 @@ impl NodeLowering<'_, '_, '_> {
     }
 
     /// `value` from `start` up to `end` along `dim`.
-    pub fn slice(&mut self, value: Value, dim: usize, start: i64, end: i64, step: i64) -> Result<Value, Refusal> {
+    pub(super) fn slice(
+        &mut self,
+        value: Value,
+        dim: usize,
+        start: i64,
+        end: i64,
+        step: i64,
+    ) -> Result<Value, Refusal> {
         let size = self.shape(value).get(dim).map_or(0, |&s| s as i64);
         if (start, end, step) == (0, size, 1) {
             return Ok(value);
@@ -159,25 +167,25 @@ impl NodeLowering<'_, '_, '_> {
         self.part("slice", &attrs, &[value])
     }
 
-    pub fn cast(&mut self, value: Value, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn cast(&mut self, value: Value, dtype: DType) -> Result<Value, Refusal> {
         self.low.cast("cast", value, dtype)
     }
 
     /// A number as a tensor without dimensions.
-    pub fn number(&mut self, value: Number, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn number(&mut self, value: Number, dtype: DType) -> Result<Value, Refusal> {
         let number = self.low.number("number", as_typed(value, dtype), dtype)?;
         self.tables.uniform.insert(number, value);
         Ok(number)
     }
 
     /// `0, 1, …` up to `size`.
-    pub fn counting(&mut self, size: usize, dtype: DType) -> Result<Value, Refusal> {
+    pub(super) fn counting(&mut self, size: usize, dtype: DType) -> Result<Value, Refusal> {
         self.part("arange", &[("end", int(size as i64)), ("dtype", AttrValue::DType(dtype))], &[])
     }
 
     /// The operand as elementwise operators of the table take it: what a repeated tensor repeats, where the shape of the
     /// result does not suffer.
-    pub fn unrepeated(&self, operands: &[Value]) -> SmallVec<[Value; 3]> {
+    pub(super) fn unrepeated(&self, operands: &[Value]) -> SmallVec<[Value; 3]> {
         let mut chosen: SmallVec<[Value; 3]> = SmallVec::from_slice(operands);
         let joint = |all: &[Value]| {
             all.iter().try_fold(Shape::new(), |shape, &v| broadcast(&shape, &self.low.graph.ty(v).shape))
@@ -195,7 +203,7 @@ impl NodeLowering<'_, '_, '_> {
     }
 
     /// An elementwise operator of the table. Of numbers that are known, the result is known.
-    pub fn elementwise(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+    pub(super) fn elementwise(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
         let known: Option<Vec<Number>> = operands.iter().map(|&v| self.uniform(v)).collect();
         let Some(result) = known.and_then(|known| self.computed(op, attrs, operands, &known)) else {
             if let Some(same) = self.unchanged(op, operands) {
@@ -274,7 +282,7 @@ impl NodeLowering<'_, '_, '_> {
         let Some(all) = found.collect::<Option<SmallVec<[Value; 3]>>>() else { return Ok(None) };
         let mut shapes = all.iter().map(|&v| self.shape(v)).filter(|s| !s.is_empty());
         let Some(first) = shapes.next() else { return Ok(None) };
-        let dropped = operands.iter().map(|&v| self.shape(v)).max_by_key(|s| s.len());
+        let dropped = operands.iter().map(|&v| self.shape(v)).max_by_key(smallvec::SmallVec::len);
         let (true, Some(dropped)) = (shapes.all(|s| s == first), dropped) else { return Ok(None) };
         let Some(value) = self.emit(op, attrs, &all)?.and_then(|v| v.first().copied()) else { return Ok(None) };
         let result = self.reshape(value, &dropped)?;
@@ -326,13 +334,18 @@ impl NodeLowering<'_, '_, '_> {
     }
 
     /// As [`elementwise`](Self::elementwise), for a node on the way.
-    pub fn part_of(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
+    pub(super) fn part_of(
+        &mut self,
+        op: &str,
+        attrs: &[(&str, AttrValue)],
+        operands: &[Value],
+    ) -> Result<Value, Refusal> {
         let operands = self.unrepeated(operands);
         self.part(op, attrs, &operands)
     }
 
     /// One value as what the operation gives.
-    pub fn gives(&self, value: Value) -> Converted {
+    pub(super) fn gives(&self, value: Value) -> Converted {
         Ok(Some(Values::from_elem(value, 1)))
     }
 }

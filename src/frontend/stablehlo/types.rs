@@ -13,7 +13,7 @@ pub(super) enum Type<'s> {
 }
 
 impl Type<'_> {
-    pub fn tensor(&self) -> Option<&TensorType> {
+    pub(super) fn tensor(&self) -> Option<&TensorType> {
         match self {
             Type::Tensor(ty) => Some(ty),
             Type::Foreign(_) => None,

@@ -8,13 +8,13 @@ use crate::ir::{self, AttrValue, Origin, Path, Role, TensorType};
 
 /// A name with its place.
 #[derive(Clone, Debug)]
-pub struct Name<'s> {
+pub(super) struct Name<'s> {
     pub text: Cow<'s, str>,
     pub span: SourceSpan,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Number {
+pub(super) enum Number {
     Int(i64),
     Float(f64),
     Bool(bool),
@@ -22,13 +22,13 @@ pub enum Number {
 
 impl Name<'_> {
     /// Stands in until the name is read.
-    pub fn missing(span: SourceSpan) -> Self {
+    pub(super) fn missing(span: SourceSpan) -> Self {
         Name { text: Cow::Borrowed(""), span }
     }
 }
 
 impl Number {
-    pub fn value(self) -> ir::Number {
+    pub(super) fn value(self) -> ir::Number {
         match self {
             Number::Int(v) => v.into(),
             Number::Float(v) => v.into(),
@@ -39,7 +39,7 @@ impl Number {
 
 /// The right side of `name = …` in attributes and configuration.
 #[derive(Clone, Debug)]
-pub enum Constant<'s> {
+pub(super) enum Constant<'s> {
     Number(Number),
     Str(Cow<'s, str>),
     Numbers(Vec<Number>),
@@ -48,7 +48,7 @@ pub enum Constant<'s> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Setting<'s> {
+pub(super) struct Setting<'s> {
     pub name: Name<'s>,
     pub value: Constant<'s>,
     /// Of the value.
@@ -56,7 +56,7 @@ pub struct Setting<'s> {
 }
 
 #[derive(Debug)]
-pub struct Binding<'s> {
+pub(super) struct Binding<'s> {
     /// What the text calls it.
     pub local: Name<'s>,
     /// What the node is called, where the two differ.
@@ -64,13 +64,13 @@ pub struct Binding<'s> {
 }
 
 impl<'s> Binding<'s> {
-    pub fn node_name(&self) -> &Name<'s> {
+    pub(super) fn node_name(&self) -> &Name<'s> {
         self.real.as_ref().unwrap_or(&self.local)
     }
 }
 
 #[derive(Debug)]
-pub struct Input<'s> {
+pub(super) struct Input<'s> {
     pub binding: Binding<'s>,
     pub role: Role,
     pub ty: TensorType,
@@ -78,20 +78,20 @@ pub struct Input<'s> {
 }
 
 #[derive(Debug)]
-pub struct Typed<'s> {
+pub(super) struct Typed<'s> {
     pub binding: Binding<'s>,
     pub stated: Option<(TensorType, SourceSpan)>,
 }
 
 #[derive(Clone, Debug)]
-pub enum Operand<'s> {
+pub(super) enum Operand<'s> {
     Scalar(Number, SourceSpan),
     Name(Name<'s>),
     Call(CallExpr<'s>),
 }
 
 #[derive(Clone, Debug)]
-pub struct CallExpr<'s> {
+pub(super) struct CallExpr<'s> {
     pub op: Name<'s>,
     pub operands: Vec<Operand<'s>>,
     pub attrs: Vec<Setting<'s>>,
@@ -99,14 +99,14 @@ pub struct CallExpr<'s> {
 }
 
 #[derive(Debug)]
-pub enum Body<'s> {
+pub(super) enum Body<'s> {
     Call(CallExpr<'s>),
     Opaque { call: CallExpr<'s>, types: Vec<TensorType> },
     Literal { ty: TensorType, data: Vec<Number>, span: SourceSpan },
 }
 
 #[derive(Debug)]
-pub struct Statement<'s> {
+pub(super) struct Statement<'s> {
     pub results: Vec<Typed<'s>>,
     pub body: Body<'s>,
     pub origin: Origin,
@@ -114,20 +114,20 @@ pub struct Statement<'s> {
 
 /// A line of a binding file.
 #[derive(Debug)]
-pub struct Equality<'s> {
+pub(super) struct Equality<'s> {
     pub target: Name<'s>,
     pub value: CallExpr<'s>,
 }
 
 /// What is returned, and where it goes.
 #[derive(Debug)]
-pub struct Returned<'s> {
+pub(super) struct Returned<'s> {
     pub value: Yielded<'s>,
     pub target: Purpose<'s>,
 }
 
 #[derive(Debug)]
-pub enum Yielded<'s> {
+pub(super) enum Yielded<'s> {
     /// The value of that name, under another name or its own.
     Tensor {
         value: Name<'s>,
@@ -138,7 +138,7 @@ pub enum Yielded<'s> {
 
 /// See [`Target`](crate::ir::Target).
 #[derive(Debug)]
-pub enum Purpose<'s> {
+pub(super) enum Purpose<'s> {
     Result(Option<Path>),
     Loss(Option<Path>),
     Write(Name<'s>),
@@ -146,7 +146,7 @@ pub enum Purpose<'s> {
 }
 
 #[derive(Debug)]
-pub struct File<'s> {
+pub(super) struct File<'s> {
     pub config: Vec<Setting<'s>>,
     pub name: Name<'s>,
     pub inputs: Vec<Input<'s>>,

@@ -7,7 +7,7 @@ use crate::ops::{AttrDef, AttrKind, OpDef};
 
 /// The stored form of an attribute of a table operator. Dimensions that count from the end, a size of -1 in `reshape` and
 /// `expand` and bounds of `slice` that count from the end become plain non-negative numbers.
-pub fn table_value(
+pub(super) fn table_value(
     op: &OpDef,
     def: &AttrDef,
     value: &Constant,
@@ -49,7 +49,7 @@ pub fn table_value(
 }
 
 /// The stored form of an attribute of an opaque operator: whatever the literal looks like.
-pub fn opaque_value(value: &Constant) -> Result<AttrValue, String> {
+pub(super) fn opaque_value(value: &Constant) -> Result<AttrValue, String> {
     match value {
         Constant::Number(Number::Int(v)) => Ok(AttrValue::Int(*v)),
         Constant::Number(Number::Float(v)) => Ok(AttrValue::float(*v)),
@@ -64,7 +64,7 @@ pub fn opaque_value(value: &Constant) -> Result<AttrValue, String> {
 }
 
 /// Negative bounds of a `slice` count from the end of its dimension.
-pub fn slice_bound(value: AttrValue, dim: Option<&AttrValue>, first: Option<&TensorType>) -> AttrValue {
+pub(super) fn slice_bound(value: AttrValue, dim: Option<&AttrValue>, first: Option<&TensorType>) -> AttrValue {
     let size = || first?.shape.get(usize::try_from(dim?.as_int()?).ok()?).copied();
     match (value, size()) {
         (AttrValue::Int(v), Some(size)) if v < 0 => AttrValue::Int(v.saturating_add(size as i64)),

@@ -39,6 +39,7 @@ impl MirErrors {
 
 /// One thing that is wrong with a `.mir` file.
 #[derive(Debug, Clone, PartialEq, Error, Diagnostic)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum MirError {
     #[error("{message}")]
     #[diagnostic(code(mir::syntax))]

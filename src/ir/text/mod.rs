@@ -1,4 +1,4 @@
-//! The text form of graphs, `.mir`: [`parse`] and [`print`]. The grammar stands in `grammar/mir.pest`.
+//! The text form of graphs, `.mir`: [`parse`] and [`print()`]. The grammar stands in `grammar/mir.pest`.
 //!
 //! ```text
 //! graph mlp(x: f32[64, 128], w: param f32[128, 256]) {
@@ -32,6 +32,15 @@ pub const LARGEST_FILE: usize = 64 << 20;
 pub const DEEPEST_NESTING: usize = 100;
 
 /// Reads a graph. `name` is the file's name, for messages.
+///
+/// ```
+/// let graph = magneton_ir::ir::text::parse("double.mir", "graph double(x: f32[2]) { y = add(x, x) return y }")?;
+/// assert_eq!(graph.ty(graph.outputs()[0].value).to_string(), "f32[2]");
+/// # Ok::<(), magneton_ir::ir::text::MirErrors>(())
+/// ```
+///
+/// # Errors
+/// Everything that is wrong with the text, each with its place.
 pub fn parse(name: &str, source: &str) -> Result<Graph, MirErrors> {
     checked(name, source, || build::build(&read::read(source)?))
 }

@@ -8,8 +8,8 @@ use super::ast::{Body, CallExpr, File, Operand};
 
 /// The shortest chain of statements from `from` to `to` in which each uses a result of the next;
 /// `statement_of` finds the statement that defines a name.
-pub fn path<'s>(
-    file: &File<'s>,
+pub(super) fn path(
+    file: &File<'_>,
     statement_of: impl Fn(&str) -> Option<usize>,
     from: usize,
     to: usize,

@@ -6,7 +6,7 @@
 use super::{Dims, Known, Supports, both, union};
 
 /// The product of rows, operand `x`, and a matrix, operand `y`, whose dimension `columns` is the last of the result's.
-pub fn product(s: &Supports, (x, y): (usize, usize), columns: usize, bias: Option<usize>) -> Option<Dims> {
+pub(crate) fn product(s: &Supports, (x, y): (usize, usize), columns: usize, bias: Option<usize>) -> Option<Dims> {
     if !s.is_finite() {
         return None;
     }
@@ -18,7 +18,7 @@ pub fn product(s: &Supports, (x, y): (usize, usize), columns: usize, bias: Optio
 }
 
 /// The product of matrices with batches that broadcast.
-pub fn batched_product(s: &Supports, (x, y): (usize, usize), bias: Option<usize>) -> Option<Dims> {
+pub(crate) fn batched_product(s: &Supports, (x, y): (usize, usize), bias: Option<usize>) -> Option<Dims> {
     let (x, y, rank) = (s.operand(x)?, s.operand(y)?, s.ty.rank());
     if x.ty.rank() < 2 || y.ty.rank() < 2 || rank < 2 || !s.is_finite() {
         return None;

@@ -7,7 +7,7 @@ use crate::ir::{Shape, flat_index, unflatten};
 use crate::ops::Interval;
 
 /// Where the operands, one after the other along `dim`, are other than 0.
-pub fn concatenated(s: &Supports, dim: usize) -> Dims {
+pub(crate) fn concatenated(s: &Supports, dim: usize) -> Dims {
     let mut has = Vec::new();
     let mut dims: Option<Dims> = None;
     for part in s.operands {
@@ -31,7 +31,7 @@ pub fn concatenated(s: &Supports, dim: usize) -> Dims {
 const GROUP: usize = 1 << 20;
 
 /// The dimensions of a reshaped value: runs of dimensions of one size are taken apart and put together again.
-pub fn reshaped(s: &Supports) -> Dims {
+pub(crate) fn reshaped(s: &Supports) -> Dims {
     let Some(x) = s.operand(0) else { return Dims::new() };
     regroup(&x.ty.shape, &s.ty.shape, &x.dims())
 }
@@ -61,7 +61,7 @@ fn regroup(from: &[usize], to: &[usize], dims: &[Dim]) -> Dims {
             continue;
         }
         if group.len() == 1 && j - first_to == 1 {
-            out[first_to] = dims[first].clone();
+            out[first_to].clone_from(&dims[first]);
         } else if left <= GROUP {
             regrouped(&from[group.clone()], &dims[group], &to[first_to..j], &mut out[first_to..j]);
         }

@@ -10,7 +10,7 @@ use crate::prove::Side;
 impl Plan {
     /// Takes the bias of a layer whose weight is bound by its values for the biases of the layers that the weight is made of.
     /// A guess where the files do not hold the values of the biases.
-    pub fn bias_with_weight(&mut self, a: &Graph, b: &Graph) {
+    pub(super) fn bias_with_weight(&mut self, a: &Graph, b: &Graph) {
         if !self.same_weights {
             return;
         }

@@ -9,7 +9,7 @@ use crate::prove::Side;
 
 impl Plan {
     /// Takes down the checksums of all inputs, as far as they are known without reading values.
-    pub fn read_checksums(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
+    pub(super) fn read_checksums(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
         for (slots, contents) in [(&mut self.a, of_a), (&mut self.b, of_b)] {
             for (i, slot) in slots.iter_mut().enumerate() {
                 slot.checksum = contents.checksum(i);
@@ -18,7 +18,7 @@ impl Plan {
     }
 
     /// Names that stand for other values in the two files, while the values of one of them have another name in the other file.
-    pub fn exchanged_names(&self) -> FxHashSet<String> {
+    pub(super) fn exchanged_names(&self) -> FxHashSet<String> {
         fn sums(slots: &[Slot]) -> FxHashSet<(u32, &TensorType)> {
             slots.iter().filter_map(|slot| Some((slot.checksum?, &slot.input.ty))).collect()
         }
@@ -36,7 +36,7 @@ impl Plan {
 
     /// Compares what the files hold for inputs that are bound to each other, unless their values are why they are. Guesses that the values
     /// contradict are taken back; other bindings are kept and noted. Values are read only where no checksums tell.
-    pub fn compare(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
+    pub(super) fn compare(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
         for side in [Side::A, Side::B] {
             for target in 0..self.side(side).len() {
                 let Some((meaning, source)) = self.side(side)[target].meaning.clone() else { continue };

@@ -16,15 +16,18 @@ const MAX_ELEMENTS: usize = 1 << 18;
 /// A tensor whose values are in a file that does not exist, and that nothing of the other side can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingConstant {
+    /// The graph that needs it.
     pub side: Side,
+    /// The name of the tensor.
     pub tensor: String,
+    /// The file that should hold it.
     pub file: PathBuf,
 }
 
 impl Slot {
     /// Whether it counts as a constant of its file and may be made of weights all the same, as where an optimiser has folded some: more
     /// than a mask or counted positions.
-    pub fn is_constant_of_weights(&self) -> bool {
+    pub(super) fn is_constant_of_weights(&self) -> bool {
         let Some(elements) = self.literal.as_deref().filter(|_| self.input.ty.dtype.is_float()) else { return false };
         let mut others = elements.iter().filter(|&n| elements.first() != Some(n));
         others.next().is_some_and(|second| others.any(|n| n != second))
@@ -33,7 +36,7 @@ impl Slot {
 
 impl Plan {
     /// Reads what is bound to nothing, where the file holds it.
-    pub fn keep_constants(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
+    pub(super) fn keep_constants(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
         for (slots, contents) in [(&mut self.a, of_a), (&mut self.b, of_b)] {
             let weights = contents.tells_weights();
             for (i, slot) in slots.iter_mut().enumerate() {
@@ -48,10 +51,10 @@ impl Plan {
 
     /// What is bound to nothing and should lie in a file that does not exist, although every weight of the other side is
     /// bound: it can be no weight.
-    pub fn missing_constants(&self, [of_a, of_b]: [&mut dyn Contents; 2]) -> Vec<MissingConstant> {
+    pub(super) fn missing_constants(&self, [of_a, of_b]: [&mut dyn Contents; 2]) -> Vec<MissingConstant> {
         let mut missing = Vec::new();
         for (side, contents) in [(Side::A, of_a), (Side::B, of_b)] {
-            if self.side(side.other()).iter().any(|slot| slot.is_alone()) {
+            if self.side(side.other()).iter().any(Slot::is_alone) {
                 continue;
             }
             for (i, slot) in self.side(side).iter().enumerate().filter(|(_, slot)| slot.is_alone()) {

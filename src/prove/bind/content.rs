@@ -23,7 +23,7 @@ struct Making {
 impl Plan {
     /// Binds inputs whose values are those of one input of the other side, of its transpose, or of several joined, and of
     /// nothing else. Values are read only where both files hold some that names leave unbound.
-    pub fn by_content(&mut self, of_a: &mut dyn Contents, of_b: &mut dyn Contents) {
+    pub(super) fn by_content(&mut self, of_a: &mut dyn Contents, of_b: &mut dyn Contents) {
         let [wanted_a, wanted_b] = [stored(&self.a, of_a), stored(&self.b, of_b)];
         if wanted_a.is_empty() || wanted_b.is_empty() {
             return;
@@ -47,7 +47,7 @@ impl Plan {
 
     /// Looks again at square matrices of one name: transposing leaves their type as it is. Values are read only where the
     /// files show that they hold the weights of one model, and not for matrices that have the same checksum.
-    pub fn turned(&mut self, of_a: &mut dyn Contents, of_b: &mut dyn Contents) {
+    pub(super) fn turned(&mut self, of_a: &mut dyn Contents, of_b: &mut dyn Contents) {
         let mut same_weights = self.same_weights;
         let mut open = Vec::new();
         for (j, y) in self.b.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Plan {
     }
 
     /// Pairs inputs whose values are the same but not theirs alone, in the order of the inputs.
-    pub fn alike(&mut self) {
+    pub(super) fn alike(&mut self) {
         for j in 0..self.b.len() {
             let y = &self.b[j];
             let same = |x: &Slot| x.is_free() && x.input.role == y.input.role && x.content == y.content;
@@ -88,7 +88,7 @@ impl Plan {
 
     /// Whether the files hold the same values for input `target` of `side` and for `parts` of the other side joined along
     /// their first dimension, where both are known.
-    pub fn same_values(&self, side: Side, target: usize, parts: &[usize]) -> Option<bool> {
+    pub(super) fn same_values(&self, side: Side, target: usize, parts: &[usize]) -> Option<bool> {
         let others = self.side(side.other());
         let parts: Vec<&Content> = parts.iter().map(|&i| others[i].content.as_ref()).collect::<Option<_>>()?;
         let target = self.side(side)[target].content.as_ref()?;
@@ -96,12 +96,12 @@ impl Plan {
     }
 
     /// Whether the files show that input `target` of `side` is not `parts` of the other side joined.
-    pub fn denies(&self, side: Side, target: usize, parts: &[usize]) -> bool {
+    pub(super) fn denies(&self, side: Side, target: usize, parts: &[usize]) -> bool {
         self.same_values(side, target, parts) == Some(false)
     }
 
     /// Input `target` of `side` as `parts` of the other side joined, if the types agree.
-    pub fn joined(
+    pub(super) fn joined(
         &self,
         side: Side,
         target: usize,

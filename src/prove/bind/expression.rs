@@ -9,11 +9,11 @@ use crate::ir::{AttrValue, Attrs, DType, Graph, Ints, NodeId, NodeKind, TensorTy
 use crate::ops::{self, Call, Op, OpDef, TypeError, is_number};
 
 /// A part of an [`Expression`], by its number.
-pub type PartId = usize;
+pub(super) type PartId = usize;
 
 /// One operator, or an input.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub(super) enum Part {
     /// Input `i` of the other graph, in that graph's order.
     Input(usize),
     Apply {
@@ -26,14 +26,18 @@ pub enum Part {
 
 /// A typed expression over inputs. Operands have smaller numbers than what uses them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Expression {
+pub(super) struct Expression {
     parts: Vec<(Part, TensorType)>,
     root: PartId,
 }
 
 impl Expression {
     /// The inputs of types `ty` joined along `dim`; each transposed first where `transposed`.
-    pub fn joined(inputs: &[(usize, &TensorType)], dim: usize, transposed: bool) -> Result<Expression, TypeError> {
+    pub(super) fn joined(
+        inputs: &[(usize, &TensorType)],
+        dim: usize,
+        transposed: bool,
+    ) -> Result<Expression, TypeError> {
         let mut expression = Expression::default();
         let mut operands = Vec::new();
         for &(i, ty) in inputs {
@@ -48,7 +52,7 @@ impl Expression {
     }
 
     /// Input `i` in another element type.
-    pub fn cast(i: usize, ty: &TensorType, dtype: DType) -> Result<Expression, TypeError> {
+    pub(super) fn cast(i: usize, ty: &TensorType, dtype: DType) -> Result<Expression, TypeError> {
         let mut expression = Expression::default();
         let input = expression.input(i, ty);
         expression.root = expression.table("cast", &[("dtype", AttrValue::DType(dtype))], &[input])?;
@@ -70,7 +74,7 @@ impl Expression {
 
     /// A value of a graph whose inputs are those of the other graph, in its order. `None` if it is made of more than inputs
     /// and operators of the table.
-    pub fn of_value(graph: &Graph, value: Value) -> Option<Expression> {
+    pub(super) fn of_value(graph: &Graph, value: Value) -> Option<Expression> {
         let positions: FxHashMap<NodeId, usize> = graph.inputs().iter().zip(0..).map(|(&id, i)| (id, i)).collect();
         let mut expression = Expression::default();
         let mut parts: FxHashMap<Value, PartId> = FxHashMap::default();
@@ -102,7 +106,7 @@ impl Expression {
     }
 
     /// The input that the expression is, under another name.
-    pub fn alias(&self) -> Option<usize> {
+    pub(super) fn alias(&self) -> Option<usize> {
         match &self.parts.get(self.root)?.0 {
             Part::Apply { op, operands, .. } if op.name == "alias" => match self.parts.get(*operands.first()?)?.0 {
                 Part::Input(i) => Some(i),
@@ -113,7 +117,7 @@ impl Expression {
     }
 
     /// Reads input `to` in the place of `from`, which has the same type. Whether it read that.
-    pub fn replace_input(&mut self, from: usize, to: usize) -> bool {
+    pub(super) fn replace_input(&mut self, from: usize, to: usize) -> bool {
         let mut found = false;
         for (part, _) in &mut self.parts {
             if *part == Part::Input(from) {
@@ -136,21 +140,21 @@ impl Expression {
     }
 
     /// The type of its value.
-    pub fn ty(&self) -> &TensorType {
+    pub(super) fn ty(&self) -> &TensorType {
         &self.parts[self.root].1
     }
 
-    pub fn root(&self) -> PartId {
+    pub(super) fn root(&self) -> PartId {
         self.root
     }
 
     /// All parts in order; only those that the root needs count.
-    pub fn parts(&self) -> impl Iterator<Item = &Part> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
         self.parts.iter().map(|(part, _)| part)
     }
 
     /// Inputs that the expression reads, each once.
-    pub fn inputs(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn inputs(&self) -> impl Iterator<Item = usize> + '_ {
         self.parts.iter().filter_map(|(part, _)| match part {
             Part::Input(i) => Some(*i),
             Part::Apply { .. } => None,
@@ -158,7 +162,7 @@ impl Expression {
     }
 
     /// The expression as text, as binding files hold it; `name` names an input.
-    pub fn show<'e>(&'e self, name: &'e dyn Fn(usize) -> String) -> impl fmt::Display + 'e {
+    pub(super) fn show<'e>(&'e self, name: &'e dyn Fn(usize) -> String) -> impl fmt::Display + 'e {
         Shown { expression: self, name }
     }
 }

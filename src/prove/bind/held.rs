@@ -8,7 +8,7 @@ use crate::ops::{Movement, OpDef};
 
 /// Digests of a tensor by its rows and, of a matrix, by its columns, as far as they are known.
 #[derive(Clone)]
-pub struct Held {
+pub(super) struct Held {
     lists: [Option<Vec<Digest>>; 2],
 }
 
@@ -19,7 +19,7 @@ impl Held {
     }
 
     /// What `expression` holds, given what its inputs hold; `None` if it does more than move whole rows and columns.
-    pub fn by(expression: &Expression, inputs: &FxHashMap<usize, Content>) -> Option<Held> {
+    pub(super) fn by(expression: &Expression, inputs: &FxHashMap<usize, Content>) -> Option<Held> {
         let mut values: Vec<Option<Held>> = Vec::new();
         for part in expression.parts() {
             values.push(match part {
@@ -34,7 +34,7 @@ impl Held {
     }
 
     /// Whether this is what `content` holds; `None` if they are known in different ways.
-    pub fn is(&self, content: &Content) -> Option<bool> {
+    pub(super) fn is(&self, content: &Content) -> Option<bool> {
         let other = Held::of(content);
         self.lists.iter().zip(&other.lists).find_map(|(x, y)| Some(x.as_ref()? == y.as_ref()?))
     }

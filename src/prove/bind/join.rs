@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use crate::ir::Digest;
 
 /// Lists by their first element.
-pub struct Lists<'l> {
+pub(super) struct Lists<'l> {
     starts: FxHashMap<Digest, Vec<(usize, &'l [Digest])>>,
 }
 
 /// The ways in which a list is made of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ways {
+pub(super) enum Ways {
     None,
     /// The numbers of the lists in order.
     One(Vec<usize>),
@@ -30,7 +30,7 @@ struct Joined {
 
 impl<'l> Lists<'l> {
     /// Lists with numbers; empty ones are left out.
-    pub fn new(lists: impl Iterator<Item = (usize, &'l [Digest])>) -> Lists<'l> {
+    pub(super) fn new(lists: impl Iterator<Item = (usize, &'l [Digest])>) -> Lists<'l> {
         let mut starts: FxHashMap<Digest, Vec<(usize, &[Digest])>> = FxHashMap::default();
         for (number, list) in lists {
             if let Some(&first) = list.first() {
@@ -41,7 +41,7 @@ impl<'l> Lists<'l> {
     }
 
     /// How `target` is made of these lists, each as often as need be.
-    pub fn ways(&self, target: &[Digest]) -> Ways {
+    pub(super) fn ways(&self, target: &[Digest]) -> Ways {
         // Honest lists are compared once or a few times; lists made to have the same long starts are given up.
         let mut budget = target.len().saturating_mul(16);
         let mut ends: BTreeMap<usize, Joined> = BTreeMap::new();

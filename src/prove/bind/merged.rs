@@ -19,7 +19,7 @@ impl Plan {
     /// Guesses that a weight of one side is the weights of several linear layers of the other side, which all work
     /// on one value, joined in the order in which that side uses them. Gives up where the layers of both sides cannot be
     /// told apart by order.
-    pub fn by_use(&mut self, a: &Graph, b: &Graph) {
+    pub(super) fn by_use(&mut self, a: &Graph, b: &Graph) {
         self.merged_of(Side::B, b, a);
         self.merged_of(Side::A, a, b);
     }

@@ -32,14 +32,18 @@ use crate::prove::Side;
 /// An input that one or both graphs have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundInput {
+    /// The name in A.
     pub name: String,
+    /// What it is to the graph.
     pub role: Role,
+    /// Element type and shape.
     pub ty: TensorType,
 }
 
 /// Inputs of both graphs under common numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Binding {
+    /// Inputs that both graphs have, in A's order.
     pub inputs: Vec<BoundInput>,
     /// Per input of A, in the graph's order: its number.
     pub a: Vec<u32>,
@@ -73,13 +77,15 @@ pub struct BoundPair {
     /// The graphs as they were given, except that derived inputs are operators now. Those operators are implicit:
     /// no report counts them and they cost nothing.
     pub a: Graph,
+    /// The second graph, over the same inputs.
     pub b: Graph,
+    /// How inputs were paired.
     pub binding: Binding,
 }
 
 /// Binds what can be bound without looking at the graphs' operators: inputs of one name and type, then, per role and
 /// type, the rest by position.
-pub fn bind(a: &Graph, b: &Graph) -> BoundPair {
+pub(crate) fn bind(a: &Graph, b: &Graph) -> BoundPair {
     let mut plan = Plan::new(a, b);
     plan.by_name(|_, _| true);
     plan.by_position();

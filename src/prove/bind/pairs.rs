@@ -11,7 +11,7 @@ use crate::prove::Side;
 
 impl Plan {
     /// Binds the inputs of `side` that are outputs of `stated`, a graph over the inputs of the other side.
-    pub fn by_statement(&mut self, side: Side, stated: &Graph) {
+    pub(super) fn by_statement(&mut self, side: Side, stated: &Graph) {
         for output in stated.outputs() {
             let target = self.side(side).iter().position(|s| s.input.name == *output.name && s.is_free());
             let expression = Expression::of_value(stated, output.value);
@@ -25,7 +25,7 @@ impl Plan {
     }
 
     /// Binds inputs of one name and type where `may` allows it.
-    pub fn by_name(&mut self, may: impl Fn(&Slot, &Slot) -> bool) {
+    pub(super) fn by_name(&mut self, may: impl Fn(&Slot, &Slot) -> bool) {
         let by_name: FxHashMap<String, usize> =
             self.a.iter().enumerate().map(|(i, x)| (x.input.name.clone(), i)).collect();
         for j in 0..self.b.len() {
@@ -43,7 +43,7 @@ impl Plan {
 
     /// Binds integers that a user gives under one name and in two types, such as token ids: the wider ones are the narrower
     /// ones.
-    pub fn by_narrower_type(&mut self) {
+    pub(super) fn by_narrower_type(&mut self) {
         let whole = |slot: &Slot| slot.is_free() && slot.input.role == Role::User && slot.input.ty.dtype.is_int();
         for j in 0..self.b.len() {
             let y = &self.b[j];
@@ -66,7 +66,7 @@ impl Plan {
 
     /// Binds what is left, per role and type, in the order of the inputs. Formats in which weights are arguments do not tell them from what
     /// a user gives, so that the weights of the other side may be any of those.
-    pub fn by_position(&mut self) {
+    pub(super) fn by_position(&mut self) {
         self.by_position_of(|slot| slot.input.role);
         if self.gives_weights() != [false; 2] {
             self.by_position_of(|_| Role::User);

@@ -10,7 +10,7 @@ use crate::prove::Side;
 
 /// What an input is in terms of the other graph.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Meaning {
+pub(super) enum Meaning {
     /// The same tensor as input `i` of the other graph, which has this input as its meaning in turn.
     Same(usize),
     /// Computed from inputs of the other graph.
@@ -19,7 +19,7 @@ pub enum Meaning {
 
 /// Where a meaning comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub(super) enum Source {
     /// A binding file says so.
     Stated,
     /// A binding file says so of a weight that nothing reads, and this is the only one of its type that is read.
@@ -44,19 +44,19 @@ pub enum Source {
 
 impl Source {
     /// Whether the values that the files hold are the reason.
-    pub fn is_by_content(self) -> bool {
+    pub(super) fn is_by_content(self) -> bool {
         matches!(self, Source::Content | Source::Layer | Source::Alike)
     }
 
     /// Whether another binding is as possible as this one.
-    pub fn is_guess(self) -> bool {
+    pub(super) fn is_guess(self) -> bool {
         matches!(self, Source::Tied | Source::Use | Source::Alike | Source::Position)
     }
 }
 
 /// An input of one graph.
 #[derive(Clone, Debug)]
-pub struct Slot {
+pub(super) struct Slot {
     pub input: BoundInput,
     pub meaning: Option<(Meaning, Source)>,
     /// Whether inputs of the other graph are made of this one.
@@ -76,7 +76,7 @@ pub struct Slot {
 
 impl Slot {
     /// Whether the values of both inputs are the same as far as they are known.
-    pub fn may_hold(&self, other: &Slot) -> bool {
+    pub(super) fn may_hold(&self, other: &Slot) -> bool {
         match (&self.content, &other.content) {
             (Some(x), Some(y)) => x == y,
             _ => true,
@@ -84,7 +84,7 @@ impl Slot {
     }
 
     /// The inputs of the other graph that this one is computed from.
-    pub fn made_of(&self) -> Vec<usize> {
+    pub(super) fn made_of(&self) -> Vec<usize> {
         match &self.meaning {
             Some((Meaning::Derived(expression), _)) => expression.inputs().collect(),
             _ => Vec::new(),
@@ -92,19 +92,19 @@ impl Slot {
     }
 
     /// Nothing is known of the input yet.
-    pub fn is_free(&self) -> bool {
+    pub(super) fn is_free(&self) -> bool {
         self.meaning.is_none() && !self.used
     }
 
     /// A tensor that the graph reads, that no user gives and that is not bound to anything.
-    pub fn is_alone(&self) -> bool {
+    pub(super) fn is_alone(&self) -> bool {
         self.is_free() && self.live && self.literal.is_none() && self.input.role != Role::User
     }
 }
 
 /// All inputs of both graphs.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     pub a: Vec<Slot>,
     pub b: Vec<Slot>,
     /// Whether some input was bound by its values: the files then hold the weights of one model.
@@ -116,7 +116,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(a: &Graph, b: &Graph) -> Plan {
+    pub(super) fn new(a: &Graph, b: &Graph) -> Plan {
         let slots = |graph: &Graph| {
             let given: FxHashSet<NodeId> = graph.outputs().iter().map(|output| output.value.node).collect();
             let slot = |&id| Slot {
@@ -134,14 +134,14 @@ impl Plan {
         Plan { a: slots(a), b: slots(b), same_weights: false, unlike: Vec::new(), uncompared: Vec::new() }
     }
 
-    pub fn side(&self, side: Side) -> &[Slot] {
+    pub(super) fn side(&self, side: Side) -> &[Slot] {
         match side {
             Side::A => &self.a,
             Side::B => &self.b,
         }
     }
 
-    pub fn side_mut(&mut self, side: Side) -> &mut Vec<Slot> {
+    pub(super) fn side_mut(&mut self, side: Side) -> &mut Vec<Slot> {
         match side {
             Side::A => &mut self.a,
             Side::B => &mut self.b,
@@ -149,13 +149,13 @@ impl Plan {
     }
 
     /// Input `i` of A and input `j` of B are the same tensor.
-    pub fn pair(&mut self, i: usize, j: usize, source: Source) {
+    pub(super) fn pair(&mut self, i: usize, j: usize, source: Source) {
         self.a[i].meaning = Some((Meaning::Same(j), source));
         self.b[j].meaning = Some((Meaning::Same(i), source));
     }
 
     /// Input `target` of `side` is `expression` over the inputs of the other side.
-    pub fn derive(&mut self, side: Side, target: usize, expression: Expression, source: Source) {
+    pub(super) fn derive(&mut self, side: Side, target: usize, expression: Expression, source: Source) {
         for leaf in expression.inputs() {
             self.side_mut(side.other())[leaf].used = true;
         }

@@ -69,7 +69,7 @@ struct Supposed {
 
 impl Plan {
     /// Supposes what buffers without values hold, where a constant of the other side says so.
-    pub fn suppose(&mut self, graphs: [&Graph; 2], contents: [&mut dyn Contents; 2]) {
+    pub(super) fn suppose(&mut self, graphs: [&Graph; 2], contents: [&mut dyn Contents; 2]) {
         for (side, contents) in [Side::A, Side::B].into_iter().zip(contents) {
             let (own, other) = if side == Side::A { (graphs[0], graphs[1]) } else { (graphs[1], graphs[0]) };
             let open = |(i, slot): (usize, &Slot)| {

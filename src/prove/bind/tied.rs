@@ -7,7 +7,7 @@ use crate::prove::Side;
 impl Plan {
     /// A binding file that names the one that nothing reads means the one that is read: the only weight of its type of which
     /// the file does not speak.
-    pub fn tied(&mut self) {
+    pub(super) fn tied(&mut self) {
         for side in [Side::A, Side::B] {
             for (unread, read) in self.unread(side) {
                 let meaning = self.side_mut(side)[unread].meaning.take();

@@ -9,6 +9,7 @@ use crate::ops::TypeError;
 
 /// Why a proof file is refused.
 #[derive(Debug, Clone, PartialEq, Error, Diagnostic)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum CertificateError {
     #[error("this is no proof file: {0}")]
     #[diagnostic(code(certificate::no_proof), help("`magneton-ir check --proof FILE` writes one"))]

@@ -7,20 +7,23 @@ use super::error::CertificateError;
 use crate::rules::Tier;
 
 /// Name and version of the format.
-pub const FORMAT: &str = "magneton-ir/proof/2";
+pub(crate) const FORMAT: &str = "magneton-ir/proof/2";
 
 /// A proof as a file holds it. Nothing in it is trusted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
-    /// Always [`FORMAT`].
+    /// Names the format.
     pub format: String,
     /// The version of the program that wrote it.
     pub tool: String,
     /// Fingerprint of the rule set, in hexadecimal.
     pub rules: String,
+    /// What the steps are to show.
     pub claim: Claim,
+    /// Which inputs are the same tensor.
     pub binding: Binding,
+    /// Terms and steps.
     pub log: Log,
     /// Pairs of values that the steps make equal, where regions end: node and slot in A, node and slot in B.
     pub cuts: Vec<[u32; 4]>,

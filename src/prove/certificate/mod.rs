@@ -9,9 +9,10 @@ mod verify;
 mod write;
 
 pub use error::CertificateError;
-pub use format::{Certificate, Claim, FORMAT};
+pub use format::Certificate;
+pub(super) use format::{Claim, FORMAT};
 pub use verify::Shown;
-pub use write::Contents;
+pub(super) use write::Contents;
 
 #[cfg(test)]
 mod tests;

@@ -212,13 +212,13 @@ fn apply(file: &mut Certificate, tamper: &Tamper) {
         }
         Tamper::Before(at, to) => match pick(&mut file.log.steps, at) {
             Some(Step::Rule { before, .. } | Step::SplitSlice { before, .. } | Step::Elements { before, .. }) => {
-                *before = to
+                *before = to;
             }
             None => {}
         },
         Tamper::After(at, to) => match pick(&mut file.log.steps, at) {
             Some(Step::Rule { after, .. } | Step::SplitSlice { after, .. } | Step::Elements { after, .. }) => {
-                *after = to
+                *after = to;
             }
             None => {}
         },

@@ -27,6 +27,7 @@ pub struct Shown {
     pub gap: Option<String>,
     /// What was taken for granted: how inputs are bound, and what the rules of the steps that are needed assume.
     pub assumptions: Vec<String>,
+    /// Steps that were verified.
     pub steps: usize,
     /// Names of the rules of the steps that are needed, in the order of first use.
     pub rules: Vec<String>,

@@ -41,7 +41,7 @@ impl Certificate {
 }
 
 /// The fingerprint of a rule set as files spell it.
-pub fn identity(rules: &RuleSet) -> String {
+pub(super) fn identity(rules: &RuleSet) -> String {
     format!("{:016x}", rules.fingerprint())
 }
 

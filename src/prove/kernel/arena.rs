@@ -81,7 +81,7 @@ pub enum Head {
 }
 
 /// Operands of a term.
-pub type Operands = SmallVec<[TermId; 4]>;
+pub(crate) type Operands = SmallVec<[TermId; 4]>;
 
 /// One expression.
 #[derive(Clone, Debug)]

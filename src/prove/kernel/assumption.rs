@@ -17,7 +17,7 @@ const MOST: usize = 80;
 
 /// A value of a graph and its term.
 #[derive(Clone, Copy)]
-pub struct Made<'g> {
+pub(crate) struct Made<'g> {
     pub term: TermId,
     pub node: &'g Node,
     pub slot: usize,
@@ -26,7 +26,7 @@ pub struct Made<'g> {
 }
 
 /// The values of a graph, with their terms.
-pub fn made<'g>(side: Side, graph: &'g Graph, values: &'g Values) -> impl Iterator<Item = Made<'g>> {
+pub(super) fn made<'g>(side: Side, graph: &'g Graph, values: &'g Values) -> impl Iterator<Item = Made<'g>> {
     graph.nodes().flat_map(move |(id, node)| {
         let slots = values[id.index()].iter().enumerate();
         slots.map(move |(slot, &term)| Made { term, node, slot, side: Some(side) })
@@ -68,7 +68,7 @@ impl NamedValue {
 }
 
 /// What the terms of graphs are called.
-pub struct Places<'a> {
+pub(crate) struct Places<'a> {
     arena: &'a TermArena,
     closure: &'a Closure,
     known: FxHashMap<TermId, Made<'a>>,
@@ -80,7 +80,11 @@ pub struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// `closure` knows which terms are equal.
-    pub fn new(arena: &'a TermArena, closure: &'a Closure, values: impl IntoIterator<Item = Made<'a>>) -> Places<'a> {
+    pub(crate) fn new(
+        arena: &'a TermArena,
+        closure: &'a Closure,
+        values: impl IntoIterator<Item = Made<'a>>,
+    ) -> Places<'a> {
         let (known, by_class, casts) = Default::default();
         let mut places = Places { arena, closure, known, by_class, casts };
         for made in values {
@@ -119,7 +123,7 @@ impl<'a> Places<'a> {
     }
 
     /// The sentence as a text.
-    pub fn said(&self, sentence: &Sentence<TermId>) -> Said {
+    pub(crate) fn said(&self, sentence: &Sentence<TermId>) -> Said {
         let mut said = Said { text: String::new(), alike: String::new() };
         for piece in sentence {
             let place = match piece {
@@ -143,7 +147,7 @@ const EACH: usize = 3;
 
 /// Every assumption once. Of the same about many values, as in every layer of a model, the first is named and the others are
 /// counted.
-pub fn grouped(all: impl IntoIterator<Item = Said>) -> Vec<String> {
+pub(crate) fn grouped(all: impl IntoIterator<Item = Said>) -> Vec<String> {
     let mut groups: IndexMap<String, Vec<String>> = IndexMap::new();
     for Said { text, alike } in all {
         let group = groups.entry(alike).or_default();
@@ -165,7 +169,7 @@ pub fn grouped(all: impl IntoIterator<Item = Said>) -> Vec<String> {
 }
 
 /// That these values stay within the range of their types.
-pub fn ranges<'a>(arena: &'a TermArena, narrow: &'a [Narrow]) -> impl Iterator<Item = Sentence<TermId>> + 'a {
+pub(crate) fn ranges<'a>(arena: &'a TermArena, narrow: &'a [Narrow]) -> impl Iterator<Item = Sentence<TermId>> + 'a {
     let within = |dtype: DType| Piece::Text(format!(" stays within the range of {dtype}"));
     narrow.iter().map(move |n| vec![Piece::Tensor(n.term), within(arena.ty(n.term).dtype)])
 }

@@ -23,7 +23,7 @@ enum Reason {
 
 /// Why some terms are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Explanation {
+pub(crate) struct Explanation {
     /// Numbers of the assumptions, in ascending order.
     pub steps: Vec<u32>,
     /// Whether constants were taken for equal whose values are near what PyTorch computes, and not that bit for bit.
@@ -32,7 +32,7 @@ pub struct Explanation {
 
 impl Explanation {
     /// How equal the terms are, given all steps.
-    pub fn tier(&self, lemmas: &[Lemma]) -> Tier {
+    pub(crate) fn tier(&self, lemmas: &[Lemma]) -> Tier {
         let steps = self.steps.iter().filter_map(|&n| lemmas.get(n as usize)).map(Lemma::tier);
         let constants = if self.inexact { Tier::Rounding } else { Tier::Exact };
         steps.fold(constants, Tier::max)
@@ -41,7 +41,7 @@ impl Explanation {
 
 /// The equalities that follow from assumed ones by congruence.
 #[derive(Default)]
-pub struct Closure {
+pub(crate) struct Closure {
     /// Per term: its class representative.
     parent: Vec<u32>,
     /// Per representative: its members.
@@ -60,21 +60,21 @@ pub struct Closure {
 
 impl Closure {
     /// A closure of what is equal bit for bit, given assumptions that are.
-    pub fn exact() -> Closure {
+    pub(crate) fn exact() -> Closure {
         Closure { exact: true, ..Closure::default() }
     }
 
     /// The representative of the class of `t`, which has to be known.
-    pub fn find(&self, t: TermId) -> TermId {
+    pub(crate) fn find(&self, t: TermId) -> TermId {
         self.members[self.parent[t.index()] as usize][0]
     }
 
-    pub fn equal(&self, a: TermId, b: TermId) -> bool {
+    pub(crate) fn equal(&self, a: TermId, b: TermId) -> bool {
         self.parent[a.index()] == self.parent[b.index()]
     }
 
     /// Takes in all terms that were added to `arena` since the last call.
-    pub fn extend(&mut self, arena: &TermArena) {
+    pub(crate) fn extend(&mut self, arena: &TermArena) {
         while self.known < arena.len() {
             let id = arena.nth(self.known);
             self.parent.push(self.known as u32);
@@ -97,7 +97,7 @@ impl Closure {
     }
 
     /// Records assumption number `n`: `a` equals `b`.
-    pub fn assume(&mut self, arena: &TermArena, a: TermId, b: TermId, n: u32) {
+    pub(crate) fn assume(&mut self, arena: &TermArena, a: TermId, b: TermId, n: u32) {
         self.extend(arena);
         self.join(arena, a, b, Reason::Assumed(n));
     }
@@ -173,7 +173,7 @@ impl Closure {
     }
 
     /// What all these equalities follow from; `None` if one of them does not follow.
-    pub fn explain(&self, arena: &TermArena, pairs: &[(TermId, TermId)]) -> Option<Explanation> {
+    pub(crate) fn explain(&self, arena: &TermArena, pairs: &[(TermId, TermId)]) -> Option<Explanation> {
         if !pairs.iter().all(|&(a, b)| self.equal(a, b)) {
             return None;
         }

@@ -8,14 +8,14 @@ use crate::ir::{AttrValue, Graph, Literal, NodeId, NodeKind};
 use crate::ops::{DRAW, Draws, Given, Op, TypeError, effects};
 
 /// Terms of each value of a graph, by node index and slot.
-pub type Values = Vec<SmallVec<[TermId; 1]>>;
+pub(crate) type Values = Vec<SmallVec<[TermId; 1]>>;
 
 /// The numbers of a graph's inputs, by node index.
-pub struct InputNumbers(Vec<u32>);
+pub(crate) struct InputNumbers(Vec<u32>);
 
 impl InputNumbers {
     /// `numbers` are those of the graph's inputs in their order.
-    pub fn new(graph: &Graph, numbers: &[u32]) -> InputNumbers {
+    pub(crate) fn new(graph: &Graph, numbers: &[u32]) -> InputNumbers {
         let mut of_node = vec![u32::MAX; graph.len()];
         for (input, &number) in graph.inputs().iter().zip(numbers) {
             of_node[input.index()] = number;
@@ -25,7 +25,7 @@ impl InputNumbers {
 }
 
 /// The terms of a node's outputs as the graph writes them: its operator over the terms of its operands.
-pub fn raw_terms(
+pub(crate) fn raw_terms(
     arena: &mut TermArena,
     graph: &Graph,
     id: NodeId,
@@ -63,12 +63,17 @@ pub fn raw_terms(
 }
 
 /// What a literal is as a term.
-pub fn literal_leaf(literal: &Literal) -> Head {
+pub(crate) fn literal_leaf(literal: &Literal) -> Head {
     Head::Literal(literal.data.clone())
 }
 
 /// Every value of a graph as a term. `inputs` are the numbers of its inputs.
-pub fn graph_terms(arena: &mut TermArena, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
+pub(crate) fn graph_terms(
+    arena: &mut TermArena,
+    graph: &Graph,
+    side: Side,
+    inputs: &[u32],
+) -> Result<Values, TypeError> {
     let inputs = InputNumbers::new(graph, inputs);
     let mut values = Values::with_capacity(graph.len());
     for (id, _) in graph.nodes() {

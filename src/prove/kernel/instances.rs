@@ -9,7 +9,7 @@ use crate::ops::{Op, Sign, TypeError};
 use crate::rules::{Build, Terms, Visitor};
 
 /// Builds instances of rules as plain terms.
-pub struct Instances<'a> {
+pub(crate) struct Instances<'a> {
     pub arena: &'a mut TermArena,
 }
 

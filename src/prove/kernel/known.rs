@@ -8,7 +8,7 @@ use crate::ops::Op;
 
 /// For every operator whose operands all equal known values, adds the same operator of those values: it is equal by congruence,
 /// and known if it folds. The search folds in this way wherever it replaces a term by an equal one.
-pub fn fold_known(arena: &mut TermArena, closure: &mut Closure) {
+pub(super) fn fold_known(arena: &mut TermArena, closure: &mut Closure) {
     loop {
         closure.extend(arena);
         let mut known: FxHashMap<TermId, TermId> = FxHashMap::default();

@@ -2,24 +2,25 @@
 //!
 //! Nothing here uses egg or any part of the search (sweep, normaliser, windows, fingerprints); a test keeps it so.
 
-pub mod arena;
+pub(super) mod arena;
 mod assumption;
-pub mod closure;
+pub(super) mod closure;
 mod elements;
 mod graph;
 mod instances;
 mod known;
-pub mod lemma;
+pub(super) mod lemma;
 mod outputs;
 mod range;
 mod replay;
 
-pub use arena::Side;
-pub use assumption::{Made, Places, Said, grouped, ranges};
-pub use elements::{ELEMENTS, Leaves, same_elements};
-pub use graph::{InputNumbers, Values, graph_terms, literal_leaf, raw_terms};
-pub use instances::Instances;
-pub use lemma::{Lemma, Reason};
-pub use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
-pub use range::{Narrow, has_narrow, moves_all_of, narrow};
-pub use replay::{CheckError, Refused, Replay, shows};
+pub(crate) use arena::Side;
+pub(crate) use assumption::{Made, Places, Said, grouped, ranges};
+pub(super) use elements::{ELEMENTS, Leaves, same_elements};
+pub(super) use graph::{InputNumbers, literal_leaf, raw_terms};
+pub(crate) use graph::{Values, graph_terms};
+pub(super) use instances::Instances;
+pub(super) use lemma::{Lemma, Reason};
+pub(super) use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
+pub(crate) use range::{Narrow, has_narrow, moves_all_of, narrow};
+pub(super) use replay::{CheckError, Refused, Replay, shows};

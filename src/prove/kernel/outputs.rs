@@ -11,7 +11,7 @@ use crate::ir::{AttrValue, Graph, Output, Path, ResultPosition, Target, Value};
 
 /// The outputs of two graphs, side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outputs {
+pub(crate) struct Outputs {
     pub pairs: Vec<OutputPair>,
     /// Results that are constants, and other ones in A than in B.
     pub unequal: Vec<ConstantPair>,
@@ -21,14 +21,14 @@ pub struct Outputs {
 
 /// Two tensors that have to be equal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OutputPair {
+pub(crate) struct OutputPair {
     pub a: Output,
     pub b: Output,
 }
 
 /// Two constants that are not equal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ConstantPair {
+pub(crate) struct ConstantPair {
     /// What reports call it.
     pub name: String,
     pub a: AttrValue,
@@ -63,7 +63,7 @@ type Numbered<'g> = (&'g Graph, &'g [u32]);
 ///
 /// # Errors
 /// Lists what has no counterpart and what is of another type.
-pub fn pair_outputs(a: Numbered, b: Numbered) -> Result<Outputs, OutputError> {
+pub(crate) fn pair_outputs(a: Numbered, b: Numbered) -> Result<Outputs, OutputError> {
     let mut pairing = Pairing::default();
     pairing.results(a.0, b.0);
     let [written_a, written_b] =

@@ -13,7 +13,7 @@ use crate::ops::{Amplifies, Arithmetic, Call, Family, Interval, Magnitudes, Op};
 
 /// A value that has to stay within the range of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Narrow {
+pub(crate) struct Narrow {
     pub side: Side,
     pub term: TermId,
     /// Whether it leaves that range although what it is computed from lies well inside: it is cast to a narrower type, or it
@@ -26,7 +26,7 @@ const DEPTH: usize = 6;
 
 /// The values below these pairs of equal ones, of A and of B, that have to stay within their range. `exact` knows the steps
 /// that hold bit for bit, `all` knows all.
-pub fn narrow(arena: &TermArena, exact: &Closure, all: &Closure, pairs: &[(TermId, TermId)]) -> Vec<Narrow> {
+pub(crate) fn narrow(arena: &TermArena, exact: &Closure, all: &Closure, pairs: &[(TermId, TermId)]) -> Vec<Narrow> {
     let apart = || pairs.iter().filter(|&&(x, y)| !exact.equal(x, y));
     let roots = [apart().map(|p| p.0).collect::<Vec<_>>(), apart().map(|p| p.1).collect()];
     if roots[0].is_empty() {
@@ -66,7 +66,7 @@ pub fn narrow(arena: &TermArena, exact: &Closure, all: &Closure, pairs: &[(TermI
 }
 
 /// Whether any term could be one that [`narrow`] finds.
-pub fn has_narrow(arena: &TermArena) -> bool {
+pub(crate) fn has_narrow(arena: &TermArena) -> bool {
     (0..arena.len()).map(|n| arena.nth(n)).any(|t| arena.ty(t).dtype == DType::F64 || is_narrow(arena, t, false))
 }
 
@@ -85,7 +85,7 @@ fn below(arena: &TermArena, roots: &[TermId], open: impl Fn(TermId) -> bool) -> 
 }
 
 /// The operand of which a term has every element, and no others.
-pub fn moves_all_of(arena: &TermArena, term: TermId) -> Option<TermId> {
+pub(crate) fn moves_all_of(arena: &TermArena, term: TermId) -> Option<TermId> {
     let (Op::Table(def), ..) = arena.op(term)? else { return None };
     let [operand] = arena.term(term).operands[..] else { return None };
     let all = def.family == Family::View && arena.ty(operand).numel() <= arena.ty(term).numel();

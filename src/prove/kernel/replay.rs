@@ -60,7 +60,7 @@ pub struct Refused {
 }
 
 /// A replayed log over both graphs.
-pub struct Replay {
+pub(crate) struct Replay {
     arena: TermArena,
     closure: Closure,
     a: Values,
@@ -80,7 +80,7 @@ struct Step {
 }
 
 /// What a proof takes for granted.
-pub struct Assumed {
+pub(crate) struct Assumed {
     pub texts: Vec<String>,
     /// The values that have to stay within the range of their types.
     pub narrow: Vec<Narrow>,
@@ -93,7 +93,7 @@ impl Replay {
     ///
     /// # Errors
     /// A lemma or a constant that does not hold.
-    pub fn new(
+    pub(crate) fn new(
         a: (&Graph, &[u32]),
         b: (&Graph, &[u32]),
         source: &TermArena,
@@ -108,7 +108,7 @@ impl Replay {
     ///
     /// # Errors
     /// A graph whose types do not fit.
-    pub fn of_valid(
+    pub(crate) fn of_valid(
         a: (&Graph, &[u32]),
         b: (&Graph, &[u32]),
         source: &TermArena,
@@ -147,29 +147,29 @@ impl Replay {
     }
 
     /// Whether it follows that value `x` of A equals value `y` of B.
-    pub fn equal(&self, x: Value, y: Value) -> bool {
+    pub(crate) fn equal(&self, x: Value, y: Value) -> bool {
         self.same((Side::A, x), (Side::B, y))
     }
 
     /// Whether it follows that two values of either side are equal.
-    pub fn same(&self, x: (Side, Value), y: (Side, Value)) -> bool {
+    pub(crate) fn same(&self, x: (Side, Value), y: (Side, Value)) -> bool {
         self.closure.equal(self.term(x), self.term(y))
     }
 
     /// What stands for the class of a value: the same for all that follow to be equal.
-    pub fn class(&self, value: (Side, Value)) -> TermId {
+    pub(crate) fn class(&self, value: (Side, Value)) -> TermId {
         self.closure.find(self.term(value))
     }
 
     /// Whether it follows that a value equals `term`, which lives in the arena of the log.
-    pub fn equals_term(&mut self, value: (Side, Value), source: &TermArena, term: TermId) -> bool {
+    pub(crate) fn equals_term(&mut self, value: (Side, Value), source: &TermArena, term: TermId) -> bool {
         let t = self.arena.import(source, term, &mut self.imported);
         self.closure.extend(&self.arena);
         self.closure.equal(t, self.term(value))
     }
 
     /// Why all of these pairs of values, of A and of B, are equal; `None` if one is not.
-    pub fn explain(&self, pairs: &[(Value, Value)]) -> Option<Explanation> {
+    pub(crate) fn explain(&self, pairs: &[(Value, Value)]) -> Option<Explanation> {
         let terms: Vec<(TermId, TermId)> =
             pairs.iter().map(|&(x, y)| (self.term((Side::A, x)), self.term((Side::B, y)))).collect();
         self.closure.explain(&self.arena, &terms)
@@ -177,7 +177,7 @@ impl Replay {
 
     /// What is taken for granted by these steps, from which it follows that the `outputs` and the `inner` pairs of values of
     /// both graphs are equal: what the steps' rules assume, and that values stay in the range of narrow types.
-    pub fn assumed(
+    pub(crate) fn assumed(
         &self,
         [a, b]: [&Graph; 2],
         steps: &[u32],
@@ -221,7 +221,7 @@ impl Replay {
 
     /// The error of each pair of values: 0 where no step of tier `approx` is needed, the error of the step where both values
     /// are its two sides up to operators that move all elements of one tensor; `None` where there is no bound.
-    pub fn errors(&self, steps: &[u32], pairs: &[(Value, Value)]) -> Vec<Option<f64>> {
+    pub(crate) fn errors(&self, steps: &[u32], pairs: &[(Value, Value)]) -> Vec<Option<f64>> {
         let sound = self.closure(steps, Tier::Rounding);
         let rough = self.some(steps).filter_map(|(_, step)| match step.tier {
             Tier::Approx(error) => Some((step, error.0)),
@@ -249,7 +249,7 @@ impl Replay {
     }
 
     /// The nodes of both graphs whose values make a proof weaker; see [`Narrow::weakens`].
-    pub fn weakening(&self, narrow: &[Narrow]) -> Vec<(Side, NodeId)> {
+    pub(crate) fn weakening(&self, narrow: &[Narrow]) -> Vec<(Side, NodeId)> {
         let of = |side: Side, values: &Values| -> Vec<(Side, NodeId)> {
             let terms: FxHashSet<TermId> =
                 narrow.iter().filter(|n| n.weakens && n.side == side).map(|n| n.term).collect();
@@ -270,7 +270,7 @@ impl Replay {
 }
 
 /// Whether every one of these steps is valid, and `a` and `b` are equal by them.
-pub fn shows(arena: &mut TermArena, lemmas: &[Lemma], a: TermId, b: TermId) -> bool {
+pub(crate) fn shows(arena: &mut TermArena, lemmas: &[Lemma], a: TermId, b: TermId) -> bool {
     let mut closure = Closure::default();
     for (step, lemma) in lemmas.iter().enumerate() {
         if verify(arena, lemma, step).is_err() {

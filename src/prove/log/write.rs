@@ -10,7 +10,7 @@ use crate::ops::Op;
 use crate::rules::{Rule, RuleSet};
 
 /// Writes steps about the terms of an arena.
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     arena: &'a TermArena,
     rules: &'a RuleSet,
     /// Where the arena's literals come from.
@@ -28,7 +28,7 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// For terms of `arena` and instances of `rules`. Literals are referred to in `graphs`, A and B; the first `known`
     /// terms are taken to be known to whoever reads the log.
-    pub fn new(arena: &'a TermArena, rules: &'a RuleSet, graphs: &'a [&'a Graph], known: usize) -> Writer<'a> {
+    pub(crate) fn new(arena: &'a TermArena, rules: &'a RuleSet, graphs: &'a [&'a Graph], known: usize) -> Writer<'a> {
         Writer {
             arena,
             rules,
@@ -43,12 +43,12 @@ impl<'a> Writer<'a> {
     }
 
     /// What was written.
-    pub fn finish(self) -> Log {
+    pub(crate) fn finish(self) -> Log {
         self.log
     }
 
     /// Appends a step.
-    pub fn push(&mut self, lemma: &Lemma) {
+    pub(crate) fn push(&mut self, lemma: &Lemma) {
         let step = self.step(lemma);
         self.log.steps.push(step);
     }
@@ -104,7 +104,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The number of a term, after everything below it.
-    pub fn term(&mut self, term: TermId) -> u32 {
+    pub(crate) fn term(&mut self, term: TermId) -> u32 {
         let arena = self.arena;
         let mut stack = vec![term];
         while let Some(&top) = stack.last() {

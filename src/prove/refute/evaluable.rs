@@ -8,7 +8,7 @@ use crate::prove::Witness;
 use crate::rules::{InlinedDefinitions, RuleSet};
 
 /// As [`refute`], with the operators that `rules` define written out. The location names operators of the given graphs.
-pub fn refute_defined(question: &Question, rules: &RuleSet) -> Option<(Witness, Location)> {
+pub(crate) fn refute_defined(question: &Question, rules: &RuleSet) -> Option<(Witness, Location)> {
     let Question { graphs, unproven, .. } = *question;
     let [a, b] = [0, 1].map(|side| Evaluable::new(graphs[side], unproven[side], rules));
     let graphs = [a.graph(graphs[0]), b.graph(graphs[1])];

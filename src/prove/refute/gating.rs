@@ -15,7 +15,7 @@ type Closers = SmallVec<[u32; 4]>;
 
 /// A sum of the residual stream and a branch that can be switched off.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Branch {
+pub(super) struct Branch {
     pub sum: NodeId,
     /// The operand that is the branch.
     pub end: Value,
@@ -23,7 +23,7 @@ pub struct Branch {
 }
 
 /// The branches of a graph in topological order. `numbers` are those of its inputs.
-pub fn branches(graph: &Graph, numbers: &[u32]) -> Vec<Branch> {
+pub(super) fn branches(graph: &Graph, numbers: &[u32]) -> Vec<Branch> {
     let traced = traced(graph, numbers);
     let parameter = |v: Option<&Value>| -> Option<u32> { traced.get(v?).copied() };
     let mut closers: Vec<Option<Closers>> = vec![None; graph.len()];
@@ -79,7 +79,7 @@ fn union(mut x: Closers, y: Closers) -> Closers {
 
 /// The branches that a difference arising in one of `suspects` shows in: the first that each of them feeds, and as many
 /// `behind` that one.
-pub fn active<'b>(graph: &Graph, branches: &'b [Branch], suspects: &[NodeId], behind: usize) -> Vec<&'b Branch> {
+pub(super) fn active<'b>(graph: &Graph, branches: &'b [Branch], suspects: &[NodeId], behind: usize) -> Vec<&'b Branch> {
     let sums: FxHashSet<NodeId> = branches.iter().map(|b| b.sum).collect();
     let mut active = Vec::new();
     for &suspect in suspects {

@@ -28,7 +28,7 @@ struct Use {
 }
 
 /// What both graphs do with each of their common inputs.
-pub struct Uses<'a> {
+pub(super) struct Uses<'a> {
     binding: &'a Binding,
     uses: Vec<Use>,
     /// Numbers that either graph names.
@@ -37,7 +37,7 @@ pub struct Uses<'a> {
 
 /// One choice of values for all inputs.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub(super) struct Choice {
     pub seed: u64,
     /// Numbers of the parameters that are 0.
     pub silent: FxHashSet<u32>,
@@ -73,7 +73,7 @@ fn stride(size: usize) -> usize {
 }
 
 /// The input number behind a value, if only views and casts lie between.
-pub fn traced(graph: &Graph, numbers: &[u32]) -> FxHashMap<Value, u32> {
+pub(super) fn traced(graph: &Graph, numbers: &[u32]) -> FxHashMap<Value, u32> {
     let mut traced: FxHashMap<Value, u32> =
         graph.inputs().iter().zip(numbers).map(|(&node, &n)| (Value::from(node), n)).collect();
     for (id, node) in graph.nodes() {
@@ -90,7 +90,7 @@ pub fn traced(graph: &Graph, numbers: &[u32]) -> FxHashMap<Value, u32> {
 }
 
 impl<'a> Uses<'a> {
-    pub fn new(a: &Graph, b: &Graph, binding: &'a Binding) -> Self {
+    pub(super) fn new(a: &Graph, b: &Graph, binding: &'a Binding) -> Self {
         let mut uses = vec![Use::default(); binding.inputs.len()];
         for (graph, numbers) in [(a, &binding.a), (b, &binding.b)] {
             let traced = traced(graph, numbers);
@@ -108,7 +108,7 @@ impl<'a> Uses<'a> {
     }
 
     /// The values of all inputs, by number.
-    pub fn draws(&self, choice: &Choice) -> Vec<Draw> {
+    pub(super) fn draws(&self, choice: &Choice) -> Vec<Draw> {
         (0..self.binding.inputs.len()).map(|n| self.draw(n, choice)).collect()
     }
 

@@ -11,7 +11,7 @@ const REACH: usize = 64;
 
 /// The operators of either side between values that agree and the first values that should, and do not.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Location {
+pub(crate) struct Location {
     pub a: Vec<NodeId>,
     pub b: Vec<NodeId>,
     /// The first operator of either side whose result has no counterpart on the other.
@@ -20,7 +20,7 @@ pub struct Location {
 }
 
 /// Looks at what the two evaluators computed for the witness, without computing more.
-pub fn locate(question: &Question, left: &Evaluator, right: &Evaluator) -> Location {
+pub(super) fn locate(question: &Question, left: &Evaluator, right: &Evaluator) -> Location {
     let a = Side::new(question.graphs[0], question.unproven[0], left);
     let b = Side::new(question.graphs[1], question.unproven[1], right);
     let (parted_a, parted_b) = (a.parted(&b), b.parted(&a));

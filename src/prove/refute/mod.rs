@@ -19,9 +19,9 @@ mod torch;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-pub use evaluable::refute_defined;
+pub(super) use evaluable::refute_defined;
 use inputs::Uses;
-pub use locate::Location;
+pub(super) use locate::Location;
 use locate::locate;
 pub use rerun::{Elements, needed_inputs};
 use strategies::{NARROW_BUDGET, Positions, Strategy, indices, strategies};
@@ -60,7 +60,7 @@ const DEPTH: usize = 40_000;
 const SHALLOW: usize = 128;
 
 /// What is compared, and what is known of it.
-pub struct Question<'a> {
+pub(super) struct Question<'a> {
     pub graphs: [&'a Graph; 2],
     pub binding: &'a Binding,
     /// Chooses the inputs.
@@ -71,7 +71,7 @@ pub struct Question<'a> {
 
 /// Looks for an input on which the graphs part, and for where they do. `None` where no difference was found within
 /// the budget.
-pub fn refute(question: &Question) -> Option<(Witness, Location)> {
+pub(super) fn refute(question: &Question) -> Option<(Witness, Location)> {
     on_deep_stack(|depth| search(question, depth))
 }
 

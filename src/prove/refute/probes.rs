@@ -11,7 +11,7 @@ const FEW: usize = 4;
 const MOST: usize = 24;
 
 /// The finite numbers that stand in the graphs: literals of few elements, and attributes that are numbers.
-pub fn named_numbers(graphs: [&Graph; 2]) -> Vec<f64> {
+pub(super) fn named_numbers(graphs: [&Graph; 2]) -> Vec<f64> {
     let mut named = Vec::new();
     for (_, node) in graphs.iter().flat_map(|graph| graph.nodes()) {
         match &node.kind {
@@ -35,7 +35,7 @@ pub fn named_numbers(graphs: [&Graph; 2]) -> Vec<f64> {
 }
 
 /// What inputs of this type are tried with.
-pub fn probes(dtype: DType, named: &[f64]) -> Vec<f64> {
+pub(super) fn probes(dtype: DType, named: &[f64]) -> Vec<f64> {
     if dtype == DType::Bool {
         return vec![0.0, 1.0];
     }

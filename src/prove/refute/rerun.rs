@@ -9,7 +9,9 @@ use crate::prove::{Binding, Witness};
 /// other elements do not matter to it, as long as they are finite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Elements {
+    /// Places in row-major order.
     pub places: Vec<usize>,
+    /// What stands there.
     pub values: Vec<f64>,
 }
 
@@ -17,6 +19,9 @@ pub struct Elements {
 const WHOLE: usize = 1 << 16;
 
 /// Per input of the binding, the elements that the values of the witness depend on.
+///
+/// # Errors
+/// Graphs that cannot be evaluated within the budget. Those that gave the witness can.
 pub fn needed_inputs(a: &Graph, b: &Graph, binding: &Binding, witness: &Witness) -> Result<Vec<Elements>, EvalError> {
     let question = Question { graphs: [a, b], binding, seed: witness.seed, unproven: [&[], &[]] };
     on_deep_stack(|depth| collect(&question, witness, depth))

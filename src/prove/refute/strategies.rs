@@ -18,7 +18,7 @@ const DEEP_BUDGET: usize = 2_000_000;
 const FIRST_DEEP_BUDGET: usize = 3_000_000;
 
 /// The same for strategies over all layers of a model whose weights are mostly 0.
-pub const NARROW_BUDGET: usize = 1_000_000;
+pub(super) const NARROW_BUDGET: usize = 1_000_000;
 
 /// Output elements looked at where they are cheap.
 const SAMPLES: usize = 64;
@@ -31,7 +31,7 @@ const SUSPECTS: usize = 3;
 const BEHIND: usize = 2;
 
 /// One way of looking for a difference.
-pub struct Strategy {
+pub(super) struct Strategy {
     pub choice: Choice,
     pub places: &'static [Positions],
     pub budget: usize,
@@ -41,7 +41,7 @@ pub struct Strategy {
 
 /// Which output elements to look at.
 #[derive(Clone, Copy, Debug)]
-pub enum Positions {
+pub(super) enum Positions {
     /// All over the tensor.
     Spread,
     /// This far from the start of the dimension before the last, and near it in others: what a causal model computes
@@ -52,7 +52,7 @@ pub enum Positions {
 }
 
 /// Cheap strategies first, then those that single out a layer, then all layers.
-pub fn strategies(question: &Question) -> Vec<Strategy> {
+pub(super) fn strategies(question: &Question) -> Vec<Strategy> {
     let [silent, fewer_silent] = [(1, 0), (SUSPECTS, BEHIND)].map(|(count, behind)| silenced(question, count, behind));
     let seed = |n: u64| if n == 0 { question.seed } else { random::mix(question.seed, n) };
     let choice = |n: u64| Choice { seed: seed(n), scale: 1.0, ..Choice::default() };
@@ -111,7 +111,7 @@ fn suspects(graph: &Graph, unproven: &[NodeId], count: usize) -> Vec<NodeId> {
 }
 
 /// Elements of a tensor that are looked at, all of them where they may be other than 0.
-pub fn indices(shape: &[usize], place: Positions, support: Option<&Support>) -> Vec<Shape> {
+pub(super) fn indices(shape: &[usize], place: Positions, support: Option<&Support>) -> Vec<Shape> {
     let numel: usize = shape.iter().product();
     let Some((&width, outer)) = shape.split_last() else { return vec![Shape::new()] };
     if numel == 0 {

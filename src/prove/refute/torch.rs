@@ -16,6 +16,7 @@ use crate::prove::{BoundPair, Witness};
 
 /// Why libtorch could not run a witness.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says it")]
 pub enum RerunError {
     #[error(transparent)]
     Replay(#[from] ReplayError),
@@ -28,6 +29,9 @@ pub enum RerunError {
 /// The values of the witness' output element in A and in B, as libtorch computes them on the GPU, or on the CPU where there
 /// is none. Every float is an f64, so that rounding explains no difference; the values of the inputs are those of their own
 /// types. One graph runs after the other, and of a graph only what is in use at one time is in memory.
+///
+/// # Errors
+/// Operators that cannot be replayed, and failures of libtorch.
 pub fn rerun_with_torch(bound: &BoundPair, witness: &Witness) -> Result<[f64; 2], RerunError> {
     let device = if load_cuda().is_ok() { Device::Cuda(0) } else { Device::Cpu };
     let BoundPair { a, b, binding } = bound;

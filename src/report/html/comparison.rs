@@ -18,7 +18,7 @@ const MOST_KINDS: usize = 12;
 const MOST_GROUPS: usize = 100;
 
 /// The report as a page.
-pub fn comparison(c: &Comparison) -> String {
+pub(crate) fn comparison(c: &Comparison) -> String {
     let verdict = wording::verdict(c);
     let (word, rest) = verdict.split_once([',', ':']).unwrap_or((&verdict, ""));
     let class = format!("{:?}", c.verdict).to_lowercase();

@@ -8,7 +8,7 @@ use crate::printable::one_line;
 use crate::report::{Comparison, Details, Explanation, PlacedOperator, Region, Step, wording};
 
 /// JSON that may stand inside of a `script` element.
-pub fn data(c: &Comparison, details: &Details) -> String {
+pub(super) fn data(c: &Comparison, details: &Details) -> String {
     let mut texts = Texts::default();
     let a: Vec<Row> = details.a.iter().map(|o| row(o, &mut texts)).collect();
     let b: Vec<Row> = details.b.iter().map(|o| row(o, &mut texts)).collect();

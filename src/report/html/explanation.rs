@@ -8,7 +8,7 @@ use crate::printable::one_line;
 use crate::report::{Explanation, wording};
 
 /// The report as a page.
-pub fn explanation(e: &Explanation) -> String {
+pub(crate) fn explanation(e: &Explanation) -> String {
     let r = &e.region;
     let title = format!("Region {} of {}, tier {}", r.id, e.regions, r.tier);
     let body = html! {

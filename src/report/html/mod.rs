@@ -15,9 +15,9 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-pub use comparison::comparison;
-pub use explanation::explanation;
-pub use optimization::optimization;
+pub(super) use comparison::comparison;
+pub(super) use explanation::explanation;
+pub(super) use optimization::optimization;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

@@ -5,10 +5,10 @@ use maud::html;
 use super::document;
 use super::parts::{assumptions, bar, card, steps};
 use crate::printable::one_line;
-use crate::report::{Optimization, wording};
+use crate::report::{Cheaper, Optimization, wording};
 
 /// The report as a page.
-pub fn optimization(o: &Optimization) -> String {
+pub(crate) fn optimization(o: &Optimization) -> String {
     let saves = wording::saved(o);
     let verdict = saves
         .as_ref()
@@ -17,7 +17,7 @@ pub fn optimization(o: &Optimization) -> String {
     let mut now = vec![wording::figure_range(energy_now), wording::time(us_now)];
     now.extend(wording::waiting(o.launched.as_ref(), &o.energy_mj));
     let best = [wording::figure_range(energy_best), wording::time(us_best)];
-    let most = o.cheaper.iter().map(|c| c.total_mj()).fold(0.0, f64::max);
+    let most = o.cheaper.iter().map(Cheaper::total_mj).fold(0.0, f64::max);
     let body = html! {
         header {
             h1 { (verdict) }

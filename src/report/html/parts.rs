@@ -6,7 +6,7 @@ use crate::printable::one_line;
 use crate::report::{Operator, Step, wording};
 
 /// A bar as long as `value` is of `whole`.
-pub fn bar(value: f64, whole: f64, side: &str) -> Markup {
+pub(super) fn bar(value: f64, whole: f64, side: &str) -> Markup {
     let share = if whole > 0.0 { (100.0 * value / whole).clamp(0.0, 100.0) } else { 0.0 };
     html! {
         svg class={ "bar " (side) } width="100%" height="10" aria-hidden="true" {
@@ -16,7 +16,7 @@ pub fn bar(value: f64, whole: f64, side: &str) -> Markup {
 }
 
 /// A number with what it is a number of.
-pub fn card(title: &str, value: &str, notes: &[String]) -> Markup {
+pub(super) fn card(title: &str, value: &str, notes: &[String]) -> Markup {
     html! {
         div class="card" {
             h3 { (title) }
@@ -27,7 +27,7 @@ pub fn card(title: &str, value: &str, notes: &[String]) -> Markup {
 }
 
 /// The operators of one side.
-pub fn operators(operators: &[Operator]) -> Markup {
+pub(super) fn operators(operators: &[Operator]) -> Markup {
     html! {
         div class="scroll" {
             table {
@@ -49,7 +49,7 @@ pub fn operators(operators: &[Operator]) -> Markup {
 }
 
 /// The steps of a proof.
-pub fn steps(steps: &[Step]) -> Markup {
+pub(super) fn steps(steps: &[Step]) -> Markup {
     html! {
         ol class="steps" {
             @for step in steps {
@@ -67,7 +67,7 @@ pub fn steps(steps: &[Step]) -> Markup {
 }
 
 /// What a proof takes for granted.
-pub fn assumptions(all: &[String]) -> Markup {
+pub(super) fn assumptions(all: &[String]) -> Markup {
     html! {
         @if !all.is_empty() {
             section {

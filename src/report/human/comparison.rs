@@ -29,7 +29,7 @@ const MOST_LINES: usize = 18;
 const MOST_NAMES: usize = 6;
 
 /// The report as text with terminal styles; whoever prints it strips them where they are not wanted.
-pub fn comparison(c: &Comparison, options: &HumanOptions) -> String {
+pub(crate) fn comparison(c: &Comparison, options: &HumanOptions) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let (lines, minor) = wording::lines(c).into_iter().partition(|line| !is_minor(c, line));

@@ -19,7 +19,7 @@ const LINES: usize = 60;
 const OPERATORS: usize = 8;
 
 /// The explanation as text with terminal styles.
-pub fn explanation(e: &Explanation, options: &HumanOptions) -> String {
+pub(crate) fn explanation(e: &Explanation, options: &HumanOptions) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = Human { e, options }.write(&mut out);

@@ -10,9 +10,9 @@ use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 
 use crate::printable::one_line;
 
-pub use comparison::comparison;
-pub use explanation::explanation;
-pub use optimization::optimization;
+pub(super) use comparison::comparison;
+pub(super) use explanation::explanation;
+pub(super) use optimization::optimization;
 
 /// How much of the report is shown.
 #[derive(Clone, Copy, Debug)]

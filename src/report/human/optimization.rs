@@ -12,7 +12,7 @@ const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
 /// The report as text with terminal styles, in lines of at most `width` characters where words allow.
-pub fn optimization(o: &Optimization, options: &HumanOptions) -> String {
+pub(crate) fn optimization(o: &Optimization, options: &HumanOptions) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(o, options.width, &mut out);

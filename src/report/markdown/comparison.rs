@@ -7,7 +7,7 @@ use crate::printable::one_line;
 use crate::report::{Comparison, wording};
 
 /// The report as Markdown.
-pub fn comparison(c: &Comparison) -> String {
+pub(crate) fn comparison(c: &Comparison) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(c, &mut out);

@@ -7,7 +7,7 @@ use crate::printable::one_line;
 use crate::report::{Explanation, Step, wording};
 
 /// The report as Markdown.
-pub fn explanation(e: &Explanation) -> String {
+pub(crate) fn explanation(e: &Explanation) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(e, &mut out);

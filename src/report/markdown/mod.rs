@@ -9,9 +9,9 @@ use comfy_table::presets::ASCII_MARKDOWN;
 
 use crate::printable::one_line;
 
-pub use comparison::comparison;
-pub use explanation::explanation;
-pub use optimization::optimization;
+pub(super) use comparison::comparison;
+pub(super) use explanation::explanation;
+pub(super) use optimization::optimization;
 
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();

@@ -7,7 +7,7 @@ use crate::printable::one_line;
 use crate::report::{Optimization, wording};
 
 /// The report as Markdown.
-pub fn optimization(o: &Optimization) -> String {
+pub(crate) fn optimization(o: &Optimization) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(o, &mut out);

@@ -20,13 +20,16 @@ pub const SCHEMA: &str = "magneton-ir/check/1";
 pub struct Comparison {
     /// Always [`SCHEMA`].
     pub schema: &'static str,
+    /// What the comparison comes to.
     pub verdict: ReportedVerdict,
     /// The weakest tier that the proof uses: `exact`, `real`, `rounding`, `approx(e)`. None unless equivalent.
     pub tier: Option<String>,
     /// At tier `approx`: how far the outputs are apart at most, in the norm of the step that each comes from. None where no bound
     /// reaches all of them.
     pub output_error: Option<f64>,
+    /// The first workload.
     pub a: Side,
+    /// The second workload.
     pub b: Side,
     /// The cheapest equivalent that is known for the whole.
     pub best: Best,
@@ -36,6 +39,7 @@ pub struct Comparison {
     pub rewrites: Vec<Rewrite>,
     /// An input on which the sides part. Given exactly when they are different.
     pub witness: Option<Witness>,
+    /// Pairs that should be equal and are not proven so.
     pub unproven: Vec<Unproven>,
     /// What rules assumed, input bindings that were guessed, opaque operators.
     pub assumptions: Vec<String>,
@@ -43,6 +47,7 @@ pub struct Comparison {
     pub rejected: Vec<Rejected>,
     /// Where measured figures come from: device and software. None where the profile is empty.
     pub profile: Option<String>,
+    /// Time spent, in milliseconds.
     pub timing_ms: Timing,
     /// Both graphs operator by operator, which only pages show; none where nobody asked for them.
     #[serde(skip)]
@@ -79,17 +84,22 @@ impl Comparison {
     }
 }
 
+/// What a comparison comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReportedVerdict {
+    /// Proven equal.
     Equivalent,
+    /// Refuted by a witness.
     Different,
+    /// Neither.
     Unknown,
 }
 
 /// One workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
+    /// The path as it was given.
     pub file: String,
     /// Operators of the file; inputs, constants and asserts left out.
     pub ops: usize,
@@ -101,6 +111,7 @@ pub struct Side {
     pub energy_basis_mj: BasisShares,
     /// Operators that nothing is known of, which the energy leaves out.
     pub left_out: Vec<LeftOut>,
+    /// Time of one execution on the GPU, in microseconds.
     pub time_us: Option<f64>,
     /// As it is run, with what the GPU waits for the host. None where it is recorded as a CUDA graph, and where it is not known.
     pub launched: Option<Launched>,
@@ -121,6 +132,7 @@ impl Side {
 /// An operator without a price.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
+    /// The name of the operator.
     pub op: String,
     /// How often it runs.
     pub count: i64,
@@ -139,9 +151,13 @@ impl LeftOut {
 /// all that is known adds up to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
+    /// The best guess, if there is any.
     pub value: Option<f64>,
+    /// The lower end of the interval.
     pub low: Option<f64>,
+    /// The upper end of the interval.
     pub high: Option<f64>,
+    /// Where it comes from.
     pub source: Source,
 }
 
@@ -156,7 +172,9 @@ impl From<energy::Figure> for Figure {
 /// The cheapest known equivalent of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Best {
+    /// Energy of one execution, in millijoules.
     pub energy_mj: Option<f64>,
+    /// Time of one execution, in microseconds.
     pub time_us: Option<f64>,
     /// What it saves as a fraction of the energy of A's kernels. None where a figure is unknown or the intervals meet.
     pub saves_vs_a: Option<f64>,
@@ -191,17 +209,23 @@ pub struct Region {
     pub id: usize,
     /// Names from the input file.
     pub a_ops: Vec<String>,
+    /// Operators of B, by name.
     pub b_ops: Vec<String>,
     /// Operators of the IR, in the same order: `matmul`, `add`.
     pub a_kinds: Vec<String>,
+    /// What B's operators are, in the same order.
     pub b_kinds: Vec<String>,
     /// How equal the sides of this region are; `none` where they part on a witness, which only the last region does.
     pub tier: String,
     /// Names of the rules that its proof uses.
     pub rules: Vec<String>,
+    /// What A's operators cost.
     pub a: Cost,
+    /// What B's operators cost.
     pub b: Cost,
+    /// The cheapest form that is known.
     pub best: BestForm,
+    /// What sets the two sides apart.
     pub cause: Cause,
     /// The first region that this one repeats (same operators, types, layouts, costs); none for a first one.
     pub same_as: Option<usize>,
@@ -212,13 +236,19 @@ pub struct Region {
 /// What one side of a region costs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
+    /// Energy of one execution, in millijoules.
     pub energy_mj: Option<f64>,
     /// The interval of `energy_mj`.
     pub energy_range_mj: Option<[f64; 2]>,
+    /// Where the energy comes from.
     pub energy_source: Source,
+    /// Time on the GPU, in microseconds.
     pub time_us: Option<f64>,
+    /// Kernels started.
     pub launches: u32,
+    /// Arithmetic operations.
     pub flops: f64,
+    /// Bytes read and written.
     pub bytes: f64,
 }
 
@@ -240,22 +270,29 @@ impl From<&energy::Cost> for Cost {
 /// The cheapest known form of a region.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BestForm {
+    /// Whose form it is.
     pub form: Form,
+    /// Energy of one execution, in millijoules.
     pub energy_mj: Option<f64>,
+    /// Time of one execution, in microseconds.
     pub time_us: Option<f64>,
     /// The form in words of the IR, such as `addmm(b, x, w)`.
     pub text: String,
     /// What it saves as a fraction of A's energy in this region. None where a figure is unknown or the intervals meet.
     pub saves_vs_a: Option<f64>,
+    /// What it saves against B, as a fraction of B's energy.
     pub saves_vs_b: Option<f64>,
     /// It is cheaper and more than 1 % slower.
     pub trade_off: bool,
 }
 
+/// Whose form is the cheapest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
+    /// A's own.
     A,
+    /// B's own.
     B,
     /// A form that neither side has.
     Other,
@@ -266,6 +303,7 @@ pub enum Form {
 pub struct Cause {
     /// A word for the kind of cause, such as `redundant`, `misuse`, `flag`, `layout`, `same`.
     pub kind: String,
+    /// One sentence.
     pub text: String,
     /// The configuration flag that makes the difference, if one does.
     pub flag: Option<String>,
@@ -273,6 +311,7 @@ pub struct Cause {
     pub how: Option<String>,
     /// The source line that the costlier operators of A come from, as `file:line code`.
     pub a_source: Option<String>,
+    /// The line of B that is responsible.
     pub b_source: Option<String>,
 }
 
@@ -281,7 +320,9 @@ pub struct Cause {
 pub struct Rewrite {
     /// The side whose operators it replaces; the other side's may be replaced alike.
     pub side: Form,
+    /// Operators of A that it replaces.
     pub a_ops: Vec<String>,
+    /// Operators of B that it replaces.
     pub b_ops: Vec<String>,
     /// The present form in words of the IR.
     pub from: String,
@@ -289,9 +330,13 @@ pub struct Rewrite {
     pub to: String,
     /// The same form over letters: alike for parts that are alike.
     pub pattern: String,
+    /// Energy saved in one execution, in millijoules.
     pub saves_mj: f64,
+    /// Time saved in one execution, in microseconds.
     pub saves_us: f64,
+    /// Rules that prove it, by name.
     pub rules: Vec<String>,
+    /// How equal it is.
     pub tier: String,
     /// `file:line` of the operator that costs most.
     pub at: Option<String>,
@@ -312,9 +357,11 @@ pub struct Witness {
     pub first_b: Option<SourcedOperator>,
     /// Name of the output, as A calls it.
     pub output: String,
+    /// The element of the output that differs.
     pub index: Vec<usize>,
     /// The element in A; null where it is no number.
     pub a: Number,
+    /// What B gives there.
     pub b: Number,
     /// What both sides return whatever the inputs are, if that is what differs.
     pub constants: Option<[String; 2]>,
@@ -336,15 +383,19 @@ pub struct SourcedOperator {
 /// Operators that should be equal and could not be proven so, although everything before them is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Unproven {
+    /// Operators of A, by name.
     pub a_ops: Vec<String>,
+    /// Operators of B, by name.
     pub b_ops: Vec<String>,
     /// `file:line` of the last of them.
     pub a_at: Option<String>,
+    /// The source line of the last of B's.
     pub b_at: Option<String>,
     /// Whether sampled elements agree; null where they cannot be evaluated.
     pub agrees_numerically: Option<bool>,
     /// Either side over proven values, as a graph in `.mir` text; null where no two values of one type were found.
     pub a_mir: Option<String>,
+    /// B's side as a graph of its own, in text form.
     pub b_mir: Option<String>,
     /// The rule that would close the gap, to be judged before it is used.
     pub rule: Option<String>,
@@ -355,14 +406,19 @@ pub struct Unproven {
 pub struct Rejected {
     /// The rule of the step, or the operator of the constant. Null where it is no single step.
     pub step: Option<String>,
+    /// Why the step was refused.
     pub reason: String,
 }
 
 /// Where the time of the comparison went, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Timing {
+    /// Reading both files.
     pub read: f64,
+    /// Proving.
     pub prove: f64,
+    /// Pricing and the search for cheaper forms.
     pub cost: f64,
+    /// Everything.
     pub total: f64,
 }

@@ -9,13 +9,16 @@ use super::{Explanation, Operator};
 pub struct Details {
     /// Operators of A in the order of the file.
     pub a: Vec<PlacedOperator>,
+    /// Operators of the second graph, in order.
     pub b: Vec<PlacedOperator>,
+    /// What is said of each region.
     pub explanations: Vec<Explanation>,
 }
 
 /// An operator with where it belongs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacedOperator {
+    /// The operator.
     pub operator: Operator,
     /// Module path, such as `model.layers.0.mlp`; empty when unknown.
     pub module: Arc<str>,

@@ -9,12 +9,17 @@ use super::{Cost, Region};
 pub struct Explanation {
     /// Always [`Explanation::SCHEMA`].
     pub schema: &'static str,
+    /// The path of A as it was given.
     pub a_file: String,
+    /// The path of B as it was given.
     pub b_file: String,
+    /// The region that is explained.
     pub region: Region,
     /// How many regions there are.
     pub regions: usize,
+    /// Operators of A, in topological order.
     pub a: Vec<Operator>,
+    /// Operators of B, in topological order.
     pub b: Vec<Operator>,
     /// Steps of the proof beyond normal forms, in the order in which they are applied.
     pub steps: Vec<Step>,
@@ -30,10 +35,13 @@ impl Explanation {
 /// An operator of the input file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Operator {
+    /// Its name in the file.
     pub name: String,
+    /// The name of the operator.
     pub kind: String,
     /// Types of operands and results, as `(f32[2], f32[2]) -> f32[2]`.
     pub types: String,
+    /// What it costs.
     pub cost: Cost,
     /// `file:line code`.
     pub source: Option<String>,
@@ -42,12 +50,17 @@ pub struct Operator {
 /// Two terms that a rule says are equal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
+    /// The name of the rule.
     pub rule: String,
+    /// How equal the rule is.
     pub tier: String,
+    /// The rule's sentence.
     pub doc: String,
     /// Names for expressions that this step and later ones use.
     pub definitions: Vec<Definition>,
+    /// The part that changes, before the step.
     pub before: String,
+    /// The same part after the step.
     pub after: String,
     /// What the rule assumes of the tensors that it is applied to.
     pub assumes: Vec<String>,
@@ -56,6 +69,8 @@ pub struct Step {
 /// A name for an expression: `let t1 = …`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Definition {
+    /// The name that stands for it.
     pub name: String,
+    /// What it stands for.
     pub text: String,
 }

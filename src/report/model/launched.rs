@@ -16,6 +16,7 @@ const WASTEFUL: f64 = 0.05;
 pub struct Launched {
     /// Kernels and waiting.
     pub energy_mj: Figure,
+    /// Time of one execution, waiting included, in microseconds.
     pub time_us: Option<f64>,
     /// How long the host takes for all of its calls.
     pub host_us: Figure,
@@ -54,6 +55,7 @@ impl Launched {
 pub struct LaunchedBest {
     /// Kernels and waiting.
     pub energy_mj: f64,
+    /// Time of one execution, in microseconds.
     pub time_us: f64,
     /// What kernels save of the energy of A as it is run, and waiting with any host that there may be. None where nothing is saved
     /// beyond doubt.

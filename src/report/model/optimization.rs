@@ -9,6 +9,7 @@ use super::{Figure, Launched, LeftOut, Step};
 pub struct Optimization {
     /// Always [`Optimization::SCHEMA`].
     pub schema: &'static str,
+    /// The path as it was given.
     pub file: String,
     /// Operators of the file.
     pub ops: usize,
@@ -16,12 +17,15 @@ pub struct Optimization {
     pub energy_mj: Figure,
     /// Operators that nothing is known of, which the energy leaves out.
     pub left_out: Vec<LeftOut>,
+    /// Time of one execution on the GPU, in microseconds.
     pub time_us: Option<f64>,
     /// As it is run, with what the GPU waits for the host. None where it is recorded as a CUDA graph, and where it is not known.
     pub launched: Option<Launched>,
     /// With all cheaper forms in place.
     pub best_energy_mj: Figure,
+    /// Time of the cheapest known equivalent, in microseconds.
     pub best_time_us: Option<f64>,
+    /// The same as the host launches it.
     pub best_launched: Option<Launched>,
     /// What the cheaper forms save as it is run, in millijoules: what kernels save, and what waiting takes less, or more, with
     /// any host that there may be. None where it is recorded, and where it is not known.
@@ -47,11 +51,13 @@ pub struct Cheaper {
     pub pattern: String,
     /// What it saves in one place, beyond doubt.
     pub saves_mj: f64,
+    /// Time saved in one execution, in microseconds.
     pub saves_us: f64,
     /// It is cheaper and more than 1 % slower.
     pub trade_off: bool,
     /// The proof that both forms are equal, over the letters of `pattern`.
     pub steps: Vec<Step>,
+    /// How equal the rewrite is.
     pub tier: String,
     /// The source line of the first place, as `file:line code`.
     pub source: Option<String>,

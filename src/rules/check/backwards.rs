@@ -10,7 +10,7 @@ use crate::ops::{Arity, AttrDef, AttrKind, Op, OpDef, Synthesis};
 use crate::rules::rule::{AttrPattern, AttrVar};
 
 /// An operator whose result is to have type `ty`.
-pub struct OperandSynthesis<'w, 'a> {
+pub(super) struct OperandSynthesis<'w, 'a> {
     pub generator: &'w mut Generator<'a>,
     pub op: &'static OpDef,
     pub attrs: &'w [AttrPattern],
@@ -28,7 +28,7 @@ pub(super) fn tensor(dtype: DType, shape: impl Into<Shape>) -> TensorType {
 
 impl OperandSynthesis<'_, '_> {
     /// One choice of operand types, with the attributes fixed to go with it.
-    pub fn operand_types(&mut self) -> Option<Vec<TensorType>> {
+    pub(super) fn operand_types(&mut self) -> Option<Vec<TensorType>> {
         let types = match self.op.synthesis {
             Synthesis::Broadcast if self.op.operands.iter().all(|o| o.arity == Arity::One) => {
                 self.elementwise(self.ty.dtype)?
@@ -138,12 +138,12 @@ impl OperandSynthesis<'_, '_> {
     }
 
     /// The attribute, if it is fixed already.
-    pub fn fixed(&self, name: &str, rank: Option<usize>) -> Option<AttrValue> {
+    pub(super) fn fixed(&self, name: &str, rank: Option<usize>) -> Option<AttrValue> {
         let at = self.index_of(name)?;
         self.generator.attr(&Op::Table(self.op), at, &self.attrs[at], rank)
     }
 
-    pub fn set(&mut self, name: &str, rank: usize, value: AttrValue) -> Option<()> {
+    pub(super) fn set(&mut self, name: &str, rank: usize, value: AttrValue) -> Option<()> {
         let at = self.index_of(name)?;
         self.generator.set_attr(&Op::Table(self.op), at, &self.attrs[at], rank, value)
     }
@@ -226,7 +226,7 @@ impl OperandSynthesis<'_, '_> {
         if shape != self.ty.shape
             && let Some(i) = (0..types.len()).find(|&i| self.known[i].is_none() && !self.scalars[i])
         {
-            types[i].shape = self.ty.shape.clone();
+            types[i].shape.clone_from(&self.ty.shape);
         }
         Some(types)
     }

@@ -9,7 +9,7 @@ use crate::rules::arena::TermId;
 use crate::rules::terms::Terms;
 
 /// Elements that may be computed for one instance.
-pub const BUDGET: usize = 400_000;
+pub(super) const BUDGET: usize = 400_000;
 /// How far two ways to compute the same real number may lie apart in double precision, relatively.
 const REAL: f64 = 1e-8;
 /// How many roundings' worth two orders of floating-point operations may differ by on small operands.
@@ -19,7 +19,7 @@ const ANSWERS: u64 = 3;
 
 /// What comparing found.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Finding {
+pub(super) enum Finding {
     Agree,
     /// One of the sides cannot be evaluated here.
     Undefined,
@@ -49,7 +49,7 @@ pub enum Finding {
 }
 
 /// Compares the values of both sides as far as `tier` claims.
-pub fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
+pub(super) fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
     // Over 8-bit floats nothing is evaluated without rounding, which where bits count may be left out.
     let rounds = tier == Tier::Exact && has_bytes(instance);
     let (left, right) = match (values(instance, instance.lhs, rounds), values(instance, rhs, rounds)) {

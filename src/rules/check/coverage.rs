@@ -25,9 +25,13 @@ pub struct Seen {
 /// What was tried of a rule, all its directions together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
+    /// The name of the rule.
     pub name: Arc<str>,
+    /// The file of the rule, without its ending.
     pub family: Arc<str>,
+    /// How equal both sides are.
     pub tier: Tier,
+    /// What was tried.
     pub seen: Seen,
 }
 

@@ -10,7 +10,7 @@ use crate::rules::Tier;
 /// How large the elements of float operands are. What a rule gets wrong may show only where an operand is about as small
 /// as an `eps` that stands beside it, or as large as a number that stands for infinity.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Scale {
+pub(super) enum Scale {
     /// Around 1.
     Unit,
     /// All operands are small, each in its own way.
@@ -39,7 +39,7 @@ const EQUAL: [f64; 4] = [0.0, -0.0, 1.0, -1.0];
 impl Scale {
     /// The scales at which every instance of a rule is tried besides [`Scale::Unit`]: the numbers that it names are among
     /// them.
-    pub fn others(named: &Named) -> Vec<Scale> {
+    pub(super) fn others(named: &Named) -> Vec<Scale> {
         let mut scales = vec![Scale::Small, Scale::Large];
         for number in &named.floats {
             let size = number.abs();
@@ -52,7 +52,7 @@ impl Scale {
     }
 
     /// The scales of which one is tried with every instance, in turn.
-    pub fn in_turn(named: &Named, tier: Tier) -> Vec<Scale> {
+    pub(super) fn in_turn(named: &Named, tier: Tier) -> Vec<Scale> {
         let mut scales = vec![Scale::Limits, Scale::Ties];
         for number in named.all() {
             if number != 0.0 && (tier == Tier::Exact || number.abs() <= MIXED) {
@@ -92,7 +92,7 @@ impl Scale {
     }
 
     /// Below which size elements count as absolute when they are compared.
-    pub fn floor(self) -> f64 {
+    pub(super) fn floor(self) -> f64 {
         match self {
             Scale::Small => 1e-9,
             Scale::One(size) if size < 1.0 => 1e-9 * size,
@@ -103,7 +103,7 @@ impl Scale {
 
 /// Which elements operands have.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Data {
+pub(super) struct Data {
     seed: u64,
     /// Small integers, which a reader can calculate with.
     pub plain: bool,
@@ -113,36 +113,36 @@ pub struct Data {
 }
 
 impl Data {
-    pub fn seeded(seed: u64) -> Data {
+    pub(super) fn seeded(seed: u64) -> Data {
         Data { seed, plain: false, scale: Scale::Unit, far: false }
     }
 
-    pub fn plain(seed: u64) -> Data {
+    pub(super) fn plain(seed: u64) -> Data {
         Data { seed, plain: true, scale: Scale::Unit, far: false }
     }
 
     /// Others of the same kind.
-    pub fn next(self, n: u64) -> Data {
+    pub(super) fn next(self, n: u64) -> Data {
         Data { seed: self.seed.wrapping_add(n), ..self }
     }
 
     /// The same beside attributes or types that are far from usual ones.
-    pub fn far(self, far: bool) -> Data {
+    pub(super) fn far(self, far: bool) -> Data {
         Data { far, ..self }
     }
 
     /// Whether rounding and leaving the range of a type say nothing of real numbers.
-    pub fn is_far(self) -> bool {
+    pub(super) fn is_far(self) -> bool {
         self.far || self.scale != Scale::Unit
     }
 
     /// The same at another scale.
-    pub fn at(self, scale: Scale) -> Data {
+    pub(super) fn at(self, scale: Scale) -> Data {
         Data { scale, ..self }
     }
 
     /// Makes the elements of `count` operands, one after the other.
-    pub fn operands(self, count: usize) -> Elements {
+    pub(super) fn operands(self, count: usize) -> Elements {
         let mut random = Random::new(self.seed);
         let mut scales = Random::new(random.next());
         let whole = limits::whole(&mut scales);
@@ -151,7 +151,7 @@ impl Data {
 }
 
 /// See [`Data::operands`].
-pub struct Elements {
+pub(super) struct Elements {
     data: Data,
     random: Random,
     scales: Random,
@@ -163,7 +163,7 @@ pub struct Elements {
 
 impl Elements {
     /// The elements of the next operand; `every_bit` adds values of which only bits tell that they differ.
-    pub fn next(&mut self, ty: &TensorType, every_bit: bool) -> Vec<Number> {
+    pub(super) fn next(&mut self, ty: &TensorType, every_bit: bool) -> Vec<Number> {
         let seed = self.random.next();
         let factor = self.data.scale.factor(self.made, self.count, &mut self.scales);
         self.made += 1;
@@ -221,7 +221,7 @@ impl Elements {
     }
 
     /// The next operand as a constant: uniform, causal, an additive mask, or anything.
-    pub fn next_constant(&mut self, ty: &TensorType) -> Constant {
+    pub(super) fn next_constant(&mut self, ty: &TensorType) -> Constant {
         self.made += 1;
         known_value(ty, self.random.next())
     }

@@ -47,8 +47,11 @@ const MAX_ELEMENTS: usize = 160;
 /// What the variables of a rule could be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
+    /// By number of the tensor variable.
     pub tensors: Vec<Option<TensorType>>,
+    /// By number of the list variable.
     pub lists: Vec<Option<Vec<TensorType>>>,
+    /// By number of the attribute variable.
     pub attrs: Vec<Option<AttrValue>>,
 }
 
@@ -64,7 +67,7 @@ impl Choice {
 }
 
 /// Makes choices for one rule.
-pub struct Generator<'a> {
+pub(super) struct Generator<'a> {
     pub rule: &'a Rule,
     pub random: Random,
     pub choice: Choice,
@@ -75,7 +78,7 @@ pub struct Generator<'a> {
 
 /// What an attempt prefers to what programs usually have.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Style {
+pub(super) enum Style {
     Usual,
     /// Some dims are empty.
     Empty,
@@ -88,7 +91,7 @@ pub enum Style {
 }
 
 impl<'a> Generator<'a> {
-    pub fn new(rule: &'a Rule, seed: u64) -> Self {
+    pub(super) fn new(rule: &'a Rule, seed: u64) -> Self {
         let choice = Choice {
             tensors: vec![None; rule.vars.tensors.len()],
             lists: vec![None; rule.vars.lists.len()],
@@ -105,12 +108,12 @@ impl<'a> Generator<'a> {
     }
 
     /// A generator that knows what the rule names, of any style.
-    pub fn styled(rule: &'a Rule, seed: u64, named: &'a Named, style: Style) -> Self {
+    pub(super) fn styled(rule: &'a Rule, seed: u64, named: &'a Named, style: Style) -> Self {
         Generator { style, named, ..Generator::new(rule, seed) }
     }
 
     /// A choice with the attributes filled in that conditions determine.
-    pub fn complete(rule: &'a Rule, choice: Choice) -> Choice {
+    pub(super) fn complete(rule: &'a Rule, choice: Choice) -> Choice {
         let mut generator = Generator { choice, ..Generator::new(rule, 0) };
         for v in 0..generator.choice.attrs.len() {
             if generator.choice.attrs[v].is_none() {
@@ -121,7 +124,7 @@ impl<'a> Generator<'a> {
     }
 
     /// One attempt at an instance.
-    pub fn attempt(mut self) -> Option<Choice> {
+    pub(super) fn attempt(mut self) -> Option<Choice> {
         let ty = self.any_type();
         let rule = self.rule;
         self.want(&rule.lhs, &ty)?;
@@ -138,7 +141,7 @@ impl<'a> Generator<'a> {
         Some(self.choice)
     }
 
-    pub fn any_dtype(&mut self) -> DType {
+    pub(super) fn any_dtype(&mut self) -> DType {
         if !self.named.dtypes.is_empty() && self.random.chance(NAMED_TYPES) {
             return self.named.dtypes[self.random.below(self.named.dtypes.len())];
         }
@@ -155,7 +158,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    pub fn size(&mut self) -> usize {
+    pub(super) fn size(&mut self) -> usize {
         match self.style {
             Style::Empty if self.random.chance(EMPTY) => return 0,
             Style::Named if self.random.chance(NAMED) => {
@@ -183,18 +186,18 @@ impl<'a> Generator<'a> {
     }
 
     /// A whole number for an attribute: what `usual` draws, or what the style prefers.
-    pub fn count(&mut self, usual: impl FnOnce(&mut Random) -> i64) -> i64 {
+    pub(super) fn count(&mut self, usual: impl FnOnce(&mut Random) -> i64) -> i64 {
         let prefers = matches!(self.style, Style::Named | Style::Extreme) && self.random.chance(PREFERRED);
         let preferred = if prefers { self.preferred() } else { None };
         preferred.unwrap_or_else(|| usual(&mut self.random))
     }
 
-    pub fn any_shape(&mut self) -> Shape {
+    pub(super) fn any_shape(&mut self) -> Shape {
         let rank = [2, 3, 1, 4, 2, 3, 0, 4][self.random.below(8)];
         (0..rank).map(|_| self.size()).collect()
     }
 
-    pub fn any_type(&mut self) -> TensorType {
+    pub(super) fn any_type(&mut self) -> TensorType {
         TensorType { dtype: self.any_dtype(), shape: self.any_shape() }
     }
 
@@ -215,7 +218,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Makes `pattern` give `ty`; `None` if that attempt fails.
-    pub fn want(&mut self, pattern: &Pattern, ty: &TensorType) -> Option<()> {
+    pub(super) fn want(&mut self, pattern: &Pattern, ty: &TensorType) -> Option<()> {
         // Extreme attributes ask for operands so large that their elements cannot be counted.
         let elements = ty.shape.iter().try_fold(1_usize, |n, &size| n.checked_mul(size));
         if elements.is_none_or(|n| n > MAX_ELEMENTS) {
@@ -327,7 +330,7 @@ impl<'a> Generator<'a> {
     }
 
     /// The value of an attribute, if it is fixed already. `rank` is that of the first operand.
-    pub fn attr(&self, op: &Op, at: usize, pattern: &AttrPattern, rank: Option<usize>) -> Option<AttrValue> {
+    pub(super) fn attr(&self, op: &Op, at: usize, pattern: &AttrPattern, rank: Option<usize>) -> Option<AttrValue> {
         match pattern {
             AttrPattern::Value(v) => match rank {
                 Some(rank) => Some(from_start(op, at, v, rank)),
@@ -339,7 +342,14 @@ impl<'a> Generator<'a> {
     }
 
     /// Fixes the value of an attribute; `None` if it is fixed to something else.
-    pub fn set_attr(&mut self, op: &Op, at: usize, pattern: &AttrPattern, rank: usize, value: AttrValue) -> Option<()> {
+    pub(super) fn set_attr(
+        &mut self,
+        op: &Op,
+        at: usize,
+        pattern: &AttrPattern,
+        rank: usize,
+        value: AttrValue,
+    ) -> Option<()> {
         match pattern {
             AttrPattern::Value(v) => from_start(op, at, v, rank).is_same(&value).then_some(()),
             AttrPattern::Var(v) => match &self.choice.attrs[*v] {

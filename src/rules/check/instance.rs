@@ -33,7 +33,7 @@ const ABOUT_VALUES: [&str; 11] = [
 ];
 
 /// Both sides of a rule on given operands.
-pub struct Instance {
+pub(super) struct Instance {
     pub arena: InstanceArena,
     pub data: Data,
     pub bindings: Bindings<TermId>,
@@ -44,14 +44,14 @@ pub struct Instance {
 
 impl Instance {
     /// The operands.
-    pub fn leaves(&self) -> impl Iterator<Item = TermId> {
+    pub(super) fn leaves(&self) -> impl Iterator<Item = TermId> {
         let lists = self.bindings.lists.iter().flatten().flatten();
         self.bindings.tensors.iter().flatten().chain(lists).copied()
     }
 
     /// Whether an operator of either side adds floats up. In which order it does is open, and where some are far larger than
     /// others the order shows.
-    pub fn adds_floats(&self) -> bool {
+    pub(super) fn adds_floats(&self) -> bool {
         let adds = |term: &Term| match term {
             Term::Apply { op: Op::Table(op), operands, .. } => {
                 // Of what only moves elements, the operators that add those up which meet in one place.
@@ -66,7 +66,7 @@ impl Instance {
     }
 
     /// Whether an operator of either side leaves the order of equal elements open.
-    pub fn leaves_open(&self) -> bool {
+    pub(super) fn leaves_open(&self) -> bool {
         let open = |term: &Term| match term {
             Term::Apply { op: Op::Table(op), attrs, .. } => leaves_open(&Call { op, attrs, operands: &[] }),
             // A defined operator may be made of such operators.
@@ -79,7 +79,7 @@ impl Instance {
 
 /// Why a choice gives no instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub(super) enum Unfit {
     /// The left side is ill-typed.
     Left,
     /// A condition does not hold.
@@ -87,7 +87,12 @@ pub enum Unfit {
 }
 
 /// Builds both sides.
-pub fn build(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, data: Data) -> Result<Instance, Unfit> {
+pub(super) fn build(
+    rule: &Rule,
+    definitions: &[Arc<Definition>],
+    choice: &Choice,
+    data: Data,
+) -> Result<Instance, Unfit> {
     let mut arena = InstanceArena::new(definitions);
     let mut bindings = operands(rule, &mut arena, choice, data);
     let lhs = rule.build_lhs(&bindings, &mut arena).map_err(|_| Unfit::Left)?;
@@ -99,7 +104,7 @@ pub fn build(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, data
 }
 
 /// Why [`build`] gives no instance, for the author of a test.
-pub fn why_none(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice) -> String {
+pub(super) fn why_none(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice) -> String {
     let mut arena = InstanceArena::new(definitions);
     let mut bindings = operands(rule, &mut arena, choice, Data::seeded(0));
     if let Err(e) = rule.build_lhs(&bindings, &mut arena) {
@@ -156,7 +161,7 @@ fn asked_for_values(rule: &Rule) -> Vec<TensorRef> {
 }
 
 /// The value of an expression as far as types and chosen attributes give it.
-pub fn types_only(rule: &Rule, choice: &Choice, expr: &Expr) -> Option<AttrValue> {
+pub(super) fn types_only(rule: &Rule, choice: &Choice, expr: &Expr) -> Option<AttrValue> {
     let mut types = Vec::new();
     let mut bindings = Bindings::empty(rule);
     for (v, ty) in choice.tensors.iter().enumerate() {
@@ -180,7 +185,7 @@ pub fn types_only(rule: &Rule, choice: &Choice, expr: &Expr) -> Option<AttrValue
 
 /// Tensors of which only the types are known.
 #[derive(Default)]
-pub struct Types(Vec<TensorType>);
+pub(super) struct Types(Vec<TensorType>);
 
 impl Terms for Types {
     type Id = usize;

@@ -26,7 +26,7 @@ const FAR: [f64; 8] = [448.0, 464.0, 57_344.0, 65_504.0, 65_520.0, 1e30, 2_147_4
 
 /// An element of type `dtype` at its limits, or at those of a type that it may be cast to. Integers lie around `whole`, or at
 /// the ends of their type.
-pub fn at_limits(dtype: DType, whole: i64, random: &mut Random) -> Number {
+pub(super) fn at_limits(dtype: DType, whole: i64, random: &mut Random) -> Number {
     if dtype.is_float() {
         let value = match random.below(8) {
             0 | 1 => dtype.max_finite().unwrap_or(1.0) * random.pick(&PARTS).unwrap_or(1.0),
@@ -57,12 +57,12 @@ fn whole_number(dtype: DType, value: i64) -> Number {
 }
 
 /// One of the numbers around which integers of an instance lie: the same for all, so that neighbours meet.
-pub fn whole(random: &mut Random) -> i64 {
+pub(super) fn whole(random: &mut Random) -> i64 {
     random.pick(&WHOLE).unwrap_or(0)
 }
 
 /// An element at or beside `number`.
-pub fn around(dtype: DType, number: f64, random: &mut Random) -> Number {
+pub(super) fn around(dtype: DType, number: f64, random: &mut Random) -> Number {
     if dtype == DType::Bool {
         return Number::from(random.chance(50));
     }
@@ -87,7 +87,7 @@ pub fn around(dtype: DType, number: f64, random: &mut Random) -> Number {
 }
 
 /// Smallest and largest value of an integer type.
-pub fn range(dtype: DType) -> Option<(i64, i64)> {
+pub(super) fn range(dtype: DType) -> Option<(i64, i64)> {
     dtype.int_range().filter(|_| dtype.is_int())
 }
 

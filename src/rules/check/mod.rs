@@ -40,6 +40,7 @@ pub struct Effort {
     pub attempts: usize,
     /// Instances that are compared.
     pub instances: usize,
+    /// What draws instances; another seed, other instances.
     pub seed: u64,
 }
 
@@ -61,11 +62,17 @@ pub struct Findings {
 }
 
 /// Checks every rule of the set.
+///
+/// # Errors
+/// The rules that are wrong, each with a counterexample or the reason.
 pub fn check(set: &RuleSet, effort: Effort) -> Result<(), RuleError> {
     check_from(set, 0, effort)
 }
 
 /// Checks the rules from number `first` on: those that were added to a set that has been checked.
+///
+/// # Errors
+/// As [`check`].
 pub fn check_from(set: &RuleSet, first: usize, effort: Effort) -> Result<(), RuleError> {
     let Findings { problems, .. } = find(set, first, effort);
     if problems.is_empty() { Ok(()) } else { Err(RuleError { problems }) }

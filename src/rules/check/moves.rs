@@ -3,12 +3,12 @@
 use super::backwards::OperandSynthesis;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
-pub fn flip(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn flip(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     some_dims(w)?;
     Some(w.ty.clone())
 }
 
-pub fn roll(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn roll(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let dims = some_dims(w)?;
     let shifts: Ints = match w.fixed("shifts", None) {
         Some(AttrValue::Ints(shifts)) => shifts,
@@ -18,7 +18,7 @@ pub fn roll(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     Some(w.ty.clone())
 }
 
-pub fn select(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn select(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let rank = w.ty.rank();
     let dim = match w.fixed("dim", Some(rank)).and_then(|d| d.as_int()) {
         Some(dim) => usize::try_from(dim).ok().filter(|&d| d < rank)?,
@@ -31,7 +31,7 @@ pub fn select(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
 }
 
 /// Random integers lie in 0..=3.
-pub fn classes(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn classes(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let shape = w.ty.shape.clone();
     let (&classes, rest) = shape.split_last()?;
     w.set("num_classes", rest.len(), AttrValue::Int(classes as i64))?;
@@ -54,7 +54,7 @@ fn some_dims(w: &mut OperandSynthesis<'_, '_>) -> Option<Ints> {
     Some(dims)
 }
 
-pub fn pad(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn pad(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let rank = w.ty.rank();
     let pad: Ints = match w.fixed("pad", None) {
         Some(AttrValue::Ints(pad)) => pad,

@@ -12,7 +12,7 @@ const USUAL: u64 = 2;
 
 /// The numbers that stand in the patterns, conditions and lets of a rule, each once. Small integers are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Named {
+pub(super) struct Named {
     pub integers: Vec<i64>,
     pub floats: Vec<f64>,
     /// The element types that it names.
@@ -23,11 +23,11 @@ static NOTHING: Named = Named { integers: Vec::new(), floats: Vec::new(), dtypes
 
 impl Named {
     /// Of no rule.
-    pub fn nothing() -> &'static Named {
+    pub(super) fn nothing() -> &'static Named {
         &NOTHING
     }
 
-    pub fn of(rule: &Rule) -> Named {
+    pub(super) fn of(rule: &Rule) -> Named {
         let mut found = Named::default();
         for pattern in [&rule.lhs, &rule.rhs].into_iter().chain(&rule.context) {
             found.pattern(rule, pattern);
@@ -40,12 +40,12 @@ impl Named {
     }
 
     /// Whether it names a number.
-    pub fn has_numbers(&self) -> bool {
+    pub(super) fn has_numbers(&self) -> bool {
         !self.integers.is_empty() || !self.floats.is_empty()
     }
 
     /// Every finite number as a float.
-    pub fn all(&self) -> Vec<f64> {
+    pub(super) fn all(&self) -> Vec<f64> {
         let mut all = self.floats.clone();
         for integer in self.integers.iter().map(|&v| v as f64) {
             if !all.contains(&integer) {

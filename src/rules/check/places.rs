@@ -6,14 +6,14 @@ use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 /// Random places lie in 0..=3: a dim that is read or written by them has at least as many entries.
 const PLACES: usize = 4;
 
-pub fn index(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn index(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = only_dim(w, 1, |_| true)?;
     let mut from = w.ty.clone();
     let count = std::mem::replace(&mut from.shape[dim], PLACES + w.generator.random.below(2));
     Some(vec![from, tensor(DType::I64, Shape::from_slice(&[count]))])
 }
 
-pub fn put(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn put(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = only_dim(w, 2, |size| size >= PLACES)?;
     let count = known_places(w, 2).unwrap_or_else(|| w.generator.size());
     let mut written = w.ty.clone();
@@ -21,7 +21,7 @@ pub fn put(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     Some(vec![w.ty.clone(), written, tensor(DType::I64, Shape::from_slice(&[count]))])
 }
 
-pub fn add_slices(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn add_slices(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = written_dim(w)?;
     let count = known_places(w, 1).unwrap_or_else(|| w.generator.size());
     let mut source = w.ty.clone();
@@ -29,7 +29,7 @@ pub fn add_slices(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     Some(vec![w.ty.clone(), tensor(DType::I64, Shape::from_slice(&[count])), source])
 }
 
-pub fn scatter(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn scatter(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = written_dim(w)?;
     let known = w.known.iter().skip(1).flatten().next().map(|t| t.shape.clone());
     let places = match known {

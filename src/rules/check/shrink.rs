@@ -40,7 +40,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    pub fn of(found: &Counterexample) -> Size {
+    pub(super) fn of(found: &Counterexample) -> Size {
         let types = || found.instance.leaves().map(|id| found.instance.arena.ty(id));
         let attrs = found.choice.attrs.iter().flatten().map(|a| match a {
             AttrValue::Int(v) => v.unsigned_abs(),
@@ -210,7 +210,7 @@ fn shift_dims(choice: &mut Choice) {
 
 impl Counterexample {
     /// The operands, the attributes and both sides, a line each.
-    pub fn text(&self, rule: &Rule) -> String {
+    pub(super) fn text(&self, rule: &Rule) -> String {
         let instance = &self.instance;
         let mut lines = Vec::new();
         let tensor = |id: u32| {

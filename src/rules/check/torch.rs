@@ -15,7 +15,7 @@ use crate::rules::terms::Terms;
 /// The values of both sides as libtorch computes them on the CPU. `None` where it has no opinion: it lacks an operator,
 /// refuses a number, rounds so coarsely that a difference says nothing, or leaves the finite numbers, where its kernels
 /// differ among themselves.
-pub fn values(instance: &Instance, rhs: TermId) -> Option<(Vec<Number>, Vec<Number>)> {
+pub(super) fn values(instance: &Instance, rhs: TermId) -> Option<(Vec<Number>, Vec<Number>)> {
     let fine = |dtype: DType| !dtype.is_float() || matches!(dtype, DType::F32 | DType::F64);
     let mut known = FxHashMap::default();
     let mut side = |root: TermId| {

@@ -332,7 +332,9 @@ fn chosen(rule: &Rule, test: &RuleTest) -> Option<Choice> {
 /// How a `test` item ended.
 #[derive(Clone, Debug)]
 pub struct TestResult {
+    /// The rule that it is a test of.
     pub rule: String,
+    /// What is wrong, if anything.
     pub problem: Option<Problem>,
 }
 
@@ -362,7 +364,7 @@ fn test_problem(set: &RuleSet, rules: &[&Rule], test: &RuleTest) -> Option<(&'st
                     let found = shrink::plain(rule, &set.definitions, size, found);
                     return Some((found.code, found.message(rule), found.text(rule)));
                 }
-                Shown::Undefined => reason = "an operator without reference semantics stands in it".to_owned(),
+                Shown::Undefined => "an operator without reference semantics stands in it".clone_into(&mut reason),
                 Shown::NoInstance => reason = super::instance::why_none(rule, &set.definitions, &choice),
             }
         }

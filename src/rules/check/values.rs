@@ -21,7 +21,7 @@ const FACTORS: [f64; 8] = [0.999_999, 1.000_001, 0.999, 1.001, 0.5, 2.0, 0.01, -
 
 impl Generator<'_> {
     /// A number for a variable. A condition that compares the variable with a number makes those around it likely.
-    pub fn number(&mut self, var: Option<AttrVar>) -> f64 {
+    pub(super) fn number(&mut self, var: Option<AttrVar>) -> f64 {
         let marks = var.map_or_else(Vec::new, |v| self.marks(v));
         if let Some(mark) = self.random.pick(&marks)
             && self.random.chance(60)
@@ -51,7 +51,7 @@ impl Generator<'_> {
     }
 
     /// A small integer for a variable, or one near those that conditions compare it with.
-    pub fn integer(&mut self, var: Option<AttrVar>) -> i64 {
+    pub(super) fn integer(&mut self, var: Option<AttrVar>) -> i64 {
         let marks = var.map_or_else(Vec::new, |v| self.marks(v));
         if let Some(mark) = self.random.pick(&marks)
             && self.random.chance(60)
@@ -80,7 +80,7 @@ impl Generator<'_> {
 
     /// The value that a condition `v == expression` gives a variable, if the expression is closed, is built of
     /// variables that are chosen, or lists the alternatives `v == a or v == b`.
-    pub fn solved(&self, var: AttrVar) -> Option<AttrValue> {
+    pub(super) fn solved(&self, var: AttrVar) -> Option<AttrValue> {
         let mut found = Vec::new();
         for condition in &self.rule.conditions {
             // A constant in a pattern means what people type for it; one in a condition means the whole range.

@@ -14,21 +14,21 @@ fn known(w: &OperandSynthesis<'_, '_>) -> Option<TensorType> {
     w.known.first().cloned().flatten()
 }
 
-pub fn reshape(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn reshape(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let shape = w.ty.shape.clone();
     w.set("shape", shape.len(), AttrValue::shape(&shape))?;
     let from = known(w).map_or_else(|| rearranged(w, &shape), |t| t.shape);
     Some(of_shape(w, from))
 }
 
-pub fn expand(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn expand(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let shape = w.ty.shape.clone();
     w.set("shape", shape.len(), AttrValue::shape(&shape))?;
     let from = known(w).map_or_else(|| w.narrower(), |t| t.shape);
     Some(of_shape(w, from))
 }
 
-pub fn permute(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn permute(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let rank = w.ty.rank();
     let dims: Ints = match w.fixed("dims", Some(rank)) {
         Some(AttrValue::Ints(dims)) => dims,
@@ -39,14 +39,14 @@ pub fn permute(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     Some(of_shape(w, inverse.iter().map(|&d| w.ty.shape[d as usize]).collect()))
 }
 
-pub fn unsqueeze(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn unsqueeze(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let mut from = w.ty.shape.clone();
     let ones: Vec<usize> = (0..from.len()).filter(|&d| from[d] == 1).collect();
     from.remove(chosen_dim(w, &ones)?);
     Some(of_shape(w, from))
 }
 
-pub fn squeeze(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn squeeze(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let dims: Vec<usize> = (0..=w.ty.rank()).collect();
     let dim = chosen_dim(w, &dims)?;
     let mut from = w.ty.shape.clone();
@@ -54,14 +54,14 @@ pub fn squeeze(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     Some(of_shape(w, from))
 }
 
-pub fn repeat_heads(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn repeat_heads(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let mut from = w.ty.shape.clone();
     let heads = *from.get(1)?;
     from[1] = heads / divisor(w, "times", heads)?;
     Some(of_shape(w, from))
 }
 
-pub fn repeat_entries(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn repeat_entries(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let dims: Vec<usize> = (0..w.ty.rank()).collect();
     let dim = chosen_dim(w, &dims)?;
     let mut from = w.ty.shape.clone();
@@ -77,7 +77,7 @@ pub fn repeat_entries(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
 }
 
 /// The operand of a reduction to the place of an element, which drops a dim or keeps it with one entry.
-pub fn reduced_to_place(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn reduced_to_place(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let (mut from, rank) = (w.ty.shape.clone(), w.ty.rank());
     let keep = match w.fixed("keepdim", None).and_then(|k| k.as_bool()) {
         Some(keep) => keep,
@@ -88,9 +88,9 @@ pub fn reduced_to_place(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorTy
     w.set("keepdim", rank, AttrValue::Bool(keep))?;
     let size = w.generator.size();
     if keep {
-        from[dim] = size
+        from[dim] = size;
     } else {
-        from.insert(dim, size)
+        from.insert(dim, size);
     }
     let dtype = w.operand_dtype();
     (w.ty.dtype == DType::I64).then(|| vec![tensor(dtype, from)])
@@ -170,7 +170,7 @@ fn without_elements(w: &mut OperandSynthesis<'_, '_>, shape: &mut Shape) {
     }
 }
 
-pub fn slice(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn slice(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let known = known(w);
     let shape = w.ty.shape.clone();
     let rank = shape.len();
@@ -212,7 +212,7 @@ pub fn slice(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     Some(of_shape(w, from))
 }
 
-pub fn split(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
+pub(super) fn split(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     let rank = w.ty.rank();
     let dims: Vec<usize> = (0..rank).collect();
     let dim = chosen_dim(w, &dims)?;
@@ -224,7 +224,7 @@ pub fn split(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {
     Some(of_shape(w, from))
 }
 
-pub fn concat(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn concat(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let rank = w.ty.rank();
     let dims: Vec<usize> = (0..rank).collect();
     let dim = chosen_dim(w, &dims)?;

@@ -46,7 +46,7 @@ fn input(windows: usize, kernel: i64, stride: i64, padding: i64, dilation: i64, 
 }
 
 /// Operands of a convolution over `spatial` dims.
-pub fn convolution(w: &mut OperandSynthesis<'_, '_>, spatial: usize) -> Option<Vec<TensorType>> {
+pub(super) fn convolution(w: &mut OperandSynthesis<'_, '_>, spatial: usize) -> Option<Vec<TensorType>> {
     if w.ty.rank() != spatial + 2 || !w.ty.dtype.is_float() {
         return None;
     }
@@ -92,7 +92,7 @@ pub fn convolution(w: &mut OperandSynthesis<'_, '_>, spatial: usize) -> Option<V
 }
 
 /// The operand of a pooling operator over images.
-pub fn pooling(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
+pub(super) fn pooling(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     const SPATIAL: usize = 2;
     if w.ty.rank() != SPATIAL + 2 || !w.ty.dtype.is_float() {
         return None;
@@ -118,7 +118,7 @@ pub fn pooling(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
 }
 
 /// Operands of a normalisation with parameters for each channel, which may be `wide`r than a narrow image.
-pub fn by_channel(w: &mut OperandSynthesis<'_, '_>, wide: bool) -> Option<Vec<TensorType>> {
+pub(super) fn by_channel(w: &mut OperandSynthesis<'_, '_>, wide: bool) -> Option<Vec<TensorType>> {
     let channels = *w.ty.shape.get(1)?;
     if w.op.attr_index("groups").is_some() {
         let groups = match w.fixed("groups", None).and_then(|g| g.as_int()) {

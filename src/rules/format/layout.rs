@@ -11,7 +11,7 @@ const CONTINUED: usize = 6;
 const DEEPEST: usize = 60;
 
 /// Appends a comment line or an item, each line ended.
-pub fn block(tokens: &[Token<'_>], out: &mut String) {
+pub(super) fn block(tokens: &[Token<'_>], out: &mut String) {
     if let [comment] = tokens
         && comment.kind == TokenKind::Comment
     {

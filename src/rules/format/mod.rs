@@ -10,6 +10,9 @@ use super::parser;
 
 /// The text of a rule file in the usual layout. Comments stay. A file that cannot be read is not touched: it gets the
 /// diagnostics that loading it would give.
+///
+/// # Errors
+/// What is wrong with the file, each with its place.
 pub fn format(file: &std::sync::Arc<RuleFile>) -> Result<String, RuleError> {
     let (_, problems) = parser::parse(&Reporter { file: file.clone() });
     if !problems.is_empty() {

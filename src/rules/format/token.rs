@@ -1,7 +1,7 @@
 //! The words of a rule file, comments included.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenKind {
+pub(super) enum TokenKind {
     /// `///`
     Doc,
     /// `//`
@@ -13,7 +13,7 @@ pub enum TokenKind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Token<'t> {
+pub(super) struct Token<'t> {
     pub kind: TokenKind,
     pub text: &'t str,
     /// It is the first of its line.
@@ -23,17 +23,17 @@ pub struct Token<'t> {
 }
 
 impl Token<'_> {
-    pub fn starts_item(&self) -> bool {
+    pub(super) fn starts_item(&self) -> bool {
         self.kind == TokenKind::Name && matches!(self.text, "rule" | "op" | "test")
     }
 
-    pub fn starts_clause(&self) -> bool {
+    pub(super) fn starts_clause(&self) -> bool {
         self.kind == TokenKind::Name && matches!(self.text, "where" | "guard" | "let" | "assume")
     }
 }
 
 /// All words in order. The text is one that the parser accepts.
-pub fn tokens(text: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut rest = text;
     let mut newlines = 1;

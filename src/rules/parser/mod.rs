@@ -18,13 +18,13 @@ mod expr;
 mod grammar {
     #[derive(pest_derive::Parser)]
     #[grammar = "../grammar/rules.pest"]
-    pub struct RuleGrammar;
+    pub(super) struct RuleGrammar;
 }
 
 use grammar::{Rule as R, RuleGrammar};
 
 /// The largest rule file that is read, in bytes.
-pub const MAX_FILE: usize = 1 << 20;
+pub(super) const MAX_FILE: usize = 1 << 20;
 /// The most brackets that may be open at once: the parser recurses once for each.
 const MAX_DEPTH: usize = 48;
 /// The most rules, ops and tests in a file.
@@ -37,7 +37,7 @@ const MAX_ROOTS: usize = 6;
 type Parsed<T> = Result<T, Problem>;
 
 /// The items of a rule file, and everything that is wrong with the others.
-pub fn parse(report: &Reporter) -> (Vec<Item>, Vec<Problem>) {
+pub(super) fn parse(report: &Reporter) -> (Vec<Item>, Vec<Problem>) {
     let text = report.file.text();
     if text.len() > MAX_FILE {
         return (Vec::new(), vec![report.problem("rules::too_large", None, "the file is larger than 1 MiB", "")]);

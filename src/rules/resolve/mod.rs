@@ -20,12 +20,12 @@ use crate::ir::AttrValue;
 use crate::ops::{CustomOp, Op};
 
 /// The operators that rule files define, by name.
-pub type Customs = std::collections::BTreeMap<String, Arc<CustomOp>>;
+pub(super) type Customs = std::collections::BTreeMap<String, Arc<CustomOp>>;
 
 type Resolved<T> = Result<T, Problem>;
 
 /// A rule item, or one direction of it, before its names are numbered.
-pub struct Source<'a> {
+pub(super) struct Source<'a> {
     pub name: &'a ast::Name,
     pub doc: &'a str,
     pub tier: Tier,
@@ -43,7 +43,7 @@ pub struct Source<'a> {
 }
 
 /// Resolves one direction of a rule for one of its roots. The error is everything that is wrong with it.
-pub fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Result<Rule, Vec<Problem>> {
+pub(super) fn resolve(report: &Reporter, customs: &Customs, source: &Source<'_>) -> Result<Rule, Vec<Problem>> {
     let sides: Vec<&ast::Expr> = source.lhs.iter().chain(source.rhs).collect();
     let mut names = Names::of(&sides, source.clauses);
     names.attrs.extend(source.attrs.iter().map(|n| n.text.clone()));
@@ -259,7 +259,7 @@ impl<'a> Resolver<'a> {
 
     fn unbound(&self, name: &str, span: SourceSpan) -> Problem {
         let known = self.vars.tensors.iter().chain(&self.vars.lists).chain(&self.vars.attrs);
-        let known: Vec<&str> = known.map(|n| n.as_ref()).filter(|&n| n != name).collect();
+        let known: Vec<&str> = known.map(AsRef::as_ref).filter(|&n| n != name).collect();
         let message = format!("`{name}` is not bound by the left side");
         self.report.problem("rules::unbound", span, message, "unknown here").nearest(name, known)
     }
@@ -372,7 +372,7 @@ fn mentions_names(e: &ast::Expr) -> bool {
 }
 
 /// The value of an expression that mentions no variables.
-pub fn closed(report: &Reporter, e: &ast::Expr) -> Resolved<AttrValue> {
+pub(super) fn closed(report: &Reporter, e: &ast::Expr) -> Resolved<AttrValue> {
     let customs = Customs::default();
     let mut resolver = Resolver::new(report, &customs, Names::default(), Tier::Exact);
     let value = constant(&resolver.expr(e)?);

@@ -4,7 +4,7 @@ use crate::rules::expr::TensorRef;
 use crate::rules::rule::{Operand, Pattern};
 
 /// Whether every root shares a tensor or a list with another one, directly or through further roots.
-pub fn connected(roots: &[Pattern]) -> bool {
+pub(super) fn connected(roots: &[Pattern]) -> bool {
     let tensors: Vec<Vec<TensorRef>> = roots
         .iter()
         .map(|root| {

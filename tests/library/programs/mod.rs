@@ -7,7 +7,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 /// A zip archive of these members.
-pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, data) in members {
         zip.start_file(*name, SimpleFileOptions::default().compression_method(CompressionMethod::Deflated)).unwrap();
@@ -17,7 +17,7 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// What a program says of a contiguous tensor in all but its strides, which are 1.
-pub fn tensor(dtype: i64, sizes: &[i64]) -> Value {
+pub(crate) fn tensor(dtype: i64, sizes: &[i64]) -> Value {
     let ints = |all: &[i64]| all.iter().map(|n| json!({ "as_int": n })).collect::<Vec<_>>();
     json!({
         "dtype": dtype, "sizes": ints(sizes), "strides": ints(&vec![1; sizes.len()]), "layout": 7,
@@ -26,7 +26,7 @@ pub fn tensor(dtype: i64, sizes: &[i64]) -> Value {
 }
 
 /// One operator; `inputs` by name, or as one argument that stands for all.
-pub fn node(target: &str, inputs: Value, output: &str) -> Value {
+pub(crate) fn node(target: &str, inputs: Value, output: &str) -> Value {
     let inputs: Vec<Value> = match inputs {
         Value::Object(all) => {
             all.into_iter().map(|(name, arg)| json!({ "name": name, "arg": arg, "kind": 1 })).collect()
@@ -40,16 +40,16 @@ pub fn node(target: &str, inputs: Value, output: &str) -> Value {
 }
 
 /// An argument that is a tensor of the program.
-pub fn reference(name: &str) -> Value {
+pub(crate) fn reference(name: &str) -> Value {
     json!({ "as_tensor": { "name": name } })
 }
 
-pub fn relu(input: &str, output: &str) -> Value {
+pub(crate) fn relu(input: &str, output: &str) -> Value {
     node("torch.ops.aten.relu.default", json!({ "self": reference(input) }), output)
 }
 
 /// A program with the input `x`, the output `y` and these nodes.
-pub fn program(nodes: Vec<Value>, types: Value) -> Value {
+pub(crate) fn program(nodes: Vec<Value>, types: Value) -> Value {
     json!({
         "graph_module": {
             "graph": {
@@ -68,6 +68,6 @@ pub fn program(nodes: Vec<Value>, types: Value) -> Value {
 }
 
 /// The types of `x` and `y`.
-pub fn small_types() -> Value {
+pub(crate) fn small_types() -> Value {
     json!({ "x": tensor(7, &[2, 3]), "y": tensor(7, &[2, 3]) })
 }

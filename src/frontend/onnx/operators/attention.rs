@@ -123,7 +123,7 @@ impl Heads {
     }
 
     /// As one operator.
-    pub fn fused(&self, s: &mut NodeLowering, causal: bool) -> Result<Value, Refusal> {
+    pub(super) fn fused(&self, s: &mut NodeLowering, causal: bool) -> Result<Value, Refusal> {
         let mut operands = vec![self.q, self.k, self.v];
         operands.extend(self.mask);
         let attrs = [
@@ -148,7 +148,7 @@ impl Heads {
 
     /// Step by step, with what stands between the steps: scores, scores after the soft cap, with the mask, and
     /// probabilities.
-    pub fn inline_definitions(
+    pub(super) fn inline_definitions(
         &self,
         s: &mut NodeLowering,
         cap: f64,

@@ -34,7 +34,7 @@ pub(super) fn per_dimension(s: &NodeLowering, name: &str, count: usize, default:
 
 impl Windows {
     /// The windows of an operator on images of these sizes, with kernels of these sizes.
-    pub fn of(s: &NodeLowering, sizes: &[i64], kernel: Vec<i64>) -> Result<Windows, Refusal> {
+    pub(super) fn of(s: &NodeLowering, sizes: &[i64], kernel: Vec<i64>) -> Result<Windows, Refusal> {
         let count = sizes.len();
         let strides = per_dimension(s, "strides", count, 1)?;
         let dilations = per_dimension(s, "dilations", count, 1)?;
@@ -66,12 +66,12 @@ impl Windows {
     }
 
     /// What is put on both sides of each dimension alike.
-    pub fn even(&self) -> Vec<i64> {
+    pub(super) fn even(&self) -> Vec<i64> {
         self.pads.iter().map(|[low, high]| *low.min(high)).collect()
     }
 
     /// What is missing then, as sizes for all dimensions of an image.
-    pub fn rest(&self) -> Option<Vec<i64>> {
+    pub(super) fn rest(&self) -> Option<Vec<i64>> {
         let rest: Vec<i64> = [0; 4]
             .into_iter()
             .chain(self.pads.iter().flat_map(|[low, high]| [low - low.min(high), high - low.min(high)]))

@@ -16,66 +16,66 @@ pub(super) type Term = Result<Value, Refusal>;
 pub(super) type Last = Result<(&'static str, Vec<Value>), Refusal>;
 
 impl<'f, 's, 'a> Formula<'f, 's, 'a> {
-    pub fn new(site: &'f mut NodeLowering<'s, 'a>, dtype: DType) -> Self {
+    pub(super) fn new(site: &'f mut NodeLowering<'s, 'a>, dtype: DType) -> Self {
         Formula { site, dtype }
     }
 
-    pub fn tensor(&self, name: &str) -> Term {
+    pub(super) fn tensor(&self, name: &str) -> Term {
         self.site.tensor(name)
     }
 
-    pub fn number(&self, name: &str, default: f64) -> Result<f64, Refusal> {
+    pub(super) fn number(&self, name: &str, default: f64) -> Result<f64, Refusal> {
         self.site.float_or(name, default)
     }
 
-    pub fn literal(&mut self, value: f64) -> Term {
+    pub(super) fn literal(&mut self, value: f64) -> Term {
         self.site.literal("number", Scalar::Float(value), self.dtype)
     }
 
-    pub fn op(&mut self, op: &str, operands: &[Value]) -> Term {
+    pub(super) fn op(&mut self, op: &str, operands: &[Value]) -> Term {
         self.site.implicit(op, op, &[], operands)
     }
 
-    pub fn with(&mut self, op: &str, x: Value, number: f64) -> Term {
+    pub(super) fn with(&mut self, op: &str, x: Value, number: f64) -> Term {
         let number = self.literal(number)?;
         self.op(op, &[x, number])
     }
 
     /// `number - x`.
-    pub fn from(&mut self, number: f64, x: Value) -> Term {
+    pub(super) fn from(&mut self, number: f64, x: Value) -> Term {
         let number = self.literal(number)?;
         self.op("sub", &[number, x])
     }
 
-    pub fn at_least(&mut self, x: Value, least: f64) -> Term {
+    pub(super) fn at_least(&mut self, x: Value, least: f64) -> Term {
         self.site.implicit("clamp", "clamp", &[("min", AttrValue::float(least))], &[x])
     }
 
-    pub fn at_most(&mut self, x: Value, most: f64) -> Term {
+    pub(super) fn at_most(&mut self, x: Value, most: f64) -> Term {
         self.site.implicit("clamp", "clamp", &[("max", AttrValue::float(most))], &[x])
     }
 
-    pub fn reshape(&mut self, x: Value, shape: &[usize]) -> Term {
+    pub(super) fn reshape(&mut self, x: Value, shape: &[usize]) -> Term {
         self.site.implicit("reshape", "reshape", &[("shape", AttrValue::shape(shape))], &[x])
     }
 
     /// The sum over all of these dimensions.
-    pub fn sum(&mut self, x: Value, dims: &[i64]) -> Term {
+    pub(super) fn sum(&mut self, x: Value, dims: &[i64]) -> Term {
         self.site.implicit("sum", "sum", &[("dim", ints(dims))], &[x])
     }
 
     /// The last operator of a formula.
-    pub fn last(&mut self, op: &'static str, operands: &[Value]) -> Last {
+    pub(super) fn last(&mut self, op: &'static str, operands: &[Value]) -> Last {
         Ok((op, operands.to_vec()))
     }
 
-    pub fn last_with(&mut self, op: &'static str, x: Value, number: f64) -> Last {
+    pub(super) fn last_with(&mut self, op: &'static str, x: Value, number: f64) -> Last {
         let number = self.literal(number)?;
         self.last(op, &[x, number])
     }
 
     /// What the last operator gives, in element type `dtype`. Its node stands for the whole.
-    pub fn finished(&mut self, op: &str, operands: &[Value], dtype: DType) -> Converted {
+    pub(super) fn finished(&mut self, op: &str, operands: &[Value], dtype: DType) -> Converted {
         if dtype == DType::Bool || dtype == self.dtype {
             return self.site.emit(op, &[], operands);
         }
@@ -84,7 +84,7 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
     }
 
     /// The mean or the sum of all elements, or these themselves.
-    pub fn reduced(&mut self, loss: Value) -> Converted {
+    pub(super) fn reduced(&mut self, loss: Value) -> Converted {
         let op = match self.site.int_or("reduction", 1)? {
             0 => return Ok(Some(Values::from_elem(loss, 1))),
             1 => "mean",
@@ -95,13 +95,13 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
         self.site.emit(op, &[("dim", AttrValue::Ints(all))], &[loss])
     }
 
-    pub fn difference(&mut self) -> Term {
+    pub(super) fn difference(&mut self) -> Term {
         let (x, y) = (self.tensor("self")?, self.tensor("target")?);
         self.op("sub", &[x, y])
     }
 
     /// `loss` times the argument `weight`, if there is one.
-    pub fn weighed(&mut self, loss: Value) -> Term {
+    pub(super) fn weighed(&mut self, loss: Value) -> Term {
         match self.site.maybe_tensor("weight")? {
             Some(weight) => self.op("mul", &[loss, weight]),
             None => Ok(loss),

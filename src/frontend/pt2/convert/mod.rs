@@ -46,7 +46,7 @@ pub(super) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    pub fn of(target: &'a str) -> Self {
+    pub(super) fn of(target: &'a str) -> Self {
         let path = target.strip_prefix("torch.ops.").unwrap_or(target);
         let (namespace, rest) = path.split_once('.').unwrap_or(("", path));
         let (name, overload) = rest.split_once('.').unwrap_or((rest, ""));
@@ -54,12 +54,12 @@ impl<'a> Target<'a> {
     }
 
     /// Whether a schema of PyTorch's own says what the operator writes.
-    pub fn is_pytorch(self) -> bool {
+    pub(super) fn is_pytorch(self) -> bool {
         matches!(self.namespace, "aten" | "prims" | "higher_order" | "quantized" | "_quantized" | "")
     }
 
     /// The name as schemas have it: `aten.add.Tensor`, `aten.relu`.
-    pub fn full_name(self) -> String {
+    pub(super) fn full_name(self) -> String {
         match self {
             Target { namespace: "", name, .. } => name.to_owned(),
             Target { namespace, name, overload: "" } => format!("{namespace}.{name}"),

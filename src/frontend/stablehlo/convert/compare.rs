@@ -1,5 +1,6 @@
 //! Comparisons.
 
+use super::super::attribute::Attribute;
 use super::super::site::NodeLowering;
 use crate::frontend::builder::Converted;
 
@@ -20,7 +21,7 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     if !matches!(name, "compare" | "broadcast_compare") {
         return Ok(None);
     }
-    let of = |key| site.form.attribute(&[key]).and_then(|a| a.word());
+    let of = |key| site.form.attribute(&[key]).and_then(Attribute::word);
     let words = &site.form.words;
     let direction = of("comparison_direction").or_else(|| words.iter().copied().find(|w| operator(w).is_some()));
     let kind = of("compare_type").or_else(|| words.iter().copied().find(|w| operator(w).is_none()));

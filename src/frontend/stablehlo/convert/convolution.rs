@@ -53,7 +53,7 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     let result = site.result()?.clone();
     let numbers = site.form.attribute(&["dim_numbers", "dimension_numbers"]);
     let wrong = || Refusal::new("has dimension numbers that make no sense");
-    let fields = numbers.and_then(|a| a.fields());
+    let fields = numbers.and_then(Attribute::fields);
     let lists = match &fields {
         Some(fields) => fields.all().lists(),
         None => numbers.map(Attribute::lists).unwrap_or_default(),

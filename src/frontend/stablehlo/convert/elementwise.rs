@@ -1,5 +1,6 @@
 //! Operations that work element by element.
 
+use super::super::attribute::Attribute;
 use super::super::site::NodeLowering;
 use crate::frontend::builder::{Converted, Refusal, Values};
 use crate::ir::{AttrValue, DType, Number};
@@ -217,7 +218,7 @@ fn shift_right_logical(site: &mut NodeLowering) -> Converted {
 fn reduce_precision(site: &mut NodeLowering) -> Converted {
     let [x] = site.all()?;
     let own = site.dtype(x);
-    let word = site.form.attribute(&["format"]).and_then(|a| a.word());
+    let word = site.form.attribute(&["format"]).and_then(Attribute::word);
     let bits = match word.and_then(|w| w.strip_prefix('e')?.split_once('m')) {
         Some((exponent, mantissa)) => exponent.parse().ok().zip(mantissa.parse().ok()),
         None => Some((site.int_or(&["exponent_bits"], 0), site.int_or(&["mantissa_bits"], 0))),

@@ -1,5 +1,6 @@
 //! Reads at places that other tensors hold: gather, and slices whose start is computed.
 
+use super::super::attribute::Attribute;
 use super::super::site::{NodeLowering, dimension, distinct, usizes};
 use crate::frontend::builder::{Converted, Refusal, int};
 use crate::ir::{DType, Number, Shape, Value};
@@ -31,9 +32,9 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Reads `#stablehlo.gather<…>` or `#stablehlo.scatter<…>`, whose keys differ.
-    pub fn read(site: &NodeLowering, key: &str, keys: [&str; 6], ranks: [usize; 3]) -> Result<Self, Refusal> {
+    pub(super) fn read(site: &NodeLowering, key: &str, keys: [&str; 6], ranks: [usize; 3]) -> Result<Self, Refusal> {
         let wrong = || Refusal::new("has dimension numbers that make no sense");
-        let fields = site.form.attribute(&[key]).and_then(|a| a.fields()).ok_or_else(wrong)?;
+        let fields = site.form.attribute(&[key]).and_then(Attribute::fields).ok_or_else(wrong)?;
         let [operand, places, result] = ranks;
         let list = |key: &str, rank: usize| -> Result<Vec<usize>, Refusal> {
             let dims: Vec<usize> = fields
@@ -44,7 +45,7 @@ impl Numbers {
                 .collect::<Result<_, _>>()?;
             if distinct(&dims, rank) { Ok(dims) } else { Err(wrong()) }
         };
-        let vector = fields.get("index_vector_dim").map_or(Some(0), |a| a.int());
+        let vector = fields.get("index_vector_dim").map_or(Some(0), super::super::attribute::Attribute::int);
         let vector = vector.and_then(|v| usize::try_from(v).ok()).filter(|&v| v <= places).ok_or_else(wrong)?;
         let numbers = Numbers {
             window: list(keys[0], result)?,
@@ -67,7 +68,7 @@ impl Numbers {
     }
 
     /// Dimensions of the operand that windows have, in order.
-    pub fn kept(&self, rank: usize) -> Vec<usize> {
+    pub(super) fn kept(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|d| !self.collapsed.contains(d) && !self.batching.contains(d)).collect()
     }
 }

@@ -33,7 +33,7 @@ impl Monoid {
     }
 
     /// On bools, sums and products are those of logic.
-    pub fn on(self, is_bool: bool) -> Monoid {
+    pub(crate) fn on(self, is_bool: bool) -> Monoid {
         match self {
             Monoid::Add | Monoid::Maximum if is_bool => Monoid::Or,
             Monoid::Multiply | Monoid::Minimum if is_bool => Monoid::And,

@@ -1,5 +1,6 @@
 //! Writes at places that other tensors hold.
 
+use super::super::attribute::Attribute;
 use super::super::site::{NodeLowering, usizes};
 use super::gather::{Numbers, signed, starts};
 use super::region::{Monoid, expressions, monoids};
@@ -183,7 +184,7 @@ fn flat(
 /// Which dimensions of the updates the whole dimensions of the operand are.
 fn whole_dims(site: &NodeLowering, shape: &[usize], moved: &[usize], sizes: &[usize]) -> Result<Vec<usize>, Refusal> {
     let wrong = || Refusal::new("has dimension numbers that make no sense");
-    let fields = site.form.attribute(&["scatter_dimension_numbers"]).and_then(|a| a.fields()).ok_or_else(wrong)?;
+    let fields = site.form.attribute(&["scatter_dimension_numbers"]).and_then(Attribute::fields).ok_or_else(wrong)?;
     let list = |key: &str| -> Result<Vec<usize>, Refusal> {
         let dims = fields.ints(key).ok_or_else(wrong)?;
         dims.into_iter().map(|d| usize::try_from(d).map_err(|_| wrong())).collect()

@@ -1,5 +1,6 @@
 //! Sorting.
 
+use super::super::attribute::Attribute;
 use super::super::site::NodeLowering;
 use super::region::expressions;
 use crate::frontend::builder::{Converted, Refusal, Values, int};
@@ -44,7 +45,7 @@ fn sort(site: &mut NodeLowering) -> Converted {
     if !(0..rank).contains(&dim) || rest.iter().any(|&v| site.shape(v) != site.shape(first)) {
         return Err(Refusal::new("has operands of different shapes, or no such dimension"));
     }
-    let stable = site.form.attribute(&["is_stable"]).and_then(|a| a.bool()).unwrap_or(false);
+    let stable = site.form.attribute(&["is_stable"]).and_then(Attribute::bool).unwrap_or(false);
     let attrs = [("dim", int(dim)), ("descending", AttrValue::Bool(descending)), ("stable", AttrValue::Bool(stable))];
     let Some(sorted) = site.emit("sort", &attrs, &[first])? else { return Ok(None) };
     let &[value, places] = &sorted[..] else { return Ok(None) };
@@ -61,9 +62,10 @@ fn sort(site: &mut NodeLowering) -> Converted {
 
 fn top_k(site: &mut NodeLowering) -> Converted {
     let [x] = site.all()?;
-    let k = site.form.attribute(&["k"]).and_then(|a| a.int()).ok_or_else(|| Refusal::new("needs the attribute `k`"))?;
+    let k =
+        site.form.attribute(&["k"]).and_then(Attribute::int).ok_or_else(|| Refusal::new("needs the attribute `k`"))?;
     let last = site.rank(x).checked_sub(1).ok_or_else(|| Refusal::new("takes no scalar"))?;
-    let largest = site.form.attribute(&["largest"]).and_then(|a| a.bool()).unwrap_or(true);
+    let largest = site.form.attribute(&["largest"]).and_then(Attribute::bool).unwrap_or(true);
     let attrs = [("k", int(k)), ("dim", int(last as i64)), ("largest", AttrValue::Bool(largest))];
     let Some(found) = site.emit("topk", &attrs, &[x])? else { return Ok(None) };
     let &[value, places] = &found[..] else { return Ok(None) };

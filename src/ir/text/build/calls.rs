@@ -181,12 +181,12 @@ impl Builder<'_, '_> {
 type Operands = SmallVec<[Value; 4]>;
 
 /// The element type of scalar operands: that of the first tensor that is not bool; with bool tensors only, none.
-pub fn scalar_dtype(mut tensors: impl Iterator<Item = DType>) -> Option<DType> {
+pub(crate) fn scalar_dtype(mut tensors: impl Iterator<Item = DType>) -> Option<DType> {
     tensors.find(|&d| d != DType::Bool)
 }
 
 /// The element type of a scalar that no tensor stands next to.
-pub fn natural_dtype(number: ir::Number) -> DType {
+pub(crate) fn natural_dtype(number: ir::Number) -> DType {
     match number {
         ir::Number::Int(_) => DType::I64,
         ir::Number::Float(_) => DType::F32,

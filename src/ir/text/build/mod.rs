@@ -12,10 +12,10 @@ use crate::ir::{Graph, GraphError, NodeId, NodeKind, Output, Target, Value};
 
 mod calls;
 
-pub use calls::{natural_dtype, scalar_dtype};
+pub(super) use calls::{natural_dtype, scalar_dtype};
 
 /// Builds the graph that the tree describes.
-pub fn build(file: &File) -> Result<Graph, Vec<MirError>> {
+pub(super) fn build(file: &File) -> Result<Graph, Vec<MirError>> {
     let mut builder = Builder {
         graph: Graph::new(&*file.name.text),
         file,

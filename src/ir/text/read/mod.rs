@@ -20,7 +20,7 @@ mod words;
 struct Grammar;
 
 /// Parses the text without looking at names and types.
-pub fn read(source: &str) -> Result<File<'_>, Vec<MirError>> {
+pub(super) fn read(source: &str) -> Result<File<'_>, Vec<MirError>> {
     let mut reader = Reader { errors: Vec::new(), offset: 0 };
     let mut file = File {
         config: vec![],
@@ -47,7 +47,7 @@ pub fn read(source: &str) -> Result<File<'_>, Vec<MirError>> {
 }
 
 /// Parses a binding file, without looking at names and types.
-pub fn read_equalities(source: &str) -> Result<Vec<Equality<'_>>, Vec<MirError>> {
+pub(super) fn read_equalities(source: &str) -> Result<Vec<Equality<'_>>, Vec<MirError>> {
     let pairs = Grammar::parse(Rule::equalities, source).map_err(|e| vec![syntax_error(e, 0)])?;
     let mut reader = Reader { errors: Vec::new(), offset: 0 };
     let lines = pairs.flat_map(Pair::into_inner).filter(|p| p.as_rule() == Rule::equality);

@@ -6,7 +6,7 @@ use super::Rule;
 use crate::ir::text::error::MirError;
 
 /// `offset` is where the piece that was read starts in the text.
-pub fn syntax_error(error: Error<Rule>, offset: usize) -> MirError {
+pub(super) fn syntax_error(error: Error<Rule>, offset: usize) -> MirError {
     let span = match error.location {
         InputLocation::Pos(at) => (offset + at, 0).into(),
         InputLocation::Span((start, end)) => (offset + start, end - start).into(),

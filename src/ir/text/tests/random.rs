@@ -145,7 +145,7 @@ impl Random {
 }
 
 /// A random graph of about `size` operators, and the names of the table operators in it.
-pub fn graph(seed: u64, size: usize) -> (Graph, Vec<&'static str>) {
+pub(super) fn graph(seed: u64, size: usize) -> (Graph, Vec<&'static str>) {
     let mut random = Random(seed);
     let mut graph = Graph::new(["g", "a graph", "none"][random.below(3)]);
     graph.config = MathConfig { allow_tf32: random.below(2) == 0, ..MathConfig::default() };

@@ -22,7 +22,7 @@ const MAX_TRIES: usize = 200;
 
 /// The places along each dimension of two terms of one type whose elements show what all others are; `None` where those are more
 /// than `limit` elements.
-pub fn places(scope: &Scope, roots: [TermId; 2], mode: Mode, limit: usize) -> Option<Vec<Vec<usize>>> {
+pub(super) fn places(scope: &Scope, roots: [TermId; 2], mode: Mode, limit: usize) -> Option<Vec<Vec<usize>>> {
     let mut search = Search { scope, roots, mode, sizes: None, left: MAX_TRIES };
     let mut left = limit;
     let of_dim = |(dim, &size): (usize, &usize)| {

@@ -15,14 +15,14 @@ use crate::ir::{AttrValue, DType, Number};
 use crate::ops::{Arithmetic, OpDef, Sign};
 
 /// Number of an [`Atom`].
-pub type AtomId = u32;
+pub(super) type AtomId = u32;
 
 /// Number of a [`Form`].
-pub type FormId = u32;
+pub(super) type FormId = u32;
 
 /// What is not looked into: two of them are equal if they are the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Atom {
+pub(super) enum Atom {
     /// An element, counted in row-major order, of a term.
     Leaf(TermId, usize),
     /// A number that formulas do not compute with: an integer, a float that is not finite, a negative zero.
@@ -47,7 +47,7 @@ pub enum Atom {
 
 /// What is applied to elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub(super) enum Operation {
     /// A function of elements at one place. Operators that are the same function give the same.
     Arithmetic(Arithmetic),
     /// An operator that is none of those.
@@ -55,7 +55,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    pub fn of(op: &OpDef) -> Operation {
+    pub(super) fn of(op: &OpDef) -> Operation {
         match op.arithmetic() {
             Arithmetic::Other => Operation::Operator(op.name),
             function => Operation::Arithmetic(function),
@@ -65,7 +65,7 @@ impl Operation {
 
 /// Functions that real numbers have laws for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Function {
+pub(super) enum Function {
     Exp,
     Log,
     Reciprocal,
@@ -76,11 +76,11 @@ pub enum Function {
 const CAST: Operation = Operation::Arithmetic(Arithmetic::Cast);
 
 /// Factors in ascending order; the empty product is 1.
-pub type Monomial = SmallVec<[AtomId; 2]>;
+pub(super) type Monomial = SmallVec<[AtomId; 2]>;
 
 /// A product of atoms, times a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Product {
+pub(super) struct Product {
     pub factors: Monomial,
     pub number: BigRational,
     /// Whether the number is a sum of numbers of both signs, or 0: for an infinite product it then comes to NaN.
@@ -89,36 +89,36 @@ pub struct Product {
 
 /// A sum of products: ordered by their factors, which no two share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Form(Vec<Product>);
+pub(super) struct Form(Vec<Product>);
 
 /// Bits of a number beyond which it is not worth computing with.
 const MAX_BITS: u64 = 4096;
 
 impl Product {
-    pub fn new(factors: Monomial, number: BigRational) -> Product {
+    pub(super) fn new(factors: Monomial, number: BigRational) -> Product {
         Product { factors, number, cancels: false }
     }
 }
 
 impl Form {
-    pub fn atom(atom: AtomId) -> Form {
+    pub(super) fn atom(atom: AtomId) -> Form {
         Form(vec![Product::new(Monomial::from_slice(&[atom]), BigRational::one())])
     }
 
-    pub fn product(product: Product) -> Form {
+    pub(super) fn product(product: Product) -> Form {
         Form(vec![product])
     }
 
-    pub fn products(&self) -> &[Product] {
+    pub(super) fn products(&self) -> &[Product] {
         &self.0
     }
 
     /// Whether computing with its numbers comes to an end.
-    pub fn is_small(&self) -> bool {
+    pub(super) fn is_small(&self) -> bool {
         self.0.iter().all(|product| product.number.numer().bits().max(product.number.denom().bits()) <= MAX_BITS)
     }
 
-    pub fn number(number: BigRational) -> Form {
+    pub(super) fn number(number: BigRational) -> Form {
         if number.is_zero() {
             return Form::default();
         }
@@ -126,17 +126,17 @@ impl Form {
     }
 
     /// Whether it is 0 for all finite values of its atoms.
-    pub fn is_zero(&self) -> bool {
+    pub(super) fn is_zero(&self) -> bool {
         self.0.iter().all(|product| product.number.is_zero())
     }
 
     /// Numbers to keep: what the formula takes in memory.
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.0.iter().map(|product| 1 + product.factors.len()).sum()
     }
 
     /// Whether type `dtype` has its numbers, up to rounding: none overflows or comes to 0.
-    pub fn fits(&self, dtype: DType) -> bool {
+    pub(super) fn fits(&self, dtype: DType) -> bool {
         let most = if dtype == DType::F64 { 1022 } else { 126 };
         self.0.iter().filter(|product| !product.number.is_zero()).all(|Product { number, .. }| {
             let (above, below) = (number.numer().bits(), number.denom().bits());
@@ -145,7 +145,7 @@ impl Form {
     }
 
     /// The number that it is, if it has no atoms.
-    pub fn as_number(&self) -> Option<BigRational> {
+    pub(super) fn as_number(&self) -> Option<BigRational> {
         match self.0.as_slice() {
             [] => Some(BigRational::zero()),
             [product] if product.factors.is_empty() => Some(product.number.clone()),
@@ -153,7 +153,7 @@ impl Form {
         }
     }
 
-    pub fn scaled(mut self, by: &BigRational) -> Form {
+    pub(super) fn scaled(mut self, by: &BigRational) -> Form {
         if by.is_one() {
             return self;
         }
@@ -167,7 +167,7 @@ impl Form {
     }
 
     /// The sum of many.
-    pub fn sum(forms: impl IntoIterator<Item = Form>) -> Form {
+    pub(super) fn sum(forms: impl IntoIterator<Item = Form>) -> Form {
         let mut all: Vec<Product> = forms.into_iter().flat_map(|form| form.0).collect();
         all.sort_by(|a, b| a.factors.cmp(&b.factors));
         let mut sum: Vec<Product> = Vec::with_capacity(all.len());
@@ -188,7 +188,7 @@ impl Form {
     }
 
     /// The formula with numbers of `precision` bits, and whether any changed.
-    pub fn rounded(mut self, precision: u64) -> (Form, bool) {
+    pub(super) fn rounded(mut self, precision: u64) -> (Form, bool) {
         let mut changed = false;
         for product in &mut self.0 {
             if !is_representable(&product.number, precision) {
@@ -201,7 +201,7 @@ impl Form {
 
     /// Whether two formulas have the same products with the same numbers, up to the rounding of numbers of type `dtype` where
     /// some were multiplied. Numbers that the type has are as they were written, and have to be the same.
-    pub fn is_near(&self, other: &Form, precision: u64) -> bool {
+    pub(super) fn is_near(&self, other: &Form, precision: u64) -> bool {
         let near = |x: &BigRational, y: &BigRational| {
             if x == y {
                 return true;
@@ -218,7 +218,7 @@ impl Form {
 }
 
 /// The product of two numbers; most are 1.
-pub fn times(x: &BigRational, y: &BigRational) -> BigRational {
+pub(super) fn times(x: &BigRational, y: &BigRational) -> BigRational {
     match (x.is_one(), y.is_one()) {
         (true, _) => y.clone(),
         (_, true) => x.clone(),
@@ -243,7 +243,7 @@ fn is_representable(number: &BigRational, precision: u64) -> bool {
 
 /// Atoms and forms by number.
 #[derive(Default)]
-pub struct Store {
+pub(super) struct Store {
     atoms: IndexSet<Atom, FxBuildHasher>,
     /// By atom: whether it is computed from nothing that is wider than bf16.
     narrow: Vec<bool>,
@@ -253,31 +253,31 @@ pub struct Store {
 }
 
 impl Store {
-    pub fn atom(&mut self, atom: Atom) -> Form {
+    pub(super) fn atom(&mut self, atom: Atom) -> Form {
         Form::atom(self.atom_id(atom))
     }
 
     /// An element, counted in row-major order, of a term of type `dtype` whose elements are known to be `sign`.
-    pub fn leaf(&mut self, term: TermId, at: usize, dtype: DType, sign: Sign) -> Form {
+    pub(super) fn leaf(&mut self, term: TermId, at: usize, dtype: DType, sign: Sign) -> Form {
         Form::atom(self.insert(Atom::Leaf(term, at), dtype == DType::BF16 || !dtype.is_float(), sign))
     }
 
     /// What an operator gives that is known to be `sign`.
-    pub fn signed(&mut self, atom: Atom, sign: Sign) -> Form {
+    pub(super) fn signed(&mut self, atom: Atom, sign: Sign) -> Form {
         let narrow = self.narrow_of(&atom);
         Form::atom(self.insert(atom, narrow, sign))
     }
 
-    pub fn atom_of(&self, id: AtomId) -> &Atom {
+    pub(super) fn atom_of(&self, id: AtomId) -> &Atom {
         &self.atoms[id as usize]
     }
 
     /// The number of an atom that was made before.
-    pub fn known(&self, atom: &Atom) -> Option<AtomId> {
+    pub(super) fn known(&self, atom: &Atom) -> Option<AtomId> {
         self.atoms.get_index_of(atom).map(|n| n as AtomId)
     }
 
-    pub fn atom_id(&mut self, atom: Atom) -> AtomId {
+    pub(super) fn atom_id(&mut self, atom: Atom) -> AtomId {
         let (narrow, sign) = (self.narrow_of(&atom), self.sign_of(&atom));
         self.insert(atom, narrow, sign)
     }
@@ -324,7 +324,7 @@ impl Store {
     }
 
     /// What is known of a formula's values, as far as its form tells.
-    pub fn sign(&self, form: &Form) -> Sign {
+    pub(super) fn sign(&self, form: &Form) -> Sign {
         if self.is_positive(form) {
             Sign::Positive
         } else if self.is_not_negative(form) {
@@ -337,18 +337,18 @@ impl Store {
     }
 
     /// Whether a formula is a real number for all real numbers that it is computed from, as far as its form tells.
-    pub fn is_real(&self, form: &Form) -> bool {
+    pub(super) fn is_real(&self, form: &Form) -> bool {
         form.0.iter().flat_map(|product| &product.factors).all(|&atom| self.signs[atom as usize] >= Sign::Real)
     }
 
     /// The same of real numbers above 0.
-    pub fn is_positive(&self, form: &Form) -> bool {
+    pub(super) fn is_positive(&self, form: &Form) -> bool {
         let positive = |&atom: &AtomId| self.signs[atom as usize] == Sign::Positive;
         self.is_not_negative(form) && form.0.iter().any(|p| p.number.is_positive() && p.factors.iter().all(positive))
     }
 
     /// The same of real numbers that are not below 0.
-    pub fn is_not_negative(&self, form: &Form) -> bool {
+    pub(super) fn is_not_negative(&self, form: &Form) -> bool {
         form.0.iter().all(|p| {
             let even = |atom: AtomId| p.factors.iter().filter(|f| **f == atom).count() % 2 == 0;
             let known = |&atom: &AtomId| {
@@ -360,7 +360,7 @@ impl Store {
     }
 
     /// A sum over the real numbers: what is 0 times a real number vanishes.
-    pub fn over_reals(&self, mut form: Form) -> Form {
+    pub(super) fn over_reals(&self, mut form: Form) -> Form {
         form.0.retain(|product| {
             let real = product.factors.iter().all(|&atom| self.signs[atom as usize] >= Sign::Real);
             !(product.number.is_zero() && real)
@@ -370,12 +370,12 @@ impl Store {
     }
 
     /// Whether a form is computed from nothing that is wider than bf16, numbers aside.
-    pub fn is_narrow(&self, form: &Form) -> bool {
+    pub(super) fn is_narrow(&self, form: &Form) -> bool {
         form.0.iter().flat_map(|product| &product.factors).all(|&atom| self.narrow[atom as usize])
     }
 
     /// Whether a form is a number, or an element that is stored or cast and not computed.
-    pub fn is_stored(&self, form: &Form) -> bool {
+    pub(super) fn is_stored(&self, form: &Form) -> bool {
         match form.0.as_slice() {
             [] => true,
             [product] if product.factors.is_empty() => true,
@@ -391,18 +391,18 @@ impl Store {
 
     /// A float. Those that are no real numbers compute as atoms do: an infinity minus itself is not 0. A negative zero is one of
     /// those, since what divides by it tells it from 0.
-    pub fn float(&mut self, value: f64) -> Form {
+    pub(super) fn float(&mut self, value: f64) -> Form {
         match BigRational::from_float(value).filter(|number| !(number.is_zero() && value.is_sign_negative())) {
             Some(number) => Form::number(number),
             None => self.atom(Atom::Constant(Number::float(value))),
         }
     }
 
-    pub fn keep(&mut self, form: Form) -> FormId {
+    pub(super) fn keep(&mut self, form: Form) -> FormId {
         self.forms.insert_full(form).0 as FormId
     }
 
-    pub fn form(&self, id: FormId) -> &Form {
+    pub(super) fn form(&self, id: FormId) -> &Form {
         &self.forms[id as usize]
     }
 
@@ -417,7 +417,7 @@ impl Store {
         }
     }
 
-    pub fn product(&mut self, x: Form, y: Form) -> Form {
+    pub(super) fn product(&mut self, x: Form, y: Form) -> Form {
         match (x.as_number(), y.as_number()) {
             (Some(number), _) => return y.scaled(&number),
             (_, Some(number)) => return x.scaled(&number),

@@ -35,7 +35,7 @@ use crate::ops::{Arithmetic, AttrDef, AttrKind, Elements, EvalError, Moved, RowF
 use crate::rules::Tier;
 
 /// Elements and products that may be written down for one pair.
-pub const ELEMENTS: usize = 200_000;
+pub(crate) const ELEMENTS: usize = 200_000;
 
 /// Operators that may nest.
 const MAX_DEPTH: usize = 100;
@@ -63,16 +63,16 @@ const WAYS: [(Mode, bool); 4] =
     [(Mode::Operators, false), (Mode::Products, false), (Mode::Reals, false), (Mode::Reals, true)];
 
 /// What all comparisons of one pair may take.
-pub const ALL_WAYS: usize = WAYS.len() * ELEMENTS;
+pub(super) const ALL_WAYS: usize = WAYS.len() * ELEMENTS;
 
 /// Terms that are not looked into.
-pub type Leaves = FxHashSet<TermId>;
+pub(crate) type Leaves = FxHashSet<TermId>;
 
 /// How equal two terms are element by element, if they are found to be, and to be no less than `weakest`. `leaves` have elements
 /// of their own, whatever they are computed from.
 ///
 /// No more than [`ELEMENTS`] are written down, and no more than are left of `budget`, from which they are taken.
-pub fn same_elements(
+pub(crate) fn same_elements(
     arena: &TermArena,
     [a, b]: [TermId; 2],
     leaves: &Leaves,

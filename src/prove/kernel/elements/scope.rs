@@ -15,7 +15,7 @@ use crate::ir::{Attrs, TensorType};
 use crate::ops::{Call, Elements, Moved, Op, OpDef, RowFunction, Sign, is_number};
 
 /// Terms of an arena, down to the leaves.
-pub struct Scope<'a> {
+pub(super) struct Scope<'a> {
     arena: &'a TermArena,
     leaves: &'a Leaves,
     /// Whether any leaf is a constant.
@@ -25,7 +25,7 @@ pub struct Scope<'a> {
 }
 
 /// What a term is, as far as it is looked at.
-pub enum Seen<'a> {
+pub(super) enum Seen<'a> {
     /// Its elements stand for themselves.
     Leaf,
     Known(Known<'a>),
@@ -34,7 +34,7 @@ pub enum Seen<'a> {
 
 /// A value that depends on no input and on no leaf.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub(super) struct Known<'a> {
     pub value: &'a Constant,
     /// Whether PyTorch computes it bit for bit.
     pub exact: bool,
@@ -43,7 +43,7 @@ pub struct Known<'a> {
 }
 
 /// An output of an operator of the table, with its operands.
-pub struct Applied<'a> {
+pub(super) struct Applied<'a> {
     pub op: &'static OpDef,
     pub attrs: &'a Attrs,
     pub slot: u32,
@@ -53,12 +53,12 @@ pub struct Applied<'a> {
 }
 
 impl Applied<'_> {
-    pub fn call(&self) -> Call<'_> {
+    pub(super) fn call(&self) -> Call<'_> {
         Call { op: self.op, attrs: self.attrs, operands: &self.types }
     }
 
     /// Where its elements come from, as far as formulas of this mode look.
-    pub fn elements(&self, mode: Mode) -> Elements {
+    pub(super) fn elements(&self, mode: Mode) -> Elements {
         let elements = self.call().elements();
         let of_reals =
             matches!(elements, Elements::Lane(RowFunction::RunningSum) | Elements::Convolution | Elements::Attention);
@@ -68,21 +68,21 @@ impl Applied<'_> {
 }
 
 impl<'a> Scope<'a> {
-    pub fn new(arena: &'a TermArena, leaves: &'a Leaves) -> Self {
+    pub(super) fn new(arena: &'a TermArena, leaves: &'a Leaves) -> Self {
         let constant_leaves = leaves.iter().any(|&leaf| arena.value(leaf).is_some());
         Scope { arena, leaves, constant_leaves, reads_leaves: RefCell::default() }
     }
 
-    pub fn ty(&self, term: TermId) -> &'a TensorType {
+    pub(super) fn ty(&self, term: TermId) -> &'a TensorType {
         self.arena.ty(term)
     }
 
     /// What is known of the elements of a term.
-    pub fn sign(&self, term: TermId) -> Sign {
+    pub(super) fn sign(&self, term: TermId) -> Sign {
         self.arena.term(term).sign
     }
 
-    pub fn seen(&self, term: TermId) -> Seen<'a> {
+    pub(super) fn seen(&self, term: TermId) -> Seen<'a> {
         if self.leaves.contains(&term) {
             return Seen::Leaf;
         }
@@ -100,7 +100,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The value of a term that depends on no input and on no leaf.
-    pub fn known(&self, term: TermId) -> Option<Known<'a>> {
+    pub(super) fn known(&self, term: TermId) -> Option<Known<'a>> {
         let value = self.arena.value(term)?;
         if self.constant_leaves && self.reads_leaf(term) {
             return None;

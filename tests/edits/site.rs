@@ -4,12 +4,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::constants::folded;
-use crate::eval::Constant;
-use crate::ir::{AttrValue, Attrs, Graph, Node, NodeId, NodeKind, Role, TensorType, Value};
-use crate::ops::{Arithmetic, Fold, Op, OpDef, find};
+use magneton_ir::eval::Constant;
+use magneton_ir::ir::{AttrValue, Attrs, Graph, Node, NodeId, NodeKind, Role, TensorType, Value};
+use magneton_ir::ops::{Arithmetic, Fold, Op, OpDef, find};
 
 /// What is known of every node.
-pub struct Facts {
+pub(crate) struct Facts {
     /// An output depends on it.
     live: Vec<bool>,
     /// It depends on an input.
@@ -19,7 +19,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn new(graph: &Graph) -> Self {
+    pub(crate) fn new(graph: &Graph) -> Self {
         let mut live = vec![false; graph.len()];
         for output in graph.outputs() {
             live[output.value.node.index()] = true;
@@ -42,7 +42,7 @@ impl Facts {
 }
 
 /// A live operator of the table.
-pub struct Site<'g> {
+pub(crate) struct EditSite<'g> {
     pub graph: &'g Graph,
     facts: &'g Facts,
     pub id: NodeId,
@@ -52,50 +52,50 @@ pub struct Site<'g> {
     pub operands: SmallVec<[Value; 4]>,
 }
 
-impl<'g> Site<'g> {
-    pub fn new(graph: &'g Graph, facts: &'g Facts, id: NodeId, node: &'g Node) -> Option<Self> {
+impl<'g> EditSite<'g> {
+    pub(crate) fn new(graph: &'g Graph, facts: &'g Facts, id: NodeId, node: &'g Node) -> Option<Self> {
         match &node.kind {
             NodeKind::Op { op: Op::Table(op), attrs } if facts.live[id.index()] => {
-                Some(Site { graph, facts, id, node, op, attrs, operands: graph.operands(id) })
+                Some(EditSite { graph, facts, id, node, op, attrs, operands: graph.operands(id) })
             }
             _ => None,
         }
     }
 
-    pub fn is(&self, name: &str) -> bool {
+    pub(crate) fn is(&self, name: &str) -> bool {
         self.op.name == name
     }
 
     /// The type of the node's first output.
-    pub fn ty(&self) -> &'g TensorType {
+    pub(crate) fn ty(&self) -> &'g TensorType {
         &self.node.types[0]
     }
 
     /// Whether the node depends on an input and gives floats: the model proper, without its masks and positions.
-    pub fn is_varying(&self) -> bool {
+    pub(crate) fn is_varying(&self) -> bool {
         self.varies(self.id.into()) && self.ty().dtype.is_float()
     }
 
-    pub fn varies(&self, value: Value) -> bool {
+    pub(crate) fn varies(&self, value: Value) -> bool {
         self.facts.varying[value.node.index()]
     }
 
-    pub fn operand_type(&self, i: usize) -> Option<&'g TensorType> {
+    pub(crate) fn operand_type(&self, i: usize) -> Option<&'g TensorType> {
         self.operands.get(i).map(|&v| self.graph.ty(v))
     }
 
-    pub fn same_types(&self, i: usize, j: usize) -> bool {
+    pub(crate) fn same_types(&self, i: usize, j: usize) -> bool {
         let both = self.operand_type(i).zip(self.operand_type(j));
         self.operands.get(i) != self.operands.get(j) && both.is_some_and(|(x, y)| x == y)
     }
 
     /// The operator of the table that makes a value.
-    pub fn maker(&self, value: Value) -> Option<&'static OpDef> {
+    pub(crate) fn maker(&self, value: Value) -> Option<&'static OpDef> {
         op_of(self.graph, value.node)
     }
 
     /// Whether a value is a parameter, behind nothing but views and casts.
-    pub fn is_parameter(&self, value: Value) -> bool {
+    pub(crate) fn is_parameter(&self, value: Value) -> bool {
         match &self.graph.node(value.node).kind {
             NodeKind::Input { role } => *role != Role::User,
             NodeKind::Op { op: Op::Table(op), .. } if op.is_view_or_cast() => {
@@ -106,7 +106,7 @@ impl<'g> Site<'g> {
     }
 
     /// The number that a scalar constant holds.
-    pub fn scalar(&self, value: Value) -> Option<f64> {
+    pub(crate) fn scalar(&self, value: Value) -> Option<f64> {
         match &self.graph.node(value.node).kind {
             NodeKind::Op { op: Op::Table(op), attrs }
                 if op.fold == Fold::Filled && self.graph.ty(value).numel() == 1 =>
@@ -117,30 +117,30 @@ impl<'g> Site<'g> {
         }
     }
 
-    pub fn attr(&self, name: &str) -> Option<&'g AttrValue> {
+    pub(crate) fn attr(&self, name: &str) -> Option<&'g AttrValue> {
         self.attrs.get(self.op.attr_index(name)?)
     }
 
     /// The attributes with one of them changed.
-    pub fn with(&self, name: &str, value: AttrValue) -> Option<Attrs> {
+    pub(crate) fn with(&self, name: &str, value: AttrValue) -> Option<Attrs> {
         let mut attrs = self.attrs.clone();
         *attrs.get_mut(self.op.attr_index(name)?)? = value;
         Some(attrs)
     }
 
     /// The operands with two of them swapped.
-    pub fn swapped(&self, i: usize, j: usize) -> SmallVec<[Value; 4]> {
+    pub(crate) fn swapped(&self, i: usize, j: usize) -> SmallVec<[Value; 4]> {
         let mut operands = self.operands.clone();
         operands.swap(i, j);
         operands
     }
 
-    pub fn is_live(&self, id: NodeId) -> bool {
+    pub(crate) fn is_live(&self, id: NodeId) -> bool {
         self.facts.live[id.index()]
     }
 
     /// The operators that use the node, views and casts looked through.
-    pub fn readers(&self) -> Vec<NodeId> {
+    pub(crate) fn readers(&self) -> Vec<NodeId> {
         self.readers_of(self.id)
     }
 
@@ -155,17 +155,17 @@ impl<'g> Site<'g> {
         readers
     }
 
-    /// Names of the [`Site::readers`].
-    pub fn users(&self) -> Vec<&'static str> {
+    /// Names of the [`EditSite::readers`].
+    pub(crate) fn users(&self) -> Vec<&'static str> {
         self.users_of(self.id)
     }
 
-    pub fn users_of(&self, id: NodeId) -> Vec<&'static str> {
+    pub(crate) fn users_of(&self, id: NodeId) -> Vec<&'static str> {
         self.readers_of(id).into_iter().filter_map(|n| op_of(self.graph, n)).map(|op| op.name).collect()
     }
 
     /// The node that makes a value, views and casts looked through, but no further than the site.
-    pub fn source(&self, value: Value) -> NodeId {
+    pub(crate) fn source(&self, value: Value) -> NodeId {
         let mut node = value.node;
         while node != self.id && op_of(self.graph, node).is_some_and(is_passive) {
             match self.graph.operands(node).first() {
@@ -177,7 +177,7 @@ impl<'g> Site<'g> {
     }
 
     /// Whether a mask is known to hide something, on some inputs at least.
-    pub fn hides(&self, mask: Value) -> bool {
+    pub(crate) fn hides(&self, mask: Value) -> bool {
         let source = self.source(mask);
         let is_formula = |v: Value| self.facts.constants.get(&v).is_some_and(|c| c.uniform().is_none());
         let chosen_by = || self.graph.operands(source).first().copied();
@@ -188,7 +188,7 @@ impl<'g> Site<'g> {
     }
 
     /// Whether one of the operators named is among all that depend on the node.
-    pub fn reaches(&self, names: &[&str]) -> bool {
+    pub(crate) fn reaches(&self, names: &[&str]) -> bool {
         let mut seen = vec![false; self.graph.len()];
         let mut open = vec![self.id];
         while let Some(n) = open.pop() {
@@ -217,7 +217,7 @@ fn op_of(graph: &Graph, id: NodeId) -> Option<&'static OpDef> {
 }
 
 /// An operator and its attributes by name, for edits that add one.
-pub fn call(name: &str, attrs: &[(&str, AttrValue)]) -> Option<(&'static OpDef, Attrs)> {
+pub(super) fn call(name: &str, attrs: &[(&str, AttrValue)]) -> Option<(&'static OpDef, Attrs)> {
     let op = find(name)?;
     Some((op, op.attrs(attrs).ok()?))
 }

@@ -6,35 +6,35 @@
 use smallvec::SmallVec;
 
 use super::Change;
-use super::site::{Site, call};
-use crate::ir::{AttrValue, DType, NodeId, NodeKind, Role, Value};
-use crate::ops::find;
+use super::site::{EditSite, call};
+use magneton_ir::ir::{AttrValue, DType, NodeId, NodeKind, Role, Value};
+use magneton_ir::ops::find;
 
 /// A kind of edit.
-pub struct Kind {
+pub(crate) struct EditKind {
     pub name: &'static str,
     /// The edit of one place, if the kind has one there.
-    pub change: fn(&Site) -> Option<Change>,
+    pub change: fn(&EditSite) -> Option<Change>,
     /// It edits masks: only offered where a mask that is read becomes another.
     pub of_constants: bool,
 }
 
-impl std::fmt::Debug for Kind {
+impl std::fmt::Debug for EditKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }
 
-const fn kind(name: &'static str, change: fn(&Site) -> Option<Change>) -> Kind {
-    Kind { name, change, of_constants: false }
+const fn kind(name: &'static str, change: fn(&EditSite) -> Option<Change>) -> EditKind {
+    EditKind { name, change, of_constants: false }
 }
 
-const fn of_constants(name: &'static str, change: fn(&Site) -> Option<Change>) -> Kind {
-    Kind { name, change, of_constants: true }
+const fn of_constants(name: &'static str, change: fn(&EditSite) -> Option<Change>) -> EditKind {
+    EditKind { name, change, of_constants: true }
 }
 
 /// Every kind of edit.
-pub const KINDS: &[Kind] = &[
+pub(crate) const KINDS: &[EditKind] = &[
     // Constants.
     kind("factor", |s| scalar(s, &["mul", "div"], |v| v != 0.0 && v.abs() < 1e4, 1.5)),
     kind("summand", |s| scalar(s, &["add"], |v| (1e-2..1e4).contains(&v.abs()), 1.5)),
@@ -225,7 +225,7 @@ pub const KINDS: &[Kind] = &[
 ];
 
 /// A float scalar that only operators named in `users` read, in the model proper, with another value.
-fn scalar(s: &Site, users: &[&str], wanted: impl Fn(f64) -> bool, factor: f64) -> Option<Change> {
+fn scalar(s: &EditSite, users: &[&str], wanted: impl Fn(f64) -> bool, factor: f64) -> Option<Change> {
     let value = s.scalar(s.id.into()).filter(|&v| wanted(v))?;
     let reads = |user: NodeId| {
         s.maker(user.into()).is_some_and(|op| users.contains(&op.name)) && s.varies(user.into()) && s.is_live(user)
@@ -237,17 +237,17 @@ fn scalar(s: &Site, users: &[&str], wanted: impl Fn(f64) -> bool, factor: f64) -
 }
 
 /// The operator in place of the node, over the same operands. It takes no attributes.
-fn replaced(s: &Site, op: &str) -> Option<Change> {
+fn replaced(s: &EditSite, op: &str) -> Option<Change> {
     Some(Change::Op(find(op)?, SmallVec::new(), s.operands.clone()))
 }
 
 /// The node's operand in place of its result.
-fn passes_on(s: &Site, operand: usize) -> Option<Change> {
+fn passes_on(s: &EditSite, operand: usize) -> Option<Change> {
     Some(Change::Op(find("alias")?, SmallVec::new(), [*s.operands.get(operand)?].into_iter().collect()))
 }
 
 /// A sum of two values of the model, neither of them a bias, a mask or a constant.
-fn is_residual(s: &Site) -> bool {
+fn is_residual(s: &EditSite) -> bool {
     let whole = |i: usize| {
         let Some(&v) = s.operands.get(i) else { return false };
         s.varies(v) && !s.is_parameter(v) && s.graph.ty(v) == s.ty()
@@ -256,7 +256,7 @@ fn is_residual(s: &Site) -> bool {
 }
 
 /// Operand `place`, a parameter, becomes the next parameter of the same type.
-fn other_parameter(s: &Site, place: usize) -> Option<Change> {
+fn other_parameter(s: &EditSite, place: usize) -> Option<Change> {
     let old = *s.operands.get(place)?;
     let is_input = |n: NodeId| matches!(s.graph.node(n).kind, NodeKind::Input { role } if role != Role::User);
     let at = s.graph.inputs().iter().position(|&n| n == old.node && is_input(n))?;
@@ -269,7 +269,7 @@ fn other_parameter(s: &Site, place: usize) -> Option<Change> {
 }
 
 /// The values that attention mixes, with heads in dimension 1.
-fn is_values(s: &Site) -> bool {
+fn is_values(s: &EditSite) -> bool {
     let behind = |v: Value| s.source(v) == s.id;
     let reads = |user: NodeId| {
         let operands = s.graph.operands(user);
@@ -285,14 +285,14 @@ fn is_values(s: &Site) -> bool {
 }
 
 /// Every element one place further along dimension `dim`.
-fn rolled(s: &Site, dim: usize) -> Option<Change> {
+fn rolled(s: &EditSite, dim: usize) -> Option<Change> {
     let ints = |v: i64| AttrValue::Ints([v].into_iter().collect());
     let more = *s.ty().shape.get(dim)? > 1;
     more.then(|| Some(Change::Then(vec![call("roll", &[("shifts", ints(1)), ("dims", ints(dim as i64))])?])))?
 }
 
 /// Key and value heads repeated as a whole, where each was repeated in a row: `repeat` for `repeat_interleave`.
-fn repeated_whole(s: &Site) -> Option<Change> {
+fn repeated_whole(s: &EditSite) -> Option<Change> {
     // (batch, heads, times, tokens, size) as (batch, heads * times, tokens, size).
     let from = s.operand_type(0)?;
     let expanded = s.is("reshape") && s.maker(s.operands[0]).is_some_and(|op| op.name == "expand");

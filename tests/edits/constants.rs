@@ -2,16 +2,16 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::eval::{Constant, fold};
-use crate::ir::{DType, Graph, NodeKind, TensorType, Value, unflatten};
-use crate::ops::{Call, Op};
+use magneton_ir::eval::{Constant, fold};
+use magneton_ir::ir::{DType, Graph, NodeKind, TensorType, Value, unflatten};
+use magneton_ir::ops::{Call, Op};
 
 /// Elements of a mask that are compared.
 const LIMIT: usize = 1 << 22;
 
 /// Whether some mask that operators read, of the same name in both graphs, has an element that differs. False
 /// where that cannot be told.
-pub fn differ(a: &Graph, b: &Graph) -> bool {
+pub(super) fn differ(a: &Graph, b: &Graph) -> bool {
     let (left, right) = (masks(a), masks(b));
     left.into_iter().any(|(name, (ty, x))| {
         let Some((_, y)) = right.get(name) else { return false };
@@ -23,7 +23,7 @@ pub fn differ(a: &Graph, b: &Graph) -> bool {
 }
 
 /// The values of a graph that are known as formulas.
-pub fn folded(graph: &Graph) -> FxHashMap<Value, Constant> {
+pub(super) fn folded(graph: &Graph) -> FxHashMap<Value, Constant> {
     let mut constants: FxHashMap<Value, Constant> = FxHashMap::default();
     for (id, node) in graph.nodes() {
         let NodeKind::Op { op: Op::Table(op), attrs } = &node.kind else { continue };

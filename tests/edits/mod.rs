@@ -7,19 +7,19 @@ mod constants;
 mod kinds;
 mod site;
 
-pub use kinds::{KINDS, Kind};
-pub use site::Site;
+pub(crate) use kinds::{EditKind, KINDS};
+pub(crate) use site::EditSite;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::ir::{Attrs, Graph, NodeId, NodeKind, Value};
-use crate::ops::{Op, OpDef};
+use magneton_ir::ir::{Attrs, Graph, NodeId, NodeKind, Value};
+use magneton_ir::ops::{Op, OpDef};
 use site::Facts;
 
 /// What an edit does to one node.
 #[derive(Clone, Debug)]
-pub enum Change {
+pub(crate) enum Change {
     /// Other attributes.
     Attrs(Attrs),
     /// Other operands. They stand before the node.
@@ -34,19 +34,19 @@ pub enum Change {
 
 /// One edit of one node.
 #[derive(Clone, Debug)]
-pub struct Mutation {
-    pub kind: &'static Kind,
+pub(crate) struct Mutation {
+    pub kind: &'static EditKind,
     pub node: NodeId,
     pub change: Change,
 }
 
 /// All edits of a graph, by kind and then in topological order.
-pub fn mutations(graph: &Graph) -> Vec<Mutation> {
+pub(crate) fn mutations(graph: &Graph) -> Vec<Mutation> {
     let facts = Facts::new(graph);
     let mut all = Vec::new();
     for kind in KINDS {
         for (id, node) in graph.nodes() {
-            if let Some(site) = Site::new(graph, &facts, id, node)
+            if let Some(site) = EditSite::new(graph, &facts, id, node)
                 && let Some(change) = (kind.change)(&site)
             {
                 all.push(Mutation { kind, node: id, change });
@@ -57,7 +57,7 @@ pub fn mutations(graph: &Graph) -> Vec<Mutation> {
 }
 
 /// Up to `per_kind` edits of each kind, spread over the graph, that give a well-typed graph of the same outputs.
-pub fn sample(graph: &Graph, per_kind: usize) -> Vec<(Mutation, Graph)> {
+pub(crate) fn sample(graph: &Graph, per_kind: usize) -> Vec<(Mutation, Graph)> {
     let mut by_kind: Vec<Vec<Mutation>> = Vec::new();
     for mutation in mutations(graph) {
         match by_kind.last_mut() {
@@ -81,7 +81,7 @@ pub fn sample(graph: &Graph, per_kind: usize) -> Vec<(Mutation, Graph)> {
 
 impl Mutation {
     /// The graph with this edit. `None` if the edit is ill-typed there, or has no effect on the constants that it is for.
-    pub fn apply(&self, graph: &Graph) -> Option<Graph> {
+    pub(crate) fn apply(&self, graph: &Graph) -> Option<Graph> {
         let mut out = Graph::new(graph.name.clone());
         out.config = graph.config.clone();
         let mut moved: FxHashMap<Value, Value> = FxHashMap::default();
@@ -98,7 +98,7 @@ impl Mutation {
                     if id == self.node {
                         let translate = |given: &SmallVec<[Value; 4]>| given.iter().map(|v| moved[v]).collect();
                         match &self.change {
-                            Change::Attrs(new) => attrs = new.clone(),
+                            Change::Attrs(new) => attrs.clone_from(new),
                             Change::Operands(new) => operands = translate(new),
                             Change::Op(op, new, given) => {
                                 (def, attrs, operands) = (op, new.clone(), translate(given));
@@ -136,7 +136,7 @@ fn append(out: &mut Graph, name: &str, from: Value, chain: &[(&'static OpDef, At
     let mut value = from;
     for (i, (def, attrs)) in chain.iter().enumerate() {
         let name = format!("{name}_edit_{i}");
-        value = out.add_op(&name, def, attrs.clone(), &[value], crate::ir::Origin::default()).ok()?.into();
+        value = out.add_op(&name, def, attrs.clone(), &[value], magneton_ir::ir::Origin::default()).ok()?.into();
     }
     Some(value)
 }

@@ -1,0 +1,31 @@
+//! Which operators to measure before forms of a graph can be told apart.
+
+use indexmap::IndexSet;
+use smallvec::SmallVec;
+
+use super::{Candidate, Leaf, candidates, plan};
+use crate::energy::{CostModel, KernelKey, graph_items};
+use crate::ir::{Graph, Layout, Value, layouts};
+use crate::ops::TypeError;
+use crate::prove::Context;
+
+/// Operators without a measured figure in forms of parts of `graph` that would save energy if those operators cost no
+/// more than `model` says: what to measure before [`cheaper_forms`] can tell. Of every part only the form of least energy
+/// counts, so that figures for these may raise new questions.
+pub(crate) fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<KernelKey>, TypeError> {
+    let layouts = layouts(graph);
+    // Only what the calls are is asked for.
+    let leaf = |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false };
+    let mut keys = IndexSet::new();
+    for Candidate { part, found, .. } in candidates(graph, &graph_items(graph, model), context, model)?.all {
+        let lie: Vec<Leaf> = part.leaves.iter().map(|v| leaf(*v)).collect();
+        plan::for_each_call(&found.term.arena, found.term.root, &lie, &mut |call, lie, _| {
+            let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
+            let key = KernelKey::of_call(call, &lie, &graph.config);
+            if model.is_guess(&key) {
+                keys.insert(key);
+            }
+        });
+    }
+    Ok(keys.into_iter().collect())
+}
