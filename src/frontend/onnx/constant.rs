@@ -4,8 +4,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::held::{Constant, Held, Sink};
+use super::lowering::NodeLowering;
 use super::operators::Lower;
-use super::site::NodeLowering;
 use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::frontend::builder::Builder;
 use crate::ir::{Graph, NodeKind, Origin, Value};

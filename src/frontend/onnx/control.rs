@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use super::held::{Constant, Held};
 use super::import::{Importer, shown, target};
+use super::lowering::Attributes;
 use super::opaque;
 use super::proto;
 use super::scope::{Frame, Scope};
-use super::site::Attributes;
 use crate::frontend::LoadError;
 use crate::frontend::builder::{Refusal, int};
 use crate::ir::{DType, Number, Origin, Shape, TensorType, Value};

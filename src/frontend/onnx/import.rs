@@ -7,10 +7,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::held::{Constant, Held, Sink};
+use super::lowering::{Attributes, Given, Initialized, NodeLowering};
 use super::operators;
 use super::proto::{self, DimensionValue, TypeValue, entry};
 use super::scope::{Found, Frame, Scope};
-use super::site::{Attributes, Given, Initialized, NodeLowering};
 use super::{constant, control, opaque, tensor};
 use crate::frontend::builder::{Builder, Refusal};
 use crate::frontend::origins::Origins;

@@ -11,11 +11,11 @@ mod contents;
 mod control;
 mod held;
 mod import;
+mod lowering;
 mod opaque;
 mod operators;
 mod proto;
 mod scope;
-mod site;
 mod tensor;
 mod wire;
 

@@ -6,9 +6,9 @@ use rustc_hash::FxHashMap;
 
 use super::held::Held;
 use super::import::{Importer, target};
+use super::lowering::Attributes;
 use super::proto;
 use super::scope::Scope;
-use super::site::Attributes;
 use crate::frontend::builder::Refusal;
 use crate::ir::{AttrValue, Ints, Origin, TensorType, Value};
 use crate::ops::DRAW;

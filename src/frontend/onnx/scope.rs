@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::held::Held;
+use super::lowering::Attributes;
 use super::proto;
-use super::site::Attributes;
 use crate::frontend::builder::Refusal;
 
 /// The names of one graph or function.

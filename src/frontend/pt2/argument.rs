@@ -5,8 +5,8 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::lowering::Refusal;
 use super::schema::{Device, Graph};
-use super::site::Refusal;
 use crate::ir::AttrValue;
 
 /// A reference to a tensor by the name of the value.

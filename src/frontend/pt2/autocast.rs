@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use super::argument::{Argument, Number};
 use super::convert::Target;
 use super::dtype::dtype;
+use super::lowering::{NodeLowering, Refusal};
 use super::schema;
-use super::site::{NodeLowering, Refusal};
 use crate::ir::{DType, Value};
 
 /// One operator of ATen per line, then what autocast does to it on each kind of device. Read off PyTorch by

@@ -1,8 +1,8 @@
 //! Element types by the codes of the schema's `ScalarType`.
 
 use super::argument::Size;
+use super::lowering::Refusal;
 use super::schema::{STRIDED, TensorMeta};
-use super::site::Refusal;
 use crate::ir::{DType, Layout, Shape, TensorType};
 
 /// The element type with that code.

@@ -2,9 +2,10 @@
 
 use super::argument::Argument;
 use super::autocast::Autocast;
-use super::import::{Importer, Scope, node_name};
+use super::import::{Importer, node_name};
+use super::lowering::Refusal;
 use super::schema;
-use super::site::Refusal;
+use super::scope::Scope;
 use crate::frontend::LoadError;
 
 /// Whether the operator computes what the graph in its arguments computes, and nothing else.

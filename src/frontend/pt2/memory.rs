@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::site::Refusal;
+use super::lowering::Refusal;
 use super::views::Views;
 use crate::ir::{Layout, Value};
 

@@ -14,6 +14,7 @@ mod convert;
 mod dtype;
 mod import;
 mod inline;
+mod lowering;
 mod memory;
 mod mutation;
 mod nested;
@@ -21,8 +22,9 @@ mod record;
 #[cfg(test)]
 mod recorded_strides;
 mod schema;
+mod scope;
 mod sharing;
-mod site;
+mod signature;
 mod structure;
 mod views;
 mod weights;

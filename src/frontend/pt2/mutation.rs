@@ -2,8 +2,8 @@
 
 use super::argument::{Argument, Number};
 use super::convert::Target;
+use super::lowering::Refusal;
 use super::schema;
-use super::site::Refusal;
 use crate::ops::{Effects, Given, effects};
 
 pub(super) const HELP: &str = "use the operator's functional form in the model, or export with `run_decompositions()`";

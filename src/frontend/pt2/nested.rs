@@ -7,9 +7,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::argument::{Argument, GraphArgument, Size};
 use super::convert::Target;
+use super::lowering::Refusal;
 use super::mutation;
 use super::schema::{Graph, Node};
-use super::site::Refusal;
 
 /// What a nested graph computes. Equal texts mean equal functions: values are numbered in the order of their definition and
 /// described in full, and nothing depends on names or on where the graph was written.

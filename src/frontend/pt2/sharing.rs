@@ -2,11 +2,12 @@
 
 use super::argument::{Argument, Number};
 use super::convert::{self, Target};
-use super::import::{Importer, Scope};
+use super::import::Importer;
+use super::lowering::Refusal;
 use super::memory::Tensor;
 use super::mutation;
 use super::schema;
-use super::site::Refusal;
+use super::scope::Scope;
 use super::views;
 use crate::ir::{Layout, NodeKind, Value};
 use crate::ops::Op;

@@ -1,6 +1,6 @@
 //! Views as functions: of a tensor, and of what a write through them leaves of it.
 
-use super::site::{Refusal, int, ints};
+use super::lowering::{Refusal, int, ints};
 use crate::frontend::builder::Lowering;
 use crate::ir::{AttrValue, Attrs, DType, Graph, Layout, NodeKind, Value};
 use crate::ops::{Call, LayoutRule, Op, OpDef};

@@ -14,11 +14,11 @@ mod literal;
 mod live;
 mod location;
 mod lower;
+mod lowering;
 mod module;
 mod opaque;
 mod read;
 mod scope;
-mod site;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -5,7 +5,7 @@ use super::norm::statistics;
 use super::{Operator, microsoft};
 use crate::frontend::builder::{Refusal, int, ints};
 use crate::frontend::onnx::held::Held;
-use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
+use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[

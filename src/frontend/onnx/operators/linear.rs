@@ -2,7 +2,7 @@
 
 use super::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, ints};
-use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
+use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[

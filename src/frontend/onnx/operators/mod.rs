@@ -27,7 +27,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::site::{Lowered, NodeLowering};
+use super::lowering::{Lowered, NodeLowering};
 
 /// Lowers one operator.
 pub(super) type Lower = for<'s, 'm> fn(&mut NodeLowering<'s, 'm>) -> Lowered;

@@ -3,7 +3,7 @@
 use super::conv::{Windows, spatial};
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
-use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
+use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Number, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[

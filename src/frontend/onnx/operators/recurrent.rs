@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
-use crate::frontend::onnx::site::{Lowered, NodeLowering};
+use crate::frontend::onnx::lowering::{Lowered, NodeLowering};
 use crate::ir::{AttrValue, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[

@@ -2,7 +2,7 @@
 
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
-use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
+use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor::tensor_type;
 use crate::ir::{AttrValue, Number, Value};
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::held::{Constant, Held};
-use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
+use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{DType, Number, TensorType};
 
 pub(super) const OPERATORS: &[Operator] = &[

@@ -3,8 +3,8 @@
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
 use crate::frontend::onnx::held::{Constant, Held, int_list};
+use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::proto;
-use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor;
 use crate::ir::{AttrValue, DType, MAX_RANK, Number, TensorType, Value};
 

@@ -3,7 +3,7 @@
 use super::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::held::{Constant, Held};
-use crate::frontend::onnx::site::{Lowered, NodeLowering, one};
+use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor::tensor_type;
 use crate::ir::{DType, Number, Value};
 

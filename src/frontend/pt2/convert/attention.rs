@@ -1,6 +1,6 @@
 //! Softmax and fused attention.
 
-use super::super::site::{Converted, NodeLowering, int};
+use super::super::lowering::{Converted, NodeLowering, int};
 use super::Target;
 use crate::ir::{AttrValue, DType};
 

@@ -2,7 +2,7 @@
 //! `view_as_real` shows it and as it lies in memory.
 
 use super::super::argument::Argument;
-use super::super::site::{Converted, NodeLowering, Refusal, Values, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::Target;
 use super::{fourier, pairs};
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};

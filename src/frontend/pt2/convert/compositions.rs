@@ -1,6 +1,6 @@
 //! Operators that PyTorch puts together from others.
 
-use super::super::site::{Converted, NodeLowering, Refusal, Values, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Ints, Value};
@@ -26,7 +26,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         ("hsplit" | "vsplit" | "dsplit", "int" | "array") => split(site, target.name),
         ("count_nonzero", _) => {
             let x = site.tensor("self")?;
-            let zero = site.literal("zero", super::super::site::Scalar::Int(0), site.dtype(x))?;
+            let zero = site.literal("zero", super::super::lowering::Scalar::Int(0), site.dtype(x))?;
             let counts = site.implicit("counts", "ne", &[], &[x, zero])?;
             let dims = dims_or_all(site, x)?;
             site.emit("sum", &[("dim", dims)], &[counts])
@@ -188,10 +188,10 @@ fn on_diagonal(site: &mut NodeLowering) -> Converted {
     let places = [("end", AttrValue::Int(size as i64)), ("dtype", AttrValue::DType(DType::I64))];
     let column = site.implicit("places", "arange", &places, &[])?;
     let diagonal = site.implicit("line", "unsqueeze", &[("dim", int(1))], &[column])?;
-    let offset = site.literal("offset", super::super::site::Scalar::Int(offset), DType::I64)?;
+    let offset = site.literal("offset", super::super::lowering::Scalar::Int(offset), DType::I64)?;
     let shifted = site.implicit("shifted", "add", &[], &[diagonal, offset])?;
     let keeps = site.implicit("keeps", "eq", &[], &[column, shifted])?;
-    let nothing = site.literal("nothing", super::super::site::Scalar::Int(0), stated.dtype)?;
+    let nothing = site.literal("nothing", super::super::lowering::Scalar::Int(0), stated.dtype)?;
     site.emit("where", &[], &[keeps, rows, nothing])
 }
 
@@ -244,7 +244,7 @@ fn of_numbers(site: &mut NodeLowering, name: &str) -> Converted {
     }
     let attrs = [("dim", dims_or_all(site, x)?), ("keepdim", AttrValue::Bool(site.bool_or("keepdim", false)?))];
     let undefined = site.implicit("undefined", "ne", &[], &[x, x])?;
-    let zero = site.literal("zero", super::super::site::Scalar::Float(0.0), dtype)?;
+    let zero = site.literal("zero", super::super::lowering::Scalar::Float(0.0), dtype)?;
     let numbers = site.implicit("numbers", "where", &[], &[undefined, zero, x])?;
     if name == "nansum" {
         return site.emit("sum", &attrs, &[numbers]);

@@ -1,6 +1,6 @@
 //! Convolution and pooling.
 
-use super::super::site::{Converted, NodeLowering, Refusal, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, Ints, Value};
 

@@ -1,6 +1,6 @@
 //! Tensors made from nothing, and tensors overwritten as a whole.
 
-use super::super::site::{Converted, NodeLowering, Operand, Scalar};
+use super::super::lowering::{Converted, NodeLowering, Operand, Scalar};
 use super::Target;
 use crate::ir::AttrValue;
 

@@ -3,9 +3,9 @@
 use super::Target;
 use crate::frontend::pt2::argument::{Argument, Number};
 use crate::frontend::pt2::dtype::{complex_part, dtype};
+use crate::frontend::pt2::lowering::{NodeLowering, Refusal, Values};
 use crate::frontend::pt2::nested;
 use crate::frontend::pt2::schema::POSITIONAL;
-use crate::frontend::pt2::site::{NodeLowering, Refusal, Values};
 use crate::ir::{AttrValue, Value};
 use crate::ops::DRAW;
 

@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons, activations, casts.
 
-use super::super::site::{Converted, NodeLowering, Operand, Refusal, Scalar};
+use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar};
 use super::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType, Number, Value};

@@ -1,6 +1,6 @@
 //! Formulas that one operator of PyTorch stands for, node by node.
 
-use super::super::site::{Converted, NodeLowering, Refusal, Scalar, Values, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, Values, ints};
 use crate::ir::{AttrValue, DType, Ints, Value};
 
 /// A formula while its nodes are made.

@@ -1,7 +1,7 @@
 //! Fourier transforms.
 
 use super::super::argument::{Argument, Number};
-use super::super::site::{Converted, NodeLowering, Refusal, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, DType, Value};
 use crate::ops::fourier_norm;

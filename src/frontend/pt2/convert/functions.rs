@@ -1,6 +1,6 @@
 //! Less common functions, activations and sums of products.
 
-use super::super::site::{Converted, NodeLowering, Operand, Refusal, Scalar, int};
+use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar, int};
 use super::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType};

@@ -1,6 +1,6 @@
 //! Lookups, sorting, masks, padding.
 
-use super::super::site::{Converted, NodeLowering, Refusal, Scalar, Values, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, Values, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, DType, Ints, Value};
 

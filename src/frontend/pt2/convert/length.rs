@@ -1,6 +1,6 @@
 //! Lengths of vectors and distances.
 
-use super::super::site::{Converted, NodeLowering, Scalar};
+use super::super::lowering::{Converted, NodeLowering, Scalar};
 use super::Target;
 use crate::ir::{AttrValue, Value};
 

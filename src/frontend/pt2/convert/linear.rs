@@ -1,6 +1,6 @@
 //! Matrix products.
 
-use super::super::site::{Converted, NodeLowering, Refusal, Scalar, Values, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, Values, ints};
 use super::Target;
 use crate::ir::Value;
 

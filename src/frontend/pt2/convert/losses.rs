@@ -2,7 +2,7 @@
 //!
 //! Only in f32 and f64: in narrower types, kernels round at other places than the single steps would.
 
-use super::super::site::{Converted, NodeLowering, Refusal, Scalar, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, ints};
 use super::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Value};

@@ -31,9 +31,9 @@ mod windows;
 pub(super) use custom::FUNCTIONALISED;
 
 use super::argument::Argument;
+use super::lowering::{Converted, NodeLowering, Refusal, Values};
 use super::mutation::functional_name;
 use super::schema::Node;
-use super::site::{Converted, NodeLowering, Refusal, Values};
 use crate::ir::Value;
 
 /// The parts of an operator's full name, `torch.ops.aten.add.Tensor`.

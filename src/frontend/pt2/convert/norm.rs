@@ -1,6 +1,6 @@
 //! Normalisations.
 
-use super::super::site::{Converted, NodeLowering, Refusal, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, DType, Value};
 

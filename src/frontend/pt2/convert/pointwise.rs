@@ -2,8 +2,8 @@
 //!
 //! In bf16 and f16, PyTorch computes in f32 and rounds once.
 
-use super::super::site::NodeLowering;
-use super::super::site::{Converted, Operand, Refusal};
+use super::super::lowering::NodeLowering;
+use super::super::lowering::{Converted, Operand, Refusal};
 use super::Target;
 use super::formula::{Formula, Last};
 use super::promote::{Promotion, result_dtype};

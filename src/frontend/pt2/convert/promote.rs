@@ -1,6 +1,6 @@
 //! PyTorch's type promotion, made explicit: casts on the fly and literals of the common element type.
 
-use super::super::site::{Converted, NodeLowering, Operand, Refusal, Scalar};
+use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar};
 use crate::ir::{DType, Value};
 
 /// What the result type of an operator depends on.

@@ -1,6 +1,6 @@
 //! Tensors rearranged by less common operators, and memory that is not filled.
 
-use super::super::site::{Converted, NodeLowering, Operand, Refusal, Values, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Values, int, ints};
 use super::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType, Ints, Layout, Shape, Value};

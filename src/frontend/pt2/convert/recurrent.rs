@@ -1,6 +1,6 @@
 //! Steps of recurrent networks, distances, running extremes, bags of embeddings.
 
-use super::super::site::{Converted, NodeLowering, Refusal, int};
+use super::super::lowering::{Converted, NodeLowering, Refusal, int};
 use super::Target;
 use crate::ir::{AttrValue, DType, Value};
 

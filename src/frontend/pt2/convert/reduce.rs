@@ -1,6 +1,6 @@
 //! Reductions, running reductions, losses.
 
-use super::super::site::{Converted, NodeLowering, Refusal, Values, int};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int};
 use super::Target;
 use crate::ir::{AttrValue, DType, Value};
 

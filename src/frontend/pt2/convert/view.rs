@@ -1,6 +1,6 @@
 //! Views, copies, joins.
 
-use super::super::site::{Converted, NodeLowering, Refusal, Values, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::Target;
 use crate::ir::{AttrValue, Ints, Layout, Value};
 use crate::ops::shapes::{clamp_bound, resolve_reshape};

@@ -1,6 +1,6 @@
 //! Pooling to sizes, resampling, padding by elements, windows as columns.
 
-use super::super::site::{Converted, NodeLowering, Refusal, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use super::conv::per_dimension;
 use crate::ir::{AttrValue, Ints, Value};

@@ -1,7 +1,7 @@
 //! Comparisons.
 
 use super::super::attribute::Attribute;
-use super::super::site::NodeLowering;
+use super::super::lowering::NodeLowering;
 use crate::frontend::builder::Converted;
 
 /// The operator of the table for a direction.

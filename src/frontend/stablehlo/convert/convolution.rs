@@ -1,7 +1,7 @@
 //! Convolutions with any order of dimensions.
 
 use super::super::attribute::Attribute;
-use super::super::site::NodeLowering;
+use super::super::lowering::NodeLowering;
 use super::pad::spread;
 use crate::frontend::builder::{Converted, Refusal, int, ints};
 use crate::ir::{Number, Shape, Value};
@@ -77,7 +77,7 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     let mut w = site.permute(w, &of_w.all())?;
     let turned: Vec<usize> = (0..spatial).filter(|&d| window.reverse[d] != 0).map(|d| d + 2).collect();
     if !turned.is_empty() {
-        w = site.part("flip", &[("dims", super::super::site::usizes(&turned))], &[w])?;
+        w = site.part("flip", &[("dims", super::super::lowering::usizes(&turned))], &[w])?;
     }
     let gaps: Vec<i64> = [0, 0].into_iter().chain(window.spread.iter().map(|s| s - 1)).collect();
     let zero = Number::float(0.0);

@@ -1,6 +1,6 @@
 //! Operations without operands.
 
-use super::super::site::NodeLowering;
+use super::super::lowering::NodeLowering;
 use crate::frontend::builder::{Converted, Refusal};
 use crate::ir::AttrValue;
 

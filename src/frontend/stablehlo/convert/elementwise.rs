@@ -1,7 +1,7 @@
 //! Operations that work element by element.
 
 use super::super::attribute::Attribute;
-use super::super::site::NodeLowering;
+use super::super::lowering::NodeLowering;
 use crate::frontend::builder::{Converted, Refusal, Values};
 use crate::ir::{AttrValue, DType, Number};
 

@@ -1,7 +1,7 @@
 //! Reads at places that other tensors hold: gather, and slices whose start is computed.
 
 use super::super::attribute::Attribute;
-use super::super::site::{NodeLowering, dimension, distinct, usizes};
+use super::super::lowering::{NodeLowering, dimension, distinct, usizes};
 use crate::frontend::builder::{Converted, Refusal, int};
 use crate::ir::{DType, Number, Shape, Value};
 

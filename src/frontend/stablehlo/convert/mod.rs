@@ -17,7 +17,7 @@ mod sort;
 mod view;
 mod window;
 
-use super::site::NodeLowering;
+use super::lowering::NodeLowering;
 use crate::frontend::builder::Converted;
 
 /// Lowers one operation.

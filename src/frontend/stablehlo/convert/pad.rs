@@ -1,6 +1,6 @@
 //! Padding, between elements too.
 
-use super::super::site::NodeLowering;
+use super::super::lowering::NodeLowering;
 use crate::frontend::builder::{Converted, Refusal, int, ints};
 use crate::ir::{Number, Shape, Value};
 

@@ -1,6 +1,6 @@
 //! Products of matrices and tensors.
 
-use super::super::site::{NodeLowering, dimension, distinct};
+use super::super::lowering::{NodeLowering, dimension, distinct};
 use crate::frontend::builder::{Converted, Refusal};
 use crate::ir::{AttrValue, Shape, TensorType, Value};
 

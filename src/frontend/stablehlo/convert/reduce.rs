@@ -1,6 +1,6 @@
 //! Reductions.
 
-use super::super::site::{NodeLowering, distinct, usizes};
+use super::super::lowering::{NodeLowering, distinct, usizes};
 use super::region::{Monoid, expressions, monoids};
 use crate::frontend::builder::{Converted, Refusal, Values, int};
 use crate::ir::{AttrValue, DType, Number, Value};

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::ast::{Region, Tree, Use};
 use super::super::form::{Form, arguments};
-use super::super::site::NodeLowering;
+use super::super::lowering::NodeLowering;
 
 /// How two elements are joined. All are associative and commutative over the real numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Writes at places that other tensors hold.
 
 use super::super::attribute::Attribute;
-use super::super::site::{NodeLowering, usizes};
+use super::super::lowering::{NodeLowering, usizes};
 use super::gather::{Numbers, signed, starts};
 use super::region::{Monoid, expressions, monoids};
 use crate::frontend::builder::{Converted, Refusal, int};

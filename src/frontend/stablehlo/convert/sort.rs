@@ -1,7 +1,7 @@
 //! Sorting.
 
 use super::super::attribute::Attribute;
-use super::super::site::NodeLowering;
+use super::super::lowering::NodeLowering;
 use super::region::expressions;
 use crate::frontend::builder::{Converted, Refusal, Values, int};
 use crate::ir::AttrValue;

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::super::site::{NodeLowering, distinct, usizes};
+use super::super::lowering::{NodeLowering, distinct, usizes};
 use crate::frontend::builder::{Converted, Refusal, int};
 use crate::ir::{AttrValue, NodeKind, Value};
 

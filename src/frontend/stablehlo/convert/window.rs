@@ -1,6 +1,6 @@
 //! Reductions of windows: pooling, running sums, and everything else by taking the windows apart.
 
-use super::super::site::{NodeLowering, usizes};
+use super::super::lowering::{NodeLowering, usizes};
 use super::pad::spread;
 use super::reduce::{identity, operators};
 use super::region::{Monoid, monoids};
