@@ -11,8 +11,8 @@ use super::arena::{TermArena, TermId, TypeId};
 use super::candidates::{Among, Candidates};
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint::{self, Effort};
-use super::kernel::{InputNumbers, Side, Values, moves_all_of, raw_terms};
-use super::lemma::Lemma;
+use super::kernel::{InputNumbers, Side, Values, moves_all_of, near, raw_terms};
+use super::lemma::{Lemma, Reason};
 use super::newest::Newest;
 use super::normalise::Normaliser;
 use super::pair_solver::{Answer, PairProof, PairSolver, Proved, read_alike};
@@ -21,7 +21,7 @@ use crate::ir::{DType, Graph, NodeId, NodeKind, Value};
 use crate::ops::TypeError;
 use crate::progress::Progress;
 use crate::result_cache::ResultCache;
-use crate::rules::RuleSet;
+use crate::rules::{RuleSet, Tier};
 
 /// Operators in the cone of a candidate pair.
 const CONE_LIMIT: usize = 96;
@@ -61,6 +61,8 @@ pub(super) struct Sweep<'r> {
     pub proofs: FxHashMap<TermId, PairProof>,
     /// Views of values of the leader that values of the follower were proven equal to, with the leader's value and the view.
     pub views: FxHashMap<TermId, (TermId, View)>,
+    /// Whether constants that are apart by rounding are taken for equal.
+    pub takes_near: bool,
 }
 
 impl Boundary for Sweep<'_> {
@@ -191,6 +193,7 @@ impl<'r> Sweep<'r> {
             lemmas: Vec::new(),
             proofs: FxHashMap::default(),
             views: FxHashMap::default(),
+            takes_near: rules.weakest() >= Tier::Rounding,
         }
     }
 
@@ -232,8 +235,12 @@ impl<'r> Sweep<'r> {
             progress.tick(id.index() as u64 + 1, graph.len() as u64);
             let mut terms = self.lower(graph, id, side, &inputs, &values)?;
             for t in &mut terms {
-                if !self.in_leader.contains(t) && self.arena.value(*t).is_none() {
-                    if self.closes(*t) {
+                if !self.in_leader.contains(t) {
+                    if self.arena.value(*t).is_some() {
+                        if self.takes_near {
+                            self.meet_near(*t);
+                        }
+                    } else if self.closes(*t) {
                         let is_view = self.is_view_of_met(*t);
                         [Among::Alike, Among::Others]
                             .into_iter()
@@ -287,6 +294,20 @@ impl<'r> Sweep<'r> {
             }
         }
         false
+    }
+
+    /// Looks for a constant of the leader that is apart by rounding from the follower's constant `t`.
+    fn meet_near(&mut self, t: TermId) {
+        let kind = (self.arena.term(t).ty, self.newest.of(&self.arena, t), Among::Alike);
+        let mut place = 0;
+        while let Some((at, candidate)) = self.of_type.next(kind, place, [&self.in_follower, &self.passed]) {
+            place = at + 1;
+            if near(&self.arena, candidate, t).is_some() {
+                self.lemmas.push(Lemma { before: candidate, after: t, reason: Reason::Near });
+                self.merged.insert(t, candidate);
+                return;
+            }
+        }
     }
 
     /// Looks for a value of the leader that has the elements of the follower's value `t` in another shape or order.

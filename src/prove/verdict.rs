@@ -15,7 +15,7 @@ use super::classes::Accepted;
 use super::cone::Boundary;
 use super::context::Context;
 use super::kernel::{CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, pair_outputs};
-use super::lemma::Lemma;
+use super::lemma::{Lemma, NEAR};
 use super::math::math_tier;
 use super::pair_solver::{Caught, PairProof};
 use super::refute::{Question, refute_defined};
@@ -150,10 +150,18 @@ pub fn prove(a: &Graph, b: &Graph, rules: &RuleSet, progress: &dyn Progress) -> 
 /// # Errors
 /// As [`prove`].
 pub fn prove_bound(bound: &BoundPair, context: &Context) -> Result<Proof, ProveError> {
+    let proof = prove_taking(bound, context, true)?;
+    let contradicts = |rejected: &Rejected| rejected.step.as_deref() == Some(NEAR);
+    if proof.rejected.as_ref().is_some_and(contradicts) { prove_taking(bound, context, false) } else { Ok(proof) }
+}
+
+/// As [`prove_bound`]. `near` says whether constants that are apart by rounding may be taken for equal.
+fn prove_taking(bound: &BoundPair, context: &Context, near: bool) -> Result<Proof, ProveError> {
     let Context { rules, cache, progress, .. } = *context;
     let BoundPair { a, b, binding } = bound;
     let outputs = pair_outputs((a, &binding.a), (b, &binding.b))?;
     let mut sweep = Sweep::new(rules, cache);
+    sweep.takes_near &= near;
     let mut values = sweep.both((a, &binding.a), (b, &binding.b), progress)?;
     let pairs: Vec<(Value, Value)> = outputs.pairs.iter().map(|pair| (pair.a.value, pair.b.value)).collect();
     sweep.meet_outputs(&pairs, &mut values);

@@ -87,3 +87,39 @@ fn proving_that_broke_off_claims_nothing() {
     assert_eq!(proof.covered(&bound.a, &bound.b), (0, 0));
     assert_eq!((proof.partition.unmatched_a.len(), proof.partition.unmatched_b.len()), (3, 5));
 }
+
+/// `exp(1)` and `exp(2)` as a program computes them, and as another one holds them: the first is so many units larger.
+fn exponentials(units: u32, reader: &str) -> Proof {
+    let [first, second] = [1f32.exp(), 2f32.exp()];
+    let held = f32::from_bits(first.to_bits() + units);
+    let graph = |table: &str| {
+        let source = format!("graph g(x: f32[4, 2]) {{ {table} {reader} z = mul(x, t) return y, z }}");
+        text::parse("test.mir", &source).unwrap()
+    };
+    let computed = graph("p = arange(; start=1, end=3, step=1, dtype=f32) t = exp(p)");
+    let given = graph(&format!("t = literal f32[2] [{held:?}, {second:?}]"));
+    prove(&computed, &given, &RuleSet::library().unwrap(), &crate::progress::Silent).unwrap()
+}
+
+#[test]
+fn constants_that_are_apart_by_rounding_are_equal_under_a_stated_assumption() {
+    let proof = exponentials(1, "y = add(x, t)");
+    assert_eq!(proof.verdict, Verdict::Equivalent { tier: Tier::Rounding });
+    assert!(proof.assumed.iter().any(|a| a.contains("roundings of the same numbers")), "{:?}", proof.assumed);
+}
+
+#[test]
+fn constants_that_are_further_apart_are_not_equal() {
+    let proof = exponentials(64, "y = add(x, t)");
+    assert!(!matches!(proof.verdict, Verdict::Equivalent { .. }));
+    assert_eq!(proof.rejected, None);
+}
+
+#[test]
+fn rounding_that_decides_a_sign_is_no_rounding() {
+    let number = 1f32.exp();
+    let proof = exponentials(1, &format!("y = mul(x, sign(sub(t, {number:?})))"));
+    assert!(!matches!(proof.verdict, Verdict::Equivalent { .. }));
+    assert_eq!(proof.rejected, None);
+    assert!(proof.assumed.is_empty());
+}

@@ -211,13 +211,23 @@ fn apply(file: &mut Certificate, tamper: &Tamper) {
             }
         }
         Tamper::Before(at, to) => match pick(&mut file.log.steps, at) {
-            Some(Step::Rule { before, .. } | Step::SplitSlice { before, .. } | Step::Elements { before, .. }) => {
+            Some(
+                Step::Rule { before, .. }
+                | Step::SplitSlice { before, .. }
+                | Step::Near { before, .. }
+                | Step::Elements { before, .. },
+            ) => {
                 *before = to;
             }
             None => {}
         },
         Tamper::After(at, to) => match pick(&mut file.log.steps, at) {
-            Some(Step::Rule { after, .. } | Step::SplitSlice { after, .. } | Step::Elements { after, .. }) => {
+            Some(
+                Step::Rule { after, .. }
+                | Step::SplitSlice { after, .. }
+                | Step::Near { after, .. }
+                | Step::Elements { after, .. },
+            ) => {
                 *after = to;
             }
             None => {}

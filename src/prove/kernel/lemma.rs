@@ -12,9 +12,14 @@ pub enum Reason {
     Rule { rule: Arc<Rule>, bindings: Box<Bindings<TermId>> },
     /// One part of a `split` is a `slice`.
     SplitSlice,
+    /// Constants that are apart by rounding, one of them computed by functions that every library rounds in its own way.
+    Near,
     /// All elements are the same formulas over elements of the leaves, as equal as `tier` says.
     Elements { leaves: Box<[TermId]>, tier: Tier },
 }
+
+/// What reports call a step by [`Reason::Near`].
+pub(in crate::prove) const NEAR: &str = "near_constants";
 
 /// One step.
 #[derive(Clone, Debug)]
@@ -30,6 +35,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => rule.tier,
             Reason::SplitSlice => Tier::Exact,
+            Reason::Near => Tier::Rounding,
             Reason::Elements { tier, .. } => *tier,
         }
     }
@@ -39,6 +45,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => &rule.name,
             Reason::SplitSlice => "split_is_slices",
+            Reason::Near => NEAR,
             Reason::Elements { .. } => "same_elements",
         }
     }
@@ -53,6 +60,7 @@ impl Lemma {
                 Reason::Elements { leaves: leaves.iter().map(|&leaf| f(leaf)).collect(), tier: *tier }
             }
             Reason::SplitSlice => Reason::SplitSlice,
+            Reason::Near => Reason::Near,
         };
         Lemma { before: f(self.before), after: f(self.after), reason }
     }

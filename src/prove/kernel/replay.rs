@@ -18,7 +18,8 @@ use super::elements::{ALL_WAYS, same_elements};
 use super::graph::{Values, graph_terms};
 use super::instances::Instances;
 use super::known::fold_known;
-use super::lemma::{Lemma, Reason};
+use super::lemma::{Lemma, NEAR, Reason};
+use super::near::{contradicts, near, sentence};
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
 use crate::ir::{AttrValue, Graph, NodeId, Number, TensorType, Value, unflatten};
@@ -43,6 +44,9 @@ pub enum CheckError {
     #[error("a folded constant is not what its operator (`{operator}`) computes")]
     #[diagnostic(code(proof::constants))]
     Constants { operator: String },
+    #[error("constants that are apart by rounding make others equal that are not")]
+    #[diagnostic(code(proof::near_constants))]
+    Contradiction,
     #[error("the steps do not make {what} equal")]
     #[diagnostic(code(proof::incomplete))]
     Incomplete { what: String },
@@ -114,6 +118,24 @@ impl Replay {
         source: &TermArena,
         log: &[Lemma],
     ) -> Result<(Replay, Option<Refused>), TypeError> {
+        let all = Replay::of_some(a, b, source, log, |_| true)?;
+        let near = |lemma: &Lemma| matches!(lemma.reason, Reason::Near);
+        if !log.iter().any(near) || !contradicts(&all.0.arena, &all.0.closure) {
+            return Ok(all);
+        }
+        let (others, refused) = Replay::of_some(a, b, source, log, |lemma| !near(lemma))?;
+        let contradiction = Refused { step: NEAR.to_owned(), error: CheckError::Contradiction };
+        Ok((others, refused.or(Some(contradiction))))
+    }
+
+    /// As [`Replay::of_valid`], of those steps alone that are `wanted`.
+    fn of_some(
+        a: (&Graph, &[u32]),
+        b: (&Graph, &[u32]),
+        source: &TermArena,
+        log: &[Lemma],
+        wanted: impl Fn(&Lemma) -> bool,
+    ) -> Result<(Replay, Option<Refused>), TypeError> {
         // Constants are joined by value. Every value is computed again from those of its operands.
         let mut arena = TermArena::judging_values(recomputed);
         let left = graph_terms(&mut arena, a.0, Side::A, a.1)?;
@@ -124,6 +146,10 @@ impl Replay {
         let mut steps = Vec::with_capacity(log.len());
         let mut refused = None;
         for (step, lemma) in log.iter().enumerate() {
+            if !wanted(lemma) {
+                steps.push(None);
+                continue;
+            }
             let local = lemma.map(|t| arena.import(source, t, &mut imported));
             let verified = verify(&mut arena, &local, step);
             if verified.is_ok() {
@@ -300,6 +326,10 @@ fn verify(arena: &mut TermArena, lemma: &Lemma, step: usize) -> Result<Vec<Sente
             }
             Ok(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect())
         }
+        Reason::Near => match near(arena, lemma.before, lemma.after) {
+            Some(units) => Ok(vec![sentence(lemma.before, lemma.after, units)]),
+            None => Err(CheckError::NotAnInstance { step, name: name() }),
+        },
         Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
         Reason::Elements { leaves, tier } => {
             let leaves = leaves.iter().copied().collect();

@@ -115,6 +115,9 @@ impl Log {
                 Step::SplitSlice { before, after } => {
                     Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::SplitSlice })
                 }
+                Step::Near { before, after } => {
+                    Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::Near })
+                }
                 Step::Elements { before, after, leaves, tier } => {
                     let leaves = leaves.iter().map(term).collect::<Result<_, _>>()?;
                     let reason = Reason::Elements { leaves, tier: tier.read() };
