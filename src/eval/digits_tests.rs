@@ -52,6 +52,7 @@ const CALLS: &[(&str, &str)] = &[
     ("x: f64[2, 2, 3, 3]", "upsample_nearest(x; size=[4, 5])"),
     ("x: f64[2, 2, 3, 3]", "upsample_linear(x; size=[4, 5])"),
     ("x: f64[2, 2, 3, 3]", "upsample_bicubic(x; size=[4, 5])"),
+    ("x: f64[2, 2, 3, 3], grid: f64[2, 4, 5, 2]", "grid_sample(x, grid)"),
     ("x: f64[2, 4, 4, 4]", "im2col(x; kernel_size=[2, 3], dilation=[1, 1], padding=[0, 1], stride=[1, 1])"),
     (
         "x: f64[2, 8, 9]",

@@ -28,6 +28,7 @@ mod elementwise;
 mod fold;
 mod fourier;
 mod functions;
+pub(crate) mod grid_sample;
 #[cfg(test)]
 mod hostile_tests;
 mod index;
@@ -420,6 +421,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         transposed::OPS,
         adaptive::OPS,
         resample::OPS,
+        grid_sample::OPS,
         columns::OPS,
         create::OPS,
         complex::OPS,

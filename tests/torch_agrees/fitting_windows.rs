@@ -1,6 +1,6 @@
 //! Calls that should fit: convolutions, pooling and resampling, but for the most common.
 
-use magneton_ir::ir::{AttrValue, Ints, Shape};
+use magneton_ir::ir::{AttrValue, DType, Ints, Shape};
 use magneton_ir::ops::OpDef;
 
 use super::draw::{Case, Draw, Fill, int};
@@ -77,6 +77,14 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.push(("size", d.ints(spatial, 1, 12)));
             attrs.push((if op.name == "upsample_nearest" { "exact" } else { "align_corners" }, d.flag()));
             vec![d.operand(dtype, &x, if op.name == "upsample_nearest" { special } else { Fill::Any })]
+        }
+        "grid_sample" => {
+            let (dtype, x) = (if d.flag() == AttrValue::Bool(true) { DType::F32 } else { DType::F64 }, image(d, 2, 1));
+            let grid = [x[0], d.below(4), d.below(4), 2];
+            attrs.push(("mode", AttrValue::str(d.pick(&["bilinear", "nearest", "bicubic"]))));
+            attrs.push(("padding", AttrValue::str(d.pick(&["zeros", "border", "reflection"]))));
+            attrs.push(("align_corners", d.flag()));
+            vec![d.operand(dtype, &x, Fill::Any), d.operand(dtype, &grid, Fill::Any)]
         }
         "pad_edges" => {
             let (dtype, spatial) = (d.float(), 1 + d.below(3));

@@ -3,7 +3,8 @@
 use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
 use super::Target;
 use super::conv::per_dimension;
-use crate::ir::{AttrValue, Ints, Value};
+use crate::ir::{AttrValue, DType, Ints, Value};
+use crate::ops::grid_sample::{MODES, PADDINGS};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
@@ -36,6 +37,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             pad(site, &site.ints("padding")?, "replicate")
         }
         ("im2col" | "col2im", "") => columns(site, target.name),
+        ("grid_sampler" | "grid_sampler_2d", "") => grid_sample(site),
         _ => Ok(None),
     }
 }
@@ -80,6 +82,23 @@ fn factors(site: &NodeLowering) -> Result<Option<Vec<f64>>, Refusal> {
         given.extend(site.maybe_scalar(name)?.map(|s| s.value().to_f64()));
     }
     Ok(Some(given))
+}
+
+/// Places in images. Volumes stay opaque, and types in which every device computes places in another precision.
+fn grid_sample(site: &mut NodeLowering) -> Converted {
+    let (x, grid) = (site.tensor("input")?, site.tensor("grid")?);
+    let known = matches!(site.dtype(x), DType::F32 | DType::F64) && site.dtype(grid) == site.dtype(x);
+    if !known || site.rank(x) != 4 {
+        return Ok(None);
+    }
+    let named = |code: i64, all: [&str; 3]| {
+        let name = usize::try_from(code).ok().and_then(|code| all.get(code).copied());
+        name.map(AttrValue::str).ok_or_else(|| Refusal::new(format!("has no mode {code}")))
+    };
+    let mode = named(site.int("interpolation_mode")?, MODES)?;
+    let padding = named(site.int("padding_mode")?, PADDINGS)?;
+    let corners = AttrValue::Bool(site.bool_or("align_corners", false)?);
+    site.emit("grid_sample", &[("mode", mode), ("padding", padding), ("align_corners", corners)], &[x, grid])
 }
 
 /// Images of the size that the file states. A factor matters only where it is not the quotient of the sizes: then the operator
