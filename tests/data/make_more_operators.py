@@ -44,6 +44,9 @@ class MoreOperators(torch.nn.Module):
         out(x.slice_scatter(u[:, :3], 1, 0, 6, 2)), out(x.slice_scatter(u[:2], 0, 1, 3)), out(torch.broadcast_tensors(x, x[:1])[1]), out(torch.meshgrid(i[0], i[:, 0], indexing="ij")[1]), out(torch.meshgrid(x[0], x[:, 0], indexing="xy")[0])
         out(torch.outer(x[0], i[:, 0])), out(torch.repeat_interleave(i, 2)), out(x.repeat_interleave(2, 0, output_size=8)), out(F.pixel_shuffle(im, 2)), out(F.pixel_unshuffle(im, 2)), out(F.channel_shuffle(im, 2))
         out(F.dropout(x + 1, 0.3, False, inplace=True)), out(torch.einsum("bchw->bwch", im)), out(torch.einsum("...qd,...kd->...qk", im, im)), out(torch.sum(torch.topk(x, 3, sorted=False)[0], -1))
+        # places in images
+        grid = im[:, :2].permute(0, 2, 3, 1) * 0.8
+        out(F.grid_sample(im, grid, align_corners=False)), out(F.grid_sample(im, grid, "nearest", "border", True)), out(F.grid_sample(im, grid[:, :2], "bicubic", "reflection", False))
         # lengths
         out(torch.linalg.vector_norm(x, dim=1)), out(torch.linalg.vector_norm(x, 3, keepdim=True)), out(torch.linalg.vector_norm(x, float("inf"), dim=(0, 1))), out(torch.linalg.vector_norm(h, 1, 0, dtype=torch.float32))
         out(torch.linalg.norm(x)), out(torch.linalg.norm(x, 2, 1)), out(torch.linalg.norm(im, "fro", (1, 2))), out(x.norm()), out(x.norm(1, 0)), out(F.normalize(x)), out(F.pairwise_distance(x, u)), out(F.pairwise_distance(x, u, 1.0, keepdim=True))
