@@ -11,14 +11,16 @@ mod origin;
 mod signature;
 mod tensor;
 pub mod text;
+mod value;
 
 pub use attr::{AttrValue, Attrs, Ints};
 pub use config::{ConfigError, MathConfig};
 pub use content::{Content, Contents, Digest, NoContents};
 pub use dtype::{DType, UnknownDType};
-pub use graph::{Graph, GraphError, Literal, Node, NodeId, NodeKind, Role, Value, read_value};
+pub use graph::{Graph, GraphError, Literal, Node, NodeKind, Role, read_value};
 pub use layout::{Layout, layouts, output_layout};
 pub use number::{Float, Number};
 pub use origin::{Frame, Origin};
 pub use signature::{ConstantInput, ConstantOutput, Output, Path, ResultPosition, Step, Target};
 pub use tensor::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, TensorType, flat_index, unflatten};
+pub use value::{NodeId, Value};
