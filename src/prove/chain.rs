@@ -235,7 +235,7 @@ impl Regrouping<'_> {
 
     /// `(x + y) + z` is `x + (y + z)`.
     fn associate(&mut self, x: Id, y: Id, z: Id) -> Option<()> {
-        let mut bindings = Bindings::empty(self.rule);
+        let mut bindings = Bindings::empty(&self.rule.vars);
         for (variable, id) in self.associativity.operands.into_iter().zip([x, y, z]) {
             *bindings.tensors.get_mut(variable)? = Some(id);
         }

@@ -2,15 +2,19 @@
 //! claims too much, or if no instance of it can be found.
 
 mod backwards;
+mod choice;
 mod compare;
 mod conditions;
+mod counterexample;
 mod coverage;
 mod data;
 mod generate;
+mod generator;
 mod instance;
 mod limits;
 mod moves;
 mod named;
+mod operand_synthesis;
 mod overflow;
 mod places;
 mod products;
@@ -19,6 +23,7 @@ mod shrink;
 #[cfg(feature = "torch")]
 mod torch;
 mod trial;
+mod types;
 mod values;
 mod views;
 mod windows;
@@ -27,8 +32,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+pub use choice::Choice;
 pub use coverage::Coverage;
-pub use generate::Choice;
 pub use trial::{TestResult, run_tests, samples};
 
 use super::{Problem, RuleError, RuleSet};
