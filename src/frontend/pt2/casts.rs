@@ -1,15 +1,13 @@
-//! Autocast: which arguments it casts to which type. Exports record that it is on and leave its casts out.
+//! Which arguments autocast casts to which type. Exports record that it is on and leave its casts out.
 
 use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::argument::{Argument, Number};
-use super::convert::Target;
-use super::dtype::dtype;
+use super::autocast::{Autocast, Casts};
 use super::lowering::{NodeLowering, Refusal};
-use super::schema;
+use super::target::Target;
 use crate::ir::{DType, Value};
 
 /// One operator of ATen per line, then what autocast does to it on each kind of device. Read off PyTorch by
@@ -29,21 +27,6 @@ enum Policy {
     Widest,
     /// Leaves it alone, but it may be made of operators that autocast casts for.
     Inside,
-}
-
-/// On which kinds of devices autocast is on, with the lower type.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Autocast(Vec<(String, DType)>);
-
-/// What autocast does to one operator.
-#[derive(Default)]
-pub(super) struct Casts {
-    /// Arguments that are cast, and what they become.
-    pub cast: FxHashMap<Value, Value>,
-    /// Whether there may be casts in what the operator is made of.
-    pub happen_inside: bool,
-    /// For operators in which casts may happen: the mode that they run under.
-    pub mode: Option<String>,
 }
 
 fn parse(line: &'static str) -> Option<(&'static str, Vec<(&'static str, Policy)>)> {
@@ -76,31 +59,6 @@ fn policy(target: Target, device: &str) -> Option<Policy> {
 }
 
 impl Autocast {
-    pub(super) fn is_on(&self) -> bool {
-        !self.0.is_empty()
-    }
-
-    /// The mode inside of `wrap_with_autocast`, whose arguments have no names: device, element type, whether it is on,
-    /// whether casts are cached.
-    pub(super) fn inside(&self, node: &schema::Node) -> Result<Autocast, Refusal> {
-        let arg = |i: usize| node.inputs.get(i).map(|input| &input.arg);
-        let (Some(Argument::Str(device)), Some(Argument::Bool(Number::Known(on)))) = (arg(0), arg(2)) else {
-            return Err(Refusal::new("does not say on which device autocast is on").help("the file is damaged"));
-        };
-        let lower = match (arg(1), device.as_str()) {
-            (Some(Argument::ScalarType(code)), _) => dtype(*code)?,
-            (_, "cpu") => DType::BF16,
-            (_, "cuda") => DType::F16,
-            _ => return Err(Refusal::new(format!("does not say to which type autocast casts on `{device}`"))),
-        };
-        let mut inner: Vec<(String, DType)> = self.0.iter().filter(|(d, _)| d != device).cloned().collect();
-        if *on {
-            inner.push((device.clone(), lower));
-        }
-        inner.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        Ok(Autocast(inner))
-    }
-
     /// Adds the casts for the operator of `site`.
     pub(super) fn casts(&self, site: &mut NodeLowering) -> Result<Casts, Refusal> {
         let mut casts = Casts::default();
@@ -139,10 +97,6 @@ impl Autocast {
             }
         }
         Ok(casts)
-    }
-
-    fn describe(&self) -> String {
-        self.0.iter().map(|(device, dtype)| format!("{device} {dtype}")).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -9,6 +9,7 @@
 mod archive;
 mod argument;
 mod autocast;
+mod casts;
 mod constants;
 mod convert;
 mod dtype;
@@ -26,6 +27,7 @@ mod scope;
 mod sharing;
 mod signature;
 mod structure;
+mod target;
 mod views;
 mod weights;
 

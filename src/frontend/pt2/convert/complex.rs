@@ -3,7 +3,7 @@
 
 use super::super::argument::Argument;
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
-use super::Target;
+use super::super::target::Target;
 use super::{fourier, pairs};
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::find;

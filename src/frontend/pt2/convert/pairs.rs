@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::autocast::Casts;
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values};
-use super::Target;
+use super::super::target::Target;
 use crate::frontend::builder::Lowering;
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Role, TensorType, Value};
 use crate::ops::{Op, OpDef};

@@ -4,7 +4,7 @@
 
 use super::super::lowering::NodeLowering;
 use super::super::lowering::{Converted, Operand, Refusal};
-use super::Target;
+use super::super::target::Target;
 use super::formula::{Formula, Last};
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{DType, Value};
