@@ -12,6 +12,7 @@ mod output;
 mod profile;
 mod progress;
 mod proof;
+mod read;
 mod rules;
 mod run;
 mod witness;

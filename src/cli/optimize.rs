@@ -1,7 +1,7 @@
 //! `optimize`.
 
 use super::args::Optimize;
-use super::check::{conditions, load, options};
+use super::read::{conditions, load, options};
 use super::{Answer, cache, output, progress};
 use crate::emit::{self, EmitError, Workload};
 use crate::frontend::Loaded;

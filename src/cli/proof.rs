@@ -8,7 +8,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::args::VerifyProof;
-use super::check::bound;
+use super::read::bound;
 use super::{Answer, output, progress};
 use crate::files;
 use crate::prove::{Certificate, Shown};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::args::Run;
-use super::check::options;
 use super::names::Names;
+use super::read::options;
 use super::{Answer, output};
 use crate::arrays::{self, Array};
 use crate::files;

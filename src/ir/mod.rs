@@ -7,6 +7,7 @@ mod dtype;
 mod graph;
 mod layout;
 mod number;
+mod number_text;
 mod origin;
 mod signature;
 mod tensor;

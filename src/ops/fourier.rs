@@ -209,15 +209,6 @@ fn work(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, per_place * real * n.max(1.0).log2(), Unit::Vector)
 }
 
-/// PyTorch's code for the norm.
-pub(super) fn norm_code(c: &Call) -> i64 {
-    match c.str("norm") {
-        "root_n" => 1,
-        "n" => 2,
-        _ => 0,
-    }
-}
-
 /// The norm that PyTorch has a code for.
 pub fn norm_of(code: i64) -> Option<AttrValue> {
     Some(AttrValue::str(match code {

@@ -38,10 +38,13 @@ mod linear;
 mod math;
 mod meaning;
 mod norm;
+mod numbers;
 mod rearrange;
 mod reduce;
 #[cfg(feature = "torch")]
 pub mod replay;
+#[cfg(feature = "torch")]
+mod replay_error;
 #[cfg(feature = "torch")]
 mod replay_formulas;
 #[cfg(feature = "torch")]
@@ -71,7 +74,7 @@ pub use attention::{Nonzero, attend, attention_key};
 pub use bounds::{Bounds, Magnitudes, Ranges, Sign, range, range_of, sign_of};
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
-pub use create::{as_number, is_number, number, shortest_number};
+pub use create::{is_number, number};
 pub use digits::{Digit, Digits, Renumbering};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use elements::{Elements, Moved};
@@ -82,6 +85,7 @@ pub use launch::Launch;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
 pub use meaning::{Arithmetic, Comparison, Movement, RowFunction, Triangle};
+pub use numbers::{as_number, shortest_number};
 pub use on_torch::Replay;
 pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule, Types};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};

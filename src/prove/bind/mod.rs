@@ -6,6 +6,7 @@
 
 mod align;
 mod bias;
+mod bound_input;
 mod compare;
 mod constants;
 mod content;
@@ -26,19 +27,9 @@ pub use constants::MissingConstant;
 use expression::{Expression, Part};
 use plan::Plan;
 
-use crate::ir::{Contents, Graph, NoContents, Role, TensorType};
+use crate::ir::{Contents, Graph, NoContents};
 use crate::prove::Side;
-
-/// An input that one or both graphs have.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BoundInput {
-    /// The name in A.
-    pub name: String,
-    /// What it is to the graph.
-    pub role: Role,
-    /// Element type and shape.
-    pub ty: TensorType,
-}
+pub use bound_input::BoundInput;
 
 /// Inputs of both graphs under common numbers.
 #[derive(Clone, Debug, Default)]
