@@ -253,7 +253,8 @@ pub(super) const OPS: &[OpDef] = &[
         aten: aten!(|c| super::aten_formulas::fourier_call(c)),
         replay: torch!(|r| {
             let x = r.x()?.f_view_as_complex()?;
-            x.f_internal_fft_c2c(r.c.ints("dims"), norm_code(r.c), r.c.bool("forward"))?.f_view_as_real()?
+            x.f_internal_fft_c2c(r.c.ints("dims"), super::aten_formulas::norm_code(r.c), r.c.bool("forward"))?
+                .f_view_as_real()?
         }),
         ..FOURIER
     },
@@ -265,7 +266,9 @@ pub(super) const OPS: &[OpDef] = &[
         infer: from_real_types,
         aten: aten!(|c| super::aten_formulas::fourier_call(c)),
         replay: torch!(|r| {
-            r.x()?.f_internal_fft_r2c(r.c.ints("dims"), norm_code(r.c), r.c.bool("onesided"))?.f_view_as_real()?
+            r.x()?
+                .f_internal_fft_r2c(r.c.ints("dims"), super::aten_formulas::norm_code(r.c), r.c.bool("onesided"))?
+                .f_view_as_real()?
         }),
         ..FOURIER
     },
@@ -278,7 +281,7 @@ pub(super) const OPS: &[OpDef] = &[
         aten: aten!(|c| super::aten_formulas::fourier_call(c)),
         replay: torch!(|r| {
             let x = r.x()?.f_view_as_complex()?;
-            x.f_internal_fft_c2r(r.c.ints("dims"), norm_code(r.c), r.c.int("length"))?
+            x.f_internal_fft_c2r(r.c.ints("dims"), super::aten_formulas::norm_code(r.c), r.c.int("length"))?
         }),
         ..FOURIER
     },

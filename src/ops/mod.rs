@@ -93,8 +93,6 @@ pub use support::{Dim, Dims, Known, PlaceSet, Support, Supports, support};
 pub use synthesis::Synthesis;
 pub use work::{Unit, Work};
 
-use work::TRANSCENDENTAL_FLOPS;
-
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};

@@ -1,6 +1,6 @@
 //! Calls of the same operators on libtorch: the second opinion for the reference evaluator, and what energy is measured on.
 
-use tch::{Device, Kind, TchError, Tensor};
+use tch::{Device, Kind, Tensor};
 
 pub use super::replay_error::ReplayError;
 use super::tensors::kind;

@@ -108,6 +108,21 @@ pub(super) fn import(
     Ok(Imported { graph: importer.builder.graph, stored: importer.stored, written, placeholders, calls })
 }
 
+/// Builds the graph. A constant that the program writes becomes an input: it is state, and holds something else in the next run.
+pub(super) fn imported(
+    path: &Path,
+    program: &ExportedProgram,
+    constants: &mut Constants,
+    records: bool,
+) -> Result<Imported, LoadError> {
+    loop {
+        let imported = import(path, program, constants, records)?;
+        if imported.written.iter().filter(|of| constants.forget(&of.name)).count() == 0 {
+            return Ok(imported);
+        }
+    }
+}
+
 impl<'a> Importer<'a> {
     /// Brings what `name` holds up to date, for the node of that name.
     pub(super) fn read(

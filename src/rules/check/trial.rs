@@ -259,7 +259,7 @@ pub(super) fn answered(set: &RuleSet, i: usize, wanted: usize) -> usize {
         Some((Generator::styled(rule, seed, &named, Style::Usual).attempt()?, seed))
     });
     let answers = |(choice, seed): &(Choice, u64)| {
-        let instance = build(rule, &set.definitions, choice, Data::seeded(*seed));
+        let instance = super::instance::build(rule, &set.definitions, choice, Data::seeded(*seed));
         instance.is_ok_and(|i| i.rhs.as_ref().is_ok_and(|&rhs| super::torch::values(&i, rhs).is_some()))
     };
     tests.chain(random).filter(answers).take(wanted).count()
