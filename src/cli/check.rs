@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use miette::Diagnostic;
 use thiserror::Error;
 
+use super::answer::Answer;
 use super::args::{Check, Compare, FailOn, Format, Shown, Sizes};
 use super::gate::Gate;
 use super::read::{bound, conditions, options};
-use super::{Answer, cache, output, progress, proof};
+use super::{cache, output, progress, proof};
 use crate::check::{Checked, compare_bound};
 use crate::energy::CostModel;
 use crate::explain::Explainer;

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use miette::{Context, IntoDiagnostic};
 
+use super::answer::Answer;
 use super::args::Rules;
-use super::{Answer, output};
+use super::output;
 use crate::files;
 use crate::frontend;
 use crate::progress::Silent;
 use crate::prove::{derivation, prove, rule_between};
-use crate::rules::check::{self, Coverage, Effort};
+use crate::rules::check::Effort;
+use crate::rules::check::{self, Coverage};
 use crate::rules::{RuleError, RuleFile, RuleInfo, RuleSet, format, read_files};
 
 pub(super) fn run(command: &Rules) -> miette::Result<Answer> {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{
     AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Fold, Interval, Kernel, OpDef, Synthesis,
-    TypeError, Types, Unit, Work, attr, find,
+    TypeError, Types, Unit, Work, attr,
 };
 use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
@@ -18,7 +18,8 @@ fn wanted_dtype(c: &Call) -> Result<DType, TypeError> {
 
 /// The operator and attributes of a number beside a tensor of type `dtype`.
 pub fn number(value: Number, dtype: DType) -> (&'static OpDef, Attrs) {
-    static OP: LazyLock<&OpDef> = LazyLock::new(|| find("number").expect("stands in the table below"));
+    static OP: LazyLock<&OpDef> =
+        LazyLock::new(|| OPS.iter().find(|op| is_number(op)).expect("stands in the table below"));
     let value = dtype.number(value).unwrap_or(value);
     (*OP, Attrs::from_iter([value.into(), AttrValue::DType(dtype)]))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::eval::{GraphProgram, LazyEvaluator, Options, random};
 use magneton_ir::frontend;
-use magneton_ir::ir::{Graph, NodeId, Number, Value};
+use magneton_ir::ir::{Graph, NodeId, Number, TensorType, Value};
 use magneton_ir::ops::replay_graph::GraphReplay;
 use magneton_ir::ops::tensors::{elements, upload};
 use tch::{Device, Tensor};

@@ -13,9 +13,10 @@ use super::proto::{self, DimensionValue, TypeValue, entry};
 use super::proto::{shown, target};
 use super::scope::{Found, Frame, Scope};
 use super::{constant, tensor};
+use crate::frontend::LoadError;
+use crate::frontend::LoadOptions;
 use crate::frontend::builder::{Builder, Refusal};
 use crate::frontend::origins::Origins;
-use crate::frontend::{LoadError, LoadOptions};
 use crate::ir::{Graph, Origin, Role, Shape, TensorType};
 
 /// The most nodes that are taken over, those of functions and of the rounds of loops counted each time.

@@ -1,7 +1,7 @@
 //! What is compared, and what is known of it.
 
+use super::super::bind::Binding;
 use crate::ir::{Graph, NodeId};
-use crate::prove::bind::Binding;
 
 /// What is compared, and what is known of it.
 pub(crate) struct Question<'a> {

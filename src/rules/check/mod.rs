@@ -8,6 +8,7 @@ mod conditions;
 mod counterexample;
 mod coverage;
 mod data;
+mod effort;
 mod generate;
 mod generator;
 mod instance;
@@ -37,23 +38,7 @@ pub use coverage::Coverage;
 pub use trial::{TestResult, run_tests, samples};
 
 use super::{Problem, RuleError, RuleSet};
-
-/// How hard to try.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Attempts to find instances of a rule.
-    pub attempts: usize,
-    /// Instances that are compared.
-    pub instances: usize,
-    /// What draws instances; another seed, other instances.
-    pub seed: u64,
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        Effort { attempts: 60_000, instances: 60, seed: 1 }
-    }
-}
+pub use effort::Effort;
 
 /// What trying rules out has shown.
 #[derive(Clone, Debug, Default)]

@@ -62,8 +62,9 @@ fn tensor(
 
 #[cfg(test)]
 mod tests {
+    use super::super::effort::Effort;
     use super::super::trial::answered;
-    use super::super::{Effort, check, first_of_each_name, on_all_cores};
+    use super::super::{check, first_of_each_name, on_all_cores};
     use crate::rules::RuleSet;
 
     /// Instances of each rule of which libtorch has to have an opinion.

@@ -5,11 +5,11 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHasher;
 
 use super::super::set::RuleTest;
-use super::Effort;
 use super::choice::Choice;
 use super::counterexample::{Counterexample, Shown, show};
 use super::coverage::Seen;
 use super::data::{Data, Scale};
+use super::effort::Effort;
 use super::generator::{Generator, Style};
 use super::instance::Instance;
 use super::named::Named;

@@ -1,6 +1,6 @@
 //! Constants, shapes as tensors, and views.
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
 use crate::frontend::onnx::held::{Constant, Held, int_list};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};

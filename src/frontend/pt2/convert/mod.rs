@@ -21,6 +21,7 @@ mod norm;
 mod pairs;
 mod pointwise;
 mod promote;
+mod real;
 mod rearrange;
 mod recurrent;
 mod reduce;
@@ -115,39 +116,8 @@ pub(super) fn reshaped(site: &mut NodeLowering) -> Converted {
 fn families(site: &mut NodeLowering, target: Target) -> Converted {
     match site.scope.handles_complex(site.node) {
         true => complex::convert(site, target),
-        false => of_real(site, target),
+        false => real::convert(site, target),
     }
-}
-
-/// Converts an operator on real numbers.
-fn of_real(site: &mut NodeLowering, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 19] = [
-        elementwise::convert,
-        view::convert,
-        linear::convert,
-        norm::convert,
-        attention::convert,
-        reduce::convert,
-        index::convert,
-        conv::convert,
-        create::convert,
-        functions::convert,
-        rearrange::convert,
-        length::convert,
-        windows::convert,
-        losses::convert,
-        recurrent::convert,
-        pointwise::convert,
-        compositions::convert,
-        sequence::convert,
-        fourier::convert,
-    ];
-    for family in FAMILIES {
-        if let Some(values) = family(site, target)? {
-            return Ok(Some(values));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]
