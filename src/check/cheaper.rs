@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::SLOWER;
 use super::priced::{Priced, b_leads, kinds, names};
-use super::region::saving;
+use super::region::{SLOWER, saving};
 use crate::diagnose::Part;
 use crate::energy::Cost;
 use crate::extract::Rewrite;

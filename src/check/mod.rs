@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use cheaper::{Found, Within, improve, placed};
 use priced::{Priced, b_leads, names};
+pub(crate) use region::SLOWER;
 use region::{describe, group_repeats};
 use whole::{UNKNOWN_BEST, Whole, best, mixed, take_back};
 
@@ -24,9 +25,6 @@ use crate::progress::{Progress, Silent};
 use crate::prove::{BoundPair, Context, Proof, ProveError, Rejected, Verdict, Witness, bind, prove_bound};
 use crate::report as model;
 use crate::rules::{RuleSet, Tier};
-
-/// A time beyond which a cheaper form counts as slower, relative to the other one.
-pub(crate) const SLOWER: f64 = 1.01;
 
 /// A comparison with the proof behind it, which `explain` shows in full.
 pub struct Checked {

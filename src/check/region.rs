@@ -2,7 +2,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::SLOWER;
 use super::priced::{Priced, kinds, names};
 use crate::diagnose::{self, CauseKind, Part};
 use crate::energy::{Bill, Cost};
@@ -144,3 +143,6 @@ pub(super) fn group_repeats(regions: &mut [model::Region]) {
         }
     }
 }
+
+/// A time beyond which a cheaper form counts as slower, relative to the other one.
+pub(crate) const SLOWER: f64 = 1.01;

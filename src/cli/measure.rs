@@ -8,8 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use miette::{IntoDiagnostic, WrapErr, miette};
 use rustc_hash::FxHashSet;
 
+use super::answer::Answer;
 use super::args::Measure;
-use super::{Answer, output};
+use super::output;
 use crate::energy::{CostModel, KernelKey, Profile, at_power_cap, graph_calls};
 use crate::extract::undecided;
 use crate::frontend;

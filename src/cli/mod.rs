@@ -1,5 +1,6 @@
 //! The command line: reads arguments, calls the library, prints its report. Computes nothing itself.
 
+mod answer;
 mod args;
 mod cache;
 mod check;
@@ -12,6 +13,7 @@ mod output;
 mod profile;
 mod progress;
 mod proof;
+mod read;
 mod rules;
 mod run;
 mod witness;
@@ -23,15 +25,7 @@ use clap::{CommandFactory, Parser};
 use args::{Args, Command};
 
 use crate::guard::guarded;
-
-/// What a run answers, as its exit status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// Proven equivalent, or done.
-    Yes,
-    /// Not proven, or more waste than allowed.
-    No,
-}
+use answer::Answer;
 
 /// Exit status of bad input and bad usage; clap uses the same.
 const TROUBLE: u8 = 2;

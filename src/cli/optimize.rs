@@ -1,8 +1,9 @@
 //! `optimize`.
 
+use super::answer::Answer;
 use super::args::Optimize;
-use super::check::{conditions, load, options};
-use super::{Answer, cache, output, progress};
+use super::read::{conditions, load, options};
+use super::{cache, output, progress};
 use crate::emit::{self, EmitError, Workload};
 use crate::frontend::Loaded;
 use crate::optimize::optimize;

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::answer::Answer;
 use super::args::ProfileCommand;
-use super::{Answer, output};
+use super::output;
 use crate::energy::{Estimator, Profile, tables};
 use crate::measure::RunLog;
 

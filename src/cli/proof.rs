@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use miette::Diagnostic;
 use thiserror::Error;
 
+use super::answer::Answer;
 use super::args::VerifyProof;
-use super::check::bound;
-use super::{Answer, output, progress};
+use super::read::bound;
+use super::{output, progress};
 use crate::files;
 use crate::prove::{Certificate, Shown};
 use crate::rules::{RuleSet, Tier};

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use miette::{Context, IntoDiagnostic};
 
+use super::answer::Answer;
 use super::args::Rules;
-use super::{Answer, output};
+use super::output;
 use crate::files;
 use crate::frontend;
 use crate::progress::Silent;

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use super::answer::Answer;
 use super::args::Run;
-use super::check::options;
 use super::names::Names;
-use super::{Answer, output};
+use super::output;
+use super::read::options;
 use crate::arrays::{self, Array};
 use crate::files;
-use crate::frontend::{self, LoadOptions, Loaded};
+use crate::frontend;
+use crate::frontend::{LoadOptions, Loaded};
 use crate::ir::DType;
 use crate::run;
 

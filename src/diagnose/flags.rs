@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
-use super::Part;
+use super::part::Part;
 use crate::ir::{Frame, MathConfig, Node, NodeId};
 use crate::ops::{MathMode, Op};
 

@@ -1,14 +1,14 @@
 //! Causes: why one side of a region costs more than the other, and which line or flag is responsible.
 
 mod flags;
+mod part;
 
 use serde::Serialize;
 
 use flags::{dispatched, math};
 
-use crate::energy::Cost;
-use crate::ir::{AttrValue, Graph, Node, NodeId, NodeKind};
-use crate::ops::Op;
+use crate::ir::Node;
+pub(crate) use part::Part;
 
 /// What sets the two sides of a region apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,45 +48,6 @@ pub(crate) fn source(node: &Node) -> Option<String> {
     let frame = node.origin.line()?;
     let code = if frame.code.is_empty() { String::new() } else { format!(" {}", frame.code.trim()) };
     Some(format!("{frame}{code}"))
-}
-
-/// One side of a region.
-#[derive(Clone, Copy)]
-pub(crate) struct Part<'a> {
-    pub graph: &'a Graph,
-    pub nodes: &'a [NodeId],
-    /// Cost of every node of the graph.
-    pub costs: &'a [Cost],
-}
-
-impl<'a> Part<'a> {
-    fn total(&self) -> Cost {
-        self.nodes.iter().map(|n| self.costs[n.index()]).sum()
-    }
-
-    fn has(&self, op: &str) -> bool {
-        self.ops().any(|name| name == op)
-    }
-
-    fn ops(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.calls().map(|(_, op, _)| op.name())
-    }
-
-    /// The operators of the file with their attributes.
-    fn calls(&self) -> impl Iterator<Item = (&'a Node, &'a Op, &'a [AttrValue])> + use<'a> {
-        let graph = self.graph;
-        self.nodes.iter().map(move |&n| graph.node(n)).filter_map(|node| match &node.kind {
-            NodeKind::Op { op, attrs } if !node.origin.implicit => Some((node, op, attrs.as_slice())),
-            _ => None,
-        })
-    }
-
-    /// `file:line` of the operator that costs most, or failing figures of the last one.
-    pub(crate) fn source(&self) -> Option<String> {
-        let energy = |n: &NodeId| self.costs[n.index()].energy_mj.value;
-        let dearest = self.nodes.iter().copied().max_by(|x, y| energy(x).total_cmp(&energy(y)).then(x.cmp(y)))?;
-        self.graph.node(dearest).origin.line().map(ToString::to_string)
-    }
 }
 
 /// Difference below which two counts are the same, relative to the larger one.

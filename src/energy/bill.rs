@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cost::{BasisShares, Cost, Figure};
-use super::estimate::{COVERAGE_SD, correlation};
-use super::model::Kernel;
+use super::coverage::COVERAGE_SD;
+use super::features::correlation;
+use super::item::{Item, Kernel};
 use crate::ops::KernelClass;
 
 /// What an execution in a model takes more or less than one by itself, as a standard deviation of the logarithm: its operands may
@@ -25,37 +26,6 @@ const SURE_SD: f64 = 1.96;
 
 /// A kernel of which another one does that much more is the smaller one of both whatever the libraries choose.
 const CLEARLY_LESS: f64 = 0.9;
-
-/// What one node or call is on a bill.
-#[derive(Clone, Debug)]
-pub enum Item {
-    /// Nothing runs.
-    Free,
-    /// A call with a price.
-    Kernel(Arc<Kernel>),
-    /// An operator that nothing is known about.
-    Gap(Gap),
-}
-
-/// An operator without a price.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Gap {
-    /// The name of the operator.
-    pub op: String,
-    /// Bytes of its operands and results.
-    pub bytes: f64,
-}
-
-impl Item {
-    /// The price of it alone.
-    pub fn cost(&self) -> Cost {
-        match self {
-            Item::Free => Cost::FREE,
-            Item::Kernel(kernel) => kernel.cost,
-            Item::Gap(gap) => Cost { bytes: gap.bytes, ..Cost::UNKNOWN },
-        }
-    }
-}
 
 /// A kernel in the order of sums.
 #[derive(Clone, Debug)]

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::energy::context::Context;
-use crate::energy::estimate::{BOUNDS_SD, COVERAGE_SD};
-use crate::energy::{CostModel, Figure, KernelKey};
+use crate::energy::coverage::COVERAGE_SD;
+use crate::energy::estimate::BOUNDS_SD;
+use crate::energy::{CostModel, Figure, Gap, KernelKey};
 
 fn model() -> CostModel {
     static SHIPPED: LazyLock<CostModel> = LazyLock::new(|| CostModel::shipped().unwrap());

@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-use super::estimate::Basis;
-
 /// Where a figure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -194,6 +192,20 @@ impl std::iter::Sum for Cost {
     fn sum<I: Iterator<Item = Cost>>(all: I) -> Cost {
         all.fold(Cost::FREE, std::ops::Add::add)
     }
+}
+
+/// Where a figure that was not measured comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The same kernel was measured, at this size or another, with this result.
+    Measured,
+    /// Between entries of the same kernel.
+    Interpolated,
+    /// From the model of the kernel's class and its nearest members.
+    Class,
+    /// From what the device can do at most: no kernel of the class was measured.
+    Bounds,
 }
 
 #[cfg(test)]

@@ -176,6 +176,11 @@ fn access(operand: &KeyOperand, broadcasts: bool, largest: usize) -> Access {
     }
 }
 
+/// How alike the errors of two kernels are: 1 for one place, 0 far apart.
+pub(super) fn correlation(a: &Features, b: &Features) -> f64 {
+    (-a.distance(b)).exp()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

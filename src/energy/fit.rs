@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::estimate::{
-    BOUNDS_SD, COVERAGE, COVERAGE_SD, ClassFit, DeviceLimits, ErrorSpread, Estimator, ModeFit, Neighbour, Overall,
-    energy_of, interpolate,
-};
+use super::coverage::{COVERAGE, COVERAGE_SD};
+use super::estimate::{BOUNDS_SD, ClassFit, DeviceLimits, ErrorSpread, Estimator, ModeFit, Overall};
 use super::features::Features;
+use super::neighbourhood::{Neighbour, energy_of, interpolate};
 use super::profile::Profile;
 use crate::ops::KernelClass;
 
@@ -306,10 +305,13 @@ fn least_squares(rows: &[Vec<f64>], weights: &[f64], solution: &mut [f64]) -> Ve
 
 #[cfg(test)]
 mod tests {
+    use super::super::cost::Basis;
+    use super::super::measured::Measured;
+    use super::super::neighbourhood::Neighbourhood;
     use super::*;
-    use crate::energy::estimate::{Basis, Estimate, Neighbourhood};
+    use crate::energy::estimate::Estimate;
     use crate::energy::key::KernelKey;
-    use crate::energy::profile::{Entry, Measured};
+    use crate::energy::profile::Entry;
     use crate::energy::work::WorkWithLayout;
 
     fn entry(time_us: f64, energy_mj: f64) -> Entry {

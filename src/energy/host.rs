@@ -8,10 +8,10 @@ use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
-use super::bill::Item;
 use super::cost::{Cost, Figure, Source};
-use super::estimate::COVERAGE_SD;
-use super::profile::Measured;
+use super::coverage::COVERAGE_SD;
+use super::item::Item;
+use super::measured::Measured;
 use crate::ir::{Graph, NodeId, NodeKind};
 
 /// No host takes this many microseconds for one call.

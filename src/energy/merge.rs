@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::key::KernelKey;
-use super::profile::{Device, Entry, Profile, ProfileError, Ratio, Run, Spread};
-
-/// Fewest device-bound keys that a run has to share with the runs before it.
-pub(crate) const MIN_COMMON: usize = 3;
+use super::profile::{Device, Entry, MIN_COMMON, Profile, ProfileError, Ratio, Run, Spread};
 
 /// One key in the comparison of two profiles.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,8 +170,8 @@ pub(crate) fn same_device(left: &Device, right: &Device) -> Result<(), ProfileEr
 
 #[cfg(test)]
 mod tests {
+    use super::super::measured::Measured;
     use super::*;
-    use crate::energy::profile::Measured;
 
     fn entry(mean: f64) -> Entry {
         let around = |mean: f64| Measured { mean, low: mean * 0.99, high: mean * 1.01 };

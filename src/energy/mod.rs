@@ -6,14 +6,19 @@ mod bill;
 mod canonical;
 mod context;
 mod cost;
+mod coverage;
 mod estimate;
 mod features;
 mod fit;
 mod host;
+mod item;
 mod key;
 mod key_parse;
+mod measured;
 mod merge;
 mod model;
+mod neighbourhood;
+mod node_key;
 #[cfg(any(test, feature = "torch"))]
 mod power_cap;
 mod profile;
@@ -22,28 +27,29 @@ pub(crate) mod tables;
 mod unique;
 mod work;
 
-pub use bill::{Bill, Gap, Item, Saving};
+pub use bill::{Bill, Saving};
 pub use cost::{BasisShares, Cost, Figure, Source};
 pub use host::{Calls, HostCosts, Launch, Waiting};
+pub use item::{Gap, Item};
 pub use key::{KernelKey, KeyOperand, LayoutClass, MathMode};
 pub use key_parse::KeyError;
+pub use measured::Measured;
 pub use model::{CostModel, graph_items, graph_total};
 pub use profile::{
-    Device, Entry, LeakageCorrection, Measured, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run,
-    Spread,
+    Device, Entry, LeakageCorrection, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run, Spread,
 };
 
 #[cfg(test)]
-pub(crate) use estimate::COVERAGE;
+pub(crate) use coverage::COVERAGE;
 #[cfg(test)]
-pub(crate) use merge::MIN_COMMON;
+pub(crate) use profile::MIN_COMMON;
 // What measuring, the search for cheaper forms and the tables of `profile` need beside.
 pub(crate) use estimate::Estimator;
-pub(crate) use key::key_of;
 pub(crate) use merge::same_device;
 #[cfg(any(test, feature = "torch"))]
 pub(crate) use model::graph_calls;
 pub(crate) use model::{call_item, computed_nodes, graph_costs};
+pub(crate) use node_key::key_of;
 #[cfg(any(test, feature = "torch"))]
 pub(crate) use power_cap::at_power_cap;
 pub(crate) use profile::{METHOD_VERSION, SHORT_US, is_power_capped};

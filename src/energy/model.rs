@@ -6,32 +6,21 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use smallvec::SmallVec;
 
-use super::bill::{Bill, Gap, Item};
+use super::bill::Bill;
 use super::context::{Context, Operand};
-use super::cost::{BasisShares, Cost, Figure, Source};
-use super::estimate::{Basis, COVERAGE_SD, Estimate, Estimator, Neighbourhood};
+use super::cost::{Basis, BasisShares, Cost, Figure, Source};
+use super::coverage::COVERAGE_SD;
+use super::estimate::{Estimate, Estimator};
 use super::features::Features;
 use super::host::{Calls, HostCosts, Launch, Waiting};
-use super::key::{KernelKey, key_of, written_key_of};
+use super::item::{Gap, Item, Kernel};
+use super::key::KernelKey;
+use super::neighbourhood::Neighbourhood;
+use super::node_key::{key_of, written_key_of};
 use super::profile::{Profile, ProfileError};
 use super::work::WorkWithLayout;
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::Call;
-
-/// A kernel with its price.
-#[derive(Debug)]
-pub struct Kernel {
-    pub key: KernelKey,
-    pub cost: Cost,
-    /// Standard deviations of the logarithms of energy and time.
-    pub(super) energy_sd: f64,
-    pub(super) time_sd: f64,
-    /// Set where the price is an estimate, whose error is shared by kernels nearby.
-    pub(super) estimated: Option<Features>,
-    pub(super) context: Context,
-    /// Where it stands in sums, the same in every run.
-    pub(super) order: u64,
-}
 
 /// Prices by key, in each context that was asked for.
 type Known = FxHashMap<KernelKey, SmallVec<[(Context, Item); 1]>>;

@@ -8,8 +8,9 @@
 
 use super::cost::{Cost, Figure};
 use super::key::KernelKey;
+use super::measured::Measured;
 use super::model::CostModel;
-use super::profile::{Entry, Measured, Profile};
+use super::profile::{Entry, Profile};
 
 /// Halvings of the range of clocks: far below a megahertz.
 const STEPS: usize = 40;

@@ -10,13 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::estimate::Estimator;
 use super::host::HostCosts;
 use super::key::KernelKey;
-use super::profile::{Device, Entry, METHOD_VERSION, Profile, ProfileError, Protocol, Run};
+use super::profile::{Device, Entry, METHOD_VERSION, Profile, ProfileError, Protocol, Run, SCHEMA};
 use super::unique::unique;
 use crate::files;
 use crate::ops::KernelClass;
-
-/// The format this program reads and writes.
-pub(super) const SCHEMA: &str = "magneton-ir/profile/5";
 
 /// The profile that the program carries.
 const SHIPPED: &str = include_str!("../../corpus/energy/h200.json");

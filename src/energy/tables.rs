@@ -3,8 +3,9 @@
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::estimate::Estimator;
+use super::measured::Measured;
 use super::merge::Difference;
-use super::profile::{Measured, Profile};
+use super::profile::Profile;
 
 fn table(header: &[&str], left_columns: usize) -> Table {
     let mut table = Table::new();

@@ -1,8 +1,10 @@
 //! Evaluation on demand: only the elements asked for, and what they need, are computed.
 
 mod attention;
+mod lookup;
 mod node;
 mod products;
+mod shortcut;
 mod shortcuts;
 
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::ties::{self, Ties};
 use crate::ops::{Amplifies, Call, EvalError, Family, RowFunction, as_number, is_number};
 use node::{Application, Computation, Node, Operands};
-use shortcuts::Shortcut;
+use shortcut::Shortcut;
 
 /// Nested operators that are computed on the machine's stack before the evaluator starts over from the innermost one.
 const MAX_DEPTH: usize = 128;

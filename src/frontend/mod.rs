@@ -2,6 +2,7 @@
 
 mod builder;
 mod error;
+mod loaded;
 mod names;
 pub mod onnx;
 mod origins;
@@ -13,11 +14,10 @@ use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
 pub use error::LoadError;
-use rustc_hash::FxHashMap;
 
-use crate::arrays::Array;
 use crate::ir::{Contents, Graph, NoContents, Node, NodeId, NodeKind, text};
 use crate::ops::Op;
+pub use loaded::{LoadOptions, Loaded};
 
 /// The most bytes of a text file, or of a stream that is no regular file, that are read.
 const MAX_TEXT_BYTES: u64 = 256 << 20;
@@ -27,32 +27,6 @@ const MAX_MODEL_BYTES: u64 = 2 << 30;
 
 /// What every zip archive starts with: a member, or the end record of an empty archive.
 const ZIP_MAGIC: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
-
-/// What a reader is told beside the file.
-#[derive(Clone, Debug, Default)]
-pub struct LoadOptions {
-    /// Values of sizes that the file leaves open, by name.
-    pub sizes: Vec<(String, usize)>,
-    /// Values of inputs that the graph is read for, by name: it may hold for these only.
-    pub values: FxHashMap<String, Array>,
-}
-
-impl LoadOptions {
-    /// The value of an open size.
-    pub(crate) fn size(&self, name: &str) -> Option<usize> {
-        self.sizes.iter().find(|(n, _)| n == name).map(|(_, size)| *size)
-    }
-}
-
-/// What a file holds.
-pub struct Loaded {
-    /// What the file computes.
-    pub graph: Graph,
-    /// The values of the graph's inputs, as far as the file holds them.
-    pub contents: Box<dyn Contents>,
-    /// What was taken for granted, one sentence each.
-    pub assumptions: Vec<String>,
-}
 
 /// What MLIR bytecode starts with. Files of `jax.export` hold it within.
 const BYTECODE_MAGIC: &[u8] = b"ML\xefR";

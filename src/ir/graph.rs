@@ -3,41 +3,16 @@
 use std::sync::Arc;
 
 use miette::Diagnostic;
-use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::graph::DiGraph;
 use petgraph::visit::EdgeRef;
 use petgraph::{Direction, algo};
 use smallvec::SmallVec;
 use thiserror::Error;
 
 use super::signature::{ConstantInput, ConstantOutput, Output, Path, ResultPosition, Target};
+use super::value::{NodeId, Value};
 use super::{AttrValue, Attrs, MathConfig, Number, Origin, TensorType};
 use crate::ops::{Arithmetic, Call, Op, OpDef, TypeError, canonical_attrs};
-
-/// A node of a [`Graph`].
-pub type NodeId = NodeIndex<u32>;
-
-/// One output of one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value {
-    /// The node that gives it.
-    pub node: NodeId,
-    /// Which of the node's outputs it is.
-    pub slot: u32,
-}
-
-impl Value {
-    /// Output `slot` of `node`.
-    pub fn new(node: NodeId, slot: u32) -> Self {
-        Value { node, slot }
-    }
-}
-
-impl From<NodeId> for Value {
-    /// The first (usually the only) output of a node.
-    fn from(node: NodeId) -> Self {
-        Value { node, slot: 0 }
-    }
-}
 
 /// What a graph input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -7,8 +7,6 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use serde::{Serialize, Serializer};
 
-use super::DType;
-
 /// A double that is compared bit by bit: -0.0 is not 0.0. All NaN are one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Float(pub f64);
@@ -150,19 +148,6 @@ impl Number {
     /// The smaller number; NaN if either is one, as in PyTorch.
     pub fn min(self, other: Self) -> Self {
         if self.is_nan() || other.is_above(self) { self } else { other }
-    }
-
-    /// The number as text that is read back as the same element of type `dtype`, with no more digits than that takes.
-    pub fn text(self, dtype: DType) -> String {
-        match (self, dtype) {
-            (_, DType::Bool) => self.is_true().to_string(),
-            (Number::Float(v), DType::F32 | DType::F16 | DType::BF16)
-                if v.0.is_finite() && f64::from(v.0 as f32) == v.0 =>
-            {
-                format!("{:?}", v.0 as f32)
-            }
-            _ => self.to_string(),
-        }
     }
 
     fn combine(self, other: Self, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Self {

@@ -107,6 +107,15 @@ pub fn unflatten(shape: &[usize], mut flat: usize) -> Shape {
     index
 }
 
+/// Row-major strides of a dense tensor, as PyTorch reports them (a size of 0 counts as 1).
+pub(crate) fn dense_strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
+    let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
+    for i in (1..shape.len()).rev() {
+        strides[i - 1] = strides[i] * shape[i].max(1);
+    }
+    strides
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 //! A chip's temperature follows what ran in the seconds before, so the passes of one operator see it at several. How much
 //! more power a degree costs is told by many passes on several cards, and every figure is stated for one temperature.
 
-use super::run_log::Measurement;
+use super::measurement::Measurement;
 use crate::energy::LeakageCorrection;
 
 /// The temperature that figures are stated for: in the middle of what operators of 20 µs and more bring an H200 to, 50 to

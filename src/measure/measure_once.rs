@@ -1,8 +1,9 @@
 //! One measurement: runs a load until the meter has moved often enough.
 
-use super::backend::{Backend, NoRun, State};
+use super::backend::{Backend, NoRun};
+use super::measurement::{Measurement, Paced};
 use super::meter::{Mark, MeterError, fit_power, points};
-use super::run_log::{Measurement, Paced};
+use super::state::State;
 use crate::energy::{METHOD_VERSION, MeterKind, Protocol, SHORT_US};
 
 /// How figures are taken.

@@ -12,7 +12,7 @@ use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::backend::State;
+use super::state::State;
 use crate::energy::Measured;
 
 /// How often the energy counter moves, by the name of the GPU: what 1800 windows on 14 cards tell, to 0.05 ms.

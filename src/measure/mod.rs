@@ -10,30 +10,35 @@ mod leakage;
 #[cfg(feature = "torch")]
 pub(crate) mod libtorch;
 mod measure_once;
+mod measurement;
 mod meter;
 mod nvml;
 #[cfg(feature = "torch")]
 mod operands;
 mod passes;
+mod rounded;
 mod run_log;
 #[cfg(test)]
 mod shipped_tests;
 #[cfg(test)]
 mod simulated;
+mod state;
 mod temperature;
 #[cfg(feature = "torch")]
 mod torch_backend;
 
-pub use backend::{Backend, NoRun, State, Subject, Timing};
+pub use backend::{Backend, NoRun, Subject, Timing};
 pub use campaign::{Campaign, Options, Outcome, Progress, Summary, sum_to_whole};
 pub use error::MeasureError;
 pub use key_list::{KeyFileError, designed_spread, graph_keys, launched_key, read_keys};
 pub use leakage::REFERENCE_C;
 pub use measure_once::{PROTOCOL, QUICK_PROTOCOL};
+pub use measurement::{Measurement, Paced};
 pub use meter::{
     Change, ChangeDetector, Counter, Mark, MeterError, Point, Poller, PowerFit, Reading, fit_power, points,
 };
 pub use nvml::{Driver, Gpu, GpuMeter, PowerIntegral, load_driver};
-pub use run_log::{Header, Line, Measurement, Paced, RUN_LOG_SCHEMA, RunLog, RunLogError, TrialSide, run_log_path};
+pub use run_log::{Header, Line, RUN_LOG_SCHEMA, RunLog, RunLogError, TrialSide, run_log_path};
+pub use state::State;
 #[cfg(feature = "torch")]
 pub use torch_backend::TorchBackend;

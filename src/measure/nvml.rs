@@ -8,8 +8,8 @@ use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
 
-use super::backend::State;
 use super::meter::{Counter, MeterError, Reading};
+use super::state::State;
 use crate::energy::MeterKind;
 
 type Answer<T> = Result<T, NvmlError>;

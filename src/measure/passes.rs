@@ -5,16 +5,12 @@
 //! each with operands at other addresses and with all other operators in between, and a figure is the mean of its passes.
 //! Operators whose passes differ too much for a mean that is well known get more of them.
 
-use super::backend::State;
 use super::leakage;
+use super::measurement::Measurement;
 use super::meter::{MeterError, PowerFit, fit_power};
-use super::run_log::Measurement;
+use super::rounded::rounded;
+use super::state::State;
 use crate::energy::{Entry, Measured, Protocol, Run, SHORT_US};
-
-/// Six significant digits: finer than the meter, and the same wherever it is reckoned.
-pub(super) fn rounded(x: f64) -> f64 {
-    format!("{x:.5e}").parse().unwrap_or(x)
-}
 
 /// The fewest passes that tell how much they scatter.
 pub(super) const MIN_USABLE_PASSES: u32 = 3;
@@ -128,6 +124,13 @@ pub(super) fn join(passes: &[&Measurement], run: &Run, protocol: &Protocol) -> R
         throttled: state.throttled,
         paced: paced.map(|paced| paced.entry(run, protocol)).transpose()?,
     })
+}
+
+impl Measurement {
+    /// The figures that this measurement alone gives.
+    pub fn entry(&self, run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
+        join(&[self], run, protocol)
+    }
 }
 
 #[cfg(test)]

@@ -13,13 +13,11 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::backend::State;
 use super::leakage;
-use super::meter::{MeterError, Point, counter_s, fit_power};
-use super::passes::{join, rounded};
-use crate::energy::{
-    Device, Entry, KernelKey, KeyError, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Run, want_schema,
-};
+use super::measurement::Measurement;
+use super::meter::{MeterError, counter_s};
+use super::passes::join;
+use crate::energy::{Device, KernelKey, KeyError, MeterKind, Profile, ProfileError, Protocol, Run, want_schema};
 
 /// The format this program reads and writes.
 pub const RUN_LOG_SCHEMA: &str = "magneton-ir/windows/3";
@@ -94,54 +92,6 @@ impl Header {
     }
 }
 
-/// What one measurement saw.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measurement {
-    pub points: Vec<Point>,
-    /// Mean over the changes of the meter.
-    pub temperature_c: f64,
-    pub sm_clock_mhz: u32,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub launch_bound: bool,
-    /// Recorded in large pieces, which the device works off without the host.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub recorded: bool,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub throttled: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub paced: Option<Paced>,
-}
-
-/// What was seen while a load ran with pauses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Paced {
-    pub points: Vec<Point>,
-    /// Share of the time in which it ran.
-    pub busy: f64,
-    pub temperature_c: f64,
-    pub sm_clock_mhz: u32,
-}
-
-impl Paced {
-    /// Energy and time per execution without the pauses, in which the device draws the run's power at rest.
-    pub(super) fn entry(&self, run: &Run, protocol: &Protocol) -> Result<PacedEntry, MeterError> {
-        let r = fit_power(&self.points, protocol.min_half_width, run.counter_s)?;
-        let pauses_mj = run.idle_w * (1.0 - self.busy) * r.time_us.mean * 1e-3;
-        let energy_mj = r.energy_mj.map(|e| (e - pauses_mj).max(0.0));
-        let time_us = r.time_us.map(|t| t * self.busy);
-        if !(energy_mj.mean > 0.0 && time_us.mean > 0.0) {
-            return Err(MeterError::TooShort(self.points.len()));
-        }
-        Ok(PacedEntry {
-            energy_mj: energy_mj.map(rounded),
-            time_us: time_us.map(rounded),
-            watts: rounded(energy_mj.mean / time_us.mean * 1e3),
-            sm_clock_mhz: self.sm_clock_mhz,
-        })
-    }
-}
-
 /// One side of an A-against-A trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -193,18 +143,6 @@ impl Line {
 pub struct RunLog {
     pub header: Header,
     pub lines: Vec<Line>,
-}
-
-impl Measurement {
-    /// The figures that this measurement alone gives.
-    pub fn entry(&self, run: &Run, protocol: &Protocol) -> Result<Entry, MeterError> {
-        join(&[self], run, protocol)
-    }
-
-    /// What the device was doing meanwhile.
-    pub(super) fn state(&self) -> State {
-        State { temperature_c: self.temperature_c, sm_clock_mhz: self.sm_clock_mhz, throttled: self.throttled.clone() }
-    }
 }
 
 /// Where the windows of a profile under measurement are kept: beside it.

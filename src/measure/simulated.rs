@@ -1,7 +1,8 @@
 //! A simulated device for the tests of campaigns.
 
-use super::backend::{Backend, NoRun, State, Subject, Timing};
+use super::backend::{Backend, NoRun, Subject, Timing};
 use super::meter::{Change, MeterError};
+use super::state::State;
 use crate::energy::{Device, MeterKind};
 
 /// Power with nothing running.

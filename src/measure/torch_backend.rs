@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tch::{Device as TorchDevice, Tensor};
 
-use super::backend::{Backend, NoRun, State, Subject, Timing};
+use super::backend::{Backend, NoRun, Subject, Timing};
 use super::cuda_graph::{CudaGraphs, Recorded};
 use super::error::MeasureError;
 use super::libtorch;
@@ -13,6 +13,7 @@ use super::measure_once::PROTOCOL;
 use super::meter::{Change, MeterError, Poller};
 use super::nvml::{Gpu, load_driver};
 use super::operands::{self, Gaps};
+use super::state::State;
 use crate::energy::{CallParts, Device, KernelKey, MathMode, MeterKind};
 use crate::ir::{Graph, NodeId, TensorType, layouts};
 use crate::ops::replay::{ReplayError, replay};

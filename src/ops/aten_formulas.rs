@@ -2,7 +2,7 @@
 
 use super::Call;
 use super::aten::{Arg, Calls, Stated, Tensor, single};
-use super::create::as_number;
+use super::numbers::as_number;
 use crate::ir::{DType, Ints, Number, Shape, TensorType};
 
 /// The same elements under another shape.
@@ -327,7 +327,7 @@ pub(super) fn grid_sample_call(c: &mut Calls) -> Stated {
 
 /// A Fourier transform.
 pub(super) fn fourier_call(c: &mut Calls) -> Stated {
-    let (name, norm) = (c.c.op.name, Arg::Int(super::fourier::norm_code(c.c)));
+    let (name, norm) = (c.c.op.name, Arg::Int(norm_code(c.c)));
     let x = if name == "fft_r2c" { Tensor::Operand(0) } else { as_complex(c, 0) };
     let given =
         |last: &'static str, arg| [("self", x.into()), ("dim", c.attr("dims")), ("normalization", norm), (last, arg)];
@@ -356,4 +356,13 @@ fn as_complex(c: &mut Calls, operand: usize) -> Tensor {
 fn as_pairs(c: &mut Calls, complex: Tensor) -> Stated {
     let result = c.result();
     single(c.one("view_as_real", &[("self", complex.into())], &[], result))
+}
+
+/// PyTorch's code for the norm.
+pub(super) fn norm_code(c: &Call) -> i64 {
+    match c.str("norm") {
+        "root_n" => 1,
+        "n" => 2,
+        _ => 0,
+    }
 }

@@ -1,6 +1,8 @@
 //! An operator applied to operands, and what can be wrong with that.
 
-use super::{AttrKind, Family, OpDef, Types, Work};
+use smallvec::SmallVec;
+
+use super::{AttrKind, Family, OpDef};
 use crate::ir::{AttrValue, Attrs, DType, Number, TensorType};
 
 /// An operator applied to operands of known types.
@@ -123,10 +125,6 @@ impl<'a> Call<'a> {
     pub fn types(&self) -> Types {
         (self.op.infer)(self).unwrap_or_default()
     }
-
-    pub fn work(&self, outputs: &[TensorType]) -> Work {
-        (self.op.work)(self, outputs)
-    }
 }
 
 /// Gives the same call the same attributes however they were written: numbers become of the kind that the operator's element
@@ -157,3 +155,6 @@ fn wording(least: usize, most: usize) -> String {
         _ => format!("{least} to {most}"),
     }
 }
+
+/// Output types, one per slot.
+pub type Types = SmallVec<[TensorType; 1]>;

@@ -2,10 +2,8 @@
 //! the imaginary part, as PyTorch stores it. What acts on both parts alike is the operator on real numbers; here stand the others.
 
 use super::shapes::broadcast_index;
-use super::{
-    Amplifies, Bounds, Call, EvalError, Family, FetchReal, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work,
-    one,
-};
+use super::work::TRANSCENDENTAL_FLOPS;
+use super::{Amplifies, Bounds, Call, EvalError, Family, FetchReal, Kernel, OpDef, TypeError, Types, Work, one};
 use crate::ir::{DType, TensorType};
 
 /// Whether a tensor can hold complex numbers.

@@ -1,9 +1,10 @@
 //! Usual functions of one number.
 
 use super::pointwise::{TRANSCENDENTAL, UNARY, floats, numbers, same};
+use super::work::TRANSCENDENTAL_FLOPS;
 use super::{
     Amplifies, Arithmetic, Ask, AttrKind, Bounds, Default, Draws, Elements, EvalError, Interval, Kernel, Launch,
-    LayoutRule, Moved, Movement, OpDef, Ranges, Synthesis, TRANSCENDENTAL_FLOPS, Vanishes, Work, attr, support,
+    LayoutRule, Moved, Movement, OpDef, Ranges, Synthesis, Vanishes, Work, attr, support,
 };
 use crate::ir::{DType, Number};
 

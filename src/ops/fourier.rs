@@ -209,15 +209,6 @@ fn work(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, per_place * real * n.max(1.0).log2(), Unit::Vector)
 }
 
-/// PyTorch's code for the norm.
-pub(super) fn norm_code(c: &Call) -> i64 {
-    match c.str("norm") {
-        "root_n" => 1,
-        "n" => 2,
-        _ => 0,
-    }
-}
-
 /// The norm that PyTorch has a code for.
 pub fn norm_of(code: i64) -> Option<AttrValue> {
     Some(AttrValue::str(match code {
@@ -262,7 +253,8 @@ pub(super) const OPS: &[OpDef] = &[
         aten: aten!(|c| super::aten_formulas::fourier_call(c)),
         replay: torch!(|r| {
             let x = r.x()?.f_view_as_complex()?;
-            x.f_internal_fft_c2c(r.c.ints("dims"), norm_code(r.c), r.c.bool("forward"))?.f_view_as_real()?
+            x.f_internal_fft_c2c(r.c.ints("dims"), super::aten_formulas::norm_code(r.c), r.c.bool("forward"))?
+                .f_view_as_real()?
         }),
         ..FOURIER
     },
@@ -274,7 +266,9 @@ pub(super) const OPS: &[OpDef] = &[
         infer: from_real_types,
         aten: aten!(|c| super::aten_formulas::fourier_call(c)),
         replay: torch!(|r| {
-            r.x()?.f_internal_fft_r2c(r.c.ints("dims"), norm_code(r.c), r.c.bool("onesided"))?.f_view_as_real()?
+            r.x()?
+                .f_internal_fft_r2c(r.c.ints("dims"), super::aten_formulas::norm_code(r.c), r.c.bool("onesided"))?
+                .f_view_as_real()?
         }),
         ..FOURIER
     },
@@ -287,7 +281,7 @@ pub(super) const OPS: &[OpDef] = &[
         aten: aten!(|c| super::aten_formulas::fourier_call(c)),
         replay: torch!(|r| {
             let x = r.x()?.f_view_as_complex()?;
-            x.f_internal_fft_c2r(r.c.ints("dims"), norm_code(r.c), r.c.int("length"))?
+            x.f_internal_fft_c2r(r.c.ints("dims"), super::aten_formulas::norm_code(r.c), r.c.int("length"))?
         }),
         ..FOURIER
     },

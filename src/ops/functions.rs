@@ -2,7 +2,8 @@
 
 use super::aten_formulas::{NumberFirst, overloaded, power_call};
 use super::pointwise::{BINARY, TRANSCENDENTAL, UNARY, floats, numbers, read, read_real, same};
-use super::{Amplifies, Call, EvalError, Kernel, OpDef, TRANSCENDENTAL_FLOPS, TypeError, Types, Work};
+use super::work::TRANSCENDENTAL_FLOPS;
+use super::{Amplifies, Call, EvalError, Kernel, OpDef, TypeError, Types, Work};
 use crate::ir::{DType, Number};
 
 /// Integers, and bools where `bools` says so.

@@ -39,10 +39,13 @@ mod linear;
 mod math;
 mod meaning;
 mod norm;
+mod numbers;
 mod rearrange;
 mod reduce;
 #[cfg(feature = "torch")]
 pub mod replay;
+#[cfg(feature = "torch")]
+mod replay_error;
 #[cfg(feature = "torch")]
 mod replay_formulas;
 #[cfg(feature = "torch")]
@@ -58,6 +61,7 @@ mod signature;
 mod spectral;
 mod support;
 mod synthesis;
+mod table;
 #[cfg(feature = "torch")]
 pub mod tensors;
 pub mod ties;
@@ -70,9 +74,10 @@ pub use asks::Ask;
 pub use aten::Aten;
 pub use attention::{Nonzero, attend, attention_key};
 pub use bounds::{Bounds, Magnitudes, Ranges, Sign, range, range_of, sign_of};
+pub use call::Types;
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use conv::Footprint;
-pub use create::{as_number, is_number, number, shortest_number};
+pub use create::{is_number, number};
 pub use digits::{Digit, Digits, Renumbering};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use elements::{Elements, Moved};
@@ -83,20 +88,19 @@ pub use launch::Launch;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
 pub use meaning::{Arithmetic, Comparison, Movement, RowFunction, Triangle};
+pub use numbers::{as_number, shortest_number};
 pub use on_torch::Replay;
-pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule, Types};
+pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
 pub use support::{Dim, Dims, Known, PlaceSet, Support, Supports, support};
 pub use synthesis::Synthesis;
+pub use table::{all, find};
 pub use work::{Unit, Work};
-
-use work::TRANSCENDENTAL_FLOPS;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::ir::{AttrValue, Attrs, TensorType};
@@ -391,96 +395,5 @@ impl Eq for Op {}
 impl Hash for Op {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name().hash(state);
-    }
-}
-
-static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
-    LazyLock::new(|| all().map(|def| (def.name, def)).collect());
-
-/// Every operator of the table, family by family.
-pub fn all() -> impl Iterator<Item = &'static OpDef> {
-    [
-        elementwise::OPS,
-        arithmetic::OPS,
-        comparison::OPS,
-        functions::OPS,
-        activation::OPS,
-        linear::OPS,
-        norm::OPS,
-        batch_statistics::OPS,
-        attention::OPS,
-        view::OPS,
-        window_view::OPS,
-        reduce::OPS,
-        length::OPS,
-        running::OPS,
-        index::OPS,
-        scatter::OPS,
-        rearrange::OPS,
-        conv::OPS,
-        transposed::OPS,
-        adaptive::OPS,
-        resample::OPS,
-        grid_sample::OPS,
-        columns::OPS,
-        create::OPS,
-        complex::OPS,
-        spectral::OPS,
-        fourier::OPS,
-    ]
-    .into_iter()
-    .flatten()
-}
-
-/// The operator of that name.
-pub fn find(name: &str) -> Option<&'static OpDef> {
-    TABLE.get(name).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_unique() {
-        assert_eq!(TABLE.len(), all().count());
-    }
-
-    #[test]
-    fn elementwise_operators_state_what_their_family_has_in_common() {
-        for def in all().filter(|def| def.family == Family::Elementwise) {
-            assert!(
-                matches!(def.elements, Elements::Placewise(_) | Elements::Moved(_, Movement::Stay)),
-                "{}",
-                def.name
-            );
-            assert!(matches!(def.launch, Launch::Elementwise | Launch::ElementwiseInOrder), "{}", def.name);
-        }
-    }
-
-    #[test]
-    fn every_entry_states_what_has_no_default() {
-        for def in all() {
-            assert!(!def.name.is_empty() && !def.doc.is_empty(), "{}", def.name);
-            assert!(!std::ptr::fn_addr_eq(def.infer, OpDef::PLAIN.infer), "{} has no type rule", def.name);
-            assert!(!std::ptr::fn_addr_eq(def.work, OpDef::PLAIN.work), "{} states no work", def.name);
-        }
-    }
-
-    /// The operators that no call of PyTorch computes: none so far. An entry of this list needs a reason.
-    const WITHOUT_CALL: [&str; 0] = [];
-
-    #[test]
-    fn every_operator_states_its_calls_of_pytorch() {
-        let without = all().filter(|def| matches!(def.aten, Aten::Never(_))).map(|def| def.name);
-        assert_eq!(without.collect::<Vec<_>>(), WITHOUT_CALL);
-    }
-
-    #[test]
-    fn optional_operands_stand_last() {
-        for def in all() {
-            let arities: Vec<_> = def.operands.iter().map(|o| o.arity as u8).collect();
-            assert!(arities.is_sorted(), "{}", def.name);
-        }
     }
 }

@@ -3,9 +3,10 @@
 //! Operands of one call have one element type: front ends make promotion explicit with `cast`.
 
 use super::shapes::broadcast_index;
+use super::work::TRANSCENDENTAL_FLOPS;
 use super::{
-    Arithmetic, Call, Elements, EvalError, Family, Fetch, FetchReal, Launch, LayoutRule, OpDef, TRANSCENDENTAL_FLOPS,
-    TypeError, Types, Work, one,
+    Arithmetic, Call, Elements, EvalError, Family, Fetch, FetchReal, Launch, LayoutRule, OpDef, TypeError, Types, Work,
+    one,
 };
 use crate::ir::Number;
 

@@ -5,10 +5,11 @@ use smallvec::SmallVec;
 #[cfg(feature = "torch")]
 use super::replay::{Replayed, Run};
 use super::shapes::visit_axes;
+use super::work::TRANSCENDENTAL_FLOPS;
 use super::{
     Amplifies, Ask, AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, FetchAs,
-    FetchReal, Interval, Kernel, KernelClass, OpDef, OperandDef, RowFunction, Supports, Synthesis,
-    TRANSCENDENTAL_FLOPS, TypeError, Types, Vanishes, Work, attr, one, support,
+    FetchReal, Interval, Kernel, KernelClass, OpDef, OperandDef, RowFunction, Supports, Synthesis, TypeError, Types,
+    Vanishes, Work, attr, one, support,
 };
 use crate::ir::{DType, Number, Shape};
 

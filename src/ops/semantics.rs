@@ -5,9 +5,6 @@ use smallvec::SmallVec;
 use super::{Call, EvalError, Family};
 use crate::ir::{Layout, Number, TensorType};
 
-/// Output types, one per slot.
-pub type Types = SmallVec<[TensorType; 1]>;
-
 /// Reads element `index` of operand number `operand`.
 pub type Fetch<'a> = FetchAs<'a, Number>;
 

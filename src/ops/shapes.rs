@@ -80,15 +80,6 @@ pub fn compose_permutations(inner: &[i64], outer: &[i64]) -> Option<Ints> {
     outer.iter().map(|&d| inner.get(usize::try_from(d).ok()?).copied()).collect()
 }
 
-/// Row-major strides of a dense tensor, as PyTorch reports them (a size of 0 counts as 1).
-pub fn dense_strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
-    let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
-    for i in (1..shape.len()).rev() {
-        strides[i - 1] = strides[i] * shape[i].max(1);
-    }
-    strides
-}
-
 /// Calls `visit` with every index that agrees with `index` outside of `axes`, in row-major order over `axes`.
 pub fn visit_axes<E>(
     shape: &[usize],

@@ -2,7 +2,7 @@
 
 use tch::{Device, Kind, Tensor};
 
-use super::replay::ReplayError;
+use super::replay_error::ReplayError;
 use crate::ir::{DType, Number, Shape, TensorType};
 
 type Result<T> = std::result::Result<T, ReplayError>;

@@ -28,6 +28,12 @@ pub struct Work {
 /// behind memory traffic.
 pub(super) const TRANSCENDENTAL_FLOPS: u32 = 8;
 
+impl Call<'_> {
+    pub fn work(&self, outputs: &[TensorType]) -> Work {
+        (self.op.work)(self, outputs)
+    }
+}
+
 impl Work {
     /// A pure view.
     pub const NONE: Work = Work { flops: 0.0, bytes_read: 0.0, bytes_written: 0.0, kernels: 0, unit: Unit::Vector };

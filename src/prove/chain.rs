@@ -12,10 +12,11 @@ use egg::Id;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::associative::Associative;
 use super::window::Window;
 use crate::ir::Attrs;
 use crate::ops::Op;
-use crate::rules::{Associativity, Bindings, Build, Rule, RuleSet};
+use crate::rules::{Associativity, Bindings, Build, Rule};
 
 /// The most operands of a chain.
 const MAX_OPERANDS: usize = 8;
@@ -24,24 +25,6 @@ const MAX_OPERANDS: usize = 8;
 const MAX_READINGS: usize = 16;
 
 type Operands = SmallVec<[Id; MAX_OPERANDS]>;
-
-/// The rules of a set that say that a commutative operator is associative, one for each operator.
-#[derive(Default)]
-pub(crate) struct Associative(Vec<(Arc<Rule>, Associativity)>);
-
-impl Associative {
-    pub(crate) fn among(rules: &RuleSet) -> Associative {
-        let mut stated: Vec<(Arc<Rule>, Associativity)> = Vec::new();
-        for rule in rules.rules() {
-            if let Some(associativity) = rule.associativity()
-                && !stated.iter().any(|(_, known)| known.op == associativity.op)
-            {
-                stated.push((rule.clone(), associativity));
-            }
-        }
-        Associative(stated)
-    }
-}
 
 /// One way to read an expression as a chain.
 #[derive(Clone)]
@@ -73,7 +56,7 @@ impl Ordered {
 impl Window {
     /// Joins classes that apply an associative operator to the same operands. Gives whether there were any; the e-graph
     /// has to be clean, and has to be rebuilt then.
-    pub(crate) fn regroup(&mut self, associative: &Associative) -> bool {
+    pub(super) fn regroup(&mut self, associative: &Associative) -> bool {
         let mut joined = false;
         for ((rule, associativity), classes) in associative.0.iter().zip(self.applied(associative)) {
             for (a, b) in self.same_operands(&associativity.op, &classes) {
@@ -235,7 +218,7 @@ impl Regrouping<'_> {
 
     /// `(x + y) + z` is `x + (y + z)`.
     fn associate(&mut self, x: Id, y: Id, z: Id) -> Option<()> {
-        let mut bindings = Bindings::empty(self.rule);
+        let mut bindings = Bindings::empty(&self.rule.vars);
         for (variable, id) in self.associativity.operands.into_iter().zip([x, y, z]) {
             *bindings.tensors.get_mut(variable)? = Some(id);
         }

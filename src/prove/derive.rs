@@ -36,7 +36,7 @@ pub fn derivation(set: &RuleSet, i: usize) -> Option<Vec<Arc<str>>> {
 
 fn proof(rule: &Rule, others: &RuleSet, choice: &Choice) -> Option<Vec<Arc<str>>> {
     let mut arena = TermArena::default();
-    let mut bindings = Bindings::empty(rule);
+    let mut bindings = Bindings::empty(&rule.vars);
     let mut leaf = |ty: &TensorType| -> TermId {
         let number = arena.len() as u32;
         arena.leaf(Head::Input(number), ty, None)

@@ -1,5 +1,6 @@
 //! Proving: binds inputs, sweeps both graphs, checks the proof, cuts the graphs into regions.
 
+mod associative;
 mod bind;
 mod bound;
 pub(crate) mod cached;

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::arena::{ConstantId, Head, TermArena, TermId, TypeId};
-use super::chain::Associative;
+use super::associative::Associative;
 use super::closure::Closure;
 use super::kernel::{ELEMENTS, Instances, Leaves, same_elements};
 use super::language::{Node, Types};

@@ -2,7 +2,7 @@
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
-use super::finding::{Finding, FindingKind};
+use super::{Finding, FindingKind};
 use crate::printable::one_line;
 
 /// The findings about `subject` as a report: one test for every kind of finding that there is none of, and one for every

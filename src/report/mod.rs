@@ -14,10 +14,14 @@ mod samples;
 
 use serde::Serialize;
 
-pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
 pub use human::HumanOptions;
 pub use junit::junit;
-pub use model::*;
+pub use model::{
+    Baseline, BasisShares, Best, BestForm, Cause, Cheaper, Comparison, Cost, Definition, Details, Explanation, Figure,
+    Finding, FindingKind, Form, Launched, LaunchedBest, LeftOut, Operator, Optimization, PlacedOperator, Region,
+    Rejected, ReportedVerdict, Rewrite, SCHEMA, Saving, Side, Source, SourceLine, SourcedOperator, Step, Timing,
+    Unproven, Witness,
+};
 pub use sarif::{BaselineError, sarif};
 
 /// What a command found. Every format shows the same facts.

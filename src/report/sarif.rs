@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::finding::{Baseline, Finding, FindingKind, SourceLine};
+use super::{Baseline, Finding, FindingKind, SourceLine};
 
 /// Under which name a result's fingerprint stands.
 const FINGERPRINT: &str = "magneton-ir/1";

@@ -1,9 +1,10 @@
 //! What a rule assumes, about the very tensors that it was applied to.
 
 use super::expr::{Arithmetic, Comparison, Expr, Scope, TensorRef};
-use super::functions::TensorFunction;
-use super::rule::{Bindings, Rule};
+use super::function::TensorFunction;
+use super::rule::Rule;
 use super::terms::Terms;
+use super::vars::Bindings;
 use crate::ir::{AttrValue, DType};
 
 /// A part of a sentence.

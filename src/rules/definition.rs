@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::rule::{AttrPattern, Bindings, Operand, Outcome, Pattern, Rule, TensorVar};
+use super::rule::{AttrPattern, Operand, Outcome, Pattern, Rule};
 use super::terms::Build;
+use super::vars::{Bindings, TensorVar};
 use crate::ir::{AttrValue, Attrs};
 use crate::ops::{CustomOp, TypeError};
 
@@ -47,7 +48,7 @@ impl Definition {
     }
 
     fn bind<Id: Copy>(&self, rule: &Rule, attrs: &[AttrValue], operands: &[Id]) -> Result<Bindings<Id>, TypeError> {
-        let mut bindings = Bindings::empty(rule);
+        let mut bindings = Bindings::empty(&rule.vars);
         let Pattern::Apply { attrs: names, operands: vars, .. } = &rule.lhs else {
             return Err(self.error("is not defined as an operator"));
         };

@@ -5,11 +5,12 @@
 //! condition that holds once holds for ever.
 
 use super::bounds::{Bounds, bounds};
-use super::functions::{Function, TensorFunction};
+use super::evaluated::{Evaluated, Undecided, position};
+use super::function::{Function, TensorFunction};
 use super::masks;
-use super::rule::{AttrVar, Bindings, ListVar, TensorVar};
 use super::tensor_functions::{IS_REAL, KEEPS_A_FINITE_KEY};
 use super::terms::Terms;
+use super::vars::{AttrVar, Bindings, ListVar, TensorVar};
 use crate::ir::{AttrValue, Ints};
 use crate::ops::Sign;
 
@@ -61,15 +62,6 @@ pub enum Expr {
     Arithmetic(Arithmetic, Box<Expr>, Box<Expr>),
 }
 
-/// Why an expression has no value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undecided {
-    /// It needs the value of a tensor that is not known.
-    Unknown,
-    /// It makes no sense here.
-    Invalid,
-}
-
 /// What an expression is evaluated in.
 pub struct Scope<'a, T: Terms> {
     pub terms: &'a T,
@@ -77,9 +69,6 @@ pub struct Scope<'a, T: Terms> {
     /// Position in the lists, within an [`super::rule::Operand::Each`].
     pub element: Option<usize>,
 }
-
-/// The value of an expression.
-pub(crate) type Evaluated = Result<AttrValue, Undecided>;
 
 impl Expr {
     /// The value in `scope`.
@@ -209,13 +198,6 @@ fn by_bounds<T: Terms>(function: TensorFunction, terms: &T, id: T::Id, rest: &[A
         _ => None,
     };
     truth.map(AttrValue::Bool).ok_or(Undecided::Unknown)
-}
-
-/// Position `index`, which may count from the end, in a list of `len` entries.
-pub(crate) fn position(index: i64, len: usize) -> Option<usize> {
-    let len = i64::try_from(len).ok()?;
-    let index = if index < 0 { index.checked_add(len)? } else { index };
-    (0..len).contains(&index).then_some(index as usize)
 }
 
 fn index_list(list: &AttrValue, index: &AttrValue) -> Option<AttrValue> {

@@ -5,8 +5,9 @@ use thiserror::Error;
 
 use super::expr::Scope;
 use super::matcher::from_start;
-use super::rule::{AttrPattern, Bindings, Operand, Pattern, Rule};
+use super::rule::{AttrPattern, Operand, Pattern, Rule};
 use super::terms::Build;
+use super::vars::Bindings;
 use crate::ir::{AttrValue, Attrs, DType, TensorType};
 use crate::ops::{self, Arithmetic, AttrKind, Op, TypeError};
 

@@ -14,26 +14,9 @@ use super::error::{Problem, Reporter, RuleError, RuleFile};
 use super::parser;
 use super::resolve::{Customs, Source, resolve};
 use super::rule::Rule;
+use super::set::{RuleLocation, RuleTest};
 use super::{RuleSet, Tier};
-use crate::ir::{AttrValue, TensorType};
 use crate::ops::{self, CustomOp};
-
-/// A `test` item: one instance of a rule.
-#[derive(Clone, Debug)]
-pub(crate) struct RuleTest {
-    pub rule: String,
-    pub tensors: BTreeMap<String, TensorType>,
-    pub lists: BTreeMap<String, Vec<TensorType>>,
-    pub attrs: BTreeMap<String, AttrValue>,
-    pub span: SourceSpan,
-}
-
-/// Where a rule stands, for diagnostics.
-#[derive(Clone, Debug)]
-pub(super) struct RuleLocation {
-    pub report: Reporter,
-    pub span: SourceSpan,
-}
 
 /// The most rules of a set, every direction and every instance of a template counted.
 const MAX_RULES: usize = 10_000;

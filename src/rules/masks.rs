@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::expr::Undecided;
+use super::evaluated::Undecided;
 use super::terms::Terms;
 use crate::eval::{Affine, Constant};
 use crate::ir::{DType, Number, TensorType, unflatten};

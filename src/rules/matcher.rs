@@ -5,9 +5,11 @@ use std::ops::ControlFlow;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::expr::{Expr, Scope, TensorRef, Undecided};
-use super::rule::{AttrPattern, Bindings, Condition, ConditionKind, Operand, Outcome, Pattern, Rule};
+use super::evaluated::Undecided;
+use super::expr::{Expr, Scope, TensorRef};
+use super::rule::{AttrPattern, Condition, ConditionKind, Operand, Outcome, Pattern, Rule};
 use super::terms::Terms;
+use super::vars::Bindings;
 use crate::ir::{AttrValue, Attrs, Number};
 use crate::ops::{AttrKind, Op};
 
@@ -43,7 +45,7 @@ impl Rule {
     /// [`Rule::search_among`].
     pub fn search<T: Terms>(&self, terms: &T, root: T::Id, budget: &mut usize, found: &mut Vec<Bindings<T::Id>>) {
         if self.context.is_empty() {
-            matches_at(&self.lhs, Bindings::empty(self), terms, root, budget, found);
+            matches_at(&self.lhs, Bindings::empty(&self.vars), terms, root, budget, found);
         }
     }
 
@@ -60,7 +62,7 @@ impl Rule {
         T::Id: 'c,
     {
         let mut partial = Vec::new();
-        matches_at(&self.lhs, Bindings::empty(self), terms, root, budget, &mut partial);
+        matches_at(&self.lhs, Bindings::empty(&self.vars), terms, root, budget, &mut partial);
         let mut partial: Vec<Partial<T::Id>> =
             partial.into_iter().map(|bindings| Partial { bindings, taken: vec![root] }).collect();
         for pattern in &self.context {

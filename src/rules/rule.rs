@@ -7,15 +7,9 @@ use smallvec::SmallVec;
 
 use super::Tier;
 use super::expr::Expr;
+use super::vars::{AttrVar, ListVar, TensorVar, Vars};
 use crate::ir::AttrValue;
 use crate::ops::Op;
-
-/// Number of a tensor variable.
-pub(super) type TensorVar = usize;
-/// Number of a list variable.
-pub(super) type ListVar = usize;
-/// Number of an attribute variable.
-pub(super) type AttrVar = usize;
 
 /// What an operand has to look like, or what is built in its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,15 +68,6 @@ pub struct Condition {
     pub span: Option<SourceSpan>,
 }
 
-/// Names of the variables of a rule, by number. Names that start with `$` are attribute variables that
-/// stand for a written-out value or expression.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Vars {
-    pub tensors: Vec<Arc<str>>,
-    pub lists: Vec<Arc<str>>,
-    pub attrs: Vec<Arc<str>>,
-}
-
 /// One direction of a rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
@@ -109,14 +94,6 @@ pub struct Rule {
     /// Attribute variables that are computed once the left side has matched, in order.
     pub lets: Vec<(AttrVar, Expr)>,
     pub conditions: Vec<Condition>,
-}
-
-/// What the variables of a rule stand for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Bindings<Id> {
-    pub tensors: SmallVec<[Option<Id>; 4]>,
-    pub lists: SmallVec<[Option<Vec<Id>>; 1]>,
-    pub attrs: SmallVec<[Option<AttrValue>; 4]>,
 }
 
 impl Rule {
@@ -177,32 +154,6 @@ fn variable(pattern: &Pattern) -> Option<TensorVar> {
     match pattern {
         Pattern::Tensor(variable) => Some(*variable),
         _ => None,
-    }
-}
-
-impl<Id> Default for Bindings<Id> {
-    fn default() -> Self {
-        Bindings { tensors: SmallVec::new(), lists: SmallVec::new(), attrs: SmallVec::new() }
-    }
-}
-
-impl<Id: Copy> Bindings<Id> {
-    /// No variable of `rule` is bound.
-    pub fn empty(rule: &Rule) -> Self {
-        Bindings {
-            tensors: SmallVec::from_elem(None, rule.vars.tensors.len()),
-            lists: SmallVec::from_elem(None, rule.vars.lists.len()),
-            attrs: SmallVec::from_elem(None, rule.vars.attrs.len()),
-        }
-    }
-
-    /// The same bindings with every tensor renamed.
-    pub fn map<Other>(&self, mut f: impl FnMut(Id) -> Other) -> Bindings<Other> {
-        Bindings {
-            tensors: self.tensors.iter().map(|t| t.map(&mut f)).collect(),
-            lists: self.lists.iter().map(|l| l.as_ref().map(|l| l.iter().map(|&t| f(t)).collect())).collect(),
-            attrs: self.attrs.clone(),
-        }
     }
 }
 

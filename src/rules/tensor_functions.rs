@@ -1,7 +1,7 @@
 //! The functions of the attribute language that look at a tensor.
 
-use super::expr::{Evaluated, Undecided, position};
-use super::functions::TensorFunction;
+use super::evaluated::{Evaluated, Undecided, position};
+use super::function::TensorFunction;
 use super::masks;
 use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, Number, TensorType};

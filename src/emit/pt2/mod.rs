@@ -2,6 +2,7 @@
 
 mod argument;
 mod model;
+mod parts;
 mod signature;
 
 use std::io::{self, Read, Seek, Write};

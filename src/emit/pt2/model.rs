@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use smallvec::SmallVec;
 
 use super::argument::{argument, meta, tensor};
+use super::parts::{damaged, part};
 use super::signature::outputs;
 use crate::elements;
 use crate::emit::EmitError;
@@ -55,14 +56,6 @@ pub(super) fn model<R: Read + Seek>(
     let text = serde_json::to_vec(&json).map_err(io::Error::from)?;
     members.push((original.member.clone(), text));
     Ok(members)
-}
-
-pub(super) fn damaged() -> EmitError {
-    EmitError::archive("the archive holds no graph")
-}
-
-pub(super) fn part<'j>(json: &'j mut Json, name: &str) -> Result<&'j mut Json, EmitError> {
-    json.get_mut(name).ok_or_else(damaged)
 }
 
 /// The name of a tensor among inputs or outputs.

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::argument::tensor;
-use super::model::damaged;
+use super::parts::damaged;
 use crate::emit::EmitError;
 use crate::emit::program::{Program, Source};
 use crate::frontend::pt2::Record;

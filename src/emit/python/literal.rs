@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::sizes;
-use super::text::{dtype, float};
+use super::text::{dtype, float, sizes};
 use crate::elements;
 use crate::emit::program::uniform;
 use crate::ir::{Graph, Literal, NodeId, NodeKind, Number, TensorType};

@@ -13,7 +13,7 @@ use super::program::{Id, Program, Source, Step};
 use super::{EmitError, program};
 use crate::ir::{Graph, NodeKind, Role, Target};
 use crate::ops::aten::Arg;
-use text::{comment, float, quoted, tuple};
+use text::{comment, float, quoted};
 
 /// `graph` as a Python file: a function `forward` that computes it, and a table of what its parameters are.
 ///
@@ -231,9 +231,4 @@ impl File<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// A tuple of sizes.
-fn sizes(shape: &[usize]) -> String {
-    tuple(shape.iter().map(usize::to_string))
 }

@@ -89,6 +89,11 @@ pub(super) fn memory_format(code: i64) -> &'static str {
     }
 }
 
+/// A tuple of sizes.
+pub(super) fn sizes(shape: &[usize]) -> String {
+    tuple(shape.iter().map(usize::to_string))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::node::{Computation, Node, Operands};
-use super::shortcuts::Shortcut;
+use super::shortcut::Shortcut;
 use super::{LazyEvaluator, MOST_READ};
 use crate::eval::Program;
 use crate::eval::draw::Places;

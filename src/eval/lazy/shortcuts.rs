@@ -7,19 +7,12 @@ use smallvec::SmallVec;
 
 use super::super::Interval;
 use super::node::{Computation, Node, Operands};
+use super::shortcut::Shortcut;
 use super::{COMPUTED, LazyEvaluator, MOST_READ, squares_in, within};
 use crate::eval::Program;
 use crate::ir::{Number, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
 use crate::ops::{Arithmetic, Call, EvalError, Family, RowFunction, contraction};
-
-/// What is known of an element before its operator is evaluated.
-pub(super) enum Shortcut {
-    None,
-    Value(Number),
-    /// An element of an operand.
-    Same(usize, Shape),
-}
 
 /// Scores below the negative of this are those of masked keys.
 const MASKED: f64 = 1e6;

@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use super::held::{Constant, Held};
-use super::import::{Importer, shown, target};
+use super::import::Importer;
 use super::lowering::Attributes;
 use super::opaque;
 use super::proto;
+use super::proto::{shown, target};
 use super::scope::{Frame, Scope};
 use crate::frontend::LoadError;
 use crate::frontend::builder::{Refusal, int};
@@ -15,36 +16,38 @@ use crate::ir::{DType, Number, Origin, Shape, TensorType, Value};
 /// The most rounds of a loop that are written out.
 const MAX_ROUNDS: i64 = 1 << 12;
 
-/// The outputs of a call of a function of the model.
-pub(super) fn function<'m>(
-    importer: &mut Importer<'m>,
-    scope: &mut Scope<'m>,
-    node: &'m proto::Node,
-    function: &'m proto::Function,
-    attributes: &Attributes<'m>,
-    inputs: Vec<Option<Held>>,
-) -> Result<Vec<Held>, LoadError> {
-    let refused = |importer: &Importer, refusal| importer.refused(&shown(node), &target(node), refusal);
-    let mut all = attributes.clone();
-    for default in &function.attribute_proto {
-        all.entry(default.name.as_deref().unwrap_or("")).or_insert(default);
+impl<'m> Importer<'m> {
+    /// The outputs of a call of a function of the model.
+    pub(super) fn function(
+        &mut self,
+        scope: &mut Scope<'m>,
+        node: &'m proto::Node,
+        function: &'m proto::Function,
+        attributes: &Attributes<'m>,
+        inputs: Vec<Option<Held>>,
+    ) -> Result<Vec<Held>, LoadError> {
+        let refused = |importer: &Importer, refusal| importer.refused(&shown(node), &target(node), refusal);
+        let mut all = attributes.clone();
+        for default in &function.attribute_proto {
+            all.entry(default.name.as_deref().unwrap_or("")).or_insert(default);
+        }
+        let versions = self.function_versions(function).map_err(|r| refused(self, r))?;
+        let prefix = format!("{}{}.", scope.prefix(), shown(node));
+        let mut frame = Frame::of_function(function, versions, all, prefix);
+        if inputs.len() > function.input.len() {
+            let reason = format!("gives {} inputs to a function that takes {}", inputs.len(), function.input.len());
+            return Err(refused(self, Refusal::new(reason)));
+        }
+        let mut inputs = inputs.into_iter();
+        for name in &function.input {
+            frame.bind(name, inputs.next().flatten()).map_err(|r| refused(self, r))?;
+        }
+        self.enter(scope, frame).map_err(|r| refused(self, r))?;
+        self.nodes(scope, &function.node)?;
+        let names = function.output.iter().take(node.output.len()).map(String::as_str);
+        let outputs = leave(self, scope, names);
+        outputs.map_err(|r| refused(self, r))
     }
-    let versions = importer.function_versions(function).map_err(|r| refused(importer, r))?;
-    let prefix = format!("{}{}.", scope.prefix(), shown(node));
-    let mut frame = Frame::of_function(function, versions, all, prefix);
-    if inputs.len() > function.input.len() {
-        let reason = format!("gives {} inputs to a function that takes {}", inputs.len(), function.input.len());
-        return Err(refused(importer, Refusal::new(reason)));
-    }
-    let mut inputs = inputs.into_iter();
-    for name in &function.input {
-        frame.bind(name, inputs.next().flatten()).map_err(|r| refused(importer, r))?;
-    }
-    importer.enter(scope, frame).map_err(|r| refused(importer, r))?;
-    importer.nodes(scope, &function.node)?;
-    let names = function.output.iter().take(node.output.len()).map(String::as_str);
-    let outputs = leave(importer, scope, names);
-    outputs.map_err(|r| refused(importer, r))
 }
 
 /// What some names of the innermost graph stand for, which ends here.
@@ -58,21 +61,23 @@ fn leave<'m>(
     outputs
 }
 
-/// The outputs of an operator that takes graphs, where it can be written out. `None` for all other operators.
-pub(super) fn flow<'m>(
-    importer: &mut Importer<'m>,
-    scope: &mut Scope<'m>,
-    node: &'m proto::Node,
-    attributes: &Attributes<'m>,
-    inputs: &[Option<Held>],
-) -> Result<Option<Vec<Held>>, LoadError> {
-    let mut flow = Flow { importer, scope, node, attributes, inputs };
-    match node.op_type.as_deref() {
-        Some("If") => flow.branches(),
-        Some("Loop") => flow.rounds(),
-        Some("Scan") => flow.scan(),
-        Some("SequenceMap") => flow.map(),
-        _ => Ok(None),
+impl<'m> Importer<'m> {
+    /// The outputs of an operator that takes graphs, where it can be written out. `None` for all other operators.
+    pub(super) fn flow(
+        &mut self,
+        scope: &mut Scope<'m>,
+        node: &'m proto::Node,
+        attributes: &Attributes<'m>,
+        inputs: &[Option<Held>],
+    ) -> Result<Option<Vec<Held>>, LoadError> {
+        let mut flow = Flow { importer: self, scope, node, attributes, inputs };
+        match node.op_type.as_deref() {
+            Some("If") => flow.branches(),
+            Some("Loop") => flow.rounds(),
+            Some("Scan") => flow.scan(),
+            Some("SequenceMap") => flow.map(),
+            _ => Ok(None),
+        }
     }
 }
 

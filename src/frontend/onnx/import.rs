@@ -10,8 +10,9 @@ use super::held::{Constant, Held, Sink};
 use super::lowering::{Attributes, Given, Initialized, NodeLowering};
 use super::operators;
 use super::proto::{self, DimensionValue, TypeValue, entry};
+use super::proto::{shown, target};
 use super::scope::{Found, Frame, Scope};
-use super::{constant, control, opaque, tensor};
+use super::{constant, tensor};
 use crate::frontend::builder::{Builder, Refusal};
 use crate::frontend::origins::Origins;
 use crate::frontend::{LoadError, LoadOptions};
@@ -97,15 +98,6 @@ pub(super) struct Importer<'m> {
     left: usize,
     /// How many random operators the model has called so far.
     pub draws: i64,
-}
-
-/// The operator that a node calls, with its domain unless it is the standard's.
-pub(super) fn target(node: &proto::Node) -> String {
-    let op = node.op_type.as_deref().unwrap_or("");
-    match node.domain.as_deref() {
-        None | Some("" | "ai.onnx") => op.to_owned(),
-        Some(domain) => format!("{domain}.{op}"),
-    }
 }
 
 impl<'m> Importer<'m> {
@@ -357,10 +349,10 @@ impl<'m> Importer<'m> {
         let (domain, op) = (node.domain.as_deref().unwrap_or(STANDARD), node.op_type.as_deref().unwrap_or(""));
         let domain = if domain == "ai.onnx" { STANDARD } else { domain };
         if let Some(&function) = self.functions.get(&(domain, op, node.overload.as_deref().unwrap_or(""))) {
-            return control::function(self, scope, node, function, attributes, inputs);
+            return self.function(scope, node, function, attributes, inputs);
         }
         if domain.is_empty()
-            && let Some(outputs) = control::flow(self, scope, node, attributes, &inputs)?
+            && let Some(outputs) = self.flow(scope, node, attributes, &inputs)?
         {
             return Ok(outputs);
         }
@@ -396,7 +388,7 @@ impl<'m> Importer<'m> {
             let ty = info.map(|info| self.stated(info, false)).transpose().map_err(|refusal| refused(self, refusal))?;
             types.push(ty.flatten());
         }
-        let made = opaque::opaque(self, scope, node, attributes, &inputs, types, &unique, origin.clone());
+        let made = self.opaque(scope, node, attributes, &inputs, types, &unique, origin.clone());
         made.map_err(|refusal| refused(self, refusal))
     }
 
@@ -413,13 +405,6 @@ impl<'m> Importer<'m> {
 
 fn named(refusal: Refusal, tensor: &str) -> Refusal {
     Refusal { reason: format!("uses `{tensor}`, which {}", refusal.reason), ..refusal }
-}
-
-/// What diagnostics call a node.
-pub(super) fn shown(node: &proto::Node) -> String {
-    let named = node.name.as_deref().filter(|name| !name.is_empty());
-    let name = named.or_else(|| node.output.iter().find(|n| !n.is_empty()).map(String::as_str));
-    name.or(node.op_type.as_deref()).unwrap_or("without a name").to_owned()
 }
 
 /// The attributes of a node. Inside of a function's body, some stand for attributes of the call; those that the call leaves

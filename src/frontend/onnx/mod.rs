@@ -24,7 +24,8 @@ use std::path::Path;
 use prost::Message;
 use prost::bytes::Bytes;
 
-use super::{LoadError, LoadOptions, Loaded};
+use super::LoadError;
+use super::loaded::{LoadOptions, Loaded};
 use contents::Initializers;
 
 use crate::ir::DType;

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use rustc_hash::FxHashMap;
 
 use super::held::Held;
-use super::import::{Importer, target};
+use super::import::Importer;
 use super::lowering::Attributes;
 use super::proto;
+use super::proto::target;
 use super::scope::Scope;
 use crate::frontend::builder::Refusal;
 use crate::ir::{AttrValue, Ints, Origin, TensorType, Value};
@@ -28,65 +29,68 @@ pub(super) fn draws(graph: &proto::Graph) -> bool {
     })
 }
 
-/// A node named after the operator, with the output types that the file states.
-#[allow(clippy::too_many_arguments)]
-pub(super) fn opaque<'m>(
-    importer: &mut Importer<'m>,
-    scope: &mut Scope<'m>,
-    node: &'m proto::Node,
-    attributes: &Attributes<'m>,
-    inputs: &[Option<Held>],
-    types: Vec<Option<TensorType>>,
-    name: &str,
-    origin: Origin,
-) -> Result<Vec<Held>, Refusal> {
-    let mut operands = Vec::new();
-    let mut given: Ints = Ints::new();
-    for held in inputs {
-        match held {
-            Some(Held::List(all)) => {
-                given.push(all.len() as i64);
-                for part in all.iter() {
-                    operands.push(importer.sink.value(part)?);
+impl<'m> Importer<'m> {
+    /// A node named after the operator, with the output types that the file states.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn opaque(
+        &mut self,
+        scope: &mut Scope<'m>,
+        node: &'m proto::Node,
+        attributes: &Attributes<'m>,
+        inputs: &[Option<Held>],
+        types: Vec<Option<TensorType>>,
+        name: &str,
+        origin: Origin,
+    ) -> Result<Vec<Held>, Refusal> {
+        let mut operands = Vec::new();
+        let mut given: Ints = Ints::new();
+        for held in inputs {
+            match held {
+                Some(Held::List(all)) => {
+                    given.push(all.len() as i64);
+                    for part in all.iter() {
+                        operands.push(self.sink.value(part)?);
+                    }
+                }
+                Some(Held::Nothing) | None => given.push(0),
+                Some(held) => {
+                    given.push(1);
+                    operands.push(self.sink.value(held)?);
                 }
             }
-            Some(Held::Nothing) | None => given.push(0),
-            Some(held) => {
-                given.push(1);
-                operands.push(importer.sink.value(held)?);
-            }
         }
+        let mut attrs: Vec<(String, AttrValue)> = Vec::new();
+        if given.iter().any(|&count| count != 1) {
+            attrs.push(("inputs".to_owned(), AttrValue::Ints(given)));
+        }
+        if let Some(version) = scope.version(node.domain.as_deref().unwrap_or("")) {
+            attrs.push(("version".to_owned(), AttrValue::Int(version)));
+        }
+        let mut sorted: Vec<_> = attributes.iter().collect();
+        sorted.sort_unstable_by_key(|(name, _)| **name);
+        for (name, attribute) in sorted {
+            let value = value_of(self, scope, attribute, &mut operands)?;
+            attrs.push(((*name).to_owned(), value));
+        }
+        if DRAWS.contains(&node.op_type.as_deref().unwrap_or("")) || attributes.values().any(|a| a.g.iter().any(draws))
+        {
+            attrs.push((DRAW.to_owned(), AttrValue::Int(self.draws)));
+            self.draws += 1;
+        }
+        let stated = types.into_iter().zip(&node.output).filter(|(_, name)| !name.is_empty());
+        let types: Option<Vec<TensorType>> = stated.map(|(ty, _)| ty).collect();
+        let types = types.ok_or_else(|| {
+            Refusal::new("is not known, and the file does not state the type of its result")
+                .help("add the types with `onnx.shape_inference.infer_shapes`, or export with static shapes")
+        })?;
+        let op = match target(node) {
+            op if op.contains('.') => op,
+            op => format!("{DOMAIN}.{op}"),
+        };
+        let mut values = self.sink.builder.lower(name, origin).opaque(&op, attrs, &operands, types)?.into_iter();
+        // Outputs that nobody asked for have no type.
+        Ok(node.output.iter().map(|n| if n.is_empty() { None } else { values.next() }).map(held).collect())
     }
-    let mut attrs: Vec<(String, AttrValue)> = Vec::new();
-    if given.iter().any(|&count| count != 1) {
-        attrs.push(("inputs".to_owned(), AttrValue::Ints(given)));
-    }
-    if let Some(version) = scope.version(node.domain.as_deref().unwrap_or("")) {
-        attrs.push(("version".to_owned(), AttrValue::Int(version)));
-    }
-    let mut sorted: Vec<_> = attributes.iter().collect();
-    sorted.sort_unstable_by_key(|(name, _)| **name);
-    for (name, attribute) in sorted {
-        let value = value_of(importer, scope, attribute, &mut operands)?;
-        attrs.push(((*name).to_owned(), value));
-    }
-    if DRAWS.contains(&node.op_type.as_deref().unwrap_or("")) || attributes.values().any(|a| a.g.iter().any(draws)) {
-        attrs.push((DRAW.to_owned(), AttrValue::Int(importer.draws)));
-        importer.draws += 1;
-    }
-    let stated = types.into_iter().zip(&node.output).filter(|(_, name)| !name.is_empty());
-    let types: Option<Vec<TensorType>> = stated.map(|(ty, _)| ty).collect();
-    let types = types.ok_or_else(|| {
-        Refusal::new("is not known, and the file does not state the type of its result")
-            .help("add the types with `onnx.shape_inference.infer_shapes`, or export with static shapes")
-    })?;
-    let op = match target(node) {
-        op if op.contains('.') => op,
-        op => format!("{DOMAIN}.{op}"),
-    };
-    let mut values = importer.sink.builder.lower(name, origin).opaque(&op, attrs, &operands, types)?.into_iter();
-    // Outputs that nobody asked for have no type.
-    Ok(node.output.iter().map(|n| if n.is_empty() { None } else { values.next() }).map(held).collect())
 }
 
 fn held(value: Option<Value>) -> Held {

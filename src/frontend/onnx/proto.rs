@@ -249,3 +249,19 @@ pub(super) enum DimensionValue {
 pub(super) fn entry<'e>(entries: &'e [Entry], key: &str) -> Option<&'e str> {
     entries.iter().find(|e| e.key.as_deref() == Some(key))?.value.as_deref()
 }
+
+/// The operator that a node calls, with its domain unless it is the standard's.
+pub(super) fn target(node: &Node) -> String {
+    let op = node.op_type.as_deref().unwrap_or("");
+    match node.domain.as_deref() {
+        None | Some("" | "ai.onnx") => op.to_owned(),
+        Some(domain) => format!("{domain}.{op}"),
+    }
+}
+
+/// What diagnostics call a node.
+pub(super) fn shown(node: &Node) -> String {
+    let named = node.name.as_deref().filter(|name| !name.is_empty());
+    let name = named.or_else(|| node.output.iter().find(|n| !n.is_empty()).map(String::as_str));
+    name.or(node.op_type.as_deref()).unwrap_or("without a name").to_owned()
+}

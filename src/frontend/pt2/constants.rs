@@ -6,8 +6,9 @@ use std::path::Path;
 use rustc_hash::FxHashMap;
 
 use super::archive::Archive;
+use super::dtype;
+use super::program::json_error;
 use super::schema::{ExportedProgram, InputSpec, Payload, PayloadConfig};
-use super::{dtype, json_error};
 use crate::elements::elements;
 use crate::frontend::LoadError;
 use crate::ir::{Layout, Number, TensorType};

@@ -9,15 +9,15 @@ use super::argument::Argument;
 use super::autocast::{Autocast, Casts};
 use super::constants::Constants;
 use super::lowering::{NodeLowering, Refusal, Values};
-use super::memory::{Memory, Tensor};
+use super::memory::{Memory, Sharing, Tensor};
 use super::record::{self, Recorded};
-use super::schema::{self, ExportedProgram, InputSpec};
+use super::schema::{self, ExportedProgram, InputSpec, node_name};
 use super::scope::Scope;
-use super::sharing::Sharing;
 use super::structure;
+use super::target::{Target, gives_only_numbers, is_check, is_transparent};
 use super::views::{self, Views};
 use super::weights::Stored;
-use super::{convert, inline, mutation, nested};
+use super::{convert, mutation, nested};
 use crate::frontend::LoadError;
 use crate::frontend::builder::Builder;
 use crate::frontend::names::Names;
@@ -88,7 +88,7 @@ pub(super) fn import(
     let mut scope = Scope::new(&module.graph, Autocast::default());
     for node in &module.graph.nodes {
         // The name of a dissolved graph is free for the node that computes its result.
-        if !inline::is_transparent(&node.target) && !importer.builder.names.take(node_name(node)) {
+        if !is_transparent(&node.target) && !importer.builder.names.take(node_name(node)) {
             let reason = "has the same name as another node".to_owned();
             return Err(importer.builder.refused(node_name(node), &node.target, Refusal { reason, help: None }));
         }
@@ -106,9 +106,19 @@ pub(super) fn import(
     Ok(Imported { graph: importer.builder.graph, stored: importer.stored, written, placeholders, calls })
 }
 
-/// What reports call a node. Files of older versions name only the outputs.
-pub(super) fn node_name(node: &schema::Node) -> &str {
-    node.name.as_deref().or_else(|| node.outputs.iter().flat_map(Argument::tensors).next()).unwrap_or(&node.target)
+/// Builds the graph. A constant that the program writes becomes an input: it is state, and holds something else in the next run.
+pub(super) fn imported(
+    path: &Path,
+    program: &ExportedProgram,
+    constants: &mut Constants,
+    records: bool,
+) -> Result<Imported, LoadError> {
+    loop {
+        let imported = import(path, program, constants, records)?;
+        if imported.written.iter().filter(|of| constants.forget(&of.name)).count() == 0 {
+            return Ok(imported);
+        }
+    }
 }
 
 impl<'a> Importer<'a> {
@@ -136,7 +146,7 @@ impl<'a> Importer<'a> {
 
     /// Takes over one node. `name` is unique in the graph.
     pub(super) fn node(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
-        if inline::is_transparent(&node.target) {
+        if is_transparent(&node.target) {
             return self.inline(scope, node, name);
         }
         self.operator(scope, node, name)
@@ -151,7 +161,7 @@ impl<'a> Importer<'a> {
     ) -> Result<(), LoadError> {
         let refused = |importer: &Self, refusal| importer.builder.refused(name, &node.target, refusal);
         // Whoever computes with a number that is known only when the model runs is refused.
-        if convert::is_check(&node.target) || convert::gives_only_numbers(node) {
+        if is_check(&node.target) || gives_only_numbers(node) {
             return Ok(());
         }
         let symbol = node.outputs.iter().find_map(Argument::symbol);
@@ -162,7 +172,7 @@ impl<'a> Importer<'a> {
         let written = mutation::written(node).map_err(|refusal| refused(self, refusal))?;
         // What gives nothing that is used was kept for something else that it does; PyTorch's own operators do nothing else.
         let unused = !names.iter().any(|name| scope.used.contains(name));
-        let foreign = !convert::Target::of(&node.target).is_pytorch();
+        let foreign = !Target::of(&node.target).is_pytorch();
         if written.is_empty() && (names.is_empty() || (foreign && unused)) {
             let what = if names.is_empty() { "no output" } else { "no output that is used" };
             let refusal = Refusal::new(format!("has {what}, so it can only have a side effect"));

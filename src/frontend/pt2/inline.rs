@@ -2,26 +2,12 @@
 
 use super::argument::Argument;
 use super::autocast::Autocast;
-use super::import::{Importer, node_name};
+use super::import::Importer;
 use super::lowering::Refusal;
 use super::schema;
+use super::schema::node_name;
 use super::scope::Scope;
 use crate::frontend::LoadError;
-
-/// Whether the operator computes what the graph in its arguments computes, and nothing else.
-pub(super) fn is_transparent(target: &str) -> bool {
-    matches!(
-        target.strip_prefix("torch.ops.higher_order."),
-        Some(
-            "wrap_with_set_grad_enabled"
-                | "wrap_with_autocast"
-                | "wrap"
-                | "wrap_activation_checkpoint"
-                | "tag_activation_checkpoint"
-                | "invoke_subgraph"
-        )
-    )
-}
 
 /// The operator that runs its graph under autocast.
 const AUTOCAST: &str = "torch.ops.higher_order.wrap_with_autocast";

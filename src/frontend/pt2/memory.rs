@@ -124,3 +124,13 @@ impl Memory {
         Ok(())
     }
 }
+
+/// How a result lies in memory.
+pub(super) enum Sharing {
+    /// In memory of its own.
+    Own,
+    /// As a view of a tensor, with the operators that lead to it.
+    View(Tensor, Vec<Value>),
+    /// Perhaps in that of an argument.
+    Unknown,
+}

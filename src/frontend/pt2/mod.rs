@@ -9,6 +9,7 @@
 mod archive;
 mod argument;
 mod autocast;
+mod casts;
 mod constants;
 mod convert;
 mod dtype;
@@ -18,6 +19,8 @@ mod lowering;
 mod memory;
 mod mutation;
 mod nested;
+mod original;
+mod program;
 mod record;
 #[cfg(test)]
 mod recorded_strides;
@@ -26,6 +29,7 @@ mod scope;
 mod sharing;
 mod signature;
 mod structure;
+mod target;
 mod views;
 mod weights;
 
@@ -34,10 +38,11 @@ use std::path::Path;
 
 use archive::Archive;
 use constants::Constants;
-use import::Imported;
-use schema::{ExportedProgram, MAJOR_VERSIONS, SchemaVersion, VersionOnly};
+use import::{Imported, imported};
+use program::parse;
 
-pub use record::{Copied, Original, Record, Recorded, original};
+pub use original::{Copied, Original, Record, original};
+pub use record::Recorded;
 pub use weights::Weights;
 
 use super::LoadError;
@@ -69,21 +74,6 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
     Ok((graph, weights))
 }
 
-/// Builds the graph. A constant that the program writes becomes an input: it is state, and holds something else in the next run.
-fn imported(
-    path: &Path,
-    program: &ExportedProgram,
-    constants: &mut Constants,
-    records: bool,
-) -> Result<Imported, LoadError> {
-    loop {
-        let imported = import::import(path, program, constants, records)?;
-        if imported.written.iter().filter(|of| constants.forget(&of.name)).count() == 0 {
-            return Ok(imported);
-        }
-    }
-}
-
 /// Reads the JSON of an exported program without an archive around it. Constants become inputs.
 ///
 /// # Errors
@@ -91,42 +81,4 @@ fn imported(
 pub fn read_json(path: &Path, json: &[u8]) -> Result<Graph, LoadError> {
     let program = parse(path, "model.json", json)?;
     import::import(path, &program, &Constants::default(), false).map(|imported| imported.graph)
-}
-
-fn parse(path: &Path, member: &str, json: &[u8]) -> Result<ExportedProgram, LoadError> {
-    let foreign = |version: &SchemaVersion| !MAJOR_VERSIONS.contains(&version.major);
-    match serde_json::from_slice::<ExportedProgram>(json) {
-        Ok(p) if foreign(&p.schema_version) => Err(foreign_version(path, &p.schema_version, p.torch_version)),
-        Ok(program) => Ok(program),
-        // A file of another version fails in odd places; say so rather than where.
-        Err(error) => match serde_json::from_slice::<VersionOnly>(json) {
-            Ok(v) if foreign(&v.schema_version) => Err(foreign_version(path, &v.schema_version, v.torch_version)),
-            _ => Err(json_error(path, member, &error)),
-        },
-    }
-}
-
-fn foreign_version(path: &Path, version: &SchemaVersion, torch: Option<String>) -> LoadError {
-    LoadError::Archive {
-        file: path.to_owned(),
-        reason: format!("has schema version {} (PyTorch {})", version.major, torch.as_deref().unwrap_or("unknown")),
-        help: format!(
-            "schema versions {} to {} are read; PyTorch 2.5 to 2.11 write them",
-            MAJOR_VERSIONS.start(),
-            MAJOR_VERSIONS.end()
-        ),
-    }
-}
-
-fn json_error(path: &Path, member: &str, error: &serde_json::Error) -> LoadError {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    LoadError::Json {
-        file: path.to_owned(),
-        member: member.to_owned(),
-        line: error.line(),
-        column: error.column(),
-        reason: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
-        help: "the member is not what `torch.export.save` writes; the file may be damaged".to_owned(),
-    }
 }

@@ -1,9 +1,9 @@
 //! What the operators of the file write, by their schemas.
 
 use super::argument::{Argument, Number};
-use super::convert::Target;
 use super::lowering::Refusal;
 use super::schema;
+use super::target::Target;
 use crate::ops::{Effects, Given, effects};
 
 pub(super) const HELP: &str = "use the operator's functional form in the model, or export with `run_decompositions()`";

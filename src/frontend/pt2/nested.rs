@@ -6,10 +6,10 @@ use std::fmt::Write;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::argument::{Argument, GraphArgument, Size};
-use super::convert::Target;
 use super::lowering::Refusal;
 use super::mutation;
 use super::schema::{Graph, Node};
+use super::target::{Target, is_check};
 
 /// What a nested graph computes. Equal texts mean equal functions: values are numbered in the order of their definition and
 /// described in full, and nothing depends on names or on where the graph was written.
@@ -166,7 +166,7 @@ fn write_graph(text: &mut String, graph: &Graph) -> Result<(), Refusal> {
     numbers.define(text, &graph.inputs)?;
     text.push_str(" {");
     for node in &graph.nodes {
-        if super::convert::is_check(&node.target) {
+        if is_check(&node.target) {
             continue;
         }
         let mut call = format!(" = {}(", node.target);

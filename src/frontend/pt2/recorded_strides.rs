@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::archive::Archive;
 use super::argument::Argument;
-use super::import::node_name;
+use super::schema::node_name;
 use super::{dtype, parse, schema};
 use crate::ir::{Layout, layouts};
 use rustc_hash::FxHashMap;

@@ -188,3 +188,8 @@ pub(super) struct Payload {
     #[serde(default)]
     pub tensor_meta: Option<TensorMeta>,
 }
+
+/// What reports call a node. Files of older versions name only the outputs.
+pub(super) fn node_name(node: &Node) -> &str {
+    node.name.as_deref().or_else(|| node.outputs.iter().flat_map(Argument::tensors).next()).unwrap_or(&node.target)
+}

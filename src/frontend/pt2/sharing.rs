@@ -1,26 +1,17 @@
 //! Which results of an operator lie in the memory of its arguments.
 
 use super::argument::{Argument, Number};
-use super::convert::{self, Target};
+use super::convert;
 use super::import::Importer;
 use super::lowering::Refusal;
-use super::memory::Tensor;
+use super::memory::Sharing;
 use super::mutation;
 use super::schema;
 use super::scope::Scope;
+use super::target::Target;
 use super::views;
 use crate::ir::{Layout, NodeKind, Value};
 use crate::ops::Op;
-
-/// How a result lies in memory.
-pub(super) enum Sharing {
-    /// In memory of its own.
-    Own,
-    /// As a view of a tensor, with the operators that lead to it.
-    View(Tensor, Vec<Value>),
-    /// Perhaps in that of an argument.
-    Unknown,
-}
 
 /// Operators whose result is a copy although the operators of the table that stand for them are views.
 fn copies(name: &str) -> bool {

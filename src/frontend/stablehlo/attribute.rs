@@ -190,3 +190,8 @@ pub(super) fn show(trees: &[Tree]) -> String {
     });
     words.collect::<Vec<_>>().join(" ")
 }
+
+/// A type as text.
+pub(super) fn type_text(tree: &Tree) -> String {
+    show(std::slice::from_ref(tree))
+}

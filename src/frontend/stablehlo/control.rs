@@ -3,8 +3,8 @@
 use super::ast::Use;
 use super::attribute::Attribute;
 use super::error::Error;
-use super::form::Form;
-use super::lower::{Lower, called};
+use super::form::{Form, called};
+use super::lower::Lower;
 use super::scope::{Scope, ScopeValue};
 use crate::frontend::builder::Refusal;
 use crate::ir::{AttrValue, Number, Origin, Value};
@@ -15,30 +15,32 @@ const MOST_ROUNDS: usize = 4096;
 /// The most operations that all rounds of a loop may run through.
 const MOST_STEPS: usize = 1 << 18;
 
-/// Lowers an operation that runs regions or functions; `None` if it is another, or has to stay opaque.
-pub(super) fn lower<'t, 's>(
-    low: &mut Lower<'_, 't, 's>,
-    scope: &Scope<'_, 's>,
-    form: &Form<'t, 's>,
-    operands: &[ScopeValue],
-    names: &str,
-) -> Result<Option<Vec<ScopeValue>>, Error> {
-    match form.name {
-        "call" | "func.call" => return call(low, form, form.words.first().copied(), operands, names),
-        _ => {}
-    }
-    match form.stable_name() {
-        Some("call") => call(low, form, form.words.first().copied(), operands, names),
-        Some("composite") => {
-            let function = form.attribute(&["decomposition"]).and_then(Attribute::symbol);
-            call(low, form, function, operands, names)
+impl<'t, 's> Lower<'_, 't, 's> {
+    /// Lowers an operation that runs regions or functions; `None` if it is another, or has to stay opaque.
+    pub(super) fn control(
+        &mut self,
+        scope: &Scope<'_, 's>,
+        form: &Form<'t, 's>,
+        operands: &[ScopeValue],
+        names: &str,
+    ) -> Result<Option<Vec<ScopeValue>>, Error> {
+        match form.name {
+            "call" | "func.call" => return call(self, form, form.words.first().copied(), operands, names),
+            _ => {}
         }
-        Some("custom_call") => Ok(marker(form).then(|| operands.to_vec())),
-        Some("while") => repeat(low, scope, form, operands, names),
-        Some("if" | "case") => branch(low, scope, form, operands, names),
-        Some("map") => map(low, scope, form, operands, names),
-        Some("optimization_barrier") => Ok(Some(operands.to_vec())),
-        _ => Ok(None),
+        match form.stable_name() {
+            Some("call") => call(self, form, form.words.first().copied(), operands, names),
+            Some("composite") => {
+                let function = form.attribute(&["decomposition"]).and_then(Attribute::symbol);
+                call(self, form, function, operands, names)
+            }
+            Some("custom_call") => Ok(marker(form).then(|| operands.to_vec())),
+            Some("while") => repeat(self, scope, form, operands, names),
+            Some("if" | "case") => branch(self, scope, form, operands, names),
+            Some("map") => map(self, scope, form, operands, names),
+            Some("optimization_barrier") => Ok(Some(operands.to_vec())),
+            _ => Ok(None),
+        }
     }
 }
 

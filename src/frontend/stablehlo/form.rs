@@ -188,3 +188,9 @@ pub(super) fn arguments<'t, 's>(trees: &'t [Tree<'s>]) -> Option<Vec<Argument<'t
         })
         .collect()
 }
+
+/// The name of the function that a `custom_call` calls.
+pub(super) fn called<'t>(form: &Form<'t, '_>) -> Option<&'t str> {
+    let given = form.attribute(&["call_target_name"]).and_then(Attribute::text);
+    given.or_else(|| form.words.first().copied())
+}

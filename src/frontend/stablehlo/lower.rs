@@ -7,17 +7,16 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::ast::{Region, Tree, Use};
-use super::attribute::Attribute;
+use super::attribute::type_text;
+use super::convert;
 use super::error::Error;
-use super::form::{Form, arguments};
+use super::form::{Form, arguments, called};
 use super::literal::{self, Elements, Resources};
 use super::location::Locations;
 use super::lowering::{NodeLowering, Tables};
 use super::module::{Function, Module};
-use super::opaque;
 use super::scope::{Foreign, Scope, ScopeValue};
 use super::types::{self, Type};
-use super::{control, convert};
 use crate::frontend::builder::{Builder, Refusal};
 use crate::ir::{AttrValue, DType, Number, Origin, TensorType, Value};
 
@@ -185,7 +184,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         if matches!(form.name, "stablehlo.constant" | "mhlo.constant" | "chlo.constant" | "arith.constant") {
             return self.constant(form, names);
         }
-        if let Some(results) = control::lower(self, scope, form, operands, names)? {
+        if let Some(results) = self.control(scope, form, operands, names)? {
             return Ok(results);
         }
         let types: Vec<Type<'t>> = form.types.iter().map(|t| self.ty(t)).collect();
@@ -202,7 +201,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             types.iter().rev().take(count).rev().map(|t| t.tensor().cloned()).collect();
         let name = self.name(form, names);
         let (Some(tensors), Some(stated)) = (tensors, stated) else {
-            return opaque::lower(self, scope, form, operands, &name);
+            return self.opaque(scope, form, operands, &name);
         };
         if stated.len() != count {
             return Err(Error::new(
@@ -220,7 +219,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         };
         let converted = convert::convert(&mut site);
         let values = converted.map_err(|refusal| self.refused(form, refusal))?;
-        let Some(values) = values else { return opaque::lower(self, scope, form, operands, &name) };
+        let Some(values) = values else { return self.opaque(scope, form, operands, &name) };
         if values.len() != count {
             return Err(Error::new(
                 form.at,
@@ -250,7 +249,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         };
         let Some(&ty) = form.types.first() else { return Err(Error::new(form.at, "a constant states no type")) };
         let Type::Tensor(ty) = self.ty(ty) else {
-            let what = Foreign { text: format!("{text} : {}", opaque::type_text(ty)), leaves: Vec::new() };
+            let what = Foreign { text: format!("{text} : {}", type_text(ty)), leaves: Vec::new() };
             return Ok(vec![ScopeValue::Foreign(Rc::new(what))]);
         };
         let elements = match literal::read(text, &ty, &self.resources) {
@@ -381,12 +380,6 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             ScopeValue::Foreign(_) => None,
         }
     }
-}
-
-/// The name of the function that a `custom_call` calls.
-pub(super) fn called<'t>(form: &Form<'t, '_>) -> Option<&'t str> {
-    let given = form.attribute(&["call_target_name"]).and_then(Attribute::text);
-    given.or_else(|| form.words.first().copied())
 }
 
 fn is_check(form: &Form) -> bool {

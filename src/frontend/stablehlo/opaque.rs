@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
 use super::ast::{Region, Tree, Use};
-use super::attribute::{Attribute, show};
+use super::attribute::{Attribute, show, type_text};
 use super::error::Error;
-use super::form::Form;
-use super::lower::{Lower, called};
+use super::form::{Form, called};
+use super::lower::Lower;
 use super::scope::{Foreign, Scope, ScopeValue};
 use crate::ir::{AttrValue, DType, TensorType, Value};
 use crate::ops::DRAW;
@@ -21,104 +21,109 @@ const LONGEST: usize = 200;
 /// The most words of a region that stays opaque. Functions that call each other twice double it at every level.
 const MOST_WORDS: usize = 1 << 20;
 
-/// Adds an operation as a node of that name without a meaning.
-pub(super) fn lower<'t, 's>(
-    low: &mut Lower<'_, 't, 's>,
-    scope: &Scope<'_, 's>,
-    form: &Form<'t, 's>,
-    operands: &[ScopeValue],
-    name: &str,
-) -> Result<Vec<ScopeValue>, Error> {
-    let mut leaves: Vec<Value> = Vec::new();
-    let mut foreign = false;
-    let mut arguments = Vec::new();
-    for operand in operands {
-        arguments.push(match operand {
-            ScopeValue::Tensor(value) => format!("#{}", leaf(&mut leaves, *value)),
-            ScopeValue::Foreign(other) => {
-                foreign = true;
-                text_over(other, &mut leaves)
-            }
-        });
-    }
-    let op = match called(form).filter(|_| form.is("custom_call")) {
-        Some(name) => format!("custom_call.{name}"),
-        None => form.name.to_owned(),
-    };
-    let mut attrs: Vec<(String, AttrValue)> = Vec::new();
-    for (key, value) in form.attributes() {
-        let value = match (value.trees(), value.ints()) {
-            ([Tree::Number(n)], _) if n.parse::<i64>().is_ok() => AttrValue::Int(n.parse().unwrap_or_default()),
-            (_, Some(all)) => AttrValue::Ints(all.into_iter().collect()),
-            (trees, None) => AttrValue::str(&short(show(trees))),
+impl<'t, 's> Lower<'_, 't, 's> {
+    /// Adds an operation as a node of that name without a meaning.
+    pub(super) fn opaque(
+        &mut self,
+        scope: &Scope<'_, 's>,
+        form: &Form<'t, 's>,
+        operands: &[ScopeValue],
+        name: &str,
+    ) -> Result<Vec<ScopeValue>, Error> {
+        let mut leaves: Vec<Value> = Vec::new();
+        let mut foreign = false;
+        let mut arguments = Vec::new();
+        for operand in operands {
+            arguments.push(match operand {
+                ScopeValue::Tensor(value) => format!("#{}", leaf(&mut leaves, *value)),
+                ScopeValue::Foreign(other) => {
+                    foreign = true;
+                    text_over(other, &mut leaves)
+                }
+            });
+        }
+        let op = match called(form).filter(|_| form.is("custom_call")) {
+            Some(name) => format!("custom_call.{name}"),
+            None => form.name.to_owned(),
         };
-        attrs.push((key.to_owned(), value));
-    }
-    attrs.sort();
-    attrs.dedup_by(|a, b| a.0 == b.0);
-    let mut rest: Vec<String> =
-        form.words.iter().filter(|w| called(form) != Some(w)).map(|w| (*w).to_owned()).collect();
-    rest.extend(form.bare.iter().map(|t| show(std::slice::from_ref(*t))));
-    rest.extend(form.applied.map(str::to_owned));
-    for region in &form.regions {
-        let mut seen =
-            Described { text: String::new(), names: FxHashMap::default(), scope, leaves: &mut leaves, words: 0 };
-        let own = low.block_arguments(form, region)?;
-        seen.region(low, region, &own, 0).map_err(|reason| Error::new(form.at, reason))?;
-        rest.push(seen.text);
-    }
-    if !rest.is_empty() {
-        attrs.push(("form".to_owned(), AttrValue::str(&short(rest.join(" ")))));
-    }
-    // Which operand is which, where some are no tensors of the IR, or one stands twice.
-    if foreign || arguments.len() != leaves.len() {
-        attrs.push(("operands".to_owned(), AttrValue::str(&short(arguments.join(", ")))));
-    }
-    let effect = form.attribute(&["has_side_effect"]).and_then(Attribute::bool).unwrap_or(false);
-    if form.is("rng") || effect {
-        attrs.push((DRAW.to_owned(), AttrValue::Int(low.draws)));
-        low.draws += 1;
-    }
-    let count = form.result_count();
-    let mut types: Vec<Option<TensorType>> = form.types.iter().map(|t| low.ty(t).tensor().cloned()).collect();
-    let texts: Vec<String> = form.types.iter().map(|t| type_text(t)).collect();
-    let skip = types.len().saturating_sub(count);
-    types.drain(..skip);
-    let texts = &texts[skip..];
-    if types.len() != count {
-        return Err(Error::new(form.at, format!("`{}` states {} types for {count} results", form.name, types.len())));
-    }
-    // What computes values that the IR lacks stands in the descriptions of these; what gives nothing is there for its effect.
-    let described = || {
-        let attrs: Vec<String> = attrs.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        short(format!("{op}({}; {})", arguments.join(", "), attrs.join(", ")))
-    };
-    let known: Vec<TensorType> = types.iter().flatten().cloned().collect();
-    let mut values = Vec::new().into_iter();
-    if !known.is_empty() || count == 0 {
-        let origin = low.locations.origin(form.location);
-        let mut attrs = attrs.clone();
-        if known.len() < count {
-            attrs.push(("results".to_owned(), AttrValue::str(&short(texts.join(", ")))));
+        let mut attrs: Vec<(String, AttrValue)> = Vec::new();
+        for (key, value) in form.attributes() {
+            let value = match (value.trees(), value.ints()) {
+                ([Tree::Number(n)], _) if n.parse::<i64>().is_ok() => AttrValue::Int(n.parse().unwrap_or_default()),
+                (_, Some(all)) => AttrValue::Ints(all.into_iter().collect()),
+                (trees, None) => AttrValue::str(&short(show(trees))),
+            };
+            attrs.push((key.to_owned(), value));
         }
-        let given = if count == 0 { vec![TensorType::scalar(DType::Bool)] } else { known };
-        let added = low.builder.lower(name, origin).opaque(&op, attrs, &leaves, given);
-        let added = added.map_err(|refusal| low.refused(form, refusal))?;
-        if count == 0 {
-            low.effects.extend(added.first());
-            return Ok(Vec::new());
+        attrs.sort();
+        attrs.dedup_by(|a, b| a.0 == b.0);
+        let mut rest: Vec<String> =
+            form.words.iter().filter(|w| called(form) != Some(w)).map(|w| (*w).to_owned()).collect();
+        rest.extend(form.bare.iter().map(|t| show(std::slice::from_ref(*t))));
+        rest.extend(form.applied.map(str::to_owned));
+        for region in &form.regions {
+            let mut seen =
+                Described { text: String::new(), names: FxHashMap::default(), scope, leaves: &mut leaves, words: 0 };
+            let own = self.block_arguments(form, region)?;
+            seen.region(self, region, &own, 0).map_err(|reason| Error::new(form.at, reason))?;
+            rest.push(seen.text);
         }
-        values = added.into_vec().into_iter();
+        if !rest.is_empty() {
+            attrs.push(("form".to_owned(), AttrValue::str(&short(rest.join(" ")))));
+        }
+        // Which operand is which, where some are no tensors of the IR, or one stands twice.
+        if foreign || arguments.len() != leaves.len() {
+            attrs.push(("operands".to_owned(), AttrValue::str(&short(arguments.join(", ")))));
+        }
+        let effect = form.attribute(&["has_side_effect"]).and_then(Attribute::bool).unwrap_or(false);
+        if form.is("rng") || effect {
+            attrs.push((DRAW.to_owned(), AttrValue::Int(self.draws)));
+            self.draws += 1;
+        }
+        let count = form.result_count();
+        let mut types: Vec<Option<TensorType>> = form.types.iter().map(|t| self.ty(t).tensor().cloned()).collect();
+        let texts: Vec<String> = form.types.iter().map(|t| type_text(t)).collect();
+        let skip = types.len().saturating_sub(count);
+        types.drain(..skip);
+        let texts = &texts[skip..];
+        if types.len() != count {
+            return Err(Error::new(
+                form.at,
+                format!("`{}` states {} types for {count} results", form.name, types.len()),
+            ));
+        }
+        // What computes values that the IR lacks stands in the descriptions of these; what gives nothing is there for its effect.
+        let described = || {
+            let attrs: Vec<String> = attrs.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            short(format!("{op}({}; {})", arguments.join(", "), attrs.join(", ")))
+        };
+        let known: Vec<TensorType> = types.iter().flatten().cloned().collect();
+        let mut values = Vec::new().into_iter();
+        if !known.is_empty() || count == 0 {
+            let origin = self.locations.origin(form.location);
+            let mut attrs = attrs.clone();
+            if known.len() < count {
+                attrs.push(("results".to_owned(), AttrValue::str(&short(texts.join(", ")))));
+            }
+            let given = if count == 0 { vec![TensorType::scalar(DType::Bool)] } else { known };
+            let added = self.builder.lower(name, origin).opaque(&op, attrs, &leaves, given);
+            let added = added.map_err(|refusal| self.refused(form, refusal))?;
+            if count == 0 {
+                self.effects.extend(added.first());
+                return Ok(Vec::new());
+            }
+            values = added.into_vec().into_iter();
+        }
+        let text = described();
+        let result = |(i, ty): (usize, &Option<TensorType>)| match ty {
+            Some(_) => values.next().map(ScopeValue::Tensor),
+            None => {
+                let text = format!("{text}.{i}: {}", texts[i]);
+                Some(ScopeValue::Foreign(Rc::new(Foreign { text, leaves: leaves.clone() })))
+            }
+        };
+        Ok(types.iter().enumerate().filter_map(result).collect())
     }
-    let text = described();
-    let result = |(i, ty): (usize, &Option<TensorType>)| match ty {
-        Some(_) => values.next().map(ScopeValue::Tensor),
-        None => {
-            let text = format!("{text}.{i}: {}", texts[i]);
-            Some(ScopeValue::Foreign(Rc::new(Foreign { text, leaves: leaves.clone() })))
-        }
-    };
-    Ok(types.iter().enumerate().filter_map(result).collect())
 }
 
 /// The number of a tensor among those that an operation is computed from.
@@ -156,11 +161,6 @@ fn short(text: String) -> String {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
-}
-
-/// A type as text.
-pub(super) fn type_text(tree: &Tree) -> String {
-    show(std::slice::from_ref(tree))
 }
 
 /// A region as text in which names count up in the order in which they are met.

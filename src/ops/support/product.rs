@@ -3,7 +3,8 @@
 //! A product's rows are 0 where the left side's are, and its columns where the right side's are. That is so where all
 //! that went in is finite.
 
-use super::{Dims, Known, Supports, both, union};
+use super::known::{Known, Supports};
+use super::places::{Dims, both, union};
 
 /// The product of rows, operand `x`, and a matrix, operand `y`, whose dimension `columns` is the last of the result's.
 pub(crate) fn product(s: &Supports, (x, y): (usize, usize), columns: usize, bias: Option<usize>) -> Option<Dims> {

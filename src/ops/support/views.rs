@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::{Dim, Dims, LONGEST, PlaceSet, Supports, union};
+use super::known::Supports;
+use super::places::{Dim, Dims, LONGEST, PlaceSet, union};
 use crate::ir::{Shape, flat_index, unflatten};
 use crate::ops::Interval;
 
@@ -71,8 +72,11 @@ fn regroup(from: &[usize], to: &[usize], dims: &[Dim]) -> Dims {
 
 fn regrouped(from: &[usize], dims: &[Dim], to: &[usize], out: &mut [Dim]) {
     let mut has: SmallVec<[Vec<bool>; 4]> = to.iter().map(|&n| vec![false; n]).collect();
-    let lists: SmallVec<[Vec<usize>; 4]> =
-        from.iter().zip(dims).map(|(&n, d)| d.as_ref().map_or_else(|| (0..n).collect(), |d| d.list.clone())).collect();
+    let lists: SmallVec<[Vec<usize>; 4]> = from
+        .iter()
+        .zip(dims)
+        .map(|(&n, d)| d.as_ref().map_or_else(|| (0..n).collect(), |d| d.list().to_vec()))
+        .collect();
     let counts: Shape = lists.iter().map(Vec::len).collect();
     for nth in 0..counts.iter().product() {
         let index: Shape = unflatten(&counts, nth).iter().zip(&lists).map(|(&i, list)| list[i]).collect();

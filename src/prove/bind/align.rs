@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::BoundPair;
+use super::binding::BoundPair;
 use crate::ir::{AttrValue, Graph};
 use crate::prove::kernel::{OutputPair, pair_outputs};
 

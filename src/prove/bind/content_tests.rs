@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ir::text::parse_equalities;
-use crate::ir::{Content, DType, Origin, Shape};
+use crate::ir::{Content, DType, Origin, Role, Shape, TensorType};
 
 /// A matrix of bytes as a parameter.
 #[derive(Clone, Debug)]

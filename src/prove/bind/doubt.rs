@@ -1,6 +1,6 @@
 //! Whether a difference between two outputs may only mean that a guess was wrong.
 
-use super::Binding;
+use super::binding::Binding;
 use crate::ir::{Graph, NodeId, NodeKind, Role};
 
 impl Binding {

@@ -6,6 +6,8 @@
 
 mod align;
 mod bias;
+mod binding;
+mod bound_input;
 mod compare;
 mod constants;
 mod content;
@@ -26,62 +28,10 @@ pub use constants::MissingConstant;
 use expression::{Expression, Part};
 use plan::Plan;
 
-use crate::ir::{Contents, Graph, NoContents, Role, TensorType};
+use crate::ir::{Contents, Graph, NoContents};
 use crate::prove::Side;
-
-/// An input that one or both graphs have.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BoundInput {
-    /// The name in A.
-    pub name: String,
-    /// What it is to the graph.
-    pub role: Role,
-    /// Element type and shape.
-    pub ty: TensorType,
-}
-
-/// Inputs of both graphs under common numbers.
-#[derive(Clone, Debug, Default)]
-pub struct Binding {
-    /// Inputs that both graphs have, in A's order.
-    pub inputs: Vec<BoundInput>,
-    /// Per input of A, in the graph's order: its number.
-    pub a: Vec<u32>,
-    /// Per input of B, in the graph's order: its number.
-    pub b: Vec<u32>,
-    /// What was taken for granted, one sentence each.
-    pub assumptions: Vec<String>,
-    /// Numbers of inputs that are bound by a guess that may be wrong.
-    pub guessed: Vec<u32>,
-    /// Numbers of inputs that a binding file speaks of. It may leave out how others belong to them.
-    pub stated: Vec<u32>,
-    /// Numbers of inputs that are bound although the two files hold other values for them.
-    pub unlike: Vec<u32>,
-    /// Whether A and B have tensors that count as constants of their file because they are bound to nothing.
-    pub keeps_constants: [bool; 2],
-    /// Whether some of those may be made of weights that are bound.
-    pub keeps_folded_weights: bool,
-    /// For A and for B: whether weights are arguments in its format, as in StableHLO, and have a role of their own on the other side.
-    pub gives_weights: [bool; 2],
-    /// Whether it is only supposed what some buffers hold.
-    pub supposes_values: bool,
-    /// Tensors without values that can be no weights.
-    pub missing: Vec<MissingConstant>,
-    /// The binding as a file for `--bind`, one line each.
-    pub lines: Vec<String>,
-}
-
-/// Two graphs over common inputs.
-#[derive(Clone, Debug)]
-pub struct BoundPair {
-    /// The graphs as they were given, except that derived inputs are operators now. Those operators are implicit:
-    /// no report counts them and they cost nothing.
-    pub a: Graph,
-    /// The second graph, over the same inputs.
-    pub b: Graph,
-    /// How inputs were paired.
-    pub binding: Binding,
-}
+pub use binding::{Binding, BoundPair};
+pub use bound_input::BoundInput;
 
 /// Binds what can be bound without looking at the graphs' operators: inputs of one name and type, then, per role and
 /// type, the rest by position.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{BoundInput, Expression};
+use super::Expression;
+use super::bound_input::BoundInput;
 use crate::ir::{Content, Graph, NodeId, NodeKind, Number, Role};
 use crate::prove::Side;
 

@@ -2,8 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
+use super::binding::{Binding, BoundPair};
+use super::bound_input::BoundInput;
 use super::plan::{Meaning, Plan, Slot, Source};
-use super::{Binding, BoundInput, BoundPair, Expression, Part, mask, statement};
+use super::{Expression, Part, mask, statement};
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Value};
 use crate::ops;
 use crate::ops::Movement;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ir::{DType, Origin, Shape, Value};
+use crate::ir::{DType, Origin, Role, Shape, TensorType, Value};
 use crate::ops;
 use crate::prove::Side;
 

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::super::kernel::CheckError;
 use super::super::log::LogError;
+use super::version::FORMAT;
 use crate::ops::TypeError;
 
 /// Why a proof file is refused.
@@ -14,7 +15,7 @@ pub enum CertificateError {
     #[error("this is no proof file: {0}")]
     #[diagnostic(code(certificate::no_proof), help("`magneton-ir check --proof FILE` writes one"))]
     NoProof(String),
-    #[error("the proof has the format {0:?}, this program reads {expected:?}", expected = super::FORMAT)]
+    #[error("the proof has the format {0:?}, this program reads {expected:?}", expected = FORMAT)]
     #[diagnostic(code(certificate::version))]
     Version(String),
     #[error("the proof was made with other rules (fingerprint {found}, here {here})")]

@@ -4,10 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::log::{Log, Type};
 use super::error::CertificateError;
+use super::version::FORMAT;
 use crate::rules::Tier;
-
-/// Name and version of the format.
-pub(crate) const FORMAT: &str = "magneton-ir/proof/2";
 
 /// A proof as a file holds it. Nothing in it is trusted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

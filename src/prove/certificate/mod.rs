@@ -6,11 +6,12 @@
 mod error;
 mod format;
 mod verify;
+mod version;
 mod write;
 
 pub use error::CertificateError;
 pub use format::Certificate;
-pub(super) use format::{Claim, FORMAT};
+pub(super) use format::Claim;
 pub use verify::Shown;
 pub(super) use write::Contents;
 

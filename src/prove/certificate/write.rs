@@ -4,7 +4,8 @@ use super::super::bind::Binding;
 use super::super::kernel::Lemma;
 use super::super::kernel::arena::TermArena;
 use super::super::log::{Type, Writer};
-use super::format::{self, Certificate, Claim, FORMAT};
+use super::format::{self, Certificate, Claim};
+use super::version::FORMAT;
 use crate::ir::{Graph, Value};
 use crate::rules::RuleSet;
 

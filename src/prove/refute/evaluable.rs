@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Location, Question, refute};
+use super::question::Question;
+use super::{Location, refute};
 use crate::ir::{Graph, NodeId};
 use crate::prove::Witness;
 use crate::rules::{InlinedDefinitions, RuleSet};

@@ -2,7 +2,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Evaluator, Question, close};
+use super::evaluator::{Evaluator, close};
+use super::question::Question;
 use crate::ir::{Graph, NodeId, NodeKind, Number, TensorType, Value};
 use crate::ops::{Family, Op};
 

@@ -5,10 +5,12 @@
 //! [`inputs`] and [`gating`].
 
 mod evaluable;
+mod evaluator;
 mod gating;
 mod inputs;
 mod locate;
 mod probes;
+mod question;
 mod rerun;
 mod strategies;
 #[cfg(test)]
@@ -20,28 +22,19 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 pub(super) use evaluable::refute_defined;
+use evaluator::{Evaluator, close};
 use inputs::Uses;
 pub(super) use locate::Location;
 use locate::locate;
+pub(super) use question::Question;
 pub use rerun::{Elements, needed_inputs};
-use strategies::{NARROW_BUDGET, Positions, Strategy, indices, strategies};
+use strategies::{NARROW_BUDGET, Positions, Strategy, TOTAL, indices, strategies};
 #[cfg(feature = "torch")]
 pub use torch::{RerunError, rerun_with_torch};
 
-use super::bind::Binding;
 use super::verdict::Witness;
 use crate::eval::{Draw, EvalError, GraphProgram, LazyEvaluator, Options, Program, TRUSTED_MOVES, Ties};
-use crate::ir::{Graph, NodeId, Number, Output, Shape};
-
-/// Elements computed per side by all strategies together: no more than seconds are spent on graphs that may well be equal.
-/// Counted, not timed, so that every run comes to the same verdict.
-const TOTAL: usize = 8_000_000;
-
-/// Relative difference up to which values in f64 count as the same real number.
-const TOLERANCE: f64 = 1e-6;
-
-/// Absolute difference up to which they do.
-const FLOOR: f64 = 1e-10;
+use crate::ir::{Number, Output, Shape};
 
 /// Stack for operators that nest: a residual stream through hundreds of layers is as deep as they are many.
 const STACK: usize = 512 << 20;
@@ -58,16 +51,6 @@ const DEPTH: usize = 40_000;
 
 /// Operators that may nest where there is no room for such a stack.
 const SHALLOW: usize = 128;
-
-/// What is compared, and what is known of it.
-pub(super) struct Question<'a> {
-    pub graphs: [&'a Graph; 2],
-    pub binding: &'a Binding,
-    /// Chooses the inputs.
-    pub seed: u64,
-    /// Operators of either side that are in no proven region, in topological order.
-    pub unproven: [&'a [NodeId]; 2],
-}
 
 /// Looks for an input on which the graphs part, and for where they do. `None` where no difference was found within
 /// the budget.
@@ -106,8 +89,6 @@ fn on_both<'d, 'q, T: Send>(
         }
     })
 }
-
-type Evaluator<'d, 'q> = LazyEvaluator<'d, GraphProgram<'q>>;
 
 /// What an strategy comes to.
 enum Outcome {
@@ -301,14 +282,4 @@ fn distance(x: Number, y: Number) -> f64 {
         (Number::Int(x), Number::Int(y)) => (i128::from(x) - i128::from(y)).unsigned_abs() as f64,
         _ => (x.to_f64() - y.to_f64()).abs(),
     }
-}
-
-/// Whether two values are the same integer, or the same real number up to the error of f64 arithmetic. NaN equals only NaN.
-fn close(x: Number, y: Number) -> bool {
-    let (Number::Float(_), Number::Float(_)) = (x, y) else { return x == y };
-    let (x, y) = (x.to_f64(), y.to_f64());
-    if x.is_nan() || y.is_nan() {
-        return x.is_nan() && y.is_nan();
-    }
-    x == y || (x - y).abs() <= (TOLERANCE * x.abs().max(y.abs())).max(FLOOR)
 }

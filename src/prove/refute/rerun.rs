@@ -1,6 +1,8 @@
 //! What is needed to compute a witness again elsewhere.
 
-use super::{Question, TOTAL, Trial, on_deep_stack};
+use super::question::Question;
+use super::strategies::TOTAL;
+use super::{Trial, on_deep_stack};
 use crate::eval::EvalError;
 use crate::ir::{Graph, Value};
 use crate::prove::{Binding, Witness};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Question, refute};
+use super::question::Question;
+use super::refute;
 use crate::frontend::load;
 use crate::ir::{Graph, NodeId, NodeKind, text};
 use crate::prove::bind;

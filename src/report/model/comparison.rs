@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
+use super::figure::{Figure, LeftOut};
+use super::finding::Finding;
+use super::region::{Form, Region};
 use super::{Details, Launched, LaunchedBest};
-use crate::report::Finding;
-
-use crate::energy;
 pub use crate::energy::{BasisShares, Source};
 use crate::ir::Number;
 
@@ -129,46 +129,6 @@ impl Side {
     }
 }
 
-/// An operator without a price.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LeftOut {
-    /// The name of the operator.
-    pub op: String,
-    /// How often it runs.
-    pub count: i64,
-    /// Bytes of its operands and results, over all runs.
-    pub bytes: f64,
-}
-
-impl LeftOut {
-    /// All of a bill.
-    pub fn of(bill: &energy::Bill) -> Vec<LeftOut> {
-        bill.gaps().map(|(op, count, bytes)| LeftOut { op: op.to_owned(), count, bytes }).collect()
-    }
-}
-
-/// A value with its interval and where it comes from. Where it is not known, value and high end are null, and the low end is what
-/// all that is known adds up to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figure {
-    /// The best guess, if there is any.
-    pub value: Option<f64>,
-    /// The lower end of the interval.
-    pub low: Option<f64>,
-    /// The upper end of the interval.
-    pub high: Option<f64>,
-    /// Where it comes from.
-    pub source: Source,
-}
-
-impl From<energy::Figure> for Figure {
-    fn from(f: energy::Figure) -> Self {
-        let known = |v: f64| f.is_known().then_some(v);
-        let low = (f.is_known() || f.low > 0.0).then_some(f.low);
-        Figure { value: known(f.value), low, high: known(f.high), source: f.source }
-    }
-}
-
 /// The cheapest known equivalent of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Best {
@@ -200,119 +160,6 @@ impl Best {
             None => [self.saves_vs_a, self.saves_vs_b],
         }
     }
-}
-
-/// Operators of both sides that compute the same from the same.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Region {
-    /// Counts from 1 in the order of A.
-    pub id: usize,
-    /// Names from the input file.
-    pub a_ops: Vec<String>,
-    /// Operators of B, by name.
-    pub b_ops: Vec<String>,
-    /// Operators of the IR, in the same order: `matmul`, `add`.
-    pub a_kinds: Vec<String>,
-    /// What B's operators are, in the same order.
-    pub b_kinds: Vec<String>,
-    /// How equal the sides of this region are; `none` where they part on a witness, which only the last region does.
-    pub tier: String,
-    /// Names of the rules that its proof uses.
-    pub rules: Vec<String>,
-    /// What A's operators cost.
-    pub a: Cost,
-    /// What B's operators cost.
-    pub b: Cost,
-    /// The cheapest form that is known.
-    pub best: BestForm,
-    /// What sets the two sides apart.
-    pub cause: Cause,
-    /// The first region that this one repeats (same operators, types, layouts, costs); none for a first one.
-    pub same_as: Option<usize>,
-    /// How many regions are the same, this one included. The first of them speaks for all.
-    pub repeats: usize,
-}
-
-/// What one side of a region costs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Cost {
-    /// Energy of one execution, in millijoules.
-    pub energy_mj: Option<f64>,
-    /// The interval of `energy_mj`.
-    pub energy_range_mj: Option<[f64; 2]>,
-    /// Where the energy comes from.
-    pub energy_source: Source,
-    /// Time on the GPU, in microseconds.
-    pub time_us: Option<f64>,
-    /// Kernels started.
-    pub launches: u32,
-    /// Arithmetic operations.
-    pub flops: f64,
-    /// Bytes read and written.
-    pub bytes: f64,
-}
-
-impl From<&energy::Cost> for Cost {
-    fn from(c: &energy::Cost) -> Self {
-        let e = Figure::from(c.energy_mj);
-        Cost {
-            energy_mj: e.value,
-            energy_range_mj: e.low.zip(e.high).map(|(low, high)| [low, high]),
-            energy_source: e.source,
-            time_us: Figure::from(c.time_us).value,
-            launches: c.launches,
-            flops: c.flops,
-            bytes: c.bytes,
-        }
-    }
-}
-
-/// The cheapest known form of a region.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BestForm {
-    /// Whose form it is.
-    pub form: Form,
-    /// Energy of one execution, in millijoules.
-    pub energy_mj: Option<f64>,
-    /// Time of one execution, in microseconds.
-    pub time_us: Option<f64>,
-    /// The form in words of the IR, such as `addmm(b, x, w)`.
-    pub text: String,
-    /// What it saves as a fraction of A's energy in this region. None where a figure is unknown or the intervals meet.
-    pub saves_vs_a: Option<f64>,
-    /// What it saves against B, as a fraction of B's energy.
-    pub saves_vs_b: Option<f64>,
-    /// It is cheaper and more than 1 % slower.
-    pub trade_off: bool,
-}
-
-/// Whose form is the cheapest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Form {
-    /// A's own.
-    A,
-    /// B's own.
-    B,
-    /// A form that neither side has.
-    Other,
-}
-
-/// Why one side of a region costs more.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cause {
-    /// A word for the kind of cause, such as `redundant`, `misuse`, `flag`, `layout`, `same`.
-    pub kind: String,
-    /// One sentence.
-    pub text: String,
-    /// The configuration flag that makes the difference, if one does.
-    pub flag: Option<String>,
-    /// How that flag is set.
-    pub how: Option<String>,
-    /// The source line that the costlier operators of A come from, as `file:line code`.
-    pub a_source: Option<String>,
-    /// The line of B that is responsible.
-    pub b_source: Option<String>,
 }
 
 /// A cheaper form of operators that several regions hold.

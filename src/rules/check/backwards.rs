@@ -2,29 +2,14 @@
 
 use smallvec::SmallVec;
 
-use super::generate::{Generator, Style};
+use super::super::vars::AttrVar;
+use super::generator::Style;
+use super::operand_synthesis::{OperandSynthesis, tensor};
 use super::{limits, moves, places, views, windows};
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 use crate::ops::shapes::broadcast;
-use crate::ops::{Arity, AttrDef, AttrKind, Op, OpDef, Synthesis};
-use crate::rules::rule::{AttrPattern, AttrVar};
-
-/// An operator whose result is to have type `ty`.
-pub(super) struct OperandSynthesis<'w, 'a> {
-    pub generator: &'w mut Generator<'a>,
-    pub op: &'static OpDef,
-    pub attrs: &'w [AttrPattern],
-    pub ty: TensorType,
-    pub slot: usize,
-    /// Operand types that are fixed already.
-    pub known: &'w [Option<TensorType>],
-    /// Which operands are numbers.
-    pub scalars: &'w [bool],
-}
-
-pub(super) fn tensor(dtype: DType, shape: impl Into<Shape>) -> TensorType {
-    TensorType { dtype, shape: shape.into() }
-}
+use crate::ops::{Arity, AttrDef, AttrKind, Op, Synthesis};
+use crate::rules::rule::AttrPattern;
 
 impl OperandSynthesis<'_, '_> {
     /// One choice of operand types, with the attributes fixed to go with it.
@@ -125,29 +110,6 @@ impl OperandSynthesis<'_, '_> {
         (self.ty.dtype == DType::Bool).then_some(())
     }
 
-    fn dtype_of_known(&self) -> Option<DType> {
-        self.known.iter().flatten().map(|t| t.dtype).next()
-    }
-
-    pub(super) fn operand_dtype(&mut self) -> DType {
-        self.dtype_of_known().unwrap_or_else(|| self.generator.any_dtype())
-    }
-
-    fn index_of(&self, name: &str) -> Option<usize> {
-        self.op.attr_index(name)
-    }
-
-    /// The attribute, if it is fixed already.
-    pub(super) fn fixed(&self, name: &str, rank: Option<usize>) -> Option<AttrValue> {
-        let at = self.index_of(name)?;
-        self.generator.attr(&Op::Table(self.op), at, &self.attrs[at], rank)
-    }
-
-    pub(super) fn set(&mut self, name: &str, rank: usize, value: AttrValue) -> Option<()> {
-        let at = self.index_of(name)?;
-        self.generator.set_attr(&Op::Table(self.op), at, &self.attrs[at], rank, value)
-    }
-
     /// Gives random values to the attributes that nothing has fixed.
     fn open_attrs(&mut self, rank: usize) -> Option<()> {
         for (at, def) in self.op.attrs.iter().enumerate() {
@@ -187,25 +149,6 @@ impl OperandSynthesis<'_, '_> {
                 _ => def.default.value().unwrap_or(AttrValue::str("none")),
             },
             AttrKind::Ints | AttrKind::Dims => AttrValue::Ints(Ints::new()),
-        }
-    }
-
-    /// A shape that broadcasts to the wanted one.
-    pub(super) fn narrower(&mut self) -> Shape {
-        let full = self.ty.shape.clone();
-        let random = &mut self.generator.random;
-        match random.below(10) {
-            0..=4 => full,
-            5 => Shape::from_slice(&full[random.below(full.len() + 1)..]),
-            6 | 7 => {
-                let mut shape = full;
-                if let Some(last) = shape.last_mut() {
-                    *last = 1;
-                }
-                shape
-            }
-            8 => full.last().map(|&d| Shape::from_slice(&[d])).unwrap_or_default(),
-            _ => full.iter().map(|&d| if random.chance(50) { 1 } else { d }).collect(),
         }
     }
 

@@ -1,15 +1,13 @@
 //! Comparing the two sides of an instance.
 
 use super::data::Scale;
-use super::instance::Instance;
+use super::instance::{BUDGET, Instance};
 use crate::eval::{EvalError, LazyEvaluator, Options, Ties};
 use crate::ir::{DType, Number};
 use crate::rules::Tier;
 use crate::rules::arena::TermId;
 use crate::rules::terms::Terms;
 
-/// Elements that may be computed for one instance.
-pub(super) const BUDGET: usize = 400_000;
 /// How far two ways to compute the same real number may lie apart in double precision, relatively.
 const REAL: f64 = 1e-8;
 /// How many roundings' worth two orders of floating-point operations may differ by on small operands.

@@ -2,10 +2,10 @@
 
 use miette::SourceSpan;
 
+use super::counterexample::{Shown, show};
 use super::data::{Data, Scale};
-use super::generate::{Generator, Style};
+use super::generator::{Generator, Style};
 use super::named::Named;
-use super::trial::{Shown, show};
 use crate::rules::matcher::holds;
 use crate::rules::rule::{Condition, ConditionKind, Rule};
 use crate::rules::terms::Terms;
@@ -49,7 +49,7 @@ struct Warning {
 }
 
 impl Warning {
-    fn at(self, place: &crate::rules::load::RuleLocation, span: SourceSpan) -> Problem {
+    fn at(self, place: &crate::rules::set::RuleLocation, span: SourceSpan) -> Problem {
         place.report.problem("rules::idle_condition", span, self.message, self.label).with_help(self.help).warning()
     }
 }

@@ -1,11 +1,11 @@
 //! Instances of a rule with data: both sides built, ready to be evaluated.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::super::vars::Bindings;
+use super::choice::Choice;
 use super::data::Data;
-use super::generate::Choice;
-use crate::eval::Constant;
+use super::types::Types;
 use crate::ir::{AttrValue, TensorType};
 use crate::ops::ties::leaves_open;
 use crate::ops::{Call, Family, Kernel, KernelClass, Op};
@@ -14,8 +14,8 @@ use crate::rules::arena::{InstanceArena, Term, TermId};
 use crate::rules::definition::Definition;
 use crate::rules::expr::{Expr, Scope, TensorRef};
 use crate::rules::matcher::holds;
-use crate::rules::rule::{Bindings, Outcome, Rule};
-use crate::rules::terms::{Terms, Visitor};
+use crate::rules::rule::{Outcome, Rule};
+use crate::rules::terms::Terms;
 
 /// Functions that ask for the value of a tensor.
 const ABOUT_VALUES: [&str; 11] = [
@@ -123,7 +123,7 @@ pub(super) fn why_none(rule: &Rule, definitions: &[Arc<Definition>], choice: &Ch
 fn operands(rule: &Rule, arena: &mut InstanceArena, choice: &Choice, data: Data) -> Bindings<TermId> {
     let constant = asked_for_values(rule);
     let mut elements = data.operands(choice.types().count());
-    let mut bindings = Bindings::empty(rule);
+    let mut bindings = Bindings::empty(&rule.vars);
     let mut leaf = |arena: &mut InstanceArena, ty: &TensorType, tensor: TensorRef| {
         if constant.contains(&tensor) {
             arena.constant_leaf(ty.clone(), elements.next_constant(ty))
@@ -163,7 +163,7 @@ fn asked_for_values(rule: &Rule) -> Vec<TensorRef> {
 /// The value of an expression as far as types and chosen attributes give it.
 pub(super) fn types_only(rule: &Rule, choice: &Choice, expr: &Expr) -> Option<AttrValue> {
     let mut types = Vec::new();
-    let mut bindings = Bindings::empty(rule);
+    let mut bindings = Bindings::empty(&rule.vars);
     for (v, ty) in choice.tensors.iter().enumerate() {
         if let Some(ty) = ty {
             bindings.tensors[v] = Some(types.len());
@@ -183,22 +183,5 @@ pub(super) fn types_only(rule: &Rule, choice: &Choice, expr: &Expr) -> Option<At
     expr.eval(&Scope { terms: &terms, bindings: &bindings, element: None }).ok()
 }
 
-/// Tensors of which only the types are known.
-#[derive(Default)]
-pub(super) struct Types(Vec<TensorType>);
-
-impl Terms for Types {
-    type Id = usize;
-
-    fn visit(&self, _: usize, _: &mut Visitor<'_, usize>) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn ty(&self, id: usize) -> &TensorType {
-        &self.0[id]
-    }
-
-    fn constant(&self, _: usize) -> Option<&Constant> {
-        None
-    }
-}
+/// Elements that may be computed for one instance.
+pub(super) const BUDGET: usize = 400_000;

@@ -2,15 +2,20 @@
 //! claims too much, or if no instance of it can be found.
 
 mod backwards;
+mod choice;
 mod compare;
 mod conditions;
+mod counterexample;
 mod coverage;
 mod data;
+mod effort;
 mod generate;
+mod generator;
 mod instance;
 mod limits;
 mod moves;
 mod named;
+mod operand_synthesis;
 mod overflow;
 mod places;
 mod products;
@@ -19,6 +24,7 @@ mod shrink;
 #[cfg(feature = "torch")]
 mod torch;
 mod trial;
+mod types;
 mod values;
 mod views;
 mod windows;
@@ -27,28 +33,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+pub use choice::Choice;
 pub use coverage::Coverage;
-pub use generate::Choice;
 pub use trial::{TestResult, run_tests, samples};
 
 use super::{Problem, RuleError, RuleSet};
-
-/// How hard to try.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Attempts to find instances of a rule.
-    pub attempts: usize,
-    /// Instances that are compared.
-    pub instances: usize,
-    /// What draws instances; another seed, other instances.
-    pub seed: u64,
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        Effort { attempts: 60_000, instances: 60, seed: 1 }
-    }
-}
+pub use effort::Effort;
 
 /// What trying rules out has shown.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! Which operand could give a wanted result, for operators that put elements in other places.
 
-use super::backwards::OperandSynthesis;
+use super::operand_synthesis::OperandSynthesis;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
 pub(super) fn flip(w: &mut OperandSynthesis<'_, '_>) -> Option<TensorType> {

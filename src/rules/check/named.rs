@@ -1,8 +1,10 @@
 //! The numbers that a rule names. What is wrong with a rule often shows only at such a number or right beside it.
 
+use super::super::vars::Bindings;
+use super::types::Types;
 use crate::ir::{AttrValue, DType};
 use crate::rules::expr::{Expr, Scope};
-use crate::rules::rule::{AttrPattern, Bindings, Operand, Pattern, Rule};
+use crate::rules::rule::{AttrPattern, Operand, Pattern, Rule};
 
 /// As many numbers of a rule are tried.
 const MOST: usize = 12;
@@ -108,6 +110,5 @@ fn closed(rule: &Rule, expr: &Expr) -> Option<AttrValue> {
     if calls {
         return None;
     }
-    expr.eval(&Scope { terms: &super::instance::Types::default(), bindings: &Bindings::empty(rule), element: None })
-        .ok()
+    expr.eval(&Scope { terms: &Types::default(), bindings: &Bindings::empty(&rule.vars), element: None }).ok()
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::super::evaluated::Undecided;
+use super::choice::Choice;
 use super::compare::values;
+use super::counterexample::Counterexample;
 use super::data::{Data, Scale};
-use super::generate::Choice;
 use super::instance::{Instance, build};
-use super::trial::Counterexample;
 use crate::eval::Constant;
 use crate::ir::{AttrValue, DType, TensorType};
 use crate::ops::Arithmetic;
 use crate::rules::Tier;
 use crate::rules::arena::{InstanceArena, Term, TermId};
 use crate::rules::definition::Definition;
-use crate::rules::expr::Undecided;
 use crate::rules::matcher::holds;
 use crate::rules::rule::{Operand, Pattern, Rule};
 use crate::rules::terms::{Terms, Visitor};

@@ -1,6 +1,6 @@
 //! Which operands could give a wanted result, for operators that read or write at places that another operand holds.
 
-use super::backwards::{OperandSynthesis, tensor};
+use super::operand_synthesis::{OperandSynthesis, tensor};
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
 /// Random places lie in 0..=3: a dim that is read or written by them has at least as many entries.

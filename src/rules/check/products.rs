@@ -1,6 +1,6 @@
 //! Which operands could give a wanted result, for products of matrices and attention.
 
-use super::backwards::{OperandSynthesis, tensor};
+use super::operand_synthesis::{OperandSynthesis, tensor};
 use crate::ir::{AttrValue, DType, Shape, TensorType};
 
 impl OperandSynthesis<'_, '_> {

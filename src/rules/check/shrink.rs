@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::choice::Choice;
+use super::counterexample::{Counterexample, Shown, show};
 use super::data::{Data, Scale};
-use super::generate::Choice;
 use super::instance::Instance;
-use super::trial::{Counterexample, Shown, show};
 use crate::eval::{LazyEvaluator, Options};
 use crate::ir::{AttrValue, Number, TensorType};
 use crate::rules::arena::Term;

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use tch::{Device, Tensor};
 
-use super::instance::Instance;
+use super::instance::{BUDGET, Instance};
 use crate::eval::{LazyEvaluator, Options};
 use crate::ir::{DType, Number};
 use crate::ops::replay::replay;
@@ -44,7 +44,7 @@ fn tensor(
     let made = match arena.term(id) {
         Term::Leaf(data) => upload(ty, data, Device::Cpu).ok()?,
         Term::Constant(_) => {
-            let options = Options { rounding: false, budget: super::compare::BUDGET };
+            let options = Options { rounding: false, budget: BUDGET };
             upload(ty, &LazyEvaluator::new(arena, options).tensor(id).ok()?, Device::Cpu).ok()?
         }
         Term::Apply { op: Op::Table(op), attrs, slot, operands } => {
@@ -62,8 +62,9 @@ fn tensor(
 
 #[cfg(test)]
 mod tests {
+    use super::super::effort::Effort;
     use super::super::trial::answered;
-    use super::super::{Effort, check, first_of_each_name, on_all_cores};
+    use super::super::{check, first_of_each_name, on_all_cores};
     use crate::rules::RuleSet;
 
     /// Instances of each rule of which libtorch has to have an opinion.

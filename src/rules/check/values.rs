@@ -1,11 +1,11 @@
 //! Values for attributes and numbers that operand types leave open.
 
-use super::generate::{Generator, Style};
+use super::super::vars::AttrVar;
+use super::generator::{Generator, Style};
 use super::instance::types_only;
 use crate::ir::AttrValue;
 use crate::rules::expr::{Comparison, Expr};
 use crate::rules::functions::NEAR;
-use crate::rules::rule::AttrVar;
 
 /// Numbers as programs write them.
 const USUAL: [f64; 8] = [0.5, 2.0, 0.125, 3.0, -1.5, 1e-5, 0.25, 1.0];

@@ -1,7 +1,7 @@
 //! Which operands could give a wanted result, for operators that move elements.
 
-use super::backwards::{OperandSynthesis, tensor};
-use super::generate::Style;
+use super::generator::Style;
+use super::operand_synthesis::{OperandSynthesis, tensor};
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 
 /// An operand of the wanted element type.

@@ -1,6 +1,6 @@
 //! Which operands could give a wanted result, for operators that move windows over images or treat channels apart.
 
-use super::backwards::{OperandSynthesis, tensor};
+use super::operand_synthesis::{OperandSynthesis, tensor};
 use super::random::Random;
 use crate::ir::{AttrValue, DType, Ints, Shape, TensorType};
 

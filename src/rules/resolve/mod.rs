@@ -14,8 +14,9 @@ use super::ast::{self, Clauses, ExprKind};
 use super::error::{Problem, Reporter};
 use super::expr::{Expr, TensorRef};
 use super::functions;
-use super::rule::{AttrPattern, Condition, ConditionKind, Pattern, Rule, Vars};
+use super::rule::{AttrPattern, Condition, ConditionKind, Pattern, Rule};
 use super::scope::{Names, is_value_word};
+use super::vars::{Bindings, Vars};
 use crate::ir::AttrValue;
 use crate::ops::{CustomOp, Op};
 
@@ -382,7 +383,7 @@ pub(super) fn closed(report: &Reporter, e: &ast::Expr) -> Resolved<AttrValue> {
 fn constant(e: &Expr) -> Option<AttrValue> {
     e.eval(&crate::rules::expr::Scope {
         terms: &crate::rules::arena::NoTerms,
-        bindings: &crate::rules::rule::Bindings::default(),
+        bindings: &Bindings::default(),
         element: None,
     })
     .ok()

@@ -1,7 +1,7 @@
 //! Activation functions.
 
 use super::arithmetic::unary;
-use super::{Operator, microsoft, standard};
+use super::operator::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};

@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons, logic, bits and casts.
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::Refusal;
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Number, Value};

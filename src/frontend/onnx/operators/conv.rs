@@ -1,6 +1,6 @@
 //! Convolutions.
 
-use super::{Operator, microsoft, standard};
+use super::operator::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, int, ints};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};

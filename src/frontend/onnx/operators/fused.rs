@@ -2,7 +2,7 @@
 
 use super::attention::{Heads, Window, both, heads, rotated, scale_of, side_by_side, window_mask};
 use super::norm::statistics;
-use super::{Operator, microsoft};
+use super::operator::{Operator, microsoft};
 use crate::frontend::builder::{Refusal, int, ints};
 use crate::frontend::onnx::held::Held;
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};

@@ -1,6 +1,6 @@
 //! Operators that read and write by position.
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, int, ints};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor;

@@ -1,6 +1,6 @@
 //! Products of matrices.
 
-use super::{Operator, microsoft, standard};
+use super::operator::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, ints};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, Value};

@@ -13,6 +13,7 @@ mod index;
 mod linear;
 mod loss;
 mod norm;
+mod operator;
 mod pool;
 mod quantise;
 mod rearrange;
@@ -27,30 +28,8 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::lowering::{Lowered, NodeLowering};
-
-/// Lowers one operator.
-pub(super) type Lower = for<'s, 'm> fn(&mut NodeLowering<'s, 'm>) -> Lowered;
-
-/// An operator of ONNX.
-pub(super) struct Operator {
-    /// Empty for the standard's own operators.
-    pub domain: &'static str,
-    pub name: &'static str,
-    /// The versions of the operator set that define or redefine it. Domains that do not count have version 1.
-    pub versions: &'static [i64],
-    pub lower: Lower,
-}
-
-/// An operator of the standard.
-const fn standard(name: &'static str, versions: &'static [i64], lower: Lower) -> Operator {
-    Operator { domain: "", name, versions, lower }
-}
-
-/// An operator of ONNX Runtime's domain.
-const fn microsoft(name: &'static str, lower: Lower) -> Operator {
-    Operator { domain: "com.microsoft", name, versions: &[1], lower }
-}
+pub(super) use operator::Lower;
+use operator::Operator;
 
 /// Every operator that is covered, family by family.
 pub(super) fn all() -> impl Iterator<Item = &'static Operator> {

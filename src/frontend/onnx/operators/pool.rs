@@ -1,7 +1,7 @@
 //! Pooling.
 
 use super::conv::{Windows, spatial};
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Number, Value};

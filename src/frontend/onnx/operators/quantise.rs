@@ -1,7 +1,7 @@
 //! Quantisation, by what it computes.
 
 use super::norm::per_channel;
-use super::{Operator, microsoft, standard};
+use super::operator::{Operator, microsoft, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};

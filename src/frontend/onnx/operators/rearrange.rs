@@ -1,6 +1,6 @@
 //! Operators that cut, join, repeat and reorder tensors.
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, int, ints};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::ir::{AttrValue, DType, Value};

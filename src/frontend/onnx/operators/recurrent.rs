@@ -1,6 +1,6 @@
 //! Recurrent layers, written out step by step.
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering};
 use crate::ir::{AttrValue, Value};

@@ -1,6 +1,6 @@
 //! Resampling: every dimension by itself, as a product with a matrix of weights that is computed while the file is read.
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor::tensor_type;

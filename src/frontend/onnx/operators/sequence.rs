@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::held::{Constant, Held};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};

@@ -1,11 +1,10 @@
 //! Constants, shapes as tensors, and views.
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
 use crate::frontend::onnx::held::{Constant, Held, int_list};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
-use crate::frontend::onnx::proto;
-use crate::frontend::onnx::tensor;
+use crate::frontend::onnx::{proto, tensor};
 use crate::ir::{AttrValue, DType, MAX_RANK, Number, TensorType, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[

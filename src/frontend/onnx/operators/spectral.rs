@@ -1,6 +1,6 @@
 //! Fourier transforms and the windows in front of them.
 
-use super::{Operator, standard};
+use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, int};
 use crate::frontend::onnx::held::{Constant, Held};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};

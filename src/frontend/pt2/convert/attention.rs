@@ -1,7 +1,7 @@
 //! Softmax and fused attention.
 
 use super::super::lowering::{Converted, NodeLowering, int};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, DType};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

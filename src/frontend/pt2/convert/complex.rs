@@ -3,8 +3,8 @@
 
 use super::super::argument::Argument;
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
-use super::Target;
-use super::{fourier, pairs};
+use super::super::target::Target;
+use super::{fourier, pairs, real};
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::find;
 
@@ -25,7 +25,7 @@ fn arithmetic(site: &mut NodeLowering, target: Target) -> Converted {
     let makes = ["zeros", "ones", "full"].iter().any(|kind| target.name.contains(kind));
     if !gives_complex && (makes || target.name == "copy") {
         // What is like a complex tensor in its shape alone.
-        return if makes { super::of_real(site, target) } else { Ok(None) };
+        return if makes { real::convert(site, target) } else { Ok(None) };
     }
     match (target.name, target.overload) {
         ("view_as_complex" | "view_as_real", "") => {

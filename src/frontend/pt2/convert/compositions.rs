@@ -1,7 +1,7 @@
 //! Operators that PyTorch puts together from others.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
-use super::Target;
+use super::super::target::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Ints, Value};
 

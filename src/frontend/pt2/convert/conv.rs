@@ -1,7 +1,7 @@
 //! Convolution and pooling.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, Ints, Value};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

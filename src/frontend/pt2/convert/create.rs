@@ -1,7 +1,7 @@
 //! Tensors made from nothing, and tensors overwritten as a whole.
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Scalar};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::AttrValue;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

@@ -1,6 +1,6 @@
 //! Operators outside of the op table: opaque nodes, equal only to themselves on equal operands.
 
-use super::Target;
+use super::super::target::Target;
 use crate::frontend::pt2::argument::{Argument, Number};
 use crate::frontend::pt2::dtype::{complex_part, dtype};
 use crate::frontend::pt2::lowering::{NodeLowering, Refusal, Values};

@@ -1,7 +1,7 @@
 //! Arithmetic, comparisons, activations, casts.
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar};
-use super::Target;
+use super::super::target::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType, Number, Value};
 

@@ -2,7 +2,7 @@
 
 use super::super::argument::{Argument, Number};
 use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, DType, Value};
 use crate::ops::fourier_norm;
 use crate::ops::shapes::normalize_dim;

@@ -1,7 +1,7 @@
 //! Less common functions, activations and sums of products.
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar, int};
-use super::Target;
+use super::super::target::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType};
 

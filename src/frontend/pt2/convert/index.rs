@@ -1,7 +1,7 @@
 //! Lookups, sorting, masks, padding.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, Values, int, ints};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, DType, Ints, Value};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

@@ -1,7 +1,7 @@
 //! Lengths of vectors and distances.
 
 use super::super::lowering::{Converted, NodeLowering, Scalar};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, Value};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, Values, ints};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::Value;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

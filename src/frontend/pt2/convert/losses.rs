@@ -3,7 +3,7 @@
 //! Only in f32 and f64: in narrower types, kernels round at other places than the single steps would.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, ints};
-use super::Target;
+use super::super::target::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Value};
 

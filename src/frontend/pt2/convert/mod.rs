@@ -21,6 +21,7 @@ mod norm;
 mod pairs;
 mod pointwise;
 mod promote;
+mod real;
 mod rearrange;
 mod recurrent;
 mod reduce;
@@ -30,62 +31,10 @@ mod windows;
 
 pub(super) use custom::FUNCTIONALISED;
 
-use super::argument::Argument;
 use super::lowering::{Converted, NodeLowering, Refusal, Values};
 use super::mutation::functional_name;
-use super::schema::Node;
+use super::target::Target;
 use crate::ir::Value;
-
-/// The parts of an operator's full name, `torch.ops.aten.add.Tensor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Target<'a> {
-    pub namespace: &'a str,
-    pub name: &'a str,
-    /// Empty for the default overload.
-    pub overload: &'a str,
-}
-
-impl<'a> Target<'a> {
-    pub(super) fn of(target: &'a str) -> Self {
-        let path = target.strip_prefix("torch.ops.").unwrap_or(target);
-        let (namespace, rest) = path.split_once('.').unwrap_or(("", path));
-        let (name, overload) = rest.split_once('.').unwrap_or((rest, ""));
-        Target { namespace, name, overload: if overload == "default" { "" } else { overload } }
-    }
-
-    /// Whether a schema of PyTorch's own says what the operator writes.
-    pub(super) fn is_pytorch(self) -> bool {
-        matches!(self.namespace, "aten" | "prims" | "higher_order" | "quantized" | "_quantized" | "")
-    }
-
-    /// The name as schemas have it: `aten.add.Tensor`, `aten.relu`.
-    pub(super) fn full_name(self) -> String {
-        match self {
-            Target { namespace: "", name, .. } => name.to_owned(),
-            Target { namespace, name, overload: "" } => format!("{namespace}.{name}"),
-            Target { namespace, name, overload } => format!("{namespace}.{name}.{overload}"),
-        }
-    }
-}
-
-/// Whether the operator only checks something that the export already knew.
-pub(super) fn is_check(target: &str) -> bool {
-    let Target { namespace, name, .. } = Target::of(target);
-    namespace == "aten" && (name.starts_with("_assert") || name.starts_with("sym_constrain_range"))
-}
-
-/// Whether all that the operator does is to give numbers: sizes, elements as numbers, arithmetic of these.
-pub(super) fn gives_only_numbers(node: &Node) -> bool {
-    let Target { namespace, name, .. } = Target::of(&node.target);
-    let is_number = |output: &Argument| output.symbol().is_some();
-    let of_pytorch = match namespace {
-        "aten" => matches!(name, "item" | "_local_scalar_dense") || name.starts_with("sym_"),
-        "torch" => name.starts_with("sym_"),
-        "_operator" | "math" => true,
-        _ => false,
-    };
-    of_pytorch && !node.outputs.is_empty() && node.outputs.iter().all(is_number)
-}
 
 /// Converts one operator. `draws` counts the calls so far that draw, and `written` holds what tensors hold that the operator
 /// writes.
@@ -167,39 +116,8 @@ pub(super) fn reshaped(site: &mut NodeLowering) -> Converted {
 fn families(site: &mut NodeLowering, target: Target) -> Converted {
     match site.scope.handles_complex(site.node) {
         true => complex::convert(site, target),
-        false => of_real(site, target),
+        false => real::convert(site, target),
     }
-}
-
-/// Converts an operator on real numbers.
-fn of_real(site: &mut NodeLowering, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 19] = [
-        elementwise::convert,
-        view::convert,
-        linear::convert,
-        norm::convert,
-        attention::convert,
-        reduce::convert,
-        index::convert,
-        conv::convert,
-        create::convert,
-        functions::convert,
-        rearrange::convert,
-        length::convert,
-        windows::convert,
-        losses::convert,
-        recurrent::convert,
-        pointwise::convert,
-        compositions::convert,
-        sequence::convert,
-        fourier::convert,
-    ];
-    for family in FAMILIES {
-        if let Some(values) = family(site, target)? {
-            return Ok(Some(values));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Normalisations.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::super::autocast::Casts;
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values};
-use super::Target;
+use super::super::target::Target;
+use super::real;
 use crate::frontend::builder::Lowering;
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Role, TensorType, Value};
 use crate::ops::{Op, OpDef};
@@ -77,7 +78,7 @@ fn converted(
     let casts = Casts { cast, ..Casts::default() };
     let mut inner =
         NodeLowering { lowering, scope: site.scope, memory: site.memory, node: site.node, casts, bare: true };
-    super::of_real(&mut inner, target)
+    real::convert(&mut inner, target)
 }
 
 /// What to add for each node; none where one of them does more than to act on both parts alike.

@@ -2,9 +2,8 @@
 //!
 //! In bf16 and f16, PyTorch computes in f32 and rounds once.
 
-use super::super::lowering::NodeLowering;
-use super::super::lowering::{Converted, Operand, Refusal};
-use super::Target;
+use super::super::lowering::{Converted, NodeLowering, Operand, Refusal};
+use super::super::target::Target;
 use super::formula::{Formula, Last};
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{DType, Value};

@@ -1,7 +1,7 @@
 //! Tensors rearranged by less common operators, and memory that is not filled.
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Values, int, ints};
-use super::Target;
+use super::super::target::Target;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType, Ints, Layout, Shape, Value};
 use crate::ops::shapes::{clamp_bound, inverse_permutation};

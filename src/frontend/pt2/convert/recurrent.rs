@@ -1,7 +1,7 @@
 //! Steps of recurrent networks, distances, running extremes, bags of embeddings.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, int};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

@@ -1,7 +1,7 @@
 //! Reductions, running reductions, losses.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, DType, Value};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {

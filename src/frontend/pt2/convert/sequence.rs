@@ -1,7 +1,7 @@
 //! Recurrent networks over whole sequences, step by step.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
-use super::Target;
+use super::super::target::Target;
 use super::recurrent::{gru_step, lstm_step, step};
 use crate::ir::{AttrValue, DType, Value};
 

@@ -1,7 +1,7 @@
 //! Views, copies, joins.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
-use super::Target;
+use super::super::target::Target;
 use crate::ir::{AttrValue, Ints, Layout, Value};
 use crate::ops::shapes::{clamp_bound, resolve_reshape};
 

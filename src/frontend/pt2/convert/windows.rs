@@ -1,7 +1,7 @@
 //! Pooling to sizes, resampling, padding by elements, windows as columns.
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
-use super::Target;
+use super::super::target::Target;
 use super::conv::per_dimension;
 use crate::ir::{AttrValue, DType, Ints, Value};
 use crate::ops::grid_sample::{MODES, PADDINGS};

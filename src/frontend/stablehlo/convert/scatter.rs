@@ -123,7 +123,7 @@ fn flat(
 ) -> Converted {
     let (shape, sizes) = (site.shape(x), site.shape(updates));
     let dtype = site.dtype(x);
-    let strides = crate::ops::shapes::dense_strides(&shape);
+    let strides = crate::ir::dense_strides(&shape);
     let numel: usize = shape.iter().product();
     let mut place: Option<Value> = None;
     let mut add = |site: &mut NodeLowering, index: Value, stride: usize| -> Result<(), Refusal> {

@@ -6,18 +6,16 @@ use miette::SourceSpan;
 use pest::Parser;
 use pest::iterators::Pair;
 
+use self::grammar::{Grammar, Rule};
 use self::syntax::syntax_error;
 use super::ast::{Binding, Body, CallExpr, Constant, Equality, File, Input, Name, Operand, Setting, Statement, Typed};
 use super::error::MirError;
 use crate::ir::{DType, Origin, Role, TensorType};
 
+mod grammar;
 mod returned;
 mod syntax;
 mod words;
-
-#[derive(pest_derive::Parser)]
-#[grammar = "../grammar/mir.pest"]
-struct Grammar;
 
 /// Parses the text without looking at names and types.
 pub(super) fn read(source: &str) -> Result<File<'_>, Vec<MirError>> {

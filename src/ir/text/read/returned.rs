@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use pest::iterators::Pair;
 
-use super::{Reader, Rule};
+use super::Reader;
+use super::grammar::Rule;
 use crate::ir::text::ast::{Name, Number, Purpose, Returned, Yielded};
 use crate::ir::{AttrValue, Path, Step};
 

@@ -2,7 +2,7 @@
 
 use pest::error::{Error, ErrorVariant, InputLocation};
 
-use super::Rule;
+use super::grammar::Rule;
 use crate::ir::text::error::MirError;
 
 /// `offset` is where the piece that was read starts in the text.

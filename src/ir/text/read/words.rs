@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use pest::iterators::Pair;
 
-use super::{Reader, Rule};
+use super::Reader;
+use super::grammar::Rule;
 use crate::ir::text::ast::{Name, Number};
 use crate::ir::text::error::{MirError, nearest};
 use crate::ir::{DType, Frame, Origin, Shape, TensorType};

@@ -11,7 +11,8 @@ use num_traits::{One, Signed, ToPrimitive};
 use smallvec::SmallVec;
 
 use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Product, times};
-use super::{Formulas, Mode, SIZE_PER_ELEMENT};
+use super::formulas::{Formulas, SIZE_PER_ELEMENT};
+use super::mode::Mode;
 use crate::ir::Number;
 use crate::rules::Tier;
 

@@ -5,7 +5,8 @@ use num_traits::{One, Signed};
 use smallvec::SmallVec;
 
 use super::form::{Atom, Form, FormId, Function, Operation, Product};
-use super::{Formulas, Mode, SIZE_PER_ELEMENT, over_reals};
+use super::formulas::{Formulas, SIZE_PER_ELEMENT, over_reals};
+use super::mode::Mode;
 use crate::ir::{DType, Number};
 use crate::ops::{Arithmetic, Call};
 use crate::rules::Tier;

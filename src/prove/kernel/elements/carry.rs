@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::arena::TermId;
-use super::Mode;
+use super::mode::Mode;
 use super::scope::{Known, Scope, Seen};
 use crate::eval::Constant;
 use crate::ir::TensorType;

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use num_rational::BigRational;
 use num_traits::One;
 
-use super::Formulas;
 use super::form::{Form, FormId};
+use super::formulas::{Formulas, Row};
 use super::scope::Applied;
 use crate::ir::{DType, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
@@ -15,17 +15,6 @@ use crate::rules::Tier;
 
 /// Elements of a row of which the variance is multiplied out. Of longer ones it would take too much.
 const MAX_VARIANCE: usize = 32;
-
-/// A row that an operator reads, and one place on it.
-pub(super) struct Row<'r> {
-    /// What no other row of this operator has.
-    pub key: (super::TermId, usize),
-    pub elements: &'r [(DType, FormId)],
-    /// The place of the result among them, where the operator gives a row.
-    pub place: usize,
-    /// The elements of further operands for that place.
-    pub others: &'r [(DType, FormId)],
-}
 
 impl Formulas<'_> {
     /// What an operator gives for a row: nothing where there is no law for it, and no answer where it is no real number or takes too much.

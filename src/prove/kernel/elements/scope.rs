@@ -5,11 +5,11 @@
 
 use std::cell::RefCell;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::super::arena::{Head, TermArena, TermId};
-use super::{Leaves, Mode};
+use super::mode::Mode;
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
 use crate::ops::{Call, Elements, Moved, Op, OpDef, RowFunction, Sign, is_number};
@@ -129,3 +129,6 @@ impl<'a> Scope<'a> {
         found[&constant]
     }
 }
+
+/// Terms that are not looked into.
+pub(crate) type Leaves = FxHashSet<TermId>;

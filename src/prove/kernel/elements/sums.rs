@@ -4,8 +4,9 @@ use num_rational::BigRational;
 use smallvec::SmallVec;
 
 use super::form::{Form, FormId};
+use super::formulas::{Formulas, SIZE_PER_ELEMENT};
+use super::mode::Mode;
 use super::scope::Applied;
-use super::{Formulas, Mode, SIZE_PER_ELEMENT};
 use crate::ir::{DType, Number, Shape};
 use crate::ops::shapes::visit_axes;
 use crate::ops::{EvalError, Footprint, contraction};

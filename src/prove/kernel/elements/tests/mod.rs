@@ -3,8 +3,10 @@ mod places;
 mod property;
 mod reals;
 
-use super::scope::Scope;
-use super::{ALL_WAYS, ELEMENTS, Formulas, Leaves, Mode, same_elements};
+use super::formulas::Formulas;
+use super::mode::Mode;
+use super::scope::{Leaves, Scope};
+use super::{ALL_WAYS, ELEMENTS, same_elements};
 use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::ir::{Graph, Number, text};
 use crate::prove::kernel::arena::{Side, TermArena, TermId};

@@ -1,0 +1,39 @@
+//! Operators on real numbers, family by family.
+
+use super::super::lowering::{Converted, NodeLowering};
+use super::super::target::Target;
+use super::{
+    attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear, losses, norm,
+    pointwise, rearrange, recurrent, reduce, sequence, view, windows,
+};
+
+/// Converts an operator on real numbers.
+pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
+    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 19] = [
+        elementwise::convert,
+        view::convert,
+        linear::convert,
+        norm::convert,
+        attention::convert,
+        reduce::convert,
+        index::convert,
+        conv::convert,
+        create::convert,
+        functions::convert,
+        rearrange::convert,
+        length::convert,
+        windows::convert,
+        losses::convert,
+        recurrent::convert,
+        pointwise::convert,
+        compositions::convert,
+        sequence::convert,
+        fourier::convert,
+    ];
+    for family in FAMILIES {
+        if let Some(values) = family(site, target)? {
+            return Ok(Some(values));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,74 @@
+//! Numbers beside tensors: which one PyTorch computes with, and one name for all that it takes for the same.
+
+use crate::ir::{DType, Number};
+
+/// The value that PyTorch computes with for a number beside a tensor of type `dtype`: f32 for narrower floats too.
+pub fn as_number(dtype: DType, value: Number) -> Number {
+    match (dtype, value) {
+        (DType::F64, _) => value,
+        (d, _) if d.is_float() => Number::float(DType::F32.round(value.to_f64())),
+        _ => value,
+    }
+}
+
+/// One name for all numbers that [`as_number`] takes for the same. What was written as 0.1 and what is left of it in `f32` are one
+/// number, and so are 1/√8 and 0.35355338: the roots that scale attention, or else the number with the fewest digits. Beside doubles
+/// and integers every number is its own.
+pub fn shortest_number(dtype: DType, value: Number) -> Number {
+    match as_number(dtype, value) {
+        Number::Float(v) if dtype != DType::F64 && v.0.is_finite() => {
+            let shortest = format!("{:?}", v.0 as f32).parse().ok();
+            // The digits are read as a double, which is rounded a second time and may lie beyond the largest number of the type.
+            let most = dtype.max_finite().unwrap_or(f64::MAX).max(v.0.abs());
+            let same = |&x: &f64| x.abs() <= most && as_number(dtype, Number::float(x)) == Number::Float(v);
+            let name = inverse_roots(v.0).into_iter().chain(shortest).find(same);
+            name.map_or(Number::Float(v), Number::float)
+        }
+        other => other,
+    }
+}
+
+/// The largest size of a head whose scale goes by its formula.
+const MAX_HEAD: f64 = 1024.0;
+
+/// The square root and the fourth root of whole numbers whose inverses are near `value`: what scales scores, or queries and keys
+/// both.
+fn inverse_roots(value: f64) -> impl IntoIterator<Item = f64> {
+    let size = |power: i32| Some(value.powi(-power).round()).filter(|n| value > 0.0 && (2.0..=MAX_HEAD).contains(n));
+    [size(2).map(|n| 1.0 / n.sqrt()), size(4).map(|n| 1.0 / n.sqrt().sqrt())].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_shortest_number_computes_the_same(bits in any::<u32>()) {
+            let value = f64::from(f32::from_bits(bits));
+            for dtype in [DType::F32, DType::BF16, DType::F16] {
+                let number = Number::float(value);
+                let short = shortest_number(dtype, number);
+                prop_assert_eq!(as_number(dtype, short), as_number(dtype, number));
+                prop_assert_eq!(shortest_number(dtype, short), short);
+            }
+            prop_assert_eq!(shortest_number(DType::F64, Number::float(value)), Number::float(value));
+        }
+
+        #[test]
+        fn scales_of_attention_are_roots(size in 2..=1024_u32) {
+            let scale = 1.0 / f64::from(size).sqrt();
+            for (exact, power) in [(scale, 2), (scale.sqrt(), 4)] {
+                let short = shortest_number(DType::F32, Number::float(f64::from(exact as f32))).to_f64();
+                prop_assert!((short.powi(-power) - f64::from(size)).abs() < 1e-9, "{short}");
+            }
+        }
+
+        #[test]
+        fn integers_are_numbers_of_their_own(value in any::<i64>()) {
+            prop_assert_eq!(shortest_number(DType::I64, Number::Int(value)), Number::Int(value));
+        }
+    }
+}

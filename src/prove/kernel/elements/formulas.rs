@@ -1,0 +1,334 @@
+//! The formulas of the elements of terms, written down in one mode.
+
+use std::rc::Rc;
+
+use num_rational::BigRational;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::super::arena::TermId;
+use super::form::{Atom, Form, FormId, Operation, Store};
+use super::mode::Mode;
+use super::scope::{Applied, Known, Scope, Seen};
+use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
+use crate::ops::shapes::{broadcast_index, visit_axes};
+use crate::ops::{Arithmetic, AttrDef, AttrKind, Elements, EvalError, Moved, RowFunction, Sign, as_number, sign_of};
+use crate::rules::Tier;
+
+/// Operators that may nest.
+const MAX_DEPTH: usize = 100;
+
+/// Numbers of a formula that cost as much as one element.
+pub(super) const SIZE_PER_ELEMENT: usize = 16;
+
+/// From here on, integers that a kernel hands on stand for elements.
+const FIRST: i64 = 1 << 62;
+
+pub(super) struct Formulas<'a> {
+    pub(super) scope: &'a Scope<'a>,
+    pub(super) mode: Mode,
+    /// Whether numbers inside of functions are rounded.
+    pub(super) rounds: bool,
+    /// Bits of the numbers of the result's type.
+    pub(super) precision: u64,
+    pub(super) store: Store,
+    pub(super) known: FxHashMap<(TermId, usize), FormId>,
+    /// Of terms that are computed row by row, what the elements of a row share, by the place where the row starts.
+    pub(super) rows: FxHashMap<(TermId, usize), Rc<[FormId]>>,
+    pub(super) left: usize,
+    pub(super) tier: Tier,
+}
+
+impl<'a> Formulas<'a> {
+    /// For results of type `dtype`.
+    pub(super) fn new(scope: &'a Scope<'a>, (mode, rounds): (Mode, bool), dtype: DType, left: usize) -> Self {
+        let tier = if mode == Mode::Operators { Tier::Exact } else { Tier::Real };
+        let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
+        let precision = if dtype == DType::F64 { 53 } else { 24 };
+        Formulas { scope, mode, rounds, precision, store, known, rows, left, tier }
+    }
+
+    /// How equal two terms are at all combinations of some places along each dimension.
+    pub(super) fn compare(&mut self, [a, b]: [TermId; 2], places: &[Vec<usize>]) -> Option<Tier> {
+        let counts: Shape = places.iter().map(Vec::len).collect();
+        for number in 0..counts.iter().product() {
+            let at = unflatten(&counts, number);
+            let index: Shape = places.iter().zip(&at).map(|(places, &n)| places[n]).collect();
+            let (x, y) = (self.element(a, &index, 0)?, self.element(b, &index, 0)?);
+            if x != y {
+                if self.mode == Mode::Operators || !self.store.form(x).is_near(self.store.form(y), self.precision) {
+                    return None;
+                }
+                self.tier = Tier::Rounding;
+            }
+        }
+        Some(self.tier)
+    }
+
+    /// What an element is; `None` where that takes too much, or where there is no such element.
+    pub(super) fn element(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<FormId> {
+        let key = (term, flat_index(&self.scope.ty(term).shape, index));
+        if let Some(&known) = self.known.get(&key) {
+            return Some(known);
+        }
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        self.spend(1)?;
+        let form = self.found(term, index, depth)?;
+        if !form.fits(self.scope.ty(term).dtype) {
+            return None;
+        }
+        self.spend(form.size() / SIZE_PER_ELEMENT)?;
+        let id = self.store.keep(form);
+        self.known.insert(key, id);
+        Some(id)
+    }
+
+    pub(super) fn spend(&mut self, count: usize) -> Option<()> {
+        self.left = self.left.checked_sub(count)?;
+        Some(())
+    }
+
+    pub(super) fn found(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<Form> {
+        let applied = match self.scope.seen(term) {
+            Seen::Leaf => return Some(self.leaf(term, index)),
+            Seen::Known(known) => return self.constant(term, known, index),
+            Seen::Result(applied) => applied,
+        };
+        match applied.elements(self.mode) {
+            // Which elements are moved is known if the other operands are.
+            Elements::Moved(moved, _) if self.knows_others(&applied, moved) => {
+                self.moved(&applied, moved, index, depth)
+            }
+            Elements::Placewise(Arithmetic::Select) if self.scope.known(applied.operands[0]).is_some() => {
+                self.moved(&applied, Moved::ButFirst, index, depth)
+            }
+            Elements::Placewise(function) => self.elementwise(&applied, function, index, depth),
+            Elements::Lane(function) => self.lane(term, &applied, function, index, depth),
+            Elements::Product | Elements::Convolution => self.contracted(&applied, index, depth),
+            Elements::Attention => self.attention(term, &applied, index, depth),
+            Elements::Weighted if self.mode != Mode::Operators && computes_floats(&applied) => {
+                let sum = self.weighted(&applied, index, depth)?;
+                Some(if self.vanishes(&sum) { self.leaf(term, index) } else { sum })
+            }
+            _ => Some(self.leaf(term, index)),
+        }
+    }
+
+    pub(super) fn leaf(&mut self, term: TermId, index: &[usize]) -> Form {
+        let ty = self.scope.ty(term);
+        self.store.leaf(term, flat_index(&ty.shape, index), ty.dtype, self.scope.sign(term))
+    }
+
+    pub(super) fn constant(&mut self, term: TermId, known: Known, index: &[usize]) -> Option<Form> {
+        let ty = self.scope.ty(term);
+        let value = known.value.at(ty, index);
+        if self.mode == Mode::Operators {
+            // What is computed inexactly is equal to nothing bit for bit.
+            return known.exact.then(|| match known.is_number {
+                true => self.store.leaf(term, 0, ty.dtype, self.scope.sign(term)),
+                false => self.store.atom(Atom::Constant(value)),
+            });
+        }
+        if !known.exact {
+            self.tier = Tier::Rounding;
+        }
+        self.number(if known.is_number { as_number(ty.dtype, value) } else { value })
+    }
+
+    /// A number that is no operator's; `None` where formulas are about real numbers and this is none, nor a limit of them.
+    pub(super) fn number(&mut self, value: Number) -> Option<Form> {
+        Some(match (value, self.mode) {
+            (Number::Float(v), Mode::Products) => self.store.float(v.0),
+            (Number::Float(v), Mode::Reals) if v.0 != f64::NEG_INFINITY => Form::number(BigRational::from_float(v.0)?),
+            _ => self.store.atom(Atom::Constant(value)),
+        })
+    }
+
+    /// Whether a sum comes to 0 where that holds for finite elements only, and formulas are about others too.
+    pub(super) fn vanishes(&self, sum: &Form) -> bool {
+        self.mode == Mode::Products && sum.is_zero()
+    }
+
+    pub(super) fn knows_others(&self, applied: &Applied, moved: Moved) -> bool {
+        let is_known = |term| self.scope.known(term).is_some_and(|known| known.exact);
+        applied.operands.iter().enumerate().all(|(i, &operand)| moved.contains(i) || is_known(operand))
+    }
+
+    /// The element that the operator takes, or the number that it puts there.
+    pub(super) fn moved(&mut self, applied: &Applied, moved: Moved, index: &[usize], depth: usize) -> Option<Form> {
+        // Numbers that could be taken for the elements' own.
+        let large = |value: &AttrValue| value.as_int().is_some_and(|n| n >= FIRST);
+        if applied.attrs.iter().any(large) {
+            return None;
+        }
+        let mut read: Option<(usize, Shape)> = None;
+        let (scope, call) = (self.scope, applied.call());
+        let mut fetch = |operand: usize, at: &[usize]| {
+            if moved.contains(operand) {
+                let first = read.is_none();
+                read = Some((operand, at.into()));
+                // One that reads two elements does more than move.
+                return if first { Ok(Number::Int(FIRST)) } else { Err(EvalError::Budget) };
+            }
+            let term = applied.operands.get(operand).ok_or(EvalError::IndexOutOfRange)?;
+            let known = scope.known(*term).filter(|known| known.exact).ok_or(EvalError::Budget)?;
+            Ok(known.value.at(scope.ty(*term), at))
+        };
+        let value = *applied.op.kernel.compute(&call, applied.slot as usize, index, &mut fetch).ok()?.first()?;
+        match read {
+            Some((operand, at)) if value == Number::Int(FIRST) => {
+                let id = self.element(*applied.operands.get(operand)?, &at, depth + 1)?;
+                Some(self.store.form(id).clone())
+            }
+            Some(_) => None,
+            None => {
+                let value = applied.result.dtype.store(value)?;
+                self.number(value)
+            }
+        }
+    }
+
+    /// What an operator that is not looked into further gives for these elements.
+    pub(super) fn applied(&mut self, applied: &Applied, operands: Vec<(DType, FormId)>, place: &[usize]) -> Form {
+        let call = applied.call();
+        // What says where a lane lies makes no difference to its elements: they are listed, and `place` has its sizes.
+        let places = |def: &AttrDef| {
+            !place.is_empty()
+                && (matches!(def.kind, AttrKind::Dim | AttrKind::Dims | AttrKind::Ints) || def.name == "keepdim")
+        };
+        let attrs = call.op.attrs.iter().zip(call.attrs).filter(|(def, _)| !places(def));
+        let attrs = attrs.map(|(_, value)| value.clone()).collect();
+        let (mut dtype, mut operands) = (applied.result.dtype, operands);
+        // A cast is between the types that it is between; other operators compute the same real numbers in bf16 and f32.
+        if self.mode != Mode::Operators && call.op.arithmetic() != Arithmetic::Cast {
+            dtype = over_reals(dtype);
+            operands.iter_mut().for_each(|(dtype, _)| *dtype = over_reals(*dtype));
+        }
+        let sign = if place.is_empty() && applied.slot == 0 && operands.len() == call.operands.len() {
+            let signs = operands.iter().map(|&(_, id)| self.store.sign(self.store.form(id)));
+            sign_of(call.op, call.attrs, call.operands.iter().copied().zip(signs))
+        } else {
+            Sign::Unknown
+        };
+        let what = Operation::of(call.op);
+        self.store.signed(Atom::Applied { what, dtype, attrs, operands, place: place.into() }, sign)
+    }
+
+    pub(super) fn elementwise(
+        &mut self,
+        applied: &Applied,
+        function: Arithmetic,
+        index: &[usize],
+        depth: usize,
+    ) -> Option<Form> {
+        let call = applied.call();
+        let mut operands: Vec<(DType, FormId)> = Vec::with_capacity(call.operands.len());
+        for (&term, ty) in applied.operands.iter().zip(call.operands) {
+            operands.push((ty.dtype, self.element(term, &broadcast_index(&ty.shape, index), depth + 1)?));
+        }
+        let arithmetic = self.arithmetic(function, &call, &operands, applied.result.dtype)?;
+        if arithmetic.is_some() {
+            return arithmetic;
+        }
+        if call.op.commutative
+            && let [first, second, ..] = operands.as_mut_slice()
+            && second < first
+        {
+            std::mem::swap(first, second);
+        }
+        Some(self.applied(applied, operands, &[]))
+    }
+
+    /// An element of a row that is computed from a row, or what a row comes to.
+    pub(super) fn lane(
+        &mut self,
+        term: TermId,
+        applied: &Applied,
+        function: RowFunction,
+        index: &[usize],
+        depth: usize,
+    ) -> Option<Form> {
+        let call = applied.call();
+        let (x, axes) = (call.operands[0], call.lane_dims()?);
+        let mut start = Shape::from_elem(0, x.rank());
+        let whole = call.reduces_lanes();
+        if whole && !call.bool("keepdim") {
+            let kept = (0..x.rank()).filter(|d| !axes.contains(d));
+            kept.zip(index).for_each(|(d, &i)| start[d] = i);
+        } else {
+            start.copy_from_slice(index);
+        }
+        let mut lane = Vec::new();
+        visit_axes(&x.shape, &axes, &start, |at| {
+            lane.push((x.dtype, self.element(applied.operands[0], at, depth + 1).ok_or(())?));
+            Ok::<(), ()>(())
+        })
+        .ok()?;
+        let shared_by = match function {
+            RowFunction::Sum => Some(1),
+            RowFunction::Mean => Some(lane.len()),
+            _ => None,
+        };
+        if self.mode == Mode::Products
+            && let Some(count) = shared_by
+            && computes_floats(applied)
+            && !lane.is_empty()
+        {
+            let sizes: usize = lane.iter().map(|&(_, id)| self.store.form(id).size()).sum();
+            self.spend(lane.len() + sizes / SIZE_PER_ELEMENT)?;
+            let part = BigRational::new(1.into(), count.into());
+            let sum = Form::sum(lane.iter().map(|&(_, id)| self.store.form(id).clone().scaled(&part)));
+            if !sum.is_zero() {
+                return Some(sum);
+            }
+        }
+        // Weight and bias of a normalisation.
+        let inner: SmallVec<[usize; 4]> = axes.iter().map(|&d| start[d]).collect();
+        for (&term, ty) in applied.operands.iter().zip(call.operands).skip(1) {
+            lane.push((ty.dtype, self.element(term, &inner, depth + 1)?));
+        }
+        if self.mode == Mode::Reals && computes_floats(applied) {
+            let count: usize = axes.iter().map(|&d| x.shape[d]).product();
+            let (elements, others) = lane.split_at(count);
+            let sizes: SmallVec<[usize; 4]> = axes.iter().map(|&d| x.shape[d]).collect();
+            axes.iter().for_each(|&d| start[d] = 0);
+            let row =
+                Row { key: (term, flat_index(&x.shape, &start)), elements, place: flat_index(&sizes, &inner), others };
+            if let Some(form) = self.row(function, applied, &row)? {
+                return Some(form);
+            }
+            // Limits have laws of their own.
+            if lane.iter().any(|&(_, id)| self.is_minus_infinity(id)) {
+                return None;
+            }
+        }
+        let mut place: SmallVec<[usize; 4]> = axes.iter().map(|&d| x.shape[d]).collect();
+        if !whole {
+            place.extend(inner);
+        }
+        Some(self.applied(applied, lane, &place))
+    }
+}
+
+/// Whether an operator computes floats of floats. Integers wrap around: they are no real numbers.
+fn computes_floats(applied: &Applied) -> bool {
+    applied.result.dtype.is_float() && applied.call().operands.iter().all(|ty| ty.dtype.is_float())
+}
+
+/// One type for those of one range: over the real numbers they compute the same.
+pub(super) fn over_reals(dtype: DType) -> DType {
+    if dtype == DType::BF16 { DType::F32 } else { dtype }
+}
+
+/// A row that an operator reads, and one place on it.
+pub(super) struct Row<'r> {
+    /// What no other row of this operator has.
+    pub key: (TermId, usize),
+    pub elements: &'r [(DType, FormId)],
+    /// The place of the result among them, where the operator gives a row.
+    pub place: usize,
+    /// The elements of further operands for that place.
+    pub others: &'r [(DType, FormId)],
+}

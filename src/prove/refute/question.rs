@@ -1,0 +1,14 @@
+//! What is compared, and what is known of it.
+
+use super::super::bind::Binding;
+use crate::ir::{Graph, NodeId};
+
+/// What is compared, and what is known of it.
+pub(crate) struct Question<'a> {
+    pub graphs: [&'a Graph; 2],
+    pub binding: &'a Binding,
+    /// Chooses the inputs.
+    pub seed: u64,
+    /// Operators of either side that are in no proven region, in topological order.
+    pub unproven: [&'a [NodeId]; 2],
+}
