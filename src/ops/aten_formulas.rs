@@ -309,22 +309,6 @@ pub(super) fn polar_call(c: &mut Calls) -> Stated {
     as_pairs(c, result)
 }
 
-/// Images read at the places of a grid.
-pub(super) fn grid_sample_call(c: &mut Calls) -> Stated {
-    use super::grid_sample::{MODES, PADDINGS, code};
-    let code = |name, all| Arg::Int(code(c.c, name, all));
-    let [mode, padding] = [code("mode", MODES), code("padding", PADDINGS)];
-    let positional = [
-        ("input", c.x()),
-        ("grid", Tensor::Operand(1).into()),
-        ("interpolation_mode", mode),
-        ("padding_mode", padding),
-        ("align_corners", c.attr("align_corners")),
-    ];
-    let result = c.result();
-    single(c.one("grid_sampler_2d", &positional, &[], result))
-}
-
 /// A Fourier transform.
 pub(super) fn fourier_call(c: &mut Calls) -> Stated {
     let (name, norm) = (c.c.op.name, Arg::Int(norm_code(c.c)));

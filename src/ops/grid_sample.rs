@@ -1,5 +1,6 @@
 //! Images read at places that another tensor holds.
 
+use super::aten::{Arg, Calls, Stated, Tensor, single};
 use super::{
     AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types, Unit, Work,
     attr, one,
@@ -16,7 +17,7 @@ pub(crate) const MODES: [&str; 3] = ["bilinear", "nearest", "bicubic"];
 pub(crate) const PADDINGS: [&str; 3] = ["zeros", "border", "reflection"];
 
 /// PyTorch's number of the text attribute `name` among `all`.
-pub(super) fn code(c: &Call, name: &str, all: [&str; 3]) -> i64 {
+fn code(c: &Call, name: &str, all: [&str; 3]) -> i64 {
     all.iter().position(|known| *known == c.str(name)).unwrap_or_default() as i64
 }
 
@@ -124,6 +125,21 @@ fn work(c: &Call, outputs: &[TensorType]) -> Work {
     Work::streaming(c, outputs, each * elements, Unit::Vector)
 }
 
+/// The call of PyTorch, which numbers the modes.
+fn grid_sample_call(c: &mut Calls) -> Stated {
+    let code = |name, all| Arg::Int(code(c.c, name, all));
+    let [mode, padding] = [code("mode", MODES), code("padding", PADDINGS)];
+    let positional = [
+        ("input", c.x()),
+        ("grid", Tensor::Operand(1).into()),
+        ("interpolation_mode", mode),
+        ("padding_mode", padding),
+        ("align_corners", c.attr("align_corners")),
+    ];
+    let result = c.result();
+    single(c.one("grid_sampler_2d", &positional, &[], result))
+}
+
 /// This table entry of the family of convolutions.
 pub(super) const OPS: &[OpDef] = &[OpDef {
     name: "grid_sample",
@@ -141,7 +157,7 @@ pub(super) const OPS: &[OpDef] = &[OpDef {
     infer: sampled,
     kernel: Kernel::Real(element),
     work,
-    aten: aten!(|c| super::aten_formulas::grid_sample_call(c)),
+    aten: aten!(|c| grid_sample_call(c)),
     replay: torch!(|r| r.x()?.f_grid_sampler_2d(
         r.operand(1)?,
         code(r.c, "mode", MODES),
