@@ -47,7 +47,7 @@ fn sum_types(call: &Call) -> Result<Types, TypeError> {
 }
 
 /// These table entries of the elementwise family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "softplus",
         doc: "`ln(1 + e^(beta x)) / beta`; `x` itself where `beta x` is above `threshold`.",

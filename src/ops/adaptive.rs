@@ -61,7 +61,7 @@ const ADAPTIVE: OpDef = OpDef {
 };
 
 /// These table entries of the family of convolutions.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "adaptive_avg_pool",
         elements: Elements::Weighted,

@@ -61,7 +61,7 @@ macro_rules! quotient {
 }
 
 /// These table entries of the elementwise family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "add",
         elements: Elements::Placewise(Arithmetic::Add),

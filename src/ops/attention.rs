@@ -278,7 +278,7 @@ fn attention_digits(r: &Renumbering) -> Option<Digits> {
 const ATTENTION: OpDef = OpDef { family: Family::Attention, kernels: KernelClass::Rows, ..OpDef::PLAIN };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "softmax",
         elements: Elements::Lane(RowFunction::Softmax),

@@ -40,7 +40,7 @@ fn element(c: &Call, slot: usize, index: &[usize], fetch: &mut FetchReal) -> Res
 }
 
 /// This table entry of the family of normalisations.
-pub(super) const OPS: &[OpDef] = &[OpDef {
+pub(super) static OPS: &[OpDef] = &[OpDef {
     name: "batch_norm_training",
     doc: "`(x - mean) / sqrt(var + eps) * weight + bias` with mean and variance of each channel (dimension 1) over the batch (0); \
           also the means (1) and `1 / sqrt(var + eps)` (2).",

@@ -140,7 +140,7 @@ const COLUMNS: OpDef = OpDef {
 };
 
 /// These table entries of the family of convolutions.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "im2col",
         elements: Elements::Moved(Moved::All, Movement::Padded),

@@ -21,7 +21,7 @@ macro_rules! holds {
 const COMPARISON: OpDef = OpDef { infer: comparison, bounds: Bounds::TRUTH, synthesis: Synthesis::Compare, ..BINARY };
 
 /// These table entries of the elementwise family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "eq",
         elements: Elements::Placewise(Arithmetic::Compare(Comparison::Equal)),

@@ -86,7 +86,7 @@ const COMPLEX: OpDef =
     OpDef { family: Family::Complex, operands: &[one("x"), one("y")], infer: of_pairs, ..OpDef::PLAIN };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "complex_mul",
         doc: "`x * y` of complex numbers, which are pairs of real and imaginary part in the last dimension.",

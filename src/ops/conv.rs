@@ -370,7 +370,7 @@ macro_rules! averaged {
 }
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "conv1d",
         elements: Elements::Convolution,

@@ -77,7 +77,7 @@ fn arange_element(c: &Call, _: usize, index: &[usize], _: &mut Fetch) -> Result<
 const CREATE: OpDef = OpDef { family: Family::Create, work: fills, ..OpDef::PLAIN };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "full",
         fold: Fold::Filled,

@@ -108,7 +108,7 @@ fn cast_range(r: &Ranges) -> Option<Interval> {
 }
 
 /// These table entries of the elementwise family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "neg",
         elements: Elements::Placewise(Arithmetic::Neg),

@@ -243,7 +243,7 @@ const FOURIER: OpDef = OpDef {
 };
 
 /// These table entries of the spectral family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "fft_c2c",
         doc: "Fourier transform of complex numbers along `dims`, or, not `forward`, its inverse; `norm` divides by nothing (\"none\"), \

@@ -124,7 +124,7 @@ fn common_divisor(dtype: DType, x: i64, y: i64) -> i64 {
 }
 
 /// These table entries of the elementwise family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "ceil",
         doc: "Smallest integer not below `x`.",

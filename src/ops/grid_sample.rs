@@ -141,7 +141,7 @@ fn grid_sample_call(c: &mut Calls) -> Stated {
 }
 
 /// This table entry of the family of convolutions.
-pub(super) const OPS: &[OpDef] = &[OpDef {
+pub(super) static OPS: &[OpDef] = &[OpDef {
     name: "grid_sample",
     doc: "Images (batch, channel, height, width) at the places that `grid` (batch, rows, columns, 2) holds, from -1 at the left and upper \
           end to 1 at the other: `mode` is \"bilinear\", \"nearest\" or \"bicubic\", `padding` beyond the edges \"zeros\", \"border\" or \

@@ -174,7 +174,7 @@ fn index_digits(r: &Renumbering) -> Option<Digits> {
 const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather, ..OpDef::PLAIN };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "embedding",
         launch: Launch::Positions,

@@ -36,7 +36,7 @@ fn length(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<
 }
 
 /// This table entry of the reduction family.
-pub(super) const OPS: &[OpDef] = &[OpDef {
+pub(super) static OPS: &[OpDef] = &[OpDef {
     name: "vector_norm",
     doc: "`sum(|x|^ord)^(1 / ord)` over `dim`; the largest absolute value for an infinite `ord`, the smallest for minus infinity, \
           and how many elements are not 0 for 0.",

@@ -291,7 +291,7 @@ fn biased_digits(r: &Renumbering) -> Option<Digits> {
 const PRODUCT: OpDef = OpDef { family: Family::Linear, kernels: KernelClass::Product, ..OpDef::PLAIN };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "matmul",
         launch: Launch::Product,

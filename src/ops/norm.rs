@@ -195,7 +195,7 @@ const NORM: OpDef = OpDef {
 };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "layer_norm",
         launch: Launch::Rows,

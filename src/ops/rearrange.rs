@@ -136,7 +136,7 @@ fn support_of_others(s: &Supports) -> Option<Dims> {
 }
 
 /// These table entries of the index family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "tril",
         elements: Elements::Moved(Moved::All, Movement::Triangle(Triangle::Lower)),

@@ -291,7 +291,7 @@ const REDUCTION: OpDef = OpDef {
 };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "sum",
         elements: Elements::Lane(RowFunction::Sum),

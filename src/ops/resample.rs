@@ -165,7 +165,7 @@ const RESAMPLED: OpDef = OpDef {
 };
 
 /// These table entries of the family of convolutions.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "upsample_nearest",
         elements: Elements::Moved(Moved::All, Movement::Pattern),

@@ -183,7 +183,7 @@ const RUNNING: OpDef = OpDef {
 };
 
 /// These table entries of the reduction family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "median",
         kernels: KernelClass::Order,

@@ -181,7 +181,7 @@ const WRITE: OpDef = OpDef {
 };
 
 /// The table entries of this family that write.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "scatter",
         doc: "`x` with the elements of `src` written along `dim` at the places that `index` holds; which of \

@@ -107,7 +107,7 @@ const SPECTRAL: OpDef =
     OpDef { family: Family::Spectral, kernels: KernelClass::Factorisation, operands: &[one("x")], ..OpDef::PLAIN };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "eigvals",
         doc: "Real parts (0) and imaginary parts (1) of the eigenvalues of square matrices, in an order that is open.",

@@ -56,7 +56,17 @@ pub fn find(name: &str) -> Option<&'static OpDef> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::{Aten, Elements, Family, Launch, Movement};
+    use crate::ir::DType;
+    use crate::ops::{Aten, Elements, Family, Launch, Movement, number};
+
+    #[test]
+    fn an_operator_stands_at_one_address() {
+        // Operators are compared by address, and a constant may have one for each place that names it.
+        for def in all() {
+            assert!(find(def.name) == Some(def), "{}", def.name);
+        }
+        assert!(Some(number(1.0.into(), DType::F32).0) == find("number"));
+    }
 
     #[test]
     fn names_are_unique() {

@@ -157,7 +157,7 @@ macro_rules! transposed {
 }
 
 /// These table entries of the family of convolutions.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "conv_transpose1d",
         doc: "The transpose of a cross-correlation: (batch, channel, length) with (channel, out / groups, length).",

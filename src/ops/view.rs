@@ -60,7 +60,7 @@ const VIEW: OpDef = OpDef {
 };
 
 /// The table entries of this family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "reshape",
         launch: Launch::Copy,

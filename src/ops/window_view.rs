@@ -56,7 +56,7 @@ fn unfold_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// These table entries of the view family.
-pub(super) const OPS: &[OpDef] = &[
+pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "diagonal",
         elements: Elements::Moved(Moved::All, Movement::Pattern),
