@@ -105,3 +105,19 @@ def _tensors(name: str, value: Any, depth: int) -> Iterator[tuple[str, torch.Ten
         parts = enumerate(value) if isinstance(value, (list, tuple)) else value.items() if isinstance(value, dict) else _attributes(value)
         for key, part in parts:
             yield from _tensors(f"{name}.{key}", part, depth + 1)
+
+
+def named(workload: Any) -> str:
+    """What a person calls a workload."""
+    name = getattr(workload, "__qualname__", None) or type(workload).__name__
+    return str(name).rsplit(".", 1)[-1].strip("<>")
+
+
+def on_meta_if(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments without their contents where the module's weights have none."""
+    weights = [*module.parameters(), *module.buffers()]
+    if not weights or any(weight.device.type != "meta" for weight in weights):
+        return args, kwargs
+    move = lambda x: x.to("meta") if isinstance(x, torch.Tensor) else x  # noqa: E731
+    moved: tuple[tuple[Any, ...], dict[str, Any]] = torch.utils._pytree.tree_map(move, (args, kwargs))
+    return moved

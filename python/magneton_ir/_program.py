@@ -68,7 +68,7 @@ def prepare(
 
 def exported(workload: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any) -> Prepared:
     """A module or function by `torch.export`, or recorded where that does not take it."""
-    from ._callables import as_module
+    from ._callables import as_module, named, on_meta_if
     from ._environment import environment
     from ._record import record
 
@@ -107,24 +107,6 @@ def _export(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, An
 
 def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-
-
-def named(workload: Any) -> str:
-    """What a person calls a workload."""
-    name = getattr(workload, "__qualname__", None) or type(workload).__name__
-    return str(name).rsplit(".", 1)[-1].strip("<>")
-
-
-def on_meta_if(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments without their contents where the module's weights have none."""
-    import torch
-
-    weights = [*module.parameters(), *module.buffers()]
-    if not weights or any(weight.device.type != "meta" for weight in weights):
-        return args, kwargs
-    move = lambda x: x.to("meta") if isinstance(x, torch.Tensor) else x  # noqa: E731
-    moved: tuple[tuple[Any, ...], dict[str, Any]] = torch.utils._pytree.tree_map(move, (args, kwargs))
-    return moved
 
 
 def at_sizes(

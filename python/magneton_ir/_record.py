@@ -28,12 +28,11 @@ from torch.export import ExportedProgram, ExportGraphSignature, ModuleCallEntry,
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
-from ._callables import as_module
+from ._callables import as_module, named, on_meta_if
 from ._environment import environment
 from ._errors import Error
 from ._frames import lock
 from ._plain import plain
-from ._program import named, on_meta_if
 from ._recorder import Recorder
 from ._signature import outputs
 from ._state import ModuleState
@@ -57,7 +56,7 @@ class Recording:
         Custom operators that write their arguments are wrapped in `auto_functionalized`, and the assertions on what Python read
         are left out. `torch.export.save(recording.program, path)` keeps both.
         """
-        from ._write import save
+        from ._save import save
 
         save(self.program, Path(path))
 

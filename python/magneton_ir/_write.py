@@ -7,11 +7,9 @@ from collections.abc import Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._errors import Error
+from ._save import save
 
 if TYPE_CHECKING:
-    from torch.export import ExportedProgram
-
     from ._program import Prepared
 
 
@@ -26,21 +24,6 @@ def write(side: Prepared, letter: str, folder: Path, without: Set[str] = frozens
     elif side.program is not None:
         save(side.program, path, without)
     return path
-
-
-def save(program: ExportedProgram, path: Path, without: Set[str] = frozenset()) -> None:
-    """Writes a program for the command."""
-    import torch
-
-    from . import _weights
-    from ._custom import for_command
-
-    try:
-        torch.export.save(_weights.without(for_command(program), without), path)
-    except Error:
-        raise
-    except Exception as refused:
-        raise Error(f"torch.export cannot save {path.stem}: {type(refused).__name__}: {refused}") from refused
 
 
 def sources(side: Prepared) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 use petgraph::graph::NodeIndex;
 
-/// A node of a [`Graph`].
+/// A node of a [`Graph`](super::Graph).
 pub type NodeId = NodeIndex<u32>;
 
 /// One output of one node.
