@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import Any, TypeVar
 
 import torch
 
+from ._interpreter import lock
+
 TORCH = str(Path(torch.__file__).parent) + "/"
 LAYERS = TORCH + "nn/modules/"
 OURS = str(Path(__file__).parent) + "/"
-
-# Exporting and recording change the state of the interpreter, of which there is one.
-lock = threading.RLock()
-
 
 Frame = TypeVar("Frame")
 

@@ -116,6 +116,8 @@ def optimize(
     """
     import torch
 
+    from ._interpreter import lock
+
     side = prepared(model, args, kwargs, dynamic_shapes)
     with work_folder(None) as folder:
         path = write(side, "a", folder)
@@ -127,7 +129,8 @@ def optimize(
         with Progress("reading the program"), warnings.catch_warnings():
             # The weights of the archive are read-only, and are not kept where the model has them.
             warnings.filterwarnings("ignore", message="The given buffer is not writable")
-            program = torch.export.load(folder / "lean.pt2")
+            with lock:
+                program = torch.export.load(folder / "lean.pt2")
             _share_weights(side, program)
     return program, Findings.of(answer.output, data, side.assumptions)
 

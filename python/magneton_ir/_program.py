@@ -115,7 +115,7 @@ def at_sizes(
     """A program whose sizes are open, at the sizes of the arguments, or else of those that it was exported with."""
     import torch
 
-    from ._frames import lock
+    from ._interpreter import lock
 
     if not program.range_constraints:
         return program, ()

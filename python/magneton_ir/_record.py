@@ -31,7 +31,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 from ._callables import as_module, named, on_meta_if
 from ._environment import environment
 from ._errors import Error
-from ._frames import lock
+from ._interpreter import lock
 from ._plain import plain
 from ._recorder import Recorder
 from ._signature import outputs
@@ -81,13 +81,14 @@ def record(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Record
     args, kwargs = on_meta_if(module, args, kwargs)
     state = environment()
     name = named(function)
-    try:
-        recorder, result = _run(function, module, args, kwargs, fake=True)
-    except NEEDS_VALUES as error:
-        if not all(_is_real(x) for x in tree_leaves((args, kwargs, dict(module.state_dict()))) if isinstance(x, torch.Tensor)):
-            raise Error(f"{name} reads the contents of a tensor, and these tensors have none: {_reason(error)}") from error
-        recorder, result = _run(function, module, args, kwargs, fake=False)
-    program = _program(recorder, result, args, kwargs)
+    with lock:
+        try:
+            recorder, result = _run(function, module, args, kwargs, fake=True)
+        except NEEDS_VALUES as error:
+            if not all(_is_real(x) for x in tree_leaves((args, kwargs, dict(module.state_dict()))) if isinstance(x, torch.Tensor)):
+                raise Error(f"{name} reads the contents of a tensor, and these tensors have none: {_reason(error)}") from error
+            recorder, result = _run(function, module, args, kwargs, fake=False)
+        program = _program(recorder, result, args, kwargs)
     return Recording(name, program, tuple(dict.fromkeys(recorder.assumptions)), state)
 
 
@@ -122,17 +123,16 @@ def _run(function: Callable[..., Any], module: torch.nn.Module, args: tuple[Any,
     recorder = Recorder(function, module, mode if fake else None)
     for node, tensor in recorder.inputs.arguments(module.forward, given_args, given_kwargs):
         recorder.bind(tensor, node)
-    with lock:
-        state = ModuleState(module)
-        try:
-            with torch.random.fork_rng(devices=[]), torch._C._AutoDispatchBelowAutograd(), mode, recorder.running():
-                result = module(*given_args, **given_kwargs)
-        except (Error, *NEEDS_VALUES):
-            raise
-        except Exception as error:
-            raise Error(f"the run failed: {_reason(error)}") from error
-        finally:
-            replaced = state.restore()
+    state = ModuleState(module)
+    try:
+        with torch.random.fork_rng(devices=[]), torch._C._AutoDispatchBelowAutograd(), mode, recorder.running():
+            result = module(*given_args, **given_kwargs)
+    except (Error, *NEEDS_VALUES):
+        raise
+    except Exception as error:
+        raise Error(f"the run failed: {_reason(error)}") from error
+    finally:
+        replaced = state.restore()
     recorder.assumptions += [f"the run replaced the attribute {name}, which is no part of the graph" for name in replaced]
     recorder.refuse_shared_writes()
     return recorder, result

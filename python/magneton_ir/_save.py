@@ -18,9 +18,12 @@ def save(program: ExportedProgram, path: Path, without: Set[str] = frozenset()) 
 
     from . import _weights
     from ._custom import for_command
+    from ._interpreter import lock
 
     try:
-        torch.export.save(_weights.without(for_command(program), without), path)
+        # PyTorch registers how to write its fake tensors for as long as it saves, and refuses to do so twice at once.
+        with lock:
+            torch.export.save(_weights.without(for_command(program), without), path)
     except Error:
         raise
     except Exception as refused:

@@ -43,3 +43,28 @@ def test_two_processes_share_the_cache():
     )
     processes = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate(timeout=120)[0].strip() for process in processes] == ["equivalent"] * 2
+
+
+def test_threads_may_save_at_once(tmp_path):
+    x = torch.randn(4, 16)
+    recordings = [mir.record(scaled(scale), x) for scale in range(1, 9)]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in pool.map(lambda i: recordings[i % 8].save(tmp_path / f"{i}.pt2"), range(64)):
+            pass
+    assert len(list(tmp_path.iterdir())) == 64
+
+
+def test_a_thread_may_record_after_the_first_that_did_has_ended():
+    script = (
+        "import threading, torch\n"
+        "def record():\n"
+        "    import magneton_ir as mir\n"
+        "    mir.record(lambda x: x * 2, torch.zeros(4))\n"
+        "for _ in range(3):\n"
+        "    thread = threading.Thread(target=record)\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+        "print('recorded')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "recorded\n")
