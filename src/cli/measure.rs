@@ -64,15 +64,17 @@ pub(super) fn run(args: &Measure) -> miette::Result<Answer> {
     let mut campaign = Campaign::open(TorchBackend::open(args.device)?, options)?;
     let again = campaign.overlap().to_vec();
     let keys: Vec<KernelKey> = again.into_iter().chain(keys).collect::<IndexSet<KernelKey>>().into_iter().collect();
+    // One replay says more about a graph than any sum of its operators, so that a short run begins with it.
+    let whole: Vec<&Graph> = graphs.iter().filter(|_| args.whole).collect();
+    for graph in &whole {
+        replay(&mut campaign, &graph.name, graph, &all_nodes(graph))?;
+    }
     let mut summary = measure(&mut campaign, &keys)?;
+    for graph in whole {
+        compare_with_sum(&campaign, &graph.name, graph, &all_nodes(graph))?;
+    }
     if let (Some(trials), Some(key)) = (args.trials, keys.first()) {
         self_test(&mut campaign, key, trials)?;
-    }
-    if args.whole {
-        for graph in &graphs {
-            let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
-            replay(&mut campaign, &graph.name, graph, &nodes)?;
-        }
     }
     if !args.no_alternatives && !args.quick {
         summary = alternatives(&mut campaign, &graphs, summary)?;
@@ -175,22 +177,35 @@ fn alternatives<R: Backend>(
     Ok(summary)
 }
 
-/// Replays a part of a graph in one piece and sets it against the sum of its operators.
+/// Replays a part of a graph in one piece.
 fn replay<R: Backend>(campaign: &mut Campaign<R>, name: &str, graph: &Graph, nodes: &[NodeId]) -> miette::Result<()> {
     if let Outcome::Skipped(reason) | Outcome::Disturbed(reason) = campaign.replay(name, graph, nodes)? {
         tell(&format!("skipped {name}: {reason}"));
-        return Ok(());
     }
+    Ok(())
+}
+
+/// Prints what a part took in one piece, if it was replayed, and how that compares with the sum of its operators.
+fn compare_with_sum<R: Backend>(
+    campaign: &Campaign<R>,
+    name: &str,
+    graph: &Graph,
+    nodes: &[NodeId],
+) -> miette::Result<()> {
+    let Some(whole) = campaign.profile().replays.get(name) else { return Ok(()) };
     let model = CostModel::new(campaign.known());
     let calls = graph_calls(graph, &model);
     let calls: Vec<_> = nodes.iter().map(|n| calls[n.index()].clone()).collect();
     let sum = at_power_cap(&calls, &model);
-    let Some(whole) = campaign.profile().replays.get(name) else { return Ok(()) };
     let ratio = match sum_to_whole(&sum.energy_mj, &sum.time_us, whole) {
         Some((energy, time)) => format!("sum of operators / whole: energy {energy:.3}, time {time:.3}"),
         None => "not all of its operators have a figure".to_owned(),
     };
     output::report(&format!("{name}: {:.3} mJ, {:.1} µs; {ratio}\n", whole.energy_mj.mean, whole.time_us.mean))
+}
+
+fn all_nodes(graph: &Graph) -> Vec<NodeId> {
+    graph.nodes().map(|(id, _)| id).collect()
 }
 
 /// Replays both sides of every proven region, one of each kind.
@@ -204,7 +219,9 @@ fn regions<R: Backend>(campaign: &mut Campaign<R>, a: &Graph, b: &Graph) -> miet
             let keys = part_keys(graph, nodes);
             // Layers repeat; a single operator has its figure already.
             if keys.len() > 1 && seen.insert(keys) {
-                replay(campaign, &part_name(graph, nodes), graph, nodes)?;
+                let name = part_name(graph, nodes);
+                replay(campaign, &name, graph, nodes)?;
+                compare_with_sum(campaign, &name, graph, nodes)?;
             }
         }
     }

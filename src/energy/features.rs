@@ -61,14 +61,16 @@ pub(super) struct Features {
     /// Of the attributes that choose another kernel: flags, words, element types.
     settings: u64,
     access: SmallVec<[Access; 4]>,
-    /// Natural logarithms of bytes, operations, and results that are computed independently.
-    size: [f64; 3],
+    /// Whether it works along a dimension whose elements do not lie side by side.
+    is_across: bool,
+    /// Natural logarithms of bytes, operations, results that are computed independently, and places of a window.
+    size: [f64; 4],
 }
 
 /// How far apart two kernels are that differ in one respect; sizes by the factor that counts as much as a whole step.
 ///
 /// Chosen once, so that entries left out of a profile were predicted best.
-const SIZE_STEP: [f64; 3] = [2.2, 3.2, 1.1];
+const SIZE_STEP: [f64; 4] = [2.2, 3.2, 1.1, 2.0];
 const OTHER_OPERATOR: f64 = 0.3;
 const OTHER_SETTINGS: f64 = 0.4;
 const OTHER_MODE: f64 = 0.5;
@@ -95,13 +97,14 @@ impl Features {
             }
         }
         let dtype = key.compute_dtype().or_else(|| outputs.first().map(|t| t.dtype))?;
-        let size = [work.bytes, work.flops, results as f64 / lane.max(1) as f64];
+        let size = [work.bytes, work.flops, results as f64 / lane.max(1) as f64, (parts.def.window)(&call) as f64];
         Some(Features {
-            class: parts.def.kernels,
+            class: (parts.def.special_kernels)(&call).unwrap_or(parts.def.kernels),
             mode: Mode { unit: work.unit, dtype, math: key.math },
             op: parts.def.name,
             settings: settings.finish(),
             access: accesses(key, parts.def.family),
+            is_across: along_rows(parts.def.kernels) && is_across(key),
             size: size.map(|n| n.max(1.0).ln()),
             work,
         })
@@ -119,7 +122,7 @@ impl Features {
         if self.mode != other.mode {
             distance += OTHER_MODE;
         }
-        if self.access != other.access {
+        if self.access != other.access || self.is_across != other.is_across {
             distance += OTHER_ACCESS;
         }
         distance
@@ -132,6 +135,23 @@ impl Features {
             && self.settings == other.settings
             && self.mode == other.mode
             && self.access == other.access
+            && self.is_across == other.is_across
+    }
+}
+
+/// Whether kernels of a class run along dimensions of their operand, so that it matters how these lie in memory.
+fn along_rows(class: KernelClass) -> bool {
+    matches!(class, KernelClass::Rows | KernelClass::Scan | KernelClass::Order)
+}
+
+/// Whether the dimensions that an operator works along leave out the last one.
+fn is_across(key: &KernelKey) -> bool {
+    let rank = key.operands.first().map_or(0, |o| o.ty.rank()) as i64;
+    let is_last = |dim: i64| dim == rank - 1 || dim == -1;
+    match key.attrs.iter().find(|(name, _)| &**name == "dim").map(|(_, value)| value) {
+        Some(AttrValue::Int(dim)) => !is_last(*dim),
+        Some(AttrValue::Ints(dims)) => !dims.is_empty() && !dims.iter().any(|&dim| is_last(dim)),
+        _ => false,
     }
 }
 

@@ -313,10 +313,27 @@ fn filter_digits(r: &Renumbering) -> Option<Digits> {
     }
 }
 
+/// The places that a filter reaches over.
+pub(super) fn filter_places(c: &Call) -> usize {
+    c.operands[1].shape.iter().skip(2).product()
+}
+
+/// Filters of one channel, or of one place, have kernels of their own.
+pub(super) fn filter_kernels(c: &Call) -> Option<KernelClass> {
+    let channels = c.operands[0].shape.get(1).copied()?;
+    if channels > 1 && c.int("groups") == channels as i64 {
+        Some(KernelClass::Depthwise)
+    } else {
+        (filter_places(c) == 1).then_some(KernelClass::Pointwise)
+    }
+}
+
 /// What the convolutions have in common.
 const CONVOLUTION: OpDef = OpDef {
     family: Family::Conv,
     kernels: KernelClass::Convolution,
+    special_kernels: filter_kernels,
+    window: filter_places,
     operands: CONV,
     attrs: CONV_ATTRS,
     kernel: Kernel::Real(conv_element),
@@ -331,6 +348,7 @@ const CONVOLUTION: OpDef = OpDef {
 const POOL: OpDef = OpDef {
     family: Family::Conv,
     kernels: KernelClass::Window,
+    window: window_elements,
     operands: &[one("x")],
     work: pool_work,
     reads: |c, _| window_elements(c),

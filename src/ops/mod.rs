@@ -131,7 +131,12 @@ pub enum KernelClass {
     Rows,
     Product,
     Attention,
+    /// Filters that reach over several places and channels.
     Convolution,
+    /// Convolutions with filters of one place: products.
+    Pointwise,
+    /// Convolutions of which each filter reads one channel.
+    Depthwise,
     /// Pooling and resampling: windows of elements.
     Window,
     /// Elements read at places that a tensor holds.
@@ -197,6 +202,10 @@ pub struct OpDef {
     pub family: Family,
     /// Which kernels it runs, as far as their cost is concerned.
     pub kernels: KernelClass,
+    /// The kernels of a call that runs others than the operator mostly does.
+    pub special_kernels: fn(&Call) -> Option<KernelClass>,
+    /// How many places each result is computed from, in operators that move a window over their operand; else 1.
+    pub window: fn(&Call) -> usize,
     pub operands: &'static [OperandDef],
     pub attrs: &'static [AttrDef],
     /// Whether the first two operands may be swapped, bit for bit.
@@ -258,6 +267,8 @@ impl OpDef {
         doc: "",
         family: Family::Elementwise,
         kernels: KernelClass::Streaming,
+        special_kernels: |_| None,
+        window: |_| 1,
         operands: &[],
         attrs: &[],
         commutative: false,

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::conv::{filter_kernels, filter_places};
 use super::{
     AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types, Unit,
     Work, attr, one, optional,
@@ -130,6 +131,8 @@ fn work(c: &Call, outputs: &[TensorType]) -> Work {
 const TRANSPOSED: OpDef = OpDef {
     family: Family::Conv,
     kernels: KernelClass::Convolution,
+    special_kernels: filter_kernels,
+    window: filter_places,
     operands: &[one("x"), one("w"), optional("b")],
     attrs: ATTRS,
     infer: |c| types(c, 1),
