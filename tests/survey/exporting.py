@@ -23,7 +23,7 @@ def export_all(entries, folder, again=False):
     # In the order of checksums, so that what is there after a while is of every kind.
     entries = sorted((e for e in entries if again or not (folder / f"{e.name}.json").exists()), key=lambda e: e.checksum)
     quiet()
-    for library in ("torch", "transformers", "timm", "diffusers", "torchvision"):
+    for library in installed():
         __import__(library)
     for number, entry in enumerate(entries, 1):
         started = time.time()
@@ -152,4 +152,11 @@ def packed(data):
 def versions():
     from importlib.metadata import version
 
-    return {library: version(library).split("+")[0] for library in ("torch", "transformers", "timm", "diffusers", "torchvision")}
+    return {library: version(library).split("+")[0] for library in installed()}
+
+
+def installed():
+    """Most lists need PyTorch and one of the libraries: what is missing is missed where it is used."""
+    from importlib.util import find_spec
+
+    return [library for library in ("torch", "transformers", "timm", "diffusers", "torchvision") if find_spec(library)]

@@ -16,12 +16,12 @@ def image(size=224, batch=1, channels=3):
 
 
 def floats(*shape):
-    return torch.zeros(*shape, dtype=torch.get_default_dtype())
+    return torch.zeros(shape, dtype=torch.get_default_dtype())
 
 
 def longs(*shape):
-    return torch.zeros(*shape, dtype=torch.long)
+    return torch.zeros(shape, dtype=torch.long)
 
 
 def bools(*shape):
-    return torch.zeros(*shape, dtype=torch.bool)
+    return torch.zeros(shape, dtype=torch.bool)
