@@ -33,7 +33,7 @@ fn folder() -> PathBuf {
 }
 
 fn graph(name: &str) -> Graph {
-    frontend::load(&folder().join(name)).unwrap_or_else(|e| panic!("{name}: {e:?}"))
+    frontend::load(folder().join(name)).unwrap_or_else(|e| panic!("{name}: {e:?}"))
 }
 
 /// FNV-1a, of which one bit decides.
