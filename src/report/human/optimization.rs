@@ -115,9 +115,16 @@ fn change(from: &[String], into: &[String]) -> String {
     }
 }
 
-/// The first names of a list, and how many more there are.
+/// The first names of a list, each once, and how many more there are.
 fn few(names: &[String]) -> String {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    let names = seen;
     let more = names.len().saturating_sub(SHOWN);
-    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let shown = names.iter().take(SHOWN).map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{shown}, +{more}") } else { shown }
 }
