@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::check::{SLOWER, described};
 use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
-use crate::explain::proof_of;
+use crate::explain::{Form, form_of, proof_of};
 use crate::extract::{self, Applied, Improved, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
@@ -157,10 +157,14 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
         }
     }
     let (before, after) = (&rewrite.before, &rewrite.after);
+    let Form { operators, definitions, call } = form_of(graph, rewrite);
     Cheaper {
         ops: vec![names],
         from: kinds,
+        into: operators,
         to: rewrite.form.clone(),
+        definitions,
+        call,
         pattern: rewrite.pattern.clone(),
         saves_mj: rewrite.saves_mj(),
         saves_us: before.time_us.value - after.time_us.value,

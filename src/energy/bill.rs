@@ -162,7 +162,7 @@ impl Bill {
         // What is missing here only adds to what is saved; what is missing there may cost anything.
         let is_open = gap_left(best, self);
         let of = |k: &Kernel| (k.cost.energy_mj.value, k.energy_sd);
-        let is_clear = || energy_mj > SURE_SD * variance(&rest, of).sqrt();
+        let is_clear = || energy_mj > SURE_SD * variance(&rest, of).sqrt() || is_clear_ratio(&rest);
         let is_sure = !is_open && energy_mj > 0.0 && (is_contained(&rest) || is_clear());
         Saving { energy_mj, is_sure }
     }
@@ -194,6 +194,20 @@ fn variance(lines: &BTreeMap<Line, i64>, of: fn(&Kernel) -> (f64, f64)) -> f64 {
         }
     }
     variance.max(0.0)
+}
+
+/// Whether what is saved is clearly more than what takes its place, by the ratio of the two: errors are relative, so that a wide
+/// one of a large figure reaches far up and not as far down. What both have in common only makes the ratio surer.
+fn is_clear_ratio(rest: &BTreeMap<Line, i64>) -> bool {
+    let of = |k: &Kernel| (k.cost.energy_mj.value, k.energy_sd);
+    let part = |sign: i64| -> (f64, f64) {
+        let lines: BTreeMap<Line, i64> =
+            rest.iter().filter(|(_, n)| **n * sign > 0).map(|(line, n)| (line.clone(), *n * sign)).collect();
+        let value: f64 = lines.iter().map(|(l, n)| of(&l.0).0 * *n as f64).sum();
+        (value, variance(&lines, of) / (value * value))
+    };
+    let ((saved, of_saved), (added, of_added)) = (part(1), part(-1));
+    saved > 0.0 && added > 0.0 && (saved / added).ln() > SURE_SD * (of_saved + of_added).sqrt()
 }
 
 /// Whether all that is left is saved, or each kernel that takes its place does clearly less of the same.

@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::prove::{Lemma, Reason, TermArena, TermId, assumed, show_above};
+use crate::prove::{Head, Lemma, Reason, TermArena, TermId, assumed, show_above};
 use crate::report::{Definition, Step};
 use crate::rules::Piece;
 
@@ -33,9 +33,36 @@ pub(super) fn argument<'l>(known: &Known, lemmas: impl IntoIterator<Item = &'l L
     let lemmas: Vec<&Lemma> = lemmas.into_iter().collect();
     let subjects = lemmas.iter().flat_map(|l| [l.before, l.after]).collect();
     let rewritten = lemmas.iter().map(|l| l.before).collect();
-    let mut argument =
-        Argument { known, subjects, rewritten, names: FxHashMap::default(), taken: 0, cut: FxHashSet::default() };
+    let mut argument = Argument {
+        known,
+        subjects,
+        rewritten,
+        names: FxHashMap::default(),
+        taken: 0,
+        depth: DEPTH,
+        cut: FxHashSet::default(),
+    };
     lemmas.into_iter().map(|lemma| argument.step(lemma)).collect()
+}
+
+/// An expression by itself, all of it, after the names for parts that make it short.
+pub(super) fn expression(known: &Known, term: TermId) -> (Vec<Definition>, String) {
+    // What a part is called must not be what an input is called.
+    let inputs = (0..known.arena.len()).map(|t| known.arena.nth(t)).filter_map(|t| match known.arena.head(t) {
+        Head::Input(n) => Some((t, (known.input)(*n))),
+        _ => None,
+    });
+    let mut argument = Argument {
+        known,
+        subjects: FxHashSet::from_iter([term]),
+        rewritten: FxHashSet::default(),
+        names: inputs.collect(),
+        taken: 0,
+        depth: usize::MAX,
+        cut: FxHashSet::default(),
+    };
+    let definitions = argument.definitions(&[term]);
+    (definitions, argument.text(term))
 }
 
 struct Argument<'a> {
@@ -48,6 +75,8 @@ struct Argument<'a> {
     names: FxHashMap<TermId, String>,
     /// How many of them were made up.
     taken: usize,
+    /// Operators between an expression and what is left out of it.
+    depth: usize,
     /// What is too far below the present step to be shown.
     cut: FxHashSet<TermId>,
 }
@@ -114,7 +143,7 @@ impl Argument<'_> {
                     }
                 }
             }
-            if next.is_empty() || depth == DEPTH {
+            if next.is_empty() || depth == self.depth {
                 found.cut = next;
                 break;
             }
@@ -147,8 +176,13 @@ impl Argument<'_> {
         }
         let name = (self.known.between)(term).filter(|name| !self.names.values().any(|n| n == name));
         let name = name.unwrap_or_else(|| {
-            self.taken += 1;
-            format!("t{}", self.taken)
+            loop {
+                self.taken += 1;
+                let name = format!("t{}", self.taken);
+                if !self.names.values().any(|n| *n == name) {
+                    break name;
+                }
+            }
         });
         self.names.insert(term, name.clone());
         definitions.push(Definition { name, text });

@@ -2,7 +2,7 @@
 
 mod argument;
 
-use argument::{Known, argument};
+use argument::{Known, argument, expression};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::Checked;
@@ -10,8 +10,9 @@ use crate::diagnose;
 use crate::energy::{Cost, CostModel, graph_costs};
 use crate::extract::{Rewrite, letter};
 use crate::ir::{Graph, NodeId, NodeKind, Value};
-use crate::prove::{Closure, Region, TermId, Values};
-use crate::report::{Details, Explanation, Operator, PlacedOperator, Step};
+use crate::ops::is_number;
+use crate::prove::{Closure, Head, Region, TermId, Values};
+use crate::report::{Definition, Details, Explanation, Operator, PlacedOperator, Step};
 
 /// Looks at the regions of a comparison one by one.
 pub(crate) struct Explainer<'c> {
@@ -127,6 +128,41 @@ pub(crate) fn proof_of(rewrite: &Rewrite) -> Vec<Step> {
     let (arena, lemmas) = rewrite.proof();
     let known = Known { arena, input: &letter, given: &|_, _| None, between: &|_| None };
     argument(&known, lemmas)
+}
+
+/// A cheaper form as a person would write it down.
+pub(crate) struct Form {
+    /// Its operators, each after those that it reads from.
+    pub operators: Vec<String>,
+    /// Names for parts of `call`.
+    pub definitions: Vec<Definition>,
+    /// The form over these and over the values of the graph that it reads.
+    pub call: String,
+}
+
+/// What a cheaper form calls, over the names of the values of `graph` that it reads.
+pub(crate) fn form_of(graph: &Graph, rewrite: &Rewrite) -> Form {
+    let (arena, root, leaves) = rewrite.expression();
+    let input = |n: u32| {
+        leaves.get(n as usize).map_or("?".to_owned(), |value| {
+            let slot = if value.slot > 0 { format!(".{}", value.slot) } else { String::new() };
+            format!("{}{slot}", graph.node(value.node).name)
+        })
+    };
+    let known = Known { arena, input: &input, given: &|_, _| None, between: &|_| None };
+    let (definitions, call) = expression(&known, root);
+    let (mut terms, mut next) = (FxHashSet::from_iter([root]), vec![root]);
+    while let Some(term) = next.pop() {
+        next.extend(arena.term(term).operands.iter().filter(|&&o| terms.insert(o)));
+    }
+    let mut terms: Vec<TermId> = terms.into_iter().collect();
+    // Terms are made after their operands.
+    terms.sort_unstable();
+    let called = |&term: &TermId| match arena.head(term) {
+        Head::Apply { op, .. } if !op.def().is_some_and(is_number) => Some(op.name().to_owned()),
+        _ => None,
+    };
+    Form { operators: terms.iter().filter_map(called).collect(), definitions, call }
 }
 
 fn named(graph: &Graph, values: &Values, value: Value) -> Option<(TermId, String)> {

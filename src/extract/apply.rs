@@ -18,13 +18,18 @@ pub(crate) struct Applied {
 }
 
 /// The graph with each of `rewrites` in place of the operators that it replaces. The rewrites must come from
-/// [`super::cheaper_forms`] of this graph. Inputs, outputs, math flags and the names of all that stays are kept.
+/// [`super::cheaper_forms`] of this graph. Inputs, outputs, math flags and the names of all that stays are kept; what only served
+/// operators that are gone is left out.
 pub(crate) fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, GraphError> {
     let of_root: FxHashMap<NodeId, usize> = rewrites.iter().enumerate().map(|(i, r)| (r.root, i)).collect();
     let mut made = vec![Vec::new(); rewrites.len()];
     let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
+    let needed = needed(graph, rewrites, &of_root);
     let mut writer = Writer::new(graph, graph.nodes().map(|(_, n)| n.name.clone()).collect());
     for (id, node) in graph.nodes() {
+        if !needed[id.index()] {
+            continue;
+        }
         if let Some(&i) = of_root.get(&id) {
             made[i] = writer.write_form(graph, &rewrites[i])?;
         } else if !replaced.contains(&id) {
@@ -39,6 +44,25 @@ pub(crate) fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, Grap
     let Writer { mut target, moved, .. } = writer;
     target.take_outputs(graph, |value| moved.get(&value).copied().ok_or_else(|| missing(graph, value)))?;
     Ok(Applied { graph: target, made })
+}
+
+/// Which nodes still have a use once the rewrites are in place. Inputs do, and so does what had none before.
+fn needed(graph: &Graph, rewrites: &[Rewrite], of_root: &FxHashMap<NodeId, usize>) -> Vec<bool> {
+    let live = graph.live();
+    let is_kept = |id: NodeId, node: &Node| !live[id.index()] || matches!(node.kind, NodeKind::Input { .. });
+    let mut next: Vec<NodeId> = graph.outputs().iter().map(|output| output.value.node).collect();
+    next.extend(graph.nodes().filter(|(id, node)| is_kept(*id, node)).map(|(id, _)| id));
+    let mut needed = vec![false; graph.len()];
+    while let Some(id) = next.pop() {
+        if std::mem::replace(&mut needed[id.index()], true) {
+            continue;
+        }
+        match of_root.get(&id) {
+            Some(&i) => next.extend(rewrites[i].reads().map(|value| value.node)),
+            None => next.extend(graph.operands(id).iter().map(|value| value.node)),
+        }
+    }
+    needed
 }
 
 fn missing(graph: &Graph, value: Value) -> GraphError {

@@ -98,6 +98,24 @@ impl Rewrite {
         Some(Rewrite { replaced, leaves, root: node(&self.root)?, ..self.clone() })
     }
 
+    /// The cheaper form, whose input `n` stands for number `n` of the values that it reads.
+    pub(crate) fn expression(&self) -> (&TermArena, TermId, &[Value]) {
+        (&self.term.arena, self.term.root, &self.leaves)
+    }
+
+    /// The values that the cheaper form reads, of those that the part read that it replaces.
+    fn reads(&self) -> impl Iterator<Item = Value> {
+        let Term { arena, root, .. } = &self.term;
+        let (mut seen, mut next) = (FxHashSet::from_iter([*root]), vec![*root]);
+        while let Some(term) = next.pop() {
+            next.extend(arena.term(term).operands.iter().filter(|&&o| seen.insert(o)));
+        }
+        seen.into_iter().filter_map(|term| match arena.head(term) {
+            Head::Input(n) => self.leaves.get(*n as usize).copied(),
+            _ => None,
+        })
+    }
+
     /// The proof that the cheaper form equals what it replaces. Input `n` of the arena stands for a value that is read,
     /// which [`letter`] names.
     pub fn proof(&self) -> (&TermArena, &[Lemma]) {

@@ -33,4 +33,5 @@ mod rules_library;
 mod rules_prove;
 mod rules_refused;
 mod tiers;
+mod waste;
 mod witness;

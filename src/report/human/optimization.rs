@@ -4,12 +4,18 @@ use std::fmt::{self, Write};
 
 use anstyle::Style;
 
-use super::HumanOptions;
+use super::{HumanOptions, paragraph};
 use crate::printable::one_line;
-use crate::report::{Optimization, wording};
+use crate::report::{Cheaper, Optimization, wording};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
+
+/// Findings that save a smaller share of the whole are counted in one line.
+const SMALL: f64 = 1e-3;
+
+/// Operators that a line names.
+const SHOWN: usize = 4;
 
 /// The report as text with terminal styles, in lines of at most `width` characters where words allow.
 pub(crate) fn optimization(o: &Optimization, options: &HumanOptions) -> String {
@@ -38,18 +44,16 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
     if let Some(profile) = &o.profile {
         writeln!(out, "  {FAINT}per execution; figures for {}{FAINT:#}", one_line(profile))?;
     }
-    for (i, c) in o.cheaper.iter().enumerate() {
-        let times = if c.ops.len() > 1 { format!(", {} times", c.ops.len()) } else { String::new() };
-        let slower = if c.trade_off { ", slower: a trade-off" } else { "" };
-        let total = wording::energy(Some(c.total_mj()));
-        writeln!(out, "\n{BOLD}{}. saves {total}{times}{slower}{BOLD:#}, tier {}", i + 1, c.tier)?;
-        let room = width.saturating_sub(11);
-        writeln!(out, "  now      {}", wording::shorten(&c.from.join(", "), room))?;
-        writeln!(out, "  cheaper  {}", wording::shorten(&c.pattern, room))?;
-        if let Some(source) = &c.source {
-            writeln!(out, "  at       {}", wording::shorten_start(source, room))?;
-        }
-        writeln!(out, "  by       {}", wording::shorten(&c.rules().join(", "), room))?;
+    let now = o.energy_mj.value.unwrap_or(0.0);
+    let (told, folded): (Vec<&Cheaper>, Vec<&Cheaper>) =
+        o.cheaper.iter().partition(|c| c.total_mj() >= SMALL * now || o.cheaper.len() == 1);
+    for (i, c) in told.iter().enumerate() {
+        finding(i + 1, c, now, width, out)?;
+    }
+    if !folded.is_empty() {
+        let all = wording::energy(Some(folded.iter().map(|c| c.total_mj()).sum()));
+        let (count, each) = (folded.len(), wording::percent(SMALL));
+        writeln!(out, "\n{FAINT}{count} more save less than {each} each, {all} together: --format json{FAINT:#}")?;
     }
     if !o.assumptions.is_empty() {
         out.push('\n');
@@ -58,4 +62,69 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
         writeln!(out, "  assumed: {}", one_line(text))?;
     }
     Ok(())
+}
+
+/// What to do, where, and what it brings, in one line; then the form to call, with names for its parts.
+fn finding(number: usize, c: &Cheaper, now: f64, width: usize, out: &mut String) -> fmt::Result {
+    let place = c.source.as_deref().and_then(|source| source.split(' ').next()?.rsplit('/').next());
+    // Without a source line, the value that is computed in another way says where.
+    let place = place.or_else(|| c.ops.first()?.last().map(String::as_str)).unwrap_or("?");
+    let share = if now > 0.0 { format!(" ({})", wording::percent(c.total_mj() / now)) } else { String::new() };
+    let times = if c.ops.len() > 1 { format!(" in {} places", c.ops.len()) } else { String::new() };
+    let slower = if c.trade_off { ", slower: a trade-off" } else { "" };
+    let assumed = match c.assumptions() {
+        0 => String::new(),
+        1 => ", with 1 assumption".to_owned(),
+        n => format!(", with {n} assumptions"),
+    };
+    let total = wording::energy(Some(c.total_mj()));
+    let text =
+        format!("{place}: {} saves {total}{share}{times}{slower}, tier {}{assumed}", change(&c.from, &c.into), c.tier);
+    writeln!(out, "\n{BOLD}{number}. {}{BOLD:#}", one_line(&text))?;
+    let mut line = |head: &str, text: &str| paragraph(width, &format!("  {head:9}"), "           ", text, out);
+    line("now", &c.from.join(", "))?;
+    for d in &c.definitions {
+        line("let", &format!("{} = {}", d.name, d.text))?;
+    }
+    line("cheaper", &c.call)?;
+    if let Some(source) = &c.source {
+        line("at", source)?;
+    }
+    line("by", &c.rules().join(", "))
+}
+
+/// Which operators give way to which, without those that are called either way.
+fn change(from: &[String], into: &[String]) -> String {
+    let without = |all: &[String], others: &[String]| -> Vec<String> {
+        let mut others = others.to_vec();
+        let is_new = |op: &&String| match others.iter().position(|o| o == *op) {
+            Some(at) => {
+                others.swap_remove(at);
+                false
+            }
+            None => true,
+        };
+        all.iter().filter(is_new).cloned().collect()
+    };
+    let (gone, new) = (without(from, into), without(into, from));
+    match (gone.is_empty(), new.is_empty()) {
+        (true, true) => format!("{} on other operands", few(into)),
+        (false, true) => format!("without {}", few(&gone)),
+        (true, false) => format!("{} before the rest", few(&new)),
+        (false, false) => format!("{} instead of {}", few(&new), few(&gone)),
+    }
+}
+
+/// The first names of a list, each once, and how many more there are.
+fn few(names: &[String]) -> String {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    let names = seen;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names.iter().take(SHOWN).map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown}, +{more}") } else { shown }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Figure, Launched, LeftOut, Step};
+use super::{Definition, Figure, Launched, LeftOut, Step};
 
 /// What the rules find for one workload. Energies are in millijoules, times in microseconds, both per execution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -45,8 +45,14 @@ pub struct Cheaper {
     pub ops: Vec<Vec<String>>,
     /// Operators of the IR: `matmul`, `add`.
     pub from: Vec<String>,
+    /// Operators of the cheaper form, each after those that it reads from.
+    pub into: Vec<String>,
     /// The cheaper form in the first place, over the names of the values that it reads.
     pub to: String,
+    /// Names for parts of `call`.
+    pub definitions: Vec<Definition>,
+    /// What to call in the first place instead: `to`, with names for its parts.
+    pub call: String,
     /// The same over letters.
     pub pattern: String,
     /// What it saves in one place, beyond doubt.
@@ -74,6 +80,14 @@ impl Cheaper {
         let mut rules: Vec<&str> = self.steps.iter().map(|s| s.rule.as_str()).collect();
         rules.dedup();
         rules
+    }
+
+    /// How many things its proof assumes.
+    pub fn assumptions(&self) -> usize {
+        let mut all: Vec<&String> = self.steps.iter().flat_map(|s| &s.assumes).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.len()
     }
 }
 

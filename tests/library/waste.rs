@@ -1,0 +1,76 @@
+//! The waste of `corpus/waste`: `NAME.mir` has some, `NAME.lean.mir` computes the same without it. What `optimize` finds of it.
+//!
+//! The rules were made while looking at half of the graphs. Which half that is follows from a checksum of the name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use magneton_ir::energy::{CostModel, Launch, graph_total};
+use magneton_ir::frontend;
+use magneton_ir::ir::Graph;
+use magneton_ir::optimize::optimize;
+use magneton_ir::prove::Context;
+use magneton_ir::rules::{RuleSet, Tier};
+
+/// A form that is claimed to cost no more than this many times what the lean form costs is as good.
+const AS_GOOD: f64 = 1.01;
+
+/// A smaller share of the energy is no saving.
+const NOTHING: f64 = 1e-3;
+
+/// The least that is found of either half. To be raised with what the rules and the search find.
+const LEAST: [(&str, usize); 2] = [("developed on", 60), ("kept apart", 61)];
+
+fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.filter_map(|name| Some(name.strip_suffix(".lean.mir")?.to_owned())).collect();
+    names.sort();
+    names
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/waste")
+}
+
+fn graph(name: &str) -> Graph {
+    frontend::load(folder().join(name)).unwrap_or_else(|e| panic!("{name}: {e:?}"))
+}
+
+/// FNV-1a, of which one bit decides.
+fn half(name: &str) -> &'static str {
+    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    LEAST[(hash >> 16 & 1) as usize].0
+}
+
+/// What a person would say of a claim, given the prices in millijoules.
+fn verdict(now: f64, lean: f64, best: f64) -> &'static str {
+    if best <= AS_GOOD * lean && best < now {
+        "found"
+    } else if best < now * (1.0 - NOTHING) {
+        "part of it"
+    } else if lean > now * (1.0 - NOTHING) {
+        "not cheaper by its prices"
+    } else {
+        "missed"
+    }
+}
+
+#[test]
+fn waste_is_found() {
+    let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap().launched(Launch::Graph));
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for name in names() {
+        let (wasteful, lean) = (graph(&format!("{name}.mir")), graph(&format!("{name}.lean.mir")));
+        let found = optimize(&wasteful, &Context::under(&rules), Tier::Rounding, &costs).unwrap().optimization;
+        let [now, best] = [&found.energy_mj, &found.best_energy_mj].map(|figure| figure.value.unwrap());
+        let lean = graph_total(&lean, &costs).energy_mj.value;
+        let (half, verdict) = (half(&name), verdict(now, lean, best));
+        println!("{half:12} {verdict:25} {name:46} now {now:9.3} lean {lean:9.3} claimed {best:9.3} mJ");
+        *counts.entry((half, verdict)).or_default() += 1;
+    }
+    println!("{counts:#?}");
+    for (half, least) in LEAST {
+        let found = counts.get(&(half, "found")).copied().unwrap_or(0);
+        assert!(found >= least, "{half}: {found} of at least {least}");
+    }
+}
