@@ -2,14 +2,22 @@
 
 use rustc_hash::FxHashMap;
 
+use super::difference;
 use super::priced::{Priced, kinds, names};
 use crate::diagnose::{self, CauseKind, Part};
-use crate::energy::{Bill, Cost};
+use crate::energy::{Bill, Cost, CostModel};
 use crate::prove::{Proof, Region, RegionKind, math_tier};
 use crate::report as model;
 
 /// Region number `id`.
-pub(super) fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> model::Region {
+pub(super) fn describe(
+    id: usize,
+    region: &Region,
+    proof: &Proof,
+    sides: &[Priced; 2],
+    costs: &CostModel,
+) -> model::Region {
+    let [a, b] = sides;
     let bills = [a.bill(&region.a), b.bill(&region.b)];
     let [cost_a, cost_b] = bills.each_ref().map(Bill::total);
     let mut rules: Vec<String> = Vec::new();
@@ -60,6 +68,7 @@ pub(super) fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Pric
             a_source: cause.a_source,
             b_source: cause.b_source,
         },
+        difference: difference::of_regions(bills.each_ref(), sides, [&region.a, &region.b], costs),
         same_as: None,
         repeats: 1,
     }

@@ -70,6 +70,7 @@ pub(super) fn region(
             a_source: None,
             b_source: None,
         },
+        difference: None,
         same_as,
         repeats,
     }
@@ -109,6 +110,7 @@ pub(super) fn equivalent() -> Comparison {
             saves_vs_b: None,
             launched: None,
         },
+        difference: None,
         regions,
         rewrites: vec![],
         witness: None,

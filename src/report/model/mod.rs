@@ -2,6 +2,7 @@
 
 mod comparison;
 mod details;
+mod difference;
 mod explanation;
 mod figure;
 mod finding;
@@ -14,6 +15,7 @@ pub use comparison::{
     Unproven, Witness,
 };
 pub use details::{Details, PlacedOperator};
+pub use difference::{Difference, MadeTensor, Part, PartKind};
 pub use explanation::{Definition, Explanation, Operator, Step};
 pub use figure::{Cost, Figure, LeftOut};
 pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};

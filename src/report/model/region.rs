@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::difference::Difference;
 use super::figure::Cost;
 
 /// Operators of both sides that compute the same from the same.
@@ -29,6 +30,8 @@ pub struct Region {
     pub best: BestForm,
     /// What sets the two sides apart.
     pub cause: Cause,
+    /// What the sides' energies differ by, in parts; none where a price is not known, and where the energies are the same.
+    pub difference: Option<Difference>,
     /// The first region that this one repeats (same operators, types, layouts, costs); none for a first one.
     pub same_as: Option<usize>,
     /// How many regions are the same, this one included. The first of them speaks for all.

@@ -1,5 +1,7 @@
 //! Numbers and lists as a person reads them.
 
+mod difference;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -9,6 +11,8 @@ use super::{
 };
 use crate::ops::{self, Family};
 use crate::printable::one_line;
+
+pub(super) use difference::{only_made, part, parts, shown_parts};
 
 /// Three significant digits.
 pub(super) fn digits(value: f64) -> String {
