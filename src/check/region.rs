@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 
 use super::difference;
 use super::priced::{Priced, kinds, names};
-use crate::diagnose::{self, CauseKind, Part};
+use crate::diagnose::{self, CauseKind, Part, call_paths};
 use crate::energy::{Bill, Cost, CostModel};
 use crate::prove::{Proof, Region, RegionKind, math_tier};
-use crate::report as model;
+use crate::report::{self as model, CallPaths};
 
 /// Region number `id`.
 pub(super) fn describe(
@@ -26,10 +26,9 @@ pub(super) fn describe(
             rules.push(lemma.name().to_owned());
         }
     }
-    let cause = diagnose::cause(
-        Part { graph: a.graph, nodes: &region.a, costs: &a.costs },
-        Part { graph: b.graph, nodes: &region.b, costs: &b.costs },
-    );
+    let parts =
+        [(a, &region.a), (b, &region.b)].map(|(side, nodes)| Part { graph: side.graph, nodes, costs: &side.costs });
+    let cause = diagnose::cause(parts[0], parts[1]);
     let kind = match region.kind {
         RegionKind::Constant => "constant",
         RegionKind::Dead => "dead",
@@ -67,6 +66,12 @@ pub(super) fn describe(
             how: cause.how,
             a_source: cause.a_source,
             b_source: cause.b_source,
+            paths: if region.kind == RegionKind::Proven {
+                call_paths(parts[0], parts[1])
+            } else {
+                CallPaths::default()
+            },
+            switch: None,
         },
         difference: difference::of_regions(bills.each_ref(), sides, [&region.a, &region.b], costs),
         same_as: None,

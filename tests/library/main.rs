@@ -32,5 +32,6 @@ mod rules_hostile;
 mod rules_library;
 mod rules_prove;
 mod rules_refused;
+mod switches;
 mod tiers;
 mod witness;

@@ -198,6 +198,7 @@ fn group(c: &Comparison, line: &Line, most: f64) -> Markup {
                     details { summary { "what the difference consists of" } (difference(parts, r.repeats as f64)) }
                 }
                 @for made in wording::only_made(r) { p class="note" { (made) } }
+                @for fact in cause.switch.iter().flat_map(wording::switch) { p class="note" { (fact) } }
                 @for (name, source) in sources { p class="note" { (name) " " (one_line(source)) } }
             }
         }

@@ -38,6 +38,7 @@ pub(crate) fn explanation(e: &Explanation) -> String {
                     h2 { "What the difference of " (wording::energy(Some(parts.mj.abs()))) " consists of" }
                     (difference(parts, 1.0))
                     @for made in wording::only_made(r) { p class="note" { (made) } }
+                    @for fact in r.cause.switch.iter().flat_map(wording::switch) { p { (fact) } }
                 }
             }
             section {

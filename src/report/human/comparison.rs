@@ -291,6 +291,9 @@ impl Human<'_> {
         }
         if !out.is_empty() {
             let _ = self.places(line, &mut out);
+            for fact in r.cause.switch.iter().flat_map(wording::switch) {
+                let _ = self.paragraph("    ", "      ", &fact, &mut out);
+            }
         }
         out
     }

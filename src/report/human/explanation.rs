@@ -111,6 +111,17 @@ impl Human<'_> {
             let how = r.cause.how.as_ref().map_or(String::new(), |how| format!("; how: {how}"));
             paragraph(self.options.width, "  flag ", "    ", &format!("{flag}{how}"), out)?;
         }
+        // What every side records alike says nothing.
+        let parts = !r.cause.paths.a.is_empty() || !r.cause.paths.b.is_empty();
+        if parts || r.cause.switch.is_some() {
+            writeln!(out, "  the calls part:")?;
+            for call in wording::paths(&r.cause.paths) {
+                paragraph(self.options.width, "    ", "      ", &call, out)?;
+            }
+        }
+        for fact in r.cause.switch.iter().flat_map(wording::switch) {
+            paragraph(self.options.width, "    ", "      ", &fact, out)?;
+        }
         out.push('\n');
         Ok(())
     }

@@ -91,8 +91,9 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
                 out.push('\n');
                 super::difference(&format!("Region {}", region.id), difference, region.repeats as f64, out)?;
             }
-            for made in wording::only_made(region) {
-                writeln!(out, "- {made}")?;
+            let switch = region.cause.switch.iter().flat_map(wording::switch);
+            for fact in wording::only_made(region).into_iter().chain(switch) {
+                writeln!(out, "- {fact}")?;
             }
         }
     }

@@ -40,9 +40,10 @@ fn write(e: &Explanation, out: &mut String) -> fmt::Result {
     if let Some(difference) = &r.difference {
         super::difference("Difference of A and B", difference, 1.0, out)?;
     }
-    let made = wording::only_made(r);
-    made.iter().try_for_each(|made| writeln!(out, "- {made}"))?;
-    if !made.is_empty() {
+    let facts = wording::only_made(r).into_iter().chain(r.cause.switch.iter().flat_map(wording::switch));
+    let facts: Vec<String> = facts.collect();
+    facts.iter().try_for_each(|fact| writeln!(out, "- {fact}"))?;
+    if !facts.is_empty() {
         out.push('\n');
     }
     if !r.cause.text.is_empty() {

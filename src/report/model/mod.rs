@@ -9,6 +9,7 @@ mod finding;
 mod launched;
 mod optimization;
 mod region;
+mod switch;
 
 pub use comparison::{
     BasisShares, Best, Comparison, Rejected, ReportedVerdict, Rewrite, SCHEMA, Side, Source, SourcedOperator, Timing,
@@ -22,3 +23,4 @@ pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
 pub use launched::{Launched, LaunchedBest};
 pub use optimization::{Cheaper, Optimization};
 pub use region::{BestForm, Cause, Form, Region};
+pub use switch::{Call, CallPaths, SourceText, Switch, SwitchKind, Variable};

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::difference::Difference;
 use super::figure::Cost;
+use super::switch::{CallPaths, Switch};
 
 /// Operators of both sides that compute the same from the same.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -84,4 +85,8 @@ pub struct Cause {
     pub a_source: Option<String>,
     /// The line of B that is responsible.
     pub b_source: Option<String>,
+    /// The recorded calls that lead to what sets the sides apart.
+    pub paths: CallPaths,
+    /// What decides which of both ways is taken, where the source is at hand and says so.
+    pub switch: Option<Switch>,
 }
