@@ -51,3 +51,5 @@ mod result_cache;
 pub mod rules;
 #[doc(hidden)]
 pub mod run;
+#[doc(hidden)]
+pub mod source;

@@ -1,6 +1,7 @@
 //! The comparison of two workloads, put together: prove, price, look for cheaper forms, name causes.
 
 mod cheaper;
+mod difference;
 mod priced;
 mod region;
 #[cfg(test)]
@@ -114,8 +115,13 @@ pub fn compare_bound(
         proof.assumed.push(reason);
     }
 
-    let mut regions: Vec<model::Region> =
-        proof.partition.regions.iter().enumerate().map(|(i, region)| describe(i + 1, region, &proof, &sides)).collect();
+    let mut regions: Vec<model::Region> = proof
+        .partition
+        .regions
+        .iter()
+        .enumerate()
+        .map(|(i, region)| describe(i + 1, region, &proof, &sides, costs))
+        .collect();
     let Found { within, spanning, all } = placed(forms, &sides, &proof.partition.regions, &regions);
     for (&i, rewrites) in &within {
         improve(&mut regions[i], &proof.partition.regions[i], &sides, rewrites);
@@ -154,6 +160,7 @@ pub fn compare_bound(
         a: sides[0].describe(covered_a),
         b: sides[1].describe(covered_b),
         best,
+        difference: difference::of_sides(&sides, costs),
         regions,
         rewrites: spanning,
         witness: match &proof.verdict {

@@ -15,7 +15,7 @@ pub(super) struct Priced<'g> {
     pub bill: Bill,
     pub total: energy::Cost,
     /// What it waits for the host.
-    waiting: Option<Waiting>,
+    pub waiting: Option<Waiting>,
 }
 
 impl<'g> Priced<'g> {
@@ -26,6 +26,11 @@ impl<'g> Priced<'g> {
         let total = bill.total();
         let waiting = model.waiting(Calls::of_graph(graph, &items), &total);
         Priced { graph, items, costs, bill, total, waiting }
+    }
+
+    /// Whether a node runs a kernel.
+    pub(super) fn runs(&self, node: NodeId) -> bool {
+        !matches!(self.items[node.index()], Item::Free)
     }
 
     /// All that it calls.

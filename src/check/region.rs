@@ -2,14 +2,22 @@
 
 use rustc_hash::FxHashMap;
 
+use super::difference;
 use super::priced::{Priced, kinds, names};
-use crate::diagnose::{self, CauseKind, Part};
-use crate::energy::{Bill, Cost};
+use crate::diagnose::{self, CauseKind, Part, call_paths};
+use crate::energy::{Bill, Cost, CostModel};
 use crate::prove::{Proof, Region, RegionKind, math_tier};
-use crate::report as model;
+use crate::report::{self as model, CallPaths};
 
 /// Region number `id`.
-pub(super) fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Priced; 2]) -> model::Region {
+pub(super) fn describe(
+    id: usize,
+    region: &Region,
+    proof: &Proof,
+    sides: &[Priced; 2],
+    costs: &CostModel,
+) -> model::Region {
+    let [a, b] = sides;
     let bills = [a.bill(&region.a), b.bill(&region.b)];
     let [cost_a, cost_b] = bills.each_ref().map(Bill::total);
     let mut rules: Vec<String> = Vec::new();
@@ -18,10 +26,9 @@ pub(super) fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Pric
             rules.push(lemma.name().to_owned());
         }
     }
-    let cause = diagnose::cause(
-        Part { graph: a.graph, nodes: &region.a, costs: &a.costs },
-        Part { graph: b.graph, nodes: &region.b, costs: &b.costs },
-    );
+    let parts =
+        [(a, &region.a), (b, &region.b)].map(|(side, nodes)| Part { graph: side.graph, nodes, costs: &side.costs });
+    let cause = diagnose::cause(parts[0], parts[1]);
     let kind = match region.kind {
         RegionKind::Constant => "constant",
         RegionKind::Dead => "dead",
@@ -59,7 +66,14 @@ pub(super) fn describe(id: usize, region: &Region, proof: &Proof, [a, b]: &[Pric
             how: cause.how,
             a_source: cause.a_source,
             b_source: cause.b_source,
+            paths: if region.kind == RegionKind::Proven {
+                call_paths(parts[0], parts[1])
+            } else {
+                CallPaths::default()
+            },
+            switch: None,
         },
+        difference: difference::of_regions(bills.each_ref(), sides, [&region.a, &region.b], costs),
         same_as: None,
         repeats: 1,
     }

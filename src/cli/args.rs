@@ -121,6 +121,10 @@ pub(super) struct Compare {
     /// Chooses the inputs on which a difference is looked for where the two are not proven equal.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    /// Look below this folder for the Python sources of the workloads: the report names the switch that makes their calls part.
+    /// Without it, in the environment that `VIRTUAL_ENV` names, and at the paths that the files record.
+    #[arg(long, value_name = "DIR")]
+    pub source: Vec<PathBuf>,
 }
 
 /// Rules and prices.

@@ -3,7 +3,8 @@
 //! A wrong cause is worse than none. A math flag is named where the workloads' recorded values differ and the op table says
 //! that some operator of the region computes differently for it. Any other flag is named where the operators of either side
 //! are those of one of its values, and where the deciding ones come from calls that run through the same file of the framework
-//! and end there: code of the user's own that does the same by hand is no flag of the framework.
+//! and end there: code of the user's own that does the same by hand is no flag of the framework. Where the source is at hand, a
+//! flag is also known by the variable that the framework reads on the line where the calls of both sides part.
 
 use std::sync::LazyLock;
 
@@ -34,6 +35,15 @@ struct Flag {
     governs: String,
     config: Option<String>,
     dispatch: Option<Dispatch>,
+    variable: Option<Read>,
+}
+
+/// A flag that a framework's source reads where the calls of two sides part.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    files: Vec<String>,
+    names: Vec<String>,
 }
 
 /// A flag that decides which operators a call into a framework makes.
@@ -109,6 +119,18 @@ pub(super) fn dispatched(a: Part, b: Part) -> Option<Setting> {
         let differs = choice_a.value != choice_b.value && !files_a.is_disjoint(&files_b);
         differs.then(|| setting(flag, [choice_a, choice_b].map(|choice| choice.value.clone())))
     })
+}
+
+/// The name of the flag that a variable of a framework's source file holds, and how it is set.
+pub(super) fn read_as(file: &str, variable: &str) -> Option<(&'static str, &'static str)> {
+    let is_name = |name: &String| {
+        variable.strip_suffix(name.as_str()).is_some_and(|owner| owner.is_empty() || owner.ends_with('.'))
+    };
+    let flag = flags().find(|flag| {
+        let read = flag.variable.as_ref();
+        read.is_some_and(|r| r.files.iter().any(|part| is_within(file, part)) && r.names.iter().any(is_name))
+    })?;
+    Some((&flag.name, &flag.set))
 }
 
 fn setting(flag: &'static Flag, values: [String; 2]) -> Setting {

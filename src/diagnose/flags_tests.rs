@@ -119,8 +119,22 @@ fn the_activation_of_a_config_is_named() {
 fn the_table_is_read() {
     super::TABLE.as_ref().unwrap();
     for flag in super::flags() {
-        assert!(flag.config.is_some() != flag.dispatch.is_some(), "{} has one kind of evidence", flag.name);
+        let kinds = [flag.config.is_some(), flag.dispatch.is_some(), flag.variable.is_some()];
+        assert_eq!(kinds.iter().filter(|is| **is).count(), 1, "{} has one kind of evidence", flag.name);
         let ops = flag.dispatch.iter().flat_map(|d| &d.values).flat_map(|v| v.has.iter().chain(&v.lacks));
         assert!(ops.into_iter().all(|op| crate::ops::find(op).is_some()), "{}", flag.name);
     }
+}
+
+#[test]
+fn a_flag_is_known_by_the_variable_that_its_framework_reads() {
+    let model = "lib/site-packages/transformers/models/llama/modeling_llama.py";
+    let name = |file: &str, variable: &str| super::read_as(file, variable).map(|(name, _)| name);
+    assert_eq!(name(model, "self.config._attn_implementation"), Some("attn_implementation"));
+    assert_eq!(name(model, "use_cache"), Some("use_cache"));
+    assert_eq!(name(model, "self.config.my_use_cache"), None);
+    assert_eq!(name(model, "self.config.attn_implementation.kind"), None);
+    assert_eq!(name("my_transformers/model.py", "self.config._attn_implementation"), None);
+    assert_eq!(name("site-packages/torch/optim/adam.py", "foreach"), Some("foreach"));
+    assert_eq!(name("train.py", "foreach"), None);
 }

@@ -35,6 +35,15 @@ impl<'a> Part<'a> {
         })
     }
 
+    /// The same with what each costs.
+    pub(super) fn priced_calls(&self) -> impl Iterator<Item = (&'a Node, &'a Op, Cost)> + use<'a> {
+        let (graph, costs) = (self.graph, self.costs);
+        self.nodes.iter().filter_map(move |&n| match &graph.node(n).kind {
+            NodeKind::Op { op, .. } if !graph.node(n).origin.implicit => Some((graph.node(n), op, costs[n.index()])),
+            _ => None,
+        })
+    }
+
     /// `file:line` of the operator that costs most, or failing figures of the last one.
     pub(crate) fn source(&self) -> Option<String> {
         let energy = |n: &NodeId| self.costs[n.index()].energy_mj.value;

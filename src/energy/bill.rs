@@ -8,8 +8,10 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::breakdown::Breakdown;
 use super::cost::{BasisShares, Cost, Figure};
 use super::coverage::COVERAGE_SD;
+use super::estimate::Estimator;
 use super::features::correlation;
 use super::item::{Item, Kernel};
 use crate::ops::KernelClass;
@@ -109,6 +111,13 @@ impl Bill {
     /// Operators without a price: name, how often they run, and the bytes that pass through them.
     pub fn gaps(&self) -> impl Iterator<Item = (&str, i64, f64)> {
         self.gaps.iter().map(|(op, (count, bytes))| (op.as_str(), *count, *bytes))
+    }
+
+    /// Where its energy goes; none where an operator without a price is in it.
+    pub(crate) fn breakdown(&self, estimator: &Estimator) -> Option<Breakdown> {
+        let mut all = Breakdown::default();
+        self.lines.iter().for_each(|(line, count)| all.add(&line.0, *count as f64, estimator));
+        self.gaps.is_empty().then_some(all)
     }
 
     /// The sum, with the interval that its errors give together.

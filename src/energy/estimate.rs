@@ -30,7 +30,7 @@ const MEMORY_BOUND: f64 = 0.55;
 
 /// What part of the time of memory traffic, and of the energy beyond that at rest, a cache saves that serves all of it.
 const CACHE_SAVES_TIME: f64 = 0.6;
-const CACHE_SAVES_ENERGY: f64 = 0.6;
+pub(super) const CACHE_SAVES_ENERGY: f64 = 0.6;
 
 /// The standard deviation, in logarithms, of a figure that only physical bounds of the device tell. No estimate has a larger one: of
 /// a class with few entries, one that is far off would make it so.
@@ -125,16 +125,28 @@ pub(super) struct Estimate {
 impl ClassFit {
     /// The logarithms of the time in µs and of the power in W that the model alone gives.
     pub(super) fn predict(&self, limits: &DeviceLimits, features: &Features) -> (f64, f64) {
-        let work = &features.work;
-        // A mode that was not measured is taken for the best one that was.
-        let own = self.modes.get(&features.mode.name());
-        let best = || self.modes.values().max_by(|a, b| a.tflop_s.total_cmp(&b.tflop_s));
-        let Some(mode) = own.or_else(best) else { return (self.launch_us.ln(), self.base_w.ln()) };
-        let memory = work.bytes / (self.bandwidth_gb_s * 1e3);
-        let arithmetic = work.flops / (mode.tflop_s * 1e6);
+        let Some((mode, [memory, arithmetic])) = self.busy_us(features) else {
+            return (self.launch_us.ln(), self.base_w.ln());
+        };
         let time = memory.max(arithmetic) + self.launch_us;
         let watts = self.base_w + mode.memory_w * memory / time + mode.arithmetic_w * arithmetic / time;
         (time.ln(), watts.clamp(limits.rest_w, limits.limit_w).ln())
+    }
+
+    /// The arithmetic mode of a kernel, and how long memory traffic and arithmetic keep the device busy, in µs. A mode that was
+    /// not measured is taken for the best one that was.
+    fn busy_us(&self, features: &Features) -> Option<(&ModeFit, [f64; 2])> {
+        let best = || self.modes.values().max_by(|a, b| a.tflop_s.total_cmp(&b.tflop_s));
+        let mode = self.modes.get(&features.mode.name()).or_else(best)?;
+        let memory = features.work.bytes / (self.bandwidth_gb_s * 1e3);
+        Some((mode, [memory, features.work.flops / (mode.tflop_s * 1e6)]))
+    }
+
+    /// What memory traffic and arithmetic of a kernel draw beyond the power while it runs, in mJ.
+    pub(super) fn dynamic_mj(&self, features: &Features) -> [f64; 2] {
+        self.busy_us(features).map_or([0.0; 2], |(mode, [memory, arithmetic])| {
+            [mode.memory_w * memory * 1e-3, mode.arithmetic_w * arithmetic * 1e-3]
+        })
     }
 
     fn is_sane(&self) -> bool {
@@ -158,12 +170,27 @@ impl Estimator {
         (self.classes.is_empty() || device && rates) && self.classes.values().all(ClassFit::is_sane)
     }
 
-    /// Time in µs and energy in mJ of a kernel in its context, from those of one that runs alone.
-    pub(super) fn in_context(&self, work: &WorkWithLayout, context: Context, alone: (f64, f64)) -> (f64, f64) {
+    /// Time in µs and energy in mJ of a kernel in its context, from those of one that runs alone, and the part of its traffic
+    /// that takes time and is served by the cache.
+    pub(super) fn in_context(&self, work: &WorkWithLayout, context: Context, alone: (f64, f64)) -> ((f64, f64), f64) {
         match context {
-            Context::Alone => alone,
-            Context::InGraph { .. } => self.with_cache(work, context.cached_share(), self.between_others(alone)),
+            Context::Alone => (alone, 0.0),
+            Context::InGraph { .. } => {
+                let alone = self.between_others(alone);
+                let served = self.served(work, context.cached_share(), alone.0);
+                (self.with_cache(served, alone), served)
+            }
         }
+    }
+
+    /// The cached `share` of a kernel's traffic as far as that is what takes its time.
+    fn served(&self, work: &WorkWithLayout, share: f64, time_us: f64) -> f64 {
+        let running = time_us - self.device.launch_us;
+        if running <= 0.0 {
+            return 0.0;
+        }
+        let memory = work.bytes / (self.device.memory_gb_s * 1e3);
+        share * ((memory / running - MEMORY_BOUND) / (1.0 - MEMORY_BOUND)).clamp(0.0, 1.0)
     }
 
     /// What the power limit holds back alone runs faster and takes more energy between operators that leave it power.
@@ -174,14 +201,11 @@ impl Estimator {
     }
 
     /// What the cache serves is faster as far as memory traffic is what takes the time.
-    fn with_cache(&self, work: &WorkWithLayout, share: f64, (time_us, energy_mj): (f64, f64)) -> (f64, f64) {
-        let running = time_us - self.device.launch_us;
-        let memory = work.bytes / (self.device.memory_gb_s * 1e3);
-        if share <= 0.0 || running <= 0.0 {
+    fn with_cache(&self, served: f64, (time_us, energy_mj): (f64, f64)) -> (f64, f64) {
+        if served <= 0.0 {
             return (time_us, energy_mj);
         }
-        let bound = ((memory / running - MEMORY_BOUND) / (1.0 - MEMORY_BOUND)).clamp(0.0, 1.0);
-        let served = share * bound;
+        let running = time_us - self.device.launch_us;
         let faster = time_us - running * served * CACHE_SAVES_TIME;
         let rest_mj = (self.device.rest_w * time_us * 1e-3).min(energy_mj);
         (faster, rest_mj * faster / time_us + (energy_mj - rest_mj) * (1.0 - served * CACHE_SAVES_ENERGY))

@@ -34,20 +34,25 @@ enum Access {
 pub(super) struct Mode {
     unit: Unit,
     dtype: DType,
-    math: Option<MathMode>,
+    pub math: Option<MathMode>,
 }
 
 impl Mode {
     /// `matrix f32 tf32`, `vector bf16`: what profiles hold.
     pub(super) fn name(&self) -> String {
+        match self.math {
+            Some(math) => format!("{} {}", self.unit(), math.name()),
+            None => self.unit(),
+        }
+    }
+
+    /// The same in every math mode: `matrix f32`.
+    pub(super) fn unit(&self) -> String {
         let unit = match self.unit {
             Unit::Matrix => "matrix",
             Unit::Vector => "vector",
         };
-        match self.math {
-            Some(math) => format!("{unit} {} {}", self.dtype, math.name()),
-            None => format!("{unit} {}", self.dtype),
-        }
+        format!("{unit} {}", self.dtype)
     }
 }
 

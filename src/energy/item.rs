@@ -18,6 +18,8 @@ pub struct Kernel {
     /// Set where the price is an estimate, whose error is shared by kernels nearby.
     pub(super) estimated: Option<Features>,
     pub(super) context: Context,
+    /// The part of its traffic that takes time and is served by the cache.
+    pub(super) served: f64,
     /// Where it stands in sums, the same in every run.
     pub(super) order: u64,
 }

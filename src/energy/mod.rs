@@ -3,6 +3,7 @@
 //! Nothing here drives a GPU: that is [`crate::measure`], which writes profiles.
 
 mod bill;
+mod breakdown;
 mod canonical;
 mod context;
 mod cost;
@@ -44,6 +45,7 @@ pub(crate) use coverage::COVERAGE;
 #[cfg(test)]
 pub(crate) use profile::MIN_COMMON;
 // What measuring, the search for cheaper forms and the tables of `profile` need beside.
+pub(crate) use breakdown::{Contrast, Purpose};
 pub(crate) use estimate::Estimator;
 pub(crate) use merge::same_device;
 #[cfg(any(test, feature = "torch"))]

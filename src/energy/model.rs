@@ -162,7 +162,7 @@ impl CostModel {
             (None, None) => return gap(),
         };
         let alone = (time_us.value, energy_mj.value);
-        let (faster, leaner) = self.estimator.in_context(&work, context, alone);
+        let ((faster, leaner), served) = self.estimator.in_context(&work, context, alone);
         let (energy_mj, time_us) = (energy_mj.times(leaner / alone.1), time_us.times(faster / alone.0));
         let basis_mj = BasisShares::of(basis, energy_mj.value);
         let cost = Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes, basis_mj };
@@ -175,6 +175,7 @@ impl CostModel {
             time_sd,
             estimated: features,
             context,
+            served,
             order: order.finish(),
         }))
     }

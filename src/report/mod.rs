@@ -17,10 +17,10 @@ use serde::Serialize;
 pub use human::HumanOptions;
 pub use junit::junit;
 pub use model::{
-    Baseline, BasisShares, Best, BestForm, Cause, Cheaper, Comparison, Cost, Definition, Details, Explanation, Figure,
-    Finding, FindingKind, Form, Launched, LaunchedBest, LeftOut, Operator, Optimization, PlacedOperator, Region,
-    Rejected, ReportedVerdict, Rewrite, SCHEMA, Saving, Side, Source, SourceLine, SourcedOperator, Step, Timing,
-    Unproven, Witness,
+    Baseline, BasisShares, Best, BestForm, Call, CallPaths, Cause, Cheaper, Comparison, Cost, Definition, Details,
+    Difference, Explanation, Figure, Finding, FindingKind, Form, Launched, LaunchedBest, LeftOut, MadeTensor, Operator,
+    Optimization, Part, PartKind, PlacedOperator, Region, Rejected, ReportedVerdict, Rewrite, SCHEMA, Saving, Side,
+    Source, SourceLine, SourceText, SourcedOperator, Step, Switch, SwitchKind, Timing, Unproven, Variable, Witness,
 };
 pub use sarif::{BaselineError, sarif};
 

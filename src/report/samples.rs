@@ -1,7 +1,7 @@
 //! Hand-made comparisons for tests of reports.
 
 use super::{
-    BasisShares, Best, BestForm, Cause, Comparison, Cost, Figure, Form, Launched, LaunchedBest, Region,
+    BasisShares, Best, BestForm, CallPaths, Cause, Comparison, Cost, Figure, Form, Launched, LaunchedBest, Region,
     ReportedVerdict, SCHEMA, Side, Source, SourcedOperator, Timing, Unproven, Witness,
 };
 
@@ -69,7 +69,10 @@ pub(super) fn region(
             how: None,
             a_source: None,
             b_source: None,
+            paths: CallPaths::default(),
+            switch: None,
         },
+        difference: None,
         same_as,
         repeats,
     }
@@ -86,6 +89,8 @@ pub(super) fn equivalent() -> Comparison {
         how: Some("from_pretrained(..., attn_implementation=...)".into()),
         a_source: Some("site-packages/transformers/models/gpt2/modeling_gpt2.py:69".into()),
         b_source: Some("site-packages/transformers/integrations/sdpa_attention.py:92".into()),
+        paths: CallPaths::default(),
+        switch: None,
     };
     let regions = vec![
         region(1, (&["embedding"], 1.0), (&["embedding"], 1.0), None, 1),
@@ -109,6 +114,7 @@ pub(super) fn equivalent() -> Comparison {
             saves_vs_b: None,
             launched: None,
         },
+        difference: None,
         regions,
         rewrites: vec![],
         witness: None,

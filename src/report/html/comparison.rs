@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::data::data;
 use super::document;
-use super::parts::{assumptions, bar, card};
+use super::parts::{assumptions, bar, card, difference};
 use crate::printable::one_line;
 use crate::report::wording::{self, Line};
 use crate::report::{Comparison, Details, PlacedOperator, ReportedVerdict, Side, Unproven, Witness};
@@ -33,6 +33,12 @@ pub(crate) fn comparison(c: &Comparison) -> String {
             (cards(c))
             @if let Some(witness) = &c.witness { (part_at(witness)) }
             @if !c.unproven.is_empty() && c.verdict != ReportedVerdict::Different { (open(&c.unproven)) }
+            @if let Some(whole) = &c.difference {
+                section {
+                    h2 { "What the difference of " (wording::energy(Some(whole.mj.abs()))) " consists of" }
+                    (difference(whole, 1.0))
+                }
+            }
             (savings(c))
             @if let Some(details) = &c.details {
                 (kinds(details))
@@ -188,6 +194,11 @@ fn group(c: &Comparison, line: &Line, most: f64) -> Markup {
                 @if line.saving.is_some() { p { b { "saves " (saves) } ": cheapest is " (wording::cheapest(r, 60)) } }
                 p { (one_line(&cause.text)) }
                 @if let Some(flag) = &cause.flag { p { "flag " code { (one_line(flag)) } } }
+                @if let Some(parts) = &r.difference {
+                    details { summary { "what the difference consists of" } (difference(parts, r.repeats as f64)) }
+                }
+                @for made in wording::only_made(r) { p class="note" { (made) } }
+                @for fact in cause.switch.iter().flat_map(wording::switch) { p class="note" { (fact) } }
                 @for (name, source) in sources { p class="note" { (name) " " (one_line(source)) } }
             }
         }

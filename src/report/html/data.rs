@@ -66,6 +66,8 @@ fn explanation(e: &Explanation) -> Value {
         "a": format!("{}; {}", wording::energy_and_time(&r.a), wording::work(&r.a)),
         "b": format!("{}; {}", wording::energy_and_time(&r.b), wording::work(&r.b)),
         "cause": one_line(&r.cause.text),
+        "parts": r.difference.as_ref().map_or(Vec::new(), |d| wording::parts(d, 1.0)),
+        "made": wording::only_made(r).into_iter().chain(r.cause.switch.iter().flat_map(wording::switch)).collect::<Vec<_>>(),
         "flag": r.cause.flag.as_deref().map(one_line),
         "how": r.cause.how.as_deref().map(one_line),
         "form": r.best.energy_mj.map(|_| wording::cheapest(r, usize::MAX)),

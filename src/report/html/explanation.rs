@@ -3,7 +3,7 @@
 use maud::html;
 
 use super::document;
-use super::parts::{operators, steps};
+use super::parts::{difference, operators, steps};
 use crate::printable::one_line;
 use crate::report::{Explanation, wording};
 
@@ -31,6 +31,14 @@ pub(crate) fn explanation(e: &Explanation) -> String {
                     p { (wording::best(&r.best)) }
                     @if !r.cause.text.is_empty() { p { (one_line(&r.cause.text)) } }
                     @if let Some(flag) = &r.cause.flag { p { "flag " code { (one_line(flag)) } } }
+                }
+            }
+            @if let Some(parts) = &r.difference {
+                section {
+                    h2 { "What the difference of " (wording::energy(Some(parts.mj.abs()))) " consists of" }
+                    (difference(parts, 1.0))
+                    @for made in wording::only_made(r) { p class="note" { (made) } }
+                    @for fact in r.cause.switch.iter().flat_map(wording::switch) { p { (fact) } }
                 }
             }
             section {

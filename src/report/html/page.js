@@ -246,6 +246,8 @@ function open(leaf) {
     parts.push(element("p", "", `tier ${why.tier}: ${why.meaning}`));
     if (why.repeats > 1) parts.push(element("p", "note", `one of ${why.repeats} that are the same`));
     if (why.cause) parts.push(element("p", "", why.cause));
+    if (why.parts.length > 0) parts.push(element("ul", "", ...why.parts.map((part) => element("li", "", part))));
+    for (const made of why.made) parts.push(element("p", "note", made));
     if (why.flag) parts.push(element("p", "", "flag ", element("code", "", why.flag), why.how ? `: ${why.how}` : ""));
     if (why.form) parts.push(element("h3", "", "Cheapest known form"), element("pre", "", /^[AB]$/.test(why.form) ? `the form of ${why.form}` : why.form), element("p", "", why.best));
   }

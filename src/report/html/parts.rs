@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::printable::one_line;
-use crate::report::{Operator, Step, wording};
+use crate::report::{Difference, Operator, Step, wording};
 
 /// A bar as long as `value` is of `whole`.
 pub(super) fn bar(value: f64, whole: f64, side: &str) -> Markup {
@@ -77,6 +77,27 @@ pub(super) fn assumptions(all: &[String]) -> Markup {
                         li { (one_line(text)) @if count > 1 { " (×" (count) ")" } }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// A difference by what it consists of, with a bar for each part: in one colour what adds to it, in the other what takes off.
+pub(super) fn difference(difference: &Difference, times: f64) -> Markup {
+    let (shown, rest) = wording::shown_parts(difference);
+    let most = shown.iter().map(|part| part.mj.abs()).fold(0.0, f64::max);
+    let signed = |mj: f64| wording::energy(Some(mj * times * difference.mj.signum()));
+    html! {
+        div class="difference" {
+            @for part in &shown {
+                span { (one_line(&wording::part(part, difference, times))) }
+                (bar(part.mj.abs(), most, if part.mj * difference.mj > 0.0 { "a" } else { "b" }))
+                span class="number" { (signed(part.mj)) @if let Some(share) = part.share { ", " (wording::percent(share)) } }
+            }
+            @if rest != 0.0 {
+                span { "smaller parts" }
+                (bar(rest.abs(), most, if rest * difference.mj > 0.0 { "a" } else { "b" }))
+                span class="number" { (signed(rest)) }
             }
         }
     }

@@ -277,14 +277,23 @@ impl Human<'_> {
             (r.best.form == Form::Other && r.best.energy_mj.is_some()).then(|| format!("cheapest: {}", r.best.text));
         let flag = cause.flag.as_ref().map(|f| format!("flag {f}"));
         let text = (!cause.text.is_empty()).then(|| cause.text.clone());
+        let times = r.repeats as f64;
+        let parts = r.difference.as_ref().map(|d| {
+            let whole = wording::energy(Some(d.mj.abs() * times));
+            format!("of {whole}: {}", wording::parts(d, times).join("; "))
+        });
+        let made = wording::only_made(r);
         let mut out = String::new();
-        for fact in text.into_iter().chain(form).chain(flag) {
+        for fact in text.into_iter().chain(parts).chain(made).chain(form).chain(flag) {
             let head = if out.is_empty() { format!("  region {}: ", r.id) } else { "    ".to_owned() };
             // Writing to a string cannot fail.
             let _ = self.paragraph(&head, "    ", &fact, &mut out);
         }
         if !out.is_empty() {
             let _ = self.places(line, &mut out);
+            for fact in r.cause.switch.iter().flat_map(wording::switch) {
+                let _ = self.paragraph("    ", "      ", &fact, &mut out);
+            }
         }
         out
     }

@@ -98,9 +98,29 @@ impl Human<'_> {
         if !r.cause.text.is_empty() {
             paragraph(self.options.width, "  ", "  ", &r.cause.text, out)?;
         }
+        if let Some(difference) = &r.difference {
+            writeln!(out, "  of {} between A and B:", wording::energy(Some(difference.mj.abs())))?;
+            for part in wording::parts(difference, 1.0) {
+                paragraph(self.options.width, "    ", "      ", &part, out)?;
+            }
+        }
+        for made in wording::only_made(r) {
+            paragraph(self.options.width, "  ", "    ", &made, out)?;
+        }
         if let Some(flag) = &r.cause.flag {
             let how = r.cause.how.as_ref().map_or(String::new(), |how| format!("; how: {how}"));
             paragraph(self.options.width, "  flag ", "    ", &format!("{flag}{how}"), out)?;
+        }
+        // What every side records alike says nothing.
+        let parts = !r.cause.paths.a.is_empty() || !r.cause.paths.b.is_empty();
+        if parts || r.cause.switch.is_some() {
+            writeln!(out, "  the calls part:")?;
+            for call in wording::paths(&r.cause.paths) {
+                paragraph(self.options.width, "    ", "      ", &call, out)?;
+            }
+        }
+        for fact in r.cause.switch.iter().flat_map(wording::switch) {
+            paragraph(self.options.width, "    ", "      ", &fact, out)?;
         }
         out.push('\n');
         Ok(())

@@ -64,6 +64,9 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
     for u in &c.unproven {
         writeln!(out, "- not proven equal: {} of A and {} of B", code(&u.a_ops.join(", ")), code(&u.b_ops.join(", ")))?;
     }
+    if let Some(difference) = &c.difference {
+        super::difference("\nDifference of A and B", difference, 1.0, out)?;
+    }
     let lines = wording::lines(c);
     if !lines.is_empty() {
         let mut regions = table(&["region", "×", "A", "B", "A costs", "B costs", "cheapest", "saves", "why"]);
@@ -83,6 +86,16 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
             ]);
         }
         writeln!(out, "\n{regions}")?;
+        for region in lines.iter().map(|l| l.region) {
+            if let Some(difference) = &region.difference {
+                out.push('\n');
+                super::difference(&format!("Region {}", region.id), difference, region.repeats as f64, out)?;
+            }
+            let switch = region.cause.switch.iter().flat_map(wording::switch);
+            for fact in wording::only_made(region).into_iter().chain(switch) {
+                writeln!(out, "- {fact}")?;
+            }
+        }
     }
     if !c.rewrites.is_empty() {
         writeln!(out, "\nCheaper forms across regions:\n")?;

@@ -37,6 +37,15 @@ fn write(e: &Explanation, out: &mut String) -> fmt::Result {
             wording::best(&r.best)
         )?;
     }
+    if let Some(difference) = &r.difference {
+        super::difference("Difference of A and B", difference, 1.0, out)?;
+    }
+    let facts = wording::only_made(r).into_iter().chain(r.cause.switch.iter().flat_map(wording::switch));
+    let facts: Vec<String> = facts.collect();
+    facts.iter().try_for_each(|fact| writeln!(out, "- {fact}"))?;
+    if !facts.is_empty() {
+        out.push('\n');
+    }
     if !r.cause.text.is_empty() {
         let flag = r.cause.flag.as_ref().map_or(String::new(), |f| format!("; flag {}", code(f)));
         writeln!(out, "{}{flag}\n", one_line(&r.cause.text))?;

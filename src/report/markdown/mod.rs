@@ -4,10 +4,13 @@ mod comparison;
 mod explanation;
 mod optimization;
 
+use std::fmt::{self, Write};
+
 use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
 
 use crate::printable::one_line;
+use crate::report::{Difference, wording};
 
 pub(super) use comparison::comparison;
 pub(super) use explanation::explanation;
@@ -22,4 +25,12 @@ fn table(header: &[&str]) -> Table {
 /// Text in code quotes that survives in a table cell.
 fn code(text: &str) -> String {
     format!("`{}`", one_line(text).replace('`', "'").replace('|', "\\|"))
+}
+
+/// The parts of a difference as a list.
+fn difference(of: &str, difference: &Difference, times: f64, out: &mut String) -> fmt::Result {
+    let whole = wording::energy(Some(difference.mj.abs() * times));
+    writeln!(out, "{of}, {whole}:\n")?;
+    wording::parts(difference, times).iter().try_for_each(|part| writeln!(out, "- {part}"))?;
+    writeln!(out)
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::figure::{Figure, LeftOut};
 use super::finding::Finding;
 use super::region::{Form, Region};
-use super::{Details, Launched, LaunchedBest};
+use super::{Details, Difference, Launched, LaunchedBest};
 pub use crate::energy::{BasisShares, Source};
 use crate::ir::Number;
 
@@ -33,6 +33,8 @@ pub struct Comparison {
     pub b: Side,
     /// The cheapest equivalent that is known for the whole.
     pub best: Best,
+    /// What sets the energies of A and of B apart as they are run; none where a price is not known, and where nothing does.
+    pub difference: Option<Difference>,
     /// What lies between consecutive proven cuts. Every operator of a file is in at most one.
     pub regions: Vec<Region>,
     /// Cheaper forms that span several regions, or parts of one.

@@ -2,21 +2,25 @@
 
 mod comparison;
 mod details;
+mod difference;
 mod explanation;
 mod figure;
 mod finding;
 mod launched;
 mod optimization;
 mod region;
+mod switch;
 
 pub use comparison::{
     BasisShares, Best, Comparison, Rejected, ReportedVerdict, Rewrite, SCHEMA, Side, Source, SourcedOperator, Timing,
     Unproven, Witness,
 };
 pub use details::{Details, PlacedOperator};
+pub use difference::{Difference, MadeTensor, Part, PartKind};
 pub use explanation::{Definition, Explanation, Operator, Step};
 pub use figure::{Cost, Figure, LeftOut};
 pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
 pub use launched::{Launched, LaunchedBest};
 pub use optimization::{Cheaper, Optimization};
 pub use region::{BestForm, Cause, Form, Region};
+pub use switch::{Call, CallPaths, SourceText, Switch, SwitchKind, Variable};

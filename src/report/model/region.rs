@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
+use super::difference::Difference;
 use super::figure::Cost;
+use super::switch::{CallPaths, Switch};
 
 /// Operators of both sides that compute the same from the same.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +31,8 @@ pub struct Region {
     pub best: BestForm,
     /// What sets the two sides apart.
     pub cause: Cause,
+    /// What the sides' energies differ by, in parts; none where a price is not known, and where the energies are the same.
+    pub difference: Option<Difference>,
     /// The first region that this one repeats (same operators, types, layouts, costs); none for a first one.
     pub same_as: Option<usize>,
     /// How many regions are the same, this one included. The first of them speaks for all.
@@ -81,4 +85,8 @@ pub struct Cause {
     pub a_source: Option<String>,
     /// The line of B that is responsible.
     pub b_source: Option<String>,
+    /// The recorded calls that lead to what sets the sides apart.
+    pub paths: CallPaths,
+    /// What decides which of both ways is taken, where the source is at hand and says so.
+    pub switch: Option<Switch>,
 }

@@ -1,5 +1,8 @@
 //! Numbers and lists as a person reads them.
 
+mod difference;
+mod switch;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -9,6 +12,9 @@ use super::{
 };
 use crate::ops::{self, Family};
 use crate::printable::one_line;
+
+pub(super) use difference::{only_made, part, parts, shown_parts};
+pub(super) use switch::{paths, switch};
 
 /// Three significant digits.
 pub(super) fn digits(value: f64) -> String {

@@ -1,0 +1,144 @@
+//! Where the joules of a bill go: the price of each kernel taken apart by the model of its class.
+//!
+//! The model gives a kernel power while it runs, and more for memory traffic and for arithmetic. Its time is the priced one,
+//! measured where the kernel was, so that only what traffic and arithmetic draw rests on fitted coefficients. What a price is
+//! more or less than these parts together is stated as not explained: the parts always add up to the price.
+
+use std::collections::BTreeMap;
+
+use super::estimate::{CACHE_SAVES_ENERGY, Estimator};
+use super::features::{Features, Mode};
+use super::item::Kernel;
+
+/// Millijoules spent on an amount of something.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spent {
+    /// Millijoules.
+    pub mj: f64,
+    /// Bytes, operations, kernels or microseconds.
+    pub amount: f64,
+}
+
+impl Spent {
+    fn add(&mut self, mj: f64, amount: f64) {
+        self.mj += mj;
+        self.amount += amount;
+    }
+
+    /// A share of it.
+    fn times(self, share: f64) -> Spent {
+        Spent { mj: self.mj * share, amount: self.amount * share }
+    }
+}
+
+/// Where the energy of a bill goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Breakdown {
+    /// Reading and writing memory; of bytes.
+    memory: Spent,
+    /// Arithmetic by kind of unit; of operations.
+    arithmetic: BTreeMap<Mode, Spent>,
+    /// Starting and ending kernels; of kernels.
+    launches: Spent,
+    /// What the device draws while kernels run, whatever they do; of microseconds.
+    over_time: Spent,
+    /// What prices are more than the model.
+    not_explained_mj: f64,
+}
+
+/// What energy is spent on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Reading and writing memory.
+    MemoryTraffic,
+    /// Arithmetic of a kind of unit, such as `matrix bf16`.
+    Arithmetic(String),
+    /// The same arithmetic in another math mode: a kind of unit, and the modes of A and of B.
+    MathMode(String, [String; 2]),
+    /// Starting and ending kernels.
+    Launches,
+    /// Power drawn while kernels run, whatever they do.
+    OverTime,
+    /// What the model does not say.
+    NotExplained,
+}
+
+/// What two bills spend on one purpose.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Contrast {
+    /// What it is spent on.
+    pub purpose: Purpose,
+    /// What the first bill spends.
+    pub a: Spent,
+    /// What the second one spends.
+    pub b: Spent,
+}
+
+impl Breakdown {
+    /// Adds a kernel that runs `count` times.
+    pub(super) fn add(&mut self, kernel: &Kernel, count: f64, estimator: &Estimator) {
+        let (mj, time_us) = (kernel.cost.energy_mj.value * count, kernel.cost.time_us.value * count);
+        self.memory.amount += kernel.cost.bytes * count;
+        self.launches.amount += f64::from(kernel.cost.launches) * count;
+        let features = kernel.estimated.clone().or_else(|| Features::of_key(&kernel.key));
+        let Some((features, fit)) = features.and_then(|f| estimator.classes.get(&f.class).map(|fit| (f, fit))) else {
+            self.over_time.amount += time_us;
+            self.not_explained_mj += mj;
+            return;
+        };
+        let launch_us = (fit.launch_us * count).min(time_us);
+        let running_us = time_us - launch_us;
+        let [launches, over_time] = [launch_us, running_us].map(|us| fit.base_w * us * 1e-3);
+        let [memory, arithmetic] = fit.dynamic_mj(&features).map(|mj| mj * count);
+        let memory = memory * (1.0 - kernel.served * CACHE_SAVES_ENERGY);
+        // No kernel draws more than the limit: the model's coefficients may say so far from what they were fitted on.
+        let room = (estimator.device.limit_w * time_us * 1e-3 - launches - over_time).max(0.0);
+        let capped = if memory + arithmetic > room { room / (memory + arithmetic) } else { 1.0 };
+        self.launches.mj += launches;
+        self.over_time.add(over_time, running_us);
+        self.memory.mj += memory * capped;
+        self.arithmetic.entry(features.mode).or_default().add(arithmetic * capped, kernel.cost.flops * count);
+        self.not_explained_mj += mj - launches - over_time - (memory + arithmetic) * capped;
+    }
+
+    /// What this and another bill spend on each purpose. The parts add up to both bills.
+    pub(crate) fn against(&self, other: &Breakdown) -> Vec<Contrast> {
+        let contrast = |purpose, a: Spent, b: Spent| Contrast { purpose, a, b };
+        let rest = |b: &Breakdown| Spent { mj: b.not_explained_mj, amount: 0.0 };
+        let mut all = vec![contrast(Purpose::MemoryTraffic, self.memory, other.memory)];
+        let mut units: Vec<String> = self.arithmetic.keys().chain(other.arithmetic.keys()).map(Mode::unit).collect();
+        units.sort();
+        units.dedup();
+        for unit in units {
+            let [(mut a, in_a), (mut b, in_b)] = [self, other].map(|bill| bill.unit(&unit));
+            // The same operations in another mode take what they take because of the mode; the rest is more or less work.
+            let common = a.amount.min(b.amount);
+            if in_a != in_b && common > 0.0 {
+                let [of_a, of_b] = [a, b].map(|spent| spent.times(common / spent.amount));
+                all.push(contrast(Purpose::MathMode(unit.clone(), [in_a, in_b]), of_a, of_b));
+                [a, b] = [(a, of_a), (b, of_b)]
+                    .map(|(spent, same)| Spent { mj: spent.mj - same.mj, amount: spent.amount - same.amount });
+            }
+            all.push(contrast(Purpose::Arithmetic(unit), a, b));
+        }
+        all.push(contrast(Purpose::Launches, self.launches, other.launches));
+        all.push(contrast(Purpose::OverTime, self.over_time, other.over_time));
+        all.push(contrast(Purpose::NotExplained, rest(self), rest(other)));
+        all
+    }
+
+    /// What a kind of unit takes in all math modes, and the names of these.
+    fn unit(&self, unit: &str) -> (Spent, String) {
+        let mut all = Spent::default();
+        let mut modes = Vec::new();
+        for (mode, spent) in self.arithmetic.iter().filter(|(mode, _)| mode.unit() == unit) {
+            all.add(spent.mj, spent.amount);
+            modes.extend(mode.math.map(|math| math.name()));
+        }
+        (all, modes.join(" and "))
+    }
+}
+
+#[cfg(test)]
+#[path = "breakdown_tests.rs"]
+mod tests;

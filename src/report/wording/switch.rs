@@ -1,0 +1,45 @@
+//! Where calls part and what decides, in words.
+
+use crate::printable::one_line;
+use crate::report::{Call, CallPaths, SourceText, Switch, SwitchKind};
+
+/// The call paths of both sides from the last common call on, one line each.
+pub(in crate::report) fn paths(paths: &CallPaths) -> Vec<String> {
+    let call = |c: &Call| {
+        let function = if c.function.is_empty() { String::new() } else { format!(" in {}", c.function) };
+        one_line(format!("{}:{}{function}  {}", c.file, c.line, c.code.trim()).trim_end()).into_owned()
+    };
+    let last = paths.common.last().map(|c| format!("both {}", call(c)));
+    let side = |name: &'static str, calls: &[Call]| -> Vec<String> {
+        calls.iter().map(|c| format!("{name}    {}", call(c))).collect()
+    };
+    last.into_iter().chain(side("A", &paths.a)).chain(side("B", &paths.b)).collect()
+}
+
+/// What decides which way the calls take, a sentence a line, with the lines where the variables are set.
+pub(in crate::report) fn switch(switch: &Switch) -> Vec<String> {
+    let at = &switch.expression;
+    let what = match switch.kind {
+        SwitchKind::Dispatch => "what is called there is looked up by",
+        SwitchKind::Branch => "which of both is called is decided by",
+    };
+    let mut lines = vec![format!("{what} `{}` ({})", one_line(&at.text), place(at))];
+    for variable in &switch.variables {
+        let name = one_line(&variable.name);
+        if variable.set.is_empty() {
+            lines.push(format!("it reads `{name}`"));
+        }
+        for (i, set) in variable.set.iter().enumerate() {
+            let head = if i == 0 { format!("it reads `{name}`, set by") } else { "and".to_owned() };
+            lines.push(format!("{head} `{}` ({})", one_line(&set.text), place(set)));
+        }
+    }
+    lines.extend(switch.note.as_ref().map(|note| one_line(note).into_owned()));
+    lines
+}
+
+/// `file:line`, of an installed file without the folders that packages are installed in.
+fn place(at: &SourceText) -> String {
+    let installed = at.file.rfind("/site-packages/").and_then(|start| at.file.get(start + 1..));
+    one_line(&format!("{}:{}", installed.unwrap_or(&at.file), at.line)).into_owned()
+}
