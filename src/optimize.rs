@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::check::{SLOWER, described};
+use crate::check::{FROZEN, SLOWER, described, precomputed};
 use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
 use crate::explain::proof_of;
+pub use crate::extract::Once;
 use crate::extract::{self, Applied, Improved, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
@@ -20,6 +21,10 @@ pub struct Optimized {
     pub optimization: Optimization,
     /// The graph that the search was given, with all cheaper forms in place.
     pub rewritten: Graph,
+    /// The same in two parts, where some of it is computed once.
+    pub once: Option<Once>,
+    /// What the graph costs without them, with what is the same at every execution computed once.
+    frozen_mj: f64,
     /// Each with the names of the rewritten graph's nodes that were made for it.
     rewrites: Vec<(Rewrite, Vec<Arc<str>>)>,
 }
@@ -44,12 +49,14 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
     context.progress.stage("looking for cheaper forms");
     let rules = context.rules.up_to(tier);
     let items = graph_items(graph, costs);
-    let found = extract::cheaper_forms(graph, &items, &Context { rules: &rules, ..*context }, costs);
+    let frozen = Improved::new(graph, Vec::new(), costs)?;
+    let found = extract::cheaper_forms(graph, &frozen.items, &Context { rules: &rules, ..*context }, costs);
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
-    let rewrites = worth_launching(graph, &items, rewrites, costs)?;
-    Ok(summary(graph, &items, extract::pay_off(graph, &items, rewrites, costs)?, costs))
+    let rewrites = worth_launching(graph, &frozen.items, rewrites, costs)?;
+    let frozen_mj = frozen.energy_mj();
+    Ok(summary(graph, &items, frozen_mj, extract::pay_off(graph, frozen_mj, rewrites, costs)?, costs))
 }
 
 /// Those that save energy on any host that launches them one by one: a form of more operators may cost more waiting than its
@@ -62,8 +69,8 @@ fn worth_launching(
 ) -> Result<Vec<Rewrite>, GraphError> {
     let kernels = items.iter().collect::<Bill>().total();
     let Some(host) = costs.host().filter(|_| kernels.time_us.is_known()) else { return Ok(rewrites) };
-    let Applied { graph: rewritten, made } = extract::apply(graph, &rewrites)?;
-    let items_after = graph_items(&rewritten, costs);
+    let Improved { rewrites, applied, items: items_after, .. } = Improved::new(graph, rewrites, costs)?;
+    let Applied { graph: rewritten, made } = applied;
     let named: FxHashMap<&str, NodeId> = rewritten.nodes().map(|(id, node)| (&*node.name, id)).collect();
     let (now, now_us) = (Calls::of_graph(graph, items), kernels.time_us.value);
     let saves = |rewrite: &Rewrite, made: &[Arc<str>]| {
@@ -90,22 +97,24 @@ impl Optimized {
         let changed = kept.len() < self.rewrites.len();
         if changed {
             let items = graph_items(graph, costs);
-            *self = summary(graph, &items, extract::pay_off(graph, &items, kept, costs)?, costs);
+            let improved = extract::pay_off(graph, self.frozen_mj, kept, costs)?;
+            *self = summary(graph, &items, self.frozen_mj, improved, costs);
         }
         Ok(changed)
     }
 }
 
 /// The graph with all forms in place, and the report on it: what it costs is what that graph costs.
-fn summary(graph: &Graph, items: &[Item], improved: Improved, costs: &CostModel) -> Optimized {
-    let Improved { rewrites, applied: Applied { graph: rewritten, made }, items: items_after } = improved;
+fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, costs: &CostModel) -> Optimized {
     let price: Vec<Cost> = items.iter().map(Item::cost).collect();
     let bill: Bill = items.iter().collect();
     let now = bill.total();
     let calls = Calls::of_graph(graph, items);
+    let (executed, items_after) = improved.executed();
     let bill_after: Bill = items_after.iter().collect();
     let after = bill_after.total();
-    let calls_after = Calls::of_graph(&rewritten, &items_after);
+    let calls_after = Calls::of_graph(executed, items_after);
+    let Improved { rewrites, applied: Applied { graph: rewritten, made }, once, .. } = improved;
     let mut cheaper: Vec<Cheaper> = Vec::new();
     let mut assumed: Vec<Said> = Vec::new();
     for rewrite in &rewrites {
@@ -118,6 +127,12 @@ fn summary(graph: &Graph, items: &[Item], improved: Improved, costs: &CostModel)
             Some(known) => known.ops.extend(one.ops),
             None => cheaper.push(one),
         }
+    }
+    let precompute = once.as_ref().map(precomputed).unwrap_or_default();
+    let precompute_saves_mj = once.as_ref().map(|_| now.energy_mj.value - frozen_mj).filter(|&saves| saves > 0.0);
+    let mut assumptions = grouped(assumed);
+    if once.is_some() {
+        assumptions.push(FROZEN.to_owned());
     }
     cheaper.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
     let launched =
@@ -141,10 +156,12 @@ fn summary(graph: &Graph, items: &[Item], improved: Improved, costs: &CostModel)
         best_launched: launched(calls_after, &after),
         launched_saves_mj: of_waiting.map(|waiting| (of_kernels + waiting).max(0.0)),
         cheaper,
-        assumptions: grouped(assumed),
+        precompute,
+        precompute_saves_mj,
+        assumptions,
         profile: described(costs),
     };
-    Optimized { optimization, rewritten, rewrites: rewrites.into_iter().zip(made).collect() }
+    Optimized { optimization, rewritten, once, frozen_mj, rewrites: rewrites.into_iter().zip(made).collect() }
 }
 
 fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper {

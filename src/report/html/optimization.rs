@@ -3,7 +3,7 @@
 use maud::html;
 
 use super::document;
-use super::parts::{assumptions, bar, card, steps};
+use super::parts::{assumptions, bar, card, precomputed, steps};
 use crate::printable::one_line;
 use crate::report::{Cheaper, Optimization, wording};
 
@@ -50,6 +50,7 @@ pub(crate) fn optimization(o: &Optimization) -> String {
                     }
                 }
             }
+            (precomputed(&o.precompute))
             (assumptions(&o.assumptions))
         }
         @if let Some(profile) = &o.profile { footer { "Per execution; figures for " (one_line(profile)) } }

@@ -11,6 +11,9 @@ use crate::report::{Optimization, wording};
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
+/// Kinds of precomputed tensors that are listed.
+const MOST_PRECOMPUTED: usize = 8;
+
 /// The report as text with terminal styles, in lines of at most `width` characters where words allow.
 pub(crate) fn optimization(o: &Optimization, options: &HumanOptions) -> String {
     let mut out = String::new();
@@ -27,13 +30,25 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
     for fact in [waiting, wording::left_out(&o.left_out)].into_iter().flatten() {
         writeln!(out, "        {fact}")?;
     }
-    if o.cheaper.is_empty() {
+    if o.cheaper.is_empty() && o.precompute.is_empty() {
         writeln!(out, "  the rules know no form that costs less beyond doubt")?;
     } else {
         let (energy, us) = o.best_as_run();
         let (best, time) = (wording::figure(energy), wording::time(us));
         let saves = wording::saved(o).map_or(String::new(), |s| format!("; {BOLD}saves {s}{BOLD:#}"));
         writeln!(out, "  best  {best}, {time}{saves}")?;
+    }
+    if let Some(once) = wording::precomputed(&o.precompute) {
+        let saves = o.precompute_saves_mj.map_or(String::new(), |mj| {
+            format!("; {} of the saving is what the workload computes of them every time", wording::energy(Some(mj)))
+        });
+        writeln!(out, "  once  {once}, computed before the first execution{saves}")?;
+        for one in o.precompute.iter().take(MOST_PRECOMPUTED) {
+            writeln!(out, "        {}", wording::shorten(&wording::precomputed_alike(one), width.saturating_sub(8)))?;
+        }
+        if let Some(more) = o.precompute.get(MOST_PRECOMPUTED..).and_then(wording::precomputed) {
+            writeln!(out, "        and {more}")?;
+        }
     }
     if let Some(profile) = &o.profile {
         writeln!(out, "  {FAINT}per execution; figures for {}{FAINT:#}", one_line(profile))?;

@@ -31,6 +31,15 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
         let (energy, us) = o.best_as_run();
         writeln!(out, "- best {}, {}", wording::figure(energy), wording::time(us))?;
     }
+    if let Some(once) = wording::precomputed(&o.precompute) {
+        let saves = o.precompute_saves_mj.map_or(String::new(), |mj| {
+            format!("; {} of the saving is what the workload computes of them every time", wording::energy(Some(mj)))
+        });
+        writeln!(out, "- computed once, before the first execution: {once}{saves}")?;
+        for one in &o.precompute {
+            writeln!(out, "  - {}", code(&wording::precomputed_alike(one)))?;
+        }
+    }
     if let Some(profile) = &o.profile {
         writeln!(out, "- per execution; figures for {}", one_line(profile))?;
     }

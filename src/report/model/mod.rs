@@ -7,6 +7,7 @@ mod figure;
 mod finding;
 mod launched;
 mod optimization;
+mod precomputed;
 mod region;
 
 pub use comparison::{
@@ -19,4 +20,5 @@ pub use figure::{Cost, Figure, LeftOut};
 pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
 pub use launched::{Launched, LaunchedBest};
 pub use optimization::{Cheaper, Optimization};
+pub use precomputed::Precomputed;
 pub use region::{BestForm, Cause, Form, Region};

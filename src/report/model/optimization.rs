@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Figure, Launched, LeftOut, Step};
+use super::{Figure, Launched, LeftOut, Precomputed, Step};
 
 /// What the rules find for one workload. Energies are in millijoules, times in microseconds, both per execution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,6 +32,11 @@ pub struct Optimization {
     pub launched_saves_mj: Option<f64>,
     /// Those that save most come first.
     pub cheaper: Vec<Cheaper>,
+    /// What the best form reads that is computed once, before the first execution.
+    pub precompute: Vec<Precomputed>,
+    /// What it saves, in millijoules, to compute once what the workload computes of parameters and constants at every execution.
+    /// The cheaper forms save what they do beside.
+    pub precompute_saves_mj: Option<f64>,
     /// What the rules of the proofs assume.
     pub assumptions: Vec<String>,
     /// Where measured figures come from: device and software. None where the profile is empty.
