@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::check::{FROZEN, SLOWER, described, precomputed};
+use crate::check::{FROZEN, described, precomputed};
 use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
 use crate::explain::proof_of;
@@ -10,10 +10,13 @@ pub use crate::extract::Once;
 use crate::extract::{self, Applied, Improved, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
-use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization};
+use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization, Point};
 use crate::rules::Tier;
 use miette::Diagnostic;
 use rustc_hash::FxHashMap;
+
+/// Kinds of slower forms that are tried together.
+const MAX_TRADE_OFFS: usize = 8;
 
 /// What was found for a graph.
 pub struct Optimized {
@@ -56,7 +59,10 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
     let rewrites = worth_launching(graph, &frozen.items, rewrites, costs)?;
     let frozen_mj = frozen.energy_mj();
-    Ok(summary(graph, &items, frozen_mj, extract::pay_off(graph, frozen_mj, rewrites, costs)?, costs))
+    let (slower, rewrites): (Vec<Rewrite>, Vec<Rewrite>) = rewrites.into_iter().partition(Rewrite::is_trade_off);
+    let mut found = summary(graph, &items, frozen_mj, extract::pay_off(graph, frozen_mj, rewrites, costs)?, costs);
+    found.trade_offs(graph, &items, slower, costs)?;
+    Ok(found)
 }
 
 /// Those that save energy on any host that launches them one by one: a form of more operators may cost more waiting than its
@@ -86,6 +92,36 @@ fn worth_launching(
 }
 
 impl Optimized {
+    /// Lists forms that take less energy and more time, and what the workload would cost with ever more of them. None is in place.
+    fn trade_offs(
+        &mut self,
+        graph: &Graph,
+        items: &[Item],
+        slower: Vec<Rewrite>,
+        costs: &CostModel,
+    ) -> Result<(), OptimizeError> {
+        let price: Vec<Cost> = items.iter().map(Item::cost).collect();
+        let mut listed = listed(graph, &slower, &price);
+        listed.truncate(MAX_TRADE_OFFS);
+        let own: Vec<Rewrite> = self.rewrites.iter().map(|(rewrite, _)| rewrite.clone()).collect();
+        let mut least = self.optimization.best_energy_mj.value;
+        for count in 1..=listed.len() {
+            let some = slower.iter().filter(|r| listed.iter().take(count).any(|c| c.pattern == r.pattern));
+            let rewrites = own.iter().chain(some).cloned().collect();
+            let improved = Improved::new(graph, rewrites, costs)?;
+            let total = improved.executed().1.iter().collect::<Bill>().total();
+            let point = Point::new(&total);
+            if let Some(energy_mj) = point.energy_mj
+                && least.is_some_and(|least| energy_mj < least)
+            {
+                least = Some(energy_mj);
+                self.optimization.frontier.push(point);
+            }
+        }
+        self.optimization.trade_offs = listed;
+        Ok(())
+    }
+
     /// Leaves out the forms that the rewritten graph's nodes of these names were made for. Whether there was any.
     ///
     /// # Errors
@@ -98,7 +134,9 @@ impl Optimized {
         if changed {
             let items = graph_items(graph, costs);
             let improved = extract::pay_off(graph, self.frozen_mj, kept, costs)?;
+            let trade_offs = std::mem::take(&mut self.optimization.trade_offs);
             *self = summary(graph, &items, self.frozen_mj, improved, costs);
+            self.optimization.trade_offs = trade_offs;
         }
         Ok(changed)
     }
@@ -115,26 +153,14 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
     let after = bill_after.total();
     let calls_after = Calls::of_graph(executed, items_after);
     let Improved { rewrites, applied: Applied { graph: rewritten, made }, once, .. } = improved;
-    let mut cheaper: Vec<Cheaper> = Vec::new();
-    let mut assumed: Vec<Said> = Vec::new();
-    for rewrite in &rewrites {
-        assumed.extend(rewrite.assumed.iter().cloned());
-        let part = Part { graph, nodes: &rewrite.replaced, costs: &price };
-        let one = describe(graph, rewrite, part.source());
-        // Layers of a model repeat: the same change is told once.
-        match cheaper.iter_mut().find(|c| c.pattern == one.pattern && c.from == one.from && c.saves_mj == one.saves_mj)
-        {
-            Some(known) => known.ops.extend(one.ops),
-            None => cheaper.push(one),
-        }
-    }
+    let cheaper = listed(graph, &rewrites, &price);
+    let assumed: Vec<Said> = rewrites.iter().flat_map(|rewrite| rewrite.assumed.iter().cloned()).collect();
     let precompute = once.as_ref().map(precomputed).unwrap_or_default();
     let precompute_saves_mj = once.as_ref().map(|_| now.energy_mj.value - frozen_mj).filter(|&saves| saves > 0.0);
     let mut assumptions = grouped(assumed);
     if once.is_some() {
         assumptions.push(FROZEN.to_owned());
     }
-    cheaper.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
     let launched =
         |calls: Calls, kernels: &Cost| costs.waiting(calls, kernels).map(|waiting| Launched::new(kernels, &waiting));
     let of_kernels = bill.saving(&bill_after).energy_mj;
@@ -158,10 +184,27 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
         cheaper,
         precompute,
         precompute_saves_mj,
+        trade_offs: Vec::new(),
+        frontier: vec![Point::new(&after)],
         assumptions,
         profile: described(costs),
     };
     Optimized { optimization, rewritten, once, frozen_mj, rewrites: rewrites.into_iter().zip(made).collect() }
+}
+
+/// Forms as reports list them, those that save most first. Layers of a model repeat: the same change is told once.
+fn listed(graph: &Graph, rewrites: &[Rewrite], price: &[Cost]) -> Vec<Cheaper> {
+    let mut listed: Vec<Cheaper> = Vec::new();
+    for rewrite in rewrites {
+        let part = Part { graph, nodes: &rewrite.replaced, costs: price };
+        let one = describe(graph, rewrite, part.source());
+        match listed.iter_mut().find(|c| c.pattern == one.pattern && c.from == one.from && c.saves_mj == one.saves_mj) {
+            Some(known) => known.ops.extend(one.ops),
+            None => listed.push(one),
+        }
+    }
+    listed.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
+    listed
 }
 
 fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper {
@@ -181,7 +224,7 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
         pattern: rewrite.pattern.clone(),
         saves_mj: rewrite.saves_mj(),
         saves_us: before.time_us.value - after.time_us.value,
-        trade_off: after.time_us.value > before.time_us.value * SLOWER,
+        trade_off: rewrite.is_trade_off(),
         steps: proof_of(rewrite),
         tier: rewrite.tier.to_string(),
         source,

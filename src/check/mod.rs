@@ -13,7 +13,6 @@ use std::time::Instant;
 use cheaper::{Found, Within, improve, placed};
 pub(crate) use precomputed::{FROZEN, precomputed};
 use priced::{Priced, b_leads, names};
-pub(crate) use region::SLOWER;
 use region::{describe, group_repeats};
 use whole::{UNKNOWN_BEST, Whole, best, mixed, take_back};
 
@@ -195,13 +194,13 @@ pub fn compare_bound(
     Ok(Checked { comparison, proof, cheaper: within })
 }
 
-/// A side with those cheaper forms in place that are no weaker than `tier` and pay off, and with what is the same at every execution
+/// A side with those cheaper forms in place that are no weaker than `tier`, no slower, and pay off, and with what is the same at every execution
 /// computed once; `None` if there is neither.
 fn improved(side: &Priced, context: &Context, tier: Tier, costs: &CostModel) -> Result<Option<Improved>, TypeError> {
     // A graph that cannot be built is no equivalent.
     let Ok(frozen) = Improved::new(side.graph, Vec::new(), costs) else { return Ok(None) };
     let mut forms = extract::cheaper_forms(side.graph, &frozen.items, context, costs)?;
-    forms.retain(|form| tier.refuses(form.tier, None).is_none());
+    forms.retain(|form| tier.refuses(form.tier, None).is_none() && !form.is_trade_off());
     let improved = extract::pay_off(side.graph, frozen.energy_mj(), forms, costs).ok();
     Ok(improved.filter(|improved| !improved.rewrites.is_empty() || improved.once.is_some()))
 }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::priced::{Priced, kinds, names};
 use crate::diagnose::{self, CauseKind, Part};
 use crate::energy::{Bill, Cost};
+use crate::extract::SLOWER;
 use crate::prove::{Proof, Region, RegionKind, math_tier};
 use crate::report as model;
 
@@ -143,6 +144,3 @@ pub(super) fn group_repeats(regions: &mut [model::Region]) {
         }
     }
 }
-
-/// A time beyond which a cheaper form counts as slower, relative to the other one.
-pub(crate) const SLOWER: f64 = 1.01;

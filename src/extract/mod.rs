@@ -94,6 +94,11 @@ impl Rewrite {
         self.before.energy_mj.value - self.after.energy_mj.value - self.elsewhere_mj
     }
 
+    /// Whether it takes less energy and more time, which is a matter of choice.
+    pub fn is_trade_off(&self) -> bool {
+        is_slower(&self.before, &self.after)
+    }
+
     /// The same rewrite of a graph in which nodes stand elsewhere; `None` where one that it needs is missing.
     pub fn moved(&self, to: &FxHashMap<NodeId, NodeId>) -> Option<Rewrite> {
         let node = |id: &NodeId| to.get(id).copied();
@@ -124,6 +129,9 @@ const MAX_BYTES: f64 = 1e12;
 
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
+
+/// A time beyond which a cheaper form counts as slower, relative to the other one: it is a trade-off then, and no waste.
+pub(crate) const SLOWER: f64 = 1.01;
 
 /// Parts of `graph`, whose nodes are priced as `items`, that have a form whose energy is lower beyond doubt. They do not overlap.
 /// What is computed once is [`Item::Once`] among `items`, and in forms costs nothing either.
@@ -239,10 +247,18 @@ pub(crate) fn letter(n: u32) -> String {
     u8::try_from(n).ok().filter(|&n| n < 26).map_or(format!("v{n}"), |n| char::from(b'a' + n).to_string())
 }
 
-/// The candidates that save most, none of which replaces what another one does; in the order of the graph.
+fn is_slower(before: &Cost, after: &Cost) -> bool {
+    after.time_us.value > before.time_us.value * SLOWER
+}
+
+/// The candidates that save most, none of which replaces what another one does; in the order of the graph. Slower ones come last.
 fn without_overlaps(mut candidates: Vec<Candidate>, nodes: usize) -> Vec<Candidate> {
     let saves = |c: &Candidate| c.part.before.energy_mj.value - c.cost.energy_mj.value;
-    candidates.sort_by(|x, y| saves(y).total_cmp(&saves(x)).then_with(|| x.part.replaced.cmp(&y.part.replaced)));
+    let slower = |c: &Candidate| is_slower(&c.part.before, &c.cost);
+    candidates.sort_by(|x, y| {
+        let by_time = slower(x).cmp(&slower(y));
+        by_time.then(saves(y).total_cmp(&saves(x))).then_with(|| x.part.replaced.cmp(&y.part.replaced))
+    });
     let mut taken = vec![false; nodes];
     candidates.retain(|Candidate { part, .. }| {
         let free = part.replaced.iter().all(|n| !taken[n.index()]);

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::apply::Writer;
 use super::fixed::{Fixed, is_worth_keeping};
 use crate::energy::Item;
-use crate::ir::{Graph, GraphError, NodeId, NodeKind, Role, Value};
+use crate::ir::{Graph, GraphError, NodeId, NodeKind, Role, TensorType, Value};
 
 /// A graph in two parts.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Once {
     /// The graph of which `each`, which may have been written and read again, is the second part, and where its inputs stand among
     /// those of `each`. `name` says what `each` calls an output of the first part. `None` where `each` lacks an input.
     pub(crate) fn joined(&self, each: &Graph, name: impl Fn(&str) -> String) -> Option<(Graph, Vec<usize>)> {
-        let names = [each, &self.before].into_iter().flat_map(|graph| graph.nodes()).map(|(_, n)| n.name.clone());
+        let names = [each, &self.before].into_iter().flat_map(Graph::nodes).map(|(_, n)| n.name.clone());
         let mut writer = Writer::new(each, names.collect());
         let given: Vec<(String, Value)> =
             self.before.outputs().iter().map(|output| (name(&output.name), output.value)).collect();
@@ -104,7 +104,7 @@ pub(super) fn cut(graph: &Graph, items: &[Item], frozen: bool) -> Result<Cut, Gr
     let given_out = given_out(graph, items);
     let is_once = |id: NodeId| {
         let node = graph.node(id);
-        let bytes = node.types.iter().map(|t| t.bytes()).fold(0, usize::saturating_add);
+        let bytes = node.types.iter().map(TensorType::bytes).fold(0, usize::saturating_add);
         matches!(node.kind, NodeKind::Op { .. })
             && !matches!(items.get(id.index()), None | Some(Item::Free))
             && !given_out[id.index()]

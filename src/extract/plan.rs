@@ -31,6 +31,9 @@ pub(super) struct Leaves {
 /// Takes a call, how its operands lie in memory, and which of them kernels of the graph have written.
 pub(super) type Each<'e> = dyn FnMut(&Call, &[Layout], &[bool]) + 'e;
 
+/// Of each operand, bytes of parameters that it is made of where it is the same at every execution.
+type MadeOf = SmallVec<[Option<u64>; 4]>;
+
 /// Added to every operator, in millijoules, so that of two forms that cost the same the smaller one wins.
 const TIE: f64 = 1e-9;
 
@@ -60,8 +63,7 @@ pub(super) fn cheapest(
             for node in &class.nodes {
                 let price = *own.entry(node.term).or_insert_with(|| price(&window.arena, node, config, model));
                 let part = |class: &Id| best.get(&window.egraph.find(*class)).map(|part| (part.total, part.made_of));
-                let parts: Option<(SmallVec<[f64; 4]>, SmallVec<[Option<u64>; 4]>)> =
-                    node.children.iter().map(part).collect();
+                let parts = node.children.iter().map(part).collect::<Option<(SmallVec<[f64; 4]>, MadeOf)>>();
                 let Some((below, parts)) = parts else { continue };
                 let made_of = if leaves.is_frozen { made_of(&window.arena, node.term, leaves, &parts) } else { None };
                 let bytes = window.arena.ty(node.term).bytes();
@@ -199,7 +201,7 @@ impl Form<'_> {
                 let call = Call { op, attrs, operands: &types };
                 let parts: SmallVec<[&Leaf; 4]> = operands.iter().map(|o| &self.places[o].leaf).collect();
                 let inputs: SmallVec<[&Layout; 4]> = parts.iter().map(|part| &part.layout).collect();
-                let below: SmallVec<[Option<u64>; 4]> = parts.iter().map(|part| part.made_of).collect();
+                let below: MadeOf = parts.iter().map(|part| part.made_of).collect();
                 let made_of = if self.leaves.is_frozen { made_of(self.arena, term, self.leaves, &below) } else { None };
                 let is_view = WorkWithLayout::of_call(&call, &inputs).launches == 0;
                 if !is_view && made_of.is_some_and(|made_of| is_worth_keeping(ty.bytes(), made_of)) {

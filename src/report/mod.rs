@@ -18,9 +18,9 @@ pub use human::HumanOptions;
 pub use junit::junit;
 pub use model::{
     Baseline, BasisShares, Best, BestForm, Cause, Cheaper, Comparison, Cost, Definition, Details, Explanation, Figure,
-    Finding, FindingKind, Form, Launched, LaunchedBest, LeftOut, Operator, Optimization, PlacedOperator, Precomputed,
-    Region, Rejected, ReportedVerdict, Rewrite, SCHEMA, Saving, Side, Source, SourceLine, SourcedOperator, Step,
-    Timing, Unproven, Witness,
+    Finding, FindingKind, Form, Launched, LaunchedBest, LeftOut, Operator, Optimization, PlacedOperator, Point,
+    Precomputed, Region, Rejected, ReportedVerdict, Rewrite, SCHEMA, Saving, Side, Source, SourceLine, SourcedOperator,
+    Step, Timing, Unproven, Witness,
 };
 pub use sarif::{BaselineError, sarif};
 

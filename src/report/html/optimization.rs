@@ -3,6 +3,7 @@
 use maud::html;
 
 use super::document;
+use super::frontier::frontier;
 use super::parts::{assumptions, bar, card, precomputed, steps};
 use crate::printable::one_line;
 use crate::report::{Cheaper, Optimization, wording};
@@ -50,6 +51,7 @@ pub(crate) fn optimization(o: &Optimization) -> String {
                     }
                 }
             }
+            (frontier(o))
             (precomputed(&o.precompute))
             (assumptions(&o.assumptions))
         }

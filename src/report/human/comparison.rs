@@ -164,7 +164,7 @@ impl Human<'_> {
             let (energy, time) = (wording::energy(energy), wording::time(us));
             writeln!(out, "  cheapest known equivalent: {energy}, {time}; {BOLD}saves {}{BOLD:#}", savings.join(", "))?;
             if let Some(once) = wording::precomputed(&self.c.best.precompute) {
-                writeln!(out, "    for that, {once} are computed once, before the first execution")?;
+                writeln!(out, "    with {once} that it computes once, before the first execution")?;
             }
         }
         if let Some(profile) = &self.c.profile {

@@ -66,6 +66,19 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
         }
         writeln!(out, "  by       {}", wording::shorten(&c.rules().join(", "), room))?;
     }
+    if !o.trade_offs.is_empty() {
+        writeln!(out, "\n{BOLD}less energy for more time{BOLD:#}, left out of the figures above")?;
+        for c in &o.trade_offs {
+            let (saves, us) = (wording::energy(Some(c.total_mj())), -c.saves_us * c.ops.len() as f64);
+            let form = format!("{} for {}", c.pattern, c.from.join(", "));
+            let text = format!("saves {saves}, takes {} longer: {form}", wording::time(Some(us)));
+            writeln!(out, "  {}", wording::shorten(&text, width.saturating_sub(2)))?;
+        }
+        for point in o.frontier.iter().skip(1) {
+            let (energy, time) = (wording::energy(point.energy_mj), wording::time(point.time_us));
+            writeln!(out, "  with some of them: {energy}, {time}")?;
+        }
+    }
     if !o.assumptions.is_empty() {
         out.push('\n');
     }

@@ -43,7 +43,7 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
         writeln!(out, "- the cheapest known equivalent ({energy}) saves {saving}")?;
     }
     if let Some(once) = wording::precomputed(&c.best.precompute) {
-        writeln!(out, "- for that, {once} are computed once, before the first execution")?;
+        writeln!(out, "- with {once} that it computes once, before the first execution")?;
         for one in &c.best.precompute {
             writeln!(out, "  - {}", code(&wording::precomputed_alike(one)))?;
         }

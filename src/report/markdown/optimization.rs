@@ -59,6 +59,20 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
         }
         writeln!(out, "\n{rows}")?;
     }
+    if !o.trade_offs.is_empty() {
+        writeln!(out, "\nLess energy for more time, left out of the figures above:\n")?;
+        let mut rows = table(&["saves", "takes longer", "now", "cheaper"]);
+        for c in &o.trade_offs {
+            let us = -c.saves_us * c.ops.len() as f64;
+            let (saves, longer) = (wording::energy(Some(c.total_mj())), wording::time(Some(us)));
+            rows.add_row([saves, longer, code(&c.from.join(", ")), code(&c.pattern)]);
+        }
+        writeln!(out, "{rows}")?;
+        for point in o.frontier.iter().skip(1) {
+            let (energy, time) = (wording::energy(point.energy_mj), wording::time(point.time_us));
+            writeln!(out, "- with some of them: {energy}, {time}")?;
+        }
+    }
     if !o.assumptions.is_empty() {
         writeln!(out, "\nAssumed:\n")?;
     }

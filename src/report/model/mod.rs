@@ -19,6 +19,6 @@ pub use explanation::{Definition, Explanation, Operator, Step};
 pub use figure::{Cost, Figure, LeftOut};
 pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
 pub use launched::{Launched, LaunchedBest};
-pub use optimization::{Cheaper, Optimization};
+pub use optimization::{Cheaper, Optimization, Point};
 pub use precomputed::Precomputed;
 pub use region::{BestForm, Cause, Form, Region};
