@@ -43,7 +43,10 @@ pub(super) fn model<R: Read + Seek>(
     let specs = part(part(module, "signature")?, "input_specs")?.as_array_mut().ok_or_else(damaged)?;
     // Constants stand in front of what the caller gives.
     let first_user = specs.iter().position(|spec| spec.get("user_input").is_some()).unwrap_or(specs.len());
-    let spec = |c: &Constant| json!({ "tensor_constant": { "arg": tensor(&c.name), "tensor_constant_name": c.name } });
+    let spec = |c: &Constant| match &c.input {
+        Some(_) => json!({ "buffer": { "arg": tensor(&c.name), "buffer_name": c.name, "persistent": false } }),
+        None => json!({ "tensor_constant": { "arg": tensor(&c.name), "tensor_constant_name": c.name } }),
+    };
     specs.splice(first_user..first_user, constants.iter().map(spec));
     module["signature"]["output_specs"] = outputs.specs.into();
     // What calls of single modules took and gave are values of the old graph.

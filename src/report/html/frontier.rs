@@ -24,13 +24,13 @@ pub(super) fn frontier(o: &Optimization) -> Markup {
                 p { "Of the kernels of one execution. What takes more time is left out of all other figures." }
                 (picture(&points))
                 table {
-                    thead { tr { th { "form" } th class="number" { "time" } th class="number" { "energy" } } }
+                    thead { tr { th { "form" } th { "time" } th class="number" { "energy" } } }
                     tbody {
                         @for (name, us, mj) in &points {
                             tr {
                                 td { (name) }
-                                td class="number" { (wording::time(Some(*us))) }
-                                td class="number" { (wording::energy(Some(*mj))) }
+                                td { (wording::time(Some(*us))) }
+                                td { (wording::energy(Some(*mj))) }
                             }
                         }
                     }
