@@ -24,7 +24,7 @@ pub(super) fn frontier(o: &Optimization) -> Markup {
                 p { "Of the kernels of one execution. What takes more time is left out of all other figures." }
                 (picture(&points))
                 table {
-                    thead { tr { th { "form" } th { "time" } th class="number" { "energy" } } }
+                    thead { tr { th { "form" } th { "time" } th { "energy" } } }
                     tbody {
                         @for (name, us, mj) in &points {
                             tr {
