@@ -175,6 +175,10 @@ impl<'p, 'g> Model<'p, 'g> {
     /// Makes a constant of tensor `id`, whose elements are `data`.
     fn constant(&mut self, id: usize, data: &[Number], input: Option<String>) -> Result<String, EmitError> {
         let held = &self.program.tensors[id];
+        if input.is_some() && self.device["type"] == "meta" {
+            let reason = "the program is on the device `meta`, where tensors have none".to_owned();
+            return Err(EmitError::Values { name: held.name.clone(), reason });
+        }
         let name = self.taken.take(&held.name);
         self.describe(id, &name)?;
         let ty = held.ty.clone().ok_or_else(|| EmitError::archive(format!("`{name}` holds complex numbers")))?;
