@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::check::{SLOWER, described};
+use crate::check::{FROZEN, described, precomputed};
 use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
 use crate::explain::{Form, form_of, proof_of};
+pub use crate::extract::Once;
 use crate::extract::{self, Applied, Improved, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
-use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization};
+use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization, Point};
 use crate::rules::Tier;
 use miette::Diagnostic;
 use rustc_hash::FxHashMap;
+
+/// Kinds of slower forms that are tried together.
+const MAX_TRADE_OFFS: usize = 8;
 
 /// What was found for a graph.
 pub struct Optimized {
@@ -20,6 +24,10 @@ pub struct Optimized {
     pub optimization: Optimization,
     /// The graph that the search was given, with all cheaper forms in place.
     pub rewritten: Graph,
+    /// The same in two parts, where some of it is computed once.
+    pub once: Option<Once>,
+    /// What the graph costs without them, with what is the same at every execution computed once.
+    frozen_mj: f64,
     /// Each with the names of the rewritten graph's nodes that were made for it.
     rewrites: Vec<(Rewrite, Vec<Arc<str>>)>,
 }
@@ -44,12 +52,17 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
     context.progress.stage("looking for cheaper forms");
     let rules = context.rules.up_to(tier);
     let items = graph_items(graph, costs);
-    let found = extract::cheaper_forms(graph, &items, &Context { rules: &rules, ..*context }, costs);
+    let frozen = Improved::new(graph, Vec::new(), costs)?;
+    let found = extract::cheaper_forms(graph, &frozen.items, &Context { rules: &rules, ..*context }, costs);
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
-    let rewrites = worth_launching(graph, &items, rewrites, costs)?;
-    Ok(summary(graph, &items, extract::pay_off(graph, &items, rewrites, costs)?, costs))
+    let rewrites = worth_launching(graph, &frozen.items, rewrites, costs)?;
+    let frozen_mj = frozen.energy_mj();
+    let (slower, rewrites): (Vec<Rewrite>, Vec<Rewrite>) = rewrites.into_iter().partition(Rewrite::is_trade_off);
+    let mut found = summary(graph, &items, frozen_mj, extract::pay_off(graph, frozen_mj, rewrites, costs)?, costs);
+    found.trade_offs(graph, &items, slower, costs)?;
+    Ok(found)
 }
 
 /// Those that save energy on any host that launches them one by one: a form of more operators may cost more waiting than its
@@ -62,8 +75,8 @@ fn worth_launching(
 ) -> Result<Vec<Rewrite>, GraphError> {
     let kernels = items.iter().collect::<Bill>().total();
     let Some(host) = costs.host().filter(|_| kernels.time_us.is_known()) else { return Ok(rewrites) };
-    let Applied { graph: rewritten, made } = extract::apply(graph, &rewrites)?;
-    let items_after = graph_items(&rewritten, costs);
+    let Improved { rewrites, applied, items: items_after, .. } = Improved::new(graph, rewrites, costs)?;
+    let Applied { graph: rewritten, made } = applied;
     let named: FxHashMap<&str, NodeId> = rewritten.nodes().map(|(id, node)| (&*node.name, id)).collect();
     let (now, now_us) = (Calls::of_graph(graph, items), kernels.time_us.value);
     let saves = |rewrite: &Rewrite, made: &[Arc<str>]| {
@@ -79,6 +92,36 @@ fn worth_launching(
 }
 
 impl Optimized {
+    /// Lists forms that take less energy and more time, and what the workload would cost with ever more of them. None is in place.
+    fn trade_offs(
+        &mut self,
+        graph: &Graph,
+        items: &[Item],
+        slower: Vec<Rewrite>,
+        costs: &CostModel,
+    ) -> Result<(), OptimizeError> {
+        let price: Vec<Cost> = items.iter().map(Item::cost).collect();
+        let mut listed = listed(graph, &slower, &price);
+        listed.truncate(MAX_TRADE_OFFS);
+        let own: Vec<Rewrite> = self.rewrites.iter().map(|(rewrite, _)| rewrite.clone()).collect();
+        let mut least = self.optimization.best_energy_mj.value;
+        for count in 1..=listed.len() {
+            let some = slower.iter().filter(|r| listed.iter().take(count).any(|c| c.pattern == r.pattern));
+            let rewrites = own.iter().chain(some).cloned().collect();
+            let improved = Improved::new(graph, rewrites, costs)?;
+            let total = improved.executed().1.iter().collect::<Bill>().total();
+            let point = Point::new(&total);
+            if let Some(energy_mj) = point.energy_mj
+                && least.is_some_and(|least| energy_mj < least)
+            {
+                least = Some(energy_mj);
+                self.optimization.frontier.push(point);
+            }
+        }
+        self.optimization.trade_offs = listed;
+        Ok(())
+    }
+
     /// Leaves out the forms that the rewritten graph's nodes of these names were made for. Whether there was any.
     ///
     /// # Errors
@@ -90,36 +133,34 @@ impl Optimized {
         let changed = kept.len() < self.rewrites.len();
         if changed {
             let items = graph_items(graph, costs);
-            *self = summary(graph, &items, extract::pay_off(graph, &items, kept, costs)?, costs);
+            let improved = extract::pay_off(graph, self.frozen_mj, kept, costs)?;
+            let trade_offs = std::mem::take(&mut self.optimization.trade_offs);
+            *self = summary(graph, &items, self.frozen_mj, improved, costs);
+            self.optimization.trade_offs = trade_offs;
         }
         Ok(changed)
     }
 }
 
 /// The graph with all forms in place, and the report on it: what it costs is what that graph costs.
-fn summary(graph: &Graph, items: &[Item], improved: Improved, costs: &CostModel) -> Optimized {
-    let Improved { rewrites, applied: Applied { graph: rewritten, made }, items: items_after } = improved;
+fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, costs: &CostModel) -> Optimized {
     let price: Vec<Cost> = items.iter().map(Item::cost).collect();
     let bill: Bill = items.iter().collect();
     let now = bill.total();
     let calls = Calls::of_graph(graph, items);
+    let (executed, items_after) = improved.executed();
     let bill_after: Bill = items_after.iter().collect();
     let after = bill_after.total();
-    let calls_after = Calls::of_graph(&rewritten, &items_after);
-    let mut cheaper: Vec<Cheaper> = Vec::new();
-    let mut assumed: Vec<Said> = Vec::new();
-    for rewrite in &rewrites {
-        assumed.extend(rewrite.assumed.iter().cloned());
-        let part = Part { graph, nodes: &rewrite.replaced, costs: &price };
-        let one = describe(graph, rewrite, part.source());
-        // Layers of a model repeat: the same change is told once.
-        match cheaper.iter_mut().find(|c| c.pattern == one.pattern && c.from == one.from && c.saves_mj == one.saves_mj)
-        {
-            Some(known) => known.ops.extend(one.ops),
-            None => cheaper.push(one),
-        }
+    let calls_after = Calls::of_graph(executed, items_after);
+    let Improved { rewrites, applied: Applied { graph: rewritten, made }, once, .. } = improved;
+    let cheaper = listed(graph, &rewrites, &price);
+    let assumed: Vec<Said> = rewrites.iter().flat_map(|rewrite| rewrite.assumed.iter().cloned()).collect();
+    let precompute = once.as_ref().map(precomputed).unwrap_or_default();
+    let precompute_saves_mj = once.as_ref().map(|_| now.energy_mj.value - frozen_mj).filter(|&saves| saves > 0.0);
+    let mut assumptions = grouped(assumed);
+    if once.is_some() {
+        assumptions.push(FROZEN.to_owned());
     }
-    cheaper.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
     let launched =
         |calls: Calls, kernels: &Cost| costs.waiting(calls, kernels).map(|waiting| Launched::new(kernels, &waiting));
     let of_kernels = bill.saving(&bill_after).energy_mj;
@@ -141,10 +182,29 @@ fn summary(graph: &Graph, items: &[Item], improved: Improved, costs: &CostModel)
         best_launched: launched(calls_after, &after),
         launched_saves_mj: of_waiting.map(|waiting| (of_kernels + waiting).max(0.0)),
         cheaper,
-        assumptions: grouped(assumed),
+        precompute,
+        precompute_saves_mj,
+        trade_offs: Vec::new(),
+        frontier: vec![Point::new(&after)],
+        assumptions,
         profile: described(costs),
     };
-    Optimized { optimization, rewritten, rewrites: rewrites.into_iter().zip(made).collect() }
+    Optimized { optimization, rewritten, once, frozen_mj, rewrites: rewrites.into_iter().zip(made).collect() }
+}
+
+/// Forms as reports list them, those that save most first. Layers of a model repeat: the same change is told once.
+fn listed(graph: &Graph, rewrites: &[Rewrite], price: &[Cost]) -> Vec<Cheaper> {
+    let mut listed: Vec<Cheaper> = Vec::new();
+    for rewrite in rewrites {
+        let part = Part { graph, nodes: &rewrite.replaced, costs: price };
+        let one = describe(graph, rewrite, part.source());
+        match listed.iter_mut().find(|c| c.pattern == one.pattern && c.from == one.from && c.saves_mj == one.saves_mj) {
+            Some(known) => known.ops.extend(one.ops),
+            None => listed.push(one),
+        }
+    }
+    listed.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
+    listed
 }
 
 fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper {
@@ -168,7 +228,7 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
         pattern: rewrite.pattern.clone(),
         saves_mj: rewrite.saves_mj(),
         saves_us: before.time_us.value - after.time_us.value,
-        trade_off: after.time_us.value > before.time_us.value * SLOWER,
+        trade_off: rewrite.is_trade_off(),
         steps: proof_of(rewrite),
         tier: rewrite.tier.to_string(),
         source,

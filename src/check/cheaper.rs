@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::priced::{Priced, b_leads, kinds, names};
-use super::region::{SLOWER, saving};
+use super::region::saving;
 use crate::diagnose::Part;
 use crate::energy::Cost;
 use crate::extract::Rewrite;
@@ -89,7 +89,7 @@ pub(super) fn improve(region: &mut model::Region, cut: &Region, sides: &[Priced;
         text: forms.join("; "),
         saves_vs_a: saving(&a, &best),
         saves_vs_b: saving(&b, &best),
-        trade_off: rewrites.iter().any(|r| r.after.time_us.value > r.before.time_us.value * SLOWER),
+        trade_off: rewrites.iter().any(Rewrite::is_trade_off),
     };
     for rule in rewrites.iter().flat_map(|r| &r.rules) {
         if !region.rules.iter().any(|r| **r == **rule) {

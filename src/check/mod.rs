@@ -2,6 +2,7 @@
 
 mod cheaper;
 mod difference;
+mod precomputed;
 mod priced;
 mod region;
 #[cfg(test)]
@@ -11,8 +12,8 @@ mod whole;
 use std::time::Instant;
 
 use cheaper::{Found, Within, improve, placed};
+pub(crate) use precomputed::{FROZEN, precomputed};
 use priced::{Priced, b_leads, names};
-pub(crate) use region::SLOWER;
 use region::{describe, group_repeats};
 use whole::{UNKNOWN_BEST, Whole, best, mixed, take_back};
 
@@ -104,7 +105,7 @@ pub fn compare_bound(
         rejected.push(Rejected { step: None, reason });
         Ok(None)
     })?;
-    let whole = improved.as_ref().map(|improved| Whole::new(&improved.applied.graph, &improved.items));
+    let whole = improved.as_ref().map(Whole::new);
     let forms = improved.map(|improved| improved.rewrites).unwrap_or_default();
     // Rules beyond the tier were left out; that flags differ, and that values may leave the range of a type, is only known
     // at the end, and so is what error reaches the outputs.
@@ -134,10 +135,15 @@ pub fn compare_bound(
         if mixed.is_none() {
             take_back(&mut regions, b_leads(&sides));
         }
-        best(&sides, whole.into_iter().chain(mixed), costs)
+        let frozen = Whole::frozen(&sides[usize::from(!b_leads(&sides))], costs);
+        best(&sides, whole.into_iter().chain(mixed).chain(frozen), costs)
     } else {
         UNKNOWN_BEST
     };
+    let mut assumptions = assumptions(&proof);
+    if !best.precompute.is_empty() {
+        assumptions.push(FROZEN.to_owned());
+    }
     let (covered_a, covered_b) = proof.covered(a, b);
     let total = start.elapsed();
     let milliseconds = |d: std::time::Duration| d.as_secs_f64() * 1e3;
@@ -181,7 +187,7 @@ pub fn compare_bound(
                 rule: u.rule.clone(),
             })
             .collect(),
-        assumptions: assumptions(&proof),
+        assumptions,
         rejected: rejected.into_iter().map(|r| model::Rejected { step: r.step, reason: r.reason }).collect(),
         profile: described(costs),
         timing_ms: model::Timing {
@@ -195,13 +201,15 @@ pub fn compare_bound(
     Ok(Checked { comparison, proof, cheaper: within })
 }
 
-/// A side with those cheaper forms in place that are no weaker than `tier` and pay off; `None` if there are none.
+/// A side with those cheaper forms in place that are no weaker than `tier`, no slower, and pay off, and with what is the same at every execution
+/// computed once; `None` if there is neither.
 fn improved(side: &Priced, context: &Context, tier: Tier, costs: &CostModel) -> Result<Option<Improved>, TypeError> {
-    let mut forms = extract::cheaper_forms(side.graph, &side.items, context, costs)?;
-    forms.retain(|form| tier.refuses(form.tier, None).is_none());
     // A graph that cannot be built is no equivalent.
-    let improved = extract::pay_off(side.graph, &side.items, forms, costs).ok();
-    Ok(improved.filter(|improved| !improved.rewrites.is_empty()))
+    let Ok(frozen) = Improved::new(side.graph, Vec::new(), costs) else { return Ok(None) };
+    let mut forms = extract::cheaper_forms(side.graph, &frozen.items, context, costs)?;
+    forms.retain(|form| tier.refuses(form.tier, None).is_none() && !form.is_trade_off());
+    let improved = extract::pay_off(side.graph, frozen.energy_mj(), forms, costs).ok();
+    Ok(improved.filter(|improved| !improved.rewrites.is_empty() || improved.once.is_some()))
 }
 
 /// `file:line` of the last operator that has one.

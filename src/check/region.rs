@@ -6,6 +6,7 @@ use super::difference;
 use super::priced::{Priced, kinds, names};
 use crate::diagnose::{self, CauseKind, Part, call_paths};
 use crate::energy::{Bill, Cost, CostModel};
+use crate::extract::SLOWER;
 use crate::prove::{Proof, Region, RegionKind, math_tier};
 use crate::report::{self as model, CallPaths};
 
@@ -157,6 +158,3 @@ pub(super) fn group_repeats(regions: &mut [model::Region]) {
         }
     }
 }
-
-/// A time beyond which a cheaper form counts as slower, relative to the other one.
-pub(crate) const SLOWER: f64 = 1.01;

@@ -2,32 +2,48 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::precomputed::precomputed;
 use super::priced::{Priced, b_leads};
 use super::region::saving;
-use crate::energy::{Bill, Calls, Cost, CostModel, HostCosts, Item, graph_items};
+use crate::energy::{Bill, Calls, Cost, CostModel, HostCosts};
 use crate::extract::{self, Improved, Merged, Rewrite};
-use crate::ir::{Graph, NodeId, Value};
+use crate::ir::{NodeId, Value};
 use crate::prove::{BoundPair, Proof, Region};
 use crate::report as model;
 
-pub(super) const UNKNOWN_BEST: model::Best =
-    model::Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None };
+pub(super) const UNKNOWN_BEST: model::Best = model::Best {
+    energy_mj: None,
+    time_us: None,
+    saves_vs_a: None,
+    saves_vs_b: None,
+    launched: None,
+    precompute: Vec::new(),
+};
 
 /// A graph that is equal to both sides.
 pub(super) struct Whole {
     bill: Bill,
     total: Cost,
     calls: Calls,
+    precompute: Vec<model::Precomputed>,
 }
 
 impl Whole {
-    pub(super) fn new(graph: &Graph, items: &[Item]) -> Whole {
+    pub(super) fn new(improved: &Improved) -> Whole {
+        let (graph, items) = improved.executed();
         let bill: Bill = items.iter().collect();
-        Whole { total: bill.total(), bill, calls: Calls::of_graph(graph, items) }
+        let precompute = improved.once.as_ref().map(precomputed).unwrap_or_default();
+        Whole { total: bill.total(), bill, calls: Calls::of_graph(graph, items), precompute }
+    }
+
+    /// A side with what it computes of parameters alone computed once; `None` if there is no such thing.
+    pub(super) fn frozen(side: &Priced, costs: &CostModel) -> Option<Whole> {
+        let improved = Improved::new(side.graph, Vec::new(), costs).ok()?;
+        improved.once.is_some().then(|| Whole::new(&improved))
     }
 
     fn of_side(side: &Priced) -> Whole {
-        Whole { bill: side.bill.clone(), total: side.total, calls: side.all_calls() }
+        Whole { bill: side.bill.clone(), total: side.total, calls: side.all_calls(), precompute: Vec::new() }
     }
 
     pub(super) fn energy_mj(&self) -> f64 {
@@ -67,9 +83,8 @@ pub(super) fn mixed(
     let pair = extract::Pair { graphs: [lead.graph, other.graph], equal };
     let Merged { graph, moved } = extract::merge(&pair, &nodes(b_leads), &nodes(!b_leads))?;
     let rewrites = rewrites.iter().filter_map(|rewrite| rewrite.moved(&moved)).collect();
-    let items = graph_items(&graph, costs);
-    let Improved { applied, items, .. } = extract::pay_off(&graph, &items, rewrites, costs).ok()?;
-    Some(Whole::new(&applied.graph, &items))
+    let now = Improved::new(&graph, Vec::new(), costs).ok()?.energy_mj();
+    Some(Whole::new(&extract::pay_off(&graph, now, rewrites, costs).ok()?))
 }
 
 /// Whether the side that does not lead costs less in a region.
@@ -108,6 +123,7 @@ pub(super) fn best(sides: &[Priced; 2], others: impl IntoIterator<Item = Whole>,
         saves_vs_a: saving(&a.bill, &best.bill),
         saves_vs_b: saving(&b.bill, &best.bill),
         launched: costs.host().and_then(|host| launched(sides, &wholes, host)),
+        precompute: best.precompute.clone(),
     }
 }
 

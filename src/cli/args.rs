@@ -143,6 +143,10 @@ pub(super) struct SearchOptions {
     /// How kernels get onto the GPU, which may wait for them.
     #[arg(long, value_enum, default_value_t = LaunchArg::Eager)]
     pub launch: LaunchArg,
+    /// Whether parameters stay as they are from one execution to the next, so that a cheaper form may read what was computed of them
+    /// once. They never do in a graph that trains.
+    #[arg(long, value_enum, default_value_t = FrozenArg::Yes)]
+    pub frozen: FrozenArg,
     /// Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted.
     #[arg(long)]
     pub no_cache: bool,
@@ -154,6 +158,14 @@ pub enum LaunchArg {
     Graph,
     /// One by one by the host, as PyTorch runs a program.
     Eager,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum FrozenArg {
+    /// Parameters, and buffers that the workload does not write, stay as they are.
+    Yes,
+    /// They may change.
+    No,
 }
 
 impl From<LaunchArg> for Launch {

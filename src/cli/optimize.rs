@@ -21,11 +21,18 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
     let bar = progress::progress();
     let cache = cache::open(args.search.no_cache);
     let context = Context { cache: cache.as_deref(), progress: &*bar, ..Context::under(&rules) };
+    let mut costs = costs;
     let mut found = optimize(&graph, &context, args.search.tier, &costs)?;
     if let Some(path) = &args.output {
         loop {
             let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
-            match emit::write(&found.rewritten, workload, path, &context, args.search.tier) {
+            match emit::write(&found.rewritten, found.once.as_ref(), workload, path, &context, args.search.tier) {
+                // What cannot be computed here is neither written nor reported.
+                Err(error @ EmitError::Values { .. }) if costs.is_frozen() => {
+                    output::note(&format!("nothing is computed once: {error}"));
+                    costs = costs.frozen(false);
+                    found = optimize(&graph, &context, args.search.tier, &costs)?;
+                }
                 // Each form has a proof of its own. One that the proof of the whole does not find is left out, here and below.
                 Err(EmitError::Unproven { nodes, .. }) if found.leave_out(&graph, &nodes, &costs)? => {}
                 written => break written?,

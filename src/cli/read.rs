@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use super::args::{Pair, SearchOptions, Sizes};
+use super::args::{FrozenArg, Pair, SearchOptions, Sizes};
 use crate::energy::{CostModel, Profile};
 use crate::files;
 use crate::frontend;
@@ -108,5 +108,5 @@ pub(super) fn conditions(args: &SearchOptions) -> miette::Result<(RuleSet, CostM
         })
     };
     let (rules, costs): (miette::Result<RuleSet>, _) = rayon::join(rules, costs);
-    Ok((rules?, costs?.launched(args.launch.into())))
+    Ok((rules?, costs?.launched(args.launch.into()).frozen(args.frozen == FrozenArg::Yes)))
 }

@@ -46,6 +46,12 @@ pub enum EmitError {
         /// The first nodes of the graph that are not proven.
         nodes: Vec<String>,
     },
+    #[error("`{name}`, which is to be computed once, has no known values: {reason}")]
+    #[diagnostic(
+        code(emit::values),
+        help("write a `.py` file, which computes it: `-o FILE.py`; or leave it out: `--frozen no`")
+    )]
+    Values { name: String, reason: String },
     #[error(transparent)]
     #[diagnostic(transparent)]
     Prove(#[from] ProveError),

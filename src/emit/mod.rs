@@ -9,6 +9,7 @@ mod names;
 mod program;
 mod pt2;
 mod python;
+mod values;
 mod write;
 
 pub use error::EmitError;

@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::values::{Values, values};
 use super::{EmitError, Program, pt2, python};
+use crate::extract::Once;
 use crate::files::Draft;
 use crate::frontend::pt2::{Original, original};
 use crate::frontend::{self, LoadError};
-use crate::ir::{Contents, Graph, NoContents, text};
+use crate::ir::{Content, Contents, Graph, NoContents, Number, text};
 use crate::prove::{Context, Verdict, bind_with_contents, prove_bound};
 use crate::rules::Tier;
 
@@ -75,13 +77,15 @@ fn starts_an_archive(path: &Path) -> Result<bool, EmitError> {
     Ok(regular && frontend::is_archive(&mut open(path)?)?)
 }
 
-/// Writes `graph`, a changed form of `workload`, to `path`, in the format that its end names. It is proven to be equivalent to the
-/// workload at `tier`; and so is what was written, read back before it takes its place there, as far as there is a reader for it.
+/// Writes `graph`, a changed form of `workload`, to `path`, in the format that its end names; where `once` cuts it in two, the part
+/// that every execution computes, and what the other part is. It is proven to be equivalent to the workload at `tier`; and so is what
+/// was written, read back before it takes its place there, as far as there is a reader for it.
 ///
 /// # Errors
 /// What the format has no words for; a proof that does not succeed. Then nothing is written.
 pub fn write(
     graph: &Graph,
+    once: Option<&Once>,
     mut workload: Workload,
     path: &Path,
     context: &Context,
@@ -91,32 +95,108 @@ pub fn write(
     let format = Format::of(path)?;
     let mut draft = Draft::new(path).map_err(place)?;
     prove(graph.clone(), &mut NoContents, &mut workload, context, tier)?;
+    let executed = once.map_or(graph, |once| &once.each);
     match format {
         Format::Mir => {
-            let text = text::print(graph);
+            let text = text::print(executed);
             draft.file().write_all(text.as_bytes()).map_err(place)?;
             let back = text::parse(&path.display().to_string(), &text).map_err(LoadError::from)?;
-            prove(back, &mut NoContents, &mut workload, context, tier)?;
+            if let Some(once) = once {
+                let before: String = text::print(&once.before).lines().map(|line| format!("// {line}\n")).collect();
+                let head = "\n// Computes the last inputs of the graph above, once for all executions:\n";
+                draft.file().write_all(format!("{head}{before}").as_bytes()).map_err(place)?;
+            }
+            let (whole, _) = whole(back, once, str::to_owned)?;
+            prove(whole, &mut NoContents, &mut workload, context, tier)?;
         }
         Format::Python => {
             let source = archive(workload.path)?;
             let record = source.as_ref().map(|original| &original.record);
-            let text = python(&Program::new(graph, record)?)?;
+            let before = once.map(|once| Program::new(&once.before, record)).transpose()?;
+            let text = python(&Program::new(executed, record)?, before.as_ref())?;
             draft.file().write_all(text.as_bytes()).map_err(place)?;
         }
         Format::Pt2 => {
             let mut source = archive(workload.path)?.ok_or_else(|| no_archive(workload.path))?;
-            let program = Program::new(graph, Some(&source.record))?;
+            let program = Program::new(executed, Some(&source.record))?;
+            let computed = once.map(|once| values(once, workload.graph, workload.contents)).transpose()?;
+            let computed = computed.unwrap_or_default();
             let mut target = BufWriter::new(draft.file());
-            pt2::write(&program, &mut source, &mut target)?;
+            let names = pt2::write(&program, &computed, &mut source, &mut target)?;
             target.flush().map_err(place)?;
             drop(target);
             let mut back = frontend::load_with(draft.path(), &frontend::LoadOptions::default())?;
             back.graph.config = graph.config.clone();
-            prove(back.graph, &mut *back.contents, &mut workload, context, tier)?;
+            let name = |own: &str| names.get(own).cloned().unwrap_or_else(|| own.to_owned());
+            compare(&back.graph, &mut *back.contents, &computed, name)?;
+            let (whole, places) = whole(back.graph, once, name)?;
+            prove(whole, &mut Picked { of: &mut *back.contents, places }, &mut workload, context, tier)?;
         }
     }
     draft.publish().map_err(place)
+}
+
+/// The graph that was written as `each`, with what is computed once in front of it, and where its inputs stand among those of `each`.
+fn whole(each: Graph, once: Option<&Once>, name: impl Fn(&str) -> String) -> Result<(Graph, Vec<usize>), EmitError> {
+    let Some(once) = once else {
+        let places = (0..each.inputs().len()).collect();
+        return Ok((each, places));
+    };
+    let unlike = || EmitError::Unproven { reason: "what was written has other inputs".to_owned(), nodes: Vec::new() };
+    once.joined(&each, name).ok_or_else(unlike)
+}
+
+/// Compares the values that a written archive holds of what is computed once with those that were computed.
+fn compare(
+    written: &Graph,
+    contents: &mut dyn Contents,
+    computed: &Values,
+    name: impl Fn(&str) -> String,
+) -> Result<(), EmitError> {
+    for (own, data) in computed {
+        let own = name(own);
+        let place = written.inputs().iter().position(|&id| *written.node(id).name == *own);
+        // Bit for bit, but that a value that is no number differs from itself.
+        let same = |x: &Number, y: &Number| x == y || (x.to_f64().is_nan() && y.to_f64().is_nan());
+        let held = place.and_then(|place| contents.elements(place));
+        if !held.is_some_and(|held| held.len() == data.len() && held.iter().zip(data).all(|(x, y)| same(x, y))) {
+            let reason = format!("`{own}` was not written as it was computed");
+            return Err(EmitError::Unproven { reason, nodes: Vec::new() });
+        }
+    }
+    Ok(())
+}
+
+/// The contents of some inputs.
+struct Picked<'c> {
+    of: &'c mut dyn Contents,
+    places: Vec<usize>,
+}
+
+impl Contents for Picked<'_> {
+    fn holds(&mut self, input: usize) -> bool {
+        self.places.get(input).is_some_and(|&place| self.of.holds(place))
+    }
+
+    fn checksum(&mut self, input: usize) -> Option<u32> {
+        self.of.checksum(*self.places.get(input)?)
+    }
+
+    fn content(&mut self, input: usize) -> Option<Content> {
+        self.of.content(*self.places.get(input)?)
+    }
+
+    fn tells_weights(&self) -> bool {
+        self.of.tells_weights()
+    }
+
+    fn elements(&mut self, input: usize) -> Option<Vec<Number>> {
+        self.of.elements(*self.places.get(input)?)
+    }
+
+    fn missing(&mut self, input: usize) -> Option<PathBuf> {
+        self.of.missing(*self.places.get(input)?)
+    }
 }
 
 /// The archive that a workload was read from; none if it is another kind of file.

@@ -86,7 +86,7 @@ impl Bill {
     /// Adds what one call costs.
     pub fn add(&mut self, item: &Item) {
         match item {
-            Item::Free => {}
+            Item::Free | Item::Once => {}
             Item::Kernel(kernel) => *self.lines.entry(Line(kernel.clone())).or_default() += 1,
             Item::Gap(gap) => {
                 let (count, bytes) = self.gaps.entry(gap.op.clone()).or_default();

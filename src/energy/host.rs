@@ -77,6 +77,7 @@ impl Calls {
                 continue;
             }
             match items.get(id.index()) {
+                Some(Item::Once) => {}
                 None | Some(Item::Free) => calls.silent += 1,
                 Some(Item::Kernel(_) | Item::Gap(_)) => calls.launching += 1,
             }

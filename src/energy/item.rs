@@ -29,6 +29,8 @@ pub struct Kernel {
 pub enum Item {
     /// Nothing runs.
     Free,
+    /// It runs once, before the first execution, and no more.
+    Once,
     /// A call with a price.
     Kernel(Arc<Kernel>),
     /// An operator that nothing is known about.
@@ -48,7 +50,7 @@ impl Item {
     /// The price of it alone.
     pub fn cost(&self) -> Cost {
         match self {
-            Item::Free => Cost::FREE,
+            Item::Free | Item::Once => Cost::FREE,
             Item::Kernel(kernel) => kernel.cost,
             Item::Gap(gap) => Cost { bytes: gap.bytes, ..Cost::UNKNOWN },
         }

@@ -36,6 +36,7 @@ pub struct CostModel {
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
     optimistic: Option<FxHashSet<KernelKey>>,
     launch: Launch,
+    frozen: bool,
 }
 
 impl CostModel {
@@ -49,12 +50,24 @@ impl CostModel {
             known: Arc::default(),
             optimistic: None,
             launch: Launch::Graph,
+            frozen: false,
         }
     }
 
     /// The same for work that gets onto the GPU in another way; without this, it is recorded as a graph.
     pub fn launched(self, launch: Launch) -> CostModel {
         CostModel { launch, ..self }
+    }
+
+    /// The same for workloads whose parameters stay as they are: what a rewritten graph computes from them alone costs nothing per
+    /// execution.
+    pub fn frozen(self, frozen: bool) -> CostModel {
+        CostModel { frozen, ..self }
+    }
+
+    /// Whether parameters stay as they are.
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
     }
 
     /// What calls wait for the host whose kernels cost `kernels`. None where they are recorded as a graph, where the profile does
@@ -233,7 +246,11 @@ pub fn graph_items(graph: &Graph, model: &CostModel) -> Vec<Item> {
 
 /// Whether a result was written by a kernel: that of one, or a view of such a result.
 fn is_computed(item: &Item, mut operands: impl Iterator<Item = bool>) -> bool {
-    !matches!(item, Item::Free) || operands.any(|computed| computed)
+    match item {
+        Item::Kernel(_) | Item::Gap(_) => true,
+        Item::Free => operands.any(|computed| computed),
+        Item::Once => false,
+    }
 }
 
 /// Which nodes have results that a kernel of the graph has written, by node index; `items` are their prices.

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::Rewrite;
-use crate::ir::{Attrs, Graph, GraphError, Node, NodeId, NodeKind, Origin, Value};
+use crate::ir::{Attrs, Graph, GraphError, Node, NodeId, NodeKind, Origin, Role, TensorType, Value};
 use crate::ops::{Op, is_number};
 use crate::prove::{Head, TermId};
 
@@ -85,6 +85,10 @@ impl Writer {
         Writer { target, moved: FxHashMap::default(), names }
     }
 
+    pub(super) fn add_input(&mut self, name: &str, role: Role, ty: TensorType, origin: Origin) -> NodeId {
+        self.target.add_input(name, role, ty, origin)
+    }
+
     pub(super) fn into_graph(self) -> Graph {
         self.target
     }
@@ -110,7 +114,7 @@ impl Writer {
         op: &Op,
         attrs: &Attrs,
         operands: &[Value],
-        types: impl IntoIterator<Item = crate::ir::TensorType>,
+        types: impl IntoIterator<Item = TensorType>,
         origin: Origin,
     ) -> Result<NodeId, GraphError> {
         match op {

@@ -2,7 +2,9 @@
 
 mod apply;
 mod fanout_free;
+mod fixed;
 mod merge;
+mod once;
 mod pay_off;
 mod plan;
 #[cfg(any(test, feature = "torch"))]
@@ -27,9 +29,11 @@ use crate::rules::{RuleSet, Sentence, Tier};
 
 pub(crate) use apply::{Applied, apply};
 use fanout_free::Users;
+use fixed::Fixed;
 pub(crate) use merge::{Merged, Pair, merge};
+pub use once::Once;
 pub(crate) use pay_off::{Improved, pay_off};
-use plan::Leaf;
+use plan::{Leaf, Leaves};
 #[cfg(any(test, feature = "torch"))]
 pub(crate) use undecided::undecided;
 
@@ -90,6 +94,11 @@ impl Rewrite {
         self.before.energy_mj.value - self.after.energy_mj.value - self.elsewhere_mj
     }
 
+    /// Whether it takes less energy and more time, which is a matter of choice.
+    pub fn is_trade_off(&self) -> bool {
+        is_slower(&self.before, &self.after)
+    }
+
     /// The same rewrite of a graph in which nodes stand elsewhere; `None` where one that it needs is missing.
     pub fn moved(&self, to: &FxHashMap<NodeId, NodeId>) -> Option<Rewrite> {
         let node = |id: &NodeId| to.get(id).copied();
@@ -139,7 +148,11 @@ const MAX_BYTES: f64 = 1e12;
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
+/// A time beyond which a cheaper form counts as slower, relative to the other one: it is a trade-off then, and no waste.
+pub(crate) const SLOWER: f64 = 1.01;
+
 /// Parts of `graph`, whose nodes are priced as `items`, that have a form whose energy is lower beyond doubt. They do not overlap.
+/// What is computed once is [`Item::Once`] among `items`, and in forms costs nothing either.
 pub(crate) fn cheaper_forms(
     graph: &Graph,
     items: &[Item],
@@ -154,6 +167,7 @@ pub(crate) fn cheaper_forms(
 /// Parts of `graph` that have a form whose energy is lower beyond doubt. They may overlap.
 fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostModel) -> Result<Candidates, TypeError> {
     let computed = computed_nodes(graph, items);
+    let fixed = Fixed::of(graph, model.is_frozen());
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
     let mut arena = TermArena::default();
@@ -161,7 +175,7 @@ fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostMode
     let users = Users::of(graph);
     let mut parts = Vec::new();
     // Parts that are alike, such as the layers of a model, are searched once.
-    let mut searches: IndexMap<(ConeKey, Vec<Leaf>), Search> = IndexMap::new();
+    let mut searches: IndexMap<(ConeKey, Leaves), Search> = IndexMap::new();
     let live = graph.live();
     for (root, node) in graph.nodes() {
         // What no output depends on is better left out than rewritten.
@@ -184,6 +198,9 @@ fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostMode
         let value_of = values_read(graph, &values, &replaced);
         let leaves: Option<Vec<Value>> = shape.leaves.iter().map(|t| value_of.get(t).copied()).collect();
         let Some(leaves) = leaves else { continue };
+        if leaves.iter().all(|v| fixed.made_of(v.node).is_some()) {
+            continue;
+        }
         // A constant that the form reads is computed as before, and what it costs is not saved.
         keep_computing(graph, &leaves, &mut replaced);
         let bill = price(&replaced);
@@ -196,8 +213,10 @@ fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostMode
             .map(|v| Leaf {
                 layout: layouts[v.node.index()][v.slot as usize].clone(),
                 is_computed: computed[v.node.index()],
+                made_of: fixed.made_of(v.node),
             })
             .collect();
+        let read = Leaves { read, is_frozen: fixed.any() };
         let entry = searches.entry((shape.key.clone(), read));
         let search = entry.index();
         entry.or_insert_with(|| {
@@ -213,8 +232,8 @@ fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostMode
         .into_par_iter()
         // A core that is done with its share, or with the proof, takes over what another one has not begun.
         .with_max_len(1)
-        .map(|((_, layouts), search)| {
-            let found = search.run(&layouts, &prices, context);
+        .map(|((_, leaves), search)| {
+            let found = search.run(&leaves, &prices, context);
             context.progress.tick(done.fetch_add(1, Ordering::Relaxed) + 1, total);
             found.map(Arc::new)
         })
@@ -246,10 +265,18 @@ pub(crate) fn letter(n: u32) -> String {
     u8::try_from(n).ok().filter(|&n| n < 26).map_or(format!("v{n}"), |n| char::from(b'a' + n).to_string())
 }
 
-/// The candidates that save most, none of which replaces what another one does; in the order of the graph.
+fn is_slower(before: &Cost, after: &Cost) -> bool {
+    after.time_us.value > before.time_us.value * SLOWER
+}
+
+/// The candidates that save most, none of which replaces what another one does; in the order of the graph. Slower ones come last.
 fn without_overlaps(mut candidates: Vec<Candidate>, nodes: usize) -> Vec<Candidate> {
     let saves = |c: &Candidate| c.part.before.energy_mj.value - c.cost.energy_mj.value;
-    candidates.sort_by(|x, y| saves(y).total_cmp(&saves(x)).then_with(|| x.part.replaced.cmp(&y.part.replaced)));
+    let slower = |c: &Candidate| is_slower(&c.part.before, &c.cost);
+    candidates.sort_by(|x, y| {
+        let by_time = slower(x).cmp(&slower(y));
+        by_time.then(saves(y).total_cmp(&saves(x))).then_with(|| x.part.replaced.cmp(&y.part.replaced))
+    });
     let mut taken = vec![false; nodes];
     candidates.retain(|Candidate { part, .. }| {
         let free = part.replaced.iter().all(|n| !taken[n.index()]);
@@ -386,7 +413,7 @@ struct Prices<'a> {
 
 impl Search {
     /// The cheapest form, if its energy is lower beyond doubt: the one that an earlier run found, or else this one.
-    fn run(self, leaves: &[Leaf], prices: &Prices, context: &Context) -> Option<Found> {
+    fn run(self, leaves: &Leaves, prices: &Prices, context: &Context) -> Option<Found> {
         let Prices { config, fingerprint, .. } = prices;
         let (Some(cache), Some(fingerprint)) = (context.cache, fingerprint) else {
             return self.searched(leaves, prices, context.rules);
@@ -413,17 +440,17 @@ impl Search {
     }
 
     /// Saturates a window and extracts the form of least energy.
-    fn searched(mut self, leaves: &[Leaf], prices: &Prices, rules: &RuleSet) -> Option<Found> {
+    fn searched(mut self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
         let (mut window, classes) = Window::new(std::mem::take(&mut self.arena), &[self.root]);
         window.saturate(rules, None, LIMITS);
-        let best = plan::cheapest(&mut window, classes[0], prices.config, prices.model)?;
+        let best = plan::cheapest(&mut window, classes[0], leaves, prices.config, prices.model)?;
         let after = self.saving(&window.arena, best, leaves, prices)?;
         let proof = window.proof(self.root, best)?;
         Some(found(window.arena, [self.root, best], after, proof))
     }
 
     /// What the form `best` executes, if that takes less energy than the part beyond doubt.
-    fn saving(&self, arena: &TermArena, best: TermId, leaves: &[Leaf], prices: &Prices) -> Option<Bill> {
+    fn saving(&self, arena: &TermArena, best: TermId, leaves: &Leaves, prices: &Prices) -> Option<Bill> {
         let after = plan::bill(arena, best, leaves, prices.config, prices.model);
         self.before.saving(&after).is_sure.then_some(after)
     }

@@ -1,6 +1,7 @@
 //! Which cheaper forms pay off in the whole: a form that leaves its result in another layout may cost those who read it more than
 //! it saves.
 
+use super::once::{Cut, Once, cut};
 use super::{Applied, Rewrite, apply};
 use crate::energy::{Bill, CostModel, Item, graph_items};
 use crate::ir::{Graph, GraphError};
@@ -11,22 +12,40 @@ const MAX_TRIES: usize = 12;
 /// By how much, relative to the sum of what the forms save, the whole may save less before the cause is looked for.
 const SHORTFALL: f64 = 1e-3;
 
-/// A graph with cheaper forms in place, and what each of its nodes is priced as.
+/// A graph with cheaper forms in place.
 pub(crate) struct Improved {
     pub rewrites: Vec<Rewrite>,
     pub applied: Applied,
+    /// The graph in two parts, where some of it is computed once.
+    pub once: Option<Once>,
+    /// What each node of the whole graph is priced as.
     pub items: Vec<Item>,
+    /// What each node is priced as of the graph that is executed.
+    executed_items: Vec<Item>,
 }
 
 impl Improved {
-    fn new(graph: &Graph, rewrites: Vec<Rewrite>, model: &CostModel) -> Result<Improved, GraphError> {
+    /// `graph` with `rewrites` in place, and with what is the same at every execution computed once.
+    pub(crate) fn new(graph: &Graph, rewrites: Vec<Rewrite>, model: &CostModel) -> Result<Improved, GraphError> {
         let applied = apply(graph, &rewrites)?;
-        let items = graph_items(&applied.graph, model);
-        Ok(Improved { rewrites, applied, items })
+        let mut items = graph_items(&applied.graph, model);
+        let Cut { once, kept } = cut(&applied.graph, &items, model.is_frozen())?;
+        let parts = once.map(|once| (graph_items(&once.each, model), once));
+        let parts = parts.filter(|(each, _)| energy_mj(each) <= energy_mj(&items));
+        let Some((executed_items, once)) = parts else {
+            return Ok(Improved { rewrites, applied, once: None, executed_items: items.clone(), items });
+        };
+        items.iter_mut().zip(kept).filter(|(_, kept)| !kept).for_each(|(item, _)| *item = Item::Once);
+        Ok(Improved { rewrites, applied, once: Some(once), items, executed_items })
     }
 
-    fn energy_mj(&self) -> f64 {
-        energy_mj(&self.items)
+    /// What every execution computes, with the prices of its nodes: a graph that is priced like any other.
+    pub(crate) fn executed(&self) -> (&Graph, &[Item]) {
+        (self.once.as_ref().map_or(&self.applied.graph, |once| &once.each), &self.executed_items)
+    }
+
+    pub(crate) fn energy_mj(&self) -> f64 {
+        energy_mj(&self.executed_items)
     }
 }
 
@@ -34,16 +53,15 @@ fn energy_mj(items: &[Item]) -> f64 {
     items.iter().collect::<Bill>().total().energy_mj.value
 }
 
-/// `graph`, whose nodes are priced as `items`, with those of `rewrites` in place that make the whole cheaper.
+/// `graph`, which costs `now` millijoules without them, with those of `rewrites` in place that make the whole cheaper.
 pub(crate) fn pay_off(
     graph: &Graph,
-    items: &[Item],
+    now: f64,
     mut rewrites: Vec<Rewrite>,
     model: &CostModel,
 ) -> Result<Improved, GraphError> {
     // They may come from another choice of forms.
     rewrites.iter_mut().for_each(|rewrite| rewrite.elsewhere_mj = 0.0);
-    let now = energy_mj(items);
     let mut best = Improved::new(graph, rewrites, model)?;
     loop {
         let expected: f64 = best.rewrites.iter().map(Rewrite::saves_mj).sum();

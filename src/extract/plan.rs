@@ -1,9 +1,10 @@
 //! Choosing the cheapest form in an e-graph, and pricing it with its real layouts.
 
 use egg::Id;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::fixed::{added, is_worth_keeping};
 use crate::energy::{Bill, CostModel, WorkWithLayout, call_item};
 use crate::ir::{Layout, MathConfig, TensorType, output_layout};
 use crate::ops::{Call, Op};
@@ -15,30 +16,63 @@ pub(super) struct Leaf {
     pub layout: Layout,
     /// Whether a kernel of the graph has written it, so that it may still be in the cache.
     pub is_computed: bool,
+    /// Where it is the same at every execution: bytes of parameters that it is made of.
+    pub made_of: Option<u64>,
+}
+
+/// What a part of a graph reads, by the number of the input that stands for it in a form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Leaves {
+    pub read: Vec<Leaf>,
+    /// Whether what is the same at every execution is computed once.
+    pub is_frozen: bool,
 }
 
 /// Takes a call, how its operands lie in memory, and which of them kernels of the graph have written.
 pub(super) type Each<'e> = dyn FnMut(&Call, &[Layout], &[bool]) + 'e;
 
+/// Of each operand, bytes of parameters that it is made of where it is the same at every execution.
+type MadeOf = SmallVec<[Option<u64>; 4]>;
+
 /// Added to every operator, in millijoules, so that of two forms that cost the same the smaller one wins.
 const TIE: f64 = 1e-9;
 
+/// A form of a class.
+struct Best {
+    /// Millijoules.
+    total: f64,
+    node: Node,
+    /// As in [`Leaf`].
+    made_of: Option<u64>,
+}
+
 /// The form of class `root` with the least energy, where every class costs as much as its own cheapest form. Operands are
 /// taken as dense here; [`bill`] then prices the chosen form with the layouts that it has.
-pub(super) fn cheapest(window: &mut Window, root: Id, config: &MathConfig, model: &CostModel) -> Option<TermId> {
-    let mut best: FxHashMap<Id, (f64, Node)> = FxHashMap::default();
+pub(super) fn cheapest(
+    window: &mut Window,
+    root: Id,
+    leaves: &Leaves,
+    config: &MathConfig,
+    model: &CostModel,
+) -> Option<TermId> {
+    let mut best: FxHashMap<Id, Best> = FxHashMap::default();
     let mut own: FxHashMap<TermId, f64> = FxHashMap::default();
     loop {
         let mut changed = false;
         for class in window.egraph.classes() {
             for node in &class.nodes {
-                let price = own.entry(node.term).or_insert_with(|| price(&window.arena, node, config, model));
-                let below: Option<f64> =
-                    node.children.iter().map(|c| best.get(&window.egraph.find(*c)).map(|(p, _)| *p)).sum();
-                let Some(total) = below.map(|b| b + *price).filter(|t| t.is_finite()) else { continue };
-                let better = best.get(&class.id).is_none_or(|(known, _)| total < *known - 1e-15);
-                if better {
-                    best.insert(class.id, (total, node.clone()));
+                let price = *own.entry(node.term).or_insert_with(|| price(&window.arena, node, config, model));
+                let part = |class: &Id| best.get(&window.egraph.find(*class)).map(|part| (part.total, part.made_of));
+                let parts = node.children.iter().map(part).collect::<Option<(SmallVec<[f64; 4]>, MadeOf)>>();
+                let Some((below, parts)) = parts else { continue };
+                let made_of = if leaves.is_frozen { made_of(&window.arena, node.term, leaves, &parts) } else { None };
+                let bytes = window.arena.ty(node.term).bytes();
+                let is_once = made_of.is_some_and(|made_of| is_worth_keeping(bytes, made_of));
+                let price = if is_once { price.min(TIE) } else { price };
+                let total = price + below.iter().sum::<f64>();
+                let better = best.get(&class.id).is_none_or(|known| total < known.total - 1e-15);
+                if total.is_finite() && better {
+                    best.insert(class.id, Best { total, node: node.clone(), made_of });
                     changed = true;
                 }
             }
@@ -49,6 +83,21 @@ pub(super) fn cheapest(window: &mut Window, root: Id, config: &MathConfig, model
     }
     let mut built = FxHashMap::default();
     build(window, window.egraph.find(root), &best, &mut built)
+}
+
+/// Bytes of parameters that a term is made of, where it is the same at every execution; `parts` is that of its operands.
+fn made_of(arena: &TermArena, term: TermId, leaves: &Leaves, parts: &[Option<u64>]) -> Option<u64> {
+    match arena.head(term) {
+        _ if arena.constant(term).is_some() => Some(0),
+        Head::Input(n) => leaves.read.get(*n as usize)?.made_of,
+        Head::Literal(_) => Some(0),
+        Head::Apply { op: Op::Table(op), attrs, .. } => {
+            let types: SmallVec<[&TensorType; 4]> = arena.term(term).operands.iter().map(|&o| arena.ty(o)).collect();
+            let repeats = !Call { op, attrs, operands: &types }.is_chance();
+            if repeats { parts.iter().copied().try_fold(0, added) } else { None }
+        }
+        Head::Apply { .. } | Head::Random(_) => None,
+    }
 }
 
 /// What a node alone costs in millijoules.
@@ -68,13 +117,13 @@ fn price(arena: &TermArena, node: &Node, config: &MathConfig, model: &CostModel)
 fn build(
     window: &mut Window,
     class: Id,
-    best: &FxHashMap<Id, (f64, Node)>,
+    best: &FxHashMap<Id, Best>,
     built: &mut FxHashMap<Id, TermId>,
 ) -> Option<TermId> {
     if let Some(&done) = built.get(&class) {
         return Some(done);
     }
-    let (_, node) = best.get(&class)?;
+    let Best { node, .. } = best.get(&class)?;
     let children: SmallVec<[Id; 4]> = node.children.iter().map(|&c| window.egraph.find(c)).collect();
     let operands: SmallVec<[TermId; 4]> =
         children.into_iter().map(|c| build(window, c, best, built)).collect::<Option<_>>()?;
@@ -89,8 +138,8 @@ fn build(
     Some(term)
 }
 
-/// What a form costs whose input `n` lies in memory as `leaves[n]` says. A value used twice is paid once.
-pub(super) fn bill(arena: &TermArena, root: TermId, leaves: &[Leaf], config: &MathConfig, model: &CostModel) -> Bill {
+/// What a form costs whose input `n` is what `leaves` says. A value used twice is paid once.
+pub(super) fn bill(arena: &TermArena, root: TermId, leaves: &Leaves, config: &MathConfig, model: &CostModel) -> Bill {
     let mut bill = Bill::default();
     for_each_call(arena, root, leaves, &mut |call, lie, computed| {
         bill.add(&call_item(call, lie, computed, config, model));
@@ -98,39 +147,76 @@ pub(super) fn bill(arena: &TermArena, root: TermId, leaves: &[Leaf], config: &Ma
     bill
 }
 
-/// The calls of a form whose input `n` is what `leaves[n]` says, each once, with what is known of their operands.
-/// Constants are computed once for all executions and left out.
-pub(super) fn for_each_call(arena: &TermArena, root: TermId, leaves: &[Leaf], each: &mut Each) {
-    calls_below(arena, root, leaves, &mut FxHashMap::default(), each);
+/// The calls of a form whose input `n` is what `leaves` says, each once, with what is known of their operands.
+/// What is the same at every execution is computed once for all and left out: constants, and what is made of parameters where those
+/// stay as they are.
+pub(super) fn for_each_call(arena: &TermArena, root: TermId, leaves: &Leaves, each: &mut Each) {
+    let mut form = Form { arena, leaves, places: FxHashMap::default() };
+    form.place(root);
+    let mut seen: FxHashSet<TermId> = FxHashSet::default();
+    let mut stack = vec![root];
+    while let Some(term) = stack.pop() {
+        let Head::Apply { op: Op::Table(op), attrs, .. } = arena.head(term) else { continue };
+        if !seen.insert(term) || arena.constant(term).is_some() || form.places[&term].is_once {
+            continue;
+        }
+        let operands = &arena.term(term).operands;
+        let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
+        let (inputs, computed): (Vec<Layout>, Vec<bool>) =
+            operands.iter().map(|o| &form.places[o].leaf).map(|leaf| (leaf.layout.clone(), leaf.is_computed)).unzip();
+        each(&Call { op, attrs, operands: &types }, &inputs, &computed);
+        stack.extend(operands);
+    }
 }
 
-fn calls_below(arena: &TermArena, term: TermId, leaves: &[Leaf], lie: &mut FxHashMap<TermId, Leaf>, each: &mut Each) {
-    if lie.contains_key(&term) {
-        return;
-    }
-    let ty = arena.ty(term);
-    let dense = || Leaf { layout: Layout::contiguous(&ty.shape), is_computed: false };
-    let value = match arena.head(term) {
-        Head::Input(n) => leaves.get(*n as usize).cloned().unwrap_or_else(dense),
-        Head::Apply { op: Op::Table(def), attrs, slot } => {
-            let operands = &arena.term(term).operands;
-            for &o in operands {
-                calls_below(arena, o, leaves, lie, each);
-            }
-            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
-            let call = Call { op: def, attrs, operands: &types };
-            let (inputs, computed): (Vec<Layout>, Vec<bool>) =
-                operands.iter().map(|o| (lie[o].layout.clone(), lie[o].is_computed)).unzip();
-            if arena.constant(term).is_none() {
-                each(&call, &inputs, &computed);
-            }
-            let inputs: SmallVec<[&Layout; 4]> = inputs.iter().collect();
-            // A view of what came from memory comes from memory.
-            let is_view = WorkWithLayout::of_call(&call, &inputs).launches == 0;
-            let is_computed = arena.constant(term).is_none() && (!is_view || computed.iter().any(|&computed| computed));
-            Leaf { layout: output_layout(&call, *slot as usize, ty, &inputs), is_computed }
+/// A form whose terms get their places in memory.
+struct Form<'f> {
+    arena: &'f TermArena,
+    leaves: &'f Leaves,
+    places: FxHashMap<TermId, Placed>,
+}
+
+/// A value of a form.
+struct Placed {
+    /// As its users find it.
+    leaf: Leaf,
+    /// A kernel computes it before the first execution.
+    is_once: bool,
+}
+
+impl Form<'_> {
+    fn place(&mut self, term: TermId) {
+        if self.places.contains_key(&term) {
+            return;
         }
-        _ => dense(),
-    };
-    lie.insert(term, value);
+        let ty = self.arena.ty(term);
+        let dense = |made_of| Leaf { layout: Layout::contiguous(&ty.shape), is_computed: false, made_of };
+        let read = |leaf| Placed { leaf, is_once: false };
+        let placed = match self.arena.head(term) {
+            Head::Input(n) => read(self.leaves.read.get(*n as usize).cloned().unwrap_or_else(|| dense(None))),
+            Head::Apply { op: Op::Table(op), attrs, slot } => {
+                let operands = &self.arena.term(term).operands;
+                operands.iter().for_each(|&o| self.place(o));
+                let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| self.arena.ty(o)).collect();
+                let call = Call { op, attrs, operands: &types };
+                let parts: SmallVec<[&Leaf; 4]> = operands.iter().map(|o| &self.places[o].leaf).collect();
+                let inputs: SmallVec<[&Layout; 4]> = parts.iter().map(|part| &part.layout).collect();
+                let below: MadeOf = parts.iter().map(|part| part.made_of).collect();
+                let made_of = if self.leaves.is_frozen { made_of(self.arena, term, self.leaves, &below) } else { None };
+                let is_view = WorkWithLayout::of_call(&call, &inputs).launches == 0;
+                if !is_view && made_of.is_some_and(|made_of| is_worth_keeping(ty.bytes(), made_of)) {
+                    Placed { leaf: dense(made_of), is_once: true }
+                } else {
+                    // A view of what came from memory comes from memory.
+                    let is_computed =
+                        self.arena.constant(term).is_none() && (!is_view || parts.iter().any(|part| part.is_computed));
+                    let layout = output_layout(&call, *slot as usize, ty, &inputs);
+                    read(Leaf { layout, is_computed, made_of })
+                }
+            }
+            Head::Literal(_) => read(dense(self.leaves.is_frozen.then_some(0))),
+            _ => read(dense(None)),
+        };
+        self.places.insert(term, placed);
+    }
 }

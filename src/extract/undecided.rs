@@ -3,7 +3,7 @@
 use indexmap::IndexSet;
 use smallvec::SmallVec;
 
-use super::{Candidate, Leaf, candidates, plan};
+use super::{Candidate, Leaf, Leaves, candidates, plan};
 use crate::energy::{CostModel, KernelKey, graph_items};
 use crate::ir::{Graph, Layout, Value, layouts};
 use crate::ops::TypeError;
@@ -15,10 +15,11 @@ use crate::prove::Context;
 pub(crate) fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<KernelKey>, TypeError> {
     let layouts = layouts(graph);
     // Only what the calls are is asked for.
-    let leaf = |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false };
+    let leaf =
+        |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false, made_of: None };
     let mut keys = IndexSet::new();
     for Candidate { part, found, .. } in candidates(graph, &graph_items(graph, model), context, model)?.all {
-        let lie: Vec<Leaf> = part.leaves.iter().map(|v| leaf(*v)).collect();
+        let lie = Leaves { read: part.leaves.iter().map(|v| leaf(*v)).collect(), is_frozen: false };
         plan::for_each_call(&found.term.arena, found.term.root, &lie, &mut |call, lie, _| {
             let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
             let key = KernelKey::of_call(call, &lie, &graph.config);

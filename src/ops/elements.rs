@@ -81,12 +81,16 @@ impl OpDef {
 impl Call<'_> {
     /// Where the elements of the result come from. What is drawn has elements of its own.
     pub fn elements(&self) -> Elements {
+        if self.is_chance() { Elements::Unknown } else { self.op.elements }
+    }
+
+    /// Whether the result is chance.
+    pub fn is_chance(&self) -> bool {
         match self.op.draws {
-            Draws::Never => {}
-            Draws::Where(switch) if !self.bool(switch) => {}
-            Draws::Where(_) | Draws::Always => return Elements::Unknown,
+            Draws::Never => false,
+            Draws::Where(switch) => self.bool(switch),
+            Draws::Always => true,
         }
-        self.op.elements
     }
 
     /// The dimensions of operand 0 that a lane runs along, in ascending order.

@@ -5,7 +5,8 @@ use super::{
     ReportedVerdict, SCHEMA, Side, Source, SourcedOperator, Timing, Unproven, Witness,
 };
 
-const UNKNOWN_BEST: Best = Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None };
+const UNKNOWN_BEST: Best =
+    Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None, precompute: Vec::new() };
 
 fn figure(value: f64) -> Figure {
     Figure { value: Some(value), low: Some(value * 0.98), high: Some(value * 1.02), source: Source::Measured }
@@ -113,6 +114,7 @@ pub(super) fn equivalent() -> Comparison {
             saves_vs_a: Some(0.1458),
             saves_vs_b: None,
             launched: None,
+            precompute: Vec::new(),
         },
         difference: None,
         regions,

@@ -11,6 +11,7 @@ other    as renamed, with one weight that plain does not have
 retrained        as plain, with that weight
 merged-other     as merged, with that weight
 merged-retrained as merged, with other values for every weight
+scaled           a linear layer and a table whose weights are computed of parameters at every call
 """
 
 import io
@@ -107,6 +108,18 @@ def save(name, model):
             target.writestr(zipfile.ZipInfo(info.filename, (1980, 1, 1, 0, 0, 0)), data, packed)
 
 
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        own = torch.Generator().manual_seed(1)
+        self.weight = torch.nn.Parameter(torch.randn(INNER, SIZE, generator=own))
+        self.scale = torch.nn.Parameter(torch.rand(INNER, 1, generator=own))
+        self.register_buffer("shift", torch.rand(INNER, generator=own))
+
+    def forward(self, x):
+        return F.linear(x, self.weight * self.scale) + torch.exp(self.shift)
+
+
 torch.manual_seed(0)
 all = [values() for _ in range(LAYERS)]
 named = lambda layer, prefix="": {name: prefix + name for name in layer}
@@ -122,3 +135,4 @@ save("other", Model(Layer(v, backwards(v), linear) for v in all))
 save("retrained", Model(Layer(v, named(v), linear) for v in all))
 save("merged-other", Model(Layer(v, named(v, "w_"), linear) for v in map(merged, all)))
 save("merged-retrained", Model(Layer(v, named(v, "w_"), linear) for v in (merged(values()) for _ in range(LAYERS))))
+save("scaled", Scaled())

@@ -154,8 +154,10 @@ def python_results(path, program, values):
         own[s.arg.name] = values[s.arg.name]
         if s.target is not None:
             own[s.target] = values[s.arg.name]
-    arguments = {name: own[given].clone() for name, (_, given) in module.INPUTS.items()}
+    arguments = {name: own[given].clone() for name, (kind, given) in module.INPUTS.items() if kind != "precomputed"}
     with torch.no_grad():
+        if hasattr(module, "precompute"):
+            arguments |= module.precompute(arguments)
         torch.manual_seed(0)
         return pytree.tree_leaves(module.forward(**arguments), is_leaf=lambda x: x is None)
 

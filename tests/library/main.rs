@@ -14,6 +14,7 @@ mod effects;
 mod examples;
 mod exchanged;
 mod exports;
+mod frozen;
 mod hostile_pt2;
 mod hostile_stablehlo;
 mod hostile_weights;

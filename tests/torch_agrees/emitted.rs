@@ -66,7 +66,7 @@ fn case(op: &'static OpDef, case: &Case, form: Form) -> Option<Result<Json, Stri
         (0..wanted.len()).map(|slot| evaluator.tensor(Value::new(node, slot as u32))).collect::<Result<_, _>>().ok()?;
     let what =
         format!("{} with {}", describe(op, &attrs, case), if form == Form::Tensors { "tensors" } else { "a number" });
-    let text = Program::new(&graph, None).and_then(|program| python(&program));
+    let text = Program::new(&graph, None).and_then(|program| python(&program, None));
     Some(text.map_err(|e| format!("{what}: {e}")).map(|text| {
         json!({
             "name": what,

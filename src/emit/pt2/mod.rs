@@ -11,24 +11,28 @@ use rustc_hash::FxHashMap;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use super::values::Values;
 use super::{EmitError, Program};
 use crate::frontend::pt2::{Copied, Original};
+use model::Written;
 
 /// PyTorch maps members into memory, and wants them at multiples of this.
 const ALIGNMENT: u16 = 64;
 
 /// Writes the archive `original` to `target`, with the graph of `program` in place of its own. Weights, constants, sample inputs
-/// and whatever else it holds are copied.
+/// and whatever else it holds are copied. Inputs of the graph that `computed` holds become constants: gives what the archive calls them.
 ///
 /// # Errors
 /// What the schema of exported programs has no words for; archives that cannot be read or written.
 pub(super) fn write<R: Read + Seek>(
     program: &Program,
+    computed: &Values,
     original: &mut Original<R>,
     target: impl Write + Seek,
-) -> Result<(), EmitError> {
+) -> Result<FxHashMap<String, String>, EmitError> {
     let damaged = || EmitError::archive("the archive holds a member that cannot be read");
-    let mut replaced: FxHashMap<String, Vec<u8>> = model::model(program, original)?.into_iter().collect();
+    let Written { members, names } = model::model(program, computed, original)?;
+    let mut replaced: FxHashMap<String, Vec<u8>> = members.into_iter().collect();
     let members = original.members().ok_or_else(damaged)?;
     let mut archive = ZipWriter::new(target);
     for member in &members {
@@ -49,7 +53,7 @@ pub(super) fn write<R: Read + Seek>(
         add(&mut archive, &name, false, &bytes)?;
     }
     archive.finish().map_err(io::Error::from)?.flush()?;
-    Ok(())
+    Ok(names)
 }
 
 fn start<W: Write + Seek>(archive: &mut ZipWriter<W>, member: &Copied) -> Result<(), EmitError> {

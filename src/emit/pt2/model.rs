@@ -13,28 +13,40 @@ use crate::elements;
 use crate::emit::EmitError;
 use crate::emit::names::Names;
 use crate::emit::program::{Program, Source, Step, uniform};
+use crate::emit::values::Values;
 use crate::frontend::pt2::{Original, Record};
-use crate::ir::{Layout, Node, NodeId, NodeKind, Origin, layouts};
+use crate::ir::{Layout, Node, NodeId, NodeKind, Number, Origin, TensorType, layouts};
 
-/// The members of `original` that change with the graph of `program`, by name: the graph itself, and what describes and holds
-/// constants that the archive did not have.
+/// What is new in an archive.
+pub(super) struct Written {
+    /// Members that change, by name: the graph itself, and what describes and holds constants that the archive did not have.
+    pub members: Vec<(String, Vec<u8>)>,
+    /// What the archive calls the inputs of the graph that it did not have.
+    pub names: FxHashMap<String, String>,
+}
+
+/// What of `original` changes with the graph of `program`, of whose inputs `computed` holds those that are constants now.
 pub(super) fn model<R: Read + Seek>(
     program: &Program,
+    computed: &Values,
     original: &mut Original<R>,
-) -> Result<Vec<(String, Vec<u8>)>, EmitError> {
+) -> Result<Written, EmitError> {
     let mut json = std::mem::take(&mut original.json);
-    let mut model = Model::new(program, &original.record, &json)?;
+    let mut model = Model::new(program, computed, &original.record, &json)?;
     for step in &program.steps {
         model.step(step)?;
     }
     let outputs = outputs(program, &original.record, &json, &model.names)?;
     let Model { nodes, metas, constants, device, .. } = model;
-    let mut members = constant_members(original, program, &constants, &device)?;
+    let mut members = constant_members(original, &constants, &device)?;
     let module = part(&mut json, "graph_module")?;
     let specs = part(part(module, "signature")?, "input_specs")?.as_array_mut().ok_or_else(damaged)?;
     // Constants stand in front of what the caller gives.
     let first_user = specs.iter().position(|spec| spec.get("user_input").is_some()).unwrap_or(specs.len());
-    let spec = |c: &Constant| json!({ "tensor_constant": { "arg": tensor(&c.name), "tensor_constant_name": c.name } });
+    let spec = |c: &Constant| match &c.input {
+        Some(_) => json!({ "buffer": { "arg": tensor(&c.name), "buffer_name": c.name, "persistent": false } }),
+        None => json!({ "tensor_constant": { "arg": tensor(&c.name), "tensor_constant_name": c.name } }),
+    };
     specs.splice(first_user..first_user, constants.iter().map(spec));
     module["signature"]["output_specs"] = outputs.specs.into();
     // What calls of single modules took and gave are values of the old graph.
@@ -55,7 +67,8 @@ pub(super) fn model<R: Read + Seek>(
     values.extend(metas);
     let text = serde_json::to_vec(&json).map_err(io::Error::from)?;
     members.push((original.member.clone(), text));
-    Ok(members)
+    let names = constants.into_iter().filter_map(|c| Some((c.input?, c.name))).collect();
+    Ok(Written { members, names })
 }
 
 /// The name of a tensor among inputs or outputs.
@@ -66,12 +79,16 @@ fn name_of(argument: &Json) -> Option<String> {
 /// A constant that the archive did not have.
 struct Constant {
     name: String,
-    literal: NodeId,
+    /// What the graph calls it, if it is an input there.
+    input: Option<String>,
+    ty: TensorType,
+    bytes: Vec<u8>,
 }
 
 /// The graph while it is written.
 struct Model<'p, 'g> {
     program: &'p Program<'g>,
+    computed: &'p Values,
     /// What the file calls each tensor of the program.
     names: Vec<String>,
     taken: Names,
@@ -85,7 +102,7 @@ struct Model<'p, 'g> {
 }
 
 impl<'p, 'g> Model<'p, 'g> {
-    fn new(program: &'p Program<'g>, record: &Record, json: &'p Json) -> Result<Self, EmitError> {
+    fn new(program: &'p Program<'g>, computed: &'p Values, record: &Record, json: &'p Json) -> Result<Self, EmitError> {
         let graph = json.pointer("/graph_module/graph").ok_or_else(damaged)?;
         let list = |name: &str| graph[name].as_array().map(Vec::as_slice).unwrap_or_default();
         let placeholders: Vec<String> = list("inputs").iter().filter_map(name_of).collect();
@@ -96,6 +113,7 @@ impl<'p, 'g> Model<'p, 'g> {
         });
         let mut model = Model {
             program,
+            computed,
             names: Vec::new(),
             taken: Names::default(),
             device: first.cloned().unwrap_or_else(|| json!({ "type": "cpu", "index": null })),
@@ -126,6 +144,9 @@ impl<'p, 'g> Model<'p, 'g> {
                 Ok(name)
             }
             Source::Input(node) => {
+                if let Some(data) = self.computed.get(&held.name) {
+                    return self.constant(id, data, Some(held.name.clone()));
+                }
                 let name = known.get(&*self.program.graph.node(node).name);
                 name.map(|(name, _)| (*name).to_owned())
                     .ok_or_else(|| EmitError::archive(format!("the archive has no input `{}`", held.name)))
@@ -136,15 +157,34 @@ impl<'p, 'g> Model<'p, 'g> {
                 if let Some((name, _)) = known.get(&*own.name).filter(|(_, old)| same(old)) {
                     return Ok((*name).to_owned());
                 }
-                let name = self.taken.take(&held.name);
-                self.describe(id, &name)?;
                 match &own.kind {
-                    NodeKind::Literal(literal) if uniform(&literal.data).is_some() => self.filled(node, &name)?,
-                    _ => self.constants.push(Constant { name: name.clone(), literal: node }),
+                    NodeKind::Literal(literal) if uniform(&literal.data).is_none() => {
+                        self.constant(id, &literal.data, None)
+                    }
+                    _ => {
+                        let name = self.taken.take(&held.name);
+                        self.describe(id, &name)?;
+                        self.filled(node, &name)?;
+                        Ok(name)
+                    }
                 }
-                Ok(name)
             }
         }
+    }
+
+    /// Makes a constant of tensor `id`, whose elements are `data`.
+    fn constant(&mut self, id: usize, data: &[Number], input: Option<String>) -> Result<String, EmitError> {
+        let held = &self.program.tensors[id];
+        if input.is_some() && self.device["type"] == "meta" {
+            let reason = "the program is on the device `meta`, where tensors have none".to_owned();
+            return Err(EmitError::Values { name: held.name.clone(), reason });
+        }
+        let name = self.taken.take(&held.name);
+        self.describe(id, &name)?;
+        let ty = held.ty.clone().ok_or_else(|| EmitError::archive(format!("`{name}` holds complex numbers")))?;
+        let bytes = elements::bytes(ty.dtype, data);
+        self.constants.push(Constant { name: name.clone(), input, ty, bytes });
+        Ok(name)
     }
 
     /// Says what type tensor `id` has, and how it lies in memory.
@@ -158,7 +198,6 @@ impl<'p, 'g> Model<'p, 'g> {
 
     /// A tensor of one number.
     fn filled(&mut self, node: NodeId, name: &str) -> Result<(), EmitError> {
-        use crate::ir::Number;
         use crate::ops::aten::Arg;
         let own = self.program.graph.node(node);
         let (NodeKind::Literal(literal), Some(ty)) = (&own.kind, own.types.first()) else { return Ok(()) };
@@ -237,7 +276,6 @@ fn stack_trace(origin: &Origin) -> String {
 /// The members that hold and describe new constants.
 fn constant_members<R: Read + Seek>(
     original: &mut Original<R>,
-    program: &Program,
     constants: &[Constant],
     device: &Json,
 ) -> Result<Vec<(String, Vec<u8>)>, EmitError> {
@@ -255,8 +293,6 @@ fn constant_members<R: Read + Seek>(
     let mut members = Vec::new();
     let mut number = 0;
     for constant in constants {
-        let node = program.graph.node(constant.literal);
-        let (NodeKind::Literal(literal), Some(ty)) = (&node.kind, node.types.first()) else { continue };
         let path = loop {
             let path = format!("tensor_{number}");
             number += 1;
@@ -264,9 +300,9 @@ fn constant_members<R: Read + Seek>(
                 break path;
             }
         };
-        members.push((format!("{folder}{path}"), elements::bytes(ty.dtype, &literal.data)));
+        members.push((format!("{folder}{path}"), constant.bytes.clone()));
         let payload = json!({
-            "path_name": path, "is_param": false, "use_pickle": false, "tensor_meta": meta(ty, None, device)?
+            "path_name": path, "is_param": false, "use_pickle": false, "tensor_meta": meta(&constant.ty, None, device)?
         });
         if entries.insert(constant.name.clone(), payload).is_some() {
             return Err(EmitError::archive(format!("the archive has a constant `{}`", constant.name)));

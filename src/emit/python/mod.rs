@@ -15,15 +15,16 @@ use crate::ir::{Graph, NodeKind, Role, Target};
 use crate::ops::aten::Arg;
 use text::{comment, float, quoted};
 
-/// `graph` as a Python file: a function `forward` that computes it, and a table of what its parameters are.
+/// `graph` as a Python file: a function `forward` that computes it, and a table of what its parameters are. Those that `before`
+/// gives are computed once, by a function `precompute`.
 ///
 /// # Errors
 /// An operator that no call of PyTorch computes; an output that Python cannot give.
-pub fn python(program: &Program) -> Result<String, EmitError> {
+pub fn python(program: &Program, before: Option<&Program>) -> Result<String, EmitError> {
     let graph = program.graph;
-    let mut names = Names::default();
-    let names: Vec<String> = program.tensors.iter().map(|held| names.take(&held.name)).collect();
-    let file = File { program, names: &names, last: last_uses(program) };
+    let names = names(program, &[]);
+    let precomputed = before.iter().flat_map(|before| before.graph.outputs()).map(|o| &*o.name).collect();
+    let file = File { program, names: &names, last: last_uses(program), precomputed };
     let mut out = String::new();
     let _ = writeln!(out, "# Written by magneton-ir from {}.", comment(&graph.name));
     out.push_str("import torch\n\naten = torch.ops.aten\n\n");
@@ -33,7 +34,14 @@ pub fn python(program: &Program) -> Result<String, EmitError> {
     if file.of_role(Role::Parameter) || file.of_role(Role::Buffer) {
         out.push_str(LOAD);
     }
-    if file.has_large_literals() {
+    let mut has_large_literals = file.has_large_literals();
+    if let Some(before) = before {
+        let own = self::names(before, &["weights"]);
+        let first = File { program: before, names: &own, last: last_uses(before), precomputed: Vec::new() };
+        first.precompute(&file, &mut out);
+        has_large_literals |= first.has_large_literals();
+    }
+    if has_large_literals {
         out.push_str(literal::CONSTANT);
     }
     Ok(out)
@@ -50,7 +58,7 @@ def load(source):
         tensors = dict(source.state_dict())
     else:
         tensors = {**source.state_dict, **source.constants}
-    return {name: tensors[own] for name, (kind, own) in INPUTS.items() if kind != "user input" and own in tensors}
+    return {name: tensors[own] for name, (kind, own) in INPUTS.items() if kind in ("parameter", "buffer") and own in tensors}
 "#;
 
 struct File<'p, 'g> {
@@ -59,6 +67,15 @@ struct File<'p, 'g> {
     names: &'p [String],
     /// Tensors that no step reads after this one.
     last: FxHashMap<usize, Vec<Id>>,
+    /// Inputs that are computed once.
+    precomputed: Vec<&'p str>,
+}
+
+/// What a function calls each tensor of its program; it has other variables too.
+fn names(program: &Program, others: &[&str]) -> Vec<String> {
+    let mut names = Names::default();
+    others.iter().for_each(|name| names.keep(name));
+    program.tensors.iter().map(|held| names.take(&held.name)).collect()
 }
 
 /// By step, the tensors made by calls that nothing reads later.
@@ -111,6 +128,7 @@ impl File<'_, '_> {
             let Source::Input(node) = held.source else { continue };
             let NodeKind::Input { role } = self.graph().node(node).kind else { continue };
             let kind = match role {
+                _ if self.precomputed.contains(&held.name.as_str()) => "precomputed",
                 Role::User => "user input",
                 Role::Parameter => "parameter",
                 Role::Buffer => "buffer",
@@ -138,6 +156,45 @@ impl File<'_, '_> {
                 None => writeln!(out, "    device = torch.get_default_device()"),
             };
         }
+        self.body(out);
+        self.writes(out)?;
+        let returned = results::returned(self.program, self.names);
+        let _ = writeln!(out, "    return {returned}");
+        Ok(())
+    }
+
+    /// What the function calls its input that the graph calls `name`.
+    fn argument_of(&self, name: &str) -> &str {
+        let is = |t: &program::Held| matches!(t.source, Source::Input(_)) && t.name == name;
+        self.program.tensors.iter().position(is).map_or("", |place| &self.names[place])
+    }
+
+    /// The function that computes once what `forward` takes.
+    fn precompute(&self, forward: &File, out: &mut String) {
+        out.push_str("\n\ndef precompute(weights, device=None):\n");
+        out.push_str("    \"\"\"What `forward` takes beside the weights, made of them: to be called once. `weights` is what `load` gives.\"\"\"\n");
+        let inputs = self.program.tensors.iter().zip(self.names).filter(|(t, _)| matches!(t.source, Source::Input(_)));
+        for (held, name) in inputs {
+            let _ = writeln!(out, "    {name} = weights[{}]", quoted(forward.argument_of(&held.name)));
+        }
+        if self.makes_tensors() {
+            out.push_str("    if device is None:\n");
+            out.push_str("        device = next((w.device for w in weights.values()), torch.get_default_device())\n");
+        }
+        self.body(out);
+        out.push_str("    return {\n");
+        for (output, &id) in self.graph().outputs().iter().zip(&self.program.outputs) {
+            let _ = writeln!(
+                out,
+                "        {}: {}.contiguous(),",
+                quoted(forward.argument_of(&output.name)),
+                self.names[id]
+            );
+        }
+        out.push_str("    }\n");
+    }
+
+    fn body(&self, out: &mut String) {
         for (id, held) in self.program.tensors.iter().enumerate() {
             if let Source::Literal(node) = held.source {
                 let _ = writeln!(out, "    {} = {}", self.names[id], literal::literal(self.graph(), node));
@@ -159,10 +216,6 @@ impl File<'_, '_> {
                 let _ = writeln!(out, "    del {}", dead.join(", "));
             }
         }
-        self.writes(out)?;
-        let returned = results::returned(self.program, self.names);
-        let _ = writeln!(out, "    return {returned}");
-        Ok(())
     }
 
     fn step(&self, out: &mut String, step: &Step) {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::data::data;
 use super::document;
-use super::parts::{assumptions, bar, card, difference};
+use super::parts::{assumptions, bar, card, difference, precomputed};
 use crate::printable::one_line;
 use crate::report::wording::{self, Line};
 use crate::report::{Comparison, Details, PlacedOperator, ReportedVerdict, Side, Unproven, Witness};
@@ -44,6 +44,7 @@ pub(crate) fn comparison(c: &Comparison) -> String {
                 (kinds(details))
                 (graphs())
             }
+            (precomputed(&c.best.precompute))
             (assumptions(&c.assumptions))
         }
         footer {

@@ -7,6 +7,7 @@
 mod comparison;
 mod data;
 mod explanation;
+mod frontier;
 mod optimization;
 mod parts;
 

@@ -3,7 +3,8 @@
 use maud::html;
 
 use super::document;
-use super::parts::{assumptions, bar, card, steps};
+use super::frontier::frontier;
+use super::parts::{assumptions, bar, card, precomputed, steps};
 use crate::printable::one_line;
 use crate::report::{Cheaper, Optimization, wording};
 
@@ -50,6 +51,8 @@ pub(crate) fn optimization(o: &Optimization) -> String {
                     }
                 }
             }
+            (frontier(o))
+            (precomputed(&o.precompute))
             (assumptions(&o.assumptions))
         }
         @if let Some(profile) = &o.profile { footer { "Per execution; figures for " (one_line(profile)) } }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::printable::one_line;
-use crate::report::{Difference, Operator, Step, wording};
+use crate::report::{Difference, Operator, Precomputed, Step, wording};
 
 /// A bar as long as `value` is of `whole`.
 pub(super) fn bar(value: f64, whole: f64, side: &str) -> Markup {
@@ -61,6 +61,18 @@ pub(super) fn steps(steps: &[Step]) -> Markup {
                     }
                     @for text in &step.assumes { p class="note" { "assumed: " (one_line(text)) } }
                 }
+            }
+        }
+    }
+}
+
+/// What is computed once.
+pub(super) fn precomputed(all: &[Precomputed]) -> Markup {
+    html! {
+        @if let Some(whole) = wording::precomputed(all) {
+            section {
+                h2 { "Computed once, before the first execution: " (whole) }
+                ul { @for one in all { li { code { (one_line(&wording::precomputed_alike(one))) } } } }
             }
         }
     }

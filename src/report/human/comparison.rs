@@ -163,6 +163,9 @@ impl Human<'_> {
             let (energy, us) = self.c.best.as_run();
             let (energy, time) = (wording::energy(energy), wording::time(us));
             writeln!(out, "  cheapest known equivalent: {energy}, {time}; {BOLD}saves {}{BOLD:#}", savings.join(", "))?;
+            if let Some(once) = wording::precomputed(&self.c.best.precompute) {
+                writeln!(out, "    with {once} that it computes once, before the first execution")?;
+            }
         }
         if let Some(profile) = &self.c.profile {
             self.paragraph("  per execution; figures for ", "    ", profile, out)?;

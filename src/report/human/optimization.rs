@@ -17,6 +17,9 @@ const SMALL: f64 = 1e-3;
 /// Operators that a line names.
 const SHOWN: usize = 4;
 
+/// Kinds of precomputed tensors that are listed.
+const MOST_PRECOMPUTED: usize = 8;
+
 /// The report as text with terminal styles, in lines of at most `width` characters where words allow.
 pub(crate) fn optimization(o: &Optimization, options: &HumanOptions) -> String {
     let mut out = String::new();
@@ -33,13 +36,25 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
     for fact in [waiting, wording::left_out(&o.left_out)].into_iter().flatten() {
         writeln!(out, "        {fact}")?;
     }
-    if o.cheaper.is_empty() {
+    if o.cheaper.is_empty() && o.precompute.is_empty() {
         writeln!(out, "  the rules know no form that costs less beyond doubt")?;
     } else {
         let (energy, us) = o.best_as_run();
         let (best, time) = (wording::figure(energy), wording::time(us));
         let saves = wording::saved(o).map_or(String::new(), |s| format!("; {BOLD}saves {s}{BOLD:#}"));
         writeln!(out, "  best  {best}, {time}{saves}")?;
+    }
+    if let Some(once) = wording::precomputed(&o.precompute) {
+        let saves = o.precompute_saves_mj.map_or(String::new(), |mj| {
+            format!("; {} of the saving is what the workload computes of them every time", wording::energy(Some(mj)))
+        });
+        writeln!(out, "  once  {once}, computed before the first execution{saves}")?;
+        for one in o.precompute.iter().take(MOST_PRECOMPUTED) {
+            writeln!(out, "        {}", wording::shorten(&wording::precomputed_alike(one), width.saturating_sub(8)))?;
+        }
+        if let Some(more) = o.precompute.get(MOST_PRECOMPUTED..).and_then(wording::precomputed) {
+            writeln!(out, "        and {more}")?;
+        }
     }
     if let Some(profile) = &o.profile {
         writeln!(out, "  {FAINT}per execution; figures for {}{FAINT:#}", one_line(profile))?;
@@ -54,6 +69,19 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
         let all = wording::energy(Some(folded.iter().map(|c| c.total_mj()).sum()));
         let (count, each) = (folded.len(), wording::percent(SMALL));
         writeln!(out, "\n{FAINT}{count} more save less than {each} each, {all} together: --format json{FAINT:#}")?;
+    }
+    if !o.trade_offs.is_empty() {
+        writeln!(out, "\n{BOLD}less energy for more time{BOLD:#}, left out of the figures above")?;
+        for c in &o.trade_offs {
+            let (saves, us) = (wording::energy(Some(c.total_mj())), -c.saves_us * c.ops.len() as f64);
+            let form = format!("{} for {}", c.pattern, c.from.join(", "));
+            let text = format!("saves {saves}, takes {} longer: {form}", wording::time(Some(us)));
+            writeln!(out, "  {}", wording::shorten(&text, width.saturating_sub(2)))?;
+        }
+        for point in o.frontier.iter().skip(1) {
+            let (energy, time) = (wording::energy(point.energy_mj), wording::time(point.time_us));
+            writeln!(out, "  with some of them: {energy}, {time}")?;
+        }
     }
     if !o.assumptions.is_empty() {
         out.push('\n');

@@ -42,6 +42,12 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
         let energy = wording::energy(c.best.as_run().0);
         writeln!(out, "- the cheapest known equivalent ({energy}) saves {saving}")?;
     }
+    if let Some(once) = wording::precomputed(&c.best.precompute) {
+        writeln!(out, "- with {once} that it computes once, before the first execution")?;
+        for one in &c.best.precompute {
+            writeln!(out, "  - {}", code(&wording::precomputed_alike(one)))?;
+        }
+    }
     if let Some(profile) = &c.profile {
         writeln!(out, "- figures for {}", one_line(profile))?;
     }

@@ -31,6 +31,15 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
         let (energy, us) = o.best_as_run();
         writeln!(out, "- best {}, {}", wording::figure(energy), wording::time(us))?;
     }
+    if let Some(once) = wording::precomputed(&o.precompute) {
+        let saves = o.precompute_saves_mj.map_or(String::new(), |mj| {
+            format!("; {} of the saving is what the workload computes of them every time", wording::energy(Some(mj)))
+        });
+        writeln!(out, "- computed once, before the first execution: {once}{saves}")?;
+        for one in &o.precompute {
+            writeln!(out, "  - {}", code(&wording::precomputed_alike(one)))?;
+        }
+    }
     if let Some(profile) = &o.profile {
         writeln!(out, "- per execution; figures for {}", one_line(profile))?;
     }
@@ -49,6 +58,20 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
             ]);
         }
         writeln!(out, "\n{rows}")?;
+    }
+    if !o.trade_offs.is_empty() {
+        writeln!(out, "\nLess energy for more time, left out of the figures above:\n")?;
+        let mut rows = table(&["saves", "takes longer", "now", "cheaper"]);
+        for c in &o.trade_offs {
+            let us = -c.saves_us * c.ops.len() as f64;
+            let (saves, longer) = (wording::energy(Some(c.total_mj())), wording::time(Some(us)));
+            rows.add_row([saves, longer, code(&c.from.join(", ")), code(&c.pattern)]);
+        }
+        writeln!(out, "{rows}")?;
+        for point in o.frontier.iter().skip(1) {
+            let (energy, time) = (wording::energy(point.energy_mj), wording::time(point.time_us));
+            writeln!(out, "- with some of them: {energy}, {time}")?;
+        }
     }
     if !o.assumptions.is_empty() {
         writeln!(out, "\nAssumed:\n")?;

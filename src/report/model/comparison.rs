@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::figure::{Figure, LeftOut};
 use super::finding::Finding;
 use super::region::{Form, Region};
-use super::{Details, Difference, Launched, LaunchedBest};
+use super::{Details, Difference, Launched, LaunchedBest, Precomputed};
 pub use crate::energy::{BasisShares, Source};
 use crate::ir::Number;
 
@@ -132,7 +132,7 @@ impl Side {
 }
 
 /// The cheapest known equivalent of the whole.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Best {
     /// Energy of one execution, in millijoules.
     pub energy_mj: Option<f64>,
@@ -144,6 +144,8 @@ pub struct Best {
     pub saves_vs_b: Option<f64>,
     /// All of this for work that is launched one by one; None as for the sides.
     pub launched: Option<LaunchedBest>,
+    /// What it reads that is computed once, before the first execution.
+    pub precompute: Vec<Precomputed>,
 }
 
 impl Best {

@@ -8,6 +8,7 @@ mod figure;
 mod finding;
 mod launched;
 mod optimization;
+mod precomputed;
 mod region;
 mod switch;
 
@@ -21,6 +22,7 @@ pub use explanation::{Definition, Explanation, Operator, Step};
 pub use figure::{Cost, Figure, LeftOut};
 pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
 pub use launched::{Launched, LaunchedBest};
-pub use optimization::{Cheaper, Optimization};
+pub use optimization::{Cheaper, Optimization, Point};
+pub use precomputed::Precomputed;
 pub use region::{BestForm, Cause, Form, Region};
 pub use switch::{Call, CallPaths, SourceText, Switch, SwitchKind, Variable};

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Definition, Figure, Launched, LeftOut, Step};
+use super::{Definition, Figure, Launched, LeftOut, Precomputed, Step};
+use crate::energy;
 
 /// What the rules find for one workload. Energies are in millijoules, times in microseconds, both per execution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,10 +33,35 @@ pub struct Optimization {
     pub launched_saves_mj: Option<f64>,
     /// Those that save most come first.
     pub cheaper: Vec<Cheaper>,
+    /// What the best form reads that is computed once, before the first execution.
+    pub precompute: Vec<Precomputed>,
+    /// What it saves, in millijoules, to compute once what the workload computes of parameters and constants at every execution.
+    /// The cheaper forms save what they do beside.
+    pub precompute_saves_mj: Option<f64>,
+    /// Forms that take less energy and more time. They are not in place, and not part of what is saved.
+    pub trade_offs: Vec<Cheaper>,
+    /// The best form, and what the workload would take with ever more of the trade-offs beside: less energy, more time.
+    pub frontier: Vec<Point>,
     /// What the rules of the proofs assume.
     pub assumptions: Vec<String>,
     /// Where measured figures come from: device and software. None where the profile is empty.
     pub profile: Option<String>,
+}
+
+/// What the kernels of a form of the workload take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Energy, in millijoules.
+    pub energy_mj: Option<f64>,
+    /// Time, in microseconds.
+    pub time_us: Option<f64>,
+}
+
+impl Point {
+    /// Of what costs `total`.
+    pub fn new(total: &energy::Cost) -> Point {
+        Point { energy_mj: Figure::from(total.energy_mj).value, time_us: Figure::from(total.time_us).value }
+    }
 }
 
 /// A cheaper form of some operators, wherever they stand alike.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::{
-    BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Optimization, Region, Rejected,
+    BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Optimization, Precomputed, Region, Rejected,
     ReportedVerdict, Rewrite, Side,
 };
 use crate::ops::{self, Family};
@@ -130,6 +130,23 @@ pub(super) fn saved(o: &Optimization) -> Option<String> {
     let waits = o.launched.as_ref().is_some_and(|l| l.share().is_some());
     let host = if waits { ANY_HOST } else { "" };
     o.saves().filter(|&s| s > 0.0).map(|s| format!("{}{host}", percent(s)))
+}
+
+/// What is computed once, in all: `14 tensors of 12.6 MB`; none where nothing is.
+pub(super) fn precomputed(all: &[Precomputed]) -> Option<String> {
+    let (count, bytes) = all
+        .iter()
+        .fold((0, 0_u64), |(count, bytes), one| (count + one.names.len(), bytes.saturating_add(one.total_bytes())));
+    let tensors = if count == 1 { "tensor" } else { "tensors" };
+    (count > 0).then(|| format!("{count} {tensors} of {}", amount(bytes as f64, "B")))
+}
+
+/// What tensors that are made alike are, and what they are made of: `12 × f32[768] of w, b: mul, add`.
+pub(super) fn precomputed_alike(one: &Precomputed) -> String {
+    let times = if one.names.len() > 1 { format!("{} × ", one.names.len()) } else { String::new() };
+    let of = if one.from.is_empty() { "of constants".to_owned() } else { format!("of {}", names(&one.from, 6)) };
+    let size = amount(one.total_bytes() as f64, "B");
+    format!("{times}{} ({size}) {of}: {}", one.ty, names(&one.by, 8))
 }
 
 /// What holds of a saving where waiting for the host is part of the energy: the best form may save more.

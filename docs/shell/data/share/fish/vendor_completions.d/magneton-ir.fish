@@ -45,6 +45,8 @@ complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l tier -
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l profile -d 'Take measured energies from this file in place of those that the program carries' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l launch -d 'How kernels get onto the GPU, which may wait for them' -r -f -a "graph\t'All at once: the workload is recorded as a CUDA graph'
 eager\t'One by one by the host, as PyTorch runs a program'"
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l frozen -d 'Whether parameters stay as they are from one execution to the next, so that a cheaper form may read what was computed of them once. They never do in a graph that trains' -r -f -a "yes\t'Parameters, and buffers that the workload does not write, stay as they are'
+no\t'They may change'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l seed -d 'Chooses the inputs on which a difference is looked for where the two are not proven equal' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l format -r -f -a "human\t'Text for a terminal'
 json\t'One JSON object, for scripts'
@@ -75,6 +77,8 @@ complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l tier
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l profile -d 'Take measured energies from this file in place of those that the program carries' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l launch -d 'How kernels get onto the GPU, which may wait for them' -r -f -a "graph\t'All at once: the workload is recorded as a CUDA graph'
 eager\t'One by one by the host, as PyTorch runs a program'"
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l frozen -d 'Whether parameters stay as they are from one execution to the next, so that a cheaper form may read what was computed of them once. They never do in a graph that trains' -r -f -a "yes\t'Parameters, and buffers that the workload does not write, stay as they are'
+no\t'They may change'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l seed -d 'Chooses the inputs on which a difference is looked for where the two are not proven equal' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l format -r -f -a "human\t'Text for a terminal'
 json\t'One JSON object, for scripts'
@@ -92,6 +96,8 @@ complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l tie
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l profile -d 'Take measured energies from this file in place of those that the program carries' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l launch -d 'How kernels get onto the GPU, which may wait for them' -r -f -a "graph\t'All at once: the workload is recorded as a CUDA graph'
 eager\t'One by one by the host, as PyTorch runs a program'"
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l frozen -d 'Whether parameters stay as they are from one execution to the next, so that a cheaper form may read what was computed of them once. They never do in a graph that trains' -r -f -a "yes\t'Parameters, and buffers that the workload does not write, stay as they are'
+no\t'They may change'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l config -d 'Set a math flag of the workload, such as allow_tf32=true. May be given several times' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l shape -d 'The value of a symbolic size of an ONNX model. May be given several times' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l format -r -f -a "human\t'Text for a terminal'
