@@ -18,6 +18,13 @@ use crate::ops::Launch;
 impl KernelKey {
     /// The key that stands for all calls that run the same kernel as this one. What runs no kernel stays as it is.
     pub(super) fn canonical(mut self) -> KernelKey {
+        if self.op == "addcmul"
+            && let [_, x, y] = &mut self.operands[..]
+            && x.ty.numel() < y.ty.numel()
+        {
+            // One kernel multiplies the two in either order.
+            std::mem::swap(x, y);
+        }
         let Some(def) = self.def() else { return self };
         let nothing = self.operands.is_empty() || self.operands.iter().any(|o| o.ty.numel() == 0);
         if nothing || WorkWithLayout::of_key(&self).is_none_or(|w| w.launches == 0) {

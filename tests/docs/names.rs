@@ -14,7 +14,7 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("emit/program.rs", &["number"], "what an error message calls a number that has no user"),
     (
         "energy/canonical.rs",
-        &["addmm", "clone", "contiguous", "linear", "matmul"],
+        &["addcmul", "addmm", "clone", "contiguous", "linear", "matmul"],
         "the forms that keys are brought to",
     ),
     (
@@ -56,6 +56,8 @@ const OTHER_WORDS: &[(&str, &[&str], &str)] = &[
     ("rules/format/layout.rs", &["where"], "a keyword"),
     ("rules/format/token.rs", &["where"], "a keyword"),
     ("rules/functions.rs", &["floor_div", "sqrt"], "functions of rules"),
+    ("source/python.rs", &["alias"], "a field of Python's syntax tree"),
+    ("source/switch.rs", &["slice"], "a node of Python's syntax tree"),
 ];
 
 /// Entries stand in `ops`, front ends map the operators of their formats to them.

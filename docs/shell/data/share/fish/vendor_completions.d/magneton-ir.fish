@@ -48,6 +48,7 @@ eager\t'One by one by the host, as PyTorch runs a program'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l frozen -d 'Whether parameters stay as they are from one execution to the next, so that a cheaper form may read what was computed of them once. They never do in a graph that trains' -r -f -a "yes\t'Parameters, and buffers that the workload does not write, stay as they are'
 no\t'They may change'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l seed -d 'Chooses the inputs on which a difference is looked for where the two are not proven equal' -r
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l source -d 'Look below this folder for the Python sources of the workloads: the report names the switch that makes their calls part. Without it, in the environment that `VIRTUAL_ENV` names, and at the paths that the files record' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand check" -l format -r -f -a "human\t'Text for a terminal'
 json\t'One JSON object, for scripts'
 markdown\t'Text for issues and pull requests'
@@ -80,6 +81,7 @@ eager\t'One by one by the host, as PyTorch runs a program'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l frozen -d 'Whether parameters stay as they are from one execution to the next, so that a cheaper form may read what was computed of them once. They never do in a graph that trains' -r -f -a "yes\t'Parameters, and buffers that the workload does not write, stay as they are'
 no\t'They may change'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l seed -d 'Chooses the inputs on which a difference is looked for where the two are not proven equal' -r
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l source -d 'Look below this folder for the Python sources of the workloads: the report names the switch that makes their calls part. Without it, in the environment that `VIRTUAL_ENV` names, and at the paths that the files record' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand explain" -l format -r -f -a "human\t'Text for a terminal'
 json\t'One JSON object, for scripts'
 markdown\t'Text for issues and pull requests'
