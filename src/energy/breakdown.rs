@@ -133,7 +133,7 @@ impl Breakdown {
         let mut modes = Vec::new();
         for (mode, spent) in self.arithmetic.iter().filter(|(mode, _)| mode.unit() == unit) {
             all.add(spent.mj, spent.amount);
-            modes.extend(mode.math.map(|math| math.name()));
+            modes.extend(mode.math.map(crate::ops::MathMode::name));
         }
         (all, modes.join(" and "))
     }
