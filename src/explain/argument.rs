@@ -3,6 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::order::post_order;
 use crate::prove::{Head, Lemma, Reason, TermArena, TermId, assumed, show_above};
 use crate::report::{Definition, Step};
 use crate::rules::Piece;
@@ -149,7 +150,8 @@ impl Argument<'_> {
             }
             layer = next;
         }
-        found.terms.sort_unstable();
+        let whole: FxHashSet<TermId> = found.terms.drain(..).collect();
+        found.terms = post_order(self.known.arena, sides, |term| whole.contains(&term));
         found
     }
 

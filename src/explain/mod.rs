@@ -1,8 +1,10 @@
 //! One region in full: its operators with their costs, and the steps of its proof.
 
 mod argument;
+mod order;
 
 use argument::{Known, argument, expression};
+use order::post_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::Checked;
@@ -151,13 +153,7 @@ pub(crate) fn form_of(graph: &Graph, rewrite: &Rewrite) -> Form {
     };
     let known = Known { arena, input: &input, given: &|_, _| None, between: &|_| None };
     let (definitions, call) = expression(&known, root);
-    let (mut terms, mut next) = (FxHashSet::from_iter([root]), vec![root]);
-    while let Some(term) = next.pop() {
-        next.extend(arena.term(term).operands.iter().filter(|&&o| terms.insert(o)));
-    }
-    let mut terms: Vec<TermId> = terms.into_iter().collect();
-    // Terms are made after their operands.
-    terms.sort_unstable();
+    let terms = post_order(arena, &[root], |_| true);
     let called = |&term: &TermId| match arena.head(term) {
         Head::Apply { op, .. } if !op.def().is_some_and(is_number) => Some(op.name().to_owned()),
         _ => None,
