@@ -18,20 +18,18 @@ use crate::ops::Launch;
 impl KernelKey {
     /// The key that stands for all calls that run the same kernel as this one. What runs no kernel stays as it is.
     pub(super) fn canonical(mut self) -> KernelKey {
-        if self.op == "addcmul"
-            && let [_, x, y] = &mut self.operands[..]
-            && x.ty.numel() < y.ty.numel()
-        {
-            // One kernel multiplies the two in either order.
-            std::mem::swap(x, y);
-        }
         let Some(def) = self.def() else { return self };
         let nothing = self.operands.is_empty() || self.operands.iter().any(|o| o.ty.numel() == 0);
         if nothing || WorkWithLayout::of_key(&self).is_none_or(|w| w.launches == 0) {
             return self;
         }
-        if def.commutative && self.operands.len() == 2 && self.operands[0].ty.numel() < self.operands[1].ty.numel() {
-            self.operands.swap(0, 1);
+        // One kernel serves both orders.
+        let pair = def.interchangeable.or_else(|| (def.commutative && self.operands.len() == 2).then_some((0, 1)));
+        if let Some((first, second)) = pair
+            && let [Some(x), Some(y)] = [first, second].map(|i| self.operands.get(i))
+            && x.ty.numel() < y.ty.numel()
+        {
+            self.operands.swap(first, second);
         }
         match def.launch {
             Launch::AsStated => {}
@@ -208,6 +206,7 @@ mod tests {
             ("mul(f32[8, 1024, 3072], f32[])", "mul(f32[25165824], f32[])"),
             ("mul(f32[], f32[8192, 3072])", "mul(f32[25165824], f32[])"),
             ("sub(f32[], f32[4, 2])", "sub(f32[], f32[8])"),
+            ("addcmul(f32[8], f32[1], f32[8]; value=2.0)", "addcmul(f32[8], f32[8], f32[1]; value=2.0)"),
             ("add(f32[8, 12, 64, 64], f32[1, 1, 64, 64])", "add(f32[96, 4096], f32[4096])"),
             ("mul(f32[4096], f32[1, 512, 4096])", "mul(f32[512, 4096], f32[4096])"),
             ("mul(f32[1, 512, 4096], f32[1, 512, 1])", "mul(f32[512, 4096], f32[512, 1])"),

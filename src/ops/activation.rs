@@ -163,6 +163,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "addcmul",
+        interchangeable: Some((1, 2)),
         elements: Elements::Placewise(Arithmetic::AddProduct),
         doc: "`x + value a b`.",
         operands: TERMS,

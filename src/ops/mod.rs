@@ -210,6 +210,8 @@ pub struct OpDef {
     pub attrs: &'static [AttrDef],
     /// Whether the first two operands may be swapped, bit for bit.
     pub commutative: bool,
+    /// Two operands, other than the first two of a commutative operator, that one kernel takes in either order.
+    pub interchangeable: Option<(usize, usize)>,
     /// Output types from operand types and attributes. Refuses whatever PyTorch would refuse.
     pub infer: fn(&Call) -> Result<Types, TypeError>,
     pub kernel: Kernel,
@@ -272,6 +274,7 @@ impl OpDef {
         operands: &[],
         attrs: &[],
         commutative: false,
+        interchangeable: None,
         infer: untyped,
         kernel: Kernel::Opaque,
         elements: Elements::Unknown,

@@ -14,7 +14,7 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("emit/program.rs", &["number"], "what an error message calls a number that has no user"),
     (
         "energy/canonical.rs",
-        &["addcmul", "addmm", "clone", "contiguous", "linear", "matmul"],
+        &["addmm", "clone", "contiguous", "linear", "matmul"],
         "the forms that keys are brought to",
     ),
     (
