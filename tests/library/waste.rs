@@ -74,3 +74,42 @@ fn waste_is_found() {
         assert!(found >= least, "{half}: {found} of at least {least}");
     }
 }
+
+/// A difference of a smaller share is not judged.
+const DIFFERS: f64 = 0.04;
+
+/// What both forms took on a GPU, in millijoules and microseconds, replayed in one piece.
+#[derive(serde::Deserialize)]
+struct Measured {
+    wasteful: [f64; 2],
+    lean: [f64; 2],
+}
+
+/// Nothing is fitted on these measurements. The goal is all of them.
+#[test]
+fn prices_tell_the_cheaper_form_as_a_gpu_does() {
+    let text = std::fs::read_to_string(folder().join("measured.json")).unwrap();
+    let measured: BTreeMap<String, Measured> = serde_json::from_str(&text).unwrap();
+    let costs = CostModel::shipped().unwrap();
+    let (mut right, mut judged) = (0, 0);
+    let mut errors = Vec::new();
+    for (name, Measured { wasteful, lean }) in &measured {
+        let price = |file: String| graph_total(&graph(&file), &costs).energy_mj.value;
+        let (of_wasteful, of_lean) = (price(format!("{name}.mir")), price(format!("{name}.lean.mir")));
+        errors.extend([of_wasteful / wasteful[0] - 1.0, of_lean / lean[0] - 1.0].map(f64::abs));
+        if (lean[0] / wasteful[0] - 1.0).abs() >= DIFFERS {
+            judged += 1;
+            let agrees = (of_lean < of_wasteful) == (lean[0] < wasteful[0]);
+            right += usize::from(agrees);
+            if !agrees {
+                println!(
+                    "{name}: measured {} and {} mJ, priced {of_wasteful:.3} and {of_lean:.3}",
+                    wasteful[0], lean[0]
+                );
+            }
+        }
+    }
+    errors.sort_by(f64::total_cmp);
+    println!("right {right} of {judged}; prices are {:.3} off in the median", errors[errors.len() / 2]);
+    assert!(right * 100 >= 90 * judged, "{right} of {judged}");
+}
