@@ -12,14 +12,14 @@ use super::gate::Gate;
 use super::read::{bound, conditions, options};
 use super::{cache, output, progress, proof};
 use crate::check::{Checked, compare_bound};
-use crate::diagnose;
+use crate::diagnose::name_switches;
 use crate::energy::CostModel;
 use crate::explain::Explainer;
 use crate::frontend::{self};
 use crate::ir::{Graph, text};
 use crate::prove::Verdict::Different;
 use crate::prove::{BoundPair, Context};
-use crate::report::{Comparison, Region, Report, ReportedVerdict};
+use crate::report::{Comparison, Report, ReportedVerdict};
 use crate::rules::RuleSet;
 use crate::source::Sources;
 
@@ -121,30 +121,18 @@ fn compared(args: &Compare) -> miette::Result<Compared> {
     let cache = cache::open(args.search.no_cache);
     let context = Context { rules: &rules, seed: args.seed, cache: cache.as_deref(), progress: &*bar };
     let mut checked = compare_bound(&bound, &context, args.search.tier, &costs)?;
-    name_switches(&mut checked.comparison.regions, &args.source);
+    name_switches(&mut checked.comparison.regions, &sources(&args.source));
     add_reading(&mut checked.comparison, read);
     let BoundPair { a, b, .. } = bound;
     Ok(Compared { a, b, rules, costs, checked })
 }
 
-/// Adds the switches that the sources at hand show, once for regions that are the same.
-fn name_switches(regions: &mut [Region], folders: &[PathBuf]) {
+/// The Python sources at hand: below these folders, and in the environment that is active.
+fn sources(folders: &[PathBuf]) -> Sources {
     let environment = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
     let lib = environment.and_then(|folder| std::fs::read_dir(folder.join("lib")).ok());
     let installed = lib.into_iter().flatten().flatten().map(|python| python.path());
-    let sources = Sources::new(folders.iter().cloned().chain(installed).collect());
-    for i in 0..regions.len() {
-        regions[i].cause.switch = match regions[i].same_as {
-            Some(first) => regions.get(first - 1).and_then(|first| first.cause.switch.clone()),
-            // A math flag is no way that calls take.
-            None if regions[i].cause.kind == "flag" => None,
-            None => sources.switch(&regions[i].cause.paths),
-        };
-        let cause = &mut regions[i].cause;
-        if let (None, Some((flag, how))) = (&cause.flag, cause.switch.as_ref().and_then(diagnose::flag_of)) {
-            (cause.flag, cause.how) = (Some(flag.to_owned()), Some(how.to_owned()));
-        }
-    }
+    Sources::new(folders.iter().cloned().chain(installed).collect())
 }
 
 fn add_reading(comparison: &mut Comparison, read: Duration) {

@@ -3,15 +3,16 @@
 mod flags;
 mod part;
 mod paths;
+mod switches;
 
 use serde::Serialize;
 
-use flags::{dispatched, math, read_as};
+use flags::{dispatched, math};
 
 use crate::ir::Node;
-use crate::report::Switch;
 pub(crate) use part::Part;
 pub(crate) use paths::call_paths;
+pub(crate) use switches::name_switches;
 
 /// What sets the two sides of a region apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -153,9 +154,4 @@ pub(crate) fn bytes(n: f64) -> String {
         n => (n, "B"),
     };
     format!("{value:.3} {unit}").replace(".000 ", " ")
-}
-
-/// The flag that a switch reads, and how it is set.
-pub(crate) fn flag_of(switch: &Switch) -> Option<(&'static str, &'static str)> {
-    switch.variables.iter().find_map(|variable| read_as(&switch.expression.file, &variable.name))
 }

@@ -13,6 +13,9 @@ use crate::report::{SourceText, Variable};
 const MOST: usize = 4;
 const MOST_CLASSES: usize = 8;
 
+/// How many variables are followed one after the other.
+const MOST_FOLLOWED: usize = 16;
+
 /// A place in a file: the function that reads a variable.
 pub(super) struct Place<'p> {
     pub sources: &'p Sources,
@@ -25,27 +28,32 @@ impl Place<'_> {
     /// A variable with where it is set.
     pub(super) fn variable(&self, name: &str) -> Variable {
         let mut set = Vec::new();
-        self.follow(name, &mut set);
+        self.follow(name, &mut set, &mut Vec::new());
         set.dedup();
         set.truncate(MOST);
         Variable { name: name.to_owned(), set }
     }
 
-    fn follow(&self, name: &str, set: &mut Vec<SourceText>) {
+    /// `followed` holds what was followed before: `config = config.text_config` leads back to itself.
+    fn follow(&self, name: &str, set: &mut Vec<SourceText>, followed: &mut Vec<String>) {
+        if set.len() >= MOST || followed.len() >= MOST_FOLLOWED || followed.iter().any(|known| known == name) {
+            return;
+        }
+        followed.push(name.to_owned());
         let parts: Vec<&str> = name.split('.').collect();
         match parts[..] {
             ["self", attribute, ref rest @ ..] => self.follow_attribute(attribute, rest, set),
-            [local, ref rest @ ..] => self.follow_local(local, rest, set),
+            [local, ref rest @ ..] => self.follow_local(local, rest, set, followed),
             [] => {}
         }
     }
 
-    fn follow_local(&self, local: &str, rest: &[&str], set: &mut Vec<SourceText>) {
+    fn follow_local(&self, local: &str, rest: &[&str], set: &mut Vec<SourceText>, followed: &mut Vec<String>) {
         let assigned = self.python.assignments(self.function, local);
         set.extend(assigned.iter().map(|(statement, _)| text(self.path, self.python, *statement)));
         if let Some((_, value)) = assigned.last() {
             for read in self.python.variables(*value).iter().filter(|read| read.contains('.')) {
-                self.follow(read, set);
+                self.follow(read, set, followed);
             }
         } else if let Some(ty) = self.python.parameter(self.function, local) {
             set.push(argument(self.path, self.python, self.function, local));

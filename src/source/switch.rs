@@ -106,8 +106,22 @@ fn choice_of<'t>(python: &'t Python, function: Node<'t>, callee: Node<'t>) -> Op
     }
 }
 
+/// What an expression calls, as long as that is the result of a call or of a look-up itself: of an instance of a class that was looked
+/// up, the look-up.
+fn looked_up(expression: Node) -> Node {
+    let mut node = expression;
+    while node.kind() == "call"
+        && let Some(callee) = node.child_by_field_name("function")
+        && matches!(callee.kind(), "subscript" | "call")
+    {
+        node = callee;
+    }
+    node
+}
+
 /// Whether an expression chooses among functions or classes by a key.
 fn chosen<'t>(python: &Python, expression: Node<'t>, function: Node<'t>) -> Option<Choice<'t>> {
+    let expression = looked_up(expression);
     let key = match expression.kind() {
         "subscript" => expression.child_by_field_name("subscript").filter(|key| !is_literal(*key)),
         "conditional_expression" => {
@@ -119,8 +133,6 @@ fn chosen<'t>(python: &Python, expression: Node<'t>, function: Node<'t>) -> Opti
             let arguments = expression.child_by_field_name("arguments").map(children).unwrap_or_default();
             let looks_up = |name: Option<Node>| name.is_some_and(|n| is_lookup(python.text(n)));
             match callee.kind() {
-                // An instance of a class that was looked up.
-                "subscript" | "call" => return chosen(python, callee, function),
                 "attribute" if looks_up(callee.child_by_field_name("attribute")) => arguments.first().copied(),
                 "identifier" if looks_up(Some(callee)) => {
                     arguments.iter().copied().rfind(|argument| !is_literal(*argument))
