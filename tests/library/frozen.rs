@@ -125,6 +125,7 @@ fn graphs() -> impl Iterator<Item = (PathBuf, Graph)> {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn what_is_claimed_is_what_the_part_costs_that_every_execution_computes() {
     let costs = costs(true);
     let mut cut = 0;
@@ -159,6 +160,7 @@ fn written(path: &Path, graph: &Graph, to: &Path) -> Result<(), EmitError> {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn both_parts_together_are_proven_to_be_the_workload() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("lean.mir");
