@@ -196,16 +196,11 @@ fn computed(
     operands: &[Value],
     last: bool,
 ) -> Result<Value, Refusal> {
-    let missing = || Refusal::new(format!("needs the operator `{op}`"));
-    let values = match last {
-        true => lowering.emit(op, attrs, operands)?.ok_or_else(missing)?,
-        false => {
-            let def = crate::ops::find(op).ok_or_else(missing)?;
-            let attrs = def.attrs(attrs).map_err(|e| Refusal::new(e.to_string()))?;
-            lowering.part(op, def, attrs, operands)?
-        }
-    };
-    values.first().copied().ok_or_else(missing)
+    if !last {
+        return lowering.step(op, attrs, operands);
+    }
+    let values = lowering.emit(op, attrs, operands)?;
+    values.and_then(|v| v.first().copied()).ok_or_else(|| Refusal::new(format!("needs the operator `{op}`")))
 }
 
 /// The product of two factors, summed over all dimensions but those that are needed.

@@ -37,6 +37,20 @@ fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Und
 }
 
 /// Whether a cast to `to` keeps the finite numbers of a tensor finite, as far as its type and its value tell.
+/// Whether the elements of a constant are their places along the last dim, the only one that is not 1.
+fn is_count(ty: &TensorType, constant: &Constant) -> Result<bool, Undecided> {
+    let (Some(&count), true) = (ty.shape.last(), ty.numel() > 0) else { return Err(Undecided::Invalid) };
+    if ty.numel() != count {
+        return Ok(false);
+    }
+    Ok(match constant {
+        Constant::Uniform(v) => count == 1 && v.to_f64() == 0.0,
+        Constant::Affine(a) => a.offset == 0 && (count == 1 || a.coefficients.get(ty.rank() - 1) == Some(&1)),
+        Constant::Dense(data) => data.iter().enumerate().all(|(i, v)| v.to_f64() == i as f64),
+        Constant::Polyhedron(_) => false,
+    })
+}
+
 fn in_range(ty: &TensorType, constant: Option<&Constant>, to: DType) -> Result<bool, Undecided> {
     if ty.dtype.within_range_of(to) {
         return Ok(true);
@@ -165,6 +179,12 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
             let c = constant_of(c)?;
             Ok(AttrValue::Bool(t.dtype == DType::Bool && masks::is_diagonal(c, t)))
         },
+    },
+    TensorFunction {
+        name: "is_count",
+        arguments: &[],
+        doc: "Whether the value is 0, 1, 2 and so on along the last dim, which is the only one that is not 1.",
+        run: |t, c, _| is_count(t, constant_of(c)?).map(AttrValue::Bool),
     },
     TensorFunction {
         name: "is_causal_mask",

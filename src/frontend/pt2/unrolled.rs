@@ -9,7 +9,6 @@ use super::scope::Scope;
 use super::target::Target;
 use crate::frontend::LoadError;
 use crate::ir::{Origin, Value};
-use crate::ops;
 
 /// Nodes that the loops of a file may become; what is left of it stays one operator each.
 const MAX_NODES: usize = 1 << 15;
@@ -161,10 +160,7 @@ impl<'a> Importer<'a> {
             let shape: Vec<i64> = std::iter::once(1).chain(shape.iter().map(|&d| d as i64)).collect();
             rows.push(lowering.implicit("row", "reshape", &[("shape", ints(&shape))], &[value])?);
         }
-        let missing = || Refusal::new("needs the operator `concat`");
-        let def = ops::find("concat").ok_or_else(missing)?;
-        let attrs = def.attrs(&[("dim", int(0))]).map_err(|e| Refusal::new(e.to_string()))?;
-        lowering.part("stacked", def, attrs, &rows)?.first().copied().ok_or_else(missing)
+        lowering.step("concat", &[("dim", int(0))], &rows)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::rules::rule::{Outcome, Rule};
 use crate::rules::terms::Terms;
 
 /// Functions that ask for the value of a tensor.
-const ABOUT_VALUES: [&str; 11] = [
+const ABOUT_VALUES: [&str; 12] = [
     "is_const",
     "is_uniform",
     "value",
@@ -26,6 +26,7 @@ const ABOUT_VALUES: [&str; 11] = [
     "is_below",
     "distinct",
     "is_diagonal",
+    "is_count",
     "is_causal_mask",
     "mask_keeps_a_key",
     "keeps_a_finite_key",

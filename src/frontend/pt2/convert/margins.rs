@@ -11,10 +11,11 @@ use crate::ir::{AttrValue, DType, Value};
 const EPSILON: f64 = 1e-12;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    let (loss, names): (fn(&mut Formula) -> Converted, &[&str]) = match (target.name, target.overload) {
-        ("triplet_margin_loss", "") => (triplet, &["anchor", "positive", "negative"]),
-        ("cosine_embedding_loss", "") => (cosine_embedding, &["input1", "input2"]),
-        ("multi_margin_loss", "") => (multi_margin, &["self", "weight"]),
+    // The first two are made of other operators, the last one has a kernel.
+    let (loss, names, in_steps): (fn(&mut Formula) -> Converted, &[&str], _) = match (target.name, target.overload) {
+        ("triplet_margin_loss", "") => (triplet, &["anchor", "positive", "negative"], true),
+        ("cosine_embedding_loss", "") => (cosine_embedding, &["input1", "input2"], true),
+        ("multi_margin_loss", "") => (multi_margin, &["self", "weight"], false),
         _ => return Ok(None),
     };
     let mut dtype = None;
@@ -27,7 +28,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         }
     }
     let Some(dtype) = dtype else { return Ok(None) };
-    loss(&mut Formula::new(site, dtype))
+    loss(&mut Formula { site, dtype, in_steps })
 }
 
 /// `max(margin + |a - p| - |a - n|, 0)`; with `swap`, `|p - n|` counts where it is smaller than `|a - n|`.
@@ -52,7 +53,7 @@ fn distance(f: &mut Formula, x: Value, y: Value) -> Term {
     let shifted = f.with("add", difference, eps)?;
     let last = f.site.rank(shifted) as i64 - 1;
     let attrs = [("ord", AttrValue::float(ord)), ("dim", ints(&[last]))];
-    f.site.implicit("length", "vector_norm", &attrs, &[shifted])
+    f.node("vector_norm", &attrs, &[shifted])
 }
 
 /// `1 - cos(x, y)` where the target is 1, `max(cos(x, y) - margin, 0)` where it is -1.
@@ -108,8 +109,7 @@ fn multi_margin(f: &mut Formula) -> Converted {
         loss = f.op("mul", &[loss, loss])?;
     }
     if let Some(weight) = f.site.maybe_tensor("weight")? {
-        let weight = f.site.implicit("weight", "index_select", &[("dim", AttrValue::Int(0))], &[weight, target])?;
-        let weight = f.site.implicit("weight", "unsqueeze", &along, &[weight])?;
+        let weight = f.node("index", &[("dims", ints(&[0]))], &[weight, place])?;
         loss = f.op("mul", &[loss, weight])?;
     }
     let numbers = [("end", AttrValue::Int(classes as i64)), ("dtype", AttrValue::DType(DType::I64))];

@@ -76,7 +76,7 @@ fn affine_grid(site: &mut NodeLowering) -> Converted {
     columns.push(site.implicit("one", "full", &attrs, &[])?);
     let cells = site.implicit("cells", "concat", &[("dim", int(1))], &columns)?;
     let map = site.implicit("map", "permute", &[("dims", ints(&[0, 2, 1]))], &[theta])?;
-    let places = site.implicit("places", "matmul", &[], &[cells, map])?;
+    let places = site.step("matmul", &[], &[cells, map])?;
     let mut shape = vec![ty.shape[0] as i64];
     shape.extend(spatial);
     shape.push(spatial.len() as i64);

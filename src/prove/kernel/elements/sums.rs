@@ -96,7 +96,8 @@ impl Formulas<'_> {
             let Some(factor) = BigRational::from_float(factor.to_f64()) else { return Some(None) };
             products.push(self.finite(id)?.scaled(&factor));
         }
-        Some(Some(self.sum(products)))
+        let sum = self.sum(products);
+        Some(Some(if self.mode == Mode::Reals { self.whole_fractions(sum) } else { sum }))
     }
 
     /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
