@@ -73,18 +73,18 @@ fn arange_element(c: &Call, _: usize, index: &[usize], _: &mut Fetch) -> Result<
     own.store(number("start")? + Number::Int(index[0] as i64) * number("step")?).ok_or(EvalError::Unrepresentable)
 }
 
-/// Element `at` of numbers at equal distances: counted from the nearer end, and rounded at each step, as PyTorch computes them.
+/// Element `at` of numbers at equal distances: counted from the nearer end, and rounded where PyTorch's decomposition rounds.
 fn spaced(c: &Call, at: usize) -> f64 {
     let wide = c.dtype("dtype") == Some(DType::F64);
     let rounded = |value: f64| if wide { value } else { f64::from(value as f32) };
-    let (start, end, steps) = (rounded(c.float("start")), rounded(c.float("end")), c.size("steps"));
+    let (start, end, steps) = (c.float("start"), c.float("end"), c.size("steps"));
     if steps == 1 {
         return start;
     }
-    let step = rounded(rounded(end - start) / (steps - 1) as f64);
+    let step = rounded((end - start) / (steps - 1) as f64);
     match at < steps / 2 {
-        true => rounded(start + rounded(step * at as f64)),
-        false => rounded(end - rounded(step * (steps - 1 - at) as f64)),
+        true => rounded(rounded(start) + rounded(step * at as f64)),
+        false => rounded(rounded(end) - rounded(step * (steps - 1 - at) as f64)),
     }
 }
 

@@ -14,7 +14,7 @@ const CUBIC: f64 = -0.75;
 /// Places of one dimension of the operand, with their weights.
 type Taps = SmallVec<[(usize, f64); 4]>;
 
-fn resampled(c: &Call, spatial: std::ops::RangeInclusive<usize>) -> Result<Types, TypeError> {
+pub(super) fn resampled(c: &Call, spatial: std::ops::RangeInclusive<usize>) -> Result<Types, TypeError> {
     c.want_float()?;
     let (x, sizes) = (c.operands[0], c.ints("size"));
     if !spatial.contains(&sizes.len()) || x.rank() != sizes.len() + 2 || x.numel() == 0 {
@@ -29,7 +29,7 @@ fn resampled(c: &Call, spatial: std::ops::RangeInclusive<usize>) -> Result<Types
 }
 
 /// Sizes of spatial dimension `d` of operand and result.
-fn sizes(c: &Call, d: usize) -> (usize, usize) {
+pub(super) fn sizes(c: &Call, d: usize) -> (usize, usize) {
     (c.operands[0].shape[2 + d], c.ints("size")[d] as usize)
 }
 
@@ -45,7 +45,7 @@ fn nearest(c: &Call, d: usize, at: usize) -> usize {
 }
 
 /// A number in the type that PyTorch computes places and weights in: f64 for elements of f64, else f32.
-fn rounded(c: &Call, value: f64) -> f64 {
+pub(super) fn rounded(c: &Call, value: f64) -> f64 {
     if c.operands[0].dtype == DType::F64 { value } else { f64::from(value as f32) }
 }
 

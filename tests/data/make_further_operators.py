@@ -44,6 +44,8 @@ class FurtherOperators(torch.nn.Module):
         theta = im[:, 0, :2, :3] * 0.5
         out(F.affine_grid(theta, (2, 1, 4, 5), align_corners=True)), out(F.affine_grid(theta, (2, 1, 4, 6), align_corners=False)), out(F.affine_grid(im[:1, 0, :3, :4], (1, 1, 2, 3, 4), align_corners=False))
         out(F.interpolate(im, scale_factor=1.7, mode="bilinear", align_corners=True)), out(F.interpolate(im, scale_factor=(0.5, 1.5), mode="bicubic", align_corners=True)), out(F.interpolate(im, (11, 13), mode="bicubic"))
+        for mode in ("bilinear", "bicubic"):
+            out(F.interpolate(im, (3, 4), mode=mode, antialias=True)), out(F.interpolate(im, (9, 2), mode=mode, antialias=True)), out(F.interpolate(im, (2, 3), mode=mode, antialias=True, align_corners=True))
         out(torch.linspace(-1.0, 1.0, 11)), out(torch.linspace(0.3, -7.1, 6))
         return tuple(results)
 

@@ -129,10 +129,11 @@ pub(super) fn keeping_statistics(site: &mut NodeLowering, target: Target) -> Con
     }
     let attrs = [("eps", eps(site, 1e-5)?)];
     let Some(mut values) = site.emit("batch_norm_training", &attrs, &operands)? else { return Ok(None) };
-    let Some(&own_mean) = values.get(1) else { return Ok(None) };
     values.truncate(results);
     let others: Vec<i64> = (0..site.rank(x) as i64).filter(|&d| d != 1).collect();
-    let attrs = [("dim", ints(&others)), ("correction", AttrValue::float(1.0))];
+    let others = ("dim", ints(&others));
+    let own_mean = site.implicit("mean", "mean", std::slice::from_ref(&others), &[x])?;
+    let attrs = [others, ("correction", AttrValue::float(1.0))];
     let own_variance = site.implicit("variance", "var", &attrs, &[x])?;
     for (kept, own) in [(mean, own_mean), (variance, own_variance)] {
         values.push(moving(site, kept, own)?);

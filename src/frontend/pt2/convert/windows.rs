@@ -156,6 +156,8 @@ fn upsample(site: &mut NodeLowering, name: &str) -> Converted {
         Some("bilinear2d") => ("linear", 2),
         Some("trilinear3d") => ("linear", 3),
         Some("bicubic2d") => ("bicubic", 2),
+        Some("bilinear2d_aa") => ("antialiased linear", 2),
+        Some("bicubic2d_aa") => ("antialiased cubic", 2),
         _ => return Ok(None),
     };
     let x = site.tensor(if site.given("input") { "input" } else { "self" })?;
@@ -178,6 +180,10 @@ fn upsample(site: &mut NodeLowering, name: &str) -> Converted {
         "nearest_exact" => site.emit("upsample_nearest", &[size, ("exact", AttrValue::Bool(true))], &[x]),
         _ => {
             let corners = AttrValue::Bool(corners);
+            if let Some(mode) = kind.strip_prefix("antialiased ") {
+                let mode = AttrValue::str(mode);
+                return site.emit("upsample_antialiased", &[size, ("mode", mode), ("align_corners", corners)], &[x]);
+            }
             let op = if kind == "linear" { "upsample_linear" } else { "upsample_bicubic" };
             site.emit(op, &[size, ("align_corners", corners)], &[x])
         }

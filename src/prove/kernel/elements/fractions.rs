@@ -68,10 +68,10 @@ impl Formulas<'_> {
         }
     }
 
-    /// `ln(1 + e^(beta x)) / beta`; nothing where it turns into a line too early for that.
+    /// Where numbers round, `ln(1 + e^(beta x)) / beta`; nothing where it turns into a line too early for that.
     pub(super) fn softplus(&mut self, x: &Form, call: &Call, dtype: DType) -> Option<Option<Form>> {
         let beta = BigRational::from_float(call.float("beta"))?;
-        if dtype == DType::F64 || call.float("threshold") < SOFTPLUS_IS_LINEAR {
+        if !self.rounds || dtype == DType::F64 || call.float("threshold") < SOFTPLUS_IS_LINEAR {
             return Some(None);
         }
         self.tier = Tier::Rounding;
