@@ -4,7 +4,7 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive};
 
 use super::form::{Atom, AtomId, Form, Function, Monomial, Product};
-use super::formulas::Formulas;
+use super::formulas::{Formulas, SIZE_PER_ELEMENT};
 use crate::ir::DType;
 use crate::ops::Call;
 use crate::rules::Tier;
@@ -80,34 +80,32 @@ impl Formulas<'_> {
         Some(Some(self.logarithm(&sum)?.scaled(&beta.recip())))
     }
 
-    /// A sum in which fractions that add up to a whole are put together: `(a + b) / (a + b)` is 1.
-    pub(super) fn whole_fractions(&self, sum: Form) -> Form {
-        let mut products = sum.products().to_vec();
-        let mut divisors: Vec<AtomId> = products.iter().flat_map(|p| p.factors.iter().copied()).collect();
+    /// A sum in which fractions that add up to a whole are put together: `(a + b) / (a + b)` is 1. No answer where it takes too much.
+    pub(super) fn whole_fractions(&mut self, sum: Form) -> Option<Form> {
+        let mut divisors: Vec<AtomId> = sum.products().iter().flat_map(|p| p.factors.iter().copied()).collect();
+        divisors.retain(|&atom| self.divisor(atom).is_some_and(|divisor| divisor.products().len() > 1));
+        if divisors.is_empty() {
+            return Some(sum);
+        }
         divisors.sort_unstable();
         divisors.dedup();
-        let mut wholes = Vec::new();
+        let (mut products, mut wholes) = (sum.products().to_vec(), Vec::new());
         for atom in divisors {
-            let Some(divisor) = self.divisor(atom).filter(|divisor| divisor.products().len() > 1) else { continue };
+            let Some(divisor) = self.divisor(atom) else { continue };
+            self.spend(1 + products.len() / SIZE_PER_ELEMENT)?;
             let mut at = 0;
             while at < products.len() {
-                match self.whole_at(&products, at, atom, &divisor) {
-                    Some((whole, parts)) => {
-                        let mut place = 0;
-                        products.retain(|_| {
-                            place += 1;
-                            !parts.contains(&(place - 1))
-                        });
-                        wholes.push(whole);
-                    }
-                    None => at += 1,
-                }
+                let Some((whole, mut parts)) = self.whole_at(&products, at, atom, &divisor) else {
+                    at += 1;
+                    continue;
+                };
+                self.spend(1 + products.len() / SIZE_PER_ELEMENT)?;
+                parts.sort_unstable();
+                parts.iter().rev().for_each(|&part| drop(products.remove(part)));
+                wholes.push(whole);
             }
         }
-        if wholes.is_empty() {
-            return sum;
-        }
-        self.sum(products.into_iter().map(Form::product).chain(wholes))
+        Some(self.sum(products.into_iter().map(Form::product).chain(wholes)))
     }
 
     /// What the product at `at` and others that are in order add up to, if these are all parts of `divisor` by `atom`, each once: their

@@ -97,7 +97,7 @@ impl Formulas<'_> {
             products.push(self.finite(id)?.scaled(&factor));
         }
         let sum = self.sum(products);
-        Some(Some(if self.mode == Mode::Reals { self.whole_fractions(sum) } else { sum }))
+        Some(Some(if self.mode == Mode::Reals { self.whole_fractions(sum)? } else { sum }))
     }
 
     /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
