@@ -83,7 +83,10 @@ fn limits<'p>(profile: &Profile, points: impl Iterator<Item = &'p Point> + Clone
         lowest_w = lowest_w.min(watts);
         limits.limit_w = limits.limit_w.max(watts);
         limits.launch_us = limits.launch_us.min(p.time_us);
-        limits.bandwidth_gb_s = limits.bandwidth_gb_s.max(p.features.work.bytes / p.time_us * 1e-3);
+        // What one kernel of several writes for the next may never reach memory.
+        if p.features.work.launches == 1 {
+            limits.bandwidth_gb_s = limits.bandwidth_gb_s.max(p.features.work.bytes / p.time_us * 1e-3);
+        }
         let rate = limits.tflop_s.entry(p.mode.clone()).or_insert(f64::MIN_POSITIVE);
         *rate = rate.max(p.features.work.flops / p.time_us * 1e-6);
     }
