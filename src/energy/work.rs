@@ -40,7 +40,9 @@ impl WorkWithLayout {
                 let all = operand_bytes(call.operands, layouts, |_, shape| shape.iter().product());
                 let distinct = operand_bytes(call.operands, layouts, Layout::distinct_elements);
                 // An operator may read less than its operands hold (a lookup); only then can the repeats exceed it.
-                (work.bytes_read - (all - distinct)).max(0.0)
+                let read = (work.bytes_read - (all - distinct)).max(0.0);
+                // One kernel gets what it reads again and again, such as the rows of a small table, from the cache.
+                if work.kernels == 1 { read.min(distinct) } else { read }
             }
         };
         let copied = copied_rows(call, layouts);
@@ -148,14 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_in_several_kernels_moves_what_is_between_them() {
+    fn convolutions_and_steps_move_what_their_kernels_move() {
         let filters = "stride=[1, 1], padding=[0, 0], dilation=[1, 1]";
         let plain = work(&format!("conv2d(f32[1, 2, 4, 4], f32[3, 2, 1, 1]; {filters})"));
         let biased = work(&format!("conv2d(f32[1, 2, 4, 4], f32[3, 2, 1, 1], f32[3]; {filters})"));
+        let strided = work("conv2d(f32[1, 2, 4, 4], f32[3, 2, 1, 1]; stride=[2, 2], padding=[0, 0], dilation=[1, 1])");
+        assert_eq!(strided.bytes, 4.0 * (2.0 * 4.0 + 6.0 + 3.0 * 4.0));
         let result = 4.0 * 3.0 * 16.0;
         assert_eq!((biased.launches, biased.bytes), (2, plain.bytes + 4.0 * 3.0 + 2.0 * result));
         let sum = work("logsumexp(f32[64, 1024]; dim=[1])");
         assert!(sum.launches == 9 && sum.bytes > 6.0 * 4.0 * 64.0 * 1024.0);
+    }
+
+    #[test]
+    fn rows_of_a_small_table_are_read_from_memory_once() {
+        let read = work("index(f16[4, 64], i64[1024]; dims=[0])").bytes - 2.0 * 1024.0 * 64.0;
+        assert_eq!(read, 2.0 * 4.0 * 64.0 + 8.0 * 1024.0);
     }
 
     #[test]

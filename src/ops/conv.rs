@@ -193,6 +193,10 @@ fn conv_work(c: &Call, outputs: &[TensorType]) -> Work {
     let taps: f64 = c.operands[1].shape[1..].iter().map(|&d| d as f64).product();
     let elements: f64 = outputs.iter().map(|t| t.numel() as f64).sum();
     let mut work = Work::streaming(c, outputs, 2.0 * elements * taps, Unit::Matrix);
+    // Steps wider than the filter leave places out.
+    let seen = |(&size, &stride): (&usize, &i64)| (size as f64 / stride.max(1) as f64).min(1.0);
+    let seen: f64 = c.operands[1].shape.iter().skip(2).zip(c.ints("stride")).map(seen).product();
+    work.bytes_read -= (1.0 - seen) * c.operands[0].bytes() as f64;
     // PyTorch adds the bias by a kernel of its own behind that of cuDNN.
     if c.operands.len() > 2 && filter_kernels(c) != Some(KernelClass::Depthwise) {
         work.kernels += 1;
