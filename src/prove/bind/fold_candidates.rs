@@ -7,12 +7,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::eval::Constant;
-use crate::ir::{Attrs, Graph, GraphError, NodeId, NodeKind, Origin, TensorType, Value};
-use crate::ops::{Op, TypeError};
+use crate::ir::{AttrValue, Attrs, Graph, GraphError, Ints, NodeId, NodeKind, Origin, TensorType, Value};
+use crate::ops::{self, Draws, Op, TypeError};
 use crate::rules::{Bindings, Build, Outcome, RuleSet, Terms, Visitor};
 
 /// The most nodes that rules add for one of the graph.
 const MAX_GROWTH: usize = 16;
+
+/// The most shapes in which one value is offered.
+const MAX_ARRANGED: usize = 4;
 
 /// Forms that the search for instances of rules may look at, for each node.
 const SEARCHED: usize = 1 << 8;
@@ -28,37 +31,14 @@ impl FoldCandidates {
     pub(super) fn new(graph: &Graph, weights: &[bool], wanted: &FxHashSet<TensorType>) -> FoldCandidates {
         let mut extended = Extended { graph: graph.clone(), known: FxHashMap::default() };
         extended.apply_rules();
+        let mut reads = Vec::new();
+        extended.read(weights, &mut reads);
+        extended.arrange(&reads, wanted);
+        extended.read(weights, &mut reads);
         let graph = extended.graph;
-        let positions: FxHashMap<NodeId, usize> = graph.inputs().iter().zip(0..).map(|(&id, i)| (id, i)).collect();
-        // By node: the weights that it is computed from, if nothing else.
-        let mut reads: Vec<Option<Vec<usize>>> = Vec::with_capacity(graph.len());
-        let mut found = Vec::new();
-        for (id, node) in graph.nodes() {
-            let from = match &node.kind {
-                NodeKind::Literal(_) => Some(Vec::new()),
-                NodeKind::Input { .. } => {
-                    positions.get(&id).filter(|&&i| weights.get(i) == Some(&true)).map(|&i| vec![i])
-                }
-                NodeKind::Op { op: Op::Table(_), .. } => {
-                    let operands = graph.operands(id);
-                    let all = operands.iter().map(|v| reads.get(v.node.index())?.as_ref());
-                    all.collect::<Option<Vec<_>>>().map(|all| {
-                        let mut all: Vec<usize> = all.into_iter().flatten().copied().collect();
-                        all.sort_unstable();
-                        all.dedup();
-                        all
-                    })
-                }
-                NodeKind::Op { .. } => None,
-            };
-            if let (Some(weights), NodeKind::Op { .. }, [ty]) = (&from, &node.kind, &node.types[..])
-                && !weights.is_empty()
-                && wanted.contains(ty)
-            {
-                found.push((Value::from(id), weights.clone()));
-            }
-            reads.push(from);
-        }
+        let wanted = |id: NodeId| matches!(&graph.node(id).types[..], [ty] if wanted.contains(ty));
+        let found = graph.nodes().zip(reads).filter_map(|((id, _), weights)| Some((Value::from(id), weights?)));
+        let found = found.filter(|(value, weights)| !weights.is_empty() && wanted(value.node)).collect();
         FoldCandidates { graph, found }
     }
 
@@ -84,6 +64,61 @@ struct Extended {
 }
 
 impl Extended {
+    /// Adds to `reads`, for every node that has no entry there: the weights that it is computed from, if nothing else.
+    fn read(&self, weights: &[bool], reads: &mut Vec<Option<Vec<usize>>>) {
+        let graph = &self.graph;
+        let positions: FxHashMap<NodeId, usize> = graph.inputs().iter().zip(0..).map(|(&id, i)| (id, i)).collect();
+        for (id, node) in graph.nodes().skip(reads.len()) {
+            let from = match &node.kind {
+                NodeKind::Literal(_) => Some(Vec::new()),
+                NodeKind::Input { .. } => {
+                    positions.get(&id).filter(|&&i| weights.get(i) == Some(&true)).map(|&i| vec![i])
+                }
+                NodeKind::Op { op: Op::Table(op), .. } if op.draws == Draws::Never => {
+                    let operands = graph.operands(id);
+                    let all = operands.iter().map(|v| reads.get(v.node.index())?.as_ref());
+                    all.collect::<Option<Vec<_>>>().map(|all| {
+                        let mut all: Vec<usize> = all.into_iter().flatten().copied().collect();
+                        all.sort_unstable();
+                        all.dedup();
+                        all
+                    })
+                }
+                NodeKind::Op { .. } => None,
+            };
+            reads.push(from);
+        }
+    }
+
+    /// Adds what is computed from weights in another shape, or transposed, where the type is wanted.
+    fn arrange(&mut self, reads: &[Option<Vec<usize>>], wanted: &FxHashSet<TensorType>) {
+        let is_fixed = |from: &Option<Vec<usize>>| from.as_ref().is_some_and(|all| !all.is_empty());
+        let fixed = self.graph.nodes().zip(reads).filter(|((_, node), from)| is_fixed(from) && node.types.len() == 1);
+        let fixed: Vec<Value> = fixed.map(|((id, _), _)| Value::from(id)).collect();
+        let mut wanted: Vec<&TensorType> = wanted.iter().collect();
+        wanted.sort_by(|a, b| a.shape.cmp(&b.shape));
+        for value in fixed {
+            let ty = self.graph.ty(value).clone();
+            let alike = wanted.iter().filter(|w| w.dtype == ty.dtype && w.numel() == ty.numel() && w.shape != ty.shape);
+            for other in alike.take(MAX_ARRANGED) {
+                self.add("reshape", "shape", AttrValue::shape(&other.shape), value);
+            }
+            if let [rows, columns] = ty.shape[..]
+                && wanted.iter().any(|w| w.dtype == ty.dtype && w.shape[..] == [columns, rows])
+            {
+                self.add("permute", "dims", AttrValue::Ints(Ints::from_slice(&[1, 0])), value);
+            }
+        }
+    }
+
+    /// Adds one operator over `value`, if its type allows it.
+    fn add(&mut self, op: &str, attr: &str, to: AttrValue, value: Value) {
+        let Some(op) = ops::find(op) else { return };
+        if let Ok(attrs) = op.attrs(&[(attr, to)]) {
+            let _ = self.apply(&Op::Table(op), &attrs, 0, &[value]);
+        }
+    }
+
     fn apply_rules(&mut self) {
         let Ok(library) = RuleSet::library() else { return };
         let own: Vec<(NodeId, Op)> = self

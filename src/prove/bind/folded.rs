@@ -66,12 +66,13 @@ impl Plan {
             let Some(computed) = computed(candidates.graph(), value, weights, others) else { continue };
             for target in open {
                 let Some(exact) = agree(ty.dtype, &target.elements, &computed) else { continue };
+                // Weights that are bound already are likelier: a shared weight has two names in some files.
+                let bound = |all: &[usize]| all.iter().all(|&i| !self.side(side.other())[i].is_free());
+                let new = Found { value, exact, weights: weights.to_vec(), several: false };
                 match found.get_mut(&target.input) {
-                    Some(known) => known.several |= known.weights != weights,
-                    None => {
-                        let weights = weights.to_vec();
-                        found.insert(target.input, Found { value, exact, weights, several: false });
-                    }
+                    Some(known) if bound(weights) && !bound(&known.weights) => *known = new,
+                    Some(known) => known.several |= known.weights != weights && bound(weights) == bound(&known.weights),
+                    None => _ = found.insert(target.input, new),
                 }
             }
         }
