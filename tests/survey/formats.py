@@ -14,6 +14,9 @@ import os
 import signal
 from pathlib import Path
 
+# For all files of one model.
+EXPORT_S = 600
+
 
 def held_out(name):
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 0
@@ -27,27 +30,24 @@ def has_twin(pair):
 def export(folder, only):
     import torch
     from exporting import quiet, silence
-    from format_pairs import onnx_files, torch_models
+    from format_pairs import jax_files, jax_programs, onnx_files, torch_models
 
     quiet()
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, case in torch_models.models().items():
-        apart(name, folder, only, lambda: (silence(), onnx_files.write(name, case, folder))[1])
-    from format_pairs import jax_files, jax_programs
-
-    for name, case in jax_programs.programs().items():
-        apart(name, folder, only, lambda: jax_files.write(name, case, folder))
+    for cases, files in [(torch_models.models(), onnx_files), (jax_programs.programs(), jax_files)]:
+        for name, case in cases.items():
+            apart(name, folder, only, lambda: (silence(), files.write(name, case, folder))[1])
 
 
 def apart(name, folder, only, write):
-    """Writes the files of a model in a process of its own; what failed is kept beside them. Of the held-out half only how much failed is printed."""
+    """Writes the files of a model in a process of its own, and what failed beside them; of the held-out half only the number is printed."""
     record = folder / f"{name}.json"
     if record.exists() if not only else name not in only:
         return
     child = os.fork()
     if child == 0:
-        signal.alarm(600)
+        signal.alarm(EXPORT_S)
         try:
             failed = write()
         except BaseException as error:
@@ -65,33 +65,32 @@ def pairs(folder):
 
     forms = {"jax": ("program.pt2", "equal.mlir"), **PAIRS}
     for form, (a, b) in forms.items():
+        wrong = b.replace("equal.mlir", "wrong.mlir").replace(".onnx", ".wrong.onnx")
         for record in sorted(folder.glob("*.json")):
             name = record.stem
             yield f"{name}:{form}", "equal", f"{name}.{a}", f"{name}.{b}"
             if has_twin(f"{name}:{form}"):
-                yield f"{name}:{form}", "wrong", f"{name}.{a}", f"{name}.{b.replace('equal.mlir', 'wrong.mlir').replace('.onnx', '.wrong.onnx')}"
+                yield f"{name}:{form}", "wrong", f"{name}.{a}", f"{name}.{wrong}"
 
 
 def check(folder, binary, part, only):
     from checking import call
 
-    counts, results = {}, {}
-    for name, truth, a, b in pairs(folder):
-        if held_out(name.split(":")[0]) != part or not all((folder / file).exists() for file in (a, b)) or only and name.split(":")[0] not in only:
+    counts = {}
+    for pair, truth, a, b in pairs(folder):
+        name, form = pair.split(":")
+        if held_out(name) != part or only and name not in only or not all((folder / file).exists() for file in (a, b)):
             continue
-        binding = folder / f"{name.split(':')[0]}.map"
-        bind = ["--bind", binding.name] if b.endswith(".mlir") and binding.exists() else []
+        bind = ["--bind", f"{name}.map"] if form == "jax" else []
         run = call(folder, binary, "check", a, b, *bind, "--no-cache", "--format", "json")
         verdict = json.loads(run.output)["verdict"] if run.status in (0, 1) else "not read" if run.status == 2 else "no answer"
-        kind = "jax" if b.endswith(".mlir") else "onnx"
-        counts.setdefault((kind, truth), {}).setdefault(verdict, []).append(name)
-        results[f"{name} {truth}"] = verdict
+        kind = counts.setdefault(("jax" if form == "jax" else "onnx", truth), {})
+        kind[verdict] = kind.get(verdict, 0) + 1
         if not part:
-            reason = run.error.strip().splitlines()[:2] if run.status not in (0, 1) else ""
-            print(f"{name}  {truth}  {verdict}  {run.seconds:.2f} s  {reason or ''}", flush=True)
+            reason = "" if run.status in (0, 1) else run.error.strip().splitlines()[:1]
+            print(f"{pair}  {truth}  {verdict}  {run.seconds:.2f} s  {reason}", flush=True)
     for (kind, truth), verdicts in sorted(counts.items()):
-        print(f"{kind} {truth}: " + ", ".join(f"{len(names)} {verdict}" for verdict, names in sorted(verdicts.items())))
-    return results
+        print(f"{kind} {truth}: " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items())))
 
 
 def main():

@@ -306,7 +306,7 @@ def arrays():
         re, im = x @ jnp.cos(turn), x @ jnp.sin(turn)
         return re**2 + im**2 if not wrong else re**2 - im**2
 
-    qkv = lambda heads=2: (lambda: (floats(2, 6, 2 * heads // 2, 8), floats(2, 6, 2, 8), floats(2, 6, 2, 8)))
+    qkv = lambda heads=2: (lambda: (floats(2, 6, heads, 8), floats(2, 6, 2, 8), floats(2, 6, 2, 8)))
     return {
         "attention-einsum": (attention_torch, attention, qkv()),
         "attention-grouped": (grouped_torch, grouped, qkv(6)),
