@@ -34,7 +34,8 @@ const MAX_HEAD: f64 = 1024.0;
 /// The square root and the fourth root of whole numbers that are near `value`, and of such whose inverses are: what scales scores, or
 /// queries and keys both, and what divides them.
 fn roots(value: f64) -> impl IntoIterator<Item = f64> {
-    let size = move |power: i32| Some(value.powi(power).round()).filter(|n| value > 0.0 && (2.0..=MAX_HEAD).contains(n));
+    let size =
+        move |power: i32| Some(value.powi(power).round()).filter(|n| value > 0.0 && (2.0..=MAX_HEAD).contains(n));
     let inverse = [size(-2).map(|n| 1.0 / n.sqrt()), size(-4).map(|n| 1.0 / n.sqrt().sqrt())];
     let root = [size(2).map(f64::sqrt), size(4).map(|n| n.sqrt().sqrt())];
     inverse.into_iter().chain(root).flatten()

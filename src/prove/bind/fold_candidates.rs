@@ -7,12 +7,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::eval::Constant;
-use crate::ir::{AttrValue, Attrs, Graph, GraphError, Ints, NodeId, NodeKind, Origin, TensorType, Value};
+use crate::ir::{AttrValue, Attrs, DType, Graph, GraphError, Ints, NodeId, NodeKind, Origin, Shape, TensorType, Value};
 use crate::ops::{self, Draws, Op, TypeError};
 use crate::rules::{Bindings, Build, Outcome, RuleSet, Terms, Visitor};
 
-/// The most nodes that rules add for one of the graph.
-const MAX_GROWTH: usize = 16;
+/// The most nodes that rules add for one of the graph, and in all.
+const MAX_GROWTH: usize = 4;
+const MAX_ADDED: usize = 1 << 16;
+
+/// The most weights that one value is computed from.
+const MAX_WEIGHTS: usize = 8;
 
 /// The most shapes in which one value is offered.
 const MAX_ARRANGED: usize = 4;
@@ -20,10 +24,20 @@ const MAX_ARRANGED: usize = 4;
 /// Forms that the search for instances of rules may look at, for each node.
 const SEARCHED: usize = 1 << 8;
 
-/// Values of a graph that are computed from weights and constants.
+/// A value that is computed from weights and constants.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub value: Value,
+    /// The numbers of the weights.
+    pub weights: Vec<usize>,
+    /// Whether it is a weight in another arrangement, and no more.
+    pub is_weight: bool,
+}
+
+/// Values of a graph that are computed from weights and constants, by type.
 pub(super) struct FoldCandidates {
     graph: Graph,
-    found: Vec<(Value, Vec<usize>)>,
+    found: FxHashMap<TensorType, Vec<Candidate>>,
 }
 
 impl FoldCandidates {
@@ -36,9 +50,14 @@ impl FoldCandidates {
         extended.arrange(&reads, wanted);
         extended.read(weights, &mut reads);
         let graph = extended.graph;
-        let wanted = |id: NodeId| matches!(&graph.node(id).types[..], [ty] if wanted.contains(ty));
-        let found = graph.nodes().zip(reads).filter_map(|((id, _), weights)| Some((Value::from(id), weights?)));
-        let found = found.filter(|(value, weights)| !weights.is_empty() && wanted(value.node)).collect();
+        let mut found: FxHashMap<TensorType, Vec<Candidate>> = FxHashMap::default();
+        for ((id, node), weights) in graph.nodes().zip(reads) {
+            let ([ty], Some(weights)) = (&node.types[..], weights) else { continue };
+            if !weights.is_empty() && wanted.contains(ty) {
+                let candidate = Candidate { value: Value::from(id), weights, is_weight: is_weight(&graph, id) };
+                found.entry(ty.clone()).or_default().push(candidate);
+            }
+        }
         FoldCandidates { graph, found }
     }
 
@@ -47,9 +66,20 @@ impl FoldCandidates {
         &self.graph
     }
 
-    /// Values, each with the numbers of the weights that it is computed from.
-    pub(super) fn values(&self) -> impl Iterator<Item = (Value, &[usize])> {
-        self.found.iter().map(|(value, weights)| (*value, weights.as_slice()))
+    /// Those of a type, in the order of the graph.
+    pub(super) fn of_type(&self, ty: &TensorType) -> &[Candidate] {
+        self.found.get(ty).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn is_weight(graph: &Graph, id: NodeId) -> bool {
+    match &graph.node(id).kind {
+        NodeKind::Input { .. } => true,
+        NodeKind::Op { op, .. } => {
+            let is_input = |v: &Value| matches!(graph.node(v.node).kind, NodeKind::Input { .. });
+            op.movement().is_some() && graph.operands(id).iter().all(is_input)
+        }
+        NodeKind::Literal(_) => false,
     }
 }
 
@@ -77,11 +107,11 @@ impl Extended {
                 NodeKind::Op { op: Op::Table(op), .. } if op.draws == Draws::Never => {
                     let operands = graph.operands(id);
                     let all = operands.iter().map(|v| reads.get(v.node.index())?.as_ref());
-                    all.collect::<Option<Vec<_>>>().map(|all| {
+                    all.collect::<Option<Vec<_>>>().and_then(|all| {
                         let mut all: Vec<usize> = all.into_iter().flatten().copied().collect();
                         all.sort_unstable();
                         all.dedup();
-                        all
+                        (all.len() <= MAX_WEIGHTS).then_some(all)
                     })
                 }
                 NodeKind::Op { .. } => None,
@@ -95,16 +125,17 @@ impl Extended {
         let is_fixed = |from: &Option<Vec<usize>>| from.as_ref().is_some_and(|all| !all.is_empty());
         let fixed = self.graph.nodes().zip(reads).filter(|((_, node), from)| is_fixed(from) && node.types.len() == 1);
         let fixed: Vec<Value> = fixed.map(|((id, _), _)| Value::from(id)).collect();
-        let mut wanted: Vec<&TensorType> = wanted.iter().collect();
-        wanted.sort_by(|a, b| a.shape.cmp(&b.shape));
+        let mut by_size: FxHashMap<(DType, usize), Vec<&TensorType>> = FxHashMap::default();
+        wanted.iter().for_each(|ty| by_size.entry((ty.dtype, ty.numel())).or_default().push(ty));
+        by_size.values_mut().for_each(|all| all.sort_by(|a, b| a.shape.cmp(&b.shape)));
         for value in fixed {
             let ty = self.graph.ty(value).clone();
-            let alike = wanted.iter().filter(|w| w.dtype == ty.dtype && w.numel() == ty.numel() && w.shape != ty.shape);
-            for other in alike.take(MAX_ARRANGED) {
+            let alike = by_size.get(&(ty.dtype, ty.numel())).into_iter().flatten();
+            for other in alike.filter(|other| other.shape != ty.shape).take(MAX_ARRANGED) {
                 self.add("reshape", "shape", AttrValue::shape(&other.shape), value);
             }
             if let [rows, columns] = ty.shape[..]
-                && wanted.iter().any(|w| w.dtype == ty.dtype && w.shape[..] == [columns, rows])
+                && wanted.contains(&TensorType { dtype: ty.dtype, shape: Shape::from_slice(&[columns, rows]) })
             {
                 self.add("permute", "dims", AttrValue::Ints(Ints::from_slice(&[1, 0])), value);
             }
@@ -129,7 +160,7 @@ impl Extended {
                 _ => None,
             })
             .collect();
-        let most = self.graph.len().saturating_mul(MAX_GROWTH);
+        let most = self.graph.len() + self.graph.len().saturating_mul(MAX_GROWTH).min(MAX_ADDED);
         for (id, op) in own {
             let mut budget = SEARCHED;
             for rule in library.rules().iter().filter(|rule| rule.root_op() == Some(op.name()) && rule.height > 1) {

@@ -4,17 +4,21 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Expression;
-use super::fold_candidates::FoldCandidates;
-use super::plan::{Meaning, Plan, Source};
+use super::fold_candidates::{Candidate, FoldCandidates};
+use super::plan::{Meaning, Plan, Slot, Source};
 use crate::eval::{GraphProgram, LazyEvaluator, Options};
-use crate::ir::{Contents, DType, Graph, Number, Role, TensorType, Value, unflatten};
+use crate::ir::Value;
+use crate::ir::{Contents, DType, Graph, Number, Role, TensorType, unflatten};
 use crate::prove::Side;
 
 /// The most elements of a tensor that are compared. Of larger ones, as many lie at even distances.
 const COMPARED: usize = 1 << 13;
 
+/// Elements that are compared in all, those of the candidates included.
+const ALL_COMPARED: usize = 1 << 25;
+
 /// The most elements of a weight that is read.
-const MAX_ELEMENTS: usize = 1 << 24;
+const MAX_ELEMENTS: usize = 1 << 22;
 
 /// Elements that may be computed for one candidate.
 const BUDGET: usize = 1 << 20;
@@ -30,65 +34,85 @@ struct Target {
     elements: Vec<Number>,
 }
 
+impl Target {
+    fn may_be(&self, candidate: &Candidate) -> bool {
+        may_be(self.named, candidate)
+    }
+}
+
+/// Whether a tensor may be what the other side computes: one that has the name of a weight only something that is made of that weight.
+fn may_be(named: Option<usize>, candidate: &Candidate) -> bool {
+    named.is_none_or(|i| candidate.weights.contains(&i) && !candidate.is_weight)
+}
+
 /// What a target is found to be.
 struct Found {
-    value: Value,
+    candidate: Candidate,
     exact: bool,
-    weights: Vec<usize>,
+    /// Whether values of other weights agree as well.
     several: bool,
 }
 
 impl Plan {
     /// Binds inputs to what the other side computes from weights alone, where both files hold the values and these agree.
     pub(super) fn folded(&mut self, [a, b]: [&Graph; 2], [of_a, of_b]: [&mut dyn Contents; 2]) {
-        self.folded_of(Side::B, a, of_b, of_a);
-        self.folded_of(Side::A, b, of_a, of_b);
+        // Folding leaves a side with a tensor that the other one lacks.
+        if self.a.iter().chain(&self.b).any(Slot::is_alone) {
+            self.folded_of(Side::B, a, of_b, of_a);
+            self.folded_of(Side::A, b, of_a, of_b);
+        }
     }
 
     fn folded_of(&mut self, side: Side, graph: &Graph, own: &mut dyn Contents, others: &mut dyn Contents) {
         let Some(wanted) = self.wanted(side, own) else { return };
         let weights: Vec<bool> = self.side(side.other()).iter().map(|slot| slot.input.role != Role::User).collect();
         let candidates = FoldCandidates::new(graph, &weights, &wanted);
-        let targets = self.targets(side, &candidates, own, others);
-        if targets.is_empty() {
-            return;
+        let mut by_type: FxHashMap<TensorType, Vec<Target>> = FxHashMap::default();
+        for target in self.targets(side, &candidates, own, others) {
+            by_type.entry(self.side(side)[target.input].input.ty.clone()).or_default().push(target);
         }
-        let mut found: FxHashMap<usize, Found> = FxHashMap::default();
-        for (value, weights) in candidates.values() {
-            let ty = candidates.graph().ty(value);
-            let open = |target: &&Target| {
-                self.side(side)[target.input].input.ty == *ty && target.named.is_none_or(|i| weights.contains(&i))
-            };
-            let mut open = targets.iter().filter(open).peekable();
-            if open.peek().is_none() {
-                continue;
-            }
-            let Some(computed) = computed(candidates.graph(), value, weights, others) else { continue };
-            for target in open {
-                let Some(exact) = agree(ty.dtype, &target.elements, &computed) else { continue };
-                // Weights that are bound already are likelier: a shared weight has two names in some files.
-                let bound = |all: &[usize]| all.iter().all(|&i| !self.side(side.other())[i].is_free());
-                let new = Found { value, exact, weights: weights.to_vec(), several: false };
-                match found.get_mut(&target.input) {
-                    Some(known) if bound(weights) && !bound(&known.weights) => *known = new,
-                    Some(known) => known.several |= known.weights != weights && bound(weights) == bound(&known.weights),
-                    None => _ = found.insert(target.input, new),
+        let mut found: Vec<(Target, Found)> = Vec::new();
+        let mut left = ALL_COMPARED;
+        for (ty, targets) in by_type {
+            let mut of_type: Vec<Option<Found>> = targets.iter().map(|_| None).collect();
+            for candidate in candidates.of_type(&ty).iter().filter(|c| targets.iter().any(|t| t.may_be(c))) {
+                let cost = ty.numel().min(COMPARED) * (1 + targets.len());
+                let Some(rest) = left.checked_sub(cost) else { break };
+                left = rest;
+                let Some(computed) = computed(candidates.graph(), candidate, others) else { continue };
+                for (target, known) in targets.iter().zip(&mut of_type).filter(|(target, _)| target.may_be(candidate)) {
+                    if let Some(exact) = agree(ty.dtype, &target.elements, &computed) {
+                        self.note(side, candidate, exact, known);
+                    }
                 }
             }
+            found.extend(targets.into_iter().zip(of_type).filter_map(|(target, found)| Some((target, found?))));
         }
-        for target in &targets {
-            let Some(Found { value, exact, several, .. }) = found.remove(&target.input) else { continue };
+        found.sort_by_key(|(target, _)| target.input);
+        for (target, Found { candidate, exact, several }) in found {
             let whole = self.side(side)[target.input].input.ty.numel() <= COMPARED;
             let source = match (several, exact && whole) {
                 (true, _) => Source::Alike,
                 (_, true) => Source::Content,
                 _ => Source::Folded,
             };
-            let Some(expression) = Expression::of_value(candidates.graph(), value) else { continue };
+            let Some(expression) = Expression::of_value(candidates.graph(), candidate.value) else { continue };
             if let Some(other) = target.named {
                 self.side_mut(side.other())[other].meaning = None;
             }
             self.derive(side, target.input, expression, source);
+        }
+    }
+
+    /// Keeps a candidate that agrees. Weights that are bound already are likelier: a shared weight has two names in some files.
+    fn note(&self, side: Side, candidate: &Candidate, exact: bool, known: &mut Option<Found>) {
+        let bound = |c: &Candidate| c.weights.iter().all(|&i| !self.side(side.other())[i].is_free());
+        match known {
+            Some(found) if bound(&found.candidate) == bound(candidate) => {
+                found.several |= found.candidate.weights != candidate.weights;
+            }
+            Some(found) if bound(&found.candidate) => {}
+            _ => *known = Some(Found { candidate: candidate.clone(), exact, several: false }),
         }
     }
 
@@ -111,11 +135,7 @@ impl Plan {
         own: &mut dyn Contents,
         others: &mut dyn Contents,
     ) -> Vec<Target> {
-        let fits = |ty: &TensorType, named: Option<usize>| {
-            candidates.values().any(|(value, weights)| {
-                *candidates.graph().ty(value) == *ty && named.is_none_or(|i| weights.contains(&i))
-            })
-        };
+        let fits = |ty: &TensorType, named: Option<usize>| candidates.of_type(ty).iter().any(|c| may_be(named, c));
         let mut targets = Vec::new();
         for (input, slot) in self.side(side).iter().enumerate() {
             let ty = &slot.input.ty;
@@ -152,14 +172,14 @@ fn sample(ty: &TensorType, elements: Option<Vec<Number>>) -> Option<Vec<Number>>
 }
 
 /// What a value is at those places, for the weights that the file holds.
-fn computed(graph: &Graph, value: Value, weights: &[usize], contents: &mut dyn Contents) -> Option<Vec<Number>> {
+fn computed(graph: &Graph, candidate: &Candidate, contents: &mut dyn Contents) -> Option<Vec<Number>> {
     let mut program = GraphProgram::new(graph, 0);
-    for &i in weights {
+    for &i in &candidate.weights {
         let ty = graph.ty(Value::from(*graph.inputs().get(i)?));
         let held = (ty.numel() <= MAX_ELEMENTS && contents.holds(i)).then(|| contents.elements(i)).flatten()?;
         program = program.with_input(i, held).ok()?;
     }
-    let ty = graph.ty(value);
+    let (value, ty) = (candidate.value, graph.ty(candidate.value));
     let mut evaluator = LazyEvaluator::new(&program, Options { rounding: true, budget: BUDGET });
     places(ty).map(|place| evaluator.element(value, &unflatten(&ty.shape, place)).ok()).collect()
 }
