@@ -73,13 +73,13 @@ def pairs(folder):
                 yield f"{name}:{form}", "wrong", f"{name}.{a}", f"{name}.{wrong}"
 
 
-def check(folder, binary, part, only):
+def check(folder, binary, part, only, forms):
     from checking import call
 
     counts = {}
     for pair, truth, a, b in pairs(folder):
         name, form = pair.split(":")
-        if held_out(name) != part or only and name not in only or not all((folder / file).exists() for file in (a, b)):
+        if held_out(name) != part or only and name not in only or forms and form not in forms or not all((folder / file).exists() for file in (a, b)):
             continue
         bind = ["--bind", f"{name}.map"] if form == "jax" else []
         run = call(folder, binary, "check", a, b, *bind, "--no-cache", "--format", "json")
@@ -99,12 +99,13 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("binary", nargs="?", type=lambda path: str(Path(path).resolve()))
     parser.add_argument("--only", type=lambda text: text.split(","), help="names of models")
+    parser.add_argument("--forms", type=lambda text: text.split(","), help="kinds of pairs: jax, dynamo, legacy, exporters, extended, basic, slim, sim, fused")
     parser.add_argument("--held-out", action="store_true", help="the half that nobody looks at while magneton-ir is worked on: only its counts are printed")
     args = parser.parse_args()
     if args.command == "export":
         export(args.folder, args.only)
     elif args.binary:
-        check(args.folder, args.binary, args.held_out, args.only)
+        check(args.folder, args.binary, args.held_out, args.only, args.forms)
     else:
         parser.error("check needs the program")
 
