@@ -47,6 +47,8 @@ type Constants<'g> = FxHashMap<(DType, Shape), Vec<Constant<'g>>>;
 /// What speaks for a supposition, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Evidence {
+    /// The constant is no function, such as a cosine, of what states it.
+    direct: bool,
     /// Value and constant are used with the same weight.
     together: bool,
     /// The value is computed from the buffer and not the buffer itself.
@@ -60,8 +62,8 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn kind(self) -> (bool, bool) {
-        (self.together, self.computed)
+    fn kind(self) -> (bool, bool, bool) {
+        (self.direct, self.together, self.computed)
     }
 }
 
@@ -114,6 +116,7 @@ impl Plan {
             for constant in stated {
                 let Some((elements, stated)) = place.supposed(&line, constant) else { continue };
                 let evidence = Evidence {
+                    direct: line.inverse.is_none(),
                     together: with.get(&id).is_some_and(|with| !with.is_disjoint(&constant.with)),
                     computed: matches!(node.kind, NodeKind::Op { .. }),
                     varies: constant.elements.iter().any(|n| Some(n) != constant.elements.first()),
