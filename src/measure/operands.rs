@@ -7,7 +7,7 @@ use crate::energy::{CallParts, KernelKey};
 use crate::eval::random::mix;
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
 use crate::ops::tensors::kind;
-use crate::ops::{Arithmetic, Ask, Call, Family, Op};
+use crate::ops::{Arithmetic, Ask, Call, Family, Op, OpDef};
 
 /// Scale of the parameters of a model, as libraries start them.
 const PARAMETER_SCALE: f64 = 0.02;
@@ -73,7 +73,13 @@ pub(super) fn of_key(key: &KernelKey, device: Device, gaps: &mut Gaps) -> Result
             Some(Ask::Ends(rows)) => parts(&operand.ty, rows, true, device),
             Some(Ask::Starts(rows)) => parts(&operand.ty, rows, false, device),
             Some(Ask::Below(limit)) => random(&operand.ty, &layout, (limit as i64).max(1), device),
-            _ => random(&operand.ty, &layout, FEW, device),
+            _ => {
+                let tensor = random(&operand.ty, &layout, FEW, device)?;
+                match key.def().and_then(|def| statistic(def, i)) {
+                    Some(centre) => near(&tensor, centre),
+                    None => Ok(tensor),
+                }
+            }
         }
     };
     key.operands.iter().enumerate().map(operand).collect()
@@ -92,12 +98,12 @@ pub(super) fn of_graph(
         let layout = layout.unwrap_or_else(|| Layout::contiguous(&ty.shape));
         let tensor = random(ty, &layout, value_limit(graph, value), device)?;
         let is_parameter = matches!(graph.node(value.node).kind, NodeKind::Input { role: Role::Parameter });
-        if !is_parameter || !ty.dtype.is_float() {
-            return Ok(tensor);
+        let as_parameter = || is_parameter.then(|| if scales(graph, value) { 1.0 } else { 0.0 });
+        let is_statistic = |(op, at): (&'static OpDef, usize)| statistic(op, at);
+        match uses(graph, value).find_map(is_statistic).or_else(as_parameter) {
+            Some(centre) if ty.dtype.is_float() => near(&tensor, centre),
+            _ => Ok(tensor),
         }
-        // Numbers as tensors: the calls that take numbers panic where memory runs out.
-        let small = tensor.f_mul(&number(PARAMETER_SCALE)?)?;
-        if scales(graph, value) { small.f_add(&number(1.0)?) } else { Ok(small) }
     };
     inputs.iter().map(input).collect()
 }
@@ -106,15 +112,35 @@ fn number(value: f64) -> Result<Tensor, TchError> {
     Tensor::f_from_slice(&[value])?.f_squeeze()
 }
 
+/// Values as those of a parameter, around `centre`. Numbers as tensors: the calls that take numbers panic where memory runs out.
+fn near(values: &Tensor, centre: f64) -> Result<Tensor, TchError> {
+    values.f_mul(&number(PARAMETER_SCALE)?)?.f_add(&number(centre)?)
+}
+
+/// The operators of the table that read a value, each with the place where it does.
+fn uses(graph: &Graph, value: Value) -> impl Iterator<Item = (&'static OpDef, usize)> {
+    graph.users(value.node).filter_map(move |user| {
+        let NodeKind::Op { op: Op::Table(op), .. } = &graph.node(user).kind else { return None };
+        Some((*op, graph.operands(user).iter().position(|v| *v == value)?))
+    })
+}
+
 /// Whether a parameter is what normalised values are multiplied by. Libraries start those at one, and all others near nought.
 fn scales(graph: &Graph, value: Value) -> bool {
+    let is_weight = |op: &OpDef, at: usize| op.operands.get(at).is_some_and(|operand| operand.name == "weight");
     graph.ty(value).rank() == 1
-        && graph.users(value.node).any(|user| {
-            let NodeKind::Op { op: Op::Table(op), .. } = &graph.node(user).kind else { return false };
-            let at = graph.operands(user).iter().position(|v| *v == value);
-            let is_weight = || at.and_then(|at| op.operands.get(at)).is_some_and(|operand| operand.name == "weight");
-            op.arithmetic() == Arithmetic::Mul || op.family == Family::Norm && is_weight()
-        })
+        && uses(graph, value)
+            .any(|(op, at)| op.arithmetic() == Arithmetic::Mul || op.family == Family::Norm && is_weight(op, at))
+}
+
+/// What an operand is near that holds statistics of the values to be normalised. The root of a negative variance is NaN, and
+/// behind a mean far off a ReLU leaves only zeros: both take less energy than the values of a model.
+fn statistic(op: &OpDef, at: usize) -> Option<f64> {
+    match op.operands.get(at).filter(|_| op.family == Family::Norm)?.name {
+        "mean" => Some(0.0),
+        "var" => Some(1.0),
+        _ => None,
+    }
 }
 
 fn random(ty: &TensorType, layout: &Layout, limit: i64, device: Device) -> Result<Tensor, TchError> {
