@@ -268,6 +268,8 @@ pub struct OpDef {
     pub draws: Draws,
     /// Whether every element of the result is one that it was given, at most limited or rounded: none wraps around.
     pub hands_on: bool,
+    /// Of a function of one number: a number that gives this result, if there is one.
+    pub inverse: Option<fn(f64) -> f64>,
     /// Whether the result may leave the range of its type although the operands lie well inside.
     pub amplifies: Amplifies,
     /// What values of its operands make sense, by operand.
@@ -321,6 +323,7 @@ impl OpDef {
         bounds: Bounds::UNKNOWN,
         draws: Draws::Never,
         hands_on: false,
+        inverse: None,
         amplifies: Amplifies::Never,
         asks: |_| Vec::new(),
         support: |_| None,

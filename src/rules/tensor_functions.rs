@@ -13,6 +13,20 @@ fn constant_of(constant: Option<&Constant>) -> Result<&Constant, Undecided> {
 }
 
 /// Whether no two elements of a constant along dim `at` are equal. NaN count as equal: they are sorted as if they were.
+fn is_counted(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+    let Some((&columns, rows)) = ty.shape.split_last() else { return Ok(false) };
+    match constant {
+        Constant::Uniform(v) => Ok(columns == 1 && v.to_f64() == 0.0),
+        Constant::Affine(a) => {
+            let slope = |d: usize| a.coefficients.get(d).copied().unwrap_or(0);
+            let still = rows.iter().enumerate().all(|(d, &size)| size == 1 || slope(d) == 0);
+            Ok(a.offset == 0 && still && (columns == 1 || slope(rows.len()) == 1))
+        }
+        Constant::Dense(all) => Ok(all.iter().enumerate().all(|(i, v)| v.to_f64() == (i % columns) as f64)),
+        Constant::Polyhedron(_) => Err(Undecided::Unknown),
+    }
+}
+
 fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Undecided> {
     let size = ty.shape[at];
     if size < 2 || ty.numel() == 0 {
@@ -123,6 +137,12 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
             let at = a[0].as_int().and_then(|i| position(i, t.rank())).ok_or(Undecided::Invalid)?;
             distinct(constant_of(c)?, t, at).map(AttrValue::Bool)
         },
+    },
+    TensorFunction {
+        name: "is_counted",
+        arguments: &[],
+        doc: "Whether every element of the value is its index in the last dim.",
+        run: |t, c, _| is_counted(constant_of(c)?, t).map(AttrValue::Bool),
     },
     TensorFunction {
         name: "in_range",

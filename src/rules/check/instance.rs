@@ -18,13 +18,14 @@ use crate::rules::rule::{Outcome, Rule};
 use crate::rules::terms::Terms;
 
 /// Functions that ask for the value of a tensor.
-const ABOUT_VALUES: [&str; 11] = [
+const ABOUT_VALUES: [&str; 12] = [
     "is_const",
     "is_uniform",
     "value",
     "is_above",
     "is_below",
     "distinct",
+    "is_counted",
     "is_diagonal",
     "is_causal_mask",
     "mask_keeps_a_key",

@@ -14,6 +14,7 @@ mod carry;
 mod form;
 mod formulas;
 mod mode;
+mod numbers;
 mod rows;
 mod scope;
 mod sums;
