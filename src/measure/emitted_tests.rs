@@ -45,7 +45,7 @@ fn numbers_and_casts_on_the_fly_are_no_calls() {
 
 #[test]
 fn constants_are_made_once() {
-    let graph = parsed("graph g(x: f32[3]) { c = const f32[3] [1.0, 2.0, 3.0] y = add(x, c) return y }");
+    let graph = parsed("graph g(x: f32[3]) { c = literal f32[3] [1.0, 2.0, 3.0] y = add(x, c) return y }");
     let emitted = whole(&graph);
     assert_eq!(emitted.inputs.len(), 1);
     assert!(emitted.text.contains("def forward(x, c)") && emitted.text.contains("def precompute("), "{}", emitted.text);

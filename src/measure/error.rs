@@ -8,25 +8,16 @@ use thiserror::Error;
 use super::meter::MeterError;
 use super::run_log::RunLogError;
 use crate::energy::{BackendKind, ProfileError};
+#[cfg(feature = "torch")]
+use crate::libtorch::LibtorchError;
 
 /// Why a campaign stopped.
 #[derive(Debug, Error, Diagnostic)]
 pub enum MeasureError {
-    #[error("libtorch_cuda.so cannot be loaded")]
-    #[diagnostic(
-        code(measure::no_cuda_library),
-        help("put the `lib` folder of a CUDA build of libtorch {version} on LD_LIBRARY_PATH")
-    )]
-    NoCudaLibrary { version: &'static str },
-    #[error("PyTorch sees no GPU")]
-    #[diagnostic(code(measure::no_cuda), help("see whether `nvidia-smi` lists one and CUDA_VISIBLE_DEVICES shows it"))]
-    NoCuda,
-    #[error("the libtorch that was loaded is {found}, this program was built against {wanted}")]
-    #[diagnostic(
-        code(measure::other_libtorch),
-        help("put the `lib` folder of libtorch {wanted} on LD_LIBRARY_PATH, or build the program against {found}")
-    )]
-    OtherLibtorch { found: String, wanted: &'static str },
+    #[cfg(feature = "torch")]
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Libtorch(#[from] LibtorchError),
     #[error(transparent)]
     #[diagnostic(transparent)]
     Meter(#[from] MeterError),

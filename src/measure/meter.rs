@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::state::State;
-use super::worker::WorkerError;
+use super::worker_error::WorkerError;
 use crate::energy::Measured;
 
 /// How often the energy counter moves, by the name of the GPU: what 1800 windows on 14 cards tell, to 0.05 ms.

@@ -8,8 +8,6 @@ mod emitted;
 mod error;
 mod key_list;
 mod leakage;
-#[cfg(feature = "torch")]
-pub(crate) mod libtorch;
 mod load_plan;
 mod measure_once;
 mod measurement;
@@ -31,6 +29,7 @@ mod torch_backend;
 #[cfg(feature = "torch")]
 mod torch_operands;
 mod worker;
+mod worker_error;
 
 pub use backend::{Backend, NoRun, Subject, Timing};
 pub use campaign::{Campaign, Options, Outcome, Progress, Summary, sum_to_whole};
@@ -48,4 +47,4 @@ pub use run_log::{Header, Line, RUN_LOG_SCHEMA, RunLog, RunLogError, TrialSide, 
 pub use state::State;
 #[cfg(feature = "torch")]
 pub use torch_backend::TorchBackend;
-pub use worker::WorkerError;
+pub use worker_error::WorkerError;

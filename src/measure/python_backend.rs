@@ -9,7 +9,8 @@ use super::load_plan::{LoadPlan, Memory};
 use super::meter::{Change, MeterError, Poller};
 use super::nvml::{Gpu, load_driver};
 use super::state::State;
-use super::worker::{Done, IsRecorded, REQUEST_LIMIT, Request, Worker, WorkerError};
+use super::worker::{Done, IsRecorded, REQUEST_LIMIT, Request, Worker};
+use super::worker_error::WorkerError;
 use crate::energy::{BackendKind, Device, KernelKey, MeterKind};
 use crate::ir::{Graph, NodeId};
 
@@ -24,8 +25,8 @@ pub struct PythonBackend {
     gpu: Gpu,
     poller: Poller,
     memory: Memory,
-    /// `None` once it has ended: the next load starts another.
-    worker: Option<Worker>,
+    /// Or why it has ended. The next load starts another.
+    worker: Result<Worker, WorkerError>,
     /// Versions of PyTorch and of its CUDA.
     torch: String,
     cuda: String,
@@ -50,7 +51,14 @@ impl PythonBackend {
         let driver = load_driver()?;
         let device = format!("cuda:{index}");
         let worker = Worker::start(python, &device).map_err(MeterError::from)?;
-        let bus_id = worker.greeting.bus_id.clone().ok_or(MeasureError::NoCuda)?;
+        let no_gpu = || {
+            let python = python.display().to_string();
+            MeterError::from(WorkerError::NoTorch {
+                python,
+                reason: "the driver does not say where the GPU is".to_owned(),
+            })
+        };
+        let bus_id = worker.greeting.bus_id.clone().ok_or_else(no_gpu)?;
         let gpu = Gpu::at(driver, &bus_id)?;
         Ok(PythonBackend::with(python, &device, worker, gpu)?)
     }
@@ -64,7 +72,7 @@ impl PythonBackend {
             gpu,
             torch: worker.greeting.torch.clone(),
             cuda: worker.greeting.cuda.clone(),
-            worker: Some(worker),
+            worker: Ok(worker),
             ahead: None,
             last_s: 0.0,
         };
@@ -80,17 +88,13 @@ impl PythonBackend {
         let _: Result<Done, _> = self.ask(&Request::TakeMemory { bytes });
     }
 
-    /// Waits for the run that nobody has asked for.
+    /// Waits for the run that nobody has asked for. Whether it went well counts for nothing, as long as the process goes on.
     fn settle(&mut self) -> Result<(), WorkerError> {
-        match (self.ahead.take(), &mut self.worker) {
-            // Whether it went well counts for nothing.
-            (Some(_), Some(worker)) => match worker.receive::<Timing>(REQUEST_LIMIT) {
-                Err(error) if !error.goes_on() => {
-                    self.worker = None;
-                    Err(error)
-                }
-                _ => Ok(()),
-            },
+        if self.ahead.take().is_none() {
+            return Ok(());
+        }
+        match self.through(|worker| worker.receive::<Timing>(REQUEST_LIMIT)) {
+            Err(error) if !error.goes_on() => Err(error),
             _ => Ok(()),
         }
     }
@@ -102,18 +106,22 @@ impl PythonBackend {
 
     /// What `ask` says; a process that answers no more is given up.
     fn through<T>(&mut self, ask: impl FnOnce(&mut Worker) -> Result<T, WorkerError>) -> Result<T, WorkerError> {
-        let Some(worker) = &mut self.worker else { return Err(WorkerError::Failed("nothing is loaded".to_owned())) };
-        let answer = ask(worker);
-        if answer.as_ref().is_err_and(|error| !error.goes_on()) {
-            self.worker = None;
+        let answer = match &mut self.worker {
+            Ok(worker) => ask(worker),
+            Err(error) => return Err(error.clone()),
+        };
+        if let Err(error) = &answer
+            && !error.goes_on()
+        {
+            self.worker = Err(error.clone());
         }
         answer
     }
 
     /// Starts another process in place of one that has ended. That it starts shows that the GPU still works.
     fn want_worker(&mut self) -> Result<(), MeterError> {
-        if self.worker.is_none() {
-            self.worker = Some(Worker::start(&self.python, &self.device)?);
+        if self.worker.is_err() {
+            self.worker = Ok(Worker::start(&self.python, &self.device)?);
             self.ahead = None;
             self.take_memory();
         }
@@ -206,7 +214,7 @@ impl Backend for PythonBackend {
     }
 
     fn want_alone(&self) -> Result<(), MeterError> {
-        self.gpu.want_alone(self.worker.as_ref().map(|worker| worker.greeting.process))
+        self.gpu.want_alone(self.worker.as_ref().ok().map(|worker| worker.greeting.process))
     }
 
     fn load(&mut self, subject: Subject, pass: u32) -> Result<PythonLoad, NoRun> {
