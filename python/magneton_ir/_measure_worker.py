@@ -80,6 +80,10 @@ class Load:
         self.results.append(result)
         return result
 
+    def several(self, times: int) -> None:
+        for _ in range(times):
+            self.once()
+
 
 class Device:
     def __init__(self, name: str) -> None:
@@ -214,7 +218,7 @@ class Device:
         load = self.loaded()
         load.next = 0
         if self.driver:
-            load.recorded = self.driver.record(self.stream, lambda: [load.once() for _ in range(executions)])
+            load.recorded = self.driver.record(self.stream, lambda: load.several(executions))
             if load.recorded is None:
                 # What could not be recorded shows up once more, as the failure of the next call.
                 try:
@@ -232,8 +236,7 @@ class Device:
             if not all(launched):
                 raise RuntimeError("CUDA refuses to launch a graph")
         else:
-            for _ in range(times):
-                load.once()
+            load.several(times)
         queued = time.perf_counter() - started
         self.synchronize()
         return {"queued_s": queued, "total_s": time.perf_counter() - started}
