@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import gc
 import json
 import os
 import signal
@@ -207,6 +208,8 @@ class Device:
         if self.driver and self.load_ is not None and self.load_.recorded is not None:
             self.driver.call("cuGraphExecDestroy", self.load_.recorded)
         self.load_ = None
+        # An error holds what its frames hold.
+        gc.collect()
 
     def loaded(self) -> Load:
         if self.load_ is None:
@@ -267,6 +270,10 @@ def main() -> None:
     except Exception as error:
         reply({"failed": reason(error), "over": True})
         return
+    # Collections take milliseconds and come between executions. What PyTorch is made of is not looked through again.
+    gc.collect()
+    gc.freeze()
+    gc.disable()
     reply(greeting)
     for line in sys.stdin.buffer:
         request = json.loads(line)
