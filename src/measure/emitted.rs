@@ -195,3 +195,7 @@ impl Part<'_> {
 #[cfg(test)]
 #[path = "emitted_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "emitted_torch_tests.rs"]
+mod torch_tests;
