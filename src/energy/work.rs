@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::key::{KernelKey, KeyOperand};
-use crate::ir::{AttrValue, Attrs, DType, Layout, TensorType};
-use crate::ops::{Arithmetic, Call, Family, LayoutRule, OpDef, Unit};
+use crate::ir::{AttrValue, Attrs, DType, Layout, Shape, TensorType};
+use crate::ops::{Arithmetic, Call, Family, Launch, LayoutRule, OpDef, Unit};
 
 /// Work counts that know strides: aliases are free and an expanded operand is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,13 @@ impl WorkWithLayout {
                 (work.bytes_read - (all - distinct)).max(0.0)
             }
         };
-        WorkWithLayout { flops: work.flops, bytes: read + work.bytes_written, launches: work.kernels, unit: work.unit }
+        let copied = copied_rows(call, layouts);
+        WorkWithLayout {
+            flops: work.flops,
+            bytes: read + work.bytes_written + 2.0 * copied,
+            launches: work.kernels + u32::from(copied > 0.0),
+            unit: work.unit,
+        }
     }
 
     /// The work of an execution of `key`; `None` if the operator is opaque or refuses the operands.
@@ -64,6 +70,17 @@ impl WorkWithLayout {
         }
         Some(work)
     }
+}
+
+/// The bytes of rows that are copied in front of a product with a matrix, since they do not lie at one distance from each other.
+fn copied_rows(call: &Call, layouts: &[&Layout]) -> f64 {
+    let ([x, y, ..], Some(layout)) = (call.operands, layouts.first()) else { return 0.0 };
+    if call.op.launch != Launch::Product || x.rank() <= 2 || y.rank() != 2 {
+        return 0.0;
+    }
+    let columns = x.shape[x.rank() - 1];
+    let rows = Shape::from_slice(&[x.numel() / columns.max(1), columns]);
+    if x.numel() == 0 || layout.reshaped(&x.shape, &rows).is_some() { 0.0 } else { (x.numel() * x.dtype.bytes()) as f64 }
 }
 
 /// A call rebuilt from a key: attributes with the defaults and neutral values filled in, element types made equal
@@ -120,6 +137,16 @@ mod tests {
     use super::*;
     use crate::ir::{AttrValue, DType, Shape};
     use crate::ops::find;
+
+    #[test]
+    fn rows_with_gaps_are_copied_in_front_of_a_product() {
+        let work = |key: &str| WorkWithLayout::of_key(&key.parse().unwrap()).unwrap();
+        let dense = work("linear(f32[4, 8, 16], f32[32, 16])");
+        let gaps = work("linear(f32[4, 8, 16] @strides[256, 16, 1], f32[32, 16])");
+        assert_eq!((gaps.launches, gaps.bytes), (dense.launches + 1, dense.bytes + 2.0 * 2048.0));
+        let one = work("linear(f32[4, 1, 16] @strides[256, 16, 1], f32[32, 16])");
+        assert_eq!(one.launches, 1);
+    }
 
     fn ty(shape: &[usize]) -> TensorType {
         TensorType::new(DType::F32, Shape::from_slice(shape)).unwrap()
