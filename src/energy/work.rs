@@ -80,7 +80,11 @@ fn copied_rows(call: &Call, layouts: &[&Layout]) -> f64 {
     }
     let columns = x.shape[x.rank() - 1];
     let rows = Shape::from_slice(&[x.numel() / columns.max(1), columns]);
-    if x.numel() == 0 || layout.reshaped(&x.shape, &rows).is_some() { 0.0 } else { (x.numel() * x.dtype.bytes()) as f64 }
+    if x.numel() == 0 || layout.reshaped(&x.shape, &rows).is_some() {
+        0.0
+    } else {
+        (x.numel() * x.dtype.bytes()) as f64
+    }
 }
 
 /// A call rebuilt from a key: attributes with the defaults and neutral values filled in, element types made equal
