@@ -196,6 +196,6 @@ impl Part<'_> {
 #[path = "emitted_tests.rs"]
 mod tests;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "torch"))]
 #[path = "emitted_torch_tests.rs"]
 mod torch_tests;
