@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::key::{KernelKey, KeyOperand};
-use crate::ir::{AttrValue, Attrs, DType, Layout, Shape, TensorType};
+use crate::ir::{AttrValue, Attrs, DType, Layout, TensorType};
 use crate::ops::{Arithmetic, Call, Family, Launch, LayoutRule, OpDef, Unit};
 
 /// Work counts that know strides: aliases are free and an expanded operand is read once.
@@ -72,19 +72,20 @@ impl WorkWithLayout {
     }
 }
 
-/// The bytes of rows that are copied in front of a product with a matrix, since they do not lie at one distance from each other.
+/// The bytes of rows that are copied first: in front of a product with a matrix, if they do not lie at one distance from each
+/// other, and in front of a norm, if they are not dense.
 fn copied_rows(call: &Call, layouts: &[&Layout]) -> f64 {
-    let ([x, y, ..], Some(layout)) = (call.operands, layouts.first()) else { return 0.0 };
-    if call.op.launch != Launch::Product || x.rank() <= 2 || y.rank() != 2 {
-        return 0.0;
-    }
-    let columns = x.shape[x.rank() - 1];
-    let rows = Shape::from_slice(&[x.numel() / columns.max(1), columns]);
-    if x.numel() == 0 || layout.reshaped(&x.shape, &rows).is_some() {
-        0.0
-    } else {
-        (x.numel() * x.dtype.bytes()) as f64
-    }
+    let ([x, rest @ ..], Some(layout)) = (call.operands, layouts.first()) else { return 0.0 };
+    let is_copied = match call.op.launch {
+        _ if x.numel() == 0 => false,
+        Launch::Product if x.rank() > 2 && rest.first().is_some_and(|y| y.rank() == 2) => {
+            let columns = x.shape[x.rank() - 1];
+            layout.reshaped(&x.shape, &[x.numel() / columns, columns]).is_none()
+        }
+        Launch::Rows => !layout.is_contiguous(&x.shape),
+        _ => false,
+    };
+    if is_copied { (x.numel() * x.dtype.bytes()) as f64 } else { 0.0 }
 }
 
 /// A call rebuilt from a key: attributes with the defaults and neutral values filled in, element types made equal
@@ -142,9 +143,30 @@ mod tests {
     use crate::ir::{AttrValue, DType, Shape};
     use crate::ops::find;
 
+    fn work(key: &str) -> WorkWithLayout {
+        WorkWithLayout::of_key(&key.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_runs_in_several_kernels_moves_what_is_between_them() {
+        let filters = "stride=[1, 1], padding=[0, 0], dilation=[1, 1]";
+        let plain = work(&format!("conv2d(f32[1, 2, 4, 4], f32[3, 2, 1, 1]; {filters})"));
+        let biased = work(&format!("conv2d(f32[1, 2, 4, 4], f32[3, 2, 1, 1], f32[3]; {filters})"));
+        let result = 4.0 * 3.0 * 16.0;
+        assert_eq!((biased.launches, biased.bytes), (2, plain.bytes + 4.0 * 3.0 + 2.0 * result));
+        let sum = work("logsumexp(f32[64, 1024]; dim=[1])");
+        assert!(sum.launches == 9 && sum.bytes > 6.0 * 4.0 * 64.0 * 1024.0);
+    }
+
+    #[test]
+    fn rows_that_are_not_dense_are_copied_in_front_of_a_norm() {
+        let dense = work("layer_norm(f32[4, 8, 16], f32[16]; normalized_shape=[16])");
+        let permuted = work("layer_norm(f32[4, 8, 16] @order[1, 0, 2], f32[16]; normalized_shape=[16])");
+        assert_eq!((permuted.launches, permuted.bytes), (dense.launches + 1, dense.bytes + 2.0 * 2048.0));
+    }
+
     #[test]
     fn rows_with_gaps_are_copied_in_front_of_a_product() {
-        let work = |key: &str| WorkWithLayout::of_key(&key.parse().unwrap()).unwrap();
         let dense = work("linear(f32[4, 8, 16], f32[32, 16])");
         let gaps = work("linear(f32[4, 8, 16] @strides[256, 16, 1], f32[32, 16])");
         assert_eq!((gaps.launches, gaps.bytes), (dense.launches + 1, dense.bytes + 2.0 * 2048.0));

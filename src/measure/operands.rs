@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::emit::torch_dtype;
 use crate::energy::{CallParts, KernelKey};
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
-use crate::ops::{Arithmetic, Ask, Call, Family, Op};
+use crate::ops::{Arithmetic, Ask, Call, Family, Op, OpDef};
 
 /// Scale of the parameters of a model, as libraries start them.
 const PARAMETER_SCALE: f64 = 0.02;
@@ -86,7 +86,7 @@ pub(super) fn of_key(key: &KernelKey, parts: &CallParts) -> Vec<Operand> {
             Some(Ask::Ends(rows)) => Contents::Ends(rows),
             Some(Ask::Starts(rows)) => Contents::Starts(rows),
             Some(Ask::Below(limit)) => random(ty, limit as i64),
-            _ => random(ty, FEW),
+            _ => statistic(parts.def, i).filter(|_| ty.dtype.is_float()).map_or_else(|| random(ty, FEW), near),
         };
         // A number in the source: PyTorch keeps it on the host and hands it to the kernel as an argument.
         Operand { on_host: ty.rank() == 0 && several && !logical, ..Operand::new(ty, layout, contents) }
@@ -101,12 +101,10 @@ pub(super) fn of_graph(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], inputs:
         let layout = layouts.get(value.node.index()).and_then(|all| all.get(value.slot as usize)).cloned();
         let layout = layout.unwrap_or_else(|| Layout::contiguous(&ty.shape));
         let is_parameter = matches!(graph.node(value.node).kind, NodeKind::Input { role: Role::Parameter });
-        let contents = if is_parameter && ty.dtype.is_float() {
-            let mean = if scales(graph, value) { 1.0 } else { 0.0 };
-            Contents::Normal { mean, deviation: PARAMETER_SCALE }
-        } else {
-            random(ty, value_limit(graph, value))
-        };
+        let as_parameter = || is_parameter.then(|| if scales(graph, value) { 1.0 } else { 0.0 });
+        let centre = uses(graph, value).find_map(|(op, at)| statistic(op, at)).or_else(as_parameter);
+        let centre = centre.filter(|_| ty.dtype.is_float());
+        let contents = centre.map_or_else(|| random(ty, value_limit(graph, value)), near);
         Operand::new(ty, &layout, contents)
     };
     inputs.iter().map(input).collect()
@@ -121,15 +119,35 @@ fn random(ty: &TensorType, limit: i64) -> Contents {
     }
 }
 
+/// Values as those of a parameter, around `mean`.
+fn near(mean: f64) -> Contents {
+    Contents::Normal { mean, deviation: PARAMETER_SCALE }
+}
+
+/// The operators of the table that read a value, each with the place where it does.
+fn uses(graph: &Graph, value: Value) -> impl Iterator<Item = (&'static OpDef, usize)> {
+    graph.users(value.node).filter_map(move |user| {
+        let NodeKind::Op { op: Op::Table(op), .. } = &graph.node(user).kind else { return None };
+        Some((*op, graph.operands(user).iter().position(|v| *v == value)?))
+    })
+}
+
 /// Whether a parameter is what normalised values are multiplied by. Libraries start those at one, and all others near nought.
 fn scales(graph: &Graph, value: Value) -> bool {
+    let is_weight = |op: &OpDef, at: usize| op.operands.get(at).is_some_and(|operand| operand.name == "weight");
     graph.ty(value).rank() == 1
-        && graph.users(value.node).any(|user| {
-            let NodeKind::Op { op: Op::Table(op), .. } = &graph.node(user).kind else { return false };
-            let at = graph.operands(user).iter().position(|v| *v == value);
-            let is_weight = || at.and_then(|at| op.operands.get(at)).is_some_and(|operand| operand.name == "weight");
-            op.arithmetic() == Arithmetic::Mul || op.family == Family::Norm && is_weight()
-        })
+        && uses(graph, value)
+            .any(|(op, at)| op.arithmetic() == Arithmetic::Mul || op.family == Family::Norm && is_weight(op, at))
+}
+
+/// What an operand is near that holds statistics of the values to be normalised. The root of a negative variance is NaN, and
+/// behind a mean far off a ReLU leaves only zeros: both take less energy than the values of a model.
+fn statistic(op: &OpDef, at: usize) -> Option<f64> {
+    match op.operands.get(at).filter(|_| op.family == Family::Norm)?.name {
+        "mean" => Some(0.0),
+        "var" => Some(1.0),
+        _ => None,
+    }
 }
 
 /// One above the largest integer that a value may hold: the least that an operator which indexes by it allows. Looks

@@ -131,12 +131,21 @@ pub enum KernelClass {
     Streaming,
     /// Reductions, norms and softmax: rows that are read once or a few times.
     Rows,
+    /// Softmax along a dimension whose elements do not lie side by side.
+    Columns,
     Product,
+    /// One fused kernel.
     Attention,
+    /// One fused kernel that reads a mask.
+    MaskedAttention,
+    /// Attention that no fused kernel takes: products and a softmax, one after the other.
+    AttentionInSteps,
     /// Filters that reach over several places and channels.
     Convolution,
-    /// Convolutions with filters of one place: products.
+    /// Convolutions with filters of one place that visit every place: products.
     Pointwise,
+    /// Convolutions of which each filter reads a part of the channels.
+    Grouped,
     /// Convolutions of which each filter reads one channel.
     Depthwise,
     /// Pooling and resampling: windows of elements.
@@ -151,6 +160,31 @@ pub enum KernelClass {
     Order,
     /// Matrix factorisations, which wait for the host.
     Factorisation,
+}
+
+impl KernelClass {
+    /// As tables show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            KernelClass::Streaming => "streaming",
+            KernelClass::Rows => "rows",
+            KernelClass::Columns => "columns",
+            KernelClass::Product => "product",
+            KernelClass::Attention => "attention",
+            KernelClass::MaskedAttention => "masked attention",
+            KernelClass::AttentionInSteps => "attention in steps",
+            KernelClass::Convolution => "convolution",
+            KernelClass::Pointwise => "pointwise",
+            KernelClass::Grouped => "grouped",
+            KernelClass::Depthwise => "depthwise",
+            KernelClass::Window => "window",
+            KernelClass::Gather => "gather",
+            KernelClass::Scatter => "scatter",
+            KernelClass::Scan => "scan",
+            KernelClass::Order => "order",
+            KernelClass::Factorisation => "factorisation",
+        }
+    }
 }
 
 /// Whether an operator gives numbers far beyond those that it gets.
