@@ -147,16 +147,15 @@ def folded():
 def edges():
     """Images padded by what lies inside of them, and a shape with a root."""
     nodes = [
+        node("Constant", [], "sixteen", value=init("sixteen_value", np.float32([16]))),
+        node("Constant", [], "half", value=init("half_value", np.float32(0.5))),
         node("Pad", ["x", "pads"], "p", mode="reflect"),
         node("Pow", ["sixteen", "half"], "root"),
         node("Cast", ["root"], "side", to=T.INT64),
         node("Concat", ["side", "rest"], "sizes", axis=0),
         node("Reshape", ["p", "sizes"], "y"),
     ]
-    numbers = [
-        init("pads", np.int64([0, 0, 1, 2, 0, 0, 3, 0])), init("rest", np.int64([-1])),
-        init("sixteen", np.float32([16])), init("half", np.float32(0.5)),
-    ]
+    numbers = [init("pads", np.int64([0, 0, 1, 2, 0, 0, 3, 0])), init("rest", np.int64([-1]))]
     save("edges", nodes, [value("x", T.FLOAT, [1, 2, 4, 4])], [value("y", T.FLOAT, [4, 24])], numbers)
 
 
