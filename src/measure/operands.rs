@@ -143,9 +143,9 @@ fn scales(graph: &Graph, value: Value) -> bool {
 /// What an operand is near that holds statistics of the values to be normalised. The root of a negative variance is NaN, and
 /// behind a mean far off a ReLU leaves only zeros: both take less energy than the values of a model.
 fn statistic(op: &OpDef, at: usize) -> Option<f64> {
-    match op.operands.get(at).filter(|_| op.family == Family::Norm)?.name {
-        "mean" => Some(0.0),
-        "var" => Some(1.0),
+    match op.statistics? {
+        (mean, _) if at == mean => Some(0.0),
+        (_, variance) if at == variance => Some(1.0),
         _ => None,
     }
 }

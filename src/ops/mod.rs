@@ -236,6 +236,8 @@ pub struct OpDef {
     /// One line for the reference page.
     pub doc: &'static str,
     pub family: Family,
+    /// The operands that hold the mean and the variance of what is to be normalised.
+    pub statistics: Option<(usize, usize)>,
     /// Which kernels it runs, as far as their cost is concerned.
     pub kernels: KernelClass,
     /// The kernels of a call that runs others than the operator mostly does.
@@ -308,6 +310,7 @@ impl OpDef {
         family: Family::Elementwise,
         kernels: KernelClass::Streaming,
         special_kernels: |_| None,
+        statistics: None,
         window: |_| 1,
         operands: &[],
         attrs: &[],
