@@ -49,9 +49,13 @@ const CALLS: &[(&str, &str)] = &[
     ("x: f64[2, 3, 4], places: i64[2]", "index_select(x, places; dim=1)"),
     ("x: f64[2, 3, 4, 2], i: i64[2], j: i64[5, 1]", "index(x, i, j; dims=[1, 2])"),
     ("x: f64[3, 2, 4], i: i64[2], j: i64[2]", "index(x, i, j; dims=[0, 2])"),
+    ("x: f64[2, 3, 4], i: i64[2], y: f64[2, 2, 4]", "index_add(x, i, y; dim=1)"),
+    ("x: f64[2, 3, 4], y: f64[2, 2, 4], i: i64[2]", "index_put(x, y, i; dims=[1], accumulate=true)"),
+    ("x: f64[3, 2, 4], y: f64[5, 1], i: i64[5], j: i64[5]", "index_put(x, y, i, j; dims=[0, 2], accumulate=true)"),
     ("x: f64[2, 2, 3, 3]", "upsample_nearest(x; size=[4, 5])"),
     ("x: f64[2, 2, 3, 3]", "upsample_linear(x; size=[4, 5])"),
     ("x: f64[2, 2, 3, 3]", "upsample_bicubic(x; size=[4, 5])"),
+    ("x: f64[2, 2, 4, 5]", "upsample_antialiased(x; size=[3, 2], mode=\"linear\")"),
     ("x: f64[2, 2, 3, 3], grid: f64[2, 4, 5, 2]", "grid_sample(x, grid)"),
     ("x: f64[2, 4, 4, 4]", "im2col(x; kernel_size=[2, 3], dilation=[1, 1], padding=[0, 1], stride=[1, 1])"),
     (

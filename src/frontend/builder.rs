@@ -180,6 +180,13 @@ impl Lowering<'_> {
         self.add(def, &name, attrs, operands, origin)
     }
 
+    /// As [`implicit`](Self::implicit), for a node that costs what it costs elsewhere.
+    pub(super) fn step(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
+        let def = ops::find(op).ok_or_else(|| Refusal::new(format!("needs the operator `{op}`")))?;
+        let values = self.part(op, def, attributes(def, attrs)?, operands)?;
+        values.first().copied().ok_or_else(|| Refusal::new(format!("makes `{op}` give nothing")))
+    }
+
     /// The node as an operator that the table lacks: it equals only itself on equal operands.
     pub(super) fn opaque(
         &mut self,

@@ -1,6 +1,7 @@
 //! Front ends: one per input format. Every format ends in [`Graph`].
 
 mod builder;
+mod einsum;
 mod error;
 mod loaded;
 mod names;

@@ -50,6 +50,7 @@ fn sum_types(call: &Call) -> Result<Types, TypeError> {
 pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "softplus",
+        elements: Elements::Placewise(Arithmetic::Softplus),
         doc: "`ln(1 + e^(beta x)) / beta`; `x` itself where `beta x` is above `threshold`.",
         attrs: &[
             attr("beta", AttrKind::Float, Default::Float(1.0)),
@@ -135,6 +136,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "log_sigmoid",
+        elements: Elements::Placewise(Arithmetic::LogSigmoid),
         doc: "Natural logarithm of the sigmoid.",
         kernel: Kernel::Real(|_, _, index, fetch| Ok(-softplus(-fetch(0, index)?))),
         aten: aten!("log_sigmoid", self: X),

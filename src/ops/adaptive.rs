@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::shapes::visit_axes;
 use super::{
-    AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types,
-    Unit, Work, attr, one,
+    AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, KernelClass, Moved, OpDef, TypeError,
+    Types, Unit, Work, attr, one,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -64,7 +64,7 @@ const ADAPTIVE: OpDef = OpDef {
 pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "adaptive_avg_pool",
-        elements: Elements::Weighted,
+        elements: Elements::Weighted(Moved::All),
         digits: |r| r.same_if(r.dim() + r.call.ints("output_size").len() < r.result.rank()),
         doc: "Means under windows that divide the spatial dimensions, those behind the first two, into `output_size` parts.",
         kernel: Kernel::Real(|c, _, index, fetch| {

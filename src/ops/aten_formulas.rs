@@ -273,6 +273,13 @@ pub(super) fn linear_call(c: &mut Calls) -> Stated {
     single(c.one(target, &positional, &[], result))
 }
 
+pub(super) fn antialiased_call(c: &mut Calls) -> Stated {
+    let target = if c.c.str("mode") == "cubic" { "_upsample_bicubic2d_aa" } else { "_upsample_bilinear2d_aa" };
+    let positional = [("self", c.x()), ("output_size", c.attr("size")), ("align_corners", c.attr("align_corners"))];
+    let result = c.result();
+    single(c.one(target, &positional, &[], result))
+}
+
 /// The attribute `value` of a call that makes a number.
 pub(super) fn number_call(c: &mut Calls) -> Stated {
     let positional = [("size", ints([])), ("fill_value", c.attr("value"))];

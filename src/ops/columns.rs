@@ -1,9 +1,11 @@
 //! Windows of images as columns, and back.
 
+use smallvec::smallvec;
+
 use super::conv::{Axis, axis, check_lengths};
 use super::{
-    AttrDef, AttrKind, Call, Default, Digits, Elements, EvalError, Family, Fetch, Kernel, KernelClass, Moved, Movement,
-    OpDef, Renumbering, TypeError, Types, Unit, Work, attr, one,
+    AttrDef, AttrKind, Call, Default, Digit, Digits, Elements, EvalError, Family, Fetch, Kernel, KernelClass, Moved,
+    Movement, OpDef, Renumbering, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{Number, Shape, TensorType};
 
@@ -126,6 +128,16 @@ fn column_digits(r: &Renumbering) -> Option<Digits> {
     }
 }
 
+fn image_digits(r: &Renumbering) -> Option<Digits> {
+    let cells = usize::try_from(r.call.ints("kernel_size").iter().product::<i64>()).ok()?;
+    match r.dim() {
+        0 => Some(r.same()),
+        // The cells of a channel's windows stand one after the other.
+        1 => Some(smallvec![Some(Digit { step: r.digit.step.checked_mul(cells)?, ..r.digit })]),
+        _ => None,
+    }
+}
+
 /// What both operators have in common.
 const COLUMNS: OpDef = OpDef {
     family: Family::Conv,
@@ -158,8 +170,8 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "col2im",
-        elements: Elements::Weighted,
-        digits: |r| r.same_if(r.dim() == 0),
+        elements: Elements::Weighted(Moved::All),
+        digits: image_digits,
         doc: "Images of the size `output_size` with the columns of `im2col` added where they come from.",
         attrs: &FROM_COLUMNS,
         infer: image_types,

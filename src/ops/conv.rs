@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::shapes::visit_axes;
 use super::{
     Ask, AttrDef, AttrKind, Bounds, Call, Default, Digits, Dims, Elements, EvalError, Family, FetchReal, Interval,
-    Kernel, KernelClass, OpDef, OperandDef, Ranges, Renumbering, Supports, Synthesis, TypeError, Types, Unit, Work,
-    attr, one, optional, support,
+    Kernel, KernelClass, Moved, OpDef, OperandDef, Ranges, Renumbering, Supports, Synthesis, TypeError, Types, Unit,
+    Work, attr, one, optional, support,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -458,7 +458,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "avg_pool2d",
-        elements: Elements::Weighted,
+        elements: Elements::Weighted(Moved::All),
         digits: |r| r.same_if(r.dim() + 2 < r.result.rank()),
         doc: "Mean under each window of (batch, channel, height, width); padding counts as 0, or not at all.",
         attrs: AVG_POOL,
@@ -471,7 +471,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "avg_pool3d",
-        elements: Elements::Weighted,
+        elements: Elements::Weighted(Moved::All),
         digits: |r| r.same_if(r.dim() + 3 < r.result.rank()),
         doc: "Mean under each window with three spatial dimensions; padding counts as 0, or not at all.",
         attrs: AVG_POOL,

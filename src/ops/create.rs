@@ -73,6 +73,21 @@ fn arange_element(c: &Call, _: usize, index: &[usize], _: &mut Fetch) -> Result<
     own.store(number("start")? + Number::Int(index[0] as i64) * number("step")?).ok_or(EvalError::Unrepresentable)
 }
 
+/// Element `at` of numbers at equal distances: counted from the nearer end, and rounded where PyTorch's decomposition rounds.
+fn spaced(c: &Call, at: usize) -> f64 {
+    let wide = c.dtype("dtype") == Some(DType::F64);
+    let rounded = |value: f64| if wide { value } else { f64::from(value as f32) };
+    let (start, end, steps) = (c.float("start"), c.float("end"), c.size("steps"));
+    if steps == 1 {
+        return start;
+    }
+    let step = rounded((end - start) / (steps - 1) as f64);
+    match at < steps / 2 {
+        true => rounded(rounded(start) + rounded(step * at as f64)),
+        false => rounded(rounded(end) - rounded(step * (steps - 1 - at) as f64)),
+    }
+}
+
 /// What the operators of this family have in common.
 const CREATE: OpDef = OpDef { family: Family::Create, work: fills, ..OpDef::PLAIN };
 
@@ -161,10 +176,7 @@ pub(super) static OPS: &[OpDef] = &[
             }
             c.output(dtype, Shape::from_slice(&[steps.map_err(|_| c.error("needs 0 or more steps"))?]))
         },
-        kernel: Kernel::Real(|c, _, index, _| {
-            let (start, end, steps) = (c.float("start"), c.float("end"), c.int("steps") as f64);
-            Ok(if steps == 1.0 { start } else { start + (end - start) / (steps - 1.0) * index[0] as f64 })
-        }),
+        kernel: Kernel::Real(|c, _, index, _| Ok(spaced(c, index[0]))),
         aten: aten!("linspace", start, end, steps; dtype, device: Device),
         replay: torch!(|r| {
             let like = tch::Tensor::f_empty([0_i64], (r.kind()?, r.device))?;

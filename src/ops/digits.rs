@@ -39,7 +39,7 @@ impl Renumbering<'_> {
             | Elements::Product
             | Elements::Convolution
             | Elements::Attention
-            | Elements::Weighted => None,
+            | Elements::Weighted(_) => None,
         }
     }
 

@@ -20,8 +20,8 @@ pub enum Elements {
     Convolution,
     /// Fused attention.
     Attention,
-    /// A sum of elements of operand 0 times numbers that depend on the place.
-    Weighted,
+    /// A sum of elements of these operands times numbers that depend on the place, and on what the other operands hold.
+    Weighted(Moved),
 }
 
 /// Which operands have elements that are moved.
@@ -30,6 +30,8 @@ pub enum Moved {
     All,
     First,
     ButFirst,
+    FirstTwo,
+    ButSecond,
 }
 
 impl Moved {
@@ -38,6 +40,8 @@ impl Moved {
             Moved::All => true,
             Moved::First => operand == 0,
             Moved::ButFirst => operand > 0,
+            Moved::FirstTwo => operand < 2,
+            Moved::ButSecond => operand != 1,
         }
     }
 }
@@ -81,7 +85,14 @@ impl OpDef {
 impl Call<'_> {
     /// Where the elements of the result come from. What is drawn has elements of its own.
     pub fn elements(&self) -> Elements {
-        if self.is_chance() { Elements::Unknown } else { self.op.elements }
+        match self.op.elements {
+            _ if self.is_chance() => Elements::Unknown,
+            // What is not added takes the place of what was there.
+            Elements::Weighted(moved) if self.op.attr_index("accumulate").is_some() && !self.bool("accumulate") => {
+                Elements::Moved(moved, Movement::Gather)
+            }
+            elements => elements,
+        }
     }
 
     /// Whether the result is chance.

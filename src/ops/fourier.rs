@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::complex::is_pairs;
 use super::shapes::visit_axes;
 use super::{
-    Amplifies, AttrKind, Call, Default, Digits, Elements, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef,
-    Renumbering, TypeError, Types, Unit, Work, attr, one,
+    Amplifies, AttrKind, Call, Default, Digits, Elements, EvalError, Family, FetchReal, Kernel, KernelClass, Moved,
+    OpDef, Renumbering, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{AttrValue, DType, Shape, TensorType};
 
@@ -234,7 +234,7 @@ const FOURIER: OpDef = OpDef {
     family: Family::Spectral,
     kernels: KernelClass::Rows,
     operands: &[one("x")],
-    elements: Elements::Weighted,
+    elements: Elements::Weighted(Moved::All),
     digits: beside_transforms,
     amplifies: Amplifies::Always,
     kernel: Kernel::RealLane { axes, lane: transformed },

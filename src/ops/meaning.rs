@@ -23,6 +23,10 @@ pub enum Arithmetic {
     Sigmoid,
     /// `x / (1 + e^-x)`.
     Silu,
+    /// The logarithm of the sigmoid.
+    LogSigmoid,
+    /// `ln(1 + e^(beta x)) / beta`, or `x` above a threshold, with the attributes of these names.
+    Softplus,
     /// `max(x, 0)`.
     Relu,
     /// `x` to the power that the attribute `exponent` states.
@@ -163,6 +167,8 @@ mod tests {
             Arithmetic::Reciprocal => 1.0 / v[0],
             Arithmetic::Sigmoid => sigmoid(v[0]),
             Arithmetic::Silu => v[0] * sigmoid(v[0]),
+            Arithmetic::LogSigmoid => sigmoid(v[0]).ln(),
+            Arithmetic::Softplus => (1.0 + v[0].exp()).ln(),
             Arithmetic::Relu => v[0].max(0.0),
             Arithmetic::Power => v[0] * v[0] * v[0],
             Arithmetic::Clamp => v[0].clamp(-1.0, 2.0),

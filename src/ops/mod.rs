@@ -9,6 +9,7 @@ mod pointwise;
 
 mod activation;
 mod adaptive;
+mod antialias;
 mod arithmetic;
 mod asks;
 mod aten_formulas;

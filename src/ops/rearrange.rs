@@ -277,7 +277,7 @@ pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "diff",
         fold: Fold::Differences,
-        elements: Elements::Weighted,
+        elements: Elements::Weighted(Moved::All),
         digits: |r| (!r.is_along()?).then(|| r.same_of_all()),
         doc: "Differences of neighbours along `dim`, `n` times over, with `prepend` put in front of `x` first.",
         operands: &[one("x"), optional("prepend")],

@@ -6,7 +6,7 @@ use super::{
     AttrKind, Call, Default, Elements, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, Moved, Movement,
     OpDef, TypeError, Types, Unit, Work, attr, one,
 };
-use crate::ir::{Number, Shape, TensorType};
+use crate::ir::{DType, Number, Shape, TensorType};
 
 /// The parameter of PyTorch's cubic curve.
 const CUBIC: f64 = -0.75;
@@ -14,7 +14,7 @@ const CUBIC: f64 = -0.75;
 /// Places of one dimension of the operand, with their weights.
 type Taps = SmallVec<[(usize, f64); 4]>;
 
-fn resampled(c: &Call, spatial: std::ops::RangeInclusive<usize>) -> Result<Types, TypeError> {
+pub(super) fn resampled(c: &Call, spatial: std::ops::RangeInclusive<usize>) -> Result<Types, TypeError> {
     c.want_float()?;
     let (x, sizes) = (c.operands[0], c.ints("size"));
     if !spatial.contains(&sizes.len()) || x.rank() != sizes.len() + 2 || x.numel() == 0 {
@@ -29,7 +29,7 @@ fn resampled(c: &Call, spatial: std::ops::RangeInclusive<usize>) -> Result<Types
 }
 
 /// Sizes of spatial dimension `d` of operand and result.
-fn sizes(c: &Call, d: usize) -> (usize, usize) {
+pub(super) fn sizes(c: &Call, d: usize) -> (usize, usize) {
     (c.operands[0].shape[2 + d], c.ints("size")[d] as usize)
 }
 
@@ -44,13 +44,19 @@ fn nearest(c: &Call, d: usize, at: usize) -> usize {
     (place.floor() as usize).min(input - 1)
 }
 
+/// A number in the type that PyTorch computes places and weights in: f64 for elements of f64, else f32.
+pub(super) fn rounded(c: &Call, value: f64) -> f64 {
+    if c.operands[0].dtype == DType::F64 { value } else { f64::from(value as f32) }
+}
+
 /// Where element `at` of the result lies among the elements of the operand.
 fn place(c: &Call, d: usize, at: usize) -> f64 {
     let (input, output) = sizes(c, d);
+    let (at, step) = (at as f64, |from: usize, to: usize| rounded(c, from as f64 / to as f64));
     match c.bool("align_corners") {
-        true if output > 1 => at as f64 * (input - 1) as f64 / (output - 1) as f64,
+        true if output > 1 => rounded(c, at * step(input - 1, output - 1)),
         true => 0.0,
-        false => (at as f64 + 0.5) * input as f64 / output as f64 - 0.5,
+        false => rounded(c, rounded(c, (at + 0.5) * step(input, output)) - 0.5),
     }
 }
 
@@ -58,17 +64,20 @@ fn linear(c: &Call, d: usize, at: usize) -> Taps {
     let (input, _) = sizes(c, d);
     let place = place(c, d, at).max(0.0);
     let first = (place.floor() as usize).min(input - 1);
-    let weight = (place - first as f64).min(1.0);
+    let weight = rounded(c, place - first as f64).min(1.0);
     SmallVec::from_slice(&[(first, 1.0 - weight), ((first + 1).min(input - 1), weight)])
 }
 
 fn cubic(c: &Call, d: usize, at: usize) -> Taps {
     let (input, _) = sizes(c, d);
     let place = place(c, d, at);
-    let (first, t) = (place.floor(), place - place.floor());
-    let near = |x: f64| ((CUBIC + 2.0) * x - (CUBIC + 3.0)) * x * x + 1.0;
-    let far = |x: f64| ((CUBIC * x - 5.0 * CUBIC) * x + 8.0 * CUBIC) * x - 4.0 * CUBIC;
-    let weights = [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)];
+    let r = |value: f64| rounded(c, value);
+    let (first, t) = (place.floor(), r(place - place.floor()));
+    // Each step is rounded, in the order in which PyTorch computes them.
+    let near = |x: f64| r(r(r(r(r((CUBIC + 2.0) * x) - (CUBIC + 3.0)) * x) * x) + 1.0);
+    let far = |x: f64| r(r(r(r(r(r(CUBIC * x) - 5.0 * CUBIC) * x) + 8.0 * CUBIC) * x) - 4.0 * CUBIC);
+    let rest = r(1.0 - t);
+    let weights = [far(r(t + 1.0)), near(t), near(rest), far(r(rest + 1.0))];
     let inside = |i: f64| i.clamp(0.0, (input - 1) as f64) as usize;
     weights.into_iter().zip(-1..).map(|(weight, i)| (inside(first + f64::from(i)), weight)).collect()
 }
@@ -187,7 +196,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "upsample_linear",
-        elements: Elements::Weighted,
+        elements: Elements::Weighted(Moved::All),
         digits: |r| r.same_if(r.dim() < 2),
         doc: "The spatial dimensions, those behind the first two, brought to `size` by linear interpolation; `align_corners` puts \
               the outermost elements in the same places.",
@@ -198,7 +207,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "upsample_bicubic",
-        elements: Elements::Weighted,
+        elements: Elements::Weighted(Moved::All),
         digits: |r| r.same_if(r.dim() < 2),
         doc: "Height and width of (batch, channel, height, width) brought to `size` by cubic interpolation; `align_corners` puts \
               the outermost elements in the same places.",

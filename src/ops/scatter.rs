@@ -7,8 +7,8 @@ use super::index::{check_positions, indexed, placement, position};
 use super::replay::{ReplayError, Replayed, Run};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, Kernel, KernelClass, OpDef, Synthesis, TypeError, Types,
-    Unit, Vanishes, Work, attr, many, one, support,
+    Ask, AttrKind, Call, Default, Digits, Elements, EvalError, Family, Fetch, Kernel, KernelClass, Moved, OpDef,
+    Renumbering, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one, support,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -115,6 +115,21 @@ fn index_put_types(c: &Call) -> Result<Types, TypeError> {
     c.output(x.dtype, x.shape.clone())
 }
 
+/// Dimensions that are not indexed stand in the values, too.
+fn index_put_digits(r: &Renumbering) -> Option<Digits> {
+    let (x, values) = (*r.call.operands.first()?, *r.call.operands.get(1)?);
+    let operands = indexing(r.call);
+    let placement = placement(&Call { operands: &operands, ..*r.call }).ok()?;
+    if placement.dims.contains(&r.dim()) {
+        return None;
+    }
+    let before = (0..r.dim()).filter(|d| !placement.dims.contains(d)).count();
+    let at = if before < placement.start { before } else { before + placement.positions.len() };
+    let of_values = (at + values.rank()).checked_sub(placement.shape(x).len());
+    let others = std::iter::repeat_n(None, r.call.operands.len() - 2);
+    Some(r.dims([Some(r.dim()), of_values].into_iter().chain(others)))
+}
+
 fn index_put_element(c: &Call, _: usize, index: &[usize], fetch: &mut Fetch) -> Result<Number, EvalError> {
     let operands = indexing(c);
     let placement =
@@ -199,6 +214,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "scatter_add",
+        elements: Elements::Weighted(Moved::ButSecond),
         doc: "`x` with the elements of `src` added along `dim` at the places that `index` holds.",
         operands: &[one("x"), one("index"), one("src")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
@@ -244,6 +260,8 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index_add",
+        elements: Elements::Weighted(Moved::ButSecond),
+        digits: |r| (!r.is_along()?).then(|| r.dims([Some(r.dim()), None, Some(r.dim())])),
         doc: "`x` with slice `i` of `source` along `dim` added to the slice that element `i` of `index` names.",
         operands: &[one("x"), one("index"), one("source")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],
@@ -264,6 +282,8 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index_put",
+        elements: Elements::Weighted(Moved::FirstTwo),
+        digits: index_put_digits,
         doc: "`x` with `values` written where `index` would read with the same `indices` and `dims`, or added if \
               `accumulate`; which of several in one place counts is open.",
         operands: &[one("x"), one("values"), many("indices")],

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::{
-    OpDef, activation, adaptive, arithmetic, attention, batch_statistics, columns, comparison, complex, conv, create,
-    elementwise, fourier, functions, grid_sample, index, length, linear, norm, rearrange, reduce, resample, running,
-    scatter, spectral, transposed, view, window_view,
+    OpDef, activation, adaptive, antialias, arithmetic, attention, batch_statistics, columns, comparison, complex,
+    conv, create, elementwise, fourier, functions, grid_sample, index, length, linear, norm, rearrange, reduce,
+    resample, running, scatter, spectral, transposed, view, window_view,
 };
 
 static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
@@ -37,6 +37,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         transposed::OPS,
         adaptive::OPS,
         resample::OPS,
+        antialias::OPS,
         grid_sample::OPS,
         columns::OPS,
         create::OPS,

@@ -12,7 +12,7 @@ fn constant_of(constant: Option<&Constant>) -> Result<&Constant, Undecided> {
     constant.ok_or(Undecided::Unknown)
 }
 
-/// Whether no two elements of a constant along dim `at` are equal. NaN count as equal: they are sorted as if they were.
+/// Whether every element of a constant is its place along the last dim.
 fn is_counted(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
     let Some((&columns, rows)) = ty.shape.split_last() else { return Ok(false) };
     match constant {
@@ -27,6 +27,7 @@ fn is_counted(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
     }
 }
 
+/// Whether no two elements of a constant along dim `at` are equal. NaN count as equal: they are sorted as if they were.
 fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Undecided> {
     let size = ty.shape[at];
     if size < 2 || ty.numel() == 0 {

@@ -103,6 +103,39 @@ def scan(step):
     return lambda x: hop(lambda c, v: (c + v, step(c + v)), x[0].clone(), x)[1]
 
 
+def running_sums(step):
+    """What `scan` computes, step by step."""
+
+    def run(_, x):
+        total, rows = x[0].clone(), []
+        for row in x:
+            rows.append(step(total, row))
+            total = total + row
+        return torch.stack(rows)
+
+    return run
+
+
+def mapped(run):
+    from torch._higher_order_ops.map import map as hop
+
+    return lambda _, x: hop(run, x)
+
+
+def kept_by_hand(correction):
+    """What a batch norm of momentum 0.1 keeps."""
+
+    def run(self, x):
+        norm = self.norm
+        with torch.no_grad():
+            norm.num_batches_tracked.add_(1)
+            norm.running_mean.copy_(0.9 * norm.running_mean + 0.1 * x.mean(0))
+            norm.running_var.copy_(0.9 * norm.running_var + 0.1 * x.var(0, correction=correction))
+        return F.batch_norm(x, None, None, norm.weight, norm.bias, training=True)
+
+    return run
+
+
 def checkpoint(run):
     from torch.utils.checkpoint import checkpoint as hop
 
@@ -220,7 +253,15 @@ def pairs():
     yield "cond-names", lambda _, x: branches(plus[1], plus[2])(x), lambda _, value: branches(lambda other: other + 1, lambda third: third + 2)(value), "same", BOTH, nothing
     half = [lambda x, d=d: x.to(d).float() for d in (torch.float16, torch.bfloat16)]
     yield "cond-types", lambda _, x: branches(half[0], plus[1])(x), lambda _, x: branches(half[1], plus[1])(x), "other", TRAINING, nothing
+    # Loops of a fixed number of steps.
+    looped = lambda _, x: scan(torch.tanh)(x)
+    yield "scan-step-by-step", looped, running_sums(lambda total, row: torch.tanh(total + row)), "same", BOTH, nothing
+    yield "scan-a-step-behind", looped, running_sums(lambda total, row: torch.tanh(total)), "other", BOTH, nothing
+    yield "map-at-once", mapped(lambda row: row.softmax(-1)), lambda _, x: x.softmax(-1), "same", BOTH, nothing
+    yield "map-along-another-dim", mapped(lambda row: row.softmax(-1)), lambda _, x: x.softmax(0), "other", BOTH, nothing
     # Writes.
+    yield "batch-norm-by-hand", lambda s, x: s.norm(x), kept_by_hand(1), "same", BOTH, batch_norm(0.1)
+    yield "batch-norm-by-hand-of-whole", lambda s, x: s.norm(x), kept_by_hand(0), "other", BOTH, batch_norm(0.1)
     yield "batch-norm-momentum", lambda s, x: s.norm(x), lambda s, x: s.norm(x), "other", BOTH, batch_norm(0.1), batch_norm(0.5)
     yield "batch-norm-read-after", lambda s, x: (s.norm(x), s.norm.running_mean + 0), lambda s, x: (lambda m: (s.norm(x), m))(s.norm.running_mean + 0), "other", TRAINING, batch_norm(0.1)
     instance = [lambda s, x, m=m: F.instance_norm(x[None], s.b[0], s.c[0], momentum=m) for m in (0.1, 0.5)]

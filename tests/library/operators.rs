@@ -95,6 +95,12 @@ fn less_common_operators_decomposed_compute_what_pytorch_computes() {
 }
 
 #[test]
+fn operators_that_are_several_nodes_compute_what_pytorch_computes() {
+    agrees("further-operators.pt2", "further-operators.json", 60);
+    agrees("further-operators-decomposed.pt2", "further-operators.json", 60);
+}
+
+#[test]
 fn exported_operators_on_complex_numbers_compute_what_pytorch_computes() {
     agrees("complex-operators.pt2", "complex-operators.json", 125);
     agrees("complex-operators-decomposed.pt2", "complex-operators.json", 125);

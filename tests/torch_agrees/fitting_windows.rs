@@ -71,9 +71,13 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.push(("output_size", d.ints(spatial, 1, 6)));
             vec![d.operand(dtype, &x, if op.name == "adaptive_max_pool" { special } else { Fill::Any })]
         }
-        "upsample_nearest" | "upsample_linear" | "upsample_bicubic" => {
-            let (dtype, spatial) = (d.float(), if op.name == "upsample_bicubic" { 2 } else { 1 + d.below(3) });
+        "upsample_nearest" | "upsample_linear" | "upsample_bicubic" | "upsample_antialiased" => {
+            let plane = matches!(op.name, "upsample_bicubic" | "upsample_antialiased");
+            let (dtype, spatial) = (d.float(), if plane { 2 } else { 1 + d.below(3) });
             let x = image(d, spatial, 1);
+            if op.name == "upsample_antialiased" {
+                attrs.push(("mode", AttrValue::str(d.pick(&["linear", "cubic"]))));
+            }
             attrs.push(("size", d.ints(spatial, 1, 12)));
             attrs.push((if op.name == "upsample_nearest" { "exact" } else { "align_corners" }, d.flag()));
             vec![d.operand(dtype, &x, if op.name == "upsample_nearest" { special } else { Fill::Any })]

@@ -53,6 +53,8 @@ pub(super) fn arithmetic(
             | Arithmetic::Reciprocal
             | Arithmetic::Sigmoid
             | Arithmetic::Silu
+            | Arithmetic::LogSigmoid
+            | Arithmetic::Softplus
             | Arithmetic::Relu
             | Arithmetic::Power
             | Arithmetic::Clamp

@@ -77,7 +77,7 @@ fn keeps_uniform(call: &Call) -> bool {
         | Elements::Product
         | Elements::Convolution
         | Elements::Attention
-        | Elements::Weighted => false,
+        | Elements::Weighted(_) => false,
     }
 }
 

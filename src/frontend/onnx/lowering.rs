@@ -58,7 +58,7 @@ pub(super) fn one(value: Value) -> Lowered {
 }
 
 impl<'m> NodeLowering<'_, 'm> {
-    fn lowering(&mut self) -> Lowering<'_> {
+    pub(super) fn lowering(&mut self) -> Lowering<'_> {
         self.sink.builder.lower(self.name, self.origin.clone())
     }
 

@@ -40,10 +40,12 @@ pub(super) struct Importer<'a> {
     pub placeholders: Vec<(Arc<str>, &'a str)>,
     /// What the nodes of the file call, if that is asked for.
     calls: Option<Vec<Recorded>>,
+    /// Nodes that loops have become so far, see [`Importer::unroll`].
+    pub unrolled: usize,
 }
 
 /// See [`Importer::state`].
-pub(super) type State = (Graph, Names, Memory, i64);
+pub(super) type State = (Graph, Names, Memory, i64, usize);
 
 /// An input of the program that it may write.
 pub(super) struct Input<'a> {
@@ -83,6 +85,7 @@ pub(super) fn import(
         draws: 0,
         placeholders: Vec::new(),
         calls: records.then(Vec::new),
+        unrolled: 0,
     };
     let module = &program.graph_module;
     let mut scope = Scope::new(&module.graph, Autocast::default());
@@ -135,19 +138,30 @@ impl<'a> Importer<'a> {
         self.memory.read(tensor, &mut views)
     }
 
+    /// Where the node was written.
+    pub(super) fn origin(&mut self, node: &'a schema::Node) -> Origin {
+        self.origins.of(node.metadata.stack_trace.as_deref(), node.metadata.nn_module_stack.as_deref())
+    }
+
     /// What taking over a node changes, to come back to.
     pub(super) fn state(&self) -> State {
-        (self.builder.graph.clone(), self.builder.names.clone(), self.memory.clone(), self.draws)
+        let calls = self.calls.as_ref().map_or(0, Vec::len);
+        (self.builder.graph.clone(), self.builder.names.clone(), self.memory.clone(), self.draws, calls)
     }
 
     pub(super) fn restore(&mut self, state: State) {
-        (self.builder.graph, self.builder.names, self.memory, self.draws) = state;
+        let calls;
+        (self.builder.graph, self.builder.names, self.memory, self.draws, calls) = state;
+        self.calls.iter_mut().for_each(|all| all.truncate(calls));
     }
 
     /// Takes over one node. `name` is unique in the graph.
     pub(super) fn node(&mut self, scope: &mut Scope<'a>, node: &'a schema::Node, name: &str) -> Result<(), LoadError> {
         if is_transparent(&node.target) {
             return self.inline(scope, node, name);
+        }
+        if self.unroll(scope, node, name)? {
+            return Ok(());
         }
         self.operator(scope, node, name)
     }
@@ -183,7 +197,7 @@ impl<'a> Importer<'a> {
                 format!("calls `{}` in a nested graph, which may write a tensor from outside of it", writer.target);
             return Err(refused(self, Refusal::new(reason).help(mutation::HELP)));
         }
-        let origin = self.origins.of(node.metadata.stack_trace.as_deref(), node.metadata.nn_module_stack.as_deref());
+        let origin = self.origin(node);
         for operand in node.inputs.iter().flat_map(|i| i.arg.tensors()) {
             self.read(scope, operand, name, &origin).map_err(|refusal| refused(self, refusal))?;
         }

@@ -275,7 +275,7 @@ impl<'a> NodeLowering<'_, 'a> {
         self.output_names().nth(slot).is_some_and(|name| self.scope.used.contains(name))
     }
 
-    // The three calls of the lowering that conversions make with arguments that read the site: behind a `DerefMut` the compiler
+    // The four calls of the lowering that conversions make with arguments that read the site: behind a `DerefMut` the compiler
     // would refuse those.
 
     /// See [`Lowering::emit`].
@@ -292,6 +292,11 @@ impl<'a> NodeLowering<'_, 'a> {
         operands: &[Value],
     ) -> Result<Value, Refusal> {
         self.lowering.implicit(part, op, attrs, operands)
+    }
+
+    /// See [`Lowering::step`].
+    pub(super) fn step(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Result<Value, Refusal> {
+        self.lowering.step(op, attrs, operands)
     }
 
     /// See [`Lowering::cast`].

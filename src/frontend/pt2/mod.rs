@@ -30,6 +30,7 @@ mod sharing;
 mod signature;
 mod structure;
 mod target;
+mod unrolled;
 mod views;
 mod weights;
 

@@ -8,6 +8,8 @@ pub(super) struct Formula<'f, 's, 'a> {
     pub site: &'f mut NodeLowering<'s, 'a>,
     /// The element type that it is computed in.
     pub dtype: DType,
+    /// Whether PyTorch runs a kernel for each operator, and not one for all of them.
+    pub in_steps: bool,
 }
 
 pub(super) type Term = Result<Value, Refusal>;
@@ -17,7 +19,7 @@ pub(super) type Last = Result<(&'static str, Vec<Value>), Refusal>;
 
 impl<'f, 's, 'a> Formula<'f, 's, 'a> {
     pub(super) fn new(site: &'f mut NodeLowering<'s, 'a>, dtype: DType) -> Self {
-        Formula { site, dtype }
+        Formula { site, dtype, in_steps: false }
     }
 
     pub(super) fn tensor(&self, name: &str) -> Term {
@@ -33,7 +35,14 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
     }
 
     pub(super) fn op(&mut self, op: &str, operands: &[Value]) -> Term {
-        self.site.implicit(op, op, &[], operands)
+        self.node(op, &[], operands)
+    }
+
+    pub(super) fn node(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Term {
+        match self.in_steps {
+            true => self.site.step(op, attrs, operands),
+            false => self.site.implicit(op, op, attrs, operands),
+        }
     }
 
     pub(super) fn with(&mut self, op: &str, x: Value, number: f64) -> Term {
@@ -48,11 +57,11 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
     }
 
     pub(super) fn at_least(&mut self, x: Value, least: f64) -> Term {
-        self.site.implicit("clamp", "clamp", &[("min", AttrValue::float(least))], &[x])
+        self.node("clamp", &[("min", AttrValue::float(least))], &[x])
     }
 
     pub(super) fn at_most(&mut self, x: Value, most: f64) -> Term {
-        self.site.implicit("clamp", "clamp", &[("max", AttrValue::float(most))], &[x])
+        self.node("clamp", &[("max", AttrValue::float(most))], &[x])
     }
 
     pub(super) fn reshape(&mut self, x: Value, shape: &[usize]) -> Term {
@@ -61,7 +70,7 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
 
     /// The sum over all of these dimensions.
     pub(super) fn sum(&mut self, x: Value, dims: &[i64]) -> Term {
-        self.site.implicit("sum", "sum", &[("dim", ints(dims))], &[x])
+        self.node("sum", &[("dim", ints(dims))], &[x])
     }
 
     /// The last operator of a formula.

@@ -68,7 +68,9 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             site.emit("masked_fill", &[], &[x, mask, value])
         }
         ("scatter" | "scatter_add", "" | "src" | "value") => scatter(site, target.name),
+        ("scatter_reduce", "two") => scatter_reduce(site),
         ("index_add", "") => index_add(site),
+        ("index_copy", "") => index_copy(site),
         ("index_put" | "_unsafe_index_put", "") => index_put(site),
         ("histc", "") => histogram(site),
         _ => Ok(None),
@@ -100,6 +102,60 @@ fn index_add(site: &mut NodeLowering) -> Converted {
     }
     let dim = site.dim_of(x, site.int("dim")?)?;
     site.emit("index_add", &[("dim", int(dim))], &[x, index, source])
+}
+
+/// Slices that replace others: those that PyTorch lets a list of places along one dimension name.
+fn index_copy(site: &mut NodeLowering) -> Converted {
+    let (x, index, source) = (site.tensor("self")?, site.tensor("index")?, site.tensor("source")?);
+    if site.rank(x) == 0 || site.rank(index) != 1 || site.rank(source) != site.rank(x) {
+        return Ok(None);
+    }
+    let dim = site.dim_of(x, site.int("dim")?)?;
+    site.emit("index_put", &[("dims", ints(&[dim])), ("accumulate", AttrValue::Bool(false))], &[x, source, index])
+}
+
+/// Elements joined to those at the places that an index names. Where these do not count, what changes nothing is put in their
+/// place first.
+fn scatter_reduce(site: &mut NodeLowering) -> Converted {
+    let (x, index, src) = (site.tensor("self")?, site.tensor("index")?, site.tensor("src")?);
+    let (dtype, Some(reduce)) = (site.dtype(x), site.str("reduce")) else { return Ok(None) };
+    if site.rank(x) == 0 || !matches!(dtype, DType::F32 | DType::F64) {
+        return Ok(None);
+    }
+    let (op, neutral) = match reduce {
+        "sum" | "mean" => ("scatter_add", 0.0),
+        "prod" => ("scatter_reduce", 1.0),
+        "amax" => ("scatter_reduce", f64::NEG_INFINITY),
+        "amin" => ("scatter_reduce", f64::INFINITY),
+        _ => return Ok(None),
+    };
+    let dim = ("dim", int(site.dim_of(x, site.int("dim")?)?));
+    let with_self = site.bool_or("include_self", true)?;
+    let mut start = x;
+    if !with_self {
+        let own = filled(site, "neutral", neutral, index)?;
+        start = site.implicit("start", "scatter", &[dim.clone()], &[x, index, own])?;
+    }
+    if op == "scatter_reduce" {
+        return site.emit(op, &[dim, ("reduce", AttrValue::str(reduce))], &[start, index, src]);
+    }
+    if reduce == "sum" {
+        return site.emit(op, &[dim], &[start, index, src]);
+    }
+    let sums = site.implicit("sums", op, &[dim.clone()], &[start, index, src])?;
+    let (each, first) = (filled(site, "one", 1.0, index)?, f64::from(u8::from(with_self)));
+    let first = filled(site, "counted", first, x)?;
+    let counts = site.implicit("counts", op, &[dim], &[first, index, each])?;
+    let counts = site.implicit("at_least_one", "clamp", &[("min", AttrValue::float(1.0))], &[counts])?;
+    site.emit("div", &[], &[sums, counts])
+}
+
+/// One number, as often as `like` has elements.
+fn filled(site: &mut NodeLowering, part: &str, value: f64, like: Value) -> Result<Value, Refusal> {
+    let dtype = site.dtype(site.tensor("self")?);
+    let value = site.literal(part, Scalar::Float(value), dtype)?;
+    let shape = AttrValue::shape(&site.ty(like).shape);
+    site.implicit(part, "expand", &[("shape", shape)], &[value])
 }
 
 fn index_put(site: &mut NodeLowering) -> Converted {

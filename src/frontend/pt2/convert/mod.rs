@@ -17,10 +17,12 @@ mod index;
 mod length;
 mod linear;
 mod losses;
+mod margins;
 mod norm;
 mod pairs;
 mod pointwise;
 mod promote;
+mod quantise;
 mod real;
 mod rearrange;
 mod recurrent;
@@ -77,7 +79,10 @@ pub(super) fn convert(site: &mut NodeLowering, draws: &mut i64, written: &[Value
                 _ => custom::opaque(site, target, draws, written),
             }
         }
-        _ => custom::opaque(site, target, draws, written),
+        _ => match norm::keeping_statistics(site, target)? {
+            Some(values) => Ok(values),
+            None => custom::opaque(site, target, draws, written),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! Normalisations.
 
-use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, int, ints};
 use super::super::target::Target;
 use crate::ir::{AttrValue, DType, Value};
 
@@ -32,6 +32,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             batch_norm(site)
         }
         "_native_batch_norm_legit_no_training" if !site.is_used(1) && !site.is_used(2) => batch_norm(site),
+        "_native_batch_norm_legit_functional" => keeping_statistics(site, target),
         "instance_norm" => instance_norm(site),
         "_weight_norm" => weight_norm(site),
         _ => Ok(None),
@@ -106,6 +107,49 @@ fn by_batch(site: &mut NodeLowering) -> Converted {
         true => site.emit("batch_norm_training", &attrs, &operands),
         false => Ok(None),
     }
+}
+
+/// Normalisation by the batch's own statistics, of which running means are kept: the results, then the new running mean and the
+/// new running variance. `None` where the operator is another one.
+pub(super) fn keeping_statistics(site: &mut NodeLowering, target: Target) -> Converted {
+    // How many results there are besides what is kept.
+    let results = match target.name {
+        "batch_norm" => 1,
+        "native_batch_norm" | "_native_batch_norm_legit" | "_native_batch_norm_legit_functional" => 3,
+        _ => return Ok(None),
+    };
+    let (mean, variance) = (site.maybe_tensor("running_mean")?, site.maybe_tensor("running_var")?);
+    let (true, Some(mean), Some(variance)) = (site.bool_or("training", false)?, mean, variance) else {
+        return Ok(None);
+    };
+    let x = site.tensor("input")?;
+    let Some(operands) = with_parameters(site, vec![x])? else { return Ok(None) };
+    if !has_statistics(site, &[&operands[..], &[mean, variance]].concat()) {
+        return Ok(None);
+    }
+    let attrs = [("eps", eps(site, 1e-5)?)];
+    let Some(mut values) = site.emit("batch_norm_training", &attrs, &operands)? else { return Ok(None) };
+    values.truncate(results);
+    let others: Vec<i64> = (0..site.rank(x) as i64).filter(|&d| d != 1).collect();
+    let others = ("dim", ints(&others));
+    let own_mean = site.implicit("mean", "mean", std::slice::from_ref(&others), &[x])?;
+    let attrs = [others, ("correction", AttrValue::float(1.0))];
+    let own_variance = site.implicit("variance", "var", &attrs, &[x])?;
+    for (kept, own) in [(mean, own_mean), (variance, own_variance)] {
+        values.push(moving(site, kept, own)?);
+    }
+    Ok(Some(values))
+}
+
+/// A running mean after one more batch.
+fn moving(site: &mut NodeLowering, kept: Value, own: Value) -> Result<Value, Refusal> {
+    let (momentum, dtype) = (site.float_or("momentum", 0.1)?, site.dtype(kept));
+    let mut part = |value: Value, share: f64| {
+        let share = site.literal("share", Scalar::Float(share), dtype)?;
+        site.implicit("part", "mul", &[], &[value, share])
+    };
+    let (new, old) = (part(own, momentum)?, part(kept, 1.0 - momentum)?);
+    site.implicit("moving", "add", &[], &[new, old])
 }
 
 /// What PyTorch does: every channel of every sample becomes a channel of one sample.

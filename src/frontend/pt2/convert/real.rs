@@ -3,13 +3,13 @@
 use super::super::lowering::{Converted, NodeLowering};
 use super::super::target::Target;
 use super::{
-    attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear, losses, norm,
-    pointwise, rearrange, recurrent, reduce, sequence, view, windows,
+    attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear, losses, margins,
+    norm, pointwise, quantise, rearrange, recurrent, reduce, sequence, view, windows,
 };
 
 /// Converts an operator on real numbers.
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 19] = [
+    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 21] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -24,6 +24,8 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         length::convert,
         windows::convert,
         losses::convert,
+        margins::convert,
+        quantise::convert,
         recurrent::convert,
         pointwise::convert,
         compositions::convert,

@@ -38,8 +38,49 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         }
         ("im2col" | "col2im", "") => columns(site, target.name),
         ("grid_sampler" | "grid_sampler_2d", "") => grid_sample(site),
+        ("affine_grid_generator", "") => affine_grid(site),
         _ => Ok(None),
     }
+}
+
+/// Where the middles of the cells of an image, or their outermost ones, come to lie under an affine map.
+fn affine_grid(site: &mut NodeLowering) -> Converted {
+    let (theta, size, corners) = (site.tensor("theta")?, site.ints("size")?, site.bool_or("align_corners", false)?);
+    let (ty, spatial) = (site.ty(theta), size.get(2..).unwrap_or_default());
+    let known = matches!(ty.dtype, DType::F32 | DType::F64) && (2..=3).contains(&spatial.len());
+    if !known || ty.shape[..] != [ty.shape[0], spatial.len(), spatial.len() + 1] || spatial.iter().any(|&n| n < 1) {
+        return Ok(None);
+    }
+    let cells: i64 = spatial.iter().product();
+    let mut columns = Vec::with_capacity(spatial.len() + 1);
+    // Width is the first coordinate.
+    for (d, &steps) in spatial.iter().enumerate().rev() {
+        let end = match steps {
+            1 => 0.0,
+            _ if corners => 1.0,
+            _ => (steps - 1) as f64 / steps as f64,
+        };
+        let attrs = [
+            ("start", AttrValue::float(-end)),
+            ("end", AttrValue::float(end)),
+            ("steps", int(steps)),
+            ("dtype", AttrValue::DType(ty.dtype)),
+        ];
+        let along = site.implicit("along", "linspace", &attrs, &[])?;
+        let shape: Vec<i64> = (0..spatial.len()).map(|other| if other == d { steps } else { 1 }).collect();
+        let along = site.implicit("along", "reshape", &[("shape", ints(&shape))], &[along])?;
+        let everywhere = site.implicit("everywhere", "expand", &[("shape", ints(spatial))], &[along])?;
+        columns.push(site.implicit("column", "reshape", &[("shape", ints(&[cells, 1]))], &[everywhere])?);
+    }
+    let attrs = [("shape", ints(&[cells, 1])), ("value", AttrValue::float(1.0)), ("dtype", AttrValue::DType(ty.dtype))];
+    columns.push(site.implicit("one", "full", &attrs, &[])?);
+    let cells = site.implicit("cells", "concat", &[("dim", int(1))], &columns)?;
+    let map = site.implicit("map", "permute", &[("dims", ints(&[0, 2, 1]))], &[theta])?;
+    let places = site.step("matmul", &[], &[cells, map])?;
+    let mut shape = vec![ty.shape[0] as i64];
+    shape.extend(spatial);
+    shape.push(spatial.len() as i64);
+    site.emit("reshape", &[("shape", ints(&shape))], &[places])
 }
 
 /// What PyTorch does to lines: a height of 1 while `pool` works.
@@ -101,8 +142,8 @@ fn grid_sample(site: &mut NodeLowering) -> Converted {
     site.emit("grid_sample", &[("mode", mode), ("padding", padding), ("align_corners", corners)], &[x, grid])
 }
 
-/// Images of the size that the file states. A factor matters only where it is not the quotient of the sizes: then the operator
-/// stays opaque.
+/// Images of the size that the file states. A factor matters only where it is not the quotient of the sizes, and the corners are not
+/// aligned: then the operator stays opaque.
 fn upsample(site: &mut NodeLowering, name: &str) -> Converted {
     let (kind, spatial) = match name.trim_start_matches('_').strip_prefix("upsample_") {
         Some("nearest1d") => ("nearest", 1),
@@ -115,6 +156,8 @@ fn upsample(site: &mut NodeLowering, name: &str) -> Converted {
         Some("bilinear2d") => ("linear", 2),
         Some("trilinear3d") => ("linear", 3),
         Some("bicubic2d") => ("bicubic", 2),
+        Some("bilinear2d_aa") => ("antialiased linear", 2),
+        Some("bicubic2d_aa") => ("antialiased cubic", 2),
         _ => return Ok(None),
     };
     let x = site.tensor(if site.given("input") { "input" } else { "self" })?;
@@ -126,8 +169,9 @@ fn upsample(site: &mut NodeLowering, name: &str) -> Converted {
     let plain = |(&factor, (&from, &to)): (&f64, (&usize, &usize))| {
         from as f64 * factor == to as f64 && (1.0 / factor) as f32 == from as f32 / to as f32
     };
+    let corners = site.bool_or("align_corners", false)?;
     let sizes = || from.shape[2..].iter().zip(&to.shape[2..]);
-    if !(factors.is_empty() || factors.len() == spatial && factors.iter().zip(sizes()).all(plain)) {
+    if !(corners || factors.is_empty() || factors.len() == spatial && factors.iter().zip(sizes()).all(plain)) {
         return Ok(None);
     }
     let size = ("size", AttrValue::shape(&to.shape[2..]));
@@ -135,7 +179,11 @@ fn upsample(site: &mut NodeLowering, name: &str) -> Converted {
         "nearest" => site.emit("upsample_nearest", &[size], &[x]),
         "nearest_exact" => site.emit("upsample_nearest", &[size, ("exact", AttrValue::Bool(true))], &[x]),
         _ => {
-            let corners = AttrValue::Bool(site.bool_or("align_corners", false)?);
+            let corners = AttrValue::Bool(corners);
+            if let Some(mode) = kind.strip_prefix("antialiased ") {
+                let mode = AttrValue::str(mode);
+                return site.emit("upsample_antialiased", &[size, ("mode", mode), ("align_corners", corners)], &[x]);
+            }
             let op = if kind == "linear" { "upsample_linear" } else { "upsample_bicubic" };
             site.emit(op, &[size, ("align_corners", corners)], &[x])
         }

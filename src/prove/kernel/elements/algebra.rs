@@ -244,7 +244,7 @@ impl Formulas<'_> {
     }
 
     pub(super) fn inverse_root(&mut self, x: Form) -> Option<Form> {
-        let root = self.function(Function::Sqrt, x);
+        let root = self.square_root(x);
         self.inverse(&root)
     }
 
@@ -284,14 +284,20 @@ impl Formulas<'_> {
     /// The natural logarithm. Of a product of what is positive, the sum of logarithms.
     pub(super) fn logarithm(&mut self, x: &Form) -> Option<Form> {
         if !self.store.is_positive(x) {
-            return Some(self.function(Function::Log, x.clone()));
+            return match self.fraction(x)? {
+                Some((above, below)) if self.store.is_positive(&above) => {
+                    let (above, below) = (self.logarithm(&above)?, self.logarithm(&below)?);
+                    Some(self.minus(above, &below))
+                }
+                _ => Some(self.function(Function::Log, x.clone())),
+            };
         }
         let Content { number, exponent, factors, rest } = self.content(x)?;
         let mut sum = vec![exponent];
         let others = factors.into_iter().map(Form::atom).chain([Form::number(number), rest]);
         for part in others.collect::<Vec<_>>() {
             if !part.as_number().is_some_and(|n| n.is_one()) {
-                sum.push(self.function(Function::Log, part));
+                sum.push(self.logarithm_of_part(part));
             }
         }
         Some(self.sum(sum))
@@ -306,7 +312,7 @@ impl Formulas<'_> {
     /// A constant power over the real numbers, if it is a whole or a half.
     pub(super) fn power(&mut self, x: Form, exponent: f64) -> Option<Option<Form>> {
         if exponent == 0.5 {
-            return Some(Some(self.function(Function::Sqrt, x)));
+            return Some(Some(self.square_root(x)));
         }
         if exponent == -0.5 {
             return Some(Some(self.inverse_root(x)?));

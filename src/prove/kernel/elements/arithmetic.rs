@@ -4,7 +4,7 @@ use num_rational::BigRational;
 use num_traits::{One, Signed};
 use smallvec::SmallVec;
 
-use super::form::{Atom, Form, FormId, Function, Operation, Product};
+use super::form::{Atom, Form, FormId, Operation, Product};
 use super::formulas::{Formulas, SIZE_PER_ELEMENT, over_reals};
 use super::mode::Mode;
 use crate::ir::{DType, Number};
@@ -108,13 +108,18 @@ impl Formulas<'_> {
                 let argument = self.sum([x, one()]);
                 self.logarithm(&argument)?
             }
-            Arithmetic::Sqrt if over_reals => self.function(Function::Sqrt, x),
+            Arithmetic::Sqrt if over_reals => self.square_root(x),
             Arithmetic::InverseSqrt if over_reals => self.inverse_root(x)?,
             Arithmetic::Sigmoid if over_reals => self.sigmoid(&x)?,
             Arithmetic::Silu if over_reals => {
                 let gate = self.sigmoid(&x)?;
                 self.times(&x, &gate)?
             }
+            Arithmetic::LogSigmoid if over_reals => {
+                let gate = self.sigmoid(&x)?;
+                self.logarithm(&gate)?
+            }
+            Arithmetic::Softplus if over_reals => return self.softplus(&x, call, dtype),
             Arithmetic::Abs if over_reals => self.absolute(x),
             Arithmetic::Select if over_reals => return self.selected(operands[0].1, &y?, z?),
             // Functions that sums of products do not know, and what has no law at all.
@@ -128,6 +133,8 @@ impl Formulas<'_> {
             | Arithmetic::InverseSqrt
             | Arithmetic::Sigmoid
             | Arithmetic::Silu
+            | Arithmetic::LogSigmoid
+            | Arithmetic::Softplus
             | Arithmetic::Abs
             | Arithmetic::Select
             | Arithmetic::Compare(_)

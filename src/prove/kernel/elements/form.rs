@@ -3,6 +3,8 @@
 //! The numbers of a formula are exact: it is built from what the files state, without rounding of its own. What is added and
 //! multiplied may be infinite or NaN, so nothing vanishes: `x - x` is `0 x`, which is not 0, and `2 x - x` is not `x`.
 
+use std::hash::{Hash, Hasher};
+
 use indexmap::IndexSet;
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -78,8 +80,8 @@ const CAST: Operation = Operation::Arithmetic(Arithmetic::Cast);
 /// Factors in ascending order; the empty product is 1.
 pub(super) type Monomial = SmallVec<[AtomId; 2]>;
 
-/// A product of atoms, times a number.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A product of atoms, times a number, which is a fraction in lowest terms.
+#[derive(Clone, Debug)]
 pub(super) struct Product {
     pub factors: Monomial,
     pub number: BigRational,
@@ -93,6 +95,28 @@ pub(super) struct Form(Vec<Product>);
 
 /// Bits of a number beyond which it is not worth computing with.
 const MAX_BITS: u64 = 4096;
+
+impl PartialEq for Product {
+    /// The comparison and the hash of `BigRational` divide until nothing is left; in lowest terms, parts tell as much.
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.number, &other.number);
+        self.factors == other.factors
+            && self.cancels == other.cancels
+            && a.numer() == b.numer()
+            && a.denom() == b.denom()
+    }
+}
+
+impl Eq for Product {}
+
+impl Hash for Product {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.factors.hash(state);
+        self.number.numer().hash(state);
+        self.number.denom().hash(state);
+        self.cancels.hash(state);
+    }
+}
 
 impl Product {
     pub(super) fn new(factors: Monomial, number: BigRational) -> Product {

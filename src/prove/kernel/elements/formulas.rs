@@ -111,8 +111,12 @@ impl<'a> Formulas<'a> {
             Elements::Lane(function) => self.lane(term, &applied, function, index, depth),
             Elements::Product | Elements::Convolution => self.contracted(&applied, index, depth),
             Elements::Attention => self.attention(term, &applied, index, depth),
-            Elements::Weighted if self.mode != Mode::Operators && computes_floats(&applied) => {
-                let sum = self.weighted(&applied, index, depth)?;
+            Elements::Weighted(moved)
+                if self.mode != Mode::Operators
+                    && adds_floats(&applied, moved)
+                    && self.knows_others(&applied, moved) =>
+            {
+                let sum = self.weighted(&applied, moved, index, depth)?;
                 Some(if self.vanishes(&sum) { self.leaf(term, index) } else { sum })
             }
             _ => Some(self.leaf(term, index)),
@@ -168,6 +172,7 @@ impl<'a> Formulas<'a> {
         }
         let mut read: Option<(usize, Shape)> = None;
         let (scope, call) = (self.scope, applied.call());
+        self.spend((call.op.reads)(&call, 1) / SIZE_PER_ELEMENT)?;
         let mut fetch = |operand: usize, at: &[usize]| {
             if moved.contains(operand) {
                 let first = read.is_none();
@@ -318,6 +323,13 @@ impl<'a> Formulas<'a> {
 /// Whether an operator computes floats of floats. Integers wrap around: they are no real numbers.
 fn computes_floats(applied: &Applied) -> bool {
     applied.result.dtype.is_float() && applied.call().operands.iter().all(|ty| ty.dtype.is_float())
+}
+
+/// Whether an operator computes floats of the floats that it adds.
+fn adds_floats(applied: &Applied, added: Moved) -> bool {
+    let call = applied.call();
+    let mut summands = call.operands.iter().enumerate().filter(|(i, _)| added.contains(*i));
+    applied.result.dtype.is_float() && summands.all(|(_, ty)| ty.dtype.is_float())
 }
 
 /// One type for those of one range: over the real numbers they compute the same.

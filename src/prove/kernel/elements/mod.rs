@@ -13,6 +13,7 @@ mod arithmetic;
 mod carry;
 mod form;
 mod formulas;
+mod fractions;
 mod mode;
 mod numbers;
 mod rows;

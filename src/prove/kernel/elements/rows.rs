@@ -118,7 +118,8 @@ impl Formulas<'_> {
 
     fn total(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {
         let all: Option<Vec<Form>> = elements.iter().map(|&(_, id)| self.finite(id)).collect();
-        Some(self.sum(all?))
+        let sum = self.sum(all?);
+        self.whole_fractions(sum)
     }
 
     fn exponential_of(&mut self, id: FormId) -> Option<Form> {

@@ -9,7 +9,7 @@ use super::mode::Mode;
 use super::scope::Applied;
 use crate::ir::{DType, Number, Shape};
 use crate::ops::shapes::visit_axes;
-use crate::ops::{EvalError, Footprint, contraction};
+use crate::ops::{EvalError, Footprint, Moved, contraction};
 use crate::rules::Tier;
 
 /// Elements that a weighted sum may have: every weight takes a pass over all of them.
@@ -96,15 +96,27 @@ impl Formulas<'_> {
             let Some(factor) = BigRational::from_float(factor.to_f64()) else { return Some(None) };
             products.push(self.finite(id)?.scaled(&factor));
         }
-        Some(Some(self.sum(products)))
+        let sum = self.sum(products);
+        Some(Some(if self.mode == Mode::Reals { self.whole_fractions(sum)? } else { sum }))
     }
 
     /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
     /// 1 and all others are 0.
-    pub(super) fn weighted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let (call, slot) = (applied.call(), applied.slot as usize);
+    pub(super) fn weighted(&mut self, applied: &Applied, added: Moved, index: &[usize], depth: usize) -> Option<Form> {
+        let (call, slot, scope) = (applied.call(), applied.slot as usize, self.scope);
+        // What each pass over the places costs.
+        let pass = 1 + (call.op.reads)(&call, 1) / SIZE_PER_ELEMENT;
+        self.spend(pass)?;
+        let known = |operand: usize, at: &[usize]| {
+            let term = applied.operands.get(operand).ok_or(EvalError::IndexOutOfRange)?;
+            let known = scope.known(*term).filter(|known| known.exact).ok_or(EvalError::Budget)?;
+            Ok(known.value.at(scope.ty(*term), at))
+        };
         let mut read: Vec<(usize, Shape)> = Vec::new();
         let mut record = |operand: usize, at: &[usize]| {
+            if !added.contains(operand) {
+                return known(operand, at);
+            }
             if !read.iter().any(|(o, known)| *o == operand && known[..] == *at) {
                 read.push((operand, at.into()));
             }
@@ -121,9 +133,11 @@ impl Formulas<'_> {
         }
         let mut sum = Vec::with_capacity(read.len());
         for (operand, at) in &read {
-            self.spend(read.len())?;
-            let mut single =
-                |o: usize, place: &[usize]| Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..]))));
+            self.spend(read.len().max(pass))?;
+            let mut single = |o: usize, place: &[usize]| match added.contains(o) {
+                true => Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..])))),
+                false => known(o, place),
+            };
             let weight = self.weight(value(call.op.kernel.compute(&call, slot, index, &mut single).ok()?)?)?;
             let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
             sum.push(self.finite(id)?.scaled(&weight));
