@@ -38,6 +38,9 @@ mod files;
 pub mod frontend;
 mod guard;
 pub mod ir;
+#[cfg(feature = "torch")]
+#[doc(hidden)]
+pub mod libtorch;
 #[doc(hidden)]
 pub mod measure;
 #[doc(hidden)]

@@ -92,6 +92,7 @@ def optimize(
     profile: str | os.PathLike[str] | None = None,
     dynamic_shapes: Any = None,
     config: Mapping[str, Any] | None = None,
+    frozen: bool = True,
     cache: bool = True,
 ) -> tuple[torch.export.ExportedProgram, Findings]:
     """The workload with all cheaper forms in place that the rules can prove, as a program that runs.
@@ -105,6 +106,8 @@ def optimize(
         profile: A file with measured energies.
         dynamic_shapes: As for `check`: the program that comes back is for the sizes of `args`.
         config: Math flags, such as `{"allow_tf32": True}`.
+        frozen: Whether parameters stay as they are from one execution to the next, so that what depends on them alone may be computed once
+            and be a buffer of the program. They are not taken to in a model that trains.
         cache: As for `check`.
 
     Returns:
@@ -121,7 +124,7 @@ def optimize(
     side = prepared(model, args, kwargs, dynamic_shapes)
     with work_folder(None) as folder:
         path = write(side, "a", folder)
-        options = ["optimize", str(path), "--tier", tier, *rule_options(rules), *([] if cache else ["--no-cache"])]
+        options = ["optimize", str(path), "--tier", tier, "--frozen", "yes" if frozen else "no", *rule_options(rules), *([] if cache else ["--no-cache"])]
         options += ["--profile", absolute(profile)] if profile is not None else []
         options += [part for flag in flags_of(side, config) for part in ("--config", flag)]
         answer = run([*options, "-o", "lean.pt2", "--write-json", "report.json"], folder, "looking for cheaper forms")

@@ -32,3 +32,26 @@ def test_the_program_that_comes_back_agrees_with_the_model():
     # One copy of the weights.
     assert lean.state_dict["qkv.weight"] is model.qkv.weight
     assert mir.check(model, lean, (x,)).equivalent
+
+
+class Chain(nn.Module):
+    """Two layers without anything in between: their product can be computed once."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(256, 1024, bias=False)
+        self.second = nn.Linear(1024, 256, bias=False)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def test_weights_are_multiplied_once_only_where_they_are_frozen():
+    model, x = Chain().eval(), torch.randn(4096, 256)
+    products = {}
+    for frozen in (True, False):
+        lean, _ = mir.optimize(model, (x,), frozen=frozen)
+        products[frozen] = sum(str(node.target).split(".")[1:2] in (["mm"], ["matmul"], ["linear"]) for node in lean.graph.nodes)
+        with torch.no_grad():
+            assert torch.allclose(lean.module()(x), model(x), atol=1e-4)
+    assert products == {True: 1, False: 2}

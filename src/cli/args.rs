@@ -61,7 +61,6 @@ pub(super) enum Command {
     /// Measure the operators of graphs on this machine's GPU, as far as the profile does not hold them yet.
     ///
     /// Every finished figure is on disk at once; a campaign that is stopped goes on where it was.
-    #[cfg(feature = "torch")]
     Measure(Measure),
 }
 
@@ -348,7 +347,6 @@ pub(super) enum ProfileCommand {
     },
 }
 
-#[cfg(feature = "torch")]
 #[derive(Debug, clap::Args)]
 pub(super) struct Measure {
     /// Graphs whose operators are measured.
@@ -362,6 +360,10 @@ pub(super) struct Measure {
     /// The profile that is read, if it exists, and written.
     #[arg(long, value_name = "FILE")]
     pub profile: PathBuf,
+    /// The Python whose PyTorch runs the operators; without it the libtorch that the program was built with, or else the active
+    /// environment's Python.
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
     /// Which GPU, as CUDA counts those that it sees.
     #[arg(long, default_value_t = 0)]
     pub device: u32,

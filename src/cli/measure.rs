@@ -1,4 +1,4 @@
-//! `measure`: replay what a profile does not hold yet on this machine's GPU.
+//! `measure`: run what a profile does not hold yet on this machine's GPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,10 @@ use crate::energy::{CostModel, KernelKey, Profile, at_power_cap, graph_calls};
 use crate::extract::undecided;
 use crate::frontend;
 use crate::ir::{Graph, NodeId};
+#[cfg(feature = "torch")]
+use crate::measure::TorchBackend;
 use crate::measure::{
-    Backend, Campaign, Options, Outcome, PROTOCOL, Progress, QUICK_PROTOCOL, Summary, TorchBackend, designed_spread,
+    Backend, Campaign, Options, Outcome, PROTOCOL, Progress, PythonBackend, QUICK_PROTOCOL, Summary, designed_spread,
     graph_keys, launched_key, read_keys, sum_to_whole,
 };
 use crate::progress::Silent;
@@ -61,29 +63,54 @@ pub(super) fn run(args: &Measure) -> miette::Result<Answer> {
         date: jiff::Timestamp::now().strftime("%F").to_string(),
         stop: stopped_by_interrupt()?,
     };
-    let mut campaign = Campaign::open(TorchBackend::open(args.device)?, options)?;
-    let again = campaign.overlap().to_vec();
-    let keys: Vec<KernelKey> = again.into_iter().chain(keys).collect::<IndexSet<KernelKey>>().into_iter().collect();
-    // One replay says more about a graph than any sum of its operators, so that a short run begins with it.
-    let whole: Vec<&Graph> = graphs.iter().filter(|_| args.whole).collect();
-    for graph in &whole {
-        replay(&mut campaign, &graph.name, graph, &all_nodes(graph))?;
+    let work = Work { args, graphs, keys };
+    match &args.python {
+        #[cfg(feature = "torch")]
+        None => work.run(TorchBackend::open(args.device)?, options),
+        python => {
+            let python = python.clone().unwrap_or_else(|| ACTIVE_PYTHON.into());
+            work.run(PythonBackend::open(&python, args.device)?, options)
+        }
     }
-    let mut summary = measure(&mut campaign, &keys)?;
-    for graph in whole {
-        compare_with_sum(&campaign, &graph.name, graph, &all_nodes(graph))?;
+}
+
+/// The Python of the active environment, which stands first where programs are looked for.
+const ACTIVE_PYTHON: &str = "python3";
+
+/// What is to be measured.
+struct Work<'a> {
+    args: &'a Measure,
+    graphs: Vec<Graph>,
+    keys: IndexSet<KernelKey>,
+}
+
+impl Work<'_> {
+    fn run<R: Backend>(self, rig: R, options: Options) -> miette::Result<Answer> {
+        let Work { args, graphs, keys } = self;
+        let mut campaign = Campaign::open(rig, options)?;
+        let again = campaign.overlap().to_vec();
+        let keys: Vec<KernelKey> = again.into_iter().chain(keys).collect::<IndexSet<KernelKey>>().into_iter().collect();
+        // One replay says more about a graph than any sum of its operators, so that a short run begins with it.
+        let whole: Vec<&Graph> = graphs.iter().filter(|_| args.whole).collect();
+        for graph in &whole {
+            replay(&mut campaign, &graph.name, graph, &all_nodes(graph))?;
+        }
+        let mut summary = measure(&mut campaign, &keys)?;
+        for graph in whole {
+            compare_with_sum(&campaign, &graph.name, graph, &all_nodes(graph))?;
+        }
+        if let (Some(trials), Some(key)) = (args.trials, keys.first()) {
+            self_test(&mut campaign, key, trials)?;
+        }
+        if !args.no_alternatives && !args.quick {
+            summary = alternatives(&mut campaign, &graphs, summary)?;
+        }
+        if let (true, [a, b]) = (args.regions, &graphs[..]) {
+            regions(&mut campaign, a, b)?;
+        }
+        output::report(&ending(&summary, &args.profile.display().to_string()))?;
+        Ok(Answer::Yes)
     }
-    if let (Some(trials), Some(key)) = (args.trials, keys.first()) {
-        self_test(&mut campaign, key, trials)?;
-    }
-    if !args.no_alternatives && !args.quick {
-        summary = alternatives(&mut campaign, &graphs, summary)?;
-    }
-    if let (true, [a, b]) = (args.regions, &graphs[..]) {
-        regions(&mut campaign, a, b)?;
-    }
-    output::report(&ending(&summary, &args.profile.display().to_string()))?;
-    Ok(Answer::Yes)
 }
 
 /// A flag that Ctrl-C sets; a second one ends the process at once. Finished figures are on disk either way.

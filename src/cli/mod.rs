@@ -5,7 +5,6 @@ mod args;
 mod cache;
 mod check;
 mod gate;
-#[cfg(feature = "torch")]
 mod measure;
 mod names;
 mod optimize;
@@ -64,7 +63,6 @@ fn run(command: &Command) -> miette::Result<Answer> {
         Command::Run(args) => run::run(args),
         Command::Rules(command) => rules::run(command),
         Command::Profile(command) => profile::run(command),
-        #[cfg(feature = "torch")]
         Command::Measure(args) => measure::run(args),
     }
 }

@@ -14,5 +14,5 @@ mod write;
 
 pub use error::EmitError;
 pub use program::{Held, Program, Source, Step};
-pub use python::python;
+pub use python::{python, torch_dtype};
 pub use write::{Format, Workload, can_be_written, write};

@@ -8,7 +8,7 @@ use super::kept::{Kept, KeptCall};
 use crate::frontend::pt2::Record;
 use crate::ir::{DType, Graph, Node, NodeId, NodeKind, Number, Target, TensorType, Value};
 use crate::ops::aten::{AllCalls, Arg, Made, Tensor};
-use crate::ops::{Call, DRAW, Draws, Family, Op, OpDef, as_number, is_number};
+use crate::ops::{Call, DRAW, Draws, Family, Op, OpDef, as_number, is_called, is_number};
 
 /// A tensor of a program: its place among [`Program::tensors`].
 pub(super) type Id = usize;
@@ -61,6 +61,18 @@ impl<'g> Program<'g> {
     /// # Errors
     /// An operator that no call computes.
     pub fn new(graph: &'g Graph, record: Option<&Record>) -> Result<Self, EmitError> {
+        Program::lowered(graph, record, false)
+    }
+
+    /// The calls that a run of PyTorch makes for the operators of `graph`: casts that kernels do on the fly are no calls.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn as_run(graph: &'g Graph) -> Result<Self, EmitError> {
+        Program::lowered(graph, None, true)
+    }
+
+    fn lowered(graph: &'g Graph, record: Option<&Record>, casts_on_the_fly: bool) -> Result<Self, EmitError> {
         let mut lowering = Lowering {
             program: Program { graph, tensors: Vec::new(), steps: Vec::new(), outputs: Vec::new() },
             ids: FxHashMap::default(),
@@ -80,6 +92,7 @@ impl<'g> Program<'g> {
                 NodeKind::Literal(_) => lowering.held(id, Source::Literal(id)),
                 // Numbers are arguments of calls; a tensor is made of one where a call takes no number.
                 NodeKind::Op { op: Op::Table(def), .. } if is_number(def) => {}
+                NodeKind::Op { .. } if casts_on_the_fly && !is_called(graph, id) => lowering.read_through(id)?,
                 NodeKind::Op { .. } => match kept.last.get(&id) {
                     Some(call) => lowering.recorded(id, call)?,
                     None if kept.inside.contains(&id) => {}
@@ -127,6 +140,15 @@ impl Lowering<'_> {
         let (name, ty) = (graph.node(node).name.to_string(), graph.ty(value).clone());
         let id = self.hold(Held { name, ty: Some(ty), source, value: Some(value) });
         self.ids.insert(value, id);
+    }
+
+    /// A cast that is no call: who reads it reads what it casts.
+    fn read_through(&mut self, id: NodeId) -> Result<(), EmitError> {
+        if let [of] = self.program.graph.operands(id)[..] {
+            let tensor = self.value(of, None)?;
+            self.ids.insert(Value::from(id), tensor);
+        }
+        Ok(())
     }
 
     /// The number that a value is.

@@ -1,7 +1,7 @@
 //! The estimator: energy and time of what was not measured.
 //!
 //! A model of each class of kernels gives the time of its roofline, that is the larger one of arithmetic and memory traffic
-//! plus a launch, and the power of how busy both are. What measured kernels nearby take more or less than their model says is
+//! plus launches, and the power of how busy both are. What measured kernels nearby take more or less than their model says is
 //! interpolated between them ("simple kriging"): close to a measured kernel the estimate is its figure, far from all it is
 //! the model's. How far predictions of kernels that were left out are off says how sure an estimate is.
 //! Where a class was not measured, physical bounds of the device are left.
@@ -128,7 +128,8 @@ impl ClassFit {
         let Some((mode, [memory, arithmetic])) = self.busy_us(features) else {
             return (self.launch_us.ln(), self.base_w.ln());
         };
-        let time = memory.max(arithmetic) + self.launch_us;
+        let further = limits.launch_us * f64::from(features.work.launches.saturating_sub(1));
+        let time = memory.max(arithmetic) + self.launch_us + further;
         let watts = self.base_w + mode.memory_w * memory / time + mode.arithmetic_w * arithmetic / time;
         (time.ln(), watts.clamp(limits.rest_w, limits.limit_w).ln())
     }

@@ -83,7 +83,10 @@ fn limits<'p>(profile: &Profile, points: impl Iterator<Item = &'p Point> + Clone
         lowest_w = lowest_w.min(watts);
         limits.limit_w = limits.limit_w.max(watts);
         limits.launch_us = limits.launch_us.min(p.time_us);
-        limits.bandwidth_gb_s = limits.bandwidth_gb_s.max(p.features.work.bytes / p.time_us * 1e-3);
+        // What one kernel of several writes for the next may never reach memory.
+        if p.features.work.launches == 1 {
+            limits.bandwidth_gb_s = limits.bandwidth_gb_s.max(p.features.work.bytes / p.time_us * 1e-3);
+        }
         let rate = limits.tflop_s.entry(p.mode.clone()).or_insert(f64::MIN_POSITIVE);
         *rate = rate.max(p.features.work.flops / p.time_us * 1e-6);
     }
@@ -151,7 +154,7 @@ fn class_fit(points: &[Point], device: &DeviceLimits) -> Option<ClassFit> {
     if points.is_empty() || index.len() != points.len() {
         return None;
     }
-    let times = fit_times(points, &index, names.len());
+    let times = fit_times(points, &index, names.len(), device.launch_us);
     let watts = fit_watts(points, &times, &index, names.len());
     let modes = names.iter().enumerate().map(|(m, name)| {
         let fit = ModeFit {
@@ -179,6 +182,8 @@ struct Times {
     bandwidth: f64,
     launch: f64,
     rates: Vec<f64>,
+    /// What every launch after the first one takes, in µs; not fitted.
+    further_us: f64,
 }
 
 impl Times {
@@ -195,7 +200,8 @@ impl Times {
         let (bandwidth, launch) = (self.bandwidth.exp(), self.launch.exp());
         let rates: Vec<f64> = self.rates.iter().map(|r| r.exp()).collect();
         let time = |(p, &m): (&Point, &usize)| {
-            (p.features.work.flops / rates[m]).max(p.features.work.bytes / bandwidth) + launch
+            let further = self.further_us * f64::from(p.features.work.launches.saturating_sub(1));
+            (p.features.work.flops / rates[m]).max(p.features.work.bytes / bandwidth) + launch + further
         };
         points.iter().zip(index).map(time).collect()
     }
@@ -210,15 +216,15 @@ impl Times {
 
 /// Fits the times from two starts: with arithmetic hidden behind memory traffic, and with arithmetic at the best rate
 /// seen. The second has to be better beyond doubt: where work and traffic go hand in hand, traffic is the cause.
-fn fit_times(points: &[Point], index: &[usize], modes: usize) -> Times {
-    let (hidden, hidden_loss) = descend(points, index, modes, 8.0);
-    let (shown, shown_loss) = descend(points, index, modes, 1.0);
+fn fit_times(points: &[Point], index: &[usize], modes: usize, further_us: f64) -> Times {
+    let (hidden, hidden_loss) = descend(points, index, modes, (8.0, further_us));
+    let (shown, shown_loss) = descend(points, index, modes, (1.0, further_us));
     if shown_loss < 0.9 * hidden_loss { shown } else { hidden }
 }
 
 /// Descends parameter by parameter with shrinking steps, from the ceilings that the points show; `headroom` is how far
 /// above the best rate seen the arithmetic starts.
-fn descend(points: &[Point], index: &[usize], modes: usize, headroom: f64) -> (Times, f64) {
+fn descend(points: &[Point], index: &[usize], modes: usize, (headroom, further_us): (f64, f64)) -> (Times, f64) {
     let best = |f: &dyn Fn(&Point) -> f64| points.iter().map(f).fold(1e-12, f64::max).ln();
     let rate = |m: usize| {
         let own = points.iter().zip(index).filter(|(_, i)| **i == m);
@@ -228,6 +234,7 @@ fn descend(points: &[Point], index: &[usize], modes: usize, headroom: f64) -> (T
         bandwidth: best(&|p| p.features.work.bytes / p.time_us),
         launch: points.iter().map(|p| p.time_us).fold(f64::INFINITY, f64::min).max(1e-3).ln(),
         rates: (0..modes).map(rate).collect(),
+        further_us,
     };
     let mut loss = times.loss(points, index);
     let mut step = 1.0;

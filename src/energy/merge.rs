@@ -200,15 +200,7 @@ mod tests {
             cuda: "13.0".into(),
         };
         let entries = entries.iter().map(|(key, mean)| (key.parse().unwrap(), entry(*mean))).collect();
-        let runs = vec![Run {
-            id: 1,
-            card: "a".into(),
-            date: "2026-11-21".into(),
-            idle_w: 120.0,
-            leakage: None,
-            counter_s: None,
-            against_first: None,
-        }];
+        let runs = vec![Run { id: 1, card: "a".into(), date: "2026-11-21".into(), idle_w: 120.0, ..Run::default() }];
         Profile { device, runs, entries, ..Profile::default() }
     }
 

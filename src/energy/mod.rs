@@ -20,7 +20,6 @@ mod merge;
 mod model;
 mod neighbourhood;
 mod node_key;
-#[cfg(any(test, feature = "torch"))]
 mod power_cap;
 mod profile;
 mod profile_file;
@@ -37,7 +36,8 @@ pub use key_parse::KeyError;
 pub use measured::Measured;
 pub use model::{CostModel, graph_items, graph_total};
 pub use profile::{
-    Device, Entry, LeakageCorrection, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run, Spread,
+    BackendKind, Device, Entry, LeakageCorrection, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run,
+    Spread,
 };
 
 #[cfg(test)]
@@ -48,14 +48,11 @@ pub(crate) use profile::MIN_COMMON;
 pub(crate) use breakdown::{Contrast, Purpose};
 pub(crate) use estimate::Estimator;
 pub(crate) use merge::same_device;
-#[cfg(any(test, feature = "torch"))]
 pub(crate) use model::graph_calls;
 pub(crate) use model::{call_item, computed_nodes, graph_costs};
 pub(crate) use node_key::key_of;
-#[cfg(any(test, feature = "torch"))]
 pub(crate) use power_cap::at_power_cap;
 pub(crate) use profile::{METHOD_VERSION, SHORT_US, is_power_capped};
 pub(crate) use profile_file::want_schema;
-#[cfg(feature = "torch")]
 pub(crate) use work::CallParts;
 pub(crate) use work::WorkWithLayout;

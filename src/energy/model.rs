@@ -299,7 +299,6 @@ fn node_item(
 }
 
 /// What every node costs by itself, with its key where it is an operator: what [`at_power_cap`](super::at_power_cap) takes.
-#[cfg(any(test, feature = "torch"))]
 pub(crate) fn graph_calls(graph: &Graph, model: &CostModel) -> Vec<(Option<KernelKey>, Cost)> {
     let layouts = layouts(graph);
     let alone = |id| node_item(graph, &layouts, id, model, Context::Alone).cost();

@@ -10,7 +10,7 @@ use super::profile::Profile;
 use crate::ops::KernelClass;
 
 /// Measured kernels that an estimate is interpolated between.
-const NEIGHBOURS: usize = 12;
+const NEIGHBOURS: usize = 24;
 
 /// What two measurements of one kernel differ by, as a share of how far kernels of one class scatter.
 const NUGGET: f64 = 0.05;

@@ -1,6 +1,7 @@
 //! Profiles: measured figures by operator key, of one device and one set of libraries.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use miette::Diagnostic;
@@ -44,6 +45,33 @@ pub enum MeterKind {
 /// Operators that take less than this are recorded wherever they can be: between two executions that are queued one by one,
 /// an H200 pauses for 1.5 µs.
 pub(crate) const SHORT_US: f64 = 20.0;
+
+/// What ran the operators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendKind {
+    /// The libtorch that the program was built with.
+    #[default]
+    Libtorch,
+    /// A Python process with PyTorch.
+    Python,
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BackendKind::Libtorch => "libtorch",
+            BackendKind::Python => "a Python process",
+        })
+    }
+}
+
+impl BackendKind {
+    /// Whether a file need not say so.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == BackendKind::default()
+    }
+}
 
 /// How the figures were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -105,6 +133,9 @@ pub struct Run {
     pub date: String,
     /// Power with a context open and nothing running.
     pub idle_w: f64,
+    /// What ran the operators.
+    #[serde(default, skip_serializing_if = "BackendKind::is_default")]
+    pub backend: BackendKind,
     /// What a degree costs and the temperature that its figures are stated for, where that is known of the GPU; else they
     /// stand as they were measured.
     #[serde(default, rename = "warmth", skip_serializing_if = "Option::is_none")]

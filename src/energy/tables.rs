@@ -106,9 +106,9 @@ pub(crate) fn fit(estimator: &Estimator) -> String {
     let mut classes = table(&header, 1);
     let mut modes = table(&["class", "mode", "entries", "TFLOP/s", "memory W", "arithmetic W"], 2);
     for (class, c) in &estimator.classes {
-        let name = format!("{class:?}").to_lowercase();
+        let name = class.name();
         classes.add_row([
-            name.clone(),
+            name.to_owned(),
             c.entries.to_string(),
             format!("{:.1} %", c.energy.median * 100.0),
             format!("{:.2}", c.energy.sd),
@@ -119,7 +119,7 @@ pub(crate) fn fit(estimator: &Estimator) -> String {
         ]);
         for (mode, m) in &c.modes {
             modes.add_row([
-                name.clone(),
+                name.to_owned(),
                 mode.clone(),
                 m.entries.to_string(),
                 significant(m.tflop_s),

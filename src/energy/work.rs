@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::key::{KernelKey, KeyOperand};
 use crate::ir::{AttrValue, Attrs, DType, Layout, TensorType};
-use crate::ops::{Arithmetic, Call, Family, LayoutRule, OpDef, Unit};
+use crate::ops::{Arithmetic, Call, Family, Launch, LayoutRule, OpDef, Unit};
 
 /// Work counts that know strides: aliases are free and an expanded operand is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,10 +40,18 @@ impl WorkWithLayout {
                 let all = operand_bytes(call.operands, layouts, |_, shape| shape.iter().product());
                 let distinct = operand_bytes(call.operands, layouts, Layout::distinct_elements);
                 // An operator may read less than its operands hold (a lookup); only then can the repeats exceed it.
-                (work.bytes_read - (all - distinct)).max(0.0)
+                let read = (work.bytes_read - (all - distinct)).max(0.0);
+                // One kernel gets what it reads again and again, such as the rows of a small table, from the cache.
+                if work.kernels == 1 { read.min(distinct) } else { read }
             }
         };
-        WorkWithLayout { flops: work.flops, bytes: read + work.bytes_written, launches: work.kernels, unit: work.unit }
+        let copied = copied_rows(call, layouts);
+        WorkWithLayout {
+            flops: work.flops,
+            bytes: read + work.bytes_written + 2.0 * copied,
+            launches: work.kernels + u32::from(copied > 0.0),
+            unit: work.unit,
+        }
     }
 
     /// The work of an execution of `key`; `None` if the operator is opaque or refuses the operands.
@@ -64,6 +72,22 @@ impl WorkWithLayout {
         }
         Some(work)
     }
+}
+
+/// The bytes of rows that are copied first: in front of a product with a matrix, if they do not lie at one distance from each
+/// other, and in front of a norm, if they are not dense.
+fn copied_rows(call: &Call, layouts: &[&Layout]) -> f64 {
+    let ([x, rest @ ..], Some(layout)) = (call.operands, layouts.first()) else { return 0.0 };
+    let is_copied = match call.op.launch {
+        _ if x.numel() == 0 => false,
+        Launch::Product if x.rank() > 2 && rest.first().is_some_and(|y| y.rank() == 2) => {
+            let columns = x.shape[x.rank() - 1];
+            layout.reshaped(&x.shape, &[x.numel() / columns, columns]).is_none()
+        }
+        Launch::Rows => !layout.is_contiguous(&x.shape),
+        _ => false,
+    };
+    if is_copied { (x.numel() * x.dtype.bytes()) as f64 } else { 0.0 }
 }
 
 /// A call rebuilt from a key: attributes with the defaults and neutral values filled in, element types made equal
@@ -120,6 +144,45 @@ mod tests {
     use super::*;
     use crate::ir::{AttrValue, DType, Shape};
     use crate::ops::find;
+
+    fn work(key: &str) -> WorkWithLayout {
+        WorkWithLayout::of_key(&key.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn convolutions_and_steps_move_what_their_kernels_move() {
+        let filters = "stride=[1, 1], padding=[0, 0], dilation=[1, 1]";
+        let plain = work(&format!("conv2d(f32[1, 2, 4, 4], f32[3, 2, 1, 1]; {filters})"));
+        let biased = work(&format!("conv2d(f32[1, 2, 4, 4], f32[3, 2, 1, 1], f32[3]; {filters})"));
+        let strided = work("conv2d(f32[1, 2, 4, 4], f32[3, 2, 1, 1]; stride=[2, 2], padding=[0, 0], dilation=[1, 1])");
+        assert_eq!(strided.bytes, 4.0 * (2.0 * 4.0 + 6.0 + 3.0 * 4.0));
+        let result = 4.0 * 3.0 * 16.0;
+        assert_eq!((biased.launches, biased.bytes), (2, plain.bytes + 4.0 * 3.0 + 2.0 * result));
+        let sum = work("logsumexp(f32[64, 1024]; dim=[1])");
+        assert!(sum.launches == 9 && sum.bytes > 6.0 * 4.0 * 64.0 * 1024.0);
+    }
+
+    #[test]
+    fn rows_of_a_small_table_are_read_from_memory_once() {
+        let read = work("index(f16[4, 64], i64[1024]; dims=[0])").bytes - 2.0 * 1024.0 * 64.0;
+        assert_eq!(read, 2.0 * 4.0 * 64.0 + 8.0 * 1024.0);
+    }
+
+    #[test]
+    fn rows_that_are_not_dense_are_copied_in_front_of_a_norm() {
+        let dense = work("layer_norm(f32[4, 8, 16], f32[16]; normalized_shape=[16])");
+        let permuted = work("layer_norm(f32[4, 8, 16] @order[1, 0, 2], f32[16]; normalized_shape=[16])");
+        assert_eq!((permuted.launches, permuted.bytes), (dense.launches + 1, dense.bytes + 2.0 * 2048.0));
+    }
+
+    #[test]
+    fn rows_with_gaps_are_copied_in_front_of_a_product() {
+        let dense = work("linear(f32[4, 8, 16], f32[32, 16])");
+        let gaps = work("linear(f32[4, 8, 16] @strides[256, 16, 1], f32[32, 16])");
+        assert_eq!((gaps.launches, gaps.bytes), (dense.launches + 1, dense.bytes + 2.0 * 2048.0));
+        let one = work("linear(f32[4, 1, 16] @strides[256, 16, 1], f32[32, 16])");
+        assert_eq!(one.launches, 1);
+    }
 
     fn ty(shape: &[usize]) -> TensorType {
         TensorType::new(DType::F32, Shape::from_slice(shape)).unwrap()

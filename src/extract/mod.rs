@@ -7,7 +7,6 @@ mod merge;
 mod once;
 mod pay_off;
 mod plan;
-#[cfg(any(test, feature = "torch"))]
 mod undecided;
 
 use std::sync::Arc;
@@ -34,7 +33,6 @@ pub(crate) use merge::{Merged, Pair, merge};
 pub use once::Once;
 pub(crate) use pay_off::{Improved, pay_off};
 use plan::{Leaf, Leaves};
-#[cfg(any(test, feature = "torch"))]
 pub(crate) use undecided::undecided;
 
 /// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.

@@ -1,8 +1,10 @@
-//! What a campaign measures on: a GPU with libtorch, or a simulated one in tests.
+//! What a campaign measures on: a GPU with libtorch or with a Python process, or a simulated one in tests.
+
+use serde::Deserialize;
 
 use super::meter::{Change, MeterError};
 use super::state::State;
-use crate::energy::{Device, KernelKey, MeterKind};
+use crate::energy::{BackendKind, Device, KernelKey, MeterKind};
 use crate::ir::{Graph, NodeId};
 
 /// Something that can be replayed.
@@ -15,7 +17,7 @@ pub enum Subject<'a> {
 }
 
 /// How long it took to queue executions, and until they were done.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Timing {
     pub queued_s: f64,
     pub total_s: f64,
@@ -40,6 +42,9 @@ impl From<MeterError> for NoRun {
 pub trait Backend {
     /// A subject ready to run, with its operands.
     type Load;
+
+    /// What runs the operators.
+    fn kind(&self) -> BackendKind;
 
     fn device(&self) -> Result<Device, MeterError>;
 
@@ -84,4 +89,9 @@ pub trait Backend {
 
     /// Runs a load `times` times and waits until it is done.
     fn run(&mut self, load: &mut Self::Load, times: usize) -> Result<Timing, NoRun>;
+
+    /// As [`Backend::run`], where the same is asked for again and again: a backend may begin with the next run early.
+    fn run_on(&mut self, load: &mut Self::Load, times: usize) -> Result<Timing, NoRun> {
+        self.run(load, times)
+    }
 }

@@ -147,6 +147,7 @@ impl<R: Backend> Campaign<R> {
                 card: rig.card(),
                 date: options.date.clone(),
                 idle_w,
+                backend: rig.kind(),
                 working_c: Some(working_c),
             };
             (RunLogFile::create(&path, &header)?, RunLog { header, lines: Vec::new() }, working_c)
@@ -175,6 +176,10 @@ impl<R: Backend> Campaign<R> {
         let (begun, here) = (header.protocol.version, PROTOCOL.version);
         if begun != here {
             return Err(MeasureError::OtherMethod { path, begun, here });
+        }
+        let (begun, here) = (header.backend, rig.kind());
+        if begun != here {
+            return Err(MeasureError::OtherBackend { path, begun, here });
         }
         let (begun, here) = (header.card.clone(), rig.card());
         if begun == here { Ok(()) } else { Err(MeasureError::OtherCard { path, begun, here }) }

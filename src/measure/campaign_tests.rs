@@ -106,6 +106,20 @@ fn clocks_held_down_by_heat_give_no_figure() {
 }
 
 #[test]
+fn a_run_does_not_go_on_with_another_backend() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut campaign = Campaign::open(rig(), options(&folder)).unwrap();
+    campaign.operators(&keys(&["neg(f32[4])"]), &mut |_| ()).unwrap();
+    let windows = run_log_path(&options(&folder).profile);
+    let text = std::fs::read_to_string(&windows).unwrap();
+    let other = text.replacen("\"idle_w\"", "\"backend\":\"python\",\"idle_w\"", 1);
+    assert_ne!(other, text);
+    std::fs::write(&windows, other).unwrap();
+    let error = Campaign::open(rig(), options(&folder)).err().unwrap();
+    assert!(error.to_string().contains("was begun with a Python process, this is libtorch"), "{error}");
+}
+
+#[test]
 fn a_run_does_not_go_on_on_another_card() {
     let folder = tempfile::tempdir().unwrap();
     Campaign::open(rig(), options(&folder)).unwrap();

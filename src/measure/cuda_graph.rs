@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
-use super::libtorch::find;
+use crate::libtorch::find;
 use crate::ops::replay::ReplayError;
 
 /// libtorch's `c10::cuda::CUDAStream`: a device (type and number, a byte each) and the number of a stream.

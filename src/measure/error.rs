@@ -7,26 +7,17 @@ use thiserror::Error;
 
 use super::meter::MeterError;
 use super::run_log::RunLogError;
-use crate::energy::ProfileError;
+use crate::energy::{BackendKind, ProfileError};
+#[cfg(feature = "torch")]
+use crate::libtorch::LibtorchError;
 
 /// Why a campaign stopped.
 #[derive(Debug, Error, Diagnostic)]
 pub enum MeasureError {
-    #[error("libtorch_cuda.so cannot be loaded")]
-    #[diagnostic(
-        code(measure::no_cuda_library),
-        help("put the `lib` folder of a CUDA build of libtorch {version} on LD_LIBRARY_PATH")
-    )]
-    NoCudaLibrary { version: &'static str },
-    #[error("libtorch sees no GPU")]
-    #[diagnostic(code(measure::no_cuda), help("see whether `nvidia-smi` lists one and CUDA_VISIBLE_DEVICES shows it"))]
-    NoCuda,
-    #[error("the libtorch that was loaded is {found}, this program was built against {wanted}")]
-    #[diagnostic(
-        code(measure::other_libtorch),
-        help("put the `lib` folder of libtorch {wanted} on LD_LIBRARY_PATH, or build the program against {found}")
-    )]
-    OtherLibtorch { found: String, wanted: &'static str },
+    #[cfg(feature = "torch")]
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Libtorch(#[from] LibtorchError),
     #[error(transparent)]
     #[diagnostic(transparent)]
     Meter(#[from] MeterError),
@@ -48,6 +39,12 @@ pub enum MeasureError {
         help("measure into a new file with `--known {}`, then join the two with `magneton-ir profile merge`", path.display())
     )]
     OtherMethod { path: PathBuf, begun: u32, here: u32 },
+    #[error("{} was begun with {begun}, this is {here}", path.display())]
+    #[diagnostic(
+        code(measure::other_backend),
+        help("measure into a new file with `--known {}`, then join the two with `magneton-ir profile merge`", path.display())
+    )]
+    OtherBackend { path: PathBuf, begun: BackendKind, here: BackendKind },
     #[error("{} exists and has no windows beside it, so that a run cannot go on from it", path.display())]
     #[diagnostic(code(measure::no_windows), help("measure into a new file, with `--known {}`", path.display()))]
     NoWindows { path: PathBuf },

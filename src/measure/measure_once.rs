@@ -81,7 +81,7 @@ pub(super) fn measure_once<R: Backend>(
     let mut marks = vec![Mark { time_s: from_s, executions: 0.0 }];
     let mut executions = 0.0;
     loop {
-        rig.run(load, batch)?;
+        rig.run_on(load, batch)?;
         executions += (batch * recorded.unwrap_or(1)) as f64;
         let now = rig.now_s();
         marks.push(Mark { time_s: now, executions });

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::state::State;
+use super::worker_error::WorkerError;
 use crate::energy::Measured;
 
 /// How often the energy counter moves, by the name of the GPU: what 1800 windows on 14 cards tell, to 0.05 ms.
@@ -53,7 +54,7 @@ pub enum MeterError {
     #[error("there is no GPU number {index} ({count} found)")]
     #[diagnostic(code(measure::no_gpu), help("choose one with --device"))]
     NoGpu { index: u32, count: u32 },
-    #[error("the driver knows no GPU at {0}, where libtorch's sits")]
+    #[error("the driver knows no GPU at {0}, where PyTorch's sits")]
     #[diagnostic(code(measure::no_such_place), help("see which GPUs `nvidia-smi` lists, and at which bus id"))]
     NoSuchPlace(String),
     #[error("GPU {0} does not count its energy")]
@@ -86,6 +87,9 @@ pub enum MeterError {
     #[error("in half of the measurement executions took {0:.0} % more or less than in all of it")]
     #[diagnostic(code(measure::unsteady), help("see what else uses the machine and its memory, and measure again"))]
     Unsteady(f64),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Worker(#[from] WorkerError),
 }
 
 /// A moment at which the counter moved.

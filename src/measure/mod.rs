@@ -1,21 +1,21 @@
-//! Measuring: replays operators and graphs on a GPU, reads its energy meter, and writes profiles.
+//! Measuring: runs operators and graphs on a GPU, reads its energy meter, and writes profiles.
 
 mod backend;
 mod campaign;
 #[cfg(feature = "torch")]
 mod cuda_graph;
+mod emitted;
 mod error;
 mod key_list;
 mod leakage;
-#[cfg(feature = "torch")]
-pub(crate) mod libtorch;
+mod load_plan;
 mod measure_once;
 mod measurement;
 mod meter;
 mod nvml;
-#[cfg(feature = "torch")]
 mod operands;
 mod passes;
+mod python_backend;
 mod rounded;
 mod run_log;
 #[cfg(test)]
@@ -26,6 +26,10 @@ mod state;
 mod temperature;
 #[cfg(feature = "torch")]
 mod torch_backend;
+#[cfg(feature = "torch")]
+mod torch_operands;
+mod worker;
+mod worker_error;
 
 pub use backend::{Backend, NoRun, Subject, Timing};
 pub use campaign::{Campaign, Options, Outcome, Progress, Summary, sum_to_whole};
@@ -38,7 +42,9 @@ pub use meter::{
     Change, ChangeDetector, Counter, Mark, MeterError, Point, Poller, PowerFit, Reading, fit_power, points,
 };
 pub use nvml::{Driver, Gpu, GpuMeter, PowerIntegral, load_driver};
+pub use python_backend::{PythonBackend, PythonLoad};
 pub use run_log::{Header, Line, RUN_LOG_SCHEMA, RunLog, RunLogError, TrialSide, run_log_path};
 pub use state::State;
 #[cfg(feature = "torch")]
 pub use torch_backend::TorchBackend;
+pub use worker_error::WorkerError;

@@ -180,11 +180,11 @@ impl Gpu {
         self.ask(|d, i| d.free_memory(i))
     }
 
-    /// Fails if another process computes on the GPU: the meter would count its energy too.
-    pub fn want_alone(&self) -> Result<(), MeterError> {
+    /// Fails if a process other than this one and `own` computes on the GPU: the meter would count its energy too.
+    pub fn want_alone(&self, own: Option<u32>) -> Result<(), MeterError> {
         // Inside a container other processes may be invisible; what can be seen is refused.
         let others = self.driver.processes(self.index).unwrap_or_default();
-        match others.iter().find(|&&pid| pid != 0 && pid != std::process::id()) {
+        match others.iter().find(|&&pid| pid != 0 && pid != std::process::id() && Some(pid) != own) {
             Some(&other) => Err(MeterError::Busy(other)),
             None => Ok(()),
         }
@@ -269,4 +269,4 @@ impl PowerIntegral {
 
 #[cfg(test)]
 #[path = "nvml_tests.rs"]
-mod tests;
+pub(super) mod tests;

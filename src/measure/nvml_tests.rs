@@ -6,13 +6,22 @@ use crate::measure::meter::{ChangeDetector, fit_power, points};
 
 /// A driver that answers as told.
 #[derive(Clone, Default)]
-struct Fake {
+pub(in crate::measure) struct Fake {
     count: u32,
+    /// From then on it draws 500 W, which its counter shows a hundred times a second.
+    draws_since: Option<Instant>,
     mig: bool,
     energy: Option<NvmlErrorKind>,
     power: Option<NvmlErrorKind>,
     others: Vec<u32>,
     throttle: u64,
+}
+
+impl Fake {
+    /// One GPU that draws power.
+    pub(in crate::measure) fn drawing() -> Fake {
+        Fake { count: 1, draws_since: Some(Instant::now()), ..Fake::default() }
+    }
 }
 
 /// [`NvmlError`] cannot be copied.
@@ -53,7 +62,8 @@ impl Driver for Fake {
         Ok(self.mig)
     }
     fn energy_mj(&self, _: u32) -> Answer<u64> {
-        self.energy.map_or(Ok(1000), |kind| Err(kind.error()))
+        let drawn = self.draws_since.map_or(0, |since| since.elapsed().as_millis() as u64 / 10 * 5000);
+        self.energy.map_or(Ok(1000 + drawn), |kind| Err(kind.error()))
     }
     fn power_mw(&self, _: u32) -> Answer<u32> {
         self.power.map_or(Ok(250_000), |kind| Err(kind.error()))
@@ -127,8 +137,8 @@ fn the_gpu_that_is_metered_is_the_one_that_works() {
 #[test]
 fn another_process_is_noticed_and_this_one_is_none() {
     let gpu = |others: Vec<u32>| open(Fake { count: 1, others, ..Fake::default() }).unwrap();
-    assert_eq!(gpu(vec![0, std::process::id()]).want_alone(), Ok(()));
-    assert_eq!(gpu(vec![std::process::id(), 4_000_000_001]).want_alone(), Err(MeterError::Busy(4_000_000_001)));
+    assert_eq!(gpu(vec![0, std::process::id()]).want_alone(None), Ok(()));
+    assert_eq!(gpu(vec![std::process::id(), 4_000_000_001]).want_alone(None), Err(MeterError::Busy(4_000_000_001)));
 }
 
 #[test]

@@ -17,7 +17,9 @@ use super::leakage;
 use super::measurement::Measurement;
 use super::meter::{MeterError, counter_s};
 use super::passes::join;
-use crate::energy::{Device, KernelKey, KeyError, MeterKind, Profile, ProfileError, Protocol, Run, want_schema};
+use crate::energy::{
+    BackendKind, Device, KernelKey, KeyError, MeterKind, Profile, ProfileError, Protocol, Run, want_schema,
+};
 
 /// The format this program reads and writes.
 pub const RUN_LOG_SCHEMA: &str = "magneton-ir/windows/3";
@@ -72,6 +74,8 @@ pub struct Header {
     pub card: String,
     pub date: String,
     pub idle_w: f64,
+    #[serde(default, skip_serializing_if = "BackendKind::is_default")]
+    pub backend: BackendKind,
     /// The temperature that every measurement starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_c: Option<f64>,
@@ -85,6 +89,7 @@ impl Header {
             card: self.card.clone(),
             date: self.date.clone(),
             idle_w: self.idle_w,
+            backend: self.backend,
             leakage: leakage::correction(&self.device.name),
             counter_s: counter_s(&self.device.name).filter(|_| self.protocol.meter == MeterKind::EnergyCounter),
             against_first: None,

@@ -3,7 +3,7 @@
 use super::backend::{Backend, NoRun, Subject, Timing};
 use super::meter::{Change, MeterError};
 use super::state::State;
-use crate::energy::{Device, MeterKind};
+use crate::energy::{BackendKind, Device, MeterKind};
 
 /// Power with nothing running.
 pub(super) const IDLE_W: f64 = 120.0;
@@ -105,6 +105,9 @@ impl Simulated {
 impl Backend for Simulated {
     type Load = ();
 
+    fn kind(&self) -> BackendKind {
+        BackendKind::Libtorch
+    }
     fn device(&self) -> Result<Device, MeterError> {
         Ok(Device { name: "Fake 100".into(), driver: "1.2".into(), libtorch: "2".into(), cuda: "3".into() })
     }

@@ -8,37 +8,24 @@ use tch::{Device as TorchDevice, Tensor};
 use super::backend::{Backend, NoRun, Subject, Timing};
 use super::cuda_graph::{CudaGraphs, Recorded};
 use super::error::MeasureError;
-use super::libtorch;
-use super::measure_once::PROTOCOL;
+use super::load_plan::{LoadPlan, Memory};
 use super::meter::{Change, MeterError, Poller};
 use super::nvml::{Gpu, load_driver};
-use super::operands::{self, Gaps};
 use super::state::State;
-use crate::energy::{CallParts, Device, KernelKey, MathMode, MeterKind};
-use crate::ir::{Graph, NodeId, TensorType, layouts};
+use super::torch_operands;
+use crate::energy::{BackendKind, CallParts, Device, KernelKey, MeterKind};
+use crate::ir::{Graph, NodeId, TensorType};
+use crate::libtorch;
+use crate::ops::Call;
 use crate::ops::replay::{ReplayError, replay};
 use crate::ops::replay_graph::GraphReplay;
-use crate::ops::{Call, KernelClass, OpDef};
-
-/// Share of the device memory that one load may take.
-const MEMORY_SHARE: f64 = 0.8;
-/// The most operand sets that are rotated to keep out of the cache.
-const MOST_SETS: usize = 64;
-
-/// Passes that find their operands at addresses of their own: each may take this part of the memory.
-const PASSES_APART: usize = 4;
-
-/// Operators that a record holds at least, so that launching it takes the host no time to speak of, and at most.
-const LEAST_RECORDED: usize = 512;
-const MOST_RECORDED: usize = 16384;
 
 /// A GPU with libtorch.
 pub struct TorchBackend {
     gpu: Gpu,
     poller: Poller,
     torch: TorchDevice,
-    /// Bytes of device memory that were free before anything ran.
-    memory: u64,
+    memory: Memory,
     /// `None` where the libraries have none.
     graphs: Option<CudaGraphs>,
 }
@@ -53,7 +40,7 @@ impl TorchBackend {
         libtorch::load_cuda()?;
         let count = u32::try_from(tch::Cuda::device_count()).unwrap_or(0);
         let gpu = Gpu::at(driver, &libtorch::bus_id(index).ok_or(MeterError::NoGpu { index, count })?)?;
-        let memory = gpu.free_memory()?;
+        let memory = Memory { free: gpu.free_memory()? };
         let rig = TorchBackend {
             poller: Poller::start(gpu.counter()),
             torch: TorchDevice::Cuda(index as usize),
@@ -69,7 +56,7 @@ impl TorchBackend {
     /// has handed out gigabytes, whatever goes through memory is up to a tenth slower. Where there is less, libtorch asks the
     /// driver as it goes.
     fn take_memory(&self) {
-        let all = Tensor::f_zeros([self.room() as i64], (tch::Kind::Uint8, self.torch));
+        let all = Tensor::f_zeros([self.memory.room() as i64], (tch::Kind::Uint8, self.torch));
         drop(all);
         // A device that fails here says so of the first load.
         let _ = self.synchronize();
@@ -95,71 +82,35 @@ impl TorchBackend {
         }
     }
 
-    /// How many sets of `per_set` bytes keep a load out of the cache, and lie in as many `places` as memory allows; an error
-    /// if the memory does not hold the former.
-    fn sets(&self, per_set: usize, places: u32) -> Result<usize, NoRun> {
-        let rotate = (PROTOCOL.rotate_mib as usize) << 20;
-        let sets = rotate.div_ceil(per_set.max(1)).clamp(1, MOST_SETS);
-        // Room for one more output, and for a kernel's workspace of the size of its operands.
-        let need = (sets + 2).saturating_mul(per_set);
-        if need > self.room() {
-            let mib = |bytes: u64| bytes >> 20;
-            return Err(NoRun::Skip(format!(
-                "needs {} MiB of device memory, {} MiB are free",
-                mib(need as u64),
-                mib(self.memory)
-            )));
+    /// The operands of a plan, and the memory that is kept from them.
+    fn made(&self, plan: &LoadPlan) -> Result<(Vec<Vec<Tensor>>, Vec<Tensor>), NoRun> {
+        let block = |bytes: usize| Tensor::f_empty([bytes as i64], (tch::Kind::Uint8, self.torch)).ok();
+        let mut kept: Vec<Tensor> = plan.spacers.iter().filter_map(|&bytes| block(bytes)).collect();
+        let mut sets = Vec::new();
+        for gaps in &plan.gaps {
+            let mut set = Vec::new();
+            for (operand, &gap) in plan.operands.iter().zip(gaps) {
+                if gap > 0 {
+                    kept.extend(block(gap));
+                }
+                set.push(torch_operands::made(operand, self.torch).map_err(|e| self.after(&e.into()))?);
+            }
+            sets.push(set);
         }
-        let room = self.room() / PASSES_APART / per_set.max(1);
-        Ok(sets.max(room.min(places as usize)))
-    }
-
-    /// Bytes that one load may take, with what keeps memory from it.
-    fn room(&self) -> usize {
-        (self.memory as f64 * MEMORY_SHARE) as usize
+        Ok((sets, kept))
     }
 
     fn operator(&self, key: &KernelKey, pass: u32) -> Result<TorchLoad, NoRun> {
-        let parts = CallParts::of_key(key).ok_or_else(|| NoRun::Skip("not in the op table".to_owned()))?;
-        let types: Vec<&TensorType> = parts.types.iter().collect();
-        let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
-        let outputs = call.infer().map_err(|e| NoRun::Skip(e.to_string()))?;
-        let inputs = key.operands.iter().zip(&parts.layouts);
-        let inputs = inputs.map(|(o, l)| operands::span(&o.ty, l).saturating_mul(o.ty.dtype.bytes()));
-        let blocks: Vec<usize> = inputs.chain(outputs.iter().map(TensorType::bytes)).collect();
-        let sets = self.sets(blocks.iter().sum(), PROTOCOL.places)?;
-        let mut kept_free = self.spacers(&blocks, sets, pass);
-        let mut gaps = Gaps::new(self.torch, pass);
-        let sets: Result<Vec<_>, _> = (0..sets).map(|_| operands::of_key(key, self.torch, &mut gaps)).collect();
-        let sets = sets.map_err(|e| self.after(&e.into()))?;
-        let tf32 = key.math == Some(MathMode::Tf32);
-        let load = TorchLoad::new(Work::Operator(parts), sets, [tf32, tf32]);
-        kept_free.extend(gaps.into_kept());
-        Ok(TorchLoad { _kept_free: kept_free, ..load })
-    }
-
-    /// Takes the memory that `pass` passes before this one had, which libtorch keeps and would hand out again. Where the
-    /// device has too little, what there is has to do.
-    fn spacers(&self, blocks: &[usize], sets: usize, pass: u32) -> Vec<Tensor> {
-        let per_pass = blocks.iter().sum::<usize>().saturating_mul(sets);
-        let room = self.room() / per_pass.max(1);
-        let passes = room.saturating_sub(2).min(pass as usize % PASSES_APART);
-        let block = |&bytes: &usize| Tensor::f_empty([bytes as i64], (tch::Kind::Uint8, self.torch)).ok();
-        (0..passes * sets).flat_map(|_| blocks.iter().filter_map(block)).collect()
+        let (parts, plan) = self.memory.operator(key, pass)?;
+        let (sets, kept) = self.made(&plan)?;
+        Ok(TorchLoad::new(Work::Operator(parts), sets, kept, &plan))
     }
 
     fn part(&self, graph: &Graph, nodes: &[NodeId]) -> Result<TorchLoad, NoRun> {
         let replay = GraphReplay::new(graph, nodes, self.torch).map_err(|e| self.after(&e))?;
-        let layouts = layouts(graph);
-        let made: usize = nodes.iter().flat_map(|&n| &graph.node(n).types).map(TensorType::bytes).max().unwrap_or(0);
-        let read: usize = replay.inputs().iter().map(|&v| graph.ty(v).bytes()).sum();
-        let sets = self.sets(read + 4 * made, 1)?;
-        let sets: Result<Vec<Vec<Tensor>>, _> =
-            (0..sets).map(|_| operands::of_graph(graph, &layouts, replay.inputs(), self.torch)).collect();
-        let sets = sets.map_err(|e| self.after(&e.into()))?;
-        let config = &graph.config;
-        let tf32 = [config.allow_tf32, !config.cudnn_tf32_off];
-        let load = TorchLoad::new(Work::Part(replay), sets, tf32);
+        let plan = self.memory.part(graph, nodes, replay.inputs(), replay.operators())?;
+        let (sets, kept) = self.made(&plan)?;
+        let load = TorchLoad::new(Work::Part(replay), sets, kept, &plan);
         load.check().map_err(|e| self.after(&e))?;
         Ok(load)
     }
@@ -178,6 +129,8 @@ pub struct TorchLoad {
     sets: Vec<Vec<Tensor>>,
     /// Whether cuBLAS and cuDNN may use TF32.
     tf32: [bool; 2],
+    /// How many executions make a record, if one may be tried.
+    record_length: Option<usize>,
     /// Outputs that are still alive, so that consecutive executions write to different memory.
     outputs: VecDeque<Vec<Tensor>>,
     next: usize,
@@ -186,25 +139,9 @@ pub struct TorchLoad {
 }
 
 impl TorchLoad {
-    fn new(work: Work, sets: Vec<Vec<Tensor>>, tf32: [bool; 2]) -> TorchLoad {
-        TorchLoad { recorded: None, work, sets, tf32, outputs: VecDeque::new(), next: 0, _kept_free: Vec::new() }
-    }
-
-    /// How many executions make a record; every set of operands is in it equally often. `None` if they are too many, or
-    /// one of them must not be tried.
-    fn record_length(&self) -> Option<usize> {
-        // They read on the host whether it went well, which cannot be recorded, and the attempt leaves cuSOLVER failing in every
-        // call that follows.
-        let never = |op: &OpDef| op.kernels == KernelClass::Factorisation;
-        let (operators, never) = match &self.work {
-            Work::Operator(parts) => (1, never(parts.def)),
-            Work::Part(part) => (part.operators().len(), part.operators().any(never)),
-        };
-        if never {
-            return None;
-        }
-        let round = self.sets.len() * operators.max(1);
-        (round <= MOST_RECORDED).then(|| self.sets.len() * LEAST_RECORDED.div_ceil(round))
+    fn new(work: Work, sets: Vec<Vec<Tensor>>, kept_free: Vec<Tensor>, plan: &LoadPlan) -> TorchLoad {
+        let (outputs, record_length, tf32) = (VecDeque::new(), plan.record, plan.tf32);
+        TorchLoad { recorded: None, work, sets, tf32, record_length, outputs, next: 0, _kept_free: kept_free }
     }
 
     fn execute(&self, device: TorchDevice, check: bool) -> Result<Vec<Tensor>, ReplayError> {
@@ -235,6 +172,10 @@ impl TorchLoad {
 
 impl Backend for TorchBackend {
     type Load = TorchLoad;
+
+    fn kind(&self) -> BackendKind {
+        BackendKind::Libtorch
+    }
 
     fn device(&self) -> Result<Device, MeterError> {
         Ok(Device {
@@ -294,7 +235,7 @@ impl Backend for TorchBackend {
     }
 
     fn want_alone(&self) -> Result<(), MeterError> {
-        self.gpu.want_alone()
+        self.gpu.want_alone(None)
     }
 
     fn load(&mut self, subject: Subject, pass: u32) -> Result<TorchLoad, NoRun> {
@@ -310,7 +251,7 @@ impl Backend for TorchBackend {
     }
 
     fn record(&mut self, load: &mut TorchLoad) -> Result<Option<usize>, NoRun> {
-        let Some((graphs, executions)) = self.graphs.zip(load.record_length()) else { return Ok(None) };
+        let Some((graphs, executions)) = self.graphs.zip(load.record_length) else { return Ok(None) };
         load.next = 0;
         load.recorded = graphs.record(|| (0..executions).try_for_each(|_| load.once(self.torch)));
         if load.recorded.is_none() {

@@ -22,6 +22,20 @@ fn softmax_types(c: &Call) -> Result<Types, TypeError> {
     c.output(dtype, x.shape.clone())
 }
 
+/// Libtorch has another kernel for a softmax whose elements do not lie side by side.
+fn softmax_kernels(c: &Call) -> Option<KernelClass> {
+    let rank = c.operands.first()?.rank();
+    (c.dim_axis().first().is_some_and(|&d| d + 1 < rank)).then_some(KernelClass::Columns)
+}
+
+/// Libtorch's fused kernels take batches of heads only, and those for a mask are others.
+fn attention_kernels(c: &Call) -> Option<KernelClass> {
+    if c.operands.first().is_some_and(|q| q.rank() != 4) {
+        return Some(KernelClass::AttentionInSteps);
+    }
+    (c.operands.len() > 3).then_some(KernelClass::MaskedAttention)
+}
+
 fn read_lane(c: &Call, index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
     let mut lane = Vec::new();
     visit_axes(&c.operands[0].shape, &c.dim_axis(), index, |at| {
@@ -295,6 +309,7 @@ pub(super) static OPS: &[OpDef] = &[
             },
         },
         work: softmax_work,
+        special_kernels: softmax_kernels,
         aten: aten!("softmax.int", self: X, dim, dtype),
         replay: torch!(|r| r.x()?.f_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
         bounds: Bounds::SHARE,
@@ -319,6 +334,7 @@ pub(super) static OPS: &[OpDef] = &[
             },
         },
         work: softmax_work,
+        special_kernels: softmax_kernels,
         aten: aten!("log_softmax.int", self: X, dim, dtype),
         replay: torch!(|r| r.x()?.f_log_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
         synthesis: Synthesis::Softmax,
@@ -338,6 +354,7 @@ pub(super) static OPS: &[OpDef] = &[
             attr("grouped", AttrKind::Bool, Default::Bool(false)),
         ],
         kernels: KernelClass::Attention,
+        special_kernels: attention_kernels,
         infer: sdpa_types,
         kernel: Kernel::RealLane {
             axes: |c| c.types().first().and_then(|t| t.rank().checked_sub(1)).into_iter().collect(),

@@ -192,7 +192,18 @@ fn conv_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> R
 fn conv_work(c: &Call, outputs: &[TensorType]) -> Work {
     let taps: f64 = c.operands[1].shape[1..].iter().map(|&d| d as f64).product();
     let elements: f64 = outputs.iter().map(|t| t.numel() as f64).sum();
-    Work::streaming(c, outputs, 2.0 * elements * taps, Unit::Matrix)
+    let mut work = Work::streaming(c, outputs, 2.0 * elements * taps, Unit::Matrix);
+    // Steps wider than the filter leave places out.
+    let seen = |(&size, &stride): (&usize, &i64)| (size as f64 / stride.max(1) as f64).min(1.0);
+    let seen: f64 = c.operands[1].shape.iter().skip(2).zip(c.ints("stride")).map(seen).product();
+    work.bytes_read -= (1.0 - seen) * c.operands[0].bytes() as f64;
+    // PyTorch adds the bias by a kernel of its own behind that of cuDNN.
+    if c.operands.len() > 2 && filter_kernels(c) != Some(KernelClass::Depthwise) {
+        work.kernels += 1;
+        work.bytes_read += work.bytes_written;
+        work.bytes_written *= 2.0;
+    }
+    work
 }
 
 fn pool_types(c: &Call, spatial: usize) -> Result<Types, TypeError> {
@@ -318,13 +329,15 @@ pub(super) fn filter_places(c: &Call) -> usize {
     c.operands[1].shape.iter().skip(2).product()
 }
 
-/// Filters of one channel, or of one place, have kernels of their own.
+/// Filters of a part of the channels, or of one place, have kernels of their own.
 pub(super) fn filter_kernels(c: &Call) -> Option<KernelClass> {
     let channels = c.operands[0].shape.get(1).copied()?;
-    if channels > 1 && c.int("groups") == channels as i64 {
-        Some(KernelClass::Depthwise)
-    } else {
-        (filter_places(c) == 1).then_some(KernelClass::Pointwise)
+    let is_everywhere = c.ints("stride").iter().all(|s| *s == 1) && c.ints("padding").iter().all(|p| *p == 0);
+    match c.int("groups") {
+        _ if channels <= 1 => None,
+        groups if groups == channels as i64 => Some(KernelClass::Depthwise),
+        groups if groups > 1 => Some(KernelClass::Grouped),
+        _ => (filter_places(c) == 1 && is_everywhere).then_some(KernelClass::Pointwise),
     }
 }
 

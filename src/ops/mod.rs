@@ -17,6 +17,7 @@ mod attention;
 mod batch_statistics;
 mod bounds;
 mod call;
+mod called;
 mod columns;
 mod comparison;
 mod complex;
@@ -77,6 +78,7 @@ pub use attention::{Nonzero, attend, attention_key};
 pub use bounds::{Bounds, Magnitudes, Ranges, Sign, range, range_of, sign_of};
 pub use call::Types;
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
+pub use called::{is_called, operand_read};
 pub use conv::Footprint;
 pub use create::{is_number, number};
 pub use digits::{Digit, Digits, Renumbering};
@@ -130,12 +132,21 @@ pub enum KernelClass {
     Streaming,
     /// Reductions, norms and softmax: rows that are read once or a few times.
     Rows,
+    /// Softmax along a dimension whose elements do not lie side by side.
+    Columns,
     Product,
+    /// One fused kernel.
     Attention,
+    /// One fused kernel that reads a mask.
+    MaskedAttention,
+    /// Attention that no fused kernel takes: products and a softmax, one after the other.
+    AttentionInSteps,
     /// Filters that reach over several places and channels.
     Convolution,
-    /// Convolutions with filters of one place: products.
+    /// Convolutions with filters of one place that visit every place: products.
     Pointwise,
+    /// Convolutions of which each filter reads a part of the channels.
+    Grouped,
     /// Convolutions of which each filter reads one channel.
     Depthwise,
     /// Pooling and resampling: windows of elements.
@@ -150,6 +161,31 @@ pub enum KernelClass {
     Order,
     /// Matrix factorisations, which wait for the host.
     Factorisation,
+}
+
+impl KernelClass {
+    /// As tables show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            KernelClass::Streaming => "streaming",
+            KernelClass::Rows => "rows",
+            KernelClass::Columns => "columns",
+            KernelClass::Product => "product",
+            KernelClass::Attention => "attention",
+            KernelClass::MaskedAttention => "masked attention",
+            KernelClass::AttentionInSteps => "attention in steps",
+            KernelClass::Convolution => "convolution",
+            KernelClass::Pointwise => "pointwise",
+            KernelClass::Grouped => "grouped",
+            KernelClass::Depthwise => "depthwise",
+            KernelClass::Window => "window",
+            KernelClass::Gather => "gather",
+            KernelClass::Scatter => "scatter",
+            KernelClass::Scan => "scan",
+            KernelClass::Order => "order",
+            KernelClass::Factorisation => "factorisation",
+        }
+    }
 }
 
 /// Whether an operator gives numbers far beyond those that it gets.
@@ -201,6 +237,8 @@ pub struct OpDef {
     /// One line for the reference page.
     pub doc: &'static str,
     pub family: Family,
+    /// The operands that hold the mean and the variance of what is to be normalised.
+    pub statistics: Option<(usize, usize)>,
     /// Which kernels it runs, as far as their cost is concerned.
     pub kernels: KernelClass,
     /// The kernels of a call that runs others than the operator mostly does.
@@ -235,6 +273,8 @@ pub struct OpDef {
     pub draws: Draws,
     /// Whether every element of the result is one that it was given, at most limited or rounded: none wraps around.
     pub hands_on: bool,
+    /// Of a function of one number: a number that gives this result, if there is one.
+    pub inverse: Option<fn(f64) -> f64>,
     /// Whether the result may leave the range of its type although the operands lie well inside.
     pub amplifies: Amplifies,
     /// What values of its operands make sense, by operand.
@@ -271,6 +311,7 @@ impl OpDef {
         family: Family::Elementwise,
         kernels: KernelClass::Streaming,
         special_kernels: |_| None,
+        statistics: None,
         window: |_| 1,
         operands: &[],
         attrs: &[],
@@ -288,6 +329,7 @@ impl OpDef {
         bounds: Bounds::UNKNOWN,
         draws: Draws::Never,
         hands_on: false,
+        inverse: None,
         amplifies: Amplifies::Never,
         asks: |_| Vec::new(),
         support: |_| None,

@@ -287,6 +287,7 @@ pub(super) static OPS: &[OpDef] = &[
         name: "batch_norm",
         doc: "`(x - mean) / sqrt(var + eps)` per channel, then scale and shift: inference, with given statistics.",
         operands: &[one("x"), one("mean"), one("var"), optional("weight"), optional("bias")],
+        statistics: Some((1, 2)),
         attrs: &[attr("eps", AttrKind::Float, Default::Float(1e-5))],
         infer: |c| {
             float_operands(c)?;

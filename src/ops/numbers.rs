@@ -12,7 +12,7 @@ pub fn as_number(dtype: DType, value: Number) -> Number {
 }
 
 /// One name for all numbers that [`as_number`] takes for the same. What was written as 0.1 and what is left of it in `f32` are one
-/// number, and so are 1/√8 and 0.35355338: the roots that scale attention, or else the number with the fewest digits. Beside doubles
+/// number, and so are √8 and 2.828427, and 1/√8 and 0.35355338: the roots that scale attention, or else the number with the fewest digits. Beside doubles
 /// and integers every number is its own.
 pub fn shortest_number(dtype: DType, value: Number) -> Number {
     match as_number(dtype, value) {
@@ -21,7 +21,7 @@ pub fn shortest_number(dtype: DType, value: Number) -> Number {
             // The digits are read as a double, which is rounded a second time and may lie beyond the largest number of the type.
             let most = dtype.max_finite().unwrap_or(f64::MAX).max(v.0.abs());
             let same = |&x: &f64| x.abs() <= most && as_number(dtype, Number::float(x)) == Number::Float(v);
-            let name = inverse_roots(v.0).into_iter().chain(shortest).find(same);
+            let name = roots(v.0).into_iter().chain(shortest).find(same);
             name.map_or(Number::Float(v), Number::float)
         }
         other => other,
@@ -31,11 +31,14 @@ pub fn shortest_number(dtype: DType, value: Number) -> Number {
 /// The largest size of a head whose scale goes by its formula.
 const MAX_HEAD: f64 = 1024.0;
 
-/// The square root and the fourth root of whole numbers whose inverses are near `value`: what scales scores, or queries and keys
-/// both.
-fn inverse_roots(value: f64) -> impl IntoIterator<Item = f64> {
-    let size = |power: i32| Some(value.powi(-power).round()).filter(|n| value > 0.0 && (2.0..=MAX_HEAD).contains(n));
-    [size(2).map(|n| 1.0 / n.sqrt()), size(4).map(|n| 1.0 / n.sqrt().sqrt())].into_iter().flatten()
+/// The square root and the fourth root of whole numbers that are near `value`, and of such whose inverses are: what scales scores, or
+/// queries and keys both, and what divides them.
+fn roots(value: f64) -> impl IntoIterator<Item = f64> {
+    let size =
+        move |power: i32| Some(value.powi(power).round()).filter(|n| value > 0.0 && (2.0..=MAX_HEAD).contains(n));
+    let inverse = [size(-2).map(|n| 1.0 / n.sqrt()), size(-4).map(|n| 1.0 / n.sqrt().sqrt())];
+    let root = [size(2).map(f64::sqrt), size(4).map(|n| n.sqrt().sqrt())];
+    inverse.into_iter().chain(root).flatten()
 }
 
 #[cfg(test)]
@@ -60,9 +63,9 @@ mod tests {
         #[test]
         fn scales_of_attention_are_roots(size in 2..=1024_u32) {
             let scale = 1.0 / f64::from(size).sqrt();
-            for (exact, power) in [(scale, 2), (scale.sqrt(), 4)] {
+            for (exact, power) in [(scale, -2), (scale.sqrt(), -4), (1.0 / scale, 2), (1.0 / scale.sqrt(), 4)] {
                 let short = shortest_number(DType::F32, Number::float(f64::from(exact as f32))).to_f64();
-                prop_assert!((short.powi(-power) - f64::from(size)).abs() < 1e-9, "{short}");
+                prop_assert!((short.powi(power) - f64::from(size)).abs() < 1e-9, "{short}");
             }
         }
 

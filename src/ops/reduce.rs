@@ -11,7 +11,7 @@ use super::{
     FetchReal, Interval, Kernel, KernelClass, OpDef, OperandDef, RowFunction, Supports, Synthesis, TypeError, Types,
     Vanishes, Work, attr, one, support,
 };
-use crate::ir::{DType, Number, Shape};
+use crate::ir::{DType, Number, Shape, TensorType};
 
 const X: &[OperandDef] = &[one("x")];
 const DIMS: &[AttrDef] =
@@ -170,6 +170,17 @@ fn running(
         Ok(())
     })?;
     Ok(lane)
+}
+
+/// PyTorch runs it step by step: the maximum, where it is infinite, the difference, its exponential, the sum, its logarithm, and
+/// the maximum once more.
+fn log_sum_exp_work(c: &Call, outputs: &[TensorType]) -> Work {
+    let mut work = Work::per_input::<TRANSCENDENTAL_FLOPS>(c, outputs);
+    let result = work.bytes_written;
+    work.bytes_written += 2.0 * work.bytes_read + 5.0 * result;
+    work.bytes_read = 4.0 * work.bytes_read + 8.0 * result;
+    work.kernels = 9;
+    work
 }
 
 fn log_sum_exp(values: &[f64]) -> f64 {
@@ -409,7 +420,7 @@ pub(super) static OPS: &[OpDef] = &[
         doc: "`log(sum(exp(x)))` over `dim`.",
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| Ok(log_sum_exp(&values(c, index, fetch)?))),
-        work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
+        work: log_sum_exp_work,
         aten: aten!("logsumexp", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_logsumexp(r.c.ints("dim"), r.c.bool("keepdim"))?),
         ..REDUCTION

@@ -56,11 +56,13 @@ impl Run<'_> {
     }
 
     pub(super) fn leaky_relu(&self) -> Replayed<Tensor> {
-        let slope = self.c.float("negative_slope");
+        let (x, slope) = (self.x()?, self.c.float("negative_slope"));
         if slope == 0.01 {
-            return Ok(self.x()?.f_leaky_relu()?);
+            return Ok(x.f_leaky_relu()?);
         }
-        self.in_doubles(|x| Ok(x.f_where_self(&self.above(x, 0.0)?, &self.times(x, slope)?)?))
+        // The bindings give it no slope. The kernel of its derivative computes the same from `x` as gradient, with the same
+        // roundings, in one kernel that reads `x` once from memory.
+        Ok(x.f_leaky_relu_backward(x, slope, false)?)
     }
 
     pub(super) fn adaptive_mean(&self) -> Replayed<Tensor> {

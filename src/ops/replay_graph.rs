@@ -6,8 +6,8 @@ use tch::{Device, Tensor};
 
 use super::replay::{ReplayError, replay};
 use super::tensors::{type_of, upload};
-use super::{Call, Family, Op, OpDef, is_number};
-use crate::ir::{Attrs, Graph, NodeId, NodeKind, TensorType, Value, read_value};
+use super::{Call, Op, OpDef, is_called, is_number, operand_read};
+use crate::ir::{Attrs, Graph, NodeId, NodeKind, TensorType, Value};
 
 /// Where a step finds an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ impl GraphReplay {
             let operands = graph.operands(id);
             let types = operands.iter().map(|&v| graph.ty(v).clone()).collect();
             let operands =
-                operands.iter().map(|&v| build.place(operand(graph, v, op), op)).collect::<Result<_, _>>()?;
+                operands.iter().map(|&v| build.place(operand_read(graph, v, op), op)).collect::<Result<_, _>>()?;
             let outputs = (0..node.types.len() as u32).map(|slot| build.made(Value::new(id, slot))).collect();
             steps.push(Step { op, attrs: attrs.clone(), operands, types, outputs, dead: Vec::new() });
         }
@@ -160,29 +160,6 @@ impl GraphReplay {
 struct Held {
     inputs: Vec<Option<Tensor>>,
     made: Vec<Option<Tensor>>,
-}
-
-/// Whether PyTorch calls something for this node. Casts that an elementwise kernel does on the fly are its own; numbers
-/// of the source are made where they are read.
-fn is_called(graph: &Graph, id: NodeId) -> bool {
-    let node = graph.node(id);
-    let elementwise = |user: NodeId| match &graph.node(user).kind {
-        NodeKind::Op { op, .. } => op.def().is_some_and(|def| def.family == Family::Elementwise),
-        _ => false,
-    };
-    match &node.kind {
-        NodeKind::Op { op, .. } if node.origin.implicit && op.name() == "cast" => {
-            let given_out = graph.outputs().iter().any(|o| o.value.node == id);
-            given_out || !graph.users(id).all(elementwise)
-        }
-        NodeKind::Op { op, .. } => !op.def().is_some_and(is_number),
-        _ => false,
-    }
-}
-
-/// The value that `op` reads where the graph says `value`.
-fn operand(graph: &Graph, value: Value, op: &OpDef) -> Value {
-    if op.family == Family::Elementwise { read_value(graph, value) } else { value }
 }
 
 struct Build<'g> {

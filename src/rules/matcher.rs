@@ -11,7 +11,7 @@ use super::rule::{AttrPattern, Condition, ConditionKind, Operand, Outcome, Patte
 use super::terms::Terms;
 use super::vars::Bindings;
 use crate::ir::{AttrValue, Attrs, Number};
-use crate::ops::{AttrKind, Op};
+use crate::ops::{AttrKind, Op, as_number, shortest_number};
 
 /// What is left to match: a list on the call stack.
 struct Goal<'a, Id> {
@@ -357,9 +357,11 @@ impl Pattern {
     }
 }
 
-/// The value of a constant of rank 0.
+/// The value of a constant of rank 0. What was computed, such as a root, goes by the name that numbers have.
 fn scalar<T: Terms>(terms: &T, id: T::Id) -> Option<Number> {
-    if terms.ty(id).rank() == 0 { terms.constant(id)?.uniform() } else { None }
+    let ty = terms.ty(id);
+    let value = if ty.rank() == 0 { terms.constant(id)?.uniform() } else { None };
+    value.map(|v| if as_number(ty.dtype, v) == v { shortest_number(ty.dtype, v) } else { v })
 }
 
 /// An attribute value with negative dims counted from the end of `rank` dims.

@@ -12,6 +12,21 @@ fn constant_of(constant: Option<&Constant>) -> Result<&Constant, Undecided> {
     constant.ok_or(Undecided::Unknown)
 }
 
+/// Whether every element of a constant is its place along the last dim.
+fn is_counted(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+    let Some((&columns, rows)) = ty.shape.split_last() else { return Ok(false) };
+    match constant {
+        Constant::Uniform(v) => Ok(columns == 1 && v.to_f64() == 0.0),
+        Constant::Affine(a) => {
+            let slope = |d: usize| a.coefficients.get(d).copied().unwrap_or(0);
+            let still = rows.iter().enumerate().all(|(d, &size)| size == 1 || slope(d) == 0);
+            Ok(a.offset == 0 && still && (columns == 1 || slope(rows.len()) == 1))
+        }
+        Constant::Dense(all) => Ok(all.iter().enumerate().all(|(i, v)| v.to_f64() == (i % columns) as f64)),
+        Constant::Polyhedron(_) => Err(Undecided::Unknown),
+    }
+}
+
 /// Whether no two elements of a constant along dim `at` are equal. NaN count as equal: they are sorted as if they were.
 fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Undecided> {
     let size = ty.shape[at];
@@ -37,20 +52,6 @@ fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Und
 }
 
 /// Whether a cast to `to` keeps the finite numbers of a tensor finite, as far as its type and its value tell.
-/// Whether the elements of a constant are their places along the last dim, the only one that is not 1.
-fn is_count(ty: &TensorType, constant: &Constant) -> Result<bool, Undecided> {
-    let (Some(&count), true) = (ty.shape.last(), ty.numel() > 0) else { return Err(Undecided::Invalid) };
-    if ty.numel() != count {
-        return Ok(false);
-    }
-    Ok(match constant {
-        Constant::Uniform(v) => count == 1 && v.to_f64() == 0.0,
-        Constant::Affine(a) => a.offset == 0 && (count == 1 || a.coefficients.get(ty.rank() - 1) == Some(&1)),
-        Constant::Dense(data) => data.iter().enumerate().all(|(i, v)| v.to_f64() == i as f64),
-        Constant::Polyhedron(_) => false,
-    })
-}
-
 fn in_range(ty: &TensorType, constant: Option<&Constant>, to: DType) -> Result<bool, Undecided> {
     if ty.dtype.within_range_of(to) {
         return Ok(true);
@@ -139,6 +140,12 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         },
     },
     TensorFunction {
+        name: "is_counted",
+        arguments: &[],
+        doc: "Whether every element of the value is its index in the last dim.",
+        run: |t, c, _| is_counted(constant_of(c)?, t).map(AttrValue::Bool),
+    },
+    TensorFunction {
         name: "in_range",
         arguments: &["t"],
         doc: "Whether every element is within the range of the element type `t`, so that a cast to it keeps finite numbers finite.",
@@ -179,12 +186,6 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
             let c = constant_of(c)?;
             Ok(AttrValue::Bool(t.dtype == DType::Bool && masks::is_diagonal(c, t)))
         },
-    },
-    TensorFunction {
-        name: "is_count",
-        arguments: &[],
-        doc: "Whether the value is 0, 1, 2 and so on along the last dim, which is the only one that is not 1.",
-        run: |t, c, _| is_count(t, constant_of(c)?).map(AttrValue::Bool),
     },
     TensorFunction {
         name: "is_causal_mask",

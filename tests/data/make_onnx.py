@@ -130,6 +130,35 @@ def outside():
     save("mask-outside", [product, node("Add", ["p", "mask"], "y")], x, y, [weight, mask])
 
 
+def folded():
+    """A convolution with a batch normalisation; folded into its kernels under their name; and with one factor left out."""
+    x, y = [value("x", T.FLOAT, [1, 2, 5, 5])], [value("y", T.FLOAT, [1, 3, 3, 3])]
+    rng = np.random.default_rng(8)
+    w, (m, g, b) = rng.standard_normal((3, 2, 3, 3)).astype(np.float32), rng.standard_normal((3, 3)).astype(np.float32)
+    v = np.float32([0.5, 1.5, 2.5])
+    scale = g / np.sqrt(v + np.float32(1e-5))
+    nodes = [node("Conv", ["x", "w"], "c"), node("BatchNormalization", ["c", "g", "b", "m", "v"], "y")]
+    save("normalised", nodes, x, y, [init(*p) for p in [("w", w), ("g", g), ("b", b), ("m", m), ("v", v)]])
+    for name, factor in [("normalised-folded", scale), ("normalised-wrong", g)]:
+        weights = [init("w", w * factor[:, None, None, None]), init("w_bias", b - m * scale)]
+        save(name, [node("Conv", ["x", "w", "w_bias"], "y")], x, y, weights)
+
+
+def edges():
+    """Images padded by what lies inside of them, and a shape with a root."""
+    nodes = [
+        node("Constant", [], "sixteen", value=init("sixteen_value", np.float32([16]))),
+        node("Constant", [], "half", value=init("half_value", np.float32(0.5))),
+        node("Pad", ["x", "pads"], "p", mode="reflect"),
+        node("Pow", ["sixteen", "half"], "root"),
+        node("Cast", ["root"], "side", to=T.INT64),
+        node("Concat", ["side", "rest"], "sizes", axis=0),
+        node("Reshape", ["p", "sizes"], "y"),
+    ]
+    numbers = [init("pads", np.int64([0, 0, 1, 2, 0, 0, 3, 0])), init("rest", np.int64([-1]))]
+    save("edges", nodes, [value("x", T.FLOAT, [1, 2, 4, 4])], [value("y", T.FLOAT, [4, 24])], numbers)
+
+
 def broken():
     """What the checker of ONNX refuses."""
     x, y = [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])]
@@ -147,5 +176,5 @@ def broken():
     save("unknown", [unknown, node("Neg", ["h"], "y")], x, y, domains=["own"])
 
 
-for make in [perceptron, numbers, functions, control, outside, broken]:
+for make in [perceptron, numbers, functions, control, outside, folded, edges, broken]:
     make()

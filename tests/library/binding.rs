@@ -223,6 +223,7 @@ fn a_serving_implementation_is_proven_with_and_without_a_binding_file() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_wrong_binding_file_proves_nothing() {
     let lines = std::fs::read_to_string(export("serving.bind")).unwrap();
     let swapped =

@@ -191,6 +191,7 @@ fn an_archive_with_weights_gets_those_that_are_computed_once() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn without_values_no_archive_is_written() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/exports/whisper-eager.pt2");
     let graph = frontend::load(&path).unwrap();

@@ -56,6 +56,19 @@ fn constants_of_one_element_are_numbers_where_their_shape_says_nothing() {
 }
 
 #[test]
+fn weights_that_an_optimiser_folded_under_their_names_are_found() {
+    assert!(matches!(verdict("normalised", "normalised-folded"), Verdict::Equivalent { .. }));
+    assert!(matches!(verdict("normalised-folded", "normalised"), Verdict::Equivalent { .. }));
+    assert!(!matches!(verdict("normalised", "normalised-wrong"), Verdict::Equivalent { .. }));
+}
+
+#[test]
+fn images_are_padded_and_roots_in_shapes_computed() {
+    let shown = text::print(&load("edges").graph);
+    assert!(shown.contains("pad=[1, 3, 2, 0], mode=\"reflect\"") && shown.contains("f32[4, 24] = reshape("), "{shown}");
+}
+
+#[test]
 fn functions_loops_and_shapes_are_written_out() {
     let shown = |name: &str| text::print(&load(name).graph);
     assert!(shown("function").contains("mul(x, 0.5)"), "{}", shown("function"));

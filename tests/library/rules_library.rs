@@ -11,6 +11,7 @@ fn shown(error: RuleError) -> String {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn every_rule_of_the_library_holds_with_and_without_elements() {
     let set = RuleSet::library().map_err(shown).unwrap_or_else(|e| panic!("{e}"));
     let Findings { problems, coverage, .. } = find(&set, 0, Effort::default());
@@ -31,6 +32,7 @@ fn every_rule_of_the_library_holds_with_and_without_elements() {
 
 /// No condition of the library is idle and none of its rules follows from others, except where it says so.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_library_has_no_warnings() {
     let set = RuleSet::library().unwrap();
     let first_of_each_name: Vec<usize> =

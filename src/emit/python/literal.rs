@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::text::{dtype, float, sizes};
+use super::text::{float, sizes, torch_dtype};
 use crate::elements;
 use crate::emit::program::uniform;
 use crate::ir::{Graph, Literal, NodeId, NodeKind, Number, TensorType};
@@ -39,7 +39,7 @@ fn number(number: Number) -> String {
 /// The expression that makes the tensor.
 pub(super) fn literal(graph: &Graph, node: NodeId) -> String {
     let Some((ty, data)) = parts(graph, node) else { return "None".to_owned() };
-    let (shape, own) = (sizes(&ty.shape), dtype(ty.dtype));
+    let (shape, own) = (sizes(&ty.shape), torch_dtype(ty.dtype));
     if let Some(value) = uniform(data) {
         return format!("torch.full({shape}, {}, dtype={own}, device=device)", number(value));
     }

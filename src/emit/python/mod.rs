@@ -13,6 +13,7 @@ use super::program::{Id, Program, Source, Step};
 use super::{EmitError, program};
 use crate::ir::{Graph, NodeKind, Role, Target};
 use crate::ops::aten::Arg;
+pub use text::torch_dtype;
 use text::{comment, float, quoted};
 
 /// `graph` as a Python file: a function `forward` that computes it, and a table of what its parameters are. Those that `before`
@@ -251,7 +252,7 @@ impl File<'_, '_> {
             Arg::Ints(v) => list(v.iter().map(i64::to_string).collect()),
             Arg::Floats(v) => list(v.iter().map(|&f| float(f)).collect()),
             Arg::Bools(v) => list(v.iter().map(|&b| if b { "True" } else { "False" }.to_owned()).collect()),
-            Arg::DType(v) => text::dtype(*v).to_owned(),
+            Arg::DType(v) => torch_dtype(*v).to_owned(),
             Arg::MemoryFormat(code) => text::memory_format(*code).to_owned(),
             Arg::Device => "device".to_owned(),
             Arg::On(v) => quoted(v),

@@ -54,12 +54,13 @@ pub(super) fn value(value: &AttrValue) -> String {
         AttrValue::Int(v) => v.to_string(),
         AttrValue::Float(v) => float(v.0),
         AttrValue::Str(v) => quoted(v),
-        AttrValue::DType(v) => dtype(*v).to_owned(),
+        AttrValue::DType(v) => torch_dtype(*v).to_owned(),
         AttrValue::Ints(v) => format!("[{}]", v.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
     }
 }
 
-pub(super) fn dtype(dtype: DType) -> &'static str {
+/// An element type as a program names it.
+pub fn torch_dtype(dtype: DType) -> &'static str {
     match dtype {
         DType::F64 => "torch.float64",
         DType::F32 => "torch.float32",

@@ -8,11 +8,14 @@ use super::lowering::NodeLowering;
 use super::operators::Lower;
 use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::frontend::builder::Builder;
-use crate::ir::{Graph, NodeKind, Origin, Value};
+use crate::ir::{Graph, NodeKind, Number, Origin, Value};
 use crate::ops::{Call, Op};
 
 /// The most elements that an operand or a result may have to be computed here.
 const MAX_ELEMENTS: usize = 1 << 12;
+
+/// Up to here, floats of 32 bits have all whole numbers.
+const MOST_WHOLE: f64 = (1 << 24) as f64;
 
 /// What evaluating one result may cost.
 const BUDGET: usize = 1 << 18;
@@ -38,7 +41,7 @@ pub(super) fn fold(site: &NodeLowering, lower: Lower) -> Option<Vec<Held>> {
     };
     let outputs = lower(&mut apart).ok()??;
     let graph = scratch.builder.graph;
-    if !is_exact(&graph) {
+    if !is_exact(&graph) && !outputs.iter().all(|held| is_whole(&graph, held)) {
         return None;
     }
     let names = site.node.output.iter().map(String::as_str).chain(std::iter::repeat("constant"));
@@ -66,6 +69,18 @@ fn is_exact(graph: &Graph) -> bool {
         NodeKind::Op { op: Op::Custom(_), .. } | NodeKind::Input { .. } => false,
         NodeKind::Literal(_) => true,
     })
+}
+
+/// Whether a result comes to whole numbers over the real numbers, as the root of 16 does: every library rounds those to themselves.
+fn is_whole(graph: &Graph, held: &Held) -> bool {
+    let Held::Value(value) = *held else { return false };
+    if graph.ty(value).numel() > MAX_ELEMENTS {
+        return false;
+    }
+    let program = GraphProgram::new(graph, 0);
+    let all = LazyEvaluator::new(&program, Options { rounding: false, budget: BUDGET }).tensor(value);
+    let whole = |n: &Number| n.to_f64().fract() == 0.0 && n.to_f64().abs() <= MOST_WHOLE;
+    all.is_ok_and(|all| all.iter().all(whole))
 }
 
 fn known(graph: &Graph, held: Held, name: &str) -> Option<Held> {

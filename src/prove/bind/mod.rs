@@ -13,6 +13,8 @@ mod constants;
 mod content;
 mod doubt;
 mod expression;
+mod fold_candidates;
+mod folded;
 mod held;
 mod join;
 mod mask;
@@ -69,6 +71,7 @@ pub fn bind_with_contents(
     plan.bias_with_weight(&a, &b);
     plan.by_name(|_, _| true);
     plan.by_narrower_type();
+    plan.folded([&a, &b], [&mut *of_a, &mut *of_b]);
     plan.by_use(&a, &b);
     plan.alike();
     plan.by_position();
@@ -82,6 +85,8 @@ pub fn bind_with_contents(
 
 #[cfg(test)]
 mod content_tests;
+#[cfg(test)]
+mod folded_tests;
 #[cfg(test)]
 mod suppose_tests;
 #[cfg(test)]

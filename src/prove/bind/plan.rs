@@ -33,6 +33,8 @@ pub(super) enum Source {
     Content,
     /// The files hold the same values, and the weights of the layers that use them are bound to each other.
     Layer,
+    /// The other side computes it from weights for which its file holds values, and these agree but for rounding.
+    Folded,
     /// Shapes fit, and the graphs use the tensors accordingly: a guess.
     Use,
     /// The only inputs that are left of their type: a guess that cannot be wrong about which.
@@ -46,7 +48,7 @@ pub(super) enum Source {
 impl Source {
     /// Whether the values that the files hold are the reason.
     pub(super) fn is_by_content(self) -> bool {
-        matches!(self, Source::Content | Source::Layer | Source::Alike)
+        matches!(self, Source::Content | Source::Layer | Source::Folded | Source::Alike)
     }
 
     /// Whether another binding is as possible as this one.

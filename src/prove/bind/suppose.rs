@@ -2,16 +2,22 @@
 //!
 //! The other side may hold a constant that was folded from such a buffer: a table of positions times frequencies, a slice of
 //! counted positions. Where one side computes a value from the buffer and every element of that value is a number times one
-//! element of the buffer, plus a number, each constant of the value's type states what the buffer would have to hold. Of those from
-//! which exactly that constant would be computed, the likeliest is supposed to be right: both are used with the same weight, and the constant
-//! says much. This is a guess: it is printed, and a difference under it counts for nothing.
+//! element of the buffer, plus a number, or a function such as a cosine of that, each constant of the value's type states what the buffer
+//! would have to hold. Of those from which exactly that constant would be computed, or one that is apart by rounding as libraries differ in their
+//! functions, the likeliest is supposed to be right: both are used with the same weight, and the constant says much. This is a guess: it is
+//! printed, and a difference under it counts for nothing.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::{Meaning, Plan, Slot};
 use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::ir::{Contents, DType, Graph, NodeId, NodeKind, Number, Role, Shape, TensorType, Value};
+use crate::ops::Op;
 use crate::prove::Side;
+use crate::prove::kernel::{MAX_UNITS, units_apart};
+
+/// So far from what a function's inverse gives lies the number that the function was taken of, in units in the last place.
+const NEIGHBOURS: i32 = 4;
 
 /// The most elements of a buffer, and of a constant that tells what it holds.
 const MAX_ELEMENTS: usize = 1 << 18;
@@ -41,6 +47,8 @@ type Constants<'g> = FxHashMap<(DType, Shape), Vec<Constant<'g>>>;
 /// What speaks for a supposition, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Evidence {
+    /// The constant is no function, such as a cosine, of what states it.
+    direct: bool,
     /// Value and constant are used with the same weight.
     together: bool,
     /// The value is computed from the buffer and not the buffer itself.
@@ -54,8 +62,8 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn kind(self) -> (bool, bool) {
-        (self.together, self.computed)
+    fn kind(self) -> (bool, bool, bool) {
+        (self.direct, self.together, self.computed)
     }
 }
 
@@ -108,6 +116,7 @@ impl Plan {
             for constant in stated {
                 let Some((elements, stated)) = place.supposed(&line, constant) else { continue };
                 let evidence = Evidence {
+                    direct: line.inverse.is_none(),
                     together: with.get(&id).is_some_and(|with| !with.is_disjoint(&constant.with)),
                     computed: matches!(node.kind, NodeKind::Op { .. }),
                     varies: constant.elements.iter().any(|n| Some(n) != constant.elements.first()),
@@ -214,6 +223,8 @@ struct DerivedValue<'g> {
 struct Line {
     reads: Vec<Option<(usize, f64)>>,
     offsets: Vec<f64>,
+    /// What leads from the value there, if it is a function of that.
+    inverse: Option<fn(f64) -> f64>,
 }
 
 impl DerivedValue<'_> {
@@ -221,25 +232,29 @@ impl DerivedValue<'_> {
         &self.slots[self.buffer].input.ty
     }
 
-    /// The value's elements if the buffer holds `elements`.
-    fn at(&self, elements: Vec<Number>, rounding: bool) -> Option<Vec<Number>> {
+    /// The elements of `value` if the buffer holds `elements`.
+    fn at(&self, value: Value, elements: Vec<Number>, rounding: bool) -> Option<Vec<Number>> {
         let program = known(self.graph, self.slots)?.with_input(self.buffer, elements).ok()?;
-        LazyEvaluator::new(&program, Options { rounding, budget: BUDGET }).tensor(self.value).ok()
+        LazyEvaluator::new(&program, Options { rounding, budget: BUDGET }).tensor(value).ok()
     }
 
-    /// The value at what `element` makes of each place of the buffer, over the real numbers.
-    fn trial(&self, element: impl Fn(usize) -> i64) -> Option<Vec<f64>> {
+    /// `value` at what `element` makes of each place of the buffer, over the real numbers.
+    fn trial(&self, value: Value, element: impl Fn(usize) -> i64) -> Option<Vec<f64>> {
         let of =
             |i| if self.ty().dtype.is_float() { Number::float(element(i) as f64) } else { Number::Int(element(i)) };
-        let all = self.at((0..self.ty().numel()).map(of).collect(), false)?;
+        let all = self.at(value, (0..self.ty().numel()).map(of).collect(), false)?;
         Some(all.into_iter().map(Number::to_f64).collect())
     }
 
     /// How the value's elements follow from those of the buffer; `None` if some of them read more than one. Found by trial, so
     /// that what comes of it has to be tried, too.
     fn line(&self) -> Option<Line> {
-        let offsets = self.trial(|_| 0)?;
-        let [ones, counted] = [self.trial(|_| 1)?, self.trial(|i| i as i64 + 1)?];
+        let (value, inverse) = match self.function_of() {
+            Some((operand, inverse)) => (operand, Some(inverse)),
+            None => (self.value, None),
+        };
+        let offsets = self.trial(value, |_| 0)?;
+        let [ones, counted] = [self.trial(value, |_| 1)?, self.trial(value, |i| i as i64 + 1)?];
         let read = |((&offset, &one), &counted): ((&f64, &f64), &f64)| {
             let factor = one - offset;
             if factor == 0.0 {
@@ -251,7 +266,16 @@ impl DerivedValue<'_> {
             within.then_some(Some((near as usize, factor)))
         };
         let reads = offsets.iter().zip(&ones).zip(&counted).map(read).collect::<Option<Vec<_>>>()?;
-        Some(Line { reads, offsets })
+        Some(Line { reads, offsets, inverse })
+    }
+
+    /// What the value is a function of, and the way back.
+    fn function_of(&self) -> Option<(Value, fn(f64) -> f64)> {
+        let NodeKind::Op { op: Op::Table(op), .. } = &self.graph.node(self.value.node).kind else { return None };
+        match self.graph.operands(self.value.node)[..] {
+            [operand] => Some((operand, op.inverse?)),
+            _ => None,
+        }
     }
 
     /// What the buffer holds if the value is `constant`, and how many of its elements that says.
@@ -261,7 +285,8 @@ impl DerivedValue<'_> {
         let mut found: Vec<Option<(f64, Number)>> = vec![None; self.ty().numel()];
         for ((read, offset), element) in line.reads.iter().zip(&line.offsets).zip(&constant.elements) {
             let Some((place, factor)) = *read else { continue };
-            let element = (element.to_f64() - offset) / factor;
+            let element =
+                (line.inverse.map_or(element.to_f64(), |inverse| inverse(element.to_f64())) - offset) / factor;
             let distance = factor.abs().log2().abs();
             let known = found.get_mut(place)?;
             if known.is_none_or(|(least, _)| distance < least) {
@@ -273,7 +298,43 @@ impl DerivedValue<'_> {
         let stated = found.iter().flatten().count();
         let zero = dtype.store(Number::ZERO)?;
         let elements: Vec<Number> = found.into_iter().map(|known| known.map_or(zero, |(_, number)| number)).collect();
-        let agrees = stated > 0 && self.at(elements.clone(), true)? == constant.elements;
-        agrees.then_some((elements, stated))
+        if stated == 0 {
+            return None;
+        }
+        let exact = self.at(self.value, elements.clone(), true)? == constant.elements;
+        let elements = if exact { elements } else { self.near(line, &elements, constant)? };
+        Some((elements, stated))
+    }
+
+    /// What the buffer holds near `elements` if the value is `constant` but for rounding.
+    fn near(&self, line: &Line, elements: &[Number], constant: &Constant) -> Option<Vec<Number>> {
+        line.inverse?;
+        let (dtype, of) = (self.ty().dtype, self.graph.ty(self.value).dtype);
+        let step = dtype.epsilon()?;
+        let mut best: Vec<(f64, Number)> = elements.iter().map(|&n| (f64::INFINITY, n)).collect();
+        for units in -NEIGHBOURS..=NEIGHBOURS {
+            let moved = |n: &Number| {
+                let x = n.to_f64();
+                let last = if x == 0.0 { 0.0 } else { x.abs().log2().floor().exp2() * step };
+                dtype.store(Number::float(x + f64::from(units) * last))
+            };
+            let tried: Vec<Number> = elements.iter().map(moved).collect::<Option<_>>()?;
+            let mut worst = vec![0.0_f64; tried.len()];
+            let values = self.at(self.value, tried.clone(), true)?;
+            for ((read, value), wanted) in line.reads.iter().zip(values).zip(&constant.elements) {
+                let apart = units_apart(of, value, *wanted).unwrap_or(f64::INFINITY);
+                match read {
+                    Some((place, _)) => worst[*place] = worst[*place].max(apart),
+                    None if apart > MAX_UNITS => return None,
+                    None => {}
+                }
+            }
+            for ((known, worst), number) in best.iter_mut().zip(worst).zip(tried) {
+                if worst < known.0 {
+                    *known = (worst, number);
+                }
+            }
+        }
+        best.into_iter().map(|(worst, number)| (worst <= MAX_UNITS).then_some(number)).collect()
     }
 }

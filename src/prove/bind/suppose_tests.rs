@@ -38,6 +38,33 @@ fn a_buffer_without_values_holds_what_a_table_of_the_other_side_was_folded_from(
 }
 
 #[test]
+fn a_table_of_cosines_tells_what_it_was_computed_from_but_for_rounding() {
+    let frequencies = [1.0_f32, 0.3, 0.01];
+    let element = |place: usize, frequency: f32| f64::from(place as f32 * frequency).sin();
+    let table = |changed: f64| {
+        let all = (0..4).flat_map(|place| frequencies.map(|frequency| element(place, frequency)));
+        let all = all.enumerate().map(|(i, x)| if i == 7 { x + changed } else { x });
+        all.map(|x| format!("{:?}", x as f32)).collect::<Vec<_>>().join(", ")
+    };
+    let said = |table: &str| {
+        let a = TURNED.replace("cos(", "sin(");
+        let b = format!(
+            "graph b(x: f32[4, 3]) {{
+               table = literal f32[4, 3] [{table}]
+               y = mul(x, table)
+               return y
+             }}"
+        );
+        bound(&a, &b).binding.assumptions.pop().unwrap()
+    };
+    let supposed = "`frequencies` of A, of which the file has no values, holds what `table` of B was computed from";
+    assert_eq!(said(&table(0.0)), supposed);
+    // Another library rounds in its own way.
+    assert_eq!(said(&table(f64::from(f32::EPSILON) / 2.0)), supposed);
+    assert_eq!(said(&table(1e-3)), "`frequencies` of A has no counterpart on the other side");
+}
+
+#[test]
 fn nothing_is_supposed_that_does_not_give_the_whole_table() {
     let BoundPair { binding, .. } =
         bound(TURNED, &folded("0.0, 0.0, 0.0, 0.5, 0.25, 2.0, 1.0, 0.5, 4.0, 1.5, 0.75, 7.0"));

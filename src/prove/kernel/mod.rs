@@ -22,7 +22,7 @@ pub(super) use graph::{InputNumbers, literal_leaf, raw_terms};
 pub(crate) use graph::{Values, graph_terms};
 pub(super) use instances::Instances;
 pub(super) use lemma::{Lemma, Reason};
-pub(super) use near::near;
+pub(in crate::prove) use near::{MAX_UNITS, near, units_apart};
 pub(super) use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
 pub(crate) use range::{Narrow, has_narrow, moves_all_of, narrow};
 pub(super) use replay::{CheckError, Refused, Replay, shows};

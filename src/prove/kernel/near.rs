@@ -9,7 +9,7 @@ use crate::ir::{DType, Number, unflatten};
 use crate::rules::{Piece, Sentence};
 
 /// So many units in the last place of the larger element are rounding: one for each of a few functions in a row.
-const MAX_UNITS: f64 = 4.0;
+pub(in crate::prove) const MAX_UNITS: f64 = 4.0;
 
 /// How far the elements of two constants of one type are apart at most, in units in the last place of the larger one. `None` if
 /// rounding does not explain it, or if both are given exactly.
@@ -33,7 +33,7 @@ fn units(arena: &TermArena, a: TermId, b: TermId) -> Option<f64> {
 }
 
 /// Units in the last place of the larger one between two numbers of a float type; `None` where they have nothing in common.
-fn units_apart(dtype: DType, x: Number, y: Number) -> Option<f64> {
+pub(in crate::prove) fn units_apart(dtype: DType, x: Number, y: Number) -> Option<f64> {
     if x == y || x.is_nan() && y.is_nan() {
         return Some(0.0);
     }

@@ -7,7 +7,7 @@ use tch::{Device, Tensor};
 
 use crate::eval::Draw;
 use crate::ir::{AttrValue, DType, Graph, GraphError, NodeId, NodeKind, TensorType, Value};
-use crate::measure::libtorch::load_cuda;
+use crate::libtorch::load_cuda;
 use crate::ops::Op;
 use crate::ops::replay::ReplayError;
 use crate::ops::replay_graph::GraphReplay;

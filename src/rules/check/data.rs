@@ -220,7 +220,7 @@ impl Elements {
         Some(values)
     }
 
-    /// The next operand as a constant: uniform, causal, a count, an additive mask, or anything.
+    /// The next operand as a constant: uniform, causal, counted, an additive mask, or anything.
     pub(super) fn next_constant(&mut self, ty: &TensorType) -> Constant {
         self.made += 1;
         known_value(ty, self.random.next())
@@ -253,8 +253,8 @@ fn known_value(ty: &TensorType, seed: u64) -> Constant {
     let inner = ty.shape.iter().skip(1).product::<usize>().max(1);
     let element = |i: usize| match (kind, ty.dtype) {
         (1, _) => f64::from(u8::from(i % columns <= (i / columns) % rows)),
+        (3, d) if d.is_int() => (i % columns) as f64,
         (4, DType::Bool) if ty.rank() > 2 => f64::from(u8::from(i % columns == i / inner)),
-        (4, d) if d.is_int() => (i % columns) as f64,
         // Mostly true, so that rows keep a key.
         (_, DType::Bool) => f64::from(u8::from(random.chance(70))),
         // A type without infinities has no such mask.

@@ -175,8 +175,11 @@ fn pad(s: &mut NodeLowering) -> Lowered {
     one(from_within(s, y, &pads, mode)?)
 }
 
-/// Elements of a tensor around it, picked by their places, one dimension after another.
+/// Elements of a tensor around it: by the operator for that, as far as it goes, else picked by their places, one dimension after another.
 fn from_within(s: &mut NodeLowering, mut y: Value, pads: &[i64], mode: &str) -> Result<Value, Refusal> {
+    if let Some(sizes) = edges(s, y, pads, mode) {
+        return s.op("pad_edges", &[("pad", ints(&sizes)), ("mode", AttrValue::str(mode))], &[y]);
+    }
     for d in 0..s.rank(y) {
         let (low, high, size) = (pads[2 * d].max(0), pads[2 * d + 1].max(0), s.size(y, d));
         if low + high == 0 {
@@ -194,22 +197,27 @@ fn from_within(s: &mut NodeLowering, mut y: Value, pads: &[i64], mode: &str) -> 
                 if at < size { at } else { period - at }
             }
         };
-        let fits = match mode {
-            "reflect" => low < size && high < size,
-            "circular" => low <= size && high <= size,
-            _ => true,
-        } && s.dtype(y).is_float();
-        if fits {
-            // The op table pads the last dimensions; those behind this one stay as they are.
-            let mut sizes = vec![0; 2 * (s.rank(y) - d)];
-            (sizes[0], sizes[1]) = (low, high);
-            y = s.op("pad_edges", &[("pad", ints(&sizes)), ("mode", AttrValue::str(mode))], &[y])?;
-            continue;
-        }
         let places: Vec<i64> = (-low..size + high).map(place).collect();
         y = picked(s, y, d as i64, &places)?;
     }
     Ok(y)
+}
+
+/// The sizes for the operator that pads images and their like, if it does: all dimensions behind the channels, or behind the batch.
+fn edges(s: &NodeLowering, y: Value, pads: &[i64], mode: &str) -> Option<Vec<i64>> {
+    let rank = s.rank(y);
+    let first = (0..rank).find(|d| pads[2 * d].max(pads[2 * d + 1]) > 0)?.min(2);
+    let fits = |d: usize| {
+        let (low, high, size) = (pads[2 * d].max(0), pads[2 * d + 1].max(0), s.size(y, d));
+        match mode {
+            "reflect" => low < size && high < size,
+            "circular" => low <= size && high <= size,
+            _ => size > 0,
+        }
+    };
+    let most = pads.iter().all(|&p| p <= 1 << 24);
+    let taken = first > 0 && (first + 1..=first + 3).contains(&rank) && s.dtype(y).is_float() && s.ty(y).numel() > 0;
+    (taken && most && (first..rank).all(fits)).then(|| pads[2 * first..].iter().map(|&p| p.max(0)).collect())
 }
 
 /// The entries of a dimension at some places.

@@ -67,6 +67,19 @@ impl Numbers {
         if fits { Ok(numbers) } else { Err(wrong()) }
     }
 
+    /// The dimension along which every element of the result is one of the operand, at a place of its own and otherwise at its own places:
+    /// what PyTorch calls `gather`. `batch` is the rank of the places.
+    fn picked_along(&self, sizes: &[usize], batch: usize) -> Option<usize> {
+        let [dim] = self.map[..] else { return None };
+        let along = |i: usize| i - usize::from(i > self.vector);
+        let aligned = self.batching.iter().zip(&self.places_batching).all(|(&d, &i)| along(i) == d);
+        let all = self.window.is_empty()
+            && !self.batching.is_empty()
+            && batch == sizes.len()
+            && sizes.iter().all(|&s| s == 1);
+        (all && aligned).then_some(dim)
+    }
+
     /// Dimensions of the operand that windows have, in order.
     pub(super) fn kept(&self, rank: usize) -> Vec<usize> {
         (0..rank).filter(|d| !self.collapsed.contains(d) && !self.batching.contains(d)).collect()
@@ -132,6 +145,11 @@ fn gather(site: &mut NodeLowering) -> Converted {
     let mut batch = site.shape(places);
     if numbers.vector < batch.len() {
         batch.remove(numbers.vector);
+    }
+    if let Some(dim) = numbers.picked_along(&sizes, batch.len()) {
+        let place = limited(site, starts[0], (shape[dim] - 1) as i64)?;
+        let picked = site.part("gather", &[("dim", int(dim as i64))], &[x, place])?;
+        return site.gives(picked);
     }
     // Dimensions that are not read whole: where along them each element lies.
     let partial = |d: &usize| {

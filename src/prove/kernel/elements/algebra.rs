@@ -196,12 +196,13 @@ impl Formulas<'_> {
         self.store.atom(Atom::Function(function, id))
     }
 
-    /// A formula inside of a function, which others have to be equal to: where numbers round, in the type's own numbers.
+    /// A formula inside of a function, which others have to be equal to: where numbers round, those that are apart by rounding are
+    /// one number.
     fn rounded(&mut self, form: Form) -> Form {
         if !self.rounds {
             return form;
         }
-        let (form, changed) = form.rounded(self.precision);
+        let (form, changed) = form.with_numbers(|number| self.numbers.settled(number));
         if changed {
             self.tier = Tier::Rounding;
         }

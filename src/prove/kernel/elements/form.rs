@@ -211,14 +211,13 @@ impl Form {
         Form(sum)
     }
 
-    /// The formula with numbers of `precision` bits, and whether any changed.
-    pub(super) fn rounded(mut self, precision: u64) -> (Form, bool) {
+    /// The formula with the numbers that `settled` makes of its own, and whether any changed.
+    pub(super) fn with_numbers(mut self, mut settled: impl FnMut(&BigRational) -> BigRational) -> (Form, bool) {
         let mut changed = false;
         for product in &mut self.0 {
-            if !is_representable(&product.number, precision) {
-                product.number = nearest(&product.number, precision);
-                changed = true;
-            }
+            let number = settled(&product.number);
+            changed |= number != product.number;
+            product.number = number;
         }
         (self, changed)
     }
@@ -227,12 +226,8 @@ impl Form {
     /// some were multiplied. Numbers that the type has are as they were written, and have to be the same.
     pub(super) fn is_near(&self, other: &Form, precision: u64) -> bool {
         let near = |x: &BigRational, y: &BigRational| {
-            if x == y {
-                return true;
-            }
-            // A product of three numbers, and the one that somebody wrote for it, part by 4 roundings at most.
-            let apart = (x - y).abs() * BigInt::from(1_i64 << (precision - 2));
-            !(is_representable(x, precision) && is_representable(y, precision)) && apart <= x.abs().max(y.abs())
+            let written = is_representable(x, precision) && is_representable(y, precision);
+            x == y || !written && part_by_rounding(x, y, precision)
         };
         let alike = |(x, y): (&Product, &Product)| {
             x.factors == y.factors && x.cancels == y.cancels && near(&x.number, &y.number)
@@ -250,16 +245,14 @@ pub(super) fn times(x: &BigRational, y: &BigRational) -> BigRational {
     }
 }
 
-/// The nearest number of so many bits, whatever its exponent.
-fn nearest(number: &BigRational, precision: u64) -> BigRational {
-    let magnitude = number.numer().bits() as i64 - number.denom().bits() as i64;
-    let shift = precision as i64 - magnitude;
-    let unit = BigRational::from_integer(BigInt::one() << shift.unsigned_abs());
-    if shift < 0 { (number / &unit).round() * unit } else { (number * &unit).round() / unit }
+/// Whether two numbers are as near as what was rounded to so many bits a few times: a product of three numbers, and the one that
+/// somebody wrote for it, part by 4 roundings at most.
+pub(super) fn part_by_rounding(x: &BigRational, y: &BigRational, precision: u64) -> bool {
+    (x - y).abs() * BigInt::from(1_i64 << (precision - 2)) <= x.abs().max(y.abs())
 }
 
 /// Whether a float with so many bits has exactly this value, up to the range of its exponent.
-fn is_representable(number: &BigRational, precision: u64) -> bool {
+pub(super) fn is_representable(number: &BigRational, precision: u64) -> bool {
     let (above, below) = (number.numer(), number.denom());
     let is_power_of_2 = below.trailing_zeros() == Some(below.bits() - 1);
     is_power_of_2 && above.bits() - above.trailing_zeros().unwrap_or(0) <= precision

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::super::arena::TermId;
 use super::form::{Atom, Form, FormId, Operation, Store};
 use super::mode::Mode;
+use super::numbers::Numbers;
 use super::scope::{Applied, Known, Scope, Seen};
 use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
@@ -29,6 +30,7 @@ pub(super) struct Formulas<'a> {
     pub(super) mode: Mode,
     /// Whether numbers inside of functions are rounded.
     pub(super) rounds: bool,
+    pub(super) numbers: Numbers,
     /// Bits of the numbers of the result's type.
     pub(super) precision: u64,
     pub(super) store: Store,
@@ -45,7 +47,8 @@ impl<'a> Formulas<'a> {
         let tier = if mode == Mode::Operators { Tier::Exact } else { Tier::Real };
         let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
         let precision = if dtype == DType::F64 { 53 } else { 24 };
-        Formulas { scope, mode, rounds, precision, store, known, rows, left, tier }
+        let numbers = Numbers::new(precision);
+        Formulas { scope, mode, rounds, numbers, precision, store, known, rows, left, tier }
     }
 
     /// How equal two terms are at all combinations of some places along each dimension.

@@ -15,6 +15,7 @@ mod form;
 mod formulas;
 mod fractions;
 mod mode;
+mod numbers;
 mod rows;
 mod scope;
 mod sums;

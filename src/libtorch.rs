@@ -3,7 +3,8 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-use super::error::MeasureError;
+use miette::Diagnostic;
+use thiserror::Error;
 
 unsafe extern "C" {
     fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
@@ -27,35 +28,55 @@ const RTLD_GLOBAL: c_int = 0x100;
 /// The libtorch version that this program is built against.
 pub(crate) const VERSION: &str = "2.11.0";
 
+/// Why libtorch cannot use a GPU.
+#[derive(Debug, Error, Diagnostic)]
+pub enum LibtorchError {
+    #[error("libtorch_cuda.so cannot be loaded")]
+    #[diagnostic(
+        code(measure::no_cuda_library),
+        help("put the `lib` folder of a CUDA build of libtorch {version} on LD_LIBRARY_PATH")
+    )]
+    NoCudaLibrary { version: &'static str },
+    #[error("libtorch sees no GPU")]
+    #[diagnostic(code(measure::no_cuda), help("see whether `nvidia-smi` lists one and CUDA_VISIBLE_DEVICES shows it"))]
+    NoCuda,
+    #[error("the libtorch that was loaded is {found}, this program was built against {wanted}")]
+    #[diagnostic(
+        code(measure::other_libtorch),
+        help("put the `lib` folder of libtorch {wanted} on LD_LIBRARY_PATH, or build the program against {found}")
+    )]
+    OtherLibtorch { found: String, wanted: &'static str },
+}
+
 /// Loads libtorch's CUDA half, which nothing links by name, and sees that a GPU answers.
 ///
 /// Has to run before anything else asks libtorch for a GPU: the first answer, "none", would stay.
-pub(crate) fn load_cuda() -> Result<(), MeasureError> {
+pub(crate) fn load_cuda() -> Result<(), LibtorchError> {
     // SAFETY: takes nothing and gives a constant of the library.
     want_version(unsafe { aoti_torch_abi_version() })?;
     const FILE: &CStr = c"libtorch_cuda.so";
     // SAFETY: the name is a C string; libtorch's own static initialisers are all that runs.
     let handle = unsafe { dlopen(FILE.as_ptr(), RTLD_LAZY | RTLD_GLOBAL) };
     match () {
-        () if handle.is_null() => Err(MeasureError::NoCudaLibrary { version: VERSION }),
+        () if handle.is_null() => Err(LibtorchError::NoCudaLibrary { version: VERSION }),
         () if tch::Cuda::is_available() => Ok(()),
-        () => Err(MeasureError::NoCuda),
+        () => Err(LibtorchError::NoCuda),
     }
 }
 
 /// Fails if the loaded libtorch is another one than this program was built against: its kernels would be measured under
 /// the wrong name.
-fn want_version(loaded: u64) -> Result<(), MeasureError> {
+fn want_version(loaded: u64) -> Result<(), LibtorchError> {
     let [major, minor, patch, ..] = loaded.to_be_bytes();
     let found = format!("{major}.{minor}.{patch}");
-    if found == VERSION { Ok(()) } else { Err(MeasureError::OtherLibtorch { found, wanted: VERSION }) }
+    if found == VERSION { Ok(()) } else { Err(LibtorchError::OtherLibtorch { found, wanted: VERSION }) }
 }
 
 /// Looks a function up in the libraries that are loaded; `None` where none has it.
 ///
 /// # Safety
 /// `F` is the type of the function of that name, as a function pointer.
-pub(super) unsafe fn find<F: Copy>(name: &CStr) -> Option<F> {
+pub(crate) unsafe fn find<F: Copy>(name: &CStr) -> Option<F> {
     // SAFETY: a null handle stands for all loaded libraries; the name is a C string.
     let address = unsafe { dlsym(null_mut(), name.as_ptr()) };
     // SAFETY: the caller says that `F` is the function pointer; both are as wide as an address.
@@ -113,7 +134,7 @@ mod tests {
         assert!(want_version(unsafe { aoti_torch_abi_version() }).is_ok());
         let error = want_version(0x020a_0100 << 32).unwrap_err();
         assert!(
-            matches!(&error, MeasureError::OtherLibtorch { found, wanted: VERSION } if found == "2.10.1"),
+            matches!(&error, LibtorchError::OtherLibtorch { found, wanted: VERSION } if found == "2.10.1"),
             "{error}"
         );
         assert!(error.help().is_some());

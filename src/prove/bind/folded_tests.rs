@@ -1,0 +1,66 @@
+use super::*;
+use crate::ir::text::parse;
+use crate::ir::{Content, Number};
+
+/// A file that holds these elements.
+struct File(Vec<Vec<f64>>);
+
+impl Contents for File {
+    fn holds(&mut self, input: usize) -> bool {
+        !self.0[input].is_empty()
+    }
+
+    fn checksum(&mut self, _: usize) -> Option<u32> {
+        None
+    }
+
+    fn content(&mut self, _: usize) -> Option<Content> {
+        None
+    }
+
+    fn elements(&mut self, input: usize) -> Option<Vec<Number>> {
+        Some(self.0[input].iter().map(|&x| Number::float(x)).collect())
+    }
+}
+
+fn sentences(a: &str, of_a: &[&[f64]], b: &str, of_b: &[&[f64]]) -> Vec<String> {
+    let file = |all: &[&[f64]]| File(all.iter().map(|elements| elements.to_vec()).collect());
+    let (a, b) = (parse("a", a).unwrap(), parse("b", b).unwrap());
+    let bound = bind_with_contents(a, b, None, [&mut file(of_a), &mut file(of_b)]);
+    bound.binding.assumptions
+}
+
+const RAISED: &str = "graph a(x: f32[2, 3], w: param f32[3]) {\n  v = add(w, 1.0)\n  y = mul(x, v)\n  return y\n}";
+const HELD: &str = "graph b(x: f32[2, 3], v: param f32[3]) {\n  y = mul(x, v)\n  return y\n}";
+
+#[test]
+fn a_weight_is_what_the_other_side_computes_from_its_weights() {
+    let all = sentences(RAISED, &[&[], &[0.25, 0.5, 0.75]], HELD, &[&[], &[1.25, 1.5, 1.75]]);
+    assert!(all.contains(&"`v` of B is `add(w, 1.0)` of A (same values in both files)".to_owned()), "{all:?}");
+    let near = [1.25, 1.5, 1.75 + f64::from(f32::EPSILON)];
+    let all = sentences(RAISED, &[&[], &[0.25, 0.5, 0.75]], HELD, &[&[], &near]);
+    assert!(all.iter().any(|s| s.contains("same values but for rounding")), "{all:?}");
+    let all = sentences(RAISED, &[&[], &[0.25, 0.5, 0.75]], HELD, &[&[], &[1.25, 1.5, 1.76]]);
+    assert!(!all.iter().any(|s| s.contains("add(w")), "{all:?}");
+}
+
+#[test]
+fn a_batch_normalisation_is_found_in_kernels_of_the_same_name() {
+    let a = "graph a(x: f32[1, 1, 2, 2], w: param f32[2, 1, 1, 1], m: buffer f32[2], v: buffer f32[2], g: param f32[2], b: param f32[2]) {
+      c = conv2d(x, w; stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+      y = batch_norm(c, m, v, g, b; eps=0.0)
+      return y
+    }";
+    let b = "graph b(x: f32[1, 1, 2, 2], w: param f32[2, 1, 1, 1], w_bias: param f32[2]) {
+      y = conv2d(x, w, w_bias; stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+      return y
+    }";
+    let weights: [&[f64]; 6] = [&[], &[3.0, 5.0], &[1.0, 2.0], &[4.0, 0.25], &[2.0, 3.0], &[0.5, 0.75]];
+    let all = sentences(a, &weights, b, &[&[], &[3.0, 30.0], &[-0.5, -11.25]]);
+    let kernels = "`w` of B is `mul(w, reshape(mul(g, rsqrt(add(v, 0.0))); shape=[2, 1, 1, 1]))` of A (same values in both files)";
+    assert!(all.contains(&kernels.to_owned()), "{all:?}");
+    assert!(all.iter().any(|s| s.starts_with("`w_bias` of B is `sub(b, mul(m, mul(g,")), "{all:?}");
+    // Values that are nothing of the kind.
+    let all = sentences(a, &weights, b, &[&[], &[3.0, 31.0], &[-0.5, -11.25]]);
+    assert!(!all.iter().any(|s| s.starts_with("`w` of B is `mul")), "{all:?}");
+}
