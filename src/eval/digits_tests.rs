@@ -49,6 +49,7 @@ const CALLS: &[(&str, &str)] = &[
     ("x: f64[2, 3, 4], places: i64[2]", "index_select(x, places; dim=1)"),
     ("x: f64[2, 3, 4, 2], i: i64[2], j: i64[5, 1]", "index(x, i, j; dims=[1, 2])"),
     ("x: f64[3, 2, 4], i: i64[2], j: i64[2]", "index(x, i, j; dims=[0, 2])"),
+    ("x: f64[2, 3, 4], places: i64[2, 5, 4], y: f64[2, 5, 4]", "scatter_add(x, places, y; dim=1)"),
     ("x: f64[2, 3, 4], i: i64[2], y: f64[2, 2, 4]", "index_add(x, i, y; dim=1)"),
     ("x: f64[2, 3, 4], y: f64[2, 2, 4], i: i64[2]", "index_put(x, y, i; dims=[1], accumulate=true)"),
     ("x: f64[3, 2, 4], y: f64[5, 1], i: i64[5], j: i64[5]", "index_put(x, y, i, j; dims=[0, 2], accumulate=true)"),

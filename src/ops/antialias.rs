@@ -16,8 +16,11 @@ const CUBIC: f64 = -0.5;
 /// Elements along one dimension that one new element is computed from: more than this, and the budget would not see them.
 const MAX_TAPS: usize = 1 << 12;
 
+/// The weight of an element at a distance from the middle.
+type Curve = fn(f64) -> f64;
+
 /// How far the curve of a mode reaches to each side, and its value at a distance from its middle.
-fn curve(mode: &str) -> Option<(f64, fn(f64) -> f64)> {
+fn curve(mode: &str) -> Option<(f64, Curve)> {
     match mode {
         "linear" => Some((1.0, |x| (1.0 - x.abs()).max(0.0))),
         "cubic" => Some((2.0, |x| {

@@ -61,7 +61,7 @@ impl Draw {
                 f64::NEG_INFINITY,
             ])),
             AttrKind::Str => {
-                let all = ["none", "tanh", "mean", "sum", "prod", "amax", "reflect", "replicate", ""];
+                let all = ["none", "tanh", "mean", "sum", "prod", "amax", "reflect", "replicate", "linear", ""];
                 AttrValue::str(self.pick(&all))
             }
             AttrKind::DType => AttrValue::DType(self.pick(&DType::ALL)),

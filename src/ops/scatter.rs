@@ -215,6 +215,11 @@ pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "scatter_add",
         elements: Elements::Weighted(Moved::ButSecond),
+        digits: |r| {
+            let size = |ty: &&TensorType| ty.shape.get(r.dim()).copied();
+            let alike = r.call.operands.windows(2).all(|pair| size(&pair[0]) == size(&pair[1]));
+            (alike && !r.is_along()?).then(|| r.same_of_all())
+        },
         doc: "`x` with the elements of `src` added along `dim` at the places that `index` holds.",
         operands: &[one("x"), one("index"), one("src")],
         attrs: &[attr("dim", AttrKind::Dim, Default::Required)],

@@ -134,7 +134,7 @@ fn scatter_reduce(site: &mut NodeLowering) -> Converted {
     let mut start = x;
     if !with_self {
         let own = filled(site, "neutral", neutral, index)?;
-        start = site.implicit("start", "scatter", &[dim.clone()], &[x, index, own])?;
+        start = site.implicit("start", "scatter", std::slice::from_ref(&dim), &[x, index, own])?;
     }
     if op == "scatter_reduce" {
         return site.emit(op, &[dim, ("reduce", AttrValue::str(reduce))], &[start, index, src]);
@@ -142,7 +142,7 @@ fn scatter_reduce(site: &mut NodeLowering) -> Converted {
     if reduce == "sum" {
         return site.emit(op, &[dim], &[start, index, src]);
     }
-    let sums = site.implicit("sums", op, &[dim.clone()], &[start, index, src])?;
+    let sums = site.implicit("sums", op, std::slice::from_ref(&dim), &[start, index, src])?;
     let (each, first) = (filled(site, "one", 1.0, index)?, f64::from(u8::from(with_self)));
     let first = filled(site, "counted", first, x)?;
     let counts = site.implicit("counts", op, &[dim], &[first, index, each])?;
