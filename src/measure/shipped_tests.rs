@@ -323,6 +323,9 @@ fn the_models_are_measured_throughout() {
     }
 }
 
+/// The share of a workload's energy from which on an operator matters: half of what two runs of one operator differ by at most.
+const OF_WEIGHT: f64 = 0.004;
+
 /// What `measure` would still ask for is of no weight: operators of forms that the rules find, and that could save energy if
 /// they cost no more than they must.
 #[test]
@@ -337,7 +340,7 @@ fn the_forms_that_rules_find_for_the_models_are_measured() {
         let total = graph_total(&graph, &shipped).energy_mj.value;
         for key in missing {
             let share = shipped.cost(&key).energy_mj.high / total;
-            if share >= 1e-3 {
+            if share >= OF_WEIGHT {
                 of_weight.push(format!("{name}: {key} is {share} of it"));
             }
         }
