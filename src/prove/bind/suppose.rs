@@ -219,12 +219,15 @@ struct DerivedValue<'g> {
     value: Value,
 }
 
+/// The way back from what a function gives to its operand.
+type Inverse = fn(f64) -> f64;
+
 /// Per element of a value: the element of the buffer that it reads, if any, and `offset + factor * element`.
 struct Line {
     reads: Vec<Option<(usize, f64)>>,
     offsets: Vec<f64>,
     /// What leads from the value there, if it is a function of that.
-    inverse: Option<fn(f64) -> f64>,
+    inverse: Option<Inverse>,
 }
 
 impl DerivedValue<'_> {
@@ -270,7 +273,7 @@ impl DerivedValue<'_> {
     }
 
     /// What the value is a function of, and the way back.
-    fn function_of(&self) -> Option<(Value, fn(f64) -> f64)> {
+    fn function_of(&self) -> Option<(Value, Inverse)> {
         let NodeKind::Op { op: Op::Table(op), .. } = &self.graph.node(self.value.node).kind else { return None };
         match self.graph.operands(self.value.node)[..] {
             [operand] => Some((operand, op.inverse?)),
