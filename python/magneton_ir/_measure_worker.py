@@ -164,7 +164,10 @@ class Device:
             flat = flat if how["deviation"] == 1.0 else flat * how["deviation"]
             flat = flat if how["mean"] == 0.0 else flat + how["mean"]
         else:
-            flat = torch.randint(how, (span,), dtype=torch.uint8 if kind == torch.bool else kind, device=device)
+            # A number of the source may be what is divided by.
+            least = 1 if on_host and kind != torch.bool else 0
+            drawn = torch.uint8 if kind == torch.bool else kind
+            flat = torch.randint(least, max(how, least + 1), (span,), dtype=drawn, device=device)
         return torch.as_strided(flat.to(kind), shape, strides)
 
     def load(
