@@ -23,7 +23,7 @@ fn loads(worker: &mut Worker, key: &KernelKey) -> Result<(), String> {
 }
 
 fn refused(device: &str, keys: &[&KernelKey]) -> Vec<String> {
-    let mut worker = Worker::start(Path::new("python3"), device).unwrap();
+    let mut worker = Worker::start(Path::new("python3"), device).expect("python3 with PyTorch");
     let mut refused = Vec::new();
     for key in keys {
         if let Err(reason) = loads(&mut worker, key) {
