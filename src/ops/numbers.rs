@@ -12,8 +12,8 @@ pub fn as_number(dtype: DType, value: Number) -> Number {
 }
 
 /// One name for all numbers that [`as_number`] takes for the same. What was written as 0.1 and what is left of it in `f32` are one
-/// number, and so are √8 and 2.828427, and 1/√8 and 0.35355338: the roots that scale attention, or else the number with the fewest digits. Beside doubles
-/// and integers every number is its own.
+/// number, and so are √8 and 2.828427, and 1/√8 and 0.35355338. The name is that of a root that scales attention, or else the number
+/// with the fewest digits. Beside doubles and integers every number is its own.
 pub fn shortest_number(dtype: DType, value: Number) -> Number {
     match as_number(dtype, value) {
         Number::Float(v) if dtype != DType::F64 && v.0.is_finite() => {

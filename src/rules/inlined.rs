@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Build, Definition, RuleSet, Terms, Visitor};
+use super::{AppliedOnce, Build, Definition, RuleSet, Terms, Visitor};
 use crate::eval::Constant;
-use crate::ir::{Attrs, Graph, GraphError, NodeId, NodeKind, Origin, TensorType, Value};
+use crate::ir::{Attrs, Graph, NodeId, NodeKind, Origin, TensorType, Value};
 use crate::ops::{Op, TypeError};
 
 /// How deeply definitions may use each other.
@@ -39,13 +39,13 @@ fn copy(rules: &RuleSet, graph: &Graph) -> Option<InlinedDefinitions> {
         definitions: rules,
         graph: empty,
         parts_of: Vec::with_capacity(graph.len()),
-        known: FxHashMap::default(),
+        added: AppliedOnce::default(),
         origin: Origin::default(),
         depth: 0,
     };
     let mut values: FxHashMap<Value, Value> = FxHashMap::default();
     for (id, node) in graph.nodes() {
-        writer.known.clear();
+        writer.added = AppliedOnce::default();
         writer.origin = node.origin.clone();
         let operands: SmallVec<[Value; 4]> = graph.operands(id).iter().map(|v| values[v]).collect();
         let (name, origin, types) = (&*node.name, node.origin.clone(), &node.types);
@@ -74,15 +74,12 @@ fn copy(rules: &RuleSet, graph: &Graph) -> Option<InlinedDefinitions> {
     Some(InlinedDefinitions { graph: writer.graph, parts_of: writer.parts_of })
 }
 
-/// Operator, attributes, operands.
-type Application = (Op, Attrs, SmallVec<[Value; 4]>);
-
 struct Writer<'r> {
     definitions: &'r RuleSet,
     graph: Graph,
     parts_of: Vec<NodeId>,
     /// What the operator at hand has been written out to so far.
-    known: FxHashMap<Application, NodeId>,
+    added: AppliedOnce,
     /// Where the operator at hand comes from.
     origin: Origin,
     depth: usize,
@@ -130,24 +127,7 @@ impl Build for Writer<'_> {
             self.depth -= 1;
             return body;
         };
-        let key = (op.clone(), attrs.clone(), SmallVec::from_slice(operands));
-        let node = match self.known.get(&key) {
-            Some(&node) => node,
-            None => {
-                let name = format!("{}.{}", def.name, self.graph.len());
-                let added = self.graph.add_op(&name, def, attrs.clone(), operands, self.origin.clone());
-                let node = added.map_err(|e| match e {
-                    GraphError::Type { source, .. } => source,
-                    other => TypeError::new(def.name, other.to_string()),
-                })?;
-                self.known.insert(key, node);
-                node
-            }
-        };
-        if slot >= self.graph.node(node).types.len() {
-            return Err(TypeError::new(def.name, format!("has no output {slot}")));
-        }
-        Ok(Value::new(node, slot as u32))
+        self.added.apply(&mut self.graph, def, attrs, slot, operands, &self.origin)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The rule language: rules say which operator expressions are equal, and how equal.
 
+mod applied_once;
 pub(crate) mod arena;
 mod assumption;
 mod ast;
@@ -36,6 +37,7 @@ pub use set::{RuleInfo, RuleSet};
 pub use tier::Tier;
 
 // What matching, the prover and the emission of programs need beside.
+pub(crate) use applied_once::AppliedOnce;
 pub(crate) use assumption::{Piece, Sentence};
 pub(crate) use definition::Definition;
 pub(crate) use inlined::InlinedDefinitions;

@@ -4,12 +4,11 @@
 use std::ops::ControlFlow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 
 use crate::eval::Constant;
-use crate::ir::{AttrValue, Attrs, DType, Graph, GraphError, Ints, NodeId, NodeKind, Origin, Shape, TensorType, Value};
+use crate::ir::{AttrValue, Attrs, DType, Graph, Ints, NodeId, NodeKind, Origin, Shape, TensorType, Value};
 use crate::ops::{self, Draws, Op, TypeError};
-use crate::rules::{Bindings, Build, Outcome, RuleSet, Terms, Visitor};
+use crate::rules::{AppliedOnce, Bindings, Build, Outcome, RuleSet, Terms, Visitor};
 
 /// The most nodes that rules add for one of the graph, and in all.
 const MAX_GROWTH: usize = 4;
@@ -43,7 +42,7 @@ pub(super) struct FoldCandidates {
 impl FoldCandidates {
     /// Those of the types `wanted`. `weights` says of every input whether it is one.
     pub(super) fn new(graph: &Graph, weights: &[bool], wanted: &FxHashSet<TensorType>) -> FoldCandidates {
-        let mut extended = Extended { graph: graph.clone(), known: FxHashMap::default() };
+        let mut extended = Extended { graph: graph.clone(), added: AppliedOnce::default() };
         extended.apply_rules();
         let mut reads = Vec::new();
         extended.read(weights, &mut reads);
@@ -83,14 +82,10 @@ fn is_weight(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// Operator, attributes, operands.
-type Application = (Op, Attrs, SmallVec<[Value; 4]>);
-
 /// A graph with the other sides of the rules that match in it.
 struct Extended {
     graph: Graph,
-    /// What was added.
-    known: FxHashMap<Application, NodeId>,
+    added: AppliedOnce,
 }
 
 impl Extended {
@@ -202,23 +197,6 @@ impl Terms for Extended {
 impl Build for Extended {
     fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[Value]) -> Result<Value, TypeError> {
         let Op::Table(def) = op else { return Err(TypeError::new("custom operator", "is not looked into")) };
-        let key = (op.clone(), attrs.clone(), SmallVec::from_slice(operands));
-        let node = match self.known.get(&key) {
-            Some(&node) => node,
-            None => {
-                let name = format!("{}.{}", def.name, self.graph.len());
-                let added = self.graph.add_op(&name, def, attrs.clone(), operands, Origin::implicit());
-                let node = added.map_err(|e| match e {
-                    GraphError::Type { source, .. } => source,
-                    other => TypeError::new(def.name, other.to_string()),
-                })?;
-                self.known.insert(key, node);
-                node
-            }
-        };
-        if slot >= self.graph.node(node).types.len() {
-            return Err(TypeError::new(def.name, format!("has no output {slot}")));
-        }
-        Ok(Value::new(node, slot as u32))
+        self.added.apply(&mut self.graph, def, attrs, slot, operands, &Origin::implicit())
     }
 }

@@ -1,6 +1,7 @@
 //! Tensors that one file holds and the other side computes from its weights: an optimiser has folded them, such as a batch
 //! normalisation into the kernels before it, or a lookup of positions.
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Expression;
@@ -11,19 +12,23 @@ use crate::ir::Value;
 use crate::ir::{Contents, DType, Graph, Number, Role, TensorType, unflatten};
 use crate::prove::Side;
 
-/// The most elements of a tensor that are compared. Of larger ones, as many lie at even distances.
-const COMPARED: usize = 1 << 13;
+/// Elements that one candidate after another is compared by. What is found by them is compared throughout.
+pub(super) const SAMPLE: usize = 1 << 13;
 
-/// Elements that are compared in all, those of the candidates included.
-const ALL_COMPARED: usize = 1 << 25;
+/// Elements that are compared in search of candidates, in all.
+const ALL_SAMPLED: usize = 1 << 25;
+
+/// Elements of what was found that are compared, in all. Beyond, nothing is bound: a sample is no proof.
+const ALL_COMPARED: usize = 1 << 26;
 
 /// The most elements of a weight that is read.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// Elements that may be computed for one candidate.
+/// Elements that one evaluator computes, and may compute on the way. It keeps them.
+const CHUNK: usize = SAMPLE;
 const BUDGET: usize = 1 << 20;
 
-/// So many units in the last place of the largest element are rounding: a few operators in a row, of which one may cancel.
+/// So many units in the last place are rounding: a few operators in a row, of which one may cancel.
 const UNITS: f64 = 32.0;
 
 /// An input that may hold what the other side computes.
@@ -48,7 +53,6 @@ fn may_be(named: Option<usize>, candidate: &Candidate) -> bool {
 /// What a target is found to be.
 struct Found {
     candidate: Candidate,
-    exact: bool,
     /// Whether values of other weights agree as well.
     several: bool,
 }
@@ -72,26 +76,38 @@ impl Plan {
             by_type.entry(self.side(side)[target.input].input.ty.clone()).or_default().push(target);
         }
         let mut found: Vec<(Target, Found)> = Vec::new();
-        let mut left = ALL_COMPARED;
+        let mut left = ALL_SAMPLED;
         for (ty, targets) in by_type {
             let mut of_type: Vec<Option<Found>> = targets.iter().map(|_| None).collect();
             for candidate in candidates.of_type(&ty).iter().filter(|c| targets.iter().any(|t| t.may_be(c))) {
-                let cost = ty.numel().min(COMPARED) * (1 + targets.len());
+                let cost = ty.numel().min(SAMPLE) * (1 + targets.len());
                 let Some(rest) = left.checked_sub(cost) else { break };
                 left = rest;
-                let Some(computed) = computed(candidates.graph(), candidate, others) else { continue };
+                let Some(program) = program(candidates.graph(), candidate, others) else { continue };
+                let places: Vec<usize> = sampled(&ty).collect();
+                let Some(computed) = computed(&program, candidate.value, &ty, &places) else { continue };
                 for (target, known) in targets.iter().zip(&mut of_type).filter(|(target, _)| target.may_be(candidate)) {
-                    if let Some(exact) = agree(ty.dtype, &target.elements, &computed) {
-                        self.note(side, candidate, exact, known);
+                    if agree(ty.dtype, &target.elements, &computed).is_some() {
+                        self.note(side, candidate, known);
                     }
                 }
             }
             found.extend(targets.into_iter().zip(of_type).filter_map(|(target, found)| Some((target, found?))));
         }
         found.sort_by_key(|(target, _)| target.input);
-        for (target, Found { candidate, exact, several }) in found {
-            let whole = self.side(side)[target.input].input.ty.numel() <= COMPARED;
-            let source = match (several, exact && whole) {
+        let mut left = ALL_COMPARED;
+        for (target, Found { candidate, several }) in found {
+            let ty = self.side(side)[target.input].input.ty.clone();
+            let Some(rest) = left.checked_sub(ty.numel()) else { continue };
+            left = rest;
+            let held = own.elements(target.input).filter(|all| all.len() == ty.numel());
+            let program = program(candidates.graph(), &candidate, others);
+            let all: Vec<usize> = (0..ty.numel()).collect();
+            let computed = program.and_then(|program| computed(&program, candidate.value, &ty, &all));
+            let Some(exact) = held.zip(computed).and_then(|(held, computed)| agree(ty.dtype, &held, &computed)) else {
+                continue;
+            };
+            let source = match (several, exact) {
                 (true, _) => Source::Alike,
                 (_, true) => Source::Content,
                 _ => Source::Folded,
@@ -105,14 +121,14 @@ impl Plan {
     }
 
     /// Keeps a candidate that agrees. Weights that are bound already are likelier: a shared weight has two names in some files.
-    fn note(&self, side: Side, candidate: &Candidate, exact: bool, known: &mut Option<Found>) {
+    fn note(&self, side: Side, candidate: &Candidate, known: &mut Option<Found>) {
         let bound = |c: &Candidate| c.weights.iter().all(|&i| !self.side(side.other())[i].is_free());
         match known {
             Some(found) if bound(&found.candidate) == bound(candidate) => {
                 found.several |= found.candidate.weights != candidate.weights;
             }
             Some(found) if bound(&found.candidate) => {}
-            _ => *known = Some(Found { candidate: candidate.clone(), exact, several: false }),
+            _ => *known = Some(Found { candidate: candidate.clone(), several: false }),
         }
     }
 
@@ -159,38 +175,53 @@ impl Plan {
     }
 }
 
-/// Where elements of a tensor are compared.
-fn places(ty: &TensorType) -> impl Iterator<Item = usize> {
+/// Where elements of a tensor are compared in search of candidates: everywhere, or at even distances.
+pub(super) fn sampled(ty: &TensorType) -> impl Iterator<Item = usize> {
     let count = ty.numel();
-    (0..count.min(COMPARED))
-        .map(move |n| if count <= COMPARED { n } else { n * (count / COMPARED) + n % (count / COMPARED) })
+    (0..count.min(SAMPLE)).map(move |n| if count <= SAMPLE { n } else { n * (count / SAMPLE) + n % (count / SAMPLE) })
 }
 
 fn sample(ty: &TensorType, elements: Option<Vec<Number>>) -> Option<Vec<Number>> {
     let elements = elements.filter(|all| all.len() == ty.numel() && all.len() <= MAX_ELEMENTS)?;
-    places(ty).map(|place| elements.get(place).copied()).collect()
+    sampled(ty).map(|place| elements.get(place).copied()).collect()
 }
 
-/// What a value is at those places, for the weights that the file holds.
-fn computed(graph: &Graph, candidate: &Candidate, contents: &mut dyn Contents) -> Option<Vec<Number>> {
+/// The graph with the weights of a candidate as the file holds them.
+fn program<'g>(graph: &'g Graph, candidate: &Candidate, contents: &mut dyn Contents) -> Option<GraphProgram<'g>> {
     let mut program = GraphProgram::new(graph, 0);
     for &i in &candidate.weights {
         let ty = graph.ty(Value::from(*graph.inputs().get(i)?));
         let held = (ty.numel() <= MAX_ELEMENTS && contents.holds(i)).then(|| contents.elements(i)).flatten()?;
         program = program.with_input(i, held).ok()?;
     }
-    let (value, ty) = (candidate.value, graph.ty(candidate.value));
-    let mut evaluator = LazyEvaluator::new(&program, Options { rounding: true, budget: BUDGET });
-    places(ty).map(|place| evaluator.element(value, &unflatten(&ty.shape, place)).ok()).collect()
+    Some(program)
 }
 
-/// Whether elements agree up to rounding, and if so, whether they are the same.
+/// What a value is at these places of its tensor.
+fn computed(program: &GraphProgram, value: Value, ty: &TensorType, places: &[usize]) -> Option<Vec<Number>> {
+    let chunk = |places: &[usize]| -> Option<Vec<Number>> {
+        let mut evaluator = LazyEvaluator::new(program, Options { rounding: true, budget: BUDGET });
+        places.iter().map(|&place| evaluator.element(value, &unflatten(&ty.shape, place)).ok()).collect()
+    };
+    Some(places.par_chunks(CHUNK).map(chunk).collect::<Option<Vec<_>>>()?.concat())
+}
+
+/// Whether elements agree up to rounding, and if so, whether they are the same. A difference of large numbers may be small: what is
+/// rounding follows from the element, or from the element in the middle where that is larger.
 fn agree(dtype: DType, x: &[Number], y: &[Number]) -> Option<bool> {
     if x == y {
         return Some(true);
     }
-    let largest = x.iter().map(|n| n.to_f64().abs()).fold(0.0, f64::max);
-    let width = dtype.epsilon().filter(|_| largest.is_finite())? * largest * UNITS;
-    let near = |(x, y): (&Number, &Number)| (x.to_f64() - y.to_f64()).abs() <= width;
-    (x.len() == y.len() && x.iter().zip(y).all(near)).then_some(false)
+    let mut sizes: Vec<f64> = x.iter().map(|n| n.to_f64().abs()).collect();
+    let middle = sizes.len() / 2;
+    if x.len() != y.len() || sizes.is_empty() {
+        return None;
+    }
+    let (_, &mut usual, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
+    let unit = dtype.epsilon().filter(|_| usual.is_finite())? * UNITS;
+    let near = |(x, y): (&Number, &Number)| {
+        let (x, y) = (x.to_f64(), y.to_f64());
+        x == y || (x - y).abs() <= unit * x.abs().max(y.abs()).max(usual)
+    };
+    x.iter().zip(y).all(near).then_some(false)
 }

@@ -1,6 +1,7 @@
+use super::folded::{SAMPLE, sampled};
 use super::*;
 use crate::ir::text::parse;
-use crate::ir::{Content, Number};
+use crate::ir::{Content, DType, Number, Shape, TensorType};
 
 /// A file that holds these elements.
 struct File(Vec<Vec<f64>>);
@@ -63,4 +64,31 @@ fn a_batch_normalisation_is_found_in_kernels_of_the_same_name() {
     // Values that are nothing of the kind.
     let all = sentences(a, &weights, b, &[&[], &[3.0, 31.0], &[-0.5, -11.25]]);
     assert!(!all.iter().any(|s| s.starts_with("`w` of B is `mul")), "{all:?}");
+}
+
+/// Of large tensors, candidates are told by a sample.
+#[test]
+fn an_element_that_differs_outside_of_the_sample_is_found() {
+    let count = 2 * SAMPLE;
+    let sized = |text: &str| text.replace("[3]", &format!("[{count}]")).replace("[2, 3]", &format!("[2, {count}]"));
+    let (a, b) = (sized(RAISED), sized(HELD));
+    let held: Vec<f64> = (0..count).map(|i| i as f64).collect();
+    let mut raised: Vec<f64> = held.iter().map(|x| x + 1.0).collect();
+    let is_bound =
+        |raised: &[f64]| sentences(&a, &[&[], &held], &b, &[&[], raised]).iter().any(|s| s.contains("add(w"));
+    assert!(is_bound(&raised));
+    let ty = TensorType::new(DType::F32, Shape::from_slice(&[count])).unwrap();
+    let outside = (0..count).find(|i| !sampled(&ty).any(|place| place == *i)).unwrap();
+    raised[outside] += 0.5;
+    assert!(!is_bound(&raised));
+}
+
+/// One large element does not make rounding of what is added to small ones.
+#[test]
+fn an_element_is_compared_by_its_own_size() {
+    let held = [1e8, 0.5, 0.75, 0.25];
+    let sized = |text: &str| text.replace("[3]", "[4]").replace("[2, 3]", "[2, 4]");
+    let near = [1e8 + 1.0, 1.5, 1.76, 1.25];
+    let all = sentences(&sized(RAISED), &[&[], &held], &sized(HELD), &[&[], &near]);
+    assert!(!all.iter().any(|s| s.contains("add(w")), "{all:?}");
 }

@@ -127,7 +127,7 @@ fn reason(source: Source) -> &'static str {
         Source::Content => "same values in both files",
         Source::Layer => "same values in both files, in the same layer",
         Source::Alike => "one of several with the same values, by position",
-        Source::Folded => "same values but for rounding, at the places that were compared",
+        Source::Folded => "same values but for rounding",
         Source::Use => "guessed from shapes and use",
         Source::Only | Source::Position => "same type and position",
     }
