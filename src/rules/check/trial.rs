@@ -34,6 +34,10 @@ const LIMITS: usize = 24;
 /// Attempts to find other counterexamples once there is one; the smallest is then made smaller.
 const MORE: usize = 300;
 
+/// With how many data a test is run, and among how many those are looked for.
+const DATA_OF_TEST: usize = 4;
+const SEEDS_OF_TEST: u64 = 64;
+
 struct Trial<'a> {
     set: &'a RuleSet,
     rule: &'a Rule,
@@ -73,7 +77,7 @@ pub(super) fn try_rule(set: &RuleSet, i: usize, effort: Effort) -> TrialResult {
     };
     for (_, test) in set.tests.iter().filter(|(_, t)| *t.rule == *rule.name) {
         if let Some(choice) = chosen(rule, test) {
-            (0..4).for_each(|seed| trial.instance(&choice, Data::seeded(seed)));
+            data_of_test(set, rule, &choice).for_each(|data| trial.instance(&choice, data));
         }
     }
     let mut limit = effort.attempts;
@@ -295,14 +299,20 @@ pub fn run_tests(set: &RuleSet, skip: usize) -> Vec<TestResult> {
     set.tests.iter().skip(skip).map(run).collect()
 }
 
+/// The first data that make an instance of what a test names: conditions may ask for values of a certain kind.
+fn data_of_test(set: &RuleSet, rule: &Rule, choice: &Choice) -> impl Iterator<Item = Data> {
+    let fits = move |data: &Data| super::instance::build(rule, &set.definitions, choice, *data).is_ok();
+    (0..SEEDS_OF_TEST).map(Data::seeded).filter(fits).take(DATA_OF_TEST)
+}
+
 /// What is wrong with an instance of a rule: code, message, help.
 fn test_problem(set: &RuleSet, rules: &[&Rule], test: &RuleTest) -> Option<(&'static str, String, String)> {
     let mut tried = false;
     let mut reason = "the test does not name every operand of the rule".to_owned();
     for rule in rules {
         let Some(choice) = chosen(rule, test) else { continue };
-        for seed in 0..4 {
-            let data = Data::seeded(seed);
+        reason = super::instance::why_none(rule, &set.definitions, &choice);
+        for data in data_of_test(set, rule, &choice) {
             match show(rule, &set.definitions, &choice, data) {
                 Shown::Agrees(_) => tried = true,
                 Shown::Breaks(found) => {
@@ -311,7 +321,7 @@ fn test_problem(set: &RuleSet, rules: &[&Rule], test: &RuleTest) -> Option<(&'st
                     return Some((found.code, found.message(rule), found.text(rule)));
                 }
                 Shown::Undefined => "an operator without reference semantics stands in it".clone_into(&mut reason),
-                Shown::NoInstance => reason = super::instance::why_none(rule, &set.definitions, &choice),
+                Shown::NoInstance => {}
             }
         }
     }
