@@ -25,6 +25,8 @@ pub mod arrays;
 pub mod check;
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
+pub mod corpus;
 mod diagnose;
 mod elements;
 #[doc(hidden)]

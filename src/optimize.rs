@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::check::{FROZEN, described, precomputed};
 use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
-use crate::explain::{Form, form_of, proof_of};
+use crate::explain::{Form, Memory, form_of, proof_of};
 pub use crate::extract::Once;
 use crate::extract::{self, Applied, Improved, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
-use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization, Point};
+use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization, Point, Step};
 use crate::rules::Tier;
 use miette::Diagnostic;
 use rustc_hash::FxHashMap;
@@ -101,7 +101,7 @@ impl Optimized {
         costs: &CostModel,
     ) -> Result<(), OptimizeError> {
         let price: Vec<Cost> = items.iter().map(Item::cost).collect();
-        let mut listed = listed(graph, &slower, &price);
+        let mut listed = listed(graph, &slower, &price, &Memory::of(graph, items), costs);
         listed.truncate(MAX_TRADE_OFFS);
         let own: Vec<Rewrite> = self.rewrites.iter().map(|(rewrite, _)| rewrite.clone()).collect();
         let mut least = self.optimization.best_energy_mj.value;
@@ -153,7 +153,7 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
     let after = bill_after.total();
     let calls_after = Calls::of_graph(executed, items_after);
     let Improved { rewrites, applied: Applied { graph: rewritten, made }, once, .. } = improved;
-    let cheaper = listed(graph, &rewrites, &price);
+    let cheaper = listed(graph, &rewrites, &price, &Memory::of(graph, items), costs);
     let assumed: Vec<Said> = rewrites.iter().flat_map(|rewrite| rewrite.assumed.iter().cloned()).collect();
     let precompute = once.as_ref().map(precomputed).unwrap_or_default();
     let precompute_saves_mj = once.as_ref().map(|_| now.energy_mj.value - frozen_mj).filter(|&saves| saves > 0.0);
@@ -193,11 +193,11 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
 }
 
 /// Forms as reports list them, those that save most first. Layers of a model repeat: the same change is told once.
-fn listed(graph: &Graph, rewrites: &[Rewrite], price: &[Cost]) -> Vec<Cheaper> {
+fn listed(graph: &Graph, rewrites: &[Rewrite], price: &[Cost], memory: &Memory, costs: &CostModel) -> Vec<Cheaper> {
     let mut listed: Vec<Cheaper> = Vec::new();
     for rewrite in rewrites {
         let part = Part { graph, nodes: &rewrite.replaced, costs: price };
-        let one = describe(graph, rewrite, part.source());
+        let one = describe(graph, rewrite, part.source(), proof_of(rewrite, memory, costs));
         match listed.iter_mut().find(|c| c.pattern == one.pattern && c.from == one.from && c.saves_mj == one.saves_mj) {
             Some(known) => known.ops.extend(one.ops),
             None => listed.push(one),
@@ -207,7 +207,7 @@ fn listed(graph: &Graph, rewrites: &[Rewrite], price: &[Cost]) -> Vec<Cheaper> {
     listed
 }
 
-fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper {
+fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>, steps: Vec<Step>) -> Cheaper {
     let explicit = rewrite.replaced.iter().map(|&n| graph.node(n)).filter(|n| !n.origin.implicit);
     let (mut names, mut kinds) = (Vec::new(), Vec::new());
     for node in explicit {
@@ -229,7 +229,7 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>) -> Cheaper
         saves_mj: rewrite.saves_mj(),
         saves_us: before.time_us.value - after.time_us.value,
         trade_off: rewrite.is_trade_off(),
-        steps: proof_of(rewrite),
+        steps,
         tier: rewrite.tier.to_string(),
         source,
     }

@@ -3,13 +3,13 @@
 use rustc_hash::FxHashSet;
 
 use super::priced::Priced;
-use crate::energy::{Bill, CostModel, Waiting};
+use crate::energy::{Bill, Breakdown, CostModel, Waiting};
 use crate::ir::{NodeId, NodeKind, Value};
 use crate::report::{Difference, MadeTensor};
 
 /// The difference of two bills; none where one of them is not known, and where both are the same.
 pub(super) fn of_bills([a, b]: [&Bill; 2], costs: &CostModel) -> Option<Difference> {
-    let [in_a, in_b] = [a, b].map(|bill| bill.breakdown(costs.estimator()));
+    let [in_a, in_b] = [a, b].map(|bill| Breakdown::of(bill, costs));
     let difference = Difference::new(in_a?.against(&in_b?));
     difference.parts.iter().any(|part| part.a_mj != part.b_mj).then_some(difference)
 }

@@ -36,6 +36,8 @@ pub struct Checked {
     pub proof: Proof,
     /// Forms that neither side has, by the position of the region that each is in.
     pub cheaper: Within,
+    /// Whether they are forms of operators of B.
+    pub searches_b: bool,
 }
 
 /// Compares two workloads. `tier` is the weakest tier that the proof may use.
@@ -198,7 +200,7 @@ pub fn compare_bound(
         },
         details: None,
     };
-    Ok(Checked { comparison, proof, cheaper: within })
+    Ok(Checked { comparison, proof, cheaper: within, searches_b: b_leads(&sides) })
 }
 
 /// A side with those cheaper forms in place that are no weaker than `tier`, no slower, and pay off, and with what is the same at every execution

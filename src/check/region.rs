@@ -29,7 +29,9 @@ pub(super) fn describe(
     }
     let parts =
         [(a, &region.a), (b, &region.b)].map(|(side, nodes)| Part { graph: side.graph, nodes, costs: &side.costs });
-    let cause = diagnose::cause(parts[0], parts[1]);
+    let difference = difference::of_regions(bills.each_ref(), sides, [&region.a, &region.b], costs);
+    let side = |name, side: usize| diagnose::Priced { name, part: parts[side], items: &sides[side].items };
+    let cause = diagnose::cause(side("A", 0), side("B", 1), difference.as_ref());
     let kind = match region.kind {
         RegionKind::Constant => "constant",
         RegionKind::Dead => "dead",
@@ -74,7 +76,7 @@ pub(super) fn describe(
             },
             switch: None,
         },
-        difference: difference::of_regions(bills.each_ref(), sides, [&region.a, &region.b], costs),
+        difference,
         same_as: None,
         repeats: 1,
     }
@@ -86,6 +88,8 @@ fn kind_name(kind: CauseKind) -> &'static str {
         CauseKind::FewerKernels => "fewer_kernels",
         CauseKind::LessTraffic => "less_traffic",
         CauseKind::LessArithmetic => "less_arithmetic",
+        CauseKind::Layout => "layout",
+        CauseKind::SlowerKernel => "slower_kernel",
         CauseKind::MathMode => "flag",
         CauseKind::OtherImplementation => "other_implementation",
     }

@@ -55,6 +55,9 @@ pub(super) enum Command {
     /// The rules that proofs are made of.
     #[command(subcommand)]
     Rules(Rules),
+    /// Published cases of wasted energy.
+    #[command(subcommand)]
+    Corpus(Corpus),
     /// Measured energies.
     #[command(subcommand)]
     Profile(ProfileCommand),
@@ -320,6 +323,38 @@ pub(super) enum Rules {
         #[arg(long)]
         check: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Corpus {
+    /// List the cases.
+    List {
+        /// The folder that holds a folder for each case.
+        #[arg(long, value_name = "DIR", default_value = "corpus/cases")]
+        folder: PathBuf,
+    },
+    /// Compare the sides of the cases. Energies are those of the kernels alone.
+    ///
+    /// Exit status: 0 all is as the files of the cases say, 1 something is not, 2 a file cannot be read.
+    Run {
+        /// The numbers of the cases; without one, all.
+        cases: Vec<String>,
+        /// The folder that holds a folder for each case.
+        #[arg(long, value_name = "DIR", default_value = "corpus/cases")]
+        folder: PathBuf,
+        #[arg(long, value_enum, default_value_t = CorpusFormat::Human)]
+        format: CorpusFormat,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum CorpusFormat {
+    /// A table for a terminal.
+    Human,
+    /// The table with a section for each case, as the documentation has it.
+    Markdown,
+    /// One JSON array, for scripts.
+    Json,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,6 +4,7 @@ mod answer;
 mod args;
 mod cache;
 mod check;
+mod corpus;
 mod gate;
 mod measure;
 mod names;
@@ -62,6 +63,7 @@ fn run(command: &Command) -> miette::Result<Answer> {
         Command::Lower { file, sizes } => check::lower(file, sizes),
         Command::Run(args) => run::run(args),
         Command::Rules(command) => rules::run(command),
+        Command::Corpus(command) => corpus::run(command),
         Command::Profile(command) => profile::run(command),
         Command::Measure(args) => measure::run(args),
     }

@@ -76,6 +76,11 @@ impl Formatter for Inspect<'_> {
     }
 }
 
+/// Data as JSON.
+pub(super) fn as_json(data: &impl Serialize) -> miette::Result<String> {
+    Ok(escaped(&serde_json::to_string_pretty(data).into_diagnostic()?) + "\n")
+}
+
 fn json(report: &impl Report) -> miette::Result<String> {
     Ok(escaped(&report.json().into_diagnostic()?) + "\n")
 }

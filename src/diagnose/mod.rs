@@ -1,36 +1,23 @@
 //! Causes: why one side of a region costs more than the other, and which line or flag is responsible.
 
 mod flags;
+mod kind;
 mod part;
 mod paths;
 mod switches;
+mod work;
 
 use serde::Serialize;
 
 use flags::{dispatched, math};
 
 use crate::ir::Node;
+use crate::report::Difference;
+pub(crate) use kind::CauseKind;
 pub(crate) use part::Part;
 pub(crate) use paths::call_paths;
 pub(crate) use switches::name_switches;
-
-/// What sets the two sides of a region apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum CauseKind {
-    /// The sides do the same.
-    None,
-    /// The same arithmetic in fewer kernels.
-    FewerKernels,
-    /// Fewer bytes read and written.
-    LessTraffic,
-    /// Fewer floating-point operations.
-    LessArithmetic,
-    /// The same operators under other math flags.
-    MathMode,
-    /// The same work counts: another implementation of the same.
-    OtherImplementation,
-}
+pub(crate) use work::Priced;
 
 /// Why one side of a region costs more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,13 +41,6 @@ pub(crate) fn source(node: &Node) -> Option<String> {
     Some(format!("{frame}{code}"))
 }
 
-/// Difference below which two counts are the same, relative to the larger one.
-const SAME: f64 = 0.02;
-
-fn less(x: f64, y: f64) -> bool {
-    x < y * (1.0 - SAME)
-}
-
 /// The first attribute in which operators that are not in the table differ, with its values: it selects another
 /// implementation, for the sides are equal.
 fn other_setting(a: Part, b: Part) -> Option<(String, String, String, String)> {
@@ -70,20 +50,19 @@ fn other_setting(a: Part, b: Part) -> Option<(String, String, String, String)> {
     })
 }
 
-/// Why the sides of a region cost what they cost.
-pub(crate) fn cause(a: Part, b: Part) -> Cause {
-    let (ca, cb) = (a.total(), b.total());
+/// Why the sides of a region cost what they cost; `difference` is what their energies differ by.
+pub(crate) fn cause(a: Priced, b: Priced, difference: Option<&Difference>) -> Cause {
     let mut cause = Cause {
         kind: CauseKind::None,
         text: String::new(),
         flag: None,
         how: None,
-        a_source: a.source(),
-        b_source: b.source(),
+        a_source: a.part.source(),
+        b_source: b.part.source(),
     };
-    let same_ops = a.ops().eq(b.ops());
-    if same_ops && a.graph.config == b.graph.config {
-        if let Some((op, flag, of_a, of_b)) = other_setting(a, b) {
+    let same_ops = a.part.ops().eq(b.part.ops());
+    if same_ops && a.part.graph.config == b.part.graph.config {
+        if let Some((op, flag, of_a, of_b)) = other_setting(a.part, b.part) {
             cause.kind = CauseKind::OtherImplementation;
             cause.text = format!("`{op}` has {flag}={of_a} in A and {flag}={of_b} in B");
             cause.flag = Some(flag);
@@ -91,7 +70,7 @@ pub(crate) fn cause(a: Part, b: Part) -> Cause {
         return cause;
     }
     if same_ops {
-        if let Some(setting) = math(a, b) {
+        if let Some(setting) = math(a.part, b.part) {
             let [in_a, in_b] = &setting.values;
             let on = if in_a == "true" && in_b != "true" { "A" } else { "B" };
             cause.kind = CauseKind::MathMode;
@@ -101,57 +80,25 @@ pub(crate) fn cause(a: Part, b: Part) -> Cause {
         }
         return cause;
     }
-    if let Some((_, op, _)) = a.calls().chain(b.calls()).find(|(_, op, _)| op.def().is_none()) {
+    if let Some((_, op, _)) = a.part.calls().chain(b.part.calls()).find(|(_, op, _)| op.def().is_none()) {
         cause.kind = CauseKind::OtherImplementation;
         cause.text = format!("`{}` is a kernel of whose work nothing is known", op.name());
         return cause;
     }
     // The leaner side is named by the figure that decides, or by the counts where energy is not known.
+    let (ca, cb) = (a.part.total(), b.part.total());
     let b_leaner = if ca.energy_mj.is_known() && cb.energy_mj.is_known() {
         cb.energy_mj.value <= ca.energy_mj.value
     } else {
         cb.bytes <= ca.bytes
     };
-    let (lean, fat, name, other) = if b_leaner { (cb, ca, "B", "A") } else { (ca, cb, "A", "B") };
-    let mut parts = Vec::new();
-    if lean.launches < fat.launches {
-        parts.push(format!("{} instead of {} kernels", lean.launches, fat.launches));
-    }
-    if less(lean.bytes, fat.bytes) {
-        parts.push(format!("{} less memory traffic", bytes(fat.bytes - lean.bytes)));
-    }
-    if less(lean.flops, fat.flops) {
-        parts.push(format!("{:.0} % less arithmetic", 100.0 * (1.0 - lean.flops / fat.flops)));
-    }
-    cause.kind = if less(lean.bytes, fat.bytes) {
-        CauseKind::LessTraffic
-    } else if less(lean.flops, fat.flops) {
-        CauseKind::LessArithmetic
-    } else if lean.launches < fat.launches {
-        CauseKind::FewerKernels
-    } else {
-        CauseKind::OtherImplementation
-    };
-    cause.text = match parts.is_empty() {
-        true => format!("{name} and {other} do the same work in other operators"),
-        false => format!("{name} needs {}", parts.join(", ")),
-    };
-    if let Some(setting) = dispatched(a, b) {
+    let (lean, fat) = if b_leaner { (b, a) } else { (a, b) };
+    (cause.kind, cause.text) = work::cause(lean, fat, difference);
+    if let Some(setting) = dispatched(a.part, b.part) {
         let [in_a, in_b] = &setting.values;
         let value = if b_leaner { in_b } else { in_a };
-        cause.flag = Some(format!("{}={value} (set in {name})", setting.name));
+        cause.flag = Some(format!("{}={value} (set in {})", setting.name, lean.name));
         cause.how = Some(setting.set.to_owned());
     }
     cause
-}
-
-/// Bytes with a decimal unit.
-pub(crate) fn bytes(n: f64) -> String {
-    let (value, unit) = match n {
-        n if n >= 1e9 => (n / 1e9, "GB"),
-        n if n >= 1e6 => (n / 1e6, "MB"),
-        n if n >= 1e3 => (n / 1e3, "kB"),
-        n => (n, "B"),
-    };
-    format!("{value:.3} {unit}").replace(".000 ", " ")
 }

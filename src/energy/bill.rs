@@ -8,10 +8,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::breakdown::Breakdown;
 use super::cost::{BasisShares, Cost, Figure};
 use super::coverage::COVERAGE_SD;
-use super::estimate::Estimator;
 use super::features::correlation;
 use super::item::{Item, Kernel};
 use crate::ops::KernelClass;
@@ -113,11 +111,9 @@ impl Bill {
         self.gaps.iter().map(|(op, (count, bytes))| (op.as_str(), *count, *bytes))
     }
 
-    /// Where its energy goes; none where an operator without a price is in it.
-    pub(crate) fn breakdown(&self, estimator: &Estimator) -> Option<Breakdown> {
-        let mut all = Breakdown::default();
-        self.lines.iter().for_each(|(line, count)| all.add(&line.0, *count as f64, estimator));
-        self.gaps.is_empty().then_some(all)
+    /// The kernels that it lists, with how often each runs.
+    pub(super) fn kernels(&self) -> impl Iterator<Item = (&Kernel, i64)> {
+        self.lines.iter().map(|(line, count)| (&*line.0, *count))
     }
 
     /// The sum, with the interval that its errors give together.

@@ -1,14 +1,18 @@
 //! Where the joules of a bill go: the price of each kernel taken apart by the model of its class.
 //!
 //! The model gives a kernel power while it runs, and more for memory traffic and for arithmetic. Its time is the priced one,
-//! measured where the kernel was, so that only what traffic and arithmetic draw rests on fitted coefficients. What a price is
-//! more or less than these parts together is stated as not explained: the parts always add up to the price.
+//! measured where the kernel was, so that only what traffic and arithmetic draw rests on fitted coefficients. Kernels of one class
+//! are not alike, though: some work more for each byte than others. What other measured kernels tell of a kernel, itself left out,
+//! beyond the average of its class is its overhead, which goes by the name of the operator. What the price is more or less than all of
+//! these is stated as not explained: the parts always add up to the price.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::estimate::{CACHE_SAVES_ENERGY, Estimator};
+use super::bill::Bill;
+use super::estimate::CACHE_SAVES_ENERGY;
 use super::features::{Features, Mode};
 use super::item::Kernel;
+use super::model::CostModel;
 
 /// Millijoules spent on an amount of something.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,6 +46,8 @@ pub(crate) struct Breakdown {
     launches: Spent,
     /// What the device draws while kernels run, whatever they do; of microseconds.
     over_time: Spent,
+    /// What kernels draw beyond the average of their class, by operator; of microseconds that they run longer than it.
+    overhead: BTreeMap<String, Spent>,
     /// What prices are more than the model.
     not_explained_mj: f64,
 }
@@ -59,6 +65,8 @@ pub(crate) enum Purpose {
     Launches,
     /// Power drawn while kernels run, whatever they do.
     OverTime,
+    /// What the operator of this name takes beyond the average kernel of its class, as other kernels tell.
+    Overhead(String),
     /// What the model does not say.
     NotExplained,
 }
@@ -75,15 +83,27 @@ pub(crate) struct Contrast {
 }
 
 impl Breakdown {
+    /// Where the energy of a bill goes; none where an operator without a price is in it.
+    pub(crate) fn of(bill: &Bill, model: &CostModel) -> Option<Breakdown> {
+        let mut all = Breakdown::default();
+        bill.kernels().for_each(|(kernel, count)| all.add(kernel, count as f64, model));
+        bill.gaps().next().is_none().then_some(all)
+    }
+
     /// Adds a kernel that runs `count` times.
-    pub(super) fn add(&mut self, kernel: &Kernel, count: f64, estimator: &Estimator) {
+    fn add(&mut self, kernel: &Kernel, count: f64, model: &CostModel) {
+        let estimator = model.estimator();
         let (mj, time_us) = (kernel.cost.energy_mj.value * count, kernel.cost.time_us.value * count);
         self.memory.amount += kernel.cost.bytes * count;
         self.launches.amount += f64::from(kernel.cost.launches) * count;
         let features = kernel.estimated.clone().or_else(|| Features::of_key(&kernel.key));
         let Some((features, fit)) = features.and_then(|f| estimator.classes.get(&f.class).map(|fit| (f, fit))) else {
-            self.over_time.amount += time_us;
-            self.not_explained_mj += mj;
+            // The device draws no less than at rest, whatever the kernel does.
+            let at_rest = (estimator.device.rest_w * time_us * 1e-3).min(mj);
+            self.over_time.add(at_rest, time_us);
+            self.not_explained_mj += mj - at_rest;
+            // There are no like kernels that would take any of the time.
+            self.overhead.entry(kernel.key.op.clone()).or_default().add(0.0, time_us);
             return;
         };
         let launch_us = (fit.launch_us * count).min(time_us);
@@ -98,7 +118,12 @@ impl Breakdown {
         self.over_time.add(over_time, running_us);
         self.memory.mj += memory * capped;
         self.arithmetic.entry(features.mode).or_default().add(arithmetic * capped, kernel.cost.flops * count);
-        self.not_explained_mj += mj - launches - over_time - (memory + arithmetic) * capped;
+        let beyond_us = time_us - fit.model_us(&estimator.device, &features, kernel.served) * count;
+        let work = (memory + arithmetic) * capped;
+        let dynamic = model.like(kernel, &features).map(|(us, mj)| (mj - fit.base_w * us * 1e-3) * count);
+        let overhead = dynamic.map_or(0.0, |dynamic| dynamic - work);
+        self.overhead.entry(kernel.key.op.clone()).or_default().add(overhead, beyond_us);
+        self.not_explained_mj += mj - launches - over_time - work - overhead;
     }
 
     /// What this and another bill spend on each purpose. The parts add up to both bills.
@@ -123,6 +148,11 @@ impl Breakdown {
         }
         all.push(contrast(Purpose::Launches, self.launches, other.launches));
         all.push(contrast(Purpose::OverTime, self.over_time, other.over_time));
+        let names: BTreeSet<&String> = self.overhead.keys().chain(other.overhead.keys()).collect();
+        for name in names {
+            let of = |bill: &Breakdown| bill.overhead.get(name).copied().unwrap_or_default();
+            all.push(contrast(Purpose::Overhead(name.clone()), of(self), of(other)));
+        }
         all.push(contrast(Purpose::NotExplained, rest(self), rest(other)));
         all
     }

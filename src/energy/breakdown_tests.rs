@@ -1,5 +1,6 @@
 use super::*;
-use crate::energy::{Bill, CostModel};
+use crate::energy::Profile;
+use crate::energy::estimate::Estimator;
 
 fn breakdown(keys: &[(&str, usize)], model: &CostModel) -> (f64, Breakdown) {
     let mut bill = Bill::default();
@@ -7,7 +8,7 @@ fn breakdown(keys: &[(&str, usize)], model: &CostModel) -> (f64, Breakdown) {
         let item = model.item(&key.parse().unwrap(), crate::energy::context::Context::Alone);
         (0..*count).for_each(|_| bill.add(&item));
     }
-    (bill.total().energy_mj.value, bill.breakdown(model.estimator()).unwrap())
+    (bill.total().energy_mj.value, Breakdown::of(&bill, model).unwrap())
 }
 
 fn sums(contrasts: &[Contrast]) -> [f64; 2] {
@@ -47,11 +48,15 @@ fn a_math_mode_is_told_from_less_arithmetic() {
 
 #[test]
 fn what_no_model_covers_is_not_explained() {
-    let empty = CostModel::shipped().unwrap();
-    let estimator = Estimator { classes: BTreeMap::new(), ..empty.estimator().clone() };
+    let shipped = CostModel::shipped().unwrap();
     let mut bill = Bill::default();
-    bill.add(&empty.item(&SOFTMAX.parse().unwrap(), crate::energy::context::Context::Alone));
-    let found = bill.breakdown(&estimator).unwrap();
-    assert_eq!(found.not_explained_mj, bill.total().energy_mj.value);
-    assert_eq!(found.memory.mj + found.over_time.mj + found.launches.mj, 0.0);
+    bill.add(&shipped.item(&SOFTMAX.parse().unwrap(), crate::energy::context::Context::Alone));
+    let estimator = Estimator { classes: BTreeMap::new(), ..shipped.estimator().clone() };
+    let without = CostModel::new(Profile { estimator: Some(estimator.clone()), ..shipped.profile().clone() });
+    let found = Breakdown::of(&bill, &without).unwrap();
+    let cost = bill.total();
+    let at_rest = estimator.device.rest_w * cost.time_us.value * 1e-3;
+    assert!((found.over_time.mj / at_rest - 1.0).abs() < 1e-9, "the device draws at least what it draws at rest");
+    assert!((found.not_explained_mj / (cost.energy_mj.value - at_rest) - 1.0).abs() < 1e-9);
+    assert_eq!(found.memory.mj + found.launches.mj, 0.0);
 }

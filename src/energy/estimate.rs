@@ -128,10 +128,16 @@ impl ClassFit {
         let Some((mode, [memory, arithmetic])) = self.busy_us(features) else {
             return (self.launch_us.ln(), self.base_w.ln());
         };
-        let further = limits.launch_us * f64::from(features.work.launches.saturating_sub(1));
-        let time = memory.max(arithmetic) + self.launch_us + further;
+        let time = self.model_us(limits, features, 0.0);
         let watts = self.base_w + mode.memory_w * memory / time + mode.arithmetic_w * arithmetic / time;
         (time.ln(), watts.clamp(limits.rest_w, limits.limit_w).ln())
+    }
+
+    /// The time in µs that the model alone gives a kernel of whose memory traffic the cache serves the part `served`.
+    pub(super) fn model_us(&self, limits: &DeviceLimits, features: &Features, served: f64) -> f64 {
+        let Some((_, [memory, arithmetic])) = self.busy_us(features) else { return self.launch_us };
+        let further = limits.launch_us * f64::from(features.work.launches.saturating_sub(1));
+        (memory * (1.0 - served * CACHE_SAVES_TIME)).max(arithmetic) + self.launch_us + further
     }
 
     /// The arithmetic mode of a kernel, and how long memory traffic and arithmetic keep the device busy, in µs. A mode that was

@@ -126,7 +126,7 @@ fn leave_one_out(points: &[Point], fit: &ClassFit, device: &DeviceLimits) -> Vec
             let point = neighbour(&points[i], &fit, device);
             (&own, point)
         };
-        let here = interpolate(&point.features, neighbours, Some(i))?;
+        let here = interpolate(&point.features, neighbours, |j, _| j == i)?;
         Some(LeftOut { time: here.time - point.time, energy: here.energy - point.energy, variance: here.variance })
     };
     (0..points.len()).filter_map(one).collect()

@@ -45,11 +45,11 @@ pub(crate) use coverage::COVERAGE;
 #[cfg(test)]
 pub(crate) use profile::MIN_COMMON;
 // What measuring, the search for cheaper forms and the tables of `profile` need beside.
-pub(crate) use breakdown::{Contrast, Purpose};
+pub(crate) use breakdown::{Breakdown, Contrast, Purpose};
 pub(crate) use estimate::Estimator;
 pub(crate) use merge::same_device;
 pub(crate) use model::graph_calls;
-pub(crate) use model::{call_item, computed_nodes, graph_costs};
+pub(crate) use model::{call_item, computed_nodes};
 pub(crate) use node_key::key_of;
 pub(crate) use power_cap::at_power_cap;
 pub(crate) use profile::{METHOD_VERSION, SHORT_US, is_power_capped};

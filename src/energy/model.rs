@@ -189,8 +189,21 @@ impl CostModel {
             estimated: features,
             context,
             served,
+            like: OnceLock::new(),
             order: order.finish(),
         }))
+    }
+
+    /// Time in µs and energy in mJ of a kernel in its context as other measured kernels tell them.
+    pub(super) fn like(&self, kernel: &Kernel, features: &Features) -> Option<(f64, f64)> {
+        if kernel.estimated.is_some() {
+            return Some((kernel.cost.time_us.value, kernel.cost.energy_mj.value));
+        }
+        *kernel.like.get_or_init(|| {
+            let near = self.neighbourhood.get_or_init(|| Neighbourhood::of(&self.profile, &self.estimator));
+            let alone = near.like(&self.estimator, features)?;
+            Some(self.estimator.in_context(&features.work, kernel.context, alone).0)
+        })
     }
 
     /// The estimate for what was not measured; `None` where nothing was, or what is hopeless.
@@ -260,11 +273,6 @@ pub(crate) fn computed_nodes(graph: &Graph, items: &[Item]) -> Vec<bool> {
         computed[id.index()] = is_computed(item, graph.operands(id).iter().map(|v| computed[v.node.index()]));
     }
     computed
-}
-
-/// What every node costs, by node index.
-pub(crate) fn graph_costs(graph: &Graph, model: &CostModel) -> Vec<Cost> {
-    graph_items(graph, model).iter().map(Item::cost).collect()
 }
 
 /// What a graph costs as a whole.

@@ -33,17 +33,17 @@ pub(super) struct Interpolated {
 }
 
 /// Simple kriging (Cressie, Statistics for Spatial Data, 1993, section 3.2) between the nearest of `neighbours`, with an
-/// exponential covariance; `except` one of them.
+/// exponential covariance; without those of which `is_left_out` says so by their number and their distance.
 pub(super) fn interpolate(
     features: &Features,
     neighbours: &[Neighbour],
-    except: Option<usize>,
+    is_left_out: impl Fn(usize, f64) -> bool,
 ) -> Option<Interpolated> {
     let mut near: Vec<(f64, usize)> = neighbours
         .iter()
         .enumerate()
-        .filter(|(i, _)| Some(*i) != except)
         .map(|(i, n)| (features.distance(&n.features), i))
+        .filter(|&(distance, i)| !is_left_out(i, distance))
         .collect();
     if near.len() > NEIGHBOURS {
         near.select_nth_unstable_by(NEIGHBOURS - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -99,7 +99,7 @@ impl Neighbourhood {
         let (Some(fit), Some(near)) = (estimator.classes.get(&features.class), near) else {
             return estimator.bounds(features);
         };
-        let Some(here) = interpolate(features, near, None) else { return estimator.bounds(features) };
+        let Some(here) = interpolate(features, near, |_, _| false) else { return estimator.bounds(features) };
         let (time, watts) = fit.predict(&estimator.device, features);
         let time_us = (time + here.time).exp();
         let energy_mj = (energy_of(time, watts) + here.energy).exp();
@@ -113,6 +113,15 @@ impl Neighbourhood {
             time_sd: (fit.time.sd * here.variance.sqrt()).min(BOUNDS_SD),
             basis: if here.is_same_kernel { Basis::Interpolated } else { Basis::Class },
         }
+    }
+
+    /// Time in µs and energy in mJ of a kernel as other measured kernels tell them, whether it was measured or not. `None` for a class
+    /// that nothing else was measured of.
+    pub(super) fn like(&self, estimator: &Estimator, features: &Features) -> Option<(f64, f64)> {
+        let fit = estimator.classes.get(&features.class)?;
+        let here = interpolate(features, self.classes.get(&features.class)?, |_, distance| distance == 0.0)?;
+        let (time, watts) = fit.predict(&estimator.device, features);
+        Some(((time + here.time).exp(), (energy_of(time, watts) + here.energy).exp()))
     }
 }
 

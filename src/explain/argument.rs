@@ -4,6 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::order::post_order;
+use super::prices::{Priced, Prices};
 use crate::prove::{Head, Lemma, Reason, TermArena, TermId, assumed, show_above};
 use crate::report::{Definition, Step};
 use crate::rules::Piece;
@@ -27,6 +28,8 @@ pub(super) struct Known<'a> {
     pub given: &'a dyn Fn(TermId, bool) -> Option<String>,
     /// The name of a value in between, where it has one.
     pub between: &'a dyn Fn(TermId) -> Option<String>,
+    /// What terms cost; none where steps are shown without.
+    pub prices: Option<&'a Prices<'a>>,
 }
 
 /// The steps, in order, with the names that each introduces.
@@ -42,6 +45,7 @@ pub(super) fn argument<'l>(known: &Known, lemmas: impl IntoIterator<Item = &'l L
         taken: 0,
         depth: DEPTH,
         cut: FxHashSet::default(),
+        priced: known.prices.map(|prices| Priced::new(prices, known.arena)),
     };
     lemmas.into_iter().map(|lemma| argument.step(lemma)).collect()
 }
@@ -61,6 +65,7 @@ pub(super) fn expression(known: &Known, term: TermId) -> (Vec<Definition>, Strin
         taken: 0,
         depth: usize::MAX,
         cut: FxHashSet::default(),
+        priced: None,
     };
     let definitions = argument.definitions(&[term]);
     (definitions, argument.text(term))
@@ -80,6 +85,7 @@ struct Argument<'a> {
     depth: usize,
     /// What is too far below the present step to be shown.
     cut: FxHashSet<TermId>,
+    priced: Option<Priced<'a>>,
 }
 
 impl Argument<'_> {
@@ -88,6 +94,7 @@ impl Argument<'_> {
         let ends = (!self.rewritten.contains(&lemma.after)).then(|| (self.known.given)(lemma.after, false)).flatten();
         let sides = if ends.is_some() { vec![lemma.before] } else { vec![lemma.before, lemma.after] };
         let definitions = self.definitions(&sides);
+        let mj = self.priced.as_mut().and_then(|priced| priced.step(lemma.before, lemma.after));
         Step {
             rule: lemma.name().to_owned(),
             tier: lemma.tier().to_string(),
@@ -96,6 +103,8 @@ impl Argument<'_> {
             before: self.inline_definitions(lemma.before),
             after: ends.unwrap_or_else(|| self.inline_definitions(lemma.after)),
             assumes: self.assumptions(lemma),
+            before_mj: mj.map(|[before, _]| before),
+            after_mj: mj.map(|[_, after]| after),
         }
     }
 
@@ -267,15 +276,14 @@ mod tests {
         let graph = graph("gpt2-eager");
         let rules = RuleSet::library().unwrap();
         let costs = CostModel::shipped().unwrap();
-        let rewrites = {
-            let items = crate::energy::graph_items(&graph, &costs);
-            crate::extract::cheaper_forms(&graph, &items, &Context::under(&rules), &costs).unwrap()
-        };
+        let items = crate::energy::graph_items(&graph, &costs);
+        let rewrites = crate::extract::cheaper_forms(&graph, &items, &Context::under(&rules), &costs).unwrap();
         let mut named = 0;
+        let memory = crate::explain::Memory::of(&graph, &items);
         for rewrite in &rewrites {
             let (arena, lemmas) = rewrite.proof();
             let mut names = FxHashMap::default();
-            for (step, lemma) in crate::explain::proof_of(rewrite).iter().zip(lemmas) {
+            for (step, lemma) in crate::explain::proof_of(rewrite, &memory, &costs).iter().zip(lemmas) {
                 for d in &step.definitions {
                     named += 1;
                     let text = expanded(&d.text, &names);
@@ -295,7 +303,7 @@ mod tests {
     fn every_region_fits_in_60_lines_of_100_columns() {
         let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
         let mut regions = 0;
-        for model in ["gpt2", "qwen2-4l"] {
+        for model in ["gpt2", "qwen2-4l", "llama3-8b", "llama3-405b", "bert", "whisper", "mixtral"] {
             let [a, b] = ["eager", "sdpa"].map(|side| graph(&format!("{model}-{side}")));
             let checked = compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).unwrap();
             let explainer = Explainer::new(&checked, &a, &b, &costs);
@@ -305,9 +313,10 @@ mod tests {
                 let text = anstream::adapter::strip_str(&text).to_string();
                 assert!(text.lines().count() <= 60, "{text}");
                 assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-                assert!(!text.contains("more steps"), "{text}");
+                assert!(!text.contains("more step"), "{text}");
+                assert!(!text.contains('…'), "a clipped expression in\n{text}");
             }
         }
-        assert!(regions > 40, "{regions}");
+        assert!(regions > 200, "{regions}");
     }
 }

@@ -2,14 +2,17 @@
 
 mod argument;
 mod order;
+mod prices;
 
 use argument::{Known, argument, expression};
 use order::post_order;
+pub(crate) use prices::Memory;
+use prices::{Given, Prices};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::Checked;
 use crate::diagnose;
-use crate::energy::{Cost, CostModel, graph_costs};
+use crate::energy::{Cost, CostModel, Item, graph_items};
 use crate::extract::{Rewrite, letter};
 use crate::ir::{Graph, NodeId, NodeKind, Value};
 use crate::ops::is_number;
@@ -22,19 +25,42 @@ pub(crate) struct Explainer<'c> {
     /// Both graphs with what their nodes cost.
     a: (&'c Graph, Vec<Cost>),
     b: (&'c Graph, Vec<Cost>),
+    /// How their values lie in memory.
+    memory: [Memory<'c>; 2],
+    costs: &'c CostModel,
+    /// The values of both files, A's first: side, value, and name.
+    values: FxHashMap<TermId, (usize, Value, String)>,
     /// What is equal by all steps.
     closure: Closure,
 }
 
 impl<'c> Explainer<'c> {
     /// `a` and `b` are the graphs that were compared.
-    pub(crate) fn new(checked: &'c Checked, a: &'c Graph, b: &'c Graph, costs: &CostModel) -> Self {
+    pub(crate) fn new(checked: &'c Checked, a: &'c Graph, b: &'c Graph, costs: &'c CostModel) -> Self {
         let mut closure = Closure::default();
         closure.extend(&checked.proof.arena);
         for (number, lemma) in (0..).zip(&checked.proof.lemmas) {
             closure.assume(&checked.proof.arena, lemma.before, lemma.after, number);
         }
-        Explainer { checked, a: (a, graph_costs(a, costs)), b: (b, graph_costs(b, costs)), closure }
+        let mut all = FxHashMap::default();
+        // A's values come last and win.
+        for (side, graph, values) in [(1, b, &checked.proof.values_b), (0, a, &checked.proof.values_a)] {
+            let named = |v| named(graph, values, v).map(|(term, name)| (term, (side, v, name)));
+            all.extend(all_values(graph).filter_map(named));
+        }
+        let [(memory_a, costs_a), (memory_b, costs_b)] = [a, b].map(|graph| {
+            let items = graph_items(graph, costs);
+            (Memory::of(graph, &items), items.iter().map(Item::cost).collect())
+        });
+        Explainer {
+            checked,
+            a: (a, costs_a),
+            b: (b, costs_b),
+            memory: [memory_a, memory_b],
+            costs,
+            values: all,
+            closure,
+        }
     }
 
     /// The regions that `text` names, those that cost most first: by number, by the name of an operator, or by a source line
@@ -61,7 +87,8 @@ impl<'c> Explainer<'c> {
 
     /// Region number `id`; none if there is no such region.
     pub(crate) fn region(&self, id: usize) -> Option<Explanation> {
-        let Explainer { checked, a, b, .. } = self;
+        let Explainer { checked, a, b, memory: [memory_a, memory_b], .. } = self;
+        let searched = if checked.searches_b { memory_b } else { memory_a };
         let position = id.checked_sub(1)?;
         let summary = checked.comparison.regions.get(position)?;
         let region = checked.proof.partition.regions.get(position)?;
@@ -75,21 +102,25 @@ impl<'c> Explainer<'c> {
             a: operators(a, &region.a),
             b: operators(b, &region.b),
             steps: self.proof(region),
-            cheaper: cheaper.flat_map(proof_of).collect(),
+            cheaper: cheaper.flat_map(|rewrite| proof_of(rewrite, searched, self.costs)).collect(),
         })
     }
 
     /// The proof of a region. What the region reads goes by its name, as do values in between.
     fn proof(&self, region: &Region) -> Vec<Step> {
         let proof = &self.checked.proof;
-        let (mut given, mut between) = (FxHashMap::default(), FxHashMap::default());
+        let (mut given, mut between, mut lies) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        let [memory_a, memory_b] = &self.memory;
         // A's names come last and win: the two sides share what they read.
-        for ((graph, _), nodes, values) in
-            [(&self.b, &region.b, &proof.values_b), (&self.a, &region.a, &proof.values_a)]
+        for ((graph, _), nodes, values, memory) in
+            [(&self.b, &region.b, &proof.values_b, memory_b), (&self.a, &region.a, &proof.values_a, memory_a)]
         {
             let inside: FxHashSet<NodeId> = nodes.iter().copied().collect();
             let operands = nodes.iter().flat_map(|&n| graph.operands(n)).filter(|v| !inside.contains(&v.node));
-            given.extend(operands.filter_map(|v| named(graph, values, v)));
+            for value in operands {
+                given.extend(named(graph, values, value));
+                lies.extend(term(values, value).map(|t| self.closure.find(t)).zip(memory.given(value)));
+            }
             let results =
                 nodes.iter().flat_map(|&n| (0..graph.node(n).types.len()).map(move |s| Value::new(n, s as u32)));
             between.extend(results.filter_map(|v| named(graph, values, v)));
@@ -97,14 +128,24 @@ impl<'c> Explainer<'c> {
         let by_class: FxHashMap<TermId, &String> =
             given.iter().map(|(&t, name)| (self.closure.find(t), name)).collect();
         let inputs = &proof.binding.inputs;
+        let outside = |t: TermId| self.values.get(&t).filter(|_| !between.contains_key(&t));
+        let given_at = |t: TermId| -> Option<Given> {
+            let lies_outside = || outside(t).and_then(|(side, value, _)| self.memory.get(*side)?.given(*value));
+            lies.get(&self.closure.find(t)).cloned().or_else(lies_outside)
+        };
+        let is_given = |t: TermId| given.contains_key(&t) || outside(t).is_some();
+        let prices = Prices { model: self.costs, config: memory_a.config(), given: &given_at, is_given: &is_given };
+        // Under other flags the same operator costs something else, and a term does not say whose it is.
+        let is_one_mode = memory_a.config() == memory_b.config();
         let known = Known {
             arena: &proof.arena,
             input: &|n| inputs.get(n as usize).map_or_else(|| "?".to_owned(), |i| i.name.clone()),
             given: &|t, is_subject| {
                 let equal = || by_class.get(&self.closure.find(t)).filter(|_| !is_subject).copied();
-                given.get(&t).or_else(equal).cloned()
+                given.get(&t).or_else(equal).or_else(|| outside(t).map(|(.., name)| name)).cloned()
             },
             between: &|t| between.get(&t).cloned(),
+            prices: is_one_mode.then_some(&prices),
         };
         argument(&known, proof.region_lemmas(region))
     }
@@ -125,10 +166,16 @@ impl<'c> Explainer<'c> {
     }
 }
 
-/// The proof of a cheaper form, over letters for what it reads.
-pub(crate) fn proof_of(rewrite: &Rewrite) -> Vec<Step> {
+/// The proof of a cheaper form, over letters for what it reads of a graph whose values lie in memory as `memory` says.
+pub(crate) fn proof_of(rewrite: &Rewrite, memory: &Memory, model: &CostModel) -> Vec<Step> {
     let (arena, lemmas) = rewrite.proof();
-    let known = Known { arena, input: &letter, given: &|_, _| None, between: &|_| None };
+    let (.., leaves) = rewrite.expression();
+    let given_at = |term| match arena.head(term) {
+        Head::Input(n) => memory.given(*leaves.get(*n as usize)?),
+        _ => None,
+    };
+    let prices = Prices { model, config: memory.config(), given: &given_at, is_given: &|_| false };
+    let known = Known { arena, input: &letter, given: &|_, _| None, between: &|_| None, prices: Some(&prices) };
     argument(&known, lemmas)
 }
 
@@ -151,7 +198,7 @@ pub(crate) fn form_of(graph: &Graph, rewrite: &Rewrite) -> Form {
             format!("{}{slot}", graph.node(value.node).name)
         })
     };
-    let known = Known { arena, input: &input, given: &|_, _| None, between: &|_| None };
+    let known = Known { arena, input: &input, given: &|_, _| None, between: &|_| None, prices: None };
     let (definitions, call) = expression(&known, root);
     let terms = post_order(arena, &[root], |_| true);
     let called = |&term: &TermId| match arena.head(term) {
@@ -161,12 +208,20 @@ pub(crate) fn form_of(graph: &Graph, rewrite: &Rewrite) -> Form {
     Form { operators: terms.iter().filter_map(called).collect(), definitions, call }
 }
 
+fn all_values(graph: &Graph) -> impl Iterator<Item = Value> {
+    graph.nodes().flat_map(|(id, node)| (0..node.types.len() as u32).map(move |slot| Value::new(id, slot)))
+}
+
+fn term(values: &Values, value: Value) -> Option<TermId> {
+    values.get(value.node.index())?.get(value.slot as usize).copied()
+}
+
 fn named(graph: &Graph, values: &Values, value: Value) -> Option<(TermId, String)> {
     let node = graph.node(value.node);
     if node.origin.implicit {
         return None;
     }
-    let term = *values.get(value.node.index())?.get(value.slot as usize)?;
+    let term = term(values, value)?;
     let slot = if value.slot > 0 { format!(".{}", value.slot) } else { String::new() };
     Some((term, format!("{}{slot}", node.name)))
 }

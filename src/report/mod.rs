@@ -24,6 +24,7 @@ pub use model::{
     Variable, Witness,
 };
 pub use sarif::{BaselineError, sarif};
+pub(crate) use wording::{amount, energy, percent, time};
 
 /// What a command found. Every format shows the same facts.
 pub trait Report: Serialize {

@@ -121,12 +121,25 @@ pub(super) fn enclosing_class(function: Node) -> Option<Node> {
 
 /// A piece of a file.
 pub(super) fn text(path: &Path, python: &Python, node: Node) -> SourceText {
-    SourceText { file: path.display().to_string(), line: line_of(node), text: python.one_line(node) }
+    piece(path, python, node, python.one_line(node))
+}
+
+/// A piece of a file that is called `text`.
+fn piece(path: &Path, python: &Python, node: Node, text: String) -> SourceText {
+    let line = line_of(node);
+    let whole = python.line(line).unwrap_or_default();
+    let code = whole.trim();
+    let indent = whole.len() - whole.trim_start().len();
+    let (from, to) = (node.start_position(), node.end_position());
+    // What goes on on the next line takes all of the rest of this one.
+    let end = if from.row == to.row { to.column.saturating_sub(indent).min(code.len()) } else { code.len() };
+    let columns = [from.column.saturating_sub(indent).min(end), end];
+    SourceText { file: path.display().to_string(), line, text, code: code.to_owned(), columns }
 }
 
 fn argument(path: &Path, python: &Python, function: Node, name: &str) -> SourceText {
     let parameters = function.child_by_field_name("parameters").map(all).unwrap_or_default();
     let at = parameters.into_iter().find(|n| python.text(*n) == name).unwrap_or(function);
     let of = python.field(function, "name").unwrap_or_default();
-    SourceText { file: path.display().to_string(), line: line_of(at), text: format!("argument `{name}` of {of}") }
+    piece(path, python, at, format!("argument `{name}` of {of}"))
 }

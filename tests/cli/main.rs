@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
 
 mod contract;
+mod corpus;
 mod files;
 mod formats;
 mod hostile;

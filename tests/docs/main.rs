@@ -2,6 +2,7 @@
 //! pages and the output below the commands; look at the difference before committing it.
 #![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
 
+mod cases;
 mod modules;
 mod names;
 mod shell;

@@ -3,7 +3,6 @@
 
 mod binding;
 mod bugs;
-mod cases;
 mod complex;
 mod conformance_onnx;
 mod conformance_stablehlo;

@@ -83,7 +83,8 @@ fn steps(steps: &[Step]) -> Vec<Value> {
         let definitions = s.definitions.iter().map(|d| format!("let {} = {}\n", one_line(&d.name), one_line(&d.text)));
         let text = format!("{}{}\n= {}", definitions.collect::<String>(), one_line(&s.before), one_line(&s.after));
         let assumes: Vec<_> = s.assumes.iter().map(|text| one_line(text)).collect();
-        json!([s.rule, s.tier, s.doc.replace('\n', " "), text, assumes])
+        let energy = wording::step_energy(s).map_or(String::new(), |energy| format!("{energy}: "));
+        json!([s.rule, s.tier, energy + &s.doc.replace('\n', " "), text, assumes])
     };
     steps.iter().map(step).collect()
 }

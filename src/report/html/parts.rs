@@ -54,7 +54,7 @@ pub(super) fn steps(steps: &[Step]) -> Markup {
         ol class="steps" {
             @for step in steps {
                 li {
-                    p { code { (one_line(&step.rule)) } " " span class="tag" { (step.tier) } " " (one_line(&step.doc.replace('\n', " "))) }
+                    p { code { (one_line(&step.rule)) } " " span class="tag" { (step.tier) } " " @if let Some(energy) = wording::step_energy(step) { (energy) ": " } (one_line(&step.doc.replace('\n', " "))) }
                     pre {
                         @for d in &step.definitions { "let " (one_line(&d.name)) " = " (one_line(&d.text)) "\n" }
                         (one_line(&step.before)) "\n= " (one_line(&step.after))

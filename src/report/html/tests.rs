@@ -38,6 +38,8 @@ fn named(mut c: Comparison, text: &str) -> Comparison {
         assumes: vec![text.to_owned()],
         before: text.to_owned(),
         after: text.to_owned(),
+        before_mj: Some(2.0),
+        after_mj: Some(1.0),
     };
     let region = c.regions.first().cloned().into_iter();
     let explanation = |region| Explanation {

@@ -283,7 +283,7 @@ impl Human<'_> {
         let times = r.repeats as f64;
         let parts = r.difference.as_ref().map(|d| {
             let whole = wording::energy(Some(d.mj.abs() * times));
-            format!("of {whole}: {}", wording::parts(d, times).join("; "))
+            format!("of {whole}: {}", wording::main_parts(d, times).join("; "))
         });
         let made = wording::only_made(r);
         let mut out = String::new();

@@ -5,9 +5,10 @@ use std::fmt::{self, Write};
 use anstyle::Style;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets::NOTHING};
 
+use super::snippet::snippet;
 use super::{HumanOptions, paragraph};
 use crate::printable::one_line;
-use crate::report::{Cost, Explanation, Operator, Step, wording};
+use crate::report::{Cost, Explanation, Operator, Step, Switch, wording};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -119,11 +120,25 @@ impl Human<'_> {
                 paragraph(self.options.width, "    ", "      ", &call, out)?;
             }
         }
-        for fact in r.cause.switch.iter().flat_map(wording::switch) {
-            paragraph(self.options.width, "    ", "      ", &fact, out)?;
+        if let Some(switch) = &r.cause.switch {
+            self.switch(switch, out)?;
         }
         out.push('\n');
         Ok(())
+    }
+
+    /// What decides which way the calls take, with its line of source where that fits.
+    fn switch(&self, switch: &Switch, out: &mut String) -> fmt::Result {
+        let width = self.options.width;
+        let message = format!("{} this:", wording::decides(switch));
+        let facts = match snippet(&message, &switch.expression, width.saturating_sub(2)) {
+            Some(lines) => {
+                lines.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
+                wording::variables(switch)
+            }
+            None => wording::switch(switch),
+        };
+        facts.iter().try_for_each(|fact| paragraph(width, "    ", "      ", fact, out))
     }
 
     fn proof(&self, out: &mut String) -> fmt::Result {
@@ -145,18 +160,32 @@ impl Human<'_> {
         Ok(())
     }
 
-    /// The steps of a proof, numbered, in at most `room` lines unless all is to be shown.
+    /// The steps of a proof, numbered, in at most `room` lines unless all is to be shown. Where that is too little, some are told by
+    /// their rules alone: those that change the energy least.
     fn steps(&self, steps: &[Step], room: usize, out: &mut String) -> fmt::Result {
-        let texts: Vec<String> = (1..).zip(steps).map(|(i, step)| self.step(i, step)).collect();
+        let text =
+            |is_brief| -> Vec<String> { (1..).zip(steps).map(|(i, step)| self.step(i, step, is_brief)).collect() };
         let lines = |text: &String| text.lines().count();
-        let mut used = 0;
-        let fits = |all: usize| self.options.full || all <= room;
-        let all: usize = texts.iter().map(lines).sum();
+        let (mut texts, in_full) = (text(true), text(false));
+        let room = if self.options.full { usize::MAX } else { room };
+        let mut used: usize = texts.iter().map(lines).sum();
+        let fits = used <= room;
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        order.sort_by(|&i, &j| changes_mj(&steps[j]).total_cmp(&changes_mj(&steps[i])));
+        for i in order {
+            let with = used - lines(&texts[i]) + lines(&in_full[i]);
+            if with <= room {
+                (texts[i], used) = (in_full[i].clone(), with);
+            }
+        }
+        used = 0;
         for (i, text) in texts.iter().enumerate() {
             used += lines(text);
             // One line is kept for what is left out.
-            if !fits(all) && used + 1 > room {
-                writeln!(out, "  {FAINT}and {} more steps: --full{FAINT:#}", texts.len() - i)?;
+            if !fits && used + 1 > room {
+                let rest = texts.len() - i;
+                let plural = if rest == 1 { "step" } else { "steps" };
+                writeln!(out, "  {FAINT}and {rest} more {plural}: --full{FAINT:#}")?;
                 break;
             }
             out.push_str(text);
@@ -164,24 +193,31 @@ impl Human<'_> {
         Ok(())
     }
 
-    fn step(&self, number: usize, step: &Step) -> String {
+    fn step(&self, number: usize, step: &Step, is_brief: bool) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
-        let _ = self.write_step(number, step, &mut out);
+        let _ = self.write_step(number, step, is_brief, &mut out);
         out
     }
 
-    fn write_step(&self, number: usize, step: &Step, out: &mut String) -> fmt::Result {
+    fn write_step(&self, number: usize, step: &Step, is_brief: bool, out: &mut String) -> fmt::Result {
         let doc = step.doc.replace('\n', " ");
+        let energy = wording::step_energy(step).map_or(String::new(), |energy| format!(", {energy}"));
         paragraph(
             self.options.width,
             &format!("  {number}. "),
             "     ",
-            &format!("{} [{}]: {doc}", step.rule, step.tier),
+            &format!("{} [{}{energy}]: {doc}", step.rule, step.tier),
             out,
         )?;
-        for d in &step.definitions {
+        // Names of operators stand in the tables above; others may be used by later steps.
+        let is_operator = |name: &str| self.e.a.iter().chain(&self.e.b).any(|o| o.name == name);
+        let told = step.definitions.iter().filter(|d| !is_brief || !is_operator(&d.name));
+        for d in told {
             paragraph(self.options.width, "     let ", "       ", &format!("{} = {}", d.name, d.text), out)?;
+        }
+        if is_brief {
+            return self.assumptions(step, out);
         }
         let (before, after) = (&step.before, &step.after);
         let one = format!("     {} = {}", one_line(before), one_line(after));
@@ -191,7 +227,26 @@ impl Human<'_> {
             paragraph(self.options.width, "     ", "       ", before, out)?;
             paragraph(self.options.width, "     = ", "       ", after, out)?;
         }
+        self.assumptions(step, out)
+    }
+
+    fn assumptions(&self, step: &Step, out: &mut String) -> fmt::Result {
         step.assumes.iter().try_for_each(|text| paragraph(self.options.width, "     assumed: ", "       ", text, out))
+    }
+}
+
+/// By how much a step changes what is spent; without a limit where that is not known.
+fn changes_mj(step: &Step) -> f64 {
+    step.before_mj.zip(step.after_mj).map_or(f64::INFINITY, |(before, after)| (before - after).abs())
+}
+
+/// The types of results in a few words: `3 × f32[8, 768]`.
+fn results(types: &str) -> String {
+    let all: Vec<&str> = types.split_inclusive(']').map(|ty| ty.trim_start_matches(", ")).collect();
+    match all.as_slice() {
+        [first, .., _] if all.iter().all(|ty| ty == first) => format!("{} × {first}", all.len()),
+        [first, rest @ ..] if !rest.is_empty() => format!("{first}, +{}", rest.len()),
+        _ => types.to_owned(),
     }
 }
 
@@ -203,7 +258,7 @@ fn row(o: &Operator, is_placed: bool) -> Vec<String> {
     let mut row = vec![
         wording::shorten(&o.name, 30),
         wording::shorten(&o.kind, 20),
-        wording::shorten(makes, 26),
+        wording::shorten(&results(makes), 32),
         wording::energy(o.cost.energy_mj),
     ];
     if !is_placed {

@@ -60,7 +60,9 @@ fn steps(title: &str, steps: &[Step], out: &mut String) -> fmt::Result {
     }
     writeln!(out, "{title}:\n")?;
     for (i, step) in steps.iter().enumerate() {
-        writeln!(out, "{}. {} ({}): {}", i + 1, code(&step.rule), step.tier, one_line(&step.doc.replace('\n', " ")))?;
+        let energy = wording::step_energy(step).map_or(String::new(), |energy| format!(", {energy}"));
+        let doc = step.doc.replace('\n', " ");
+        writeln!(out, "{}. {} ({}{energy}): {}", i + 1, code(&step.rule), step.tier, one_line(&doc))?;
         for d in &step.definitions {
             writeln!(out, "   - let {} = {}", one_line(&d.name), code(&d.text))?;
         }

@@ -24,6 +24,8 @@ pub struct Part {
     pub part: PartKind,
     /// The kind of unit that does the arithmetic, such as `matrix bf16`.
     pub unit: Option<String>,
+    /// The operator whose overhead it is, by its name in the IR.
+    pub op: Option<String>,
     /// Of a math mode: those of A and of B.
     pub modes: Option<[String; 2]>,
     /// Millijoules of A.
@@ -56,6 +58,8 @@ pub enum PartKind {
     Launches,
     /// Power drawn while kernels run, whatever they do.
     PowerOverTime,
+    /// What kernels of one operator take beyond the average of their class, as other measured kernels tell.
+    Overhead,
     /// Power drawn while the GPU waits for the host.
     Waiting,
     /// What the model of the profile does not say.
@@ -108,7 +112,7 @@ impl Difference {
 impl Part {
     fn new(part: PartKind, [a_mj, b_mj]: [f64; 2], [a_amount, b_amount]: [f64; 2], amount_unit: &'static str) -> Part {
         let mj = a_mj - b_mj;
-        Part { part, unit: None, modes: None, a_mj, b_mj, mj, share: None, a_amount, b_amount, amount_unit }
+        Part { part, unit: None, op: None, modes: None, a_mj, b_mj, mj, share: None, a_amount, b_amount, amount_unit }
     }
 }
 
@@ -123,6 +127,7 @@ impl From<Contrast> for Part {
             }
             Purpose::Launches => part(PartKind::Launches, "kernels"),
             Purpose::OverTime => part(PartKind::PowerOverTime, "us"),
+            Purpose::Overhead(op) => Part { op: Some(op), ..part(PartKind::Overhead, "us") },
             Purpose::NotExplained => part(PartKind::NotExplained, "mj"),
         }
     }

@@ -64,6 +64,11 @@ pub struct Step {
     pub after: String,
     /// What the rule assumes of the tensors that it is applied to.
     pub assumes: Vec<String>,
+    /// Millijoules of the operators that the step replaces. None where a price is not known, and where A and B are run under other
+    /// math flags.
+    pub before_mj: Option<f64>,
+    /// Millijoules of the operators that take their place.
+    pub after_mj: Option<f64>,
 }
 
 /// A name for an expression: `let t1 = …`.

@@ -68,6 +68,10 @@ pub struct SourceText {
     pub line: u32,
     /// The text, on one line.
     pub text: String,
+    /// The line on which it begins, without the blanks around it.
+    pub code: String,
+    /// The bytes of that line that it takes: from, and up to.
+    pub columns: [usize; 2],
 }
 
 /// A variable that decides.

@@ -5,7 +5,7 @@ use crate::printable::one_line;
 use crate::report::{Difference, MadeTensor, Part, PartKind, Region};
 
 /// Parts below this share of a difference are told together.
-const SMALL: f64 = 0.01;
+const SMALL: f64 = 0.02;
 
 /// Tensors that are named.
 const MOST_TENSORS: usize = 4;
@@ -16,6 +16,32 @@ pub(in crate::report) fn shown_parts(difference: &Difference) -> (Vec<&Part>, f6
     let (small, mut shown): (Vec<&Part>, Vec<&Part>) = difference.parts.iter().partition(is_small);
     shown.sort_by(|x, y| y.mj.abs().total_cmp(&x.mj.abs()));
     (shown, small.iter().map(|part| part.mj).sum())
+}
+
+/// Operators whose overhead is named in a short report.
+const MOST_OVERHEADS: usize = 3;
+
+/// The same difference with the overheads of all operators as one part.
+fn with_one_overhead(difference: &Difference) -> Difference {
+    let (mut overheads, mut parts): (Vec<Part>, Vec<Part>) =
+        difference.parts.iter().cloned().partition(|part| part.part == PartKind::Overhead);
+    overheads.sort_by(|x, y| y.mj.abs().total_cmp(&x.mj.abs()));
+    let sum = |of: fn(&Part) -> f64| overheads.iter().map(of).sum::<f64>();
+    let (a_mj, b_mj, mj) = (sum(|p| p.a_mj), sum(|p| p.b_mj), sum(|p| p.mj));
+    let ops: Vec<&str> = overheads.iter().filter(|p| p.mj != 0.0).filter_map(|p| p.op.as_deref()).collect();
+    let named = ops.iter().take(MOST_OVERHEADS).copied().collect::<Vec<_>>().join("`, `");
+    if let Some(first) = overheads.first().filter(|_| ops.len() > 1) {
+        let share = (difference.mj != 0.0).then(|| mj / difference.mj);
+        parts.push(Part { op: Some(named), a_mj, b_mj, mj, share, ..first.clone() });
+    } else {
+        parts.extend(overheads);
+    }
+    Difference { parts, ..difference.clone() }
+}
+
+/// The parts of a difference in few words.
+pub(in crate::report) fn main_parts(difference: &Difference, times: f64) -> Vec<String> {
+    parts(&with_one_overhead(difference), times)
 }
 
 /// What a part is: `memory traffic, 3.23 GB less`. `times` is how often the difference occurs.
@@ -41,7 +67,11 @@ pub(in crate::report) fn part(part: &Part, difference: &Difference, times: f64) 
             format!("math mode of {unit}: {a} in A, {b} in B")
         }
         PartKind::Launches => format!("starting kernels{how}"),
-        PartKind::PowerOverTime => format!("power while kernels run, whatever they do{how}"),
+        PartKind::PowerOverTime => format!("base power of the GPU while it runs kernels{how}"),
+        PartKind::Overhead => {
+            let op = part.op.as_deref().map_or(String::new(), |op| one_line(op).into_owned());
+            format!("overhead of `{op}`")
+        }
         PartKind::Waiting => format!("waiting for the host{how}"),
         PartKind::NotExplained => "not explained by the model".to_owned(),
     }

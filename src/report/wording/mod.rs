@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use super::{
     BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Optimization, Precomputed, Region, Rejected,
-    ReportedVerdict, Rewrite, Side,
+    ReportedVerdict, Rewrite, Side, Step,
 };
 use crate::ops::{self, Family};
 use crate::printable::one_line;
 
-pub(super) use difference::{only_made, part, parts, shown_parts};
-pub(super) use switch::{paths, switch};
+pub(super) use difference::{main_parts, only_made, part, parts, shown_parts};
+pub(super) use switch::{decides, paths, place, switch, variables};
 
 /// Three significant digits.
 pub(super) fn digits(value: f64) -> String {
@@ -39,7 +39,7 @@ fn energy_unit(mj: f64) -> (f64, &'static str) {
 }
 
 /// An energy with its unit.
-pub(super) fn energy(mj: Option<f64>) -> String {
+pub(crate) fn energy(mj: Option<f64>) -> String {
     mj.map_or("unknown".to_owned(), |mj| {
         let (divisor, unit) = energy_unit(mj);
         format!("{} {unit}", digits(mj / divisor))
@@ -153,7 +153,7 @@ pub(super) fn precomputed_alike(one: &Precomputed) -> String {
 const ANY_HOST: &str = " on any host";
 
 /// A time with its unit.
-pub(super) fn time(us: Option<f64>) -> String {
+pub(crate) fn time(us: Option<f64>) -> String {
     match us {
         None => "time unknown".to_owned(),
         Some(us) if us >= 1e6 => format!("{} s", digits(us / 1e6)),
@@ -163,7 +163,7 @@ pub(super) fn time(us: Option<f64>) -> String {
 }
 
 /// A count with a decimal prefix: `1.61 GB`.
-pub(super) fn amount(value: f64, unit: &str) -> String {
+pub(crate) fn amount(value: f64, unit: &str) -> String {
     let (scale, prefix) = match value {
         v if v >= 1e12 => (1e12, "T"),
         v if v >= 1e9 => (1e9, "G"),
@@ -174,7 +174,7 @@ pub(super) fn amount(value: f64, unit: &str) -> String {
     format!("{} {prefix}{unit}", digits(value / scale))
 }
 
-pub(super) fn percent(fraction: f64) -> String {
+pub(crate) fn percent(fraction: f64) -> String {
     format!("{} %", digits(100.0 * fraction))
 }
 
@@ -356,15 +356,16 @@ impl Line<'_> {
     }
 
     /// Energy of one side over all repeats.
-    pub(super) fn energy(&self, of_one: Option<f64>) -> String {
+    pub(crate) fn energy(&self, of_one: Option<f64>) -> String {
         energy(of_one.map(|mj| mj * self.region.repeats as f64))
     }
 }
 
-/// The groups in which the sides differ in cost or something can be saved, with most to save first.
+/// The groups in which the sides differ in cost or by a flag, or in which something can be saved, with most to save first.
 pub(super) fn lines(c: &Comparison) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = c.regions.iter().filter(|r| r.same_as.is_none()).map(line).collect();
-    lines.retain(|l| l.saving.is_some() || l.gap > 0.0 || l.region.a_kinds != l.region.b_kinds);
+    let differs = |r: &Region| r.a_kinds != r.b_kinds || r.cause.flag.is_some();
+    lines.retain(|l| l.saving.is_some() || l.gap > 0.0 || differs(l.region));
     let weight = |l: &Line| [l.saving.map_or(0.0, |(mj, _)| mj), l.gap, l.traffic_gap];
     lines.sort_by(|x, y| {
         let pairs = weight(y).into_iter().zip(weight(x));
@@ -409,6 +410,12 @@ pub(super) fn best(best: &BestForm) -> String {
     let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", percent(s))).collect();
     let slower = if best.trade_off { "; slower: a trade-off" } else { "" };
     format!("{}, {}{savings}{slower}", energy(best.energy_mj), time(best.time_us))
+}
+
+/// What a step replaces and what takes its place: `528 mJ to 165 mJ`; none where nothing that runs changes, or a price is not known.
+pub(super) fn step_energy(step: &Step) -> Option<String> {
+    let (before, after) = step.before_mj.zip(step.after_mj)?;
+    (before != after).then(|| format!("{} to {}", energy(Some(before)), energy(Some(after))))
 }
 
 /// Which side has the cheapest form, or that neither has.

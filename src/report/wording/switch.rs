@@ -19,11 +19,22 @@ pub(in crate::report) fn paths(paths: &CallPaths) -> Vec<String> {
 /// What decides which way the calls take, a sentence a line, with the lines where the variables are set.
 pub(in crate::report) fn switch(switch: &Switch) -> Vec<String> {
     let at = &switch.expression;
-    let what = match switch.kind {
+    let mut lines = vec![format!("{} `{}` ({})", decides(switch), one_line(&at.text), place(at))];
+    lines.extend(variables(switch));
+    lines
+}
+
+/// How a switch decides: what the expression that it names does.
+pub(in crate::report) fn decides(switch: &Switch) -> &'static str {
+    match switch.kind {
         SwitchKind::Dispatch => "what is called there is looked up by",
         SwitchKind::Branch => "which of both is called is decided by",
-    };
-    let mut lines = vec![format!("{what} `{}` ({})", one_line(&at.text), place(at))];
+    }
+}
+
+/// What a switch reads, and where that is set.
+pub(in crate::report) fn variables(switch: &Switch) -> Vec<String> {
+    let mut lines = Vec::new();
     for variable in &switch.variables {
         let name = one_line(&variable.name);
         if variable.set.is_empty() {
@@ -39,7 +50,7 @@ pub(in crate::report) fn switch(switch: &Switch) -> Vec<String> {
 }
 
 /// `file:line`, of an installed file without the folders that packages are installed in.
-fn place(at: &SourceText) -> String {
+pub(in crate::report) fn place(at: &SourceText) -> String {
     let installed = at.file.rfind("/site-packages/").and_then(|start| at.file.get(start + 1..));
     one_line(&format!("{}:{}", installed.unwrap_or(&at.file), at.line)).into_owned()
 }
