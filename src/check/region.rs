@@ -62,7 +62,10 @@ pub(super) fn describe(
             text: match region.kind {
                 RegionKind::Constant => "depends on no input: can be computed once".to_owned(),
                 RegionKind::Dead => "no output depends on it".to_owned(),
-                RegionKind::Divergent => "the sides part here: equal operands, other results".to_owned(),
+                RegionKind::Divergent => {
+                    let why = diagnose::parting(parts[0], parts[1]).map_or(String::new(), |why| format!("; {why}"));
+                    format!("the sides part here: equal operands, other results{why}")
+                }
                 RegionKind::Proven => cause.text,
             },
             flag: cause.flag,

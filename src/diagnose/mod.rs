@@ -12,6 +12,7 @@ use serde::Serialize;
 use flags::{dispatched, math};
 
 use crate::ir::Node;
+use crate::ops::Op;
 use crate::report::Difference;
 pub(crate) use kind::CauseKind;
 pub(crate) use part::Part;
@@ -41,13 +42,37 @@ pub(crate) fn source(node: &Node) -> Option<String> {
     Some(format!("{frame}{code}"))
 }
 
-/// The first attribute in which operators that are not in the table differ, with its values: it selects another
-/// implementation, for the sides are equal.
-fn other_setting(a: Part, b: Part) -> Option<(String, String, String, String)> {
-    a.calls().zip(b.calls()).find_map(|((_, op, of_a), (_, _, of_b))| {
-        let at = of_a.iter().zip(of_b).position(|(x, y)| x != y).filter(|_| op.def().is_none())?;
-        Some((op.name().to_owned(), op.attr_name(at)?.to_owned(), of_a[at].to_string(), of_b[at].to_string()))
+/// An attribute in which operators of the same name differ.
+struct OtherSetting<'a> {
+    op: &'a Op,
+    attr: String,
+    values: [String; 2],
+}
+
+impl OtherSetting<'_> {
+    /// `norm` has eps=1e-5 in A and eps=1e-6 in B.
+    fn text(&self) -> String {
+        let (op, attr, [in_a, in_b]) = (self.op.name(), &self.attr, &self.values);
+        format!("`{op}` has {attr}={in_a} in A and {attr}={in_b} in B")
+    }
+}
+
+/// The first attribute in which operators differ that stand at the same place on both sides.
+fn other_setting<'a>(a: Part<'a>, b: Part<'a>) -> Option<OtherSetting<'a>> {
+    a.calls().zip(b.calls()).find_map(|((_, op, of_a), (_, other, of_b))| {
+        let at = of_a.iter().zip(of_b).position(|(x, y)| x != y).filter(|_| op.name() == other.name())?;
+        Some(OtherSetting {
+            op,
+            attr: op.attr_name(at)?.to_owned(),
+            values: [of_a[at].to_string(), of_b[at].to_string()],
+        })
     })
+}
+
+/// What is known of why the sides of a region give other results of equal operands.
+pub(crate) fn parting(a: Part, b: Part) -> Option<String> {
+    let same_ops = a.ops().eq(b.ops());
+    other_setting(a, b).filter(|_| same_ops).map(|setting| setting.text())
 }
 
 /// Why the sides of a region cost what they cost; `difference` is what their energies differ by.
@@ -62,10 +87,11 @@ pub(crate) fn cause(a: Priced, b: Priced, difference: Option<&Difference>) -> Ca
     };
     let same_ops = a.part.ops().eq(b.part.ops());
     if same_ops && a.part.graph.config == b.part.graph.config {
-        if let Some((op, flag, of_a, of_b)) = other_setting(a.part, b.part) {
+        // It selects another implementation of what is not in the table, for the sides are equal.
+        if let Some(setting) = other_setting(a.part, b.part).filter(|setting| setting.op.def().is_none()) {
             cause.kind = CauseKind::OtherImplementation;
-            cause.text = format!("`{op}` has {flag}={of_a} in A and {flag}={of_b} in B");
-            cause.flag = Some(flag);
+            cause.text = setting.text();
+            cause.flag = Some(setting.attr);
         }
         return cause;
     }

@@ -19,7 +19,10 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
     let count = |source| plan.b.iter().filter(|s| same(s).is_some_and(|(_, s)| s == source)).count();
     let named = count(Source::Name);
     if named > 0 {
-        all.push(format!("{named} inputs and parameters of one name and type are the same tensor"));
+        all.push(match named {
+            1 => "1 input or parameter of one name and type is the same tensor".to_owned(),
+            _ => format!("{named} inputs and parameters of one name and type are the same tensor"),
+        });
     }
     let mut statements: Vec<Statement> = Vec::new();
     for (side, slots) in [(Side::B, &plan.b), (Side::A, &plan.a)] {

@@ -339,7 +339,8 @@ impl Human<'_> {
         if rest > 0 {
             let left = groups.iter().skip(self.options.notes).chain(&minor);
             let saves = wording::energy(Some(left.map(|group| total(group)).sum()));
-            writeln!(out, "  {FAINT}{rest} more cheaper forms save {saves}: --format html shows all{FAINT:#}")?;
+            let save = if rest == 1 { "form saves" } else { "forms save" };
+            writeln!(out, "  {FAINT}{rest} more cheaper {save} {saves}: --format html shows all{FAINT:#}")?;
         }
         if !groups.is_empty() || rest > 0 {
             out.push('\n');

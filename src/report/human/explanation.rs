@@ -163,8 +163,7 @@ impl Human<'_> {
     /// The steps of a proof, numbered, in at most `room` lines unless all is to be shown. Where that is too little, some are told by
     /// their rules alone: those that change the energy least.
     fn steps(&self, steps: &[Step], room: usize, out: &mut String) -> fmt::Result {
-        let text =
-            |is_brief| -> Vec<String> { (1..).zip(steps).map(|(i, step)| self.step(i, step, is_brief)).collect() };
+        let text = |is_brief| -> Vec<String> { (0..steps.len()).map(|i| self.step(i, steps, is_brief)).collect() };
         let lines = |text: &String| text.lines().count();
         let (mut texts, in_full) = (text(true), text(false));
         let room = if self.options.full { usize::MAX } else { room };
@@ -193,14 +192,16 @@ impl Human<'_> {
         Ok(())
     }
 
-    fn step(&self, number: usize, step: &Step, is_brief: bool) -> String {
+    fn step(&self, i: usize, steps: &[Step], is_brief: bool) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
-        let _ = self.write_step(number, step, is_brief, &mut out);
+        let _ = self.write_step(i, steps, is_brief, &mut out);
         out
     }
 
-    fn write_step(&self, number: usize, step: &Step, is_brief: bool, out: &mut String) -> fmt::Result {
+    fn write_step(&self, i: usize, steps: &[Step], is_brief: bool, out: &mut String) -> fmt::Result {
+        let (Some(step), later) = (steps.get(i), steps.get(i + 1..).unwrap_or_default()) else { return Ok(()) };
+        let number = i + 1;
         let doc = step.doc.replace('\n', " ");
         let energy = wording::step_energy(step).map_or(String::new(), |energy| format!(", {energy}"));
         paragraph(
@@ -210,9 +211,10 @@ impl Human<'_> {
             &format!("{} [{}{energy}]: {doc}", step.rule, step.tier),
             out,
         )?;
-        // Names of operators stand in the tables above; others may be used by later steps.
+        // A step that is told by its rule leaves out names that stand in the tables above or that nothing uses after it.
         let is_operator = |name: &str| self.e.a.iter().chain(&self.e.b).any(|o| o.name == name);
-        let told = step.definitions.iter().filter(|d| !is_brief || !is_operator(&d.name));
+        let is_used = |name: &str| later.iter().any(|step| uses(step, name));
+        let told = step.definitions.iter().filter(|d| !is_brief || is_used(&d.name) && !is_operator(&d.name));
         for d in told {
             paragraph(self.options.width, "     let ", "       ", &format!("{} = {}", d.name, d.text), out)?;
         }
@@ -238,6 +240,12 @@ impl Human<'_> {
 /// By how much a step changes what is spent; without a limit where that is not known.
 fn changes_mj(step: &Step) -> f64 {
     step.before_mj.zip(step.after_mj).map_or(f64::INFINITY, |(before, after)| (before - after).abs())
+}
+
+/// Whether the text of a step may use a name.
+fn uses(step: &Step, name: &str) -> bool {
+    let defined = step.definitions.iter().map(|d| &d.text);
+    [&step.before, &step.after].into_iter().chain(defined).chain(&step.assumes).any(|text| text.contains(name))
 }
 
 /// The types of results in a few words: `3 × f32[8, 768]`.

@@ -48,9 +48,10 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
         let saves = o.precompute_saves_mj.map_or(String::new(), |mj| {
             format!("; {} of the saving is what the workload computes of them every time", wording::energy(Some(mj)))
         });
-        writeln!(out, "  once  {once}, computed before the first execution{saves}")?;
+        let text = format!("{once}, computed before the first execution{saves}");
+        paragraph(width, "  once  ", "        ", &text, out)?;
         for one in o.precompute.iter().take(MOST_PRECOMPUTED) {
-            writeln!(out, "        {}", wording::shorten(&wording::precomputed_alike(one), width.saturating_sub(8)))?;
+            paragraph(width, "        ", "          ", &wording::precomputed_alike(one), out)?;
         }
         if let Some(more) = o.precompute.get(MOST_PRECOMPUTED..).and_then(wording::precomputed) {
             writeln!(out, "        and {more}")?;
@@ -76,7 +77,7 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
             let (saves, us) = (wording::energy(Some(c.total_mj())), -c.saves_us * c.ops.len() as f64);
             let form = format!("{} for {}", c.pattern, c.from.join(", "));
             let text = format!("saves {saves}, takes {} longer: {form}", wording::time(Some(us)));
-            writeln!(out, "  {}", wording::shorten(&text, width.saturating_sub(2)))?;
+            paragraph(width, "  ", "    ", &text, out)?;
         }
         for point in o.frontier.iter().skip(1) {
             let (energy, time) = (wording::energy(point.energy_mj), wording::time(point.time_us));

@@ -99,9 +99,14 @@ pub(in crate::report) fn parts(difference: &Difference, times: f64) -> Vec<Strin
     all
 }
 
-/// Tensors that only one side writes to memory, in words.
+/// Tensors that only one side writes to memory, in words, where that matters.
 pub(in crate::report) fn only_made(region: &Region) -> Vec<String> {
     let Some(difference) = &region.difference else { return Vec::new() };
+    // Tensors so small that writing them costs nothing explain nothing.
+    let traffic = difference.parts.iter().filter(|p| p.part == PartKind::MemoryTraffic).map(|p| p.mj.abs());
+    if traffic.sum::<f64>() < SMALL * difference.mj.abs() {
+        return Vec::new();
+    }
     let side = |(name, made): (&str, &[MadeTensor])| {
         if made.is_empty() {
             return None;

@@ -364,7 +364,7 @@ impl Line<'_> {
 /// The groups in which the sides differ in cost or by a flag, or in which something can be saved, with most to save first.
 pub(super) fn lines(c: &Comparison) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = c.regions.iter().filter(|r| r.same_as.is_none()).map(line).collect();
-    let differs = |r: &Region| r.a_kinds != r.b_kinds || r.cause.flag.is_some();
+    let differs = |r: &Region| r.a_kinds != r.b_kinds || r.cause.flag.is_some() || r.cause.kind == "different";
     lines.retain(|l| l.saving.is_some() || l.gap > 0.0 || differs(l.region));
     let weight = |l: &Line| [l.saving.map_or(0.0, |(mj, _)| mj), l.gap, l.traffic_gap];
     lines.sort_by(|x, y| {
