@@ -244,7 +244,7 @@ mod tests {
     use crate::energy::CostModel;
     use crate::explain::Explainer;
     use crate::frontend;
-    use crate::ir::Graph;
+    use crate::ir::{Graph, text};
     use crate::optimize::optimize;
     use crate::progress::Silent;
     use crate::prove::{Context, show};
@@ -297,6 +297,24 @@ mod tests {
         assert!(named > 10, "{named}");
         let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
         assert!(found.optimization.cheaper.iter().all(|c| !c.steps.is_empty()));
+    }
+
+    #[test]
+    fn a_step_costs_what_its_operators_cost() {
+        let head = "graph g(q: f32[2, 4, 64, 16], k: f32[2, 4, 64, 16], v: f32[2, 4, 64, 16])";
+        let written = "t = permute(k; dims=[0, 1, 3, 2]) s = matmul(q, t) m = mul(s, 0.25) p = softmax(m; dim=3) y = matmul(p, v)";
+        let sides = [written, "y = sdpa(q, k, v; scale=0.25)"];
+        let [a, b] = sides.map(|body| text::parse("test.mir", &format!("{head} {{ {body} return y }}")).unwrap());
+        let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+        let checked = compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).unwrap();
+        let explained = Explainer::new(&checked, &a, &b, &costs).region(1).unwrap();
+        let step = explained.steps.iter().find(|step| step.rule.starts_with("attention")).unwrap();
+        for (of_step, of_side) in [(step.before_mj, &explained.region.a), (step.after_mj, &explained.region.b)] {
+            let (of_step, of_side) = (of_step.unwrap(), of_side.energy_mj.unwrap());
+            assert!((of_step / of_side - 1.0).abs() < 1e-6, "{of_step} and {of_side}: {step:?}");
+        }
+        let moves = explained.steps.iter().filter(|step| step.rule.starts_with("permute"));
+        assert!(moves.clone().count() > 0 && moves.clone().all(|step| step.before_mj == Some(0.0)));
     }
 
     #[test]

@@ -16,6 +16,9 @@ const FAINT: Style = Style::new().dimmed();
 /// Lines of a report that is not shown in full.
 const LINES: usize = 60;
 
+/// Calls of a path in such a report.
+const CALLS: usize = 3;
+
 /// Operators of a side in such a report.
 const OPERATORS: usize = 8;
 
@@ -112,12 +115,11 @@ impl Human<'_> {
             let how = r.cause.how.as_ref().map_or(String::new(), |how| format!("; how: {how}"));
             paragraph(self.options.width, "  flag ", "    ", &format!("{flag}{how}"), out)?;
         }
-        // What every side records alike says nothing.
-        let parts = !r.cause.paths.a.is_empty() || !r.cause.paths.b.is_empty();
-        if parts || r.cause.switch.is_some() {
+        let calls = wording::paths(&r.cause.paths, if self.options.full { usize::MAX } else { CALLS });
+        if !calls.is_empty() || r.cause.switch.is_some() {
             writeln!(out, "  the calls part:")?;
-            for call in wording::paths(&r.cause.paths) {
-                paragraph(self.options.width, "    ", "      ", &call, out)?;
+            for call in &calls {
+                paragraph(self.options.width, "    ", "      ", call, out)?;
             }
         }
         if let Some(switch) = &r.cause.switch {

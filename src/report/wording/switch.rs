@@ -3,17 +3,29 @@
 use crate::printable::one_line;
 use crate::report::{Call, CallPaths, SourceText, Switch, SwitchKind};
 
-/// The call paths of both sides from the last common call on, one line each.
-pub(in crate::report) fn paths(paths: &CallPaths) -> Vec<String> {
+/// The call paths of both sides from the last common call on, one line each; nothing where they do not part. Of a longer path than
+/// `most` calls, those in between are counted.
+pub(in crate::report) fn paths(paths: &CallPaths, most: usize) -> Vec<String> {
     let call = |c: &Call| {
         let function = if c.function.is_empty() { String::new() } else { format!(" in {}", c.function) };
         one_line(format!("{}:{}{function}  {}", c.file, c.line, c.code.trim()).trim_end()).into_owned()
     };
-    let last = paths.common.last().map(|c| format!("both {}", call(c)));
+    let shared = paths.a.iter().zip(&paths.b).take_while(|(a, b)| a == b).count();
+    let (own_a, own_b) = (paths.a.get(shared..).unwrap_or_default(), paths.b.get(shared..).unwrap_or_default());
+    if own_a.is_empty() && own_b.is_empty() {
+        return Vec::new();
+    }
+    let last = paths.common.iter().chain(paths.a.iter().take(shared)).last().map(|c| format!("both {}", call(c)));
     let side = |name: &'static str, calls: &[Call]| -> Vec<String> {
-        calls.iter().map(|c| format!("{name}    {}", call(c))).collect()
+        let mut lines: Vec<String> = calls.iter().map(|c| format!("{name}    {}", call(c))).collect();
+        if lines.len() > most.max(2) {
+            let left_out = lines.len() - most.max(2);
+            let end = lines.len() - 1;
+            lines.splice(end - left_out..end, [format!("{name}    {left_out} calls between")]);
+        }
+        lines
     };
-    last.into_iter().chain(side("A", &paths.a)).chain(side("B", &paths.b)).collect()
+    last.into_iter().chain(side("A", own_a)).chain(side("B", own_b)).collect()
 }
 
 /// What decides which way the calls take, a sentence a line, with the lines where the variables are set.
