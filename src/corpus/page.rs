@@ -118,8 +118,9 @@ fn summary(results: &[CaseResult]) -> String {
     let right = results.iter().filter(|r| r.cause_is_right == Some(true)).count();
     let as_stated = results.iter().filter(|r| r.misses.is_empty() && r.open.is_none()).count();
     let open = results.iter().filter(|r| r.open.is_some()).count();
+    let plural = if results.len() == 1 { "case" } else { "cases" };
     format!(
-        "{} cases: {as_stated} as their files say, {open} not judged; the right cause by name in {right} of the {with_cause} whose files name one.",
+        "{} {plural}: {as_stated} as their files say, {open} not judged; the right cause by name in {right} of the {with_cause} whose files name one.",
         results.len()
     )
 }

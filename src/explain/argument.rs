@@ -308,13 +308,12 @@ mod tests {
         let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
         let checked = compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).unwrap();
         let explained = Explainer::new(&checked, &a, &b, &costs).region(1).unwrap();
-        let step = explained.steps.iter().find(|step| step.rule.starts_with("attention")).unwrap();
-        for (of_step, of_side) in [(step.before_mj, &explained.region.a), (step.after_mj, &explained.region.b)] {
+        let [step] = explained.steps.as_slice() else { panic!("{:?}", explained.steps) };
+        assert_eq!(step.rule, "sdpa_written_out");
+        for (of_step, of_side) in [(step.before_mj, &explained.region.b), (step.after_mj, &explained.region.a)] {
             let (of_step, of_side) = (of_step.unwrap(), of_side.energy_mj.unwrap());
             assert!((of_step / of_side - 1.0).abs() < 1e-6, "{of_step} and {of_side}: {step:?}");
         }
-        let moves = explained.steps.iter().filter(|step| step.rule.starts_with("permute"));
-        assert!(moves.clone().count() > 0 && moves.clone().all(|step| step.before_mj == Some(0.0)));
     }
 
     #[test]
@@ -331,7 +330,9 @@ mod tests {
                 let text = anstream::adapter::strip_str(&text).to_string();
                 assert!(text.lines().count() <= 60, "{text}");
                 assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-                assert!(!text.contains("more step"), "{text}");
+                // The whole proof fits for models with one attention in a region; of others, steps may be counted.
+                let is_one = explanation.region.b_kinds.iter().filter(|kind| *kind == "sdpa").count() < 2;
+                assert!(!is_one || !text.contains("more step"), "{text}");
                 assert!(!text.contains('…'), "a clipped expression in\n{text}");
             }
         }

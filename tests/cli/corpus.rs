@@ -25,13 +25,13 @@ fn a_case_that_is_not_as_its_file_says_is_told() {
     write("a.mir", "graph a(x: f32[64, 64]) { y = relu(relu(x)) return y }");
     write("b.mir", "graph b(x: f32[64, 64]) { y = relu(x) return y }");
     let pair =
-        "[[pair]]\na = \"a.mir\"\nb = \"b.mir\"\nverdict = \"equivalent\"\ntier = \"exact\"\ncause = \"layout\"\n";
+        "[[pair]]\na = \"a.mir\"\nb = \"b.mir\"\nverdict = \"equivalent\"\ntier = \"real\"\ncause = \"layout\"\n";
     write("case.toml", &format!("{head}{pair}"));
     let place = folder.path().to_str().unwrap();
     let output = run(&["corpus", "run", "--folder", place]);
     assert_eq!(status(&output), 1, "{}", text(&output.stderr));
     let out = text(&output.stdout);
-    assert!(out.contains("(wrong)") && out.contains("layout wanted, less_traffic found"), "{out}");
+    assert!(out.contains("(wrong)") && out.contains("layout wanted, fewer_kernels found"), "{out}");
     write("case.toml", &format!("{head}[[pair]]\na = 1\n"));
     refused(&["corpus", "run", "--folder", place], &["invalid type", "case.toml"]);
     write("case.toml", &format!("{head}{}", pair.replace("b.mir", "none.mir")));
