@@ -1,6 +1,6 @@
 //! What one node or call is on a bill: a kernel with its price, nothing, or an operator without a price.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::context::Context;
 use super::cost::Cost;
@@ -20,8 +20,6 @@ pub struct Kernel {
     pub(super) context: Context,
     /// The part of its traffic that takes time and is served by the cache.
     pub(super) served: f64,
-    /// Time and energy in its context as other kernels tell them; filled in where it is asked for.
-    pub(super) like: OnceLock<Option<(f64, f64)>>,
     /// Where it stands in sums, the same in every run.
     pub(super) order: u64,
 }

@@ -33,6 +33,8 @@ pub struct CostModel {
     neighbourhood: Arc<OnceLock<Neighbourhood>>,
     /// Prices asked for before.
     known: Arc<RwLock<Known>>,
+    /// What other kernels tell of measured ones, as far as it was asked for.
+    like: Arc<RwLock<FxHashMap<KernelKey, Option<(f64, f64)>>>>,
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
     optimistic: Option<FxHashSet<KernelKey>>,
     launch: Launch,
@@ -48,6 +50,7 @@ impl CostModel {
             estimator: Arc::new(estimator),
             neighbourhood: Arc::default(),
             known: Arc::default(),
+            like: Arc::default(),
             optimistic: None,
             launch: Launch::Graph,
             frozen: false,
@@ -189,7 +192,6 @@ impl CostModel {
             estimated: features,
             context,
             served,
-            like: OnceLock::new(),
             order: order.finish(),
         }))
     }
@@ -199,11 +201,14 @@ impl CostModel {
         if kernel.estimated.is_some() {
             return Some((kernel.cost.time_us.value, kernel.cost.energy_mj.value));
         }
-        *kernel.like.get_or_init(|| {
+        let known = self.like.read().unwrap_or_else(PoisonError::into_inner).get(&kernel.key).copied();
+        let alone = known.unwrap_or_else(|| {
             let near = self.neighbourhood.get_or_init(|| Neighbourhood::of(&self.profile, &self.estimator));
-            let alone = near.like(&self.estimator, features)?;
-            Some(self.estimator.in_context(&features.work, kernel.context, alone).0)
-        })
+            let alone = near.like(&self.estimator, features);
+            self.like.write().unwrap_or_else(PoisonError::into_inner).insert(kernel.key.clone(), alone);
+            alone
+        });
+        Some(self.estimator.in_context(&features.work, kernel.context, alone?).0)
     }
 
     /// The estimate for what was not measured; `None` where nothing was, or what is hopeless.
