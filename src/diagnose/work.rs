@@ -187,7 +187,7 @@ impl Slow<'_> {
     }
 }
 
-fn key<'p>(side: Priced<'p>, node: NodeId) -> Option<&'p KernelKey> {
+fn key(side: Priced<'_>, node: NodeId) -> Option<&KernelKey> {
     match side.items.get(node.index())? {
         Item::Kernel(kernel) => Some(&kernel.key),
         _ => None,
