@@ -25,6 +25,9 @@ use crate::ops::Call;
 /// Prices by key, in each context that was asked for.
 type Known = FxHashMap<KernelKey, SmallVec<[(Context, Item); 1]>>;
 
+/// Time and energy of measured kernels as other ones tell them.
+type Told = FxHashMap<KernelKey, Option<(f64, f64)>>;
+
 /// Measured figures, and the estimator fitted on them for what was not measured.
 #[derive(Clone, Debug)]
 pub struct CostModel {
@@ -34,7 +37,7 @@ pub struct CostModel {
     /// Prices asked for before.
     known: Arc<RwLock<Known>>,
     /// What other kernels tell of measured ones, as far as it was asked for.
-    like: Arc<RwLock<FxHashMap<KernelKey, Option<(f64, f64)>>>>,
+    like: Arc<RwLock<Told>>,
     /// Set in a model that takes what was not measured at its least; the keys in it count as unknown.
     optimistic: Option<FxHashSet<KernelKey>>,
     launch: Launch,
