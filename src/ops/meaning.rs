@@ -72,6 +72,8 @@ pub enum RowFunction {
     Max,
     Min,
     Variance,
+    /// `sum(|x|^ord)^(1 / ord)`, with the attribute `ord`.
+    Length,
     LogSumExp,
     /// The sum of the elements up to the place.
     RunningSum,
@@ -209,6 +211,7 @@ mod tests {
             RowFunction::Max => lane.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             RowFunction::Min => lane.iter().copied().fold(f64::INFINITY, f64::min),
             RowFunction::Variance => deviations / (count - 1.0),
+            RowFunction::Length => squares.sqrt(),
             RowFunction::LogSumExp => exponentials.ln(),
             RowFunction::RunningSum => lane[..=place].iter().sum(),
             RowFunction::Softmax => lane[place].exp() / exponentials,

@@ -60,7 +60,7 @@ impl Formulas<'_> {
         let size: BigRational = x.products().iter().map(|product| product.number.abs()).sum();
         let root = size.to_f64().map(f64::sqrt).and_then(BigRational::from_float);
         match root {
-            Some(root) if self.rounds && size.is_positive() && !size.is_one() => {
+            Some(root) if self.way.rounds && size.is_positive() && !size.is_one() => {
                 self.tier = Tier::Rounding;
                 self.function(Function::Sqrt, x.scaled(&size.recip())).scaled(&root)
             }
@@ -71,7 +71,7 @@ impl Formulas<'_> {
     /// Where numbers round, `ln(1 + e^(beta x)) / beta`; nothing where it turns into a line too early for that.
     pub(super) fn softplus(&mut self, x: &Form, call: &Call, dtype: DType) -> Option<Option<Form>> {
         let beta = BigRational::from_float(call.float("beta"))?;
-        if !self.rounds || dtype == DType::F64 || call.float("threshold") < SOFTPLUS_IS_LINEAR {
+        if !self.way.rounds || dtype == DType::F64 || call.float("threshold") < SOFTPLUS_IS_LINEAR {
             return Some(None);
         }
         self.tier = Tier::Rounding;
