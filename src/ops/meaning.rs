@@ -77,6 +77,8 @@ pub enum RowFunction {
     LogSumExp,
     /// The sum of the elements up to the place.
     RunningSum,
+    /// The product of the elements up to the place.
+    RunningProduct,
     Softmax,
     LogSoftmax,
     LayerNorm,
@@ -214,6 +216,7 @@ mod tests {
             RowFunction::Length => squares.sqrt(),
             RowFunction::LogSumExp => exponentials.ln(),
             RowFunction::RunningSum => lane[..=place].iter().sum(),
+            RowFunction::RunningProduct => lane[..=place].iter().product(),
             RowFunction::Softmax => lane[place].exp() / exponentials,
             RowFunction::LogSoftmax => lane[place] - exponentials.ln(),
             RowFunction::LayerNorm => (lane[place] - sum / count) / (deviations / count + 1.0).sqrt(),

@@ -222,6 +222,9 @@ impl Formulas<'_> {
         if x.is_zero() {
             return None;
         }
+        if let Some(form) = self.of_cases(x, |elements, x| elements.inverse(x)) {
+            return Some(form);
+        }
         let Content { number, exponent, factors, rest } = self.content(x)?;
         let mut inverse = self.exponential(&exponent.scaled(&-BigRational::one()))?.scaled(&number.recip());
         for atom in factors {
@@ -261,6 +264,9 @@ impl Formulas<'_> {
 
     /// `e^x`. Of a logarithm of what is positive, that itself.
     pub(super) fn exponential(&mut self, x: &Form) -> Option<Form> {
+        if let Some(form) = self.of_cases(x, |elements, x| elements.exponential(x)) {
+            return Some(form);
+        }
         let (mut powers, mut rest) = (Vec::new(), Vec::new());
         for product in x.products() {
             match self.power_of_logarithm(product) {
@@ -294,6 +300,9 @@ impl Formulas<'_> {
 
     /// The natural logarithm. Of a product of what is positive, the sum of logarithms.
     pub(super) fn logarithm(&mut self, x: &Form) -> Option<Form> {
+        if let Some(form) = self.of_cases(x, |elements, x| elements.logarithm(x)) {
+            return Some(form);
+        }
         if !self.store.is_positive(x) {
             return match self.fraction(x)? {
                 Some((above, below)) if self.store.is_positive(&above) => {

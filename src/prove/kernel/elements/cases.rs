@@ -160,6 +160,16 @@ impl Formulas<'_> {
 
     /// A condition on a formula with a case in it: told apart by that case.
     fn split(&mut self, condition: Condition, x: &Form, case: AtomId, splits: usize) -> Option<Form> {
+        let [with, without] = self.parts(x, case);
+        let then = self.condition(condition, &with, splits + 1)?;
+        let otherwise = self.condition(condition, &without, splits + 1)?;
+        let apart = self.minus(then, &otherwise);
+        let chosen = self.times(&Form::atom(case), &apart)?;
+        Some(self.sum([chosen, otherwise]))
+    }
+
+    /// A formula where a case holds, and where it does not.
+    fn parts(&self, x: &Form, case: AtomId) -> [Form; 2] {
         let (mut with, mut without) = (Vec::new(), Vec::new());
         for product in x.products() {
             let mut product = product.clone();
@@ -172,9 +182,24 @@ impl Formulas<'_> {
             }
         }
         let without = self.sum(without);
-        let with = self.sum(with.into_iter().chain([without.clone()]));
-        let then = self.condition(condition, &with, splits + 1)?;
-        let otherwise = self.condition(condition, &without, splits + 1)?;
+        [self.sum(with.into_iter().chain([without.clone()])), without]
+    }
+
+    /// A function of a formula with a case in it: one formula for each case, if both are real numbers.
+    pub(super) fn of_cases(&mut self, x: &Form, function: impl Fn(&mut Self, &Form) -> Option<Form>) -> Option<Form> {
+        if !self.way.cases || self.splits >= MAX_SPLITS {
+            return None;
+        }
+        let all = x.products().iter().flat_map(|product| &product.factors);
+        let case = *all.clone().find(|&&atom| self.store.atom_of(atom).is_case())?;
+        let [with, without] = self.parts(x, case);
+        self.splits += 1;
+        let [then, otherwise] = [function(self, &with), function(self, &without)];
+        self.splits -= 1;
+        let (then, otherwise) = (then?, otherwise?);
+        if !(self.store.is_real(&then) && self.store.is_real(&otherwise)) {
+            return None;
+        }
         let apart = self.minus(then, &otherwise);
         let chosen = self.times(&Form::atom(case), &apart)?;
         Some(self.sum([chosen, otherwise]))
@@ -191,8 +216,12 @@ impl Formulas<'_> {
         }
         let (at, known) = (0..factors.len()).find_map(|n| self.put_in(factors, n))?;
         factors.remove(at);
-        let product = Form::product(Product::new(factors.clone(), number.clone()));
-        Some(self.times(&product, &known))
+        // The same may be known of what is left.
+        let product = match self.in_cases(factors, number) {
+            Some(product) => product,
+            None => Some(Form::product(Product::new(factors.clone(), number.clone()))),
+        };
+        Some(product.and_then(|product| self.times(&product, &known)))
     }
 
     /// What two of the factors say of each other.

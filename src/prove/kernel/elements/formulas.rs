@@ -39,6 +39,8 @@ pub(super) struct Formulas<'a> {
     /// Of terms that are computed row by row, what the elements of a row share, by the place where the row starts.
     pub(super) rows: FxHashMap<(TermId, usize), Rc<[FormId]>>,
     pub(super) left: usize,
+    /// Cases that are told apart at present, one inside of the other.
+    pub(super) splits: usize,
     pub(super) tier: Tier,
 }
 
@@ -50,7 +52,7 @@ impl<'a> Formulas<'a> {
         let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
         let precision = if dtype == DType::F64 { 53 } else { 24 };
         let numbers = Numbers::new(precision);
-        Formulas { scope, mode, way, numbers, precision, store, known, rows, left, tier }
+        Formulas { scope, mode, way, numbers, precision, store, known, rows, left, splits: 0, tier }
     }
 
     /// How equal two terms are at all combinations of some places along each dimension.

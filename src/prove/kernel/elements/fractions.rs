@@ -57,6 +57,12 @@ impl Formulas<'_> {
 
     /// A square root. Where numbers round, what the operand is a multiple of is taken out.
     pub(super) fn square_root(&mut self, x: Form) -> Form {
+        if let Some(form) = self.of_cases(&x, |elements, x| Some(elements.square_root(x.clone()))) {
+            return form;
+        }
+        if let Some(form) = self.root_of_product(&x) {
+            return form;
+        }
         let size: BigRational = x.products().iter().map(|product| product.number.abs()).sum();
         let root = size.to_f64().map(f64::sqrt).and_then(BigRational::from_float);
         match root {
@@ -65,6 +71,47 @@ impl Formulas<'_> {
                 self.function(Function::Sqrt, x.scaled(&size.recip())).scaled(&root)
             }
             _ => self.function(Function::Sqrt, x),
+        }
+    }
+
+    /// The square root of a product of what is not negative, factor by factor; nothing where it is no such product of several.
+    fn root_of_product(&mut self, x: &Form) -> Option<Form> {
+        let [Product { factors, number, .. }] = x.products() else { return None };
+        let is_known = |&atom: &AtomId| self.store.is_not_negative(&Form::atom(atom));
+        if !number.is_positive() || factors.len() < 2 && number.is_one() || !factors.iter().all(is_known) {
+            return None;
+        }
+        let mut root = match factors.is_empty() {
+            true => return None,
+            false => self.root_of_number(number),
+        };
+        for &atom in factors {
+            let factor = match *self.store.atom_of(atom) {
+                Atom::Function(Function::Exp, exponent) => {
+                    let half = self.form(exponent).scaled(&BigRational::new(1.into(), 2.into()));
+                    self.exponential(&half)?
+                }
+                Atom::Function(Function::Reciprocal, of) => {
+                    let of = self.form(of);
+                    let root = self.square_root(of);
+                    self.inverse(&root)?
+                }
+                _ => self.function(Function::Sqrt, Form::atom(atom)),
+            };
+            root = self.times(&root, &factor)?;
+        }
+        Some(root)
+    }
+
+    /// The square root of a number above 0.
+    fn root_of_number(&mut self, number: &BigRational) -> Form {
+        match number.to_f64().map(f64::sqrt).and_then(BigRational::from_float) {
+            _ if number.is_one() => Form::number(BigRational::one()),
+            Some(root) if self.way.rounds => {
+                self.tier = Tier::Rounding;
+                Form::number(root)
+            }
+            _ => self.function(Function::Sqrt, Form::number(number.clone())),
         }
     }
 

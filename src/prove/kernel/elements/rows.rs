@@ -32,14 +32,8 @@ impl Formulas<'_> {
             RowFunction::Sum => self.total(row.elements)?,
             RowFunction::Mean => self.total(row.elements)?.scaled(&count.recip()),
             RowFunction::RunningSum => self.total(row.elements.get(..=row.place)?)?,
-            RowFunction::Product => {
-                let mut product = Form::number(BigRational::one());
-                for &(_, id) in row.elements {
-                    let factor = self.finite(id)?;
-                    product = self.times(&product, &factor)?;
-                }
-                product
-            }
+            RowFunction::Product => self.product_of(row.elements)?,
+            RowFunction::RunningProduct => self.product_of(row.elements.get(..=row.place)?)?,
             RowFunction::Max => {
                 let finite: Vec<Form> = row.elements.iter().filter_map(|&(_, id)| self.finite(id)).collect();
                 if finite.is_empty() {
@@ -143,6 +137,15 @@ impl Formulas<'_> {
         let all: Option<Vec<Form>> = elements.iter().map(|&(_, id)| self.finite(id)).collect();
         let sum = self.sum(all?);
         self.whole_fractions(sum)
+    }
+
+    fn product_of(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {
+        let mut product = Form::number(BigRational::one());
+        for &(_, id) in elements {
+            let factor = self.finite(id)?;
+            product = self.times(&product, &factor)?;
+        }
+        Some(product)
     }
 
     fn exponential_of(&mut self, id: FormId) -> Option<Form> {

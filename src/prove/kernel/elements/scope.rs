@@ -62,8 +62,12 @@ impl Applied<'_> {
     /// Where its elements come from, as far as formulas of this mode look.
     pub(super) fn elements(&self, way: Way) -> Elements {
         let elements = self.call().elements();
-        let of_reals =
-            matches!(elements, Elements::Lane(RowFunction::RunningSum) | Elements::Convolution | Elements::Attention);
+        let of_reals = matches!(
+            elements,
+            Elements::Lane(RowFunction::RunningSum | RowFunction::RunningProduct)
+                | Elements::Convolution
+                | Elements::Attention
+        );
         let of_cases = elements == Elements::OneHot;
         let other_output = self.slot != 0 && !matches!(elements, Elements::Moved(Moved::All, _));
         if of_reals && way.mode != Mode::Reals || of_cases && !way.cases || other_output {

@@ -1,3 +1,4 @@
+mod cases;
 mod limits;
 mod places;
 mod property;
