@@ -220,15 +220,20 @@ def differential_apart(q, k, v, rate, sign=-1):
     return F.scaled_dot_product_attention(a, c, v) + sign * rate * F.scaled_dot_product_attention(b, d, v)
 
 
-def padded(q, k, v, mask):
-    keep = mask[:, None, None, :].bool()
+def kept(lengths):
+    """Every row keeps a key: what comes of none is 0 in fused attention and NaN elsewhere."""
+    return (torch.arange(5) < lengths.clamp(min=1)[:, None])[:, None, None, :]
+
+
+def padded(q, k, v, lengths):
+    keep = kept(lengths)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=keep)
 
 
-def padded_by_product(q, k, v, mask, power=1):
+def padded_by_product(q, k, v, lengths, power=1):
     """What is hidden weighs nothing: exponentials times the mask."""
     s = q @ k.mT / math.sqrt(8)
-    e = (s - s.amax(-1, keepdim=True)).exp() * mask[:, None, None, :].to(q.dtype)
+    e = (s - s.amax(-1, keepdim=True)).exp() * kept(lengths).to(q.dtype)
     return (e / e.sum(-1, keepdim=True) ** power) @ v
 
 
@@ -291,7 +296,7 @@ def rewrites():
         ("relative-by-strips", relative, relative_by_strips, lambda *a: relative_by_strips(*a, back=True), (*heads(1, 2, 5, 8), normal(9, 2))),
         ("talking-by-convolution", talking, talking_by_convolution, lambda *a: talking_by_convolution(*a, turned=True), (normal(1, 3, 4, 4), normal(3, 3), normal(1, 3, 4, 5))),
         ("differential-apart", differential, differential_apart, lambda *a: differential_apart(*a, sign=1), (*heads(1, 2, 5, 8), normal(1))),
-        ("padding-by-product", padded, padded_by_product, lambda *a: padded_by_product(*a, power=2), (*heads(2, 2, 5, 8), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]).bool())),
+        ("padding-by-product", padded, padded_by_product, lambda *a: padded_by_product(*a, power=2), (*heads(2, 2, 5, 8), torch.tensor([5, 3]))),
         ("routing-by-logits", routed, routed_by_logits, lambda *a: routed_by_logits(*a, normed=False), (normal(5, 6), normal(6, 4), normal(4, 6, 7), normal(4, 7, 6))),
         ("shared-expert-packed", shared_expert, shared_expert_packed, lambda *a: shared_expert_packed(*a, outside=True),
          (normal(5, 4), normal(4, 6), normal(6, 4), normal(2, 4, 6), normal(4, 1))),
