@@ -222,7 +222,7 @@ impl Formulas<'_> {
         if x.is_zero() {
             return None;
         }
-        if let Some(form) = self.of_cases(x, |elements, x| elements.inverse(x)) {
+        if let Some(form) = self.of_cases(x, Self::inverse) {
             return Some(form);
         }
         let Content { number, exponent, factors, rest } = self.content(x)?;
@@ -264,7 +264,7 @@ impl Formulas<'_> {
 
     /// `e^x`. Of a logarithm of what is positive, that itself.
     pub(super) fn exponential(&mut self, x: &Form) -> Option<Form> {
-        if let Some(form) = self.of_cases(x, |elements, x| elements.exponential(x)) {
+        if let Some(form) = self.of_cases(x, Self::exponential) {
             return Some(form);
         }
         let (mut powers, mut rest) = (Vec::new(), Vec::new());
@@ -300,7 +300,7 @@ impl Formulas<'_> {
 
     /// The natural logarithm. Of a product of what is positive, the sum of logarithms.
     pub(super) fn logarithm(&mut self, x: &Form) -> Option<Form> {
-        if let Some(form) = self.of_cases(x, |elements, x| elements.logarithm(x)) {
+        if let Some(form) = self.of_cases(x, Self::logarithm) {
             return Some(form);
         }
         if !self.store.is_positive(x) {

@@ -143,8 +143,8 @@ impl Formulas<'_> {
             _ => {}
         }
         let first = x.products().iter().find(|product| !product.factors.is_empty())?.number.clone();
+        // Exact: where a condition changes, rounding would tell.
         let of = x.clone().scaled(&first.recip());
-        let of = self.rounded(of);
         let id = self.store.keep(of);
         let is_zero = |elements: &mut Self| elements.store.atom(Atom::Zero(id));
         Some(match condition {
@@ -289,15 +289,17 @@ impl Formulas<'_> {
         }
         let mut name: Option<(usize, Shape)> = None;
         let mut choices: Vec<(usize, Shape)> = Vec::new();
-        while let Some(source) = self.source(applied, moved, index, choices.len() as i64, &mut name) {
-            choices.push(source);
-            if choices.len() > MAX_CHOICES {
-                return Some(None);
+        loop {
+            match self.source(applied, moved, index, choices.len() as i64, &mut name) {
+                Ok(Some(source)) if choices.len() < MAX_CHOICES => choices.push(source),
+                // The integer names no place beyond the last one. Nothing else ends the list.
+                Err(EvalError::IndexOutOfRange) => break,
+                _ => return Some(None),
             }
         }
         let Some((operand, at)) = name.clone() else { return Some(None) };
         self.spend(choices.len())?;
-        let wraps = self.source(applied, moved, index, -1, &mut name).is_some();
+        let wraps = self.source(applied, moved, index, -1, &mut name).is_ok();
         let mut forms = Vec::with_capacity(choices.len());
         for (operand, at) in &choices {
             let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
@@ -319,7 +321,7 @@ impl Formulas<'_> {
         Some(Some(self.sum(sum)))
     }
 
-    /// The element that is taken where the integer `name`, the only one that is not known, has this value.
+    /// The element that is taken where the integer `name`, the only one that is not known, has this value; none where it is a number.
     fn source(
         &self,
         applied: &Applied,
@@ -327,7 +329,7 @@ impl Formulas<'_> {
         index: &[usize],
         value: i64,
         name: &mut Option<(usize, Shape)>,
-    ) -> Option<(usize, Shape)> {
+    ) -> Result<Option<(usize, Shape)>, EvalError> {
         let (scope, call) = (self.scope, applied.call());
         let mut read: Option<(usize, Shape)> = None;
         let mut fetch = |operand: usize, at: &[usize]| {
@@ -346,8 +348,8 @@ impl Formulas<'_> {
             }
             Ok(Number::Int(value))
         };
-        let found = applied.op.kernel.compute(&call, applied.slot as usize, index, &mut fetch).ok()?;
-        (found.first() == Some(&Number::Int(FIRST))).then_some(read).flatten()
+        let found = applied.op.kernel.compute(&call, applied.slot as usize, index, &mut fetch)?;
+        Ok((found.first() == Some(&Number::Int(FIRST))).then_some(read).flatten())
     }
 
     /// An element of one-hot numbers. That the integer names no place there is left out: then there are none.
