@@ -85,6 +85,19 @@ const CALLS: &[(&str, &str)] = &[
         "x: f64[2, 2, 3, 3, 3], w: f64[4, 2, 2, 2, 2]",
         "conv3d(x, w; stride=[1, 1, 1], padding=[0, 0, 0], dilation=[1, 1, 1])",
     ),
+    (
+        "x: f64[2, 3, 4], w: f64[3, 2, 2]",
+        "conv_transpose1d(x, w; stride=[2], padding=[0], output_padding=[0], dilation=[1])",
+    ),
+    (
+        "x: f64[4, 2, 3, 3], w: f64[2, 1, 2, 2], b: f64[2]",
+        "conv_transpose2d(x, w, b; stride=[1, 2], padding=[0, 1], output_padding=[0, 0], dilation=[1, 1], groups=2)",
+    ),
+    (
+        "x: f64[2, 2, 2, 2, 2], w: f64[2, 2, 2, 2, 2]",
+        "conv_transpose3d(x, w; stride=[1, 1, 1], padding=[0, 0, 0], output_padding=[0, 0, 0], dilation=[1, 1, 1])",
+    ),
+    ("x: i64[2, 3]", "one_hot(x; num_classes=4)"),
     ("q: f64[2, 2, 3, 4], k: f64[2, 2, 5, 4], v: f64[2, 2, 5, 6]", "sdpa(q, k, v; scale=0.3)"),
     ("q: f64[2, 2, 3, 4], k: f64[2, 2, 3, 4], v: f64[2, 2, 3, 6]", "sdpa(q, k, v; scale=0.3, causal=true)"),
     ("q: f64[2, 4, 3, 4], k: f64[2, 2, 5, 4], v: f64[2, 2, 5, 6]", "sdpa(q, k, v; scale=0.3, grouped=true)"),

@@ -3,8 +3,8 @@
 use super::pointwise::{TRANSCENDENTAL, floats};
 use super::shapes::broadcast_index;
 use super::{
-    Amplifies, Arithmetic, AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, Launch, LayoutRule,
-    OpDef, OperandDef, TypeError, Types, Work, attr, one,
+    Amplifies, Arithmetic, AttrKind, Bounds, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, Launch,
+    LayoutRule, OpDef, OperandDef, TypeError, Types, Work, attr, one,
 };
 use crate::ir::{Number, Shape};
 
@@ -70,6 +70,11 @@ pub(super) static OPS: &[OpDef] = &[
         }),
         aten: aten!("softplus", self: X, beta, threshold),
         replay: torch!(|r| r.softplus()?),
+        // Where it turns into a line early, it falls there.
+        bounds: Bounds {
+            range: |r| if r.call.float("threshold") >= 20.0 { (Bounds::INCREASING.range)(r) } else { None },
+            ..Bounds::UNKNOWN
+        },
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -100,6 +105,10 @@ pub(super) static OPS: &[OpDef] = &[
         work: Work::per_output::<3>,
         aten: aten!("leaky_relu", self: X, negative_slope),
         replay: torch!(|r| r.leaky_relu()?),
+        bounds: Bounds {
+            range: |r| if r.call.float("negative_slope") >= 0.0 { (Bounds::INCREASING.range)(r) } else { None },
+            ..Bounds::UNKNOWN
+        },
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -109,6 +118,7 @@ pub(super) static OPS: &[OpDef] = &[
         work: Work::per_output::<3>,
         aten: aten!("hardsigmoid", self: X),
         replay: torch!(|r| r.x()?.f_hardsigmoid()?),
+        bounds: Bounds::INCREASING,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -141,6 +151,7 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: Kernel::Real(|_, _, index, fetch| Ok(-softplus(-fetch(0, index)?))),
         aten: aten!("log_sigmoid", self: X),
         replay: torch!(|r| r.x()?.f_log_sigmoid()?),
+        bounds: Bounds::INCREASING,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -184,6 +195,10 @@ pub(super) static OPS: &[OpDef] = &[
             r.x()?.f_add(&r.factor(&product, r.scalar("value", r.dtype(0)?))?)?
         }),
         amplifies: Amplifies::Always,
+        bounds: Bounds {
+            range: |r| r.x()?.plus(r.of(1)?.times(r.of(2)?)?.scaled(r.call.float("value"))?),
+            ..Bounds::UNKNOWN
+        },
         ..TRANSCENDENTAL
     },
     OpDef {

@@ -312,7 +312,13 @@ pub(super) static OPS: &[OpDef] = &[
         special_kernels: softmax_kernels,
         aten: aten!("softmax.int", self: X, dim, dtype),
         replay: torch!(|r| r.x()?.f_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
-        bounds: Bounds::SHARE,
+        bounds: Bounds {
+            range: |r| {
+                let (x, n) = (r.x()?, r.call.operands[0].numel() as f64);
+                Interval::new((x.low - x.high).exp() / n.max(1.0), 1.0)
+            },
+            magnitude: |_| 1.0,
+        },
         synthesis: Synthesis::Softmax,
         ..ATTENTION
     },
@@ -337,6 +343,13 @@ pub(super) static OPS: &[OpDef] = &[
         special_kernels: softmax_kernels,
         aten: aten!("log_softmax.int", self: X, dim, dtype),
         replay: torch!(|r| r.x()?.f_log_softmax(r.c.int("dim"), r.c.dtype("dtype").map(super::tensors::kind))?),
+        bounds: Bounds {
+            range: |r| {
+                let (x, n) = (r.x()?, r.call.operands[0].numel() as f64);
+                Interval::new(x.low - x.high - n.max(1.0).ln(), 0.0)
+            },
+            ..Bounds::UNKNOWN
+        },
         synthesis: Synthesis::Softmax,
         ..ATTENTION
     },

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{Call, Interval, OpDef};
-use crate::ir::{AttrValue, TensorType};
+use crate::ir::{AttrValue, Number, TensorType};
 
 /// How bounds on the operands bound the result.
 #[derive(Clone, Copy)]
@@ -23,8 +23,20 @@ impl Bounds {
     pub const NO_LARGER: Bounds = Bounds { magnitude: |m| m.of(0), ..Bounds::UNKNOWN };
     /// From 0 to 1 where operand 0 is finite.
     pub const SHARE: Bounds = Bounds { range: |r| r.x().and(Interval::new(0.0, 1.0)), magnitude: |_| 1.0 };
+    /// Between what the ends of operand 0 give: of an increasing function of one number.
+    pub const INCREASING: Bounds = Bounds { range: |r| increasing(r), ..Bounds::UNKNOWN };
     /// True or false, whatever the operands are.
     pub const TRUTH: Bounds = Bounds { range: |_| Interval::new(0.0, 1.0), ..Bounds::UNKNOWN };
+}
+
+fn increasing(r: &Ranges) -> Option<Interval> {
+    let x = r.x()?;
+    let index = vec![0; r.call.operands.first()?.rank()];
+    let of = |end: f64| {
+        let mut fetch = |_: usize, _: &[usize]| Ok(Number::float(end));
+        Some(r.call.op.kernel.compute(r.call, 0, &index, &mut fetch).ok()?.first()?.to_f64())
+    };
+    Interval::new(of(x.low)?, of(x.high)?)
 }
 
 /// A call, and the intervals in which the elements of its operands lie, as far as they are known.
@@ -140,7 +152,7 @@ pub fn sign_of<'t>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{DType, Number, Shape};
+    use crate::ir::{DType, Shape};
     use crate::ops::{Family, all};
 
     /// Operands that a sign allows, far from 0 and near to it, and beyond what bounds are asked for.

@@ -34,6 +34,49 @@ fn value(c: &Call) -> Result<Number, EvalError> {
     c.dtype("dtype").and_then(|d| c.number("value", d)).ok_or(EvalError::Unrepresentable)
 }
 
+/// The columns of a row that lie on the side of a diagonal that the operator names.
+fn columns_of_row(c: &Call, row: i64) -> (i64, i64) {
+    let (col, diagonal) = (c.int("col"), row.saturating_add(c.int("offset")));
+    match c.op.name {
+        "tril_indices" => (0, diagonal.saturating_add(1).clamp(0, col)),
+        _ => (diagonal.clamp(0, col), col),
+    }
+}
+
+fn triangle_types(c: &Call) -> Result<Types, TypeError> {
+    let (row, col, dtype) = (c.int("row"), c.int("col"), wanted_dtype(c)?);
+    let most = MAX_TRIANGLE_ROWS;
+    if !(0..=most).contains(&row)
+        || !(0..=i64::MAX / most.max(1) / 2).contains(&col)
+        || !matches!(dtype, DType::I64 | DType::I32)
+    {
+        return Err(c.error(format!(
+            "counts the places of a matrix of up to {most} rows as i64 or i32, not of {row} and {col} as {dtype}"
+        )));
+    }
+    let places = |row| {
+        let (first, end) = columns_of_row(c, row);
+        end - first
+    };
+    let count = usize::try_from((0..row).map(places).sum::<i64>()).ok().filter(|&n| n <= MAX_ELEMENTS / 2);
+    c.output(dtype, Shape::from_slice(&[2, count.ok_or_else(|| c.error("has too many places"))?]))
+}
+
+fn triangle_place(c: &Call, _: usize, index: &[usize], _: &mut Fetch) -> Result<Number, EvalError> {
+    let mut left = index[1] as i64;
+    for row in 0..c.int("row") {
+        let (first, end) = columns_of_row(c, row);
+        if left < end - first {
+            return Ok(Number::Int(if index[0] == 0 { row } else { first + left }));
+        }
+        left -= end - first;
+    }
+    Err(EvalError::IndexOutOfRange)
+}
+
+/// Rows of a matrix whose places are counted: they are passed one by one.
+const MAX_TRIANGLE_ROWS: i64 = 1 << 14;
+
 fn arange_types(c: &Call) -> Result<Types, TypeError> {
     let dtype = wanted_dtype(c)?;
     if dtype == DType::Bool {
@@ -90,6 +133,20 @@ fn spaced(c: &Call, at: usize) -> f64 {
 
 /// What the operators of this family have in common.
 const CREATE: OpDef = OpDef { family: Family::Create, work: fills, ..OpDef::PLAIN };
+
+/// What the places on one side of a diagonal have in common.
+const TRIANGLE: OpDef = OpDef {
+    attrs: &[
+        attr("row", AttrKind::Int, Default::Required),
+        attr("col", AttrKind::Int, Default::Required),
+        attr("offset", AttrKind::Int, Default::Int(0)),
+        attr("dtype", AttrKind::DType, Default::Required),
+    ],
+    infer: triangle_types,
+    kernel: Kernel::Element(triangle_place),
+    synthesis: Synthesis::Create,
+    ..CREATE
+};
 
 /// The table entries of this family.
 pub(super) static OPS: &[OpDef] = &[
@@ -158,6 +215,27 @@ pub(super) static OPS: &[OpDef] = &[
         }),
         synthesis: Synthesis::Create,
         ..CREATE
+    },
+    OpDef {
+        name: "tril_indices",
+        doc: "Rows and columns of the places of a matrix with `row` rows and `col` columns that are not above diagonal number `offset`, row \
+              by row: one line of rows, one of columns.",
+        aten: aten!("tril_indices", row, col, offset; dtype, device: Device),
+        replay: torch!(|r| {
+            let options = (r.kind()?, r.device);
+            tch::Tensor::f_tril_indices(r.c.int("row"), r.c.int("col"), r.c.int("offset"), options)?
+        }),
+        ..TRIANGLE
+    },
+    OpDef {
+        name: "triu_indices",
+        doc: "As `tril_indices`, of the places that are not below the diagonal.",
+        aten: aten!("triu_indices", row, col, offset; dtype, device: Device),
+        replay: torch!(|r| {
+            let options = (r.kind()?, r.device);
+            tch::Tensor::f_triu_indices(r.c.int("row"), r.c.int("col"), r.c.int("offset"), options)?
+        }),
+        ..TRIANGLE
     },
     OpDef {
         name: "linspace",

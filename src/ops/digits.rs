@@ -39,6 +39,7 @@ impl Renumbering<'_> {
             | Elements::Product
             | Elements::Convolution
             | Elements::Attention
+            | Elements::OneHot
             | Elements::Weighted(_) => None,
         }
     }

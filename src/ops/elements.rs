@@ -20,6 +20,8 @@ pub enum Elements {
     Convolution,
     /// Fused attention.
     Attention,
+    /// 1 at the place along the last dimension that an element of operand 0 names, 0 elsewhere.
+    OneHot,
     /// A sum of elements of these operands times numbers that depend on the place, and on what the other operands hold.
     Weighted(Moved),
 }

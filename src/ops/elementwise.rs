@@ -151,6 +151,7 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x.exp_m1()),
         aten: aten!("expm1", self: X),
         replay: torch!(|r| r.x()?.f_expm1()?),
+        bounds: Bounds::INCREASING,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -174,6 +175,7 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x.ln_1p()),
         aten: aten!("log1p", self: X),
         replay: torch!(|r| r.x()?.f_log1p()?),
+        bounds: Bounds::INCREASING,
         ..TRANSCENDENTAL
     },
     // Not every library that PyTorch calls rounds it correctly.
@@ -246,7 +248,7 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| x.tanh()),
         aten: aten!("tanh", self: X),
         replay: torch!(|r| r.x()?.f_tanh()?),
-        bounds: ODD,
+        bounds: Bounds { magnitude: |_| 1.0, ..Bounds::INCREASING },
         support: support::same,
         ..TRANSCENDENTAL
     },
@@ -256,7 +258,7 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| libm::erf(x)),
         aten: aten!("erf", self: X),
         replay: torch!(|r| r.x()?.f_erf()?),
-        bounds: ODD,
+        bounds: Bounds { magnitude: |_| 1.0, ..Bounds::INCREASING },
         support: support::same,
         ..TRANSCENDENTAL
     },
@@ -267,7 +269,7 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: unary!(Real, |x| sigmoid(x)),
         aten: aten!("sigmoid", self: X),
         replay: torch!(|r| r.x()?.f_sigmoid()?),
-        bounds: Bounds::SHARE,
+        bounds: Bounds { magnitude: |_| 1.0, ..Bounds::INCREASING },
         ..TRANSCENDENTAL
     },
     OpDef {

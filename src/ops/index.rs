@@ -374,6 +374,8 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "one_hot",
+        elements: Elements::OneHot,
+        digits: |r| r.same_if(r.dim() + 1 < r.result.rank()),
         kernels: KernelClass::Streaming,
         doc: "A new last dimension of `num_classes` that is 1 at the class and 0 elsewhere.",
         operands: X,

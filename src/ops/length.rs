@@ -2,8 +2,8 @@
 
 use super::reduce::{gather, reduced};
 use super::{
-    Amplifies, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types,
-    Work, attr, one,
+    Amplifies, AttrKind, Bounds, Call, Default, Elements, EvalError, Family, FetchReal, Interval, Kernel, KernelClass,
+    OpDef, RowFunction, TypeError, Types, Work, attr, one,
 };
 
 /// The most and the least element have no value without elements.
@@ -41,6 +41,7 @@ pub(super) static OPS: &[OpDef] = &[OpDef {
     doc: "`sum(|x|^ord)^(1 / ord)` over `dim`; the largest absolute value for an infinite `ord`, the smallest for minus infinity, \
           and how many elements are not 0 for 0.",
     family: Family::Reduce,
+    elements: Elements::Lane(RowFunction::Length),
     kernels: KernelClass::Rows,
     operands: &[one("x")],
     attrs: &[
@@ -52,6 +53,13 @@ pub(super) static OPS: &[OpDef] = &[OpDef {
     kernel: Kernel::Real(length),
     work: Work::per_input::<1>,
     reads: super::reduce::shares,
+    bounds: Bounds {
+        range: |r| {
+            let most = r.x()?.magnitude() * r.call.operands.first()?.numel() as f64;
+            if r.call.float("ord") >= 1.0 { Interval::new(0.0, most) } else { None }
+        },
+        ..Bounds::UNKNOWN
+    },
     aten: aten!("linalg_vector_norm", self: X, ord, dim, keepdim),
     replay: torch!(|r| super::scalars::norm(r.x()?, r.c.float("ord"), r.c.ints("dim"), r.c.bool("keepdim"))?),
     amplifies: Amplifies::Always,

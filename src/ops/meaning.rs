@@ -72,9 +72,13 @@ pub enum RowFunction {
     Max,
     Min,
     Variance,
+    /// `sum(|x|^ord)^(1 / ord)`, with the attribute `ord`.
+    Length,
     LogSumExp,
     /// The sum of the elements up to the place.
     RunningSum,
+    /// The product of the elements up to the place.
+    RunningProduct,
     Softmax,
     LogSoftmax,
     LayerNorm,
@@ -209,8 +213,10 @@ mod tests {
             RowFunction::Max => lane.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             RowFunction::Min => lane.iter().copied().fold(f64::INFINITY, f64::min),
             RowFunction::Variance => deviations / (count - 1.0),
+            RowFunction::Length => squares.sqrt(),
             RowFunction::LogSumExp => exponentials.ln(),
             RowFunction::RunningSum => lane[..=place].iter().sum(),
+            RowFunction::RunningProduct => lane[..=place].iter().product(),
             RowFunction::Softmax => lane[place].exp() / exponentials,
             RowFunction::LogSoftmax => lane[place] - exponentials.ln(),
             RowFunction::LayerNorm => (lane[place] - sum / count) / (deviations / count + 1.0).sqrt(),

@@ -423,6 +423,13 @@ pub(super) static OPS: &[OpDef] = &[
         work: log_sum_exp_work,
         aten: aten!("logsumexp", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_logsumexp(r.c.ints("dim"), r.c.bool("keepdim"))?),
+        bounds: Bounds {
+            range: |r| {
+                let (x, n) = (r.x()?, r.call.operands[0].numel() as f64);
+                if n == 0.0 { None } else { Interval::new(x.low, x.high + n.ln()) }
+            },
+            ..Bounds::UNKNOWN
+        },
         ..REDUCTION
     },
     OpDef {
@@ -454,6 +461,16 @@ pub(super) static OPS: &[OpDef] = &[
             r.c.bool("keepdim")
         )?),
         amplifies: Amplifies::Always,
+        bounds: Bounds {
+            range: |r| {
+                let (x, dims) = (r.x()?, r.call.dims("dim").ok()?);
+                let n: f64 = dims.iter().map(|&d| r.call.operands[0].shape[d] as f64).product();
+                let divisor = n - r.call.float("correction");
+                let spread = x.high - x.low;
+                if n > 0.0 && divisor > 0.0 { Interval::new(0.0, spread * spread * n / divisor) } else { None }
+            },
+            ..Bounds::UNKNOWN
+        },
         ..REDUCTION
     },
     OpDef {
@@ -477,6 +494,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cumprod",
+        elements: Elements::Lane(RowFunction::RunningProduct),
         kernels: KernelClass::Scan,
         doc: "Running product along `dim`.",
         attrs: DIM,

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::conv::{filter_kernels, filter_places};
 use super::{
-    AttrDef, AttrKind, Call, Default, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types, Unit,
-    Work, attr, one, optional,
+    AttrDef, AttrKind, Call, Default, Elements, EvalError, Family, FetchReal, Kernel, KernelClass, OpDef, TypeError,
+    Types, Unit, Work, attr, one, optional,
 };
 use crate::ir::{Shape, TensorType};
 
@@ -135,6 +135,8 @@ const TRANSPOSED: OpDef = OpDef {
     window: filter_places,
     operands: &[one("x"), one("w"), optional("b")],
     attrs: ATTRS,
+    elements: Elements::Convolution,
+    digits: |r| r.same_if(r.dim() == 0),
     infer: |c| types(c, 1),
     kernel: Kernel::Real(element),
     work,

@@ -19,6 +19,7 @@ mod math;
 mod newest;
 mod normalise;
 mod pair_solver;
+mod plain_form;
 mod reach;
 mod refute;
 mod regions;

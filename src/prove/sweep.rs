@@ -29,6 +29,9 @@ const CONE_LIMIT: usize = 96;
 /// Shared values that a cone may pass before its proof is given up.
 const MAX_DEPTH: usize = 3;
 
+/// Operators of a pair that is looked at again over what its leaves are computed from, although it differs over these.
+const SMALL_CONE: usize = 24;
+
 /// Partners tried for one value.
 const MAX_CANDIDATES: usize = 48;
 
@@ -385,8 +388,8 @@ impl<'r> Sweep<'r> {
                 }
                 Answer::Differs | Answer::Unproven { .. } if depth == MAX_DEPTH => {}
                 // Values that part over free leaves may still be equal over what those leaves are, but a
-                // proposal needs agreement: only the first widening is tried for those.
-                Answer::Differs if depth >= 1 => return false,
+                // proposal needs agreement: where that takes much, only the first widening is tried for those.
+                Answer::Differs if depth >= 1 && current.size > SMALL_CONE => return false,
                 answer => {
                     if matches!(answer, Answer::Differs) {
                         effort = fingerprint::DOUBT;

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::arena::TermId;
 use super::cone::cone;
 use super::fingerprint;
-use super::kernel::Values;
+use super::kernel::{Outputs, Values};
 use super::regions::Partition;
 use super::snippet;
 use super::sweep::Sweep;
@@ -37,10 +37,11 @@ pub struct Unproven {
     pub rule: Option<String>,
 }
 
-/// The first values whose operands are all proven and that are not.
+/// The smallest pair of values that should have been found equal: of those whose operands are all proven, or else of `outputs`.
 pub(super) fn smallest_unproven(
     a: &Graph,
     b: &Graph,
+    outputs: &Outputs,
     partition: &Partition,
     values_a: &Values,
     values_b: &Values,
@@ -49,15 +50,23 @@ pub(super) fn smallest_unproven(
     let first = |graph: &Graph, nodes: &[NodeId]| -> Option<NodeId> {
         nodes.iter().copied().find(|&n| !graph.node(n).origin.implicit)
     };
-    let (Some(x), Some(y)) = (first(a, &partition.unmatched_a), first(b, &partition.unmatched_b)) else {
-        return Vec::new();
-    };
-    // The closest pair of one type from there on: what the two sides should have met in.
-    let pairs = partition.unmatched_a.iter().flat_map(|&m| partition.unmatched_b.iter().map(move |&n| (m, n)));
+    // Operators of which only the first output is looked at.
+    let ends: Vec<(NodeId, NodeId)> = outputs
+        .pairs
+        .iter()
+        .map(|pair| (pair.a.value, pair.b.value))
+        .filter(|(x, y)| x.slot == 0 && y.slot == 0)
+        .map(|(x, y)| (x.node, y.node))
+        .filter(|(m, n)| values_a[m.index()][0] != values_b[n.index()][0])
+        .collect();
+    let start = first(a, &partition.unmatched_a).zip(first(b, &partition.unmatched_b));
+    let Some((x, y)) = start.or_else(|| ends.first().copied()) else { return Vec::new() };
+    // The closest pair of one type from there on: what the two sides should have met in. At the latest, they should in an output.
+    let inner = partition.unmatched_a.iter().flat_map(|&m| partition.unmatched_b.iter().map(move |&n| (m, n)));
+    let inner = inner.filter(|&(m, n)| a.node(m).types[0] == b.node(n).types[0]).take(MAX_PAIRS);
     let mut budget = fingerprint::TOTAL / 4;
-    let best = pairs
-        .filter(|&(m, n)| a.node(m).types[0] == b.node(n).types[0])
-        .take(MAX_PAIRS)
+    let best = inner
+        .chain(ends.iter().copied().take(MAX_PAIRS))
         .filter_map(|(m, n)| {
             let roots = [values_a[m.index()][0], values_b[n.index()][0]];
             // What is proven may matter for what is not: `x` and `relu(x)` are two inputs only for who looks no further.

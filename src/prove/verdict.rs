@@ -198,7 +198,7 @@ fn conclude(
             progress.stage("looking for a difference");
             // What the sweep takes for equal is no pair that it could not prove.
             let unproven = match complete {
-                true => smallest_unproven(a, b, &partition, &values_a, &values_b, &sweep),
+                true => smallest_unproven(a, b, outputs, &partition, &values_a, &values_b, &sweep),
                 false => Vec::new(),
             };
             (difference(bound, context, &mut partition, &mut binding.assumptions), unproven)

@@ -14,6 +14,7 @@ use super::closure::Closure;
 use super::kernel::{ELEMENTS, Instances, Leaves, same_elements};
 use super::language::{Node, Types};
 use super::lemma::{Lemma, Reason};
+use super::plain_form::plainest;
 use super::reach::Reach;
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
@@ -229,9 +230,18 @@ impl Window {
         let mut pairs = of_a.iter().flat_map(|&x| of_b.iter().map(move |&y| (x, y)));
         let mut own = ELEMENTS.min(*budget);
         let before = own;
-        let found =
+        let mut found =
             pairs.find_map(|(x, y)| Some((x, y, same_elements(&self.arena, [x, y], leaves, weakest, &mut own)?)));
         *budget -= before - own;
+        if found.is_none()
+            && let Some([x, y]) = plainest(&self.egraph, &mut self.arena, [a, b], leaves)
+            && !(of_a.contains(&x) && of_b.contains(&y))
+        {
+            let mut own = ELEMENTS.min(*budget);
+            let before = own;
+            found = same_elements(&self.arena, [x, y], leaves, weakest, &mut own).map(|tier| (x, y, tier));
+            *budget -= before - own;
+        }
         let Some((before, after, tier)) = found else { return false };
         let mut leaves: Box<[TermId]> = leaves.iter().copied().collect();
         leaves.sort_unstable();

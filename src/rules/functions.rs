@@ -230,6 +230,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         },
     },
     Function {
+        name: "power_of_two",
+        arguments: &["a"],
+        doc: "2 to the power of an integer that is not below 0.",
+        run: |a| Some(AttrValue::Int(1_i64.checked_shl(u32::try_from(a[0].as_int()?).ok()?).filter(|&n| n > 0)?)),
+    },
+    Function {
         name: "sqrt",
         arguments: &["a"],
         doc: "Square root.",

@@ -17,6 +17,7 @@ FORMS = ("written", "equal", "wrong")
 
 def rewrites():
     """Name, as written, equal, wrong, operands."""
+    import by_hand
     import further_refactors
     import torch
     from torch.nn import functional as F
@@ -187,7 +188,7 @@ def rewrites():
         ("embedding-by-one-hot", lambda x, t: F.embedding(x, t), lambda x, t: F.one_hot(x, 7).to(t.dtype) @ t, lambda x, t: F.one_hot(x, 7).to(t.dtype) @ t.flip(0),
          (i(7, 2, 5), f(7, 4))),
     ]
-    return {name: dict(zip(FORMS, forms), operands=operands) for name, *forms, operands in cases + further_refactors.rewrites()}
+    return {name: dict(zip(FORMS, forms), operands=operands) for name, *forms, operands in cases + further_refactors.rewrites() + by_hand.rewrites()}
 
 
 def held_out(name):

@@ -77,6 +77,7 @@ fn keeps_uniform(call: &Call) -> bool {
         | Elements::Product
         | Elements::Convolution
         | Elements::Attention
+        | Elements::OneHot
         | Elements::Weighted(_) => false,
     }
 }

@@ -16,6 +16,8 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         },
         "copy" => overwrite(site, "src"),
         "arange" => arange(site),
+        "tril_indices" => triangle(site, "tril_indices"),
+        "triu_indices" => triangle(site, "triu_indices"),
         _ => Ok(None),
     }
 }
@@ -38,6 +40,18 @@ fn overwrite(site: &mut NodeLowering, source: &str) -> Converted {
     }
     let source = site.cast("cast", source, ty.dtype)?;
     site.emit("expand", &[("shape", AttrValue::shape(&ty.shape))], &[source])
+}
+
+/// The places on one side of a diagonal.
+fn triangle(site: &mut NodeLowering, name: &'static str) -> Converted {
+    let whole = |value: Option<Scalar>| AttrValue::from(value.unwrap_or(Scalar::Int(0)).value());
+    let attrs = [
+        ("row", whole(Some(site.scalar("row")?))),
+        ("col", whole(Some(site.scalar("col")?))),
+        ("offset", whole(site.maybe_scalar("offset")?)),
+        ("dtype", AttrValue::DType(site.stated(0)?.dtype)),
+    ];
+    site.emit(name, &attrs, &[])
 }
 
 fn arange(site: &mut NodeLowering) -> Converted {

@@ -6,8 +6,10 @@
 //! it has no formula. Of the limits, minus infinity alone is known, as masks have it: it stands by itself, and what it takes part in
 //! is computed at once or not at all.
 
+use std::collections::BTreeMap;
+
 use num_rational::BigRational;
-use num_traits::{One, Signed, ToPrimitive};
+use num_traits::{One, Signed, ToPrimitive, Zero};
 use smallvec::SmallVec;
 
 use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Product, times};
@@ -19,7 +21,7 @@ use crate::rules::Tier;
 /// Powers that are written as products.
 const MAX_POWER: i64 = 8;
 
-/// Up to so many exponentials are divided by their geometric mean; of more, only what all have is divided out. With two of them the
+/// Up to so many exponentials are divided by their geometric mean; of more, only what most have is divided out. With two of them the
 /// mean makes `1 / (1 + e^-x)` and `e^x / (e^x + 1)` one; of many it would be long.
 const MAX_MEAN: usize = 4;
 
@@ -127,7 +129,7 @@ impl Formulas<'_> {
             match self.store.atom_of(atom) {
                 Atom::Function(Function::Exp, exponent) => exponents.push(*exponent),
                 // 1 and 0 are their own squares.
-                Atom::Indicator(_) if factors.contains(&atom) => {}
+                case if case.is_case() && factors.contains(&atom) => {}
                 _ => factors.push(atom),
             }
         }
@@ -140,8 +142,14 @@ impl Formulas<'_> {
             factors.push(self.store.atom_id(Atom::Function(Function::Exp, exponent)));
         }
         factors.sort_unstable();
+        let number = times(&p.number, &q.number);
+        if self.way.cases
+            && let Some(product) = self.in_cases(&mut factors, &number)
+        {
+            return product;
+        }
         let square = self.known_square(&mut factors)?;
-        let product = Form::product(Product::new(factors, times(&p.number, &q.number)));
+        let product = Form::product(Product::new(factors, number));
         match square {
             Some(square) => self.times(&product, &square),
             None => Some(product),
@@ -198,8 +206,8 @@ impl Formulas<'_> {
 
     /// A formula inside of a function, which others have to be equal to: where numbers round, those that are apart by rounding are
     /// one number.
-    fn rounded(&mut self, form: Form) -> Form {
-        if !self.rounds {
+    pub(super) fn rounded(&mut self, form: Form) -> Form {
+        if !self.way.rounds {
             return form;
         }
         let (form, changed) = form.with_numbers(|number| self.numbers.settled(number));
@@ -213,6 +221,9 @@ impl Formulas<'_> {
     pub(super) fn inverse(&mut self, x: &Form) -> Option<Form> {
         if x.is_zero() {
             return None;
+        }
+        if let Some(form) = self.of_cases(x, Self::inverse) {
+            return Some(form);
         }
         let Content { number, exponent, factors, rest } = self.content(x)?;
         let mut inverse = self.exponential(&exponent.scaled(&-BigRational::one()))?.scaled(&number.recip());
@@ -235,6 +246,9 @@ impl Formulas<'_> {
     }
 
     pub(super) fn absolute(&mut self, x: Form) -> Form {
+        if let Some(absolute) = self.absolute_in_cases(&x) {
+            return absolute;
+        }
         let negative = x.products().first().is_some_and(|product| product.number.is_negative());
         let x = if negative { x.scaled(&-BigRational::one()) } else { x };
         match x.as_number() {
@@ -250,6 +264,9 @@ impl Formulas<'_> {
 
     /// `e^x`. Of a logarithm of what is positive, that itself.
     pub(super) fn exponential(&mut self, x: &Form) -> Option<Form> {
+        if let Some(form) = self.of_cases(x, Self::exponential) {
+            return Some(form);
+        }
         let (mut powers, mut rest) = (Vec::new(), Vec::new());
         for product in x.products() {
             match self.power_of_logarithm(product) {
@@ -283,6 +300,9 @@ impl Formulas<'_> {
 
     /// The natural logarithm. Of a product of what is positive, the sum of logarithms.
     pub(super) fn logarithm(&mut self, x: &Form) -> Option<Form> {
+        if let Some(form) = self.of_cases(x, Self::logarithm) {
+            return Some(form);
+        }
         if !self.store.is_positive(x) {
             return match self.fraction(x)? {
                 Some((above, below)) if self.store.is_positive(&above) => {
@@ -383,7 +403,7 @@ impl Formulas<'_> {
             let part = BigRational::new(1.into(), form.products().len().into());
             self.sum(exponents.iter().map(|e| e.clone().scaled(&part)))
         } else {
-            common_products(&exponents)
+            self.usual_products(&exponents)
         };
         let size: BigRational = form.products().iter().map(|p| p.number.abs()).sum();
         let number = match form.products() {
@@ -409,6 +429,23 @@ impl Formulas<'_> {
         let rest = self.sum(rest);
         (rest.is_small() && exponent.is_small()).then_some(Content { number, exponent, factors: common, rest })
     }
+
+    /// Of all products of several sums, the number that most have: what is added to all of the sums is added to it too. Of what may
+    /// be no real number, only what all have alike.
+    fn usual_products(&self, all: &[Form]) -> Form {
+        let mut numbers: BTreeMap<&Monomial, Vec<&BigRational>> = BTreeMap::new();
+        for product in all.iter().flat_map(Form::products) {
+            numbers.entry(&product.factors).or_default().push(&product.number);
+        }
+        let usual = numbers.into_iter().filter_map(|(factors, mut numbers)| {
+            numbers.sort_unstable();
+            let number = usual_number(&numbers, all.len());
+            let alike = numbers.len() == all.len() && numbers.iter().all(|n| **n == number);
+            let product = Form::product(Product::new(factors.clone(), number.clone()));
+            (!number.is_zero() && (alike || self.store.is_real(&product))).then_some(product)
+        });
+        Form::sum(usual)
+    }
 }
 
 /// Factors that all products have.
@@ -428,9 +465,11 @@ fn common_factors(all: &[Monomial]) -> Monomial {
     common
 }
 
-/// Products that all sums have, with the same numbers.
-fn common_products(all: &[Form]) -> Form {
-    let Some((first, others)) = all.split_first() else { return Form::default() };
-    let in_all = |product: &&Product| others.iter().all(|form| form.products().contains(product));
-    Form::sum(first.products().iter().filter(in_all).cloned().map(Form::product))
+/// The number that most of several have, of those that are as many the smallest. `sorted` are those that are not 0, in ascending
+/// order, of `count` numbers: adding something to all of them adds it to this one.
+fn usual_number(sorted: &[&BigRational], count: usize) -> BigRational {
+    let zeros = (BigRational::default(), count.saturating_sub(sorted.len()));
+    let runs = sorted.chunk_by(|x, y| x == y).map(|run| (run[0].clone(), run.len()));
+    let best = runs.chain([zeros]).max_by(|(x, m), (y, n)| m.cmp(n).then_with(|| y.cmp(x)));
+    best.map(|(number, _)| number).unwrap_or_default()
 }

@@ -48,6 +48,9 @@ impl Formulas<'_> {
             _ => false,
         };
         let floats = operands.iter().skip(usize::from(of_bool)).all(|(dtype, _)| dtype.is_float());
+        if self.way.cases && function == Arithmetic::Cast && dtype.is_float() && self.counts_cases(ids[0]) {
+            return Some(Some(self.form(ids[0])));
+        }
         if !dtype.is_float() || !floats {
             // A limit may be compared, and comes to a bool.
             return Some(None);
@@ -241,7 +244,7 @@ impl Formulas<'_> {
     }
 
     /// 1 where a bool is true, 0 elsewhere.
-    fn indicator(&mut self, condition: FormId) -> Form {
+    pub(super) fn indicator(&mut self, condition: FormId) -> Form {
         let one = Form::number(BigRational::one());
         let [Product { factors, .. }] = self.store.form(condition).products() else { return one };
         let [atom] = factors[..] else { return one };
@@ -259,12 +262,18 @@ impl Formulas<'_> {
                 let inner = self.indicator(operands[0].1);
                 self.minus(one, &inner)
             }
-            _ => self.store.atom(Atom::Indicator(condition)),
+            case => match self.condition_in_cases(&case) {
+                Some(form) => form,
+                None => self.store.atom(Atom::Indicator(condition)),
+            },
         }
     }
 
     /// The larger or the smaller one of two elements. Their order makes no difference to real numbers.
     fn extreme(&mut self, end: Arithmetic, x: Form, y: Form, dtype: DType) -> Form {
+        if let Some(extreme) = self.extreme_in_cases(end, &x, &y) {
+            return extreme;
+        }
         match (self.mode, end) {
             (Mode::Reals, Arithmetic::Min) => self.smallest([x, y]),
             (Mode::Reals, _) => self.largest([x, y]),

@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::arena::TermId;
-use super::mode::Mode;
+use super::mode::Way;
 use super::scope::{Known, Scope, Seen};
 use crate::eval::Constant;
 use crate::ir::TensorType;
@@ -22,8 +22,8 @@ const MAX_TRIES: usize = 200;
 
 /// The places along each dimension of two terms of one type whose elements show what all others are; `None` where those are more
 /// than `limit` elements.
-pub(super) fn places(scope: &Scope, roots: [TermId; 2], mode: Mode, limit: usize) -> Option<Vec<Vec<usize>>> {
-    let mut search = Search { scope, roots, mode, sizes: None, left: MAX_TRIES };
+pub(super) fn places(scope: &Scope, roots: [TermId; 2], way: Way, limit: usize) -> Option<Vec<Vec<usize>>> {
+    let mut search = Search { scope, roots, way, sizes: None, left: MAX_TRIES };
     let mut left = limit;
     let of_dim = |(dim, &size): (usize, &usize)| {
         let carried = search.carried_digits(Digit { dim, step: 1, size });
@@ -50,7 +50,7 @@ fn without(digits: &[Digit], size: usize) -> Vec<usize> {
 struct Search<'a> {
     scope: &'a Scope<'a>,
     roots: [TermId; 2],
-    mode: Mode,
+    way: Way,
     /// The sizes of dimensions on the way, once they are asked for.
     sizes: Option<Vec<usize>>,
     /// Digits that may still be tried.
@@ -64,7 +64,7 @@ impl Search<'_> {
             return Vec::new();
         }
         self.left -= 1;
-        let mut carry = Carry { scope: self.scope, mode: self.mode, digits: FxHashMap::default() };
+        let mut carry = Carry { scope: self.scope, way: self.way, digits: FxHashMap::default() };
         if self.roots.into_iter().all(|root| carry.visit(root, Some(digit))) {
             return vec![digit];
         }
@@ -108,7 +108,7 @@ impl Search<'_> {
 
 struct Carry<'a> {
     scope: &'a Scope<'a>,
-    mode: Mode,
+    way: Way,
     /// The digit that is renumbered of every term that was visited.
     digits: FxHashMap<TermId, Option<Digit>>,
 }
@@ -136,7 +136,7 @@ impl Carry<'_> {
             let (call, slot) = (applied.call(), applied.slot as usize);
             let (operands, result) = (applied.operands, applied.result);
             // What is not looked into has elements of its own.
-            if applied.elements(self.mode) == Elements::Unknown {
+            if applied.elements(self.way) == Elements::Unknown {
                 continue;
             }
             let below: Option<Digits> = match digit {

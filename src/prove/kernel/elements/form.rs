@@ -43,8 +43,23 @@ pub(super) enum Atom {
     Function(Function, FormId),
     /// 1 where a bool is true, 0 elsewhere.
     Indicator(FormId),
+    /// 1 where a formula is above 0, 0 elsewhere. The number of its first product with factors is 1.
+    Above(FormId),
+    /// 1 where such a formula is 0, 0 elsewhere.
+    Zero(FormId),
+    /// 1 where an integer names place `at` of as many as `of`, 0 where it names another one. `wraps`: negative ones count from the end.
+    Place { integer: FormId, at: usize, of: usize, wraps: bool },
     /// The largest of several real numbers, in ascending order.
     Largest(Vec<FormId>),
+    /// The sum of the squares of what several real numbers, in ascending order, are off their mean.
+    Deviations(Vec<FormId>),
+}
+
+impl Atom {
+    /// Whether it is 1 in some cases and 0 in the others.
+    pub(super) fn is_case(&self) -> bool {
+        matches!(self, Atom::Indicator(_) | Atom::Above(_) | Atom::Zero(_) | Atom::Place { .. })
+    }
 }
 
 /// What is applied to elements.
@@ -311,19 +326,22 @@ impl Store {
     fn narrow_of(&self, atom: &Atom) -> bool {
         match atom {
             Atom::Leaf(..) => false,
-            Atom::Constant(_) | Atom::Indicator(_) | Atom::Applied { what: CAST, dtype: DType::BF16, .. } => true,
+            Atom::Constant(_) | Atom::Indicator(_) | Atom::Above(_) | Atom::Zero(_) | Atom::Place { .. } => true,
+            Atom::Applied { what: CAST, dtype: DType::BF16, .. } => true,
             Atom::Applied { operands, .. } => operands.iter().all(|&(_, id)| self.is_narrow(self.form(id))),
             Atom::Sum(form) | Atom::Function(_, form) => self.is_narrow(self.form(*form)),
-            Atom::Largest(forms) => forms.iter().all(|&id| self.is_narrow(self.form(id))),
+            Atom::Largest(forms) | Atom::Deviations(forms) => forms.iter().all(|&id| self.is_narrow(self.form(id))),
         }
     }
 
     fn sign_of(&self, atom: &Atom) -> Sign {
         let real = |is: bool| if is { Sign::Real } else { Sign::Unknown };
         match atom {
-            Atom::Indicator(_) => Sign::NotNegative,
+            Atom::Indicator(_) | Atom::Above(_) | Atom::Zero(_) | Atom::Place { .. } => Sign::NotNegative,
             Atom::Sum(form) => self.sign(self.form(*form)),
             Atom::Largest(all) => real(all.iter().all(|&id| self.is_real(self.form(id)))),
+            Atom::Deviations(all) if all.iter().all(|&id| self.is_real(self.form(id))) => Sign::NotNegative,
+            Atom::Deviations(_) => Sign::Unknown,
             Atom::Function(function, form) => {
                 let sign = self.sign(self.form(*form));
                 match function {

@@ -8,12 +8,14 @@ use smallvec::SmallVec;
 
 use super::super::arena::TermId;
 use super::form::{Atom, Form, FormId, Operation, Store};
-use super::mode::Mode;
+use super::mode::{Mode, Way};
 use super::numbers::Numbers;
 use super::scope::{Applied, Known, Scope, Seen};
 use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
-use crate::ops::{Arithmetic, AttrDef, AttrKind, Elements, EvalError, Moved, RowFunction, Sign, as_number, sign_of};
+use crate::ops::{
+    Arithmetic, AttrDef, AttrKind, Elements, EvalError, Moved, Movement, RowFunction, Sign, as_number, sign_of,
+};
 use crate::rules::Tier;
 
 /// Operators that may nest.
@@ -23,13 +25,12 @@ const MAX_DEPTH: usize = 100;
 pub(super) const SIZE_PER_ELEMENT: usize = 16;
 
 /// From here on, integers that a kernel hands on stand for elements.
-const FIRST: i64 = 1 << 62;
+pub(super) const FIRST: i64 = 1 << 62;
 
 pub(super) struct Formulas<'a> {
     pub(super) scope: &'a Scope<'a>,
     pub(super) mode: Mode,
-    /// Whether numbers inside of functions are rounded.
-    pub(super) rounds: bool,
+    pub(super) way: Way,
     pub(super) numbers: Numbers,
     /// Bits of the numbers of the result's type.
     pub(super) precision: u64,
@@ -38,17 +39,20 @@ pub(super) struct Formulas<'a> {
     /// Of terms that are computed row by row, what the elements of a row share, by the place where the row starts.
     pub(super) rows: FxHashMap<(TermId, usize), Rc<[FormId]>>,
     pub(super) left: usize,
+    /// Cases that are told apart at present, one inside of the other.
+    pub(super) splits: usize,
     pub(super) tier: Tier,
 }
 
 impl<'a> Formulas<'a> {
     /// For results of type `dtype`.
-    pub(super) fn new(scope: &'a Scope<'a>, (mode, rounds): (Mode, bool), dtype: DType, left: usize) -> Self {
+    pub(super) fn new(scope: &'a Scope<'a>, way: Way, dtype: DType, left: usize) -> Self {
+        let mode = way.mode;
         let tier = if mode == Mode::Operators { Tier::Exact } else { Tier::Real };
         let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
         let precision = if dtype == DType::F64 { 53 } else { 24 };
         let numbers = Numbers::new(precision);
-        Formulas { scope, mode, rounds, numbers, precision, store, known, rows, left, tier }
+        Formulas { scope, mode, way, numbers, precision, store, known, rows, left, splits: 0, tier }
     }
 
     /// How equal two terms are at all combinations of some places along each dimension.
@@ -99,10 +103,18 @@ impl<'a> Formulas<'a> {
             Seen::Known(known) => return self.constant(term, known, index),
             Seen::Result(applied) => applied,
         };
-        match applied.elements(self.mode) {
+        match applied.elements(self.way) {
             // Which elements are moved is known if the other operands are.
             Elements::Moved(moved, _) if self.knows_others(&applied, moved) => {
                 self.moved(&applied, moved, index, depth)
+            }
+            Elements::Moved(moved, Movement::Gather | Movement::Index) if applied.result.dtype.is_float() => {
+                let chosen = self.chosen(&applied, moved, index, depth)?;
+                Some(chosen.unwrap_or_else(|| self.leaf(term, index)))
+            }
+            Elements::OneHot => {
+                let hot = self.one_hot(&applied, index, depth)?;
+                Some(hot.unwrap_or_else(|| self.leaf(term, index)))
             }
             Elements::Placewise(Arithmetic::Select) if self.scope.known(applied.operands[0]).is_some() => {
                 self.moved(&applied, Moved::ButFirst, index, depth)

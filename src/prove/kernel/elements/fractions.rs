@@ -57,10 +57,16 @@ impl Formulas<'_> {
 
     /// A square root. Where numbers round, what the operand is a multiple of is taken out.
     pub(super) fn square_root(&mut self, x: Form) -> Form {
+        if let Some(form) = self.of_cases(&x, |elements, x| Some(elements.square_root(x.clone()))) {
+            return form;
+        }
+        if let Some(form) = self.root_of_product(&x) {
+            return form;
+        }
         let size: BigRational = x.products().iter().map(|product| product.number.abs()).sum();
         let root = size.to_f64().map(f64::sqrt).and_then(BigRational::from_float);
         match root {
-            Some(root) if self.rounds && size.is_positive() && !size.is_one() => {
+            Some(root) if self.way.rounds && size.is_positive() && !size.is_one() => {
                 self.tier = Tier::Rounding;
                 self.function(Function::Sqrt, x.scaled(&size.recip())).scaled(&root)
             }
@@ -68,10 +74,57 @@ impl Formulas<'_> {
         }
     }
 
+    /// The square root of a product of what is not negative, factor by factor; nothing where it is no such product of several.
+    fn root_of_product(&mut self, x: &Form) -> Option<Form> {
+        let [Product { factors, number, .. }] = x.products() else { return None };
+        let is_known = |&atom: &AtomId| self.store.is_not_negative(&Form::atom(atom));
+        if !number.is_positive() || self.is_plain_root(factors, number) || !factors.iter().all(is_known) {
+            return None;
+        }
+        let mut root = match factors.is_empty() {
+            true => return None,
+            false => self.root_of_number(number),
+        };
+        for &atom in factors {
+            let factor = match *self.store.atom_of(atom) {
+                Atom::Function(Function::Exp, exponent) => {
+                    let half = self.form(exponent).scaled(&BigRational::new(1.into(), 2.into()));
+                    self.exponential(&half)?
+                }
+                Atom::Function(Function::Reciprocal, of) => {
+                    let of = self.form(of);
+                    let root = self.square_root(of);
+                    self.inverse(&root)?
+                }
+                _ => self.function(Function::Sqrt, Form::atom(atom)),
+            };
+            root = self.times(&root, &factor)?;
+        }
+        Some(root)
+    }
+
+    /// Whether a product is a single factor of which the root is no simpler formula.
+    fn is_plain_root(&self, factors: &[AtomId], number: &BigRational) -> bool {
+        let is_plain = |atom: AtomId| !matches!(self.store.atom_of(atom), Atom::Function(Function::Exp, _));
+        number.is_one() && factors.len() < 2 && factors.first().is_none_or(|&atom| is_plain(atom))
+    }
+
+    /// The square root of a number above 0.
+    fn root_of_number(&mut self, number: &BigRational) -> Form {
+        match number.to_f64().map(f64::sqrt).and_then(BigRational::from_float) {
+            _ if number.is_one() => Form::number(BigRational::one()),
+            Some(root) if self.way.rounds => {
+                self.tier = Tier::Rounding;
+                Form::number(root)
+            }
+            _ => self.function(Function::Sqrt, Form::number(number.clone())),
+        }
+    }
+
     /// Where numbers round, `ln(1 + e^(beta x)) / beta`; nothing where it turns into a line too early for that.
     pub(super) fn softplus(&mut self, x: &Form, call: &Call, dtype: DType) -> Option<Option<Form>> {
         let beta = BigRational::from_float(call.float("beta"))?;
-        if !self.rounds || dtype == DType::F64 || call.float("threshold") < SOFTPLUS_IS_LINEAR {
+        if !self.way.rounds || dtype == DType::F64 || call.float("threshold") < SOFTPLUS_IS_LINEAR {
             return Some(None);
         }
         self.tier = Tier::Rounding;

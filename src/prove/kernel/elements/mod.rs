@@ -6,11 +6,12 @@
 //! at in one place.
 //!
 //! Formulas are written down in three ways, see [`Mode`]: with every operator as it is, as sums of products, and multiplied out over
-//! the real numbers. Numbers in them are exact.
+//! the real numbers, there at last case by case. Numbers in them are exact.
 
 mod algebra;
 mod arithmetic;
 mod carry;
+mod cases;
 mod form;
 mod formulas;
 mod fractions;
@@ -26,7 +27,7 @@ pub(crate) use scope::Leaves;
 
 use self::carry::places;
 use self::formulas::Formulas;
-use self::mode::Mode;
+use self::mode::{Mode, Way};
 use self::scope::{Scope, Seen};
 use super::arena::{TermArena, TermId};
 use crate::ops::Elements;
@@ -35,9 +36,14 @@ use crate::rules::Tier;
 /// Elements and products that may be written down for one pair.
 pub(crate) const ELEMENTS: usize = 200_000;
 
-/// How formulas are compared, in this order: a mode, and whether numbers inside of functions are rounded.
-const WAYS: [(Mode, bool); 4] =
-    [(Mode::Operators, false), (Mode::Products, false), (Mode::Reals, false), (Mode::Reals, true)];
+/// How formulas are compared, in this order.
+const WAYS: [Way; 5] = [
+    Way::of(Mode::Operators),
+    Way::of(Mode::Products),
+    Way::of(Mode::Reals),
+    Way { rounds: true, ..Way::of(Mode::Reals) },
+    Way { mode: Mode::Reals, rounds: true, cases: true },
+];
 
 /// What all comparisons of one pair may take.
 pub(super) const ALL_WAYS: usize = WAYS.len() * ELEMENTS;
@@ -58,15 +64,18 @@ pub(crate) fn same_elements(
         return None;
     }
     let scope = Scope::new(arena, leaves);
-    let mut found = |(mode, rounds): (Mode, bool)| {
+    let mut found = |way: Way| {
+        if way.cases && !scope.has_cases() {
+            return None;
+        }
         let is_looked_into =
-            |term| matches!(scope.seen(term), Seen::Result(applied) if applied.elements(mode) != Elements::Unknown);
+            |term| matches!(scope.seen(term), Seen::Result(applied) if applied.elements(way) != Elements::Unknown);
         if ![a, b].into_iter().any(is_looked_into) {
             return None;
         }
         let allowance = ELEMENTS.min(*budget);
-        let places = places(&scope, [a, b], mode, allowance)?;
-        let mut elements = Formulas::new(&scope, (mode, rounds), ty.dtype, allowance);
+        let places = places(&scope, [a, b], way, allowance)?;
+        let mut elements = Formulas::new(&scope, way, ty.dtype, allowance);
         let tier = elements.compare([a, b], &places);
         *budget -= allowance - elements.left;
         tier

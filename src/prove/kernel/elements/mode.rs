@@ -1,5 +1,21 @@
 //! How formulas are written down.
 
+/// How the elements of a pair are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    pub mode: Mode,
+    /// Whether numbers inside of functions are rounded.
+    pub rounds: bool,
+    /// Whether functions in pieces, and elements that an integer chooses, are written down case by case.
+    pub cases: bool,
+}
+
+impl Way {
+    pub(super) const fn of(mode: Mode) -> Way {
+        Way { mode, rounds: false, cases: false }
+    }
+}
+
 /// How formulas are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use num_rational::BigRational;
 use num_traits::One;
 
-use super::form::{Form, FormId};
+use super::form::{Atom, Form, FormId};
 use super::formulas::{Formulas, Row};
 use super::scope::Applied;
 use crate::ir::{DType, Shape, flat_index};
@@ -13,8 +13,11 @@ use crate::ops::shapes::broadcast_index;
 use crate::ops::{Call, RowFunction, attention_key};
 use crate::rules::Tier;
 
-/// Elements of a row of which the variance is multiplied out. Of longer ones it would take too much.
+/// Elements of a row of which the variance is multiplied out. Of longer ones it would take too much, and it stands for itself.
 const MAX_VARIANCE: usize = 32;
+
+/// Elements of a row that is centred.
+const MAX_ROW: usize = 256;
 
 impl Formulas<'_> {
     /// What an operator gives for a row: nothing where there is no law for it, and no answer where it is no real number or takes too much.
@@ -29,14 +32,8 @@ impl Formulas<'_> {
             RowFunction::Sum => self.total(row.elements)?,
             RowFunction::Mean => self.total(row.elements)?.scaled(&count.recip()),
             RowFunction::RunningSum => self.total(row.elements.get(..=row.place)?)?,
-            RowFunction::Product => {
-                let mut product = Form::number(BigRational::one());
-                for &(_, id) in row.elements {
-                    let factor = self.finite(id)?;
-                    product = self.times(&product, &factor)?;
-                }
-                product
-            }
+            RowFunction::Product => self.product_of(row.elements)?,
+            RowFunction::RunningProduct => self.product_of(row.elements.get(..=row.place)?)?,
             RowFunction::Max => {
                 let finite: Vec<Form> = row.elements.iter().filter_map(|&(_, id)| self.finite(id)).collect();
                 if finite.is_empty() {
@@ -48,6 +45,26 @@ impl Formulas<'_> {
                 let finite: Option<Vec<Form>> = row.elements.iter().map(|&(_, id)| self.finite(id)).collect();
                 self.smallest(finite?)
             }
+            RowFunction::Length => match call.float("ord") {
+                1.0 => {
+                    let mut sizes = Vec::with_capacity(row.elements.len());
+                    for &(_, id) in row.elements {
+                        let x = self.finite(id)?;
+                        sizes.push(self.absolute(x));
+                    }
+                    self.sum(sizes)
+                }
+                2.0 => {
+                    let mut squares = Vec::with_capacity(row.elements.len());
+                    for &(_, id) in row.elements {
+                        let x = self.finite(id)?;
+                        squares.push(self.times(&x, &x)?);
+                    }
+                    let sum = self.sum(squares);
+                    self.square_root(sum)
+                }
+                _ => return Some(None),
+            },
             RowFunction::LogSumExp => {
                 let sum = self.sum_of_exponentials(row)?;
                 self.logarithm(&sum)?
@@ -81,14 +98,14 @@ impl Formulas<'_> {
                 let normal = self.times(&x, &scale)?;
                 self.scaled_and_shifted(normal, row)?
             }
-            RowFunction::Variance if row.elements.len() <= MAX_VARIANCE => {
+            RowFunction::Variance if row.elements.len() <= MAX_ROW => {
                 let divisor = count - BigRational::from_float(call.float("correction"))?;
                 if divisor <= BigRational::default() {
                     return None;
                 }
                 self.deviations(row)?.scaled(&divisor.recip())
             }
-            RowFunction::LayerNorm if row.elements.len() <= MAX_VARIANCE => {
+            RowFunction::LayerNorm if row.elements.len() <= MAX_ROW => {
                 let eps = self.epsilon(&call)?;
                 let scale = self.shared(row, |elements| {
                     let variance = elements.deviations(row)?.scaled(&count.recip());
@@ -122,6 +139,15 @@ impl Formulas<'_> {
         self.whole_fractions(sum)
     }
 
+    fn product_of(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {
+        let mut product = Form::number(BigRational::one());
+        for &(_, id) in elements {
+            let factor = self.finite(id)?;
+            product = self.times(&product, &factor)?;
+        }
+        Some(product)
+    }
+
     fn exponential_of(&mut self, id: FormId) -> Option<Form> {
         match self.finite(id) {
             Some(x) => self.exponential(&x),
@@ -139,6 +165,12 @@ impl Formulas<'_> {
 
     /// The sum of the squares of what the elements are off their mean.
     fn deviations(&mut self, row: &Row) -> Option<Form> {
+        if row.elements.len() > MAX_VARIANCE {
+            let all: Option<Vec<Form>> = row.elements.iter().map(|&(_, id)| self.finite(id)).collect();
+            let mut ids: Vec<FormId> = all?.into_iter().map(|form| self.store.keep(form)).collect();
+            ids.sort_unstable();
+            return Some(self.store.atom(Atom::Deviations(ids)));
+        }
         let mean = self.total(row.elements)?.scaled(&BigRational::new(1.into(), row.elements.len().into()));
         let mut squares = Vec::with_capacity(row.elements.len());
         for &(_, id) in row.elements {

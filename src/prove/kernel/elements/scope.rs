@@ -3,13 +3,13 @@
 //! A leaf has elements of its own: what it is computed from, and its value if it is a constant, cannot be asked for here, so that
 //! nothing that is said of elements depends on it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::super::arena::{Head, TermArena, TermId};
-use super::mode::Mode;
+use super::mode::{Mode, Way};
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
 use crate::ops::{Call, Elements, Moved, Op, OpDef, RowFunction, Sign, is_number};
@@ -22,6 +22,8 @@ pub(super) struct Scope<'a> {
     constant_leaves: bool,
     /// By constant, as far as it was asked for: whether it is a leaf or computed from one.
     reads_leaves: RefCell<FxHashMap<TermId, bool>>,
+    /// Whether something was met that can be written down case by case.
+    has_cases: Cell<bool>,
 }
 
 /// What a term is, as far as it is looked at.
@@ -58,19 +60,36 @@ impl Applied<'_> {
     }
 
     /// Where its elements come from, as far as formulas of this mode look.
-    pub(super) fn elements(&self, mode: Mode) -> Elements {
+    pub(super) fn elements(&self, way: Way) -> Elements {
         let elements = self.call().elements();
-        let of_reals =
-            matches!(elements, Elements::Lane(RowFunction::RunningSum) | Elements::Convolution | Elements::Attention);
+        let of_reals = matches!(
+            elements,
+            Elements::Lane(RowFunction::RunningSum | RowFunction::RunningProduct)
+                | Elements::Convolution
+                | Elements::Attention
+        );
+        let of_cases = elements == Elements::OneHot;
         let other_output = self.slot != 0 && !matches!(elements, Elements::Moved(Moved::All, _));
-        if of_reals && mode != Mode::Reals || other_output { Elements::Unknown } else { elements }
+        if of_reals && way.mode != Mode::Reals || of_cases && !way.cases || other_output {
+            Elements::Unknown
+        } else {
+            elements
+        }
     }
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn new(arena: &'a TermArena, leaves: &'a Leaves) -> Self {
         let constant_leaves = leaves.iter().any(|&leaf| arena.value(leaf).is_some());
-        Scope { arena, leaves, constant_leaves, reads_leaves: RefCell::default() }
+        Scope { arena, leaves, constant_leaves, reads_leaves: RefCell::default(), has_cases: Cell::default() }
+    }
+
+    pub(super) fn note_cases(&self) {
+        self.has_cases.set(true);
+    }
+
+    pub(super) fn has_cases(&self) -> bool {
+        self.has_cases.get()
     }
 
     pub(super) fn ty(&self, term: TermId) -> &'a TensorType {

@@ -8,8 +8,7 @@ use super::formulas::{Formulas, SIZE_PER_ELEMENT};
 use super::mode::Mode;
 use super::scope::Applied;
 use crate::ir::{DType, Number, Shape};
-use crate::ops::shapes::visit_axes;
-use crate::ops::{EvalError, Footprint, Moved, contraction};
+use crate::ops::{EvalError, Moved, contraction};
 use crate::rules::Tier;
 
 /// Elements that a weighted sum may have: every weight takes a pass over all of them.
@@ -47,28 +46,28 @@ impl Formulas<'_> {
         Some(self.applied(applied, factors, &[]))
     }
 
-    /// An element of the result of a convolution.
+    /// An element of the result of a convolution: its semantics read an element and what it is multiplied with in turn.
     fn convolved(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
-        let call = applied.call();
-        let filters = call.operands.get(1)?;
-        let footprint = Footprint::new(&call, index);
-        let mut factors = Vec::new();
-        let mut start = Shape::from_elem(0, filters.rank());
-        start[0] = *index.get(1)?;
-        let axes: SmallVec<[usize; 4]> = (1..filters.rank()).collect();
-        visit_axes(&filters.shape, &axes, &start, |tap| {
-            if let Some(cell) = footprint.cell(tap) {
-                for (operand, at) in [(0, &cell[..]), (1, tap)] {
-                    let id = self.element(applied.operands[operand], at, depth + 1).ok_or(())?;
-                    factors.push((applied.result.dtype, id));
-                }
+        let (call, limit) = (applied.call(), self.left);
+        let (mut pairs, mut bias): (Vec<(usize, Shape)>, _) = (Vec::new(), None);
+        let mut fetch = |operand: usize, at: &[usize]| {
+            match operand {
+                2 => bias = Some(Shape::from_slice(at)),
+                _ => pairs.push((operand, at.into())),
             }
-            Ok::<(), ()>(())
-        })
-        .ok()?;
-        let bias = match applied.operands.get(2) {
-            Some(&term) => Some((self.element(term, &index[1..2], depth + 1)?, Number::Int(1))),
-            None => None,
+            if pairs.len() / 2 > limit { Err(EvalError::Budget) } else { Ok(Number::float(0.0)) }
+        };
+        applied.op.kernel.compute(&call, applied.slot as usize, index, &mut fetch).ok()?;
+        let mut factors = Vec::with_capacity(pairs.len());
+        for (n, (operand, at)) in pairs.iter().enumerate() {
+            if *operand != n % 2 {
+                return None;
+            }
+            factors.push((applied.result.dtype, self.element(*applied.operands.get(*operand)?, at, depth + 1)?));
+        }
+        let bias = match (bias, applied.operands.get(2)) {
+            (Some(at), Some(&term)) => Some((self.element(term, &at, depth + 1)?, Number::Int(1))),
+            _ => None,
         };
         self.sum_of_products(&factors, Number::Int(1), bias)?
     }

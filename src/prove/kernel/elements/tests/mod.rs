@@ -1,10 +1,11 @@
+mod cases;
 mod limits;
 mod places;
 mod property;
 mod reals;
 
 use super::formulas::Formulas;
-use super::mode::Mode;
+use super::mode::{Mode, Way};
 use super::scope::{Leaves, Scope};
 use super::{ALL_WAYS, ELEMENTS, same_elements};
 use crate::eval::{GraphProgram, LazyEvaluator, Options};
@@ -44,7 +45,7 @@ fn equal_at_limits(a: &str, b: &str) -> Option<Tier> {
     let places: Vec<Vec<usize>> = arena.ty(roots[0]).shape.iter().map(|&size| (0..size).collect()).collect();
     let leaves = Leaves::default();
     let (scope, dtype) = (Scope::new(&arena, &leaves), arena.ty(roots[0]).dtype);
-    let found = |mode| Formulas::new(&scope, (mode, false), dtype, ELEMENTS).compare(roots, &places);
+    let found = |mode| Formulas::new(&scope, Way::of(mode), dtype, ELEMENTS).compare(roots, &places);
     found(Mode::Operators).or_else(|| found(Mode::Products))
 }
 

@@ -50,6 +50,8 @@ fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
         Atom::Function(Function::Sqrt, id) => of(*id).sqrt(),
         Atom::Function(Function::Abs, id) => of(*id).abs(),
         Atom::Indicator(id) => of(*id),
+        Atom::Above(id) => f64::from(u8::from(of(*id) > 0.0)),
+        Atom::Zero(id) => f64::from(u8::from(of(*id) == 0.0)),
         Atom::Largest(all) => {
             all.iter().map(|&id| of(id)).fold(f64::NEG_INFINITY, |x, y| if x >= y || x.is_nan() { x } else { y })
         }
@@ -105,7 +107,7 @@ fn functions(steps: &[usize]) -> String {
             }
             _ => {
                 let (Some(b), Some(a)) = (stack.pop(), stack.last()) else { continue };
-                format!("{}({a}, {b})", ["add", "sub", "mul", "div", "maximum"][step - 19])
+                format!("{}({a}, {b})", ["add", "sub", "mul", "div", "maximum", "minimum"][step - 19])
             }
         };
         body += &format!("{name} = {value}\n ");
@@ -248,13 +250,15 @@ proptest! {
 
     /// A formula over the real numbers has the value of what it was written down for.
     #[test]
-    fn formulas_have_the_values_of_elements(steps in prop::collection::vec(0_usize..24, 1..12), seed in any::<u64>()) {
+    fn formulas_have_the_values_of_elements(
+        steps in prop::collection::vec(0_usize..25, 1..12), cases in any::<bool>(), seed in any::<u64>(),
+    ) {
         let graph = graph(&functions(&steps));
         let mut arena = TermArena::default();
         let [root, _] = roots(&mut arena, &graph, &graph);
         let leaves = Leaves::default();
         let scope = Scope::new(&arena, &leaves);
-        let mut elements = Formulas::new(&scope, (Mode::Reals, false), DType::F64, ELEMENTS);
+        let mut elements = Formulas::new(&scope, Way { cases, ..Way::of(Mode::Reals) }, DType::F64, ELEMENTS);
         let program = GraphProgram::new(&graph, seed);
         let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 1 << 20 });
         let all: Vec<Vec<Number>> = graph.operators().map(|(id, _)| evaluator.tensor(id.into()).unwrap()).collect();
