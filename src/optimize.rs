@@ -126,6 +126,8 @@ impl Optimized {
         let price: Vec<Cost> = items.iter().map(Item::cost).collect();
         let mut listed = listed(graph, &self.slower, &price);
         listed.truncate(MAX_TRADE_OFFS);
+        // The best form stays; points of an earlier choice of forms do not.
+        self.optimization.frontier.truncate(1);
         let mut least = self.optimization.best_energy_mj.value;
         for count in 1..=listed.len() {
             let some = self.slower.iter().filter(|r| listed.iter().take(count).any(|c| c.pattern == r.pattern));
