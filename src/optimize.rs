@@ -30,6 +30,8 @@ pub struct Optimized {
     frozen_mj: f64,
     /// Each with the names of the rewritten graph's nodes that were made for it.
     rewrites: Vec<(Rewrite, Vec<Arc<str>>)>,
+    /// Forms that take less energy and more time, none of which is in place.
+    slower: Vec<Rewrite>,
 }
 
 /// Why no cheaper forms can be looked for.
@@ -61,7 +63,8 @@ pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel)
     let frozen_mj = frozen.energy_mj();
     let (slower, rewrites): (Vec<Rewrite>, Vec<Rewrite>) = rewrites.into_iter().partition(Rewrite::is_trade_off);
     let mut found = summary(graph, &items, frozen_mj, extract::pay_off(graph, frozen_mj, rewrites, costs)?, costs);
-    found.trade_offs(graph, &items, slower, costs)?;
+    found.slower = slower;
+    found.trade_offs(graph, &items, costs)?;
     Ok(found)
 }
 
@@ -92,22 +95,43 @@ fn worth_launching(
 }
 
 impl Optimized {
+    /// Puts slower forms in place, too, as long as the whole then takes less energy, and at most `max_slowdown` (a fraction) more time
+    /// than the workload takes as it is. Those that save most come first.
+    ///
+    /// # Errors
+    /// As [`optimize`].
+    pub fn allow_slowdown(&mut self, graph: &Graph, max_slowdown: f64, costs: &CostModel) -> Result<(), OptimizeError> {
+        let items = graph_items(graph, costs);
+        for kind in std::mem::take(&mut self.optimization.trade_offs) {
+            let (taken, left): (Vec<Rewrite>, Vec<Rewrite>) =
+                self.slower.iter().cloned().partition(|rewrite| rewrite.pattern == kind.pattern);
+            let rewrites = self.in_place().chain(taken).collect();
+            let improved = extract::pay_off(graph, self.frozen_mj, rewrites, costs)?;
+            let with = summary(graph, &items, self.frozen_mj, improved, costs);
+            if costs_less(&with.optimization, &self.optimization) && is_within(&with.optimization, max_slowdown) {
+                *self = Optimized { slower: left, ..with };
+            }
+        }
+        self.optimization.max_slowdown = Some(max_slowdown);
+        self.trade_offs(graph, &items, costs)
+    }
+
+    /// The forms that are in place.
+    fn in_place(&self) -> impl Iterator<Item = Rewrite> + '_ {
+        self.rewrites.iter().map(|(rewrite, _)| rewrite.clone())
+    }
+
     /// Lists forms that take less energy and more time, and what the workload would cost with ever more of them. None is in place.
-    fn trade_offs(
-        &mut self,
-        graph: &Graph,
-        items: &[Item],
-        slower: Vec<Rewrite>,
-        costs: &CostModel,
-    ) -> Result<(), OptimizeError> {
+    fn trade_offs(&mut self, graph: &Graph, items: &[Item], costs: &CostModel) -> Result<(), OptimizeError> {
         let price: Vec<Cost> = items.iter().map(Item::cost).collect();
-        let mut listed = listed(graph, &slower, &price, &Memory::of(graph, items), costs);
+        let mut listed = listed(graph, &self.slower, &price, &Memory::of(graph, items), costs);
         listed.truncate(MAX_TRADE_OFFS);
-        let own: Vec<Rewrite> = self.rewrites.iter().map(|(rewrite, _)| rewrite.clone()).collect();
+        // The best form stays; points of an earlier choice of forms do not.
+        self.optimization.frontier.truncate(1);
         let mut least = self.optimization.best_energy_mj.value;
         for count in 1..=listed.len() {
-            let some = slower.iter().filter(|r| listed.iter().take(count).any(|c| c.pattern == r.pattern));
-            let rewrites = own.iter().chain(some).cloned().collect();
+            let some = self.slower.iter().filter(|r| listed.iter().take(count).any(|c| c.pattern == r.pattern));
+            let rewrites = self.in_place().chain(some.cloned()).collect();
             let improved = Improved::new(graph, rewrites, costs)?;
             let total = improved.executed().1.iter().collect::<Bill>().total();
             let point = Point::new(&total);
@@ -134,12 +158,27 @@ impl Optimized {
         if changed {
             let items = graph_items(graph, costs);
             let improved = extract::pay_off(graph, self.frozen_mj, kept, costs)?;
-            let trade_offs = std::mem::take(&mut self.optimization.trade_offs);
-            *self = summary(graph, &items, self.frozen_mj, improved, costs);
-            self.optimization.trade_offs = trade_offs;
+            let (slower, max_slowdown) = (std::mem::take(&mut self.slower), self.optimization.max_slowdown);
+            *self = Optimized { slower, ..summary(graph, &items, self.frozen_mj, improved, costs) };
+            self.optimization.max_slowdown = max_slowdown;
+            self.trade_offs(graph, &items, costs)?;
         }
         Ok(changed)
     }
+}
+
+/// Whether the best form of `with` takes less energy than that of `than`: its kernels, and as it is run.
+fn costs_less(with: &Optimization, than: &Optimization) -> bool {
+    let kernels = [with, than].map(|o| o.best_energy_mj.value);
+    let as_run = [with, than].map(|o| o.best_as_run().0.value);
+    [kernels, as_run].iter().all(|pair| matches!(pair, [Some(with), Some(than)] if with < than))
+}
+
+/// Whether the best form takes at most this fraction more time than the workload does: its kernels, and as it is run.
+fn is_within(o: &Optimization, max_slowdown: f64) -> bool {
+    let kernels = [o.time_us, o.best_time_us];
+    let as_run = [o.now_as_run().1, o.best_as_run().1];
+    [kernels, as_run].iter().all(|pair| matches!(pair, [Some(now), Some(best)] if *best <= now * (1.0 + max_slowdown)))
 }
 
 /// The graph with all forms in place, and the report on it: what it costs is what that graph costs.
@@ -184,12 +223,14 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
         cheaper,
         precompute,
         precompute_saves_mj,
+        max_slowdown: None,
         trade_offs: Vec::new(),
         frontier: vec![Point::new(&after)],
         assumptions,
         profile: described(costs),
     };
-    Optimized { optimization, rewritten, once, frozen_mj, rewrites: rewrites.into_iter().zip(made).collect() }
+    let rewrites = rewrites.into_iter().zip(made).collect();
+    Optimized { optimization, rewritten, once, frozen_mj, rewrites, slower: Vec::new() }
 }
 
 /// Forms as reports list them, those that save most first. Layers of a model repeat: the same change is told once.

@@ -223,6 +223,13 @@ pub(super) struct Optimize {
     /// workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Take forms that are slower and need less energy, too, as long as the whole takes at most this much more time than the
+    /// workload does now. Without it, they are listed and not taken.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub max_slowdown: Option<f64>,
+    /// Write a picture of time against energy to this file, as SVG: the workload now, its best form, and slower forms.
+    #[arg(long, value_name = "FILE")]
+    pub frontier: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,9 @@ use super::args::Optimize;
 use super::read::{conditions, load, options};
 use super::{cache, output, progress};
 use crate::emit::{self, EmitError, Workload};
+use crate::energy::CostModel;
 use crate::frontend::Loaded;
-use crate::optimize::optimize;
+use crate::optimize::{Optimized, optimize};
 use crate::prove::Context;
 use crate::report::Report;
 
@@ -22,7 +23,12 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
     let cache = cache::open(args.search.no_cache);
     let context = Context { cache: cache.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let mut costs = costs;
-    let mut found = optimize(&graph, &context, args.search.tier, &costs)?;
+    let search = |costs: &CostModel| -> miette::Result<Optimized> {
+        let mut found = optimize(&graph, &context, args.search.tier, costs)?;
+        args.max_slowdown.map(|most| found.allow_slowdown(&graph, most, costs)).transpose()?;
+        Ok(found)
+    };
+    let mut found = search(&costs)?;
     if let Some(path) = &args.output {
         loop {
             let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
@@ -31,7 +37,7 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
                 Err(error @ EmitError::Values { .. }) if costs.is_frozen() => {
                     output::note(&format!("nothing is computed once: {error}"));
                     costs = costs.frozen(false);
-                    found = optimize(&graph, &context, args.search.tier, &costs)?;
+                    found = search(&costs)?;
                 }
                 // Each form has a proof of its own. One that the proof of the whole does not find is left out, here and below.
                 Err(EmitError::Unproven { nodes, .. }) if found.leave_out(&graph, &nodes, &costs)? => {}
@@ -40,6 +46,7 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
         }
     }
     drop(bar);
+    args.frontier.as_deref().map(|path| output::write(path, &found.optimization.frontier_svg())).transpose()?;
     output::show(&found.optimization, &found.optimization.findings(), &args.shown, false)?;
     Ok(Answer::Yes)
 }

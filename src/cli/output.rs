@@ -85,7 +85,8 @@ fn json(report: &impl Report) -> miette::Result<String> {
     Ok(escaped(&report.json().into_diagnostic()?) + "\n")
 }
 
-fn write(path: &Path, text: &str) -> miette::Result<()> {
+/// Writes a text to a file.
+pub(super) fn write(path: &Path, text: &str) -> miette::Result<()> {
     let written = files::write(path, text.as_bytes());
     written.into_diagnostic().wrap_err_with(|| format!("cannot write {}", path.display()))
 }

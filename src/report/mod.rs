@@ -96,6 +96,13 @@ impl Report for Explanation {
     }
 }
 
+impl Optimization {
+    /// Time against energy as a picture, in SVG: the workload now, its best form, and slower forms that take less energy.
+    pub fn frontier_svg(&self) -> String {
+        html::frontier_svg(self)
+    }
+}
+
 impl Report for Optimization {
     fn human(&self, options: &HumanOptions) -> String {
         human::optimization(self, options)

@@ -80,6 +80,20 @@ fn an_optimized_graph_is_cheaper_and_proven_equal() {
 }
 
 #[test]
+fn a_picture_of_time_against_energy_is_a_file_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let workload = pair("gelu").1;
+    let output = run(&["optimize", &workload, "--max-slowdown", "5%", "--frontier", &at("frontier.svg")]);
+    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("up to 5.00 % more time than now"), "{}", text(&output.stdout));
+    let svg = std::fs::read_to_string(at("frontier.svg")).unwrap();
+    assert!(svg.starts_with("<svg xmlns=") && svg.contains("<title>now: "), "{svg}");
+    refused(&["optimize", &workload, "--frontier", &at("none/frontier.svg")], &["cannot write", "frontier.svg"]);
+    refused(&["optimize", &workload, "--max-slowdown=-5%"], &["--max-slowdown", "percentage"]);
+}
+
+#[test]
 fn what_runs_is_written_or_refused_whole() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();

@@ -32,6 +32,7 @@ mod rules_hostile;
 mod rules_library;
 mod rules_prove;
 mod rules_refused;
+mod slowdown;
 mod switches;
 mod tiers;
 mod waste;

@@ -8,15 +8,27 @@ const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 240.0;
 const MARGIN: f64 = 30.0;
 
-/// A table and a picture of the frontier; nothing where there is no choice.
-pub(super) fn frontier(o: &Optimization) -> Markup {
+/// A form of the workload: its name, microseconds and millijoules.
+type Named = (&'static str, f64, f64);
+
+/// The workload as it is, its best form, and what it would take with slower forms, as far as known.
+fn points(o: &Optimization) -> Vec<Named> {
     let now = Point { energy_mj: o.energy_mj.value, time_us: o.time_us };
     let named = std::iter::once(("now", now)).chain(o.frontier.iter().enumerate().map(|(i, &point)| match i {
         0 => ("best", point),
         _ => ("less energy for more time", point),
     }));
-    let points: Vec<(&str, f64, f64)> =
-        named.filter_map(|(name, point)| Some((name, point.time_us?, point.energy_mj?))).collect();
+    named.filter_map(|(name, point)| Some((name, point.time_us?, point.energy_mj?))).collect()
+}
+
+/// The picture as a file of its own.
+pub(crate) fn svg(o: &Optimization) -> String {
+    picture(&points(o)).into_string() + "\n"
+}
+
+/// A table and a picture of the frontier; nothing where there is no choice.
+pub(super) fn frontier(o: &Optimization) -> Markup {
+    let points = points(o);
     html! {
         @if o.frontier.len() > 1 {
             section {
@@ -48,20 +60,22 @@ pub(super) fn frontier(o: &Optimization) -> Markup {
     }
 }
 
-fn picture(points: &[(&str, f64, f64)]) -> Markup {
-    let most = |of: fn(&(&str, f64, f64)) -> f64| points.iter().map(of).fold(0.0, f64::max);
+fn picture(points: &[Named]) -> Markup {
+    let most = |of: fn(&Named) -> f64| points.iter().map(of).fold(0.0, f64::max);
     let (most_us, most_mj) = (most(|p| p.1), most(|p| p.2));
     let part = |value: f64, most: f64| if most > 0.0 { value / most } else { 0.0 };
     let x = |us: f64| format!("{:.1}", MARGIN + (WIDTH - 2.0 * MARGIN) * part(us, most_us));
     let y = |mj: f64| format!("{:.1}", HEIGHT - MARGIN - (HEIGHT - 2.0 * MARGIN) * part(mj, most_mj));
     let (left, bottom) = (x(0.0), y(0.0));
     html! {
-        svg width=(WIDTH) height=(HEIGHT) viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label="time against energy" {
+        svg xmlns="http://www.w3.org/2000/svg" width=(WIDTH) height=(HEIGHT) viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label="time against energy" {
             line x1=(left) y1=(bottom) x2=(x(most_us)) y2=(bottom) stroke="currentColor" {}
             line x1=(left) y1=(bottom) x2=(left) y2=(y(most_mj)) stroke="currentColor" {}
             text x=(x(most_us)) y=(HEIGHT - 8.0) text-anchor="end" fill="currentColor" { "time, up to " (wording::time(Some(most_us))) }
             text x=(left) y="18" fill="currentColor" { "energy, up to " (wording::energy(Some(most_mj))) }
             @for (name, us, mj) in points {
+                // Left of its point: the point of most time is at the right edge.
+                text x=(x(*us)) y=(y(*mj)) dx="-8" dy="4" text-anchor="end" fill="currentColor" { (name) }
                 circle cx=(x(*us)) cy=(y(*mj)) r="4" fill="currentColor" {
                     title { (name) ": " (wording::time(Some(*us))) ", " (wording::energy(Some(*mj))) }
                 }

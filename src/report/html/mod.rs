@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 pub(super) use comparison::comparison;
 pub(super) use explanation::explanation;
+pub(super) use frontier::svg as frontier_svg;
 pub(super) use optimization::optimization;
 
 const STYLE: &str = include_str!("page.css");

@@ -17,7 +17,8 @@ pub(crate) fn optimization(o: &Optimization) -> String {
     let ((energy_now, us_now), (energy_best, us_best)) = (o.now_as_run(), o.best_as_run());
     let mut now = vec![wording::figure_range(energy_now), wording::time(us_now)];
     now.extend(wording::waiting(o.launched.as_ref(), &o.energy_mj));
-    let best = [wording::figure_range(energy_best), wording::time(us_best)];
+    let mut best = vec![wording::figure_range(energy_best), wording::time(us_best)];
+    best.extend(wording::max_slowdown(o));
     let most = o.cheaper.iter().map(Cheaper::total_mj).fold(0.0, f64::max);
     let body = html! {
         header {

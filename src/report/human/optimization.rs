@@ -43,6 +43,9 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
         let (best, time) = (wording::figure(energy), wording::time(us));
         let saves = wording::saved(o).map_or(String::new(), |s| format!("; {BOLD}saves {s}{BOLD:#}"));
         writeln!(out, "  best  {best}, {time}{saves}")?;
+        if let Some(most) = wording::max_slowdown(o) {
+            writeln!(out, "        {most}")?;
+        }
     }
     if let Some(once) = wording::precomputed(&o.precompute) {
         let saves = o.precompute_saves_mj.map_or(String::new(), |mj| {

@@ -31,6 +31,9 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
         let (energy, us) = o.best_as_run();
         writeln!(out, "- best {}, {}", wording::figure(energy), wording::time(us))?;
     }
+    if let Some(most) = wording::max_slowdown(o) {
+        writeln!(out, "- {most}")?;
+    }
     if let Some(once) = wording::precomputed(&o.precompute) {
         let saves = o.precompute_saves_mj.map_or(String::new(), |mj| {
             format!("; {} of the saving is what the workload computes of them every time", wording::energy(Some(mj)))

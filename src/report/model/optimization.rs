@@ -38,6 +38,8 @@ pub struct Optimization {
     /// What it saves, in millijoules, to compute once what the workload computes of parameters and constants at every execution.
     /// The cheaper forms save what they do beside.
     pub precompute_saves_mj: Option<f64>,
+    /// How much more time than now, as a fraction, the best form was allowed to take, if slower forms may be in place at all.
+    pub max_slowdown: Option<f64>,
     /// Forms that take less energy and more time. They are not in place, and not part of what is saved.
     pub trade_offs: Vec<Cheaper>,
     /// The best form, and what the workload would take with ever more of the trade-offs beside: less energy, more time.

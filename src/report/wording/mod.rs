@@ -132,6 +132,12 @@ pub(super) fn saved(o: &Optimization) -> Option<String> {
     o.saves().filter(|&s| s > 0.0).map(|s| format!("{}{host}", percent(s)))
 }
 
+/// How much slower the best form was allowed to be; none where slower forms are left out.
+pub(super) fn max_slowdown(o: &Optimization) -> Option<String> {
+    o.max_slowdown
+        .map(|most| format!("slower forms were allowed, up to {} more time than now for the whole", percent(most)))
+}
+
 /// What is computed once, in all: `14 tensors of 12.6 MB`; none where nothing is.
 pub(super) fn precomputed(all: &[Precomputed]) -> Option<String> {
     let (count, bytes) = all

@@ -113,6 +113,8 @@ junit\t'Findings as tests, for CI systems'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l report -d 'Write the report to this file, not to standard output' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l write-json -d 'Write the report to this file too, as `--format json` gives it' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -s o -l output -d 'Write the graph with all cheaper forms in place: as PyTorch code (`.py`), as an exported program with the weights of the workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first' -r -F
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l max-slowdown -d 'Take forms that are slower and need less energy, too, as long as the whole takes at most this much more time than the workload does now. Without it, they are listed and not taken' -r
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l frontier -d 'Write a picture of time against energy to this file, as SVG: the workload now, its best form, and slower forms' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l no-cache -d 'Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted'
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand verify-proof" -l bind -d 'Which inputs are the same, or made of others, where names do not tell: a file of lines such as `qkv.weight = concat(q.weight, k.weight, v.weight; dim=0)`' -r -F
