@@ -114,10 +114,17 @@ pub(super) static OPS: &[OpDef] = &[OpDef {
     work,
     aten: aten!(|c| super::aten_formulas::antialiased_call(c)),
     replay: torch!(|r| {
-        let (x, size, corners, none) = (r.x()?, r.c.ints("size"), r.c.bool("align_corners"), None::<f64>);
-        match r.c.str("mode") {
-            "cubic" => x.f_internal_upsample_bicubic2d_aa(size, corners, none, none)?,
-            _ => x.f_internal_upsample_bilinear2d_aa(size, corners, none, none)?,
+        let (corners, none) = (r.c.bool("align_corners"), None::<f64>);
+        let resample = |x: &tch::Tensor, size: &[i64]| match r.c.str("mode") {
+            "cubic" => x.f_internal_upsample_bicubic2d_aa(size, corners, none, none),
+            _ => x.f_internal_upsample_bilinear2d_aa(size, corners, none, none),
+        };
+        match (r.x()?, r.c.ints("size")) {
+            // On a CPU, PyTorch 2.11 gives every row of a result one column wide the values of the first row.
+            (x, &[rows, 1]) if r.device == tch::Device::Cpu => {
+                resample(&x.f_transpose(-2, -1)?, &[1, rows])?.f_transpose(-2, -1)?.f_contiguous()?
+            }
+            (x, size) => resample(x, size)?,
         }
     }),
     ..OpDef::PLAIN

@@ -78,7 +78,7 @@ impl Formulas<'_> {
     fn root_of_product(&mut self, x: &Form) -> Option<Form> {
         let [Product { factors, number, .. }] = x.products() else { return None };
         let is_known = |&atom: &AtomId| self.store.is_not_negative(&Form::atom(atom));
-        if !number.is_positive() || self.is_plain_root(factors, number) || !factors.iter().all(is_known) {
+        if !number.is_positive() || factors.len() < 2 && number.is_one() || !factors.iter().all(is_known) {
             return None;
         }
         let mut root = match factors.is_empty() {
@@ -101,12 +101,6 @@ impl Formulas<'_> {
             root = self.times(&root, &factor)?;
         }
         Some(root)
-    }
-
-    /// Whether a product is a single factor of which the root is no simpler formula.
-    fn is_plain_root(&self, factors: &[AtomId], number: &BigRational) -> bool {
-        let is_plain = |atom: AtomId| !matches!(self.store.atom_of(atom), Atom::Function(Function::Exp, _));
-        number.is_one() && factors.len() < 2 && factors.first().is_none_or(|&atom| is_plain(atom))
     }
 
     /// The square root of a number above 0.
