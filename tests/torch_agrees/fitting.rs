@@ -514,6 +514,12 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.push(("dtype", AttrValue::DType(dtype)));
             vec![]
         }
+        "tril_indices" | "triu_indices" => {
+            let dtype = d.pick(&[DType::I64, DType::I32]);
+            attrs.extend(["row", "col"].map(|name| (name, AttrValue::Int(d.range(0, 7)))));
+            attrs.extend([("offset", AttrValue::Int(d.range(-6, 7))), ("dtype", AttrValue::DType(dtype))]);
+            vec![]
+        }
         _ => return fitting_functions::fitting(op, d),
     };
     Some(Case { attrs, operands })
