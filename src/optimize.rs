@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::check::{FROZEN, described, precomputed};
 use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
-use crate::explain::{Form, Memory, form_of, proof_of};
+use crate::explain::{Form, ValueLayouts, form_of, proof_of};
 pub use crate::extract::Once;
 use crate::extract::{self, Applied, Improved, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
@@ -124,7 +124,7 @@ impl Optimized {
     /// Lists forms that take less energy and more time, and what the workload would cost with ever more of them. None is in place.
     fn trade_offs(&mut self, graph: &Graph, items: &[Item], costs: &CostModel) -> Result<(), OptimizeError> {
         let price: Vec<Cost> = items.iter().map(Item::cost).collect();
-        let mut listed = listed(graph, &self.slower, &price, &Memory::of(graph, items), costs);
+        let mut listed = listed(graph, &self.slower, &price, &ValueLayouts::of(graph, items), costs);
         listed.truncate(MAX_TRADE_OFFS);
         // The best form stays; points of an earlier choice of forms do not.
         self.optimization.frontier.truncate(1);
@@ -192,7 +192,7 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
     let after = bill_after.total();
     let calls_after = Calls::of_graph(executed, items_after);
     let Improved { rewrites, applied: Applied { graph: rewritten, made }, once, .. } = improved;
-    let cheaper = listed(graph, &rewrites, &price, &Memory::of(graph, items), costs);
+    let cheaper = listed(graph, &rewrites, &price, &ValueLayouts::of(graph, items), costs);
     let assumed: Vec<Said> = rewrites.iter().flat_map(|rewrite| rewrite.assumed.iter().cloned()).collect();
     let precompute = once.as_ref().map(precomputed).unwrap_or_default();
     let precompute_saves_mj = once.as_ref().map(|_| now.energy_mj.value - frozen_mj).filter(|&saves| saves > 0.0);
@@ -234,7 +234,13 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
 }
 
 /// Forms as reports list them, those that save most first. Layers of a model repeat: the same change is told once.
-fn listed(graph: &Graph, rewrites: &[Rewrite], price: &[Cost], memory: &Memory, costs: &CostModel) -> Vec<Cheaper> {
+fn listed(
+    graph: &Graph,
+    rewrites: &[Rewrite],
+    price: &[Cost],
+    memory: &ValueLayouts,
+    costs: &CostModel,
+) -> Vec<Cheaper> {
     let mut listed: Vec<Cheaper> = Vec::new();
     for rewrite in rewrites {
         let part = Part { graph, nodes: &rewrite.replaced, costs: price };

@@ -30,7 +30,7 @@ pub(super) fn describe(
     let parts =
         [(a, &region.a), (b, &region.b)].map(|(side, nodes)| Part { graph: side.graph, nodes, costs: &side.costs });
     let difference = difference::of_regions(bills.each_ref(), sides, [&region.a, &region.b], costs);
-    let side = |name, side: usize| diagnose::Priced { name, part: parts[side], items: &sides[side].items };
+    let side = |name, side: usize| diagnose::PricedPart { name, part: parts[side], items: &sides[side].items };
     let cause = diagnose::cause(side("A", 0), side("B", 1), difference.as_ref());
     let kind = match region.kind {
         RegionKind::Constant => "constant",

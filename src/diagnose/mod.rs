@@ -18,7 +18,7 @@ pub(crate) use kind::CauseKind;
 pub(crate) use part::Part;
 pub(crate) use paths::call_paths;
 pub(crate) use switches::name_switches;
-pub(crate) use work::Priced;
+pub(crate) use work::PricedPart;
 
 /// Why one side of a region costs more.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -76,7 +76,7 @@ pub(crate) fn parting(a: Part, b: Part) -> Option<String> {
 }
 
 /// Why the sides of a region cost what they cost; `difference` is what their energies differ by.
-pub(crate) fn cause(a: Priced, b: Priced, difference: Option<&Difference>) -> Cause {
+pub(crate) fn cause(a: PricedPart, b: PricedPart, difference: Option<&Difference>) -> Cause {
     let mut cause = Cause {
         kind: CauseKind::None,
         text: String::new(),

@@ -8,7 +8,7 @@ use crate::report::{Difference, PartKind, amount, time};
 
 /// One side of a region with what its nodes are priced as.
 #[derive(Clone, Copy)]
-pub(crate) struct Priced<'a> {
+pub(crate) struct PricedPart<'a> {
     /// `A` or `B`.
     pub name: &'static str,
     pub part: Part<'a>,
@@ -35,7 +35,7 @@ struct Fact {
 }
 
 /// Why `lean` costs less than `fat`.
-pub(super) fn cause(lean: Priced, fat: Priced, difference: Option<&Difference>) -> (CauseKind, String) {
+pub(super) fn cause(lean: PricedPart, fat: PricedPart, difference: Option<&Difference>) -> (CauseKind, String) {
     let saved = difference.map(|difference| Saved { difference, sign: if fat.name == "A" { 1.0 } else { -1.0 } });
     let facts = facts(lean, fat, saved.as_ref());
     let (of_lean, of_fat) = (lean.part.total(), fat.part.total());
@@ -68,7 +68,7 @@ fn rank(kind: CauseKind) -> u8 {
     }
 }
 
-fn facts(lean: Priced, fat: Priced, saved: Option<&Saved>) -> Vec<Fact> {
+fn facts(lean: PricedPart, fat: PricedPart, saved: Option<&Saved>) -> Vec<Fact> {
     let (of_lean, of_fat) = (lean.part.total(), fat.part.total());
     let saves = |kinds: &[PartKind]| saved.map(|saved| saved.mj(kinds));
     let mut facts = Vec::new();
@@ -138,7 +138,7 @@ impl Saved<'_> {
 }
 
 impl Slow<'_> {
-    fn cause(&self, lean: Priced, fat: Priced) -> (CauseKind, String) {
+    fn cause(&self, lean: PricedPart, fat: PricedPart) -> (CauseKind, String) {
         let us: f64 = self.nodes(fat).map(|n| fat.part.costs[n.index()].time_us.value).sum();
         // Of an operator of a kind of its own, all of the time is beyond.
         let beyond = if self.beyond_us < us {
@@ -169,13 +169,13 @@ impl Slow<'_> {
     }
 
     /// The nodes of a side that run the operator.
-    fn nodes<'p>(&'p self, side: Priced<'p>) -> impl Iterator<Item = NodeId> + 'p {
+    fn nodes<'p>(&'p self, side: PricedPart<'p>) -> impl Iterator<Item = NodeId> + 'p {
         side.part.nodes.iter().copied().filter(move |n| key(side, *n).is_some_and(|key| key.op == self.op))
     }
 
     /// An operand that the operator reads in another order than that of its dimensions, and the one along which elements lie side
     /// by side.
-    fn across(&self, side: Priced) -> Option<(String, usize)> {
+    fn across(&self, side: PricedPart) -> Option<(String, usize)> {
         self.nodes(side).find_map(|node| {
             let key = key(side, node)?;
             let (operand, dim) = key.operands.iter().find_map(|operand| Some((operand, across(operand)?)))?;
@@ -187,7 +187,7 @@ impl Slow<'_> {
     }
 }
 
-fn key(side: Priced<'_>, node: NodeId) -> Option<&KernelKey> {
+fn key(side: PricedPart<'_>, node: NodeId) -> Option<&KernelKey> {
     match side.items.get(node.index())? {
         Item::Kernel(kernel) => Some(&kernel.key),
         _ => None,

@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::order::post_order;
-use super::prices::{Priced, Prices};
+use super::prices::{Prices, StepPrices};
 use crate::prove::{Head, Lemma, Reason, TermArena, TermId, assumed, show_above};
 use crate::report::{Definition, Step};
 use crate::rules::Piece;
@@ -45,7 +45,7 @@ pub(super) fn argument<'l>(known: &Known, lemmas: impl IntoIterator<Item = &'l L
         taken: 0,
         depth: DEPTH,
         cut: FxHashSet::default(),
-        priced: known.prices.map(|prices| Priced::new(prices, known.arena)),
+        priced: known.prices.map(|prices| StepPrices::new(prices, known.arena)),
     };
     lemmas.into_iter().map(|lemma| argument.step(lemma)).collect()
 }
@@ -85,7 +85,7 @@ struct Argument<'a> {
     depth: usize,
     /// What is too far below the present step to be shown.
     cut: FxHashSet<TermId>,
-    priced: Option<Priced<'a>>,
+    priced: Option<StepPrices<'a>>,
 }
 
 impl Argument<'_> {
@@ -279,7 +279,7 @@ mod tests {
         let items = crate::energy::graph_items(&graph, &costs);
         let rewrites = crate::extract::cheaper_forms(&graph, &items, &Context::under(&rules), &costs).unwrap();
         let mut named = 0;
-        let memory = crate::explain::Memory::of(&graph, &items);
+        let memory = crate::explain::ValueLayouts::of(&graph, &items);
         for rewrite in &rewrites {
             let (arena, lemmas) = rewrite.proof();
             let mut names = FxHashMap::default();

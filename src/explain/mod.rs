@@ -6,7 +6,7 @@ mod prices;
 
 use argument::{Known, argument, expression};
 use order::post_order;
-pub(crate) use prices::Memory;
+pub(crate) use prices::ValueLayouts;
 use prices::{Given, Prices};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,7 +26,7 @@ pub(crate) struct Explainer<'c> {
     a: (&'c Graph, Vec<Cost>),
     b: (&'c Graph, Vec<Cost>),
     /// How their values lie in memory.
-    memory: [Memory<'c>; 2],
+    memory: [ValueLayouts<'c>; 2],
     costs: &'c CostModel,
     /// The values of both files, A's first: side, value, and name.
     values: FxHashMap<TermId, (usize, Value, String)>,
@@ -50,7 +50,7 @@ impl<'c> Explainer<'c> {
         }
         let [(memory_a, costs_a), (memory_b, costs_b)] = [a, b].map(|graph| {
             let items = graph_items(graph, costs);
-            (Memory::of(graph, &items), items.iter().map(Item::cost).collect())
+            (ValueLayouts::of(graph, &items), items.iter().map(Item::cost).collect())
         });
         Explainer {
             checked,
@@ -167,7 +167,7 @@ impl<'c> Explainer<'c> {
 }
 
 /// The proof of a cheaper form, over letters for what it reads of a graph whose values lie in memory as `memory` says.
-pub(crate) fn proof_of(rewrite: &Rewrite, memory: &Memory, model: &CostModel) -> Vec<Step> {
+pub(crate) fn proof_of(rewrite: &Rewrite, memory: &ValueLayouts, model: &CostModel) -> Vec<Step> {
     let (arena, lemmas) = rewrite.proof();
     let (.., leaves) = rewrite.expression();
     let given_at = |term| match arena.head(term) {

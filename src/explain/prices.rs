@@ -17,16 +17,16 @@ pub(super) struct Given {
 }
 
 /// How the values of a graph lie in memory.
-pub(crate) struct Memory<'g> {
+pub(crate) struct ValueLayouts<'g> {
     config: &'g MathConfig,
     layouts: Vec<SmallVec<[Layout; 1]>>,
     computed: Vec<bool>,
 }
 
-impl<'g> Memory<'g> {
+impl<'g> ValueLayouts<'g> {
     /// `items` are what the graph's nodes are priced as.
-    pub(crate) fn of(graph: &'g Graph, items: &[Item]) -> Memory<'g> {
-        Memory { config: &graph.config, layouts: layouts(graph), computed: computed_nodes(graph, items) }
+    pub(crate) fn of(graph: &'g Graph, items: &[Item]) -> ValueLayouts<'g> {
+        ValueLayouts { config: &graph.config, layouts: layouts(graph), computed: computed_nodes(graph, items) }
     }
 
     pub(super) fn config(&self) -> &'g MathConfig {
@@ -53,15 +53,15 @@ pub(super) struct Prices<'a> {
 type Execution<'a> = (&'a str, Vec<AttrValue>, SmallVec<[TermId; 4]>);
 
 /// Prices with what is known already of the terms of an arena.
-pub(super) struct Priced<'a> {
+pub(super) struct StepPrices<'a> {
     prices: &'a Prices<'a>,
     arena: &'a TermArena,
     lies: FxHashMap<TermId, Given>,
 }
 
-impl<'a> Priced<'a> {
+impl<'a> StepPrices<'a> {
     pub(super) fn new(prices: &'a Prices<'a>, arena: &'a TermArena) -> Self {
-        Priced { prices, arena, lies: FxHashMap::default() }
+        StepPrices { prices, arena, lies: FxHashMap::default() }
     }
 
     /// Millijoules of what only `before` executes and of what only `after` does. None where a price is not known.

@@ -34,48 +34,53 @@ fn value(c: &Call) -> Result<Number, EvalError> {
     c.dtype("dtype").and_then(|d| c.number("value", d)).ok_or(EvalError::Unrepresentable)
 }
 
-/// The columns of a row that lie on the side of a diagonal that the operator names.
-fn columns_of_row(c: &Call, row: i64) -> (i64, i64) {
-    let (col, diagonal) = (c.int("col"), row.saturating_add(c.int("offset")));
+/// How many columns of the rows before `row` lie below a diagonal: in row `r` those before column `r + diagonal`.
+fn places_below(row: i64, col: i64, diagonal: i64) -> i128 {
+    let col = i128::from(col);
+    // The sum of 0, 1, 2 and so on, `count` numbers, of which none is larger than `col`.
+    let sum = |count: i128| match count {
+        ..=0 => 0,
+        n if n <= col => n * (n - 1) / 2,
+        n => col * (col - 1) / 2 + (n - col) * col,
+    };
+    sum(i128::from(row) + i128::from(diagonal)) - sum(i128::from(diagonal))
+}
+
+/// How many places of the rows before `row` the operator counts.
+fn places_before(c: &Call, row: i64) -> i128 {
+    let (col, offset) = (c.int("col"), c.int("offset"));
     match c.op.name {
-        "tril_indices" => (0, diagonal.saturating_add(1).clamp(0, col)),
-        _ => (diagonal.clamp(0, col), col),
+        "tril_indices" => places_below(row, col, offset.saturating_add(1)),
+        _ => i128::from(row) * i128::from(col) - places_below(row, col, offset),
     }
 }
 
 fn triangle_types(c: &Call) -> Result<Types, TypeError> {
     let (row, col, dtype) = (c.int("row"), c.int("col"), wanted_dtype(c)?);
-    let most = MAX_TRIANGLE_ROWS;
-    if !(0..=most).contains(&row)
-        || !(0..=i64::MAX / most.max(1) / 2).contains(&col)
-        || !matches!(dtype, DType::I64 | DType::I32)
-    {
-        return Err(c.error(format!(
-            "counts the places of a matrix of up to {most} rows as i64 or i32, not of {row} and {col} as {dtype}"
-        )));
-    }
-    let places = |row| {
-        let (first, end) = columns_of_row(c, row);
-        end - first
+    let most = match dtype {
+        DType::I64 => i64::from(u32::MAX),
+        DType::I32 => i64::from(i32::MAX),
+        _ => return Err(c.error(format!("counts places as i64 or i32, not as {dtype}"))),
     };
-    let count = usize::try_from((0..row).map(places).sum::<i64>()).ok().filter(|&n| n <= MAX_ELEMENTS / 2);
+    if [row, col].iter().any(|size| !(0..=most).contains(size)) {
+        return Err(c.error(format!("cannot count the places of {row} rows and {col} columns as {dtype}")));
+    }
+    let count = usize::try_from(places_before(c, row)).ok().filter(|&n| n <= MAX_ELEMENTS / 2);
     c.output(dtype, Shape::from_slice(&[2, count.ok_or_else(|| c.error("has too many places"))?]))
 }
 
 fn triangle_place(c: &Call, _: usize, index: &[usize], _: &mut Fetch) -> Result<Number, EvalError> {
-    let mut left = index[1] as i64;
-    for row in 0..c.int("row") {
-        let (first, end) = columns_of_row(c, row);
-        if left < end - first {
-            return Ok(Number::Int(if index[0] == 0 { row } else { first + left }));
-        }
-        left -= end - first;
+    let place = index[1] as i128;
+    // The last row before which there are no more places than this.
+    let (mut first, mut end) = (0, c.int("row"));
+    while end - first > 1 {
+        let middle = first + (end - first) / 2;
+        if places_before(c, middle) <= place { first = middle } else { end = middle }
     }
-    Err(EvalError::IndexOutOfRange)
+    let column = (place - places_before(c, first)) as i64;
+    let start = if c.op.name == "tril_indices" { 0 } else { first.saturating_add(c.int("offset")).max(0) };
+    Ok(Number::Int(if index[0] == 0 { first } else { start + column }))
 }
-
-/// Rows of a matrix whose places are counted: they are passed one by one.
-const MAX_TRIANGLE_ROWS: i64 = 1 << 14;
 
 fn arange_types(c: &Call) -> Result<Types, TypeError> {
     let dtype = wanted_dtype(c)?;

@@ -311,8 +311,11 @@ fn test_problem(set: &RuleSet, rules: &[&Rule], test: &RuleTest) -> Option<(&'st
     let mut reason = "the test does not name every operand of the rule".to_owned();
     for rule in rules {
         let Some(choice) = chosen(rule, test) else { continue };
-        reason = super::instance::why_none(rule, &set.definitions, &choice);
-        for data in data_of_test(set, rule, &choice) {
+        let mut all = data_of_test(set, rule, &choice).peekable();
+        if all.peek().is_none() {
+            reason = super::instance::why_none(rule, &set.definitions, &choice);
+        }
+        for data in all {
             match show(rule, &set.definitions, &choice, data) {
                 Shown::Agrees(_) => tried = true,
                 Shown::Breaks(found) => {

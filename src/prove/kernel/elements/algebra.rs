@@ -40,7 +40,7 @@ impl Formulas<'_> {
 
     /// A formula to compute with; `None` if it is about a limit.
     pub(super) fn finite(&self, id: FormId) -> Option<Form> {
-        let at_limit = self.mode == Mode::Reals && self.is_minus_infinity(id);
+        let at_limit = self.way.mode == Mode::Reals && self.is_minus_infinity(id);
         (!at_limit).then(|| self.form(id))
     }
 
@@ -52,7 +52,7 @@ impl Formulas<'_> {
 
     pub(super) fn sum(&self, forms: impl IntoIterator<Item = Form>) -> Form {
         let sum = Form::sum(forms);
-        if self.mode == Mode::Reals { self.store.over_reals(sum) } else { sum }
+        if self.way.mode == Mode::Reals { self.store.over_reals(sum) } else { sum }
     }
 
     pub(super) fn finite_number(&self, number: Number) -> Option<BigRational> {

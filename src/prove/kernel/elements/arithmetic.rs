@@ -21,7 +21,7 @@ impl Formulas<'_> {
         operands: &[(DType, FormId)],
         dtype: DType,
     ) -> Option<Option<Form>> {
-        match self.mode {
+        match self.way.mode {
             Mode::Operators => Some(None),
             // Integers wrap around: they are no real numbers.
             Mode::Products if !(dtype.is_float() && operands.iter().all(|(dtype, _)| dtype.is_float())) => Some(None),
@@ -72,7 +72,7 @@ impl Formulas<'_> {
         operands: &[(DType, FormId)],
         dtype: DType,
     ) -> Option<Option<Form>> {
-        let over_reals = self.mode == Mode::Reals;
+        let over_reals = self.way.mode == Mode::Reals;
         // What multiplies out takes its part of the budget by itself.
         if !over_reals || function == Arithmetic::Cast {
             let sizes: usize = operands.iter().map(|&(_, id)| self.store.form(id).size()).sum();
@@ -172,7 +172,7 @@ impl Formulas<'_> {
     }
 
     fn quotient(&mut self, x: Form, y: Form, dtype: DType) -> Option<Option<Form>> {
-        if self.mode == Mode::Reals {
+        if self.way.mode == Mode::Reals {
             let reciprocal = self.inverse(&y)?;
             return Some(Some(self.times(&x, &reciprocal)?));
         }
@@ -211,7 +211,7 @@ impl Formulas<'_> {
 
     /// A number that limits others: over the real numbers it is one.
     fn bound(&mut self, number: Number) -> Option<Form> {
-        match self.mode {
+        match self.way.mode {
             Mode::Reals => Some(Form::number(self.finite_number(number)?)),
             Mode::Operators | Mode::Products => self.number(number),
         }
@@ -274,7 +274,7 @@ impl Formulas<'_> {
         if let Some(extreme) = self.extreme_in_cases(end, &x, &y) {
             return extreme;
         }
-        match (self.mode, end) {
+        match (self.way.mode, end) {
             (Mode::Reals, Arithmetic::Min) => self.smallest([x, y]),
             (Mode::Reals, _) => self.largest([x, y]),
             (Mode::Operators | Mode::Products, _) => {

@@ -330,26 +330,14 @@ impl Formulas<'_> {
         value: i64,
         name: &mut Option<(usize, Shape)>,
     ) -> Result<Option<(usize, Shape)>, EvalError> {
-        let (scope, call) = (self.scope, applied.call());
-        let mut read: Option<(usize, Shape)> = None;
-        let mut fetch = |operand: usize, at: &[usize]| {
-            if moved.contains(operand) {
-                let first = read.is_none();
-                read = Some((operand, at.into()));
-                return if first { Ok(Number::Int(FIRST)) } else { Err(EvalError::Budget) };
-            }
-            let term = applied.operands.get(operand).ok_or(EvalError::IndexOutOfRange)?;
-            if let Some(known) = scope.known(*term).filter(|known| known.exact) {
-                return Ok(known.value.at(scope.ty(*term), at));
-            }
+        let (found, read) = self.taken(applied, moved, index, |operand, at| {
             let this = (operand, Shape::from_slice(at));
             if *name.get_or_insert_with(|| this.clone()) != this {
                 return Err(EvalError::Budget);
             }
             Ok(Number::Int(value))
-        };
-        let found = applied.op.kernel.compute(&call, applied.slot as usize, index, &mut fetch)?;
-        Ok((found.first() == Some(&Number::Int(FIRST))).then_some(read).flatten())
+        })?;
+        Ok(read.filter(|_| found == Number::Int(FIRST)))
     }
 
     /// An element of one-hot numbers. That the integer names no place there is left out: then there are none.

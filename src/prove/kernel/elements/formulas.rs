@@ -29,7 +29,6 @@ pub(super) const FIRST: i64 = 1 << 62;
 
 pub(super) struct Formulas<'a> {
     pub(super) scope: &'a Scope<'a>,
-    pub(super) mode: Mode,
     pub(super) way: Way,
     pub(super) numbers: Numbers,
     /// Bits of the numbers of the result's type.
@@ -47,12 +46,11 @@ pub(super) struct Formulas<'a> {
 impl<'a> Formulas<'a> {
     /// For results of type `dtype`.
     pub(super) fn new(scope: &'a Scope<'a>, way: Way, dtype: DType, left: usize) -> Self {
-        let mode = way.mode;
-        let tier = if mode == Mode::Operators { Tier::Exact } else { Tier::Real };
+        let tier = if way.mode == Mode::Operators { Tier::Exact } else { Tier::Real };
         let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
         let precision = if dtype == DType::F64 { 53 } else { 24 };
         let numbers = Numbers::new(precision);
-        Formulas { scope, mode, way, numbers, precision, store, known, rows, left, splits: 0, tier }
+        Formulas { scope, way, numbers, precision, store, known, rows, left, splits: 0, tier }
     }
 
     /// How equal two terms are at all combinations of some places along each dimension.
@@ -63,7 +61,7 @@ impl<'a> Formulas<'a> {
             let index: Shape = places.iter().zip(&at).map(|(places, &n)| places[n]).collect();
             let (x, y) = (self.element(a, &index, 0)?, self.element(b, &index, 0)?);
             if x != y {
-                if self.mode == Mode::Operators || !self.store.form(x).is_near(self.store.form(y), self.precision) {
+                if self.way.mode == Mode::Operators || !self.store.form(x).is_near(self.store.form(y), self.precision) {
                     return None;
                 }
                 self.tier = Tier::Rounding;
@@ -124,7 +122,7 @@ impl<'a> Formulas<'a> {
             Elements::Product | Elements::Convolution => self.contracted(&applied, index, depth),
             Elements::Attention => self.attention(term, &applied, index, depth),
             Elements::Weighted(moved)
-                if self.mode != Mode::Operators
+                if self.way.mode != Mode::Operators
                     && adds_floats(&applied, moved)
                     && self.knows_others(&applied, moved) =>
             {
@@ -143,7 +141,7 @@ impl<'a> Formulas<'a> {
     pub(super) fn constant(&mut self, term: TermId, known: Known, index: &[usize]) -> Option<Form> {
         let ty = self.scope.ty(term);
         let value = known.value.at(ty, index);
-        if self.mode == Mode::Operators {
+        if self.way.mode == Mode::Operators {
             // What is computed inexactly is equal to nothing bit for bit.
             return known.exact.then(|| match known.is_number {
                 true => self.store.leaf(term, 0, ty.dtype, self.scope.sign(term)),
@@ -158,7 +156,7 @@ impl<'a> Formulas<'a> {
 
     /// A number that is no operator's; `None` where formulas are about real numbers and this is none, nor a limit of them.
     pub(super) fn number(&mut self, value: Number) -> Option<Form> {
-        Some(match (value, self.mode) {
+        Some(match (value, self.way.mode) {
             (Number::Float(v), Mode::Products) => self.store.float(v.0),
             (Number::Float(v), Mode::Reals) if v.0 != f64::NEG_INFINITY => Form::number(BigRational::from_float(v.0)?),
             _ => self.store.atom(Atom::Constant(value)),
@@ -167,7 +165,7 @@ impl<'a> Formulas<'a> {
 
     /// Whether a sum comes to 0 where that holds for finite elements only, and formulas are about others too.
     pub(super) fn vanishes(&self, sum: &Form) -> bool {
-        self.mode == Mode::Products && sum.is_zero()
+        self.way.mode == Mode::Products && sum.is_zero()
     }
 
     pub(super) fn knows_others(&self, applied: &Applied, moved: Moved) -> bool {
@@ -177,14 +175,36 @@ impl<'a> Formulas<'a> {
 
     /// The element that the operator takes, or the number that it puts there.
     pub(super) fn moved(&mut self, applied: &Applied, moved: Moved, index: &[usize], depth: usize) -> Option<Form> {
+        self.spend((applied.op.reads)(&applied.call(), 1) / SIZE_PER_ELEMENT)?;
+        match self.taken(applied, moved, index, |_, _| Err(EvalError::Budget)).ok()? {
+            (value, Some((operand, at))) if value == Number::Int(FIRST) => {
+                let id = self.element(*applied.operands.get(operand)?, &at, depth + 1)?;
+                Some(self.store.form(id).clone())
+            }
+            (_, Some(_)) => None,
+            (value, None) => {
+                let value = applied.result.dtype.store(value)?;
+                self.number(value)
+            }
+        }
+    }
+
+    /// What an operator that moves elements gives at a place, and the element that it read: then the number is [`FIRST`] if it hands
+    /// that element on. `other` gives integers whose values are not known.
+    pub(super) fn taken(
+        &self,
+        applied: &Applied,
+        moved: Moved,
+        index: &[usize],
+        mut other: impl FnMut(usize, &[usize]) -> Result<Number, EvalError>,
+    ) -> Result<(Number, Option<(usize, Shape)>), EvalError> {
         // Numbers that could be taken for the elements' own.
         let large = |value: &AttrValue| value.as_int().is_some_and(|n| n >= FIRST);
         if applied.attrs.iter().any(large) {
-            return None;
+            return Err(EvalError::Budget);
         }
         let mut read: Option<(usize, Shape)> = None;
         let (scope, call) = (self.scope, applied.call());
-        self.spend((call.op.reads)(&call, 1) / SIZE_PER_ELEMENT)?;
         let mut fetch = |operand: usize, at: &[usize]| {
             if moved.contains(operand) {
                 let first = read.is_none();
@@ -192,22 +212,14 @@ impl<'a> Formulas<'a> {
                 // One that reads two elements does more than move.
                 return if first { Ok(Number::Int(FIRST)) } else { Err(EvalError::Budget) };
             }
-            let term = applied.operands.get(operand).ok_or(EvalError::IndexOutOfRange)?;
-            let known = scope.known(*term).filter(|known| known.exact).ok_or(EvalError::Budget)?;
-            Ok(known.value.at(scope.ty(*term), at))
+            let term = applied.operands.get(operand).ok_or(EvalError::Budget)?;
+            match scope.known(*term).filter(|known| known.exact) {
+                Some(known) => Ok(known.value.at(scope.ty(*term), at)),
+                None => other(operand, at),
+            }
         };
-        let value = *applied.op.kernel.compute(&call, applied.slot as usize, index, &mut fetch).ok()?.first()?;
-        match read {
-            Some((operand, at)) if value == Number::Int(FIRST) => {
-                let id = self.element(*applied.operands.get(operand)?, &at, depth + 1)?;
-                Some(self.store.form(id).clone())
-            }
-            Some(_) => None,
-            None => {
-                let value = applied.result.dtype.store(value)?;
-                self.number(value)
-            }
-        }
+        let found = applied.op.kernel.compute(&call, applied.slot as usize, index, &mut fetch)?;
+        Ok((*found.first().ok_or(EvalError::Budget)?, read))
     }
 
     /// What an operator that is not looked into further gives for these elements.
@@ -222,7 +234,7 @@ impl<'a> Formulas<'a> {
         let attrs = attrs.map(|(_, value)| value.clone()).collect();
         let (mut dtype, mut operands) = (applied.result.dtype, operands);
         // A cast is between the types that it is between; other operators compute the same real numbers in bf16 and f32.
-        if self.mode != Mode::Operators && call.op.arithmetic() != Arithmetic::Cast {
+        if self.way.mode != Mode::Operators && call.op.arithmetic() != Arithmetic::Cast {
             dtype = over_reals(dtype);
             operands.iter_mut().for_each(|(dtype, _)| *dtype = over_reals(*dtype));
         }
@@ -291,7 +303,7 @@ impl<'a> Formulas<'a> {
             RowFunction::Mean => Some(lane.len()),
             _ => None,
         };
-        if self.mode == Mode::Products
+        if self.way.mode == Mode::Products
             && let Some(count) = shared_by
             && computes_floats(applied)
             && !lane.is_empty()
@@ -309,7 +321,7 @@ impl<'a> Formulas<'a> {
         for (&term, ty) in applied.operands.iter().zip(call.operands).skip(1) {
             lane.push((ty.dtype, self.element(term, &inner, depth + 1)?));
         }
-        if self.mode == Mode::Reals && computes_floats(applied) {
+        if self.way.mode == Mode::Reals && computes_floats(applied) {
             let count: usize = axes.iter().map(|&d| x.shape[d]).product();
             let (elements, others) = lane.split_at(count);
             let sizes: SmallVec<[usize; 4]> = axes.iter().map(|&d| x.shape[d]).collect();

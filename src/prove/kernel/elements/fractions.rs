@@ -78,13 +78,11 @@ impl Formulas<'_> {
     fn root_of_product(&mut self, x: &Form) -> Option<Form> {
         let [Product { factors, number, .. }] = x.products() else { return None };
         let is_known = |&atom: &AtomId| self.store.is_not_negative(&Form::atom(atom));
-        if !number.is_positive() || factors.len() < 2 && number.is_one() || !factors.iter().all(is_known) {
+        let is_plain = factors.is_empty() || factors.len() < 2 && number.is_one();
+        if is_plain || !number.is_positive() || !factors.iter().all(is_known) {
             return None;
         }
-        let mut root = match factors.is_empty() {
-            true => return None,
-            false => self.root_of_number(number),
-        };
+        let mut root = self.root_of_number(number);
         for &atom in factors {
             let factor = match *self.store.atom_of(atom) {
                 Atom::Function(Function::Exp, exponent) => {

@@ -34,7 +34,7 @@ impl Formulas<'_> {
             }
             None => None,
         };
-        if self.mode != Mode::Operators && applied.result.dtype.is_float() {
+        if self.way.mode != Mode::Operators && applied.result.dtype.is_float() {
             let sum = self.sum_of_products(&factors, line.alpha, bias.map(|(id, _, factor)| (id, factor)))?;
             if let Some(sum) = sum.filter(|sum| !self.vanishes(sum)) {
                 return Some(sum);
@@ -85,7 +85,7 @@ impl Formulas<'_> {
         for pair in factors.chunks_exact(2) {
             let [x, y] = [self.finite(pair[0].1)?, self.finite(pair[1].1)?];
             self.spend(1 + (x.size() + y.size()) / SIZE_PER_ELEMENT)?;
-            let product = match self.mode {
+            let product = match self.way.mode {
                 Mode::Reals => self.times(&x, &y)?,
                 _ => self.store.product(x, y),
             };
@@ -96,7 +96,7 @@ impl Formulas<'_> {
             products.push(self.finite(id)?.scaled(&factor));
         }
         let sum = self.sum(products);
-        Some(Some(if self.mode == Mode::Reals { self.whole_fractions(sum)? } else { sum }))
+        Some(Some(if self.way.mode == Mode::Reals { self.whole_fractions(sum)? } else { sum }))
     }
 
     /// A sum of elements, each times the number that the operator's own semantics give it: what comes out if that element is
