@@ -129,11 +129,13 @@ impl Saved<'_> {
         let is_most = of_time > MOST * self.difference.mj * self.sign
             && facts.iter().all(|fact| fact.mj.is_none_or(|mj| mj < of_time))
             && self.us(PartKind::Overhead) > MOST * self.us(PartKind::PowerOverTime).max(0.0);
-        let own = |p: &&crate::report::Part| (p.a_amount - p.b_amount) * self.sign;
-        let slowest = self.difference.parts.iter().filter(|p| p.part == PartKind::Overhead);
-        let slowest = slowest.max_by(|x, y| own(x).total_cmp(&own(y))).filter(|p| is_most && own(p) > 0.0)?;
-        let beyond_us = if self.sign > 0.0 { slowest.a_amount } else { slowest.b_amount };
-        Some(Slow { op: slowest.op.as_deref()?, beyond_us })
+        let own = |p: &crate::report::Part| (p.a_amount - p.b_amount) * self.sign;
+        let in_fat = |p: &crate::report::Part| if self.sign > 0.0 { p.a_amount } else { p.b_amount };
+        // One that the leaner side runs faster than like kernels is not slow on the other.
+        let slow = |p: &&crate::report::Part| p.part == PartKind::Overhead && in_fat(p) > 0.0 && own(p) > 0.0;
+        let slow = self.difference.parts.iter().filter(slow).filter(|_| is_most);
+        let slowest = slow.max_by(|x, y| own(x).total_cmp(&own(y)))?;
+        Some(Slow { op: slowest.op.as_deref()?, beyond_us: in_fat(slowest) })
     }
 }
 

@@ -53,3 +53,27 @@ fn the_respect_that_saves_most_energy_is_the_cause() {
     assert_eq!(region.cause.kind, "less_arithmetic", "{}", region.cause.text);
     assert!(region.cause.text.contains("less memory traffic"), "{}", region.cause.text);
 }
+
+#[test]
+fn a_slow_kernel_is_one_of_the_side_that_costs_more() {
+    let head = "graph g(x: f32[8, 8], w: param f32[16, 8], b: param f32[16])";
+    let fused = format!("{head} {{ t = permute(w; dims=[1, 0]) y = addmm(b, x, t) return y }}");
+    let apart = format!("{head} {{ t = permute(w; dims=[1, 0]) p = matmul(x, t) y = add(p, b) return y }}");
+    for (a, b) in [(&fused, &apart), (&apart, &fused)] {
+        let found = compared(a, b);
+        let region = dearest(&found);
+        let (fat, side) = match region.a.energy_mj > region.b.energy_mj {
+            true => (&region.a_kinds, "A"),
+            false => (&region.b_kinds, "B"),
+        };
+        let text = &region.cause.text;
+        assert!(["slower_kernel", "other_implementation"].contains(&region.cause.kind.as_str()), "{text}");
+        if region.cause.kind == "slower_kernel" {
+            assert!(fat.iter().any(|op| text.starts_with(&format!("`{op}` takes"))), "{text}");
+            assert!(
+                text.contains(&format!(" in {side}")) && !text.contains("takes 0") && !text.contains('-'),
+                "{text}"
+            );
+        }
+    }
+}
