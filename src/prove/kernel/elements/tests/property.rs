@@ -38,7 +38,10 @@ fn postfix(steps: &[usize]) -> String {
     body + &format!("y = alias({})", stack.pop().unwrap_or_else(|| "x".to_owned()))
 }
 
-/// The value of a formula over elements of one tensor, `x`.
+/// How much larger than a sum its products may be. A case that does not hold may be far larger than the one that does.
+const LARGEST_CANCELLATION: f64 = 1e9;
+
+/// The value of a formula over elements of one tensor, `x`; no number where nothing but rounding is left of its products.
 fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
     let of = |id: FormId| value(store, id, x);
     let atom = |atom: &AtomId| match store.atom_of(*atom) {
@@ -50,6 +53,7 @@ fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
         Atom::Function(Function::Sqrt, id) => of(*id).sqrt(),
         Atom::Function(Function::Abs, id) => of(*id).abs(),
         Atom::Indicator(id) => of(*id),
+        Atom::Above(id) | Atom::Zero(id) if of(*id).is_nan() => f64::NAN,
         Atom::Above(id) => f64::from(u8::from(of(*id) > 0.0)),
         Atom::Zero(id) => f64::from(u8::from(of(*id) == 0.0)),
         Atom::Largest(all) => {
@@ -67,7 +71,9 @@ fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
         other => panic!("{other:?}"),
     };
     let product = |p: &Product| p.number.to_f64().unwrap() * p.factors.iter().map(atom).product::<f64>();
-    store.form(id).products().iter().map(product).sum()
+    let products: Vec<f64> = store.form(id).products().iter().map(product).collect();
+    let (sum, size): (f64, f64) = (products.iter().sum(), products.iter().map(|p| p.abs()).sum());
+    if size > LARGEST_CANCELLATION * sum.abs().max(1.0) { f64::NAN } else { sum }
 }
 
 /// As [`postfix`], with functions of real numbers, in f64.
