@@ -14,6 +14,14 @@ pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     draft.publish()
 }
 
+/// Whether a file can be made at this place. What stands there stays as it is.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn can_be_written(path: &Path) -> io::Result<()> {
+    Draft::new(path).map(drop)
+}
+
 /// A file that is not there yet: it is written in peace, and looked at, and then takes its place at once. Let go of, it leaves
 /// nothing behind.
 pub(crate) struct Draft {
@@ -127,6 +135,19 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(write(folder.path(), b"").is_err());
         assert!(write(&folder.path().join("none/f"), b"").is_err());
+    }
+
+    #[test]
+    fn a_place_is_tried_without_a_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        can_be_written(&path).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        fs::write(&path, "old").unwrap();
+        can_be_written(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert!(can_be_written(folder.path()).is_err());
+        assert!(can_be_written(&path.join("f")).is_err());
     }
 
     #[cfg(unix)]

@@ -43,6 +43,7 @@ enum UsageError {
 
 /// Compares two files and prints the report.
 pub(super) fn check(args: &Check) -> miette::Result<Answer> {
+    output::can_be_shown(&args.shown)?;
     let gate = Gate::new(args)?;
     let Compared { a, b, rules, costs, mut checked } = compared(&args.compare)?;
     if args.shown.format == Format::Html {
@@ -76,6 +77,7 @@ pub(super) fn check(args: &Check) -> miette::Result<Answer> {
 
 /// Prints one region in full.
 pub(super) fn explain(args: &Compare, region: &str, shown: &Shown, full: bool) -> miette::Result<Answer> {
+    output::can_be_shown(shown)?;
     let Compared { a, b, costs, checked, .. } = compared(args)?;
     let count = checked.comparison.regions.len();
     let explainer = Explainer::new(&checked, &a, &b, &costs);

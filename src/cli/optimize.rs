@@ -14,6 +14,8 @@ use crate::report::Report;
 /// Looks for cheaper forms of one file's operators and prints them.
 pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
     // Before the search, which takes a while.
+    output::can_be_shown(&args.shown)?;
+    args.frontier.as_deref().map(output::can_be_written).transpose()?;
     args.output.as_deref().map(|path| emit::can_be_written(&args.file, path)).transpose()?;
     let loaded = load(&args.file, "the workload", &args.config, &options(&args.sizes))?;
     loaded.assumptions.iter().for_each(|text| output::note(text));

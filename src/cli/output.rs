@@ -87,8 +87,21 @@ fn json(report: &impl Report) -> miette::Result<String> {
 
 /// Writes a text to a file.
 pub(super) fn write(path: &Path, text: &str) -> miette::Result<()> {
-    let written = files::write(path, text.as_bytes());
-    written.into_diagnostic().wrap_err_with(|| format!("cannot write {}", path.display()))
+    written(path, files::write(path, text.as_bytes()))
+}
+
+/// Refuses a file that could not be written in the end, before work that takes a while.
+pub(super) fn can_be_written(path: &Path) -> miette::Result<()> {
+    written(path, files::can_be_written(path))
+}
+
+/// The same for all files that a report goes to.
+pub(super) fn can_be_shown(shown: &Shown) -> miette::Result<()> {
+    [&shown.report, &shown.write_json].into_iter().flatten().try_for_each(|path| can_be_written(path))
+}
+
+fn written(path: &Path, result: io::Result<()>) -> miette::Result<()> {
+    result.into_diagnostic().wrap_err_with(|| format!("cannot write {}", path.display()))
 }
 
 /// A reader that has seen enough and closed the pipe is no error.

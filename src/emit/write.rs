@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::values::{Values, values};
 use super::{EmitError, Program, pt2, python};
 use crate::extract::Once;
-use crate::files::Draft;
+use crate::files::{self, Draft};
 use crate::frontend::pt2::{Original, original};
 use crate::frontend::{self, LoadError};
 use crate::ir::{Content, Contents, Graph, NoContents, Number, text};
@@ -47,19 +47,16 @@ pub struct Workload<'w> {
     pub contents: &'w mut dyn Contents,
 }
 
-/// Whether a graph from the file `from` can be written to `path` at all: the end of its name says a format, and an exported
-/// program is made of another one.
+/// Whether a graph from the file `from` can be written to `path` at all: the end of its name says a format, an exported program
+/// is made of another one, and a file can be made there.
 ///
 /// # Errors
 /// Why not.
 pub fn can_be_written(from: &Path, path: &Path) -> Result<(), EmitError> {
-    match Format::of(path)? {
-        Format::Mir | Format::Python => Ok(()),
-        Format::Pt2 => match starts_an_archive(from)? {
-            true => Ok(()),
-            false => Err(no_archive(from)),
-        },
+    if Format::of(path)? == Format::Pt2 && !starts_an_archive(from)? {
+        return Err(no_archive(from));
     }
+    files::can_be_written(path).map_err(|source| EmitError::Write { path: path.to_owned(), source })
 }
 
 fn no_archive(from: &Path) -> EmitError {

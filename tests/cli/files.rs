@@ -89,7 +89,6 @@ fn a_picture_of_time_against_energy_is_a_file_of_its_own() {
     assert!(text(&output.stdout).contains("up to 5.00 % more time than now"), "{}", text(&output.stdout));
     let svg = std::fs::read_to_string(at("frontier.svg")).unwrap();
     assert!(svg.starts_with("<svg xmlns=") && svg.contains("<title>now: "), "{svg}");
-    refused(&["optimize", &workload, "--frontier", &at("none/frontier.svg")], &["cannot write", "frontier.svg"]);
     refused(&["optimize", &workload, "--max-slowdown=-5%"], &["--max-slowdown", "percentage"]);
 }
 
@@ -117,6 +116,28 @@ fn what_runs_is_written_or_refused_whole() {
     let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["lean.pt2", "lean.py"]);
+}
+
+/// The search takes a while: what it is for has to have a place. A workload that is not there shows that nothing was read yet.
+#[test]
+fn places_that_cannot_be_written_are_refused_before_the_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (nowhere, missing) = (at("none/file.mir"), at("missing.mir"));
+    for option in ["--frontier", "--report", "--write-json", "-o"] {
+        for workload in [&pair("gelu").1, &missing] {
+            refused(&["optimize", workload, option, &nowhere], &["cannot write", "file.mir"]);
+        }
+    }
+    for command in [&["check", &missing, &missing][..], &["explain", &missing, &missing, "1"]] {
+        for option in ["--report", "--write-json"] {
+            refused(&[command, &[option, &nowhere]].concat(), &["cannot write", "file.mir"]);
+            refused(&[command, &[option, &at("")]].concat(), &["cannot write"]);
+        }
+    }
+    // A place that is fine is left as it is, whatever happens afterwards.
+    refused(&["optimize", &missing, "--frontier", &at("frontier.svg")], &["missing.mir"]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 /// What a program says on standard error, on one line.
