@@ -129,12 +129,18 @@ impl Optimized {
         // The best form stays; points of an earlier choice of forms do not.
         self.optimization.frontier.truncate(1);
         let mut least = self.optimization.best_energy_mj.value;
+        // One form may be listed more than once, as what it saves depends on sizes: the operators tell them apart.
+        let all = listed.iter().enumerate();
+        let kinds: FxHashMap<(&str, &[String]), usize> =
+            all.flat_map(|(i, c)| c.ops.iter().map(move |ops| ((&*c.pattern, &**ops), i))).collect();
+        let kind = |r: &Rewrite| kinds.get(&(&*r.pattern, &*replaced(graph, r).0)).copied();
+        let slower: Vec<(&Rewrite, usize)> = self.slower.iter().filter_map(|r| Some((r, kind(r)?))).collect();
         for count in 1..=listed.len() {
-            let some = self.slower.iter().filter(|r| listed.iter().take(count).any(|c| c.pattern == r.pattern));
-            let rewrites = self.in_place().chain(some.cloned()).collect();
+            let some = slower.iter().filter(|(_, kind)| *kind < count).map(|&(rewrite, _)| rewrite.clone());
+            let rewrites = self.in_place().chain(some).collect();
             let improved = Improved::new(graph, rewrites, costs)?;
             let total = improved.executed().1.iter().collect::<Bill>().total();
-            let point = Point::new(&total);
+            let point = Point::new(&total, count);
             if let Some(energy_mj) = point.energy_mj
                 && least.is_some_and(|least| energy_mj < least)
             {
@@ -225,7 +231,7 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
         precompute_saves_mj,
         max_slowdown: None,
         trade_offs: Vec::new(),
-        frontier: vec![Point::new(&after)],
+        frontier: vec![Point::new(&after, 0)],
         assumptions,
         profile: described(costs),
     };
@@ -254,15 +260,18 @@ fn listed(
     listed
 }
 
-fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>, steps: Vec<Step>) -> Cheaper {
+/// Names and kinds of the operators that a form replaces, without those that a front end added.
+fn replaced(graph: &Graph, rewrite: &Rewrite) -> (Vec<String>, Vec<String>) {
     let explicit = rewrite.replaced.iter().map(|&n| graph.node(n)).filter(|n| !n.origin.implicit);
-    let (mut names, mut kinds) = (Vec::new(), Vec::new());
-    for node in explicit {
-        if let NodeKind::Op { op, .. } = &node.kind {
-            names.push(node.name.to_string());
-            kinds.push(op.name().to_owned());
-        }
-    }
+    let named = explicit.filter_map(|node| match &node.kind {
+        NodeKind::Op { op, .. } => Some((node.name.to_string(), op.name().to_owned())),
+        _ => None,
+    });
+    named.unzip()
+}
+
+fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>, steps: Vec<Step>) -> Cheaper {
+    let (names, kinds) = replaced(graph, rewrite);
     let (before, after) = (&rewrite.before, &rewrite.after);
     let Form { operators, definitions, call } = form_of(graph, rewrite);
     Cheaper {

@@ -1,8 +1,8 @@
 //! Hand-made comparisons for tests of reports.
 
 use super::{
-    BasisShares, Best, BestForm, CallPaths, Cause, Comparison, Cost, Figure, Form, Launched, LaunchedBest, Region,
-    ReportedVerdict, SCHEMA, Side, Source, SourcedOperator, Timing, Unproven, Witness,
+    BasisShares, Best, BestForm, CallPaths, Cause, Cheaper, Comparison, Cost, Figure, Form, Launched, LaunchedBest,
+    Optimization, Point, Region, ReportedVerdict, SCHEMA, Side, Source, SourcedOperator, Timing, Unproven, Witness,
 };
 
 const UNKNOWN_BEST: Best =
@@ -211,4 +211,49 @@ pub(super) fn launched() -> Comparison {
     c.best.launched =
         Some(LaunchedBest { energy_mj: 339.0, time_us: 613.0, saves_vs_a: Some(0.055), saves_vs_b: None });
     c
+}
+
+/// An example of a workload with `trade_offs` forms that take less energy and more time, each of them a little.
+pub(super) fn optimization(trade_offs: usize) -> Optimization {
+    let form = |i: usize| Cheaper {
+        ops: vec![strings(&["mul", "tanh"])],
+        from: strings(&["mul", "tanh"]),
+        into: vec![format!("fast_{i}")],
+        to: format!("fast_{i}(x)"),
+        definitions: Vec::new(),
+        call: format!("fast_{i}(x)"),
+        pattern: format!("fast_{i}(x)"),
+        saves_mj: 0.5,
+        saves_us: -10.0,
+        trade_off: true,
+        steps: Vec::new(),
+        tier: "rounding".into(),
+        source: Some("model.py:12 y = torch.tanh(2 * x)".into()),
+    };
+    let point = |with: usize| Point {
+        energy_mj: Some(112.0 - 0.5 * with as f64),
+        time_us: Some(530.0 + 10.0 * with as f64),
+        trade_offs: with,
+    };
+    Optimization {
+        schema: Optimization::SCHEMA,
+        file: "workload.pt2".into(),
+        ops: 3,
+        energy_mj: figure(112.0),
+        left_out: Vec::new(),
+        time_us: Some(530.0),
+        launched: None,
+        best_energy_mj: figure(112.0),
+        best_time_us: Some(530.0),
+        best_launched: None,
+        launched_saves_mj: None,
+        cheaper: Vec::new(),
+        precompute: Vec::new(),
+        precompute_saves_mj: None,
+        max_slowdown: None,
+        trade_offs: (1..=trade_offs).map(form).collect(),
+        frontier: (0..=trade_offs).map(point).collect(),
+        assumptions: Vec::new(),
+        profile: Some("NVIDIA H200, driver 580, libtorch 2.11".into()),
+    }
 }

@@ -4,6 +4,7 @@ use magneton_ir::energy::{CostModel, Launch, Measured, Profile, graph_total};
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::optimize::{Optimized, optimize};
 use magneton_ir::prove::Context;
+use magneton_ir::report::{HumanOptions, Point, Report};
 use magneton_ir::rules::{RuleSet, Tier};
 
 /// An activation written out beside a product that takes a while.
@@ -25,6 +26,9 @@ fn costs() -> CostModel {
         ("sigmoid(f32[4194304])", 6.0, 15.0),
         ("mul(f32[4194304], f32[4194304])", 6.0, 15.0),
         ("silu(f32[4194304])", 4.0, 60.0),
+        ("sigmoid(f32[2097152])", 3.0, 7.0),
+        ("mul(f32[2097152], f32[2097152])", 3.0, 7.0),
+        ("silu(f32[2097152])", 2.0, 30.0),
         ("matmul(f32[2048, 2048], f32[2048, 2048])", 100.0, 500.0),
     ];
     for (key, mj, us) in figures {
@@ -52,6 +56,7 @@ fn slower_forms_are_taken_only_as_far_as_the_time_of_the_whole_allows() {
     let costs = costs();
     let apart = found(&costs, None).optimization;
     assert_eq!((apart.cheaper.len(), apart.trade_offs.len(), apart.frontier.len()), (0, 1, 2), "{apart:?}");
+    assert_eq!(apart.frontier.iter().map(|point| point.trade_offs).collect::<Vec<_>>(), [0, 1]);
     assert_eq!((apart.best_energy_mj, apart.best_time_us), (apart.energy_mj, apart.time_us));
 
     let (now, then) = (apart.time_us.unwrap(), apart.frontier[1].time_us.unwrap());
@@ -65,7 +70,8 @@ fn slower_forms_are_taken_only_as_far_as_the_time_of_the_whole_allows() {
     let told = &taken.optimization;
     assert_eq!((told.cheaper.len(), told.trade_offs.len()), (1, 0), "{told:?}");
     assert!(told.cheaper[0].trade_off && told.cheaper[0].saves_us < 0.0);
-    assert_eq!(told.frontier, apart.frontier[1..]);
+    // What it was allowed is in place, and no trade-off any more.
+    assert_eq!(told.frontier, [Point { trade_offs: 0, ..apart.frontier[1] }]);
     // What is claimed is the price of the graph that is written.
     let written = graph_total(&taken.rewritten, &costs);
     assert_eq!(told.best_energy_mj.value, Some(written.energy_mj.value));
@@ -91,4 +97,32 @@ fn the_picture_has_a_point_for_each_form() {
     let svg = told.frontier_svg();
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{svg}");
     assert_eq!(svg.matches("<circle").count(), 1 + told.frontier.len());
+}
+
+#[test]
+fn the_table_says_what_a_slower_form_changes() {
+    let told = found(&costs(), None).optimization;
+    for text in [told.human(&HumanOptions::default()), told.markdown()] {
+        assert!(text.contains("and silu instead of sigmoid, mul"), "{text}");
+    }
+}
+
+/// The same form of operands of another size is another choice.
+#[test]
+fn points_have_the_trade_offs_that_they_count() {
+    let source = "graph g(x: f32[4194304], u: f32[2097152]) {
+        y = mul(x, sigmoid(x))
+        v = mul(u, sigmoid(u))
+        return y, v
+    }";
+    let graph = text::parse("test.mir", source).unwrap_or_else(|e| panic!("{e:?}"));
+    let rules = RuleSet::library().unwrap();
+    let told = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs()).unwrap().optimization;
+    assert_eq!(told.trade_offs.len(), 2, "{told:?}");
+    assert_eq!(told.trade_offs[0].pattern, told.trade_offs[1].pattern);
+    assert_eq!(told.frontier.iter().map(|point| point.trade_offs).collect::<Vec<_>>(), [0, 1, 2]);
+    for (pair, c) in told.frontier.windows(2).zip(&told.trade_offs) {
+        let saved = pair[0].energy_mj.unwrap() - pair[1].energy_mj.unwrap();
+        assert!(saved >= c.total_mj() * 0.999, "{saved} of {}", c.total_mj());
+    }
 }

@@ -13,7 +13,7 @@ type Named = (&'static str, f64, f64);
 
 /// The workload as it is, its best form, and what it would take with slower forms, as far as known.
 fn points(o: &Optimization) -> Vec<Named> {
-    let now = Point { energy_mj: o.energy_mj.value, time_us: o.time_us };
+    let now = Point { energy_mj: o.energy_mj.value, time_us: o.time_us, trade_offs: 0 };
     let named = std::iter::once(("now", now)).chain(o.frontier.iter().enumerate().map(|(i, &point)| match i {
         0 => ("best", point),
         _ => ("less energy for more time", point),

@@ -3,10 +3,9 @@
 use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::CellAlignment;
 
-use super::{HumanOptions, paragraph};
+use super::{HumanOptions, paragraph, plain, trimmed, widths};
 use crate::printable::one_line;
 use crate::report::wording::{self, Line};
 use crate::report::{Comparison, Form, ReportedVerdict, Rewrite, Side, Unproven, Witness};
@@ -389,31 +388,8 @@ fn indented(text: &str, out: &mut String) -> fmt::Result {
     writeln!(out)
 }
 
-/// Characters in the widest cell of every column.
-fn widths<const N: usize>(rows: &[[String; N]]) -> [usize; N] {
-    let mut widths = [0; N];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    widths
-}
-
 /// A file name as a shell takes it.
 fn quoted(file: &str) -> String {
     let plain = file.chars().all(|c| c.is_alphanumeric() || "-_./+=:@%,".contains(c));
     if plain && !file.is_empty() { file.to_owned() } else { format!("'{}'", file.replace('\'', r"'\''")) }
-}
-
-fn plain(width: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    table
-}
-
-/// The table's text without blanks at the ends of lines.
-fn trimmed(table: &Table) -> String {
-    table.lines().map(|l| format!(" {}", l.trim_end())).collect::<Vec<_>>().join("\n")
 }

@@ -7,6 +7,8 @@ mod snippet;
 
 use std::fmt::{self, Write};
 
+use comfy_table::presets::NOTHING;
+use comfy_table::{ContentArrangement, Table};
 use textwrap::{Options, WordSeparator, WordSplitter, wrap};
 
 use crate::printable::one_line;
@@ -42,6 +44,30 @@ fn paragraph(width: usize, head: &str, indent: &str, text: &str, out: &mut Strin
         Options::new(width).word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
     let options = options.initial_indent(head).subsequent_indent(indent);
     wrap(text.trim(), options).iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// Characters in the widest cell of every column.
+fn widths<const N: usize>(rows: &[[String; N]]) -> [usize; N] {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    widths
+}
+
+/// A table without lines, in at most `width` characters.
+fn plain(width: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table
+}
+
+/// The table's text without blanks at the ends of lines.
+fn trimmed(table: &Table) -> String {
+    table.lines().map(|l| format!(" {}", l.trim_end())).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use std::fmt::{self, Write};
 
 use anstyle::Style;
+use comfy_table::CellAlignment;
 
-use super::{HumanOptions, paragraph};
+use super::{HumanOptions, paragraph, plain, trimmed, widths};
 use crate::printable::one_line;
 use crate::report::{Cheaper, Optimization, wording};
 
@@ -13,9 +14,6 @@ const FAINT: Style = Style::new().dimmed();
 
 /// Findings that save a smaller share of the whole are counted in one line.
 const SMALL: f64 = 1e-3;
-
-/// Operators that a line names.
-const SHOWN: usize = 4;
 
 /// Kinds of precomputed tensors that are listed.
 const MOST_PRECOMPUTED: usize = 8;
@@ -82,10 +80,7 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
             let text = format!("saves {saves}, takes {} longer: {form}", wording::time(Some(us)));
             paragraph(width, "  ", "    ", &text, out)?;
         }
-        for point in o.frontier.iter().skip(1) {
-            let (energy, time) = (wording::energy(point.energy_mj), wording::time(point.time_us));
-            writeln!(out, "  with some of them: {energy}, {time}")?;
-        }
+        frontier(o, width, out)?;
     }
     if !o.assumptions.is_empty() {
         out.push('\n');
@@ -94,6 +89,25 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
         writeln!(out, "  assumed: {}", one_line(text))?;
     }
     Ok(())
+}
+
+/// What the workload takes with ever more of the trade-offs, each in one line.
+fn frontier(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
+    let rows = wording::frontier(o);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let [energy, time, _] = widths(&rows);
+    // Two blanks before each column, one before the line.
+    let room = width.saturating_sub(energy + time + 7).max(16);
+    let mut table = plain(width);
+    for [energy, time, form] in rows {
+        table.add_row([energy, time, wording::shorten(&form, room)]);
+    }
+    for column in table.column_iter_mut().take(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "\n  {FAINT}kernels of one execution{FAINT:#}\n{}", trimmed(&table))
 }
 
 /// What to do, where, and what it brings, in one line; then the form to call, with names for its parts.
@@ -110,8 +124,11 @@ fn finding(number: usize, c: &Cheaper, now: f64, width: usize, out: &mut String)
         n => format!(", with {n} assumptions"),
     };
     let total = wording::energy(Some(c.total_mj()));
-    let text =
-        format!("{place}: {} saves {total}{share}{times}{slower}, tier {}{assumed}", change(&c.from, &c.into), c.tier);
+    let text = format!(
+        "{place}: {} saves {total}{share}{times}{slower}, tier {}{assumed}",
+        wording::change(&c.from, &c.into),
+        c.tier
+    );
     writeln!(out, "\n{BOLD}{number}. {}{BOLD:#}", one_line(&text))?;
     let mut line = |head: &str, text: &str| paragraph(width, &format!("  {head:9}"), "           ", text, out);
     line("now", &c.from.join(", "))?;
@@ -123,40 +140,4 @@ fn finding(number: usize, c: &Cheaper, now: f64, width: usize, out: &mut String)
         line("at", source)?;
     }
     line("by", &c.rules().join(", "))
-}
-
-/// Which operators give way to which, without those that are called either way.
-fn change(from: &[String], into: &[String]) -> String {
-    let without = |all: &[String], others: &[String]| -> Vec<String> {
-        let mut others = others.to_vec();
-        let is_new = |op: &&String| match others.iter().position(|o| o == *op) {
-            Some(at) => {
-                others.swap_remove(at);
-                false
-            }
-            None => true,
-        };
-        all.iter().filter(is_new).cloned().collect()
-    };
-    let (gone, new) = (without(from, into), without(into, from));
-    match (gone.is_empty(), new.is_empty()) {
-        (true, true) => format!("{} on other operands", few(into)),
-        (false, true) => format!("without {}", few(&gone)),
-        (true, false) => format!("{} before the rest", few(&new)),
-        (false, false) => format!("{} instead of {}", few(&new), few(&gone)),
-    }
-}
-
-/// The first names of a list, each once, and how many more there are.
-fn few(names: &[String]) -> String {
-    let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    let names = seen;
-    let more = names.len().saturating_sub(SHOWN);
-    let shown = names.iter().take(SHOWN).map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{shown}, +{more}") } else { shown }
 }

@@ -1,10 +1,10 @@
 //! Snapshots of reports on hand-made comparisons, and what every report has to keep.
 
 use super::HumanOptions;
-use crate::report::samples::{different, equivalent, launched, strings, unknown};
-use crate::report::{Comparison, Form, Region, Rejected, Report};
+use crate::report::samples::{different, equivalent, launched, optimization, strings, unknown};
+use crate::report::{Form, Region, Rejected, Report};
 
-fn stripped(c: &Comparison, options: &HumanOptions) -> String {
+fn stripped(c: &impl Report, options: &HumanOptions) -> String {
     anstream::adapter::strip_str(&c.human(options)).to_string()
 }
 
@@ -92,4 +92,42 @@ fn repeats_are_told_once_and_counted() {
     assert_eq!(text.matches("sdpa  ").count(), 1, "{text}");
     assert!(text.contains("80.0 mJ"), "two regions of 40 mJ: {text}");
     assert!(text.contains("56.0 mJ, 14.6 % of A"), "{text}");
+}
+
+#[test]
+fn time_against_energy_for_a_person() {
+    insta::assert_snapshot!(stripped(&optimization(2), &HumanOptions::default()));
+}
+
+#[test]
+fn time_against_energy_as_markdown() {
+    insta::assert_snapshot!(optimization(2).markdown());
+}
+
+/// The rows of the table of the frontier.
+fn rows(text: &str) -> Vec<&str> {
+    let table = text.split_once("ernels of one execution").map_or("", |(_, table)| table);
+    table.lines().filter(|line| line.contains(" mJ ") && line.contains(" µs ")).collect()
+}
+
+#[test]
+fn the_frontier_takes_eight_lines_at_most_one_for_each_row() {
+    for (trade_offs, count, last) in [(0, 0, None), (1, 3, None), (6, 8, None), (7, 8, Some(2)), (20, 8, Some(15))] {
+        let mut o = optimization(trade_offs);
+        for c in &mut o.trade_offs {
+            c.into.extend((0..9).map(|i| format!("a_rather_long_operator_name_{i}")));
+        }
+        for width in [60, 100] {
+            let text = stripped(&o, &HumanOptions { width, ..HumanOptions::default() });
+            let table = rows(&text);
+            assert_eq!(table.len(), count, "{text}");
+            assert!(table.iter().all(|row| row.chars().count() <= width), "{text}");
+            let units: Vec<_> = table.iter().map(|row| (row.find(" mJ"), row.find(" µs"))).collect();
+            assert!(units.windows(2).all(|pair| pair[0] == pair[1]), "not aligned: {text}");
+            let folded = last.map(|n| format!("and {n} forms more"));
+            assert!(folded.is_none_or(|folded| table[7].ends_with(&folded)), "{text}");
+        }
+        let markdown = o.markdown();
+        assert_eq!(rows(&markdown).len(), count, "{markdown}");
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use comfy_table::CellAlignment;
+
 use super::{code, table};
 use crate::printable::one_line;
 use crate::report::{Optimization, wording};
@@ -71,10 +73,7 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
             rows.add_row([saves, longer, code(&c.from.join(", ")), code(&c.pattern)]);
         }
         writeln!(out, "{rows}")?;
-        for point in o.frontier.iter().skip(1) {
-            let (energy, time) = (wording::energy(point.energy_mj), wording::time(point.time_us));
-            writeln!(out, "- with some of them: {energy}, {time}")?;
-        }
+        frontier(o, out)?;
     }
     if !o.assumptions.is_empty() {
         writeln!(out, "\nAssumed:\n")?;
@@ -83,4 +82,20 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
         writeln!(out, "- {}", one_line(text))?;
     }
     Ok(())
+}
+
+/// What the workload takes with ever more of the trade-offs.
+fn frontier(o: &Optimization, out: &mut String) -> fmt::Result {
+    let all = wording::frontier(o);
+    if all.is_empty() {
+        return Ok(());
+    }
+    let mut rows = table(&["energy", "time", "form"]);
+    for [energy, time, form] in all {
+        rows.add_row([energy, time, code(&form)]);
+    }
+    for column in rows.column_iter_mut().take(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "\nOf the kernels of one execution:\n\n{rows}")
 }

@@ -57,12 +57,15 @@ pub struct Point {
     pub energy_mj: Option<f64>,
     /// Time, in microseconds.
     pub time_us: Option<f64>,
+    /// How many of the trade-offs it has, from the first on.
+    pub trade_offs: usize,
 }
 
 impl Point {
-    /// Of what costs `total`.
-    pub fn new(total: &energy::Cost) -> Point {
-        Point { energy_mj: Figure::from(total.energy_mj).value, time_us: Figure::from(total.time_us).value }
+    /// Of what costs `total` and has this many trade-offs.
+    pub fn new(total: &energy::Cost, trade_offs: usize) -> Point {
+        let [energy_mj, time_us] = [total.energy_mj, total.time_us].map(|figure| Figure::from(figure).value);
+        Point { energy_mj, time_us, trade_offs }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Numbers and lists as a person reads them.
 
 mod difference;
+mod optimization;
 mod switch;
 
 use std::cmp::Ordering;
@@ -14,6 +15,7 @@ use crate::ops::{self, Family};
 use crate::printable::one_line;
 
 pub(super) use difference::{main_parts, only_made, part, parts, shown_parts};
+pub(super) use optimization::{change, frontier};
 pub(super) use switch::{decides, paths, place, switch, variables};
 
 /// Three significant digits.
