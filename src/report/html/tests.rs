@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::{SCRIPT, STYLE};
-use crate::report::samples::{different, equivalent, unknown};
+use crate::report::samples::{different, equivalent, optimization, unknown};
 use crate::report::{
     Comparison, Cost, Definition, Details, Explanation, Operator, PlacedOperator, Report, Source, Step,
 };
@@ -91,6 +91,20 @@ fn names_are_no_markup() {
         let [harmless, hostile] = ["a_name", HOSTILE].map(|text| named(sample(), text).html());
         assert_eq!(elements(&hostile), elements(&harmless));
         assert!(!hostile.contains("<img") && hostile.contains("&lt;img"));
+    }
+}
+
+/// Operators of a file are named on the picture of its forms, too.
+#[test]
+fn names_are_no_markup_in_pictures() {
+    let drawn = |text: &str| {
+        let mut o = optimization(2);
+        o.trade_offs.iter_mut().for_each(|c| c.into = vec![text.to_owned()]);
+        [o.html(), o.frontier_svg()]
+    };
+    for (harmless, hostile) in drawn("a_name").iter().zip(drawn(HOSTILE)) {
+        assert_eq!(hostile.matches('<').count(), harmless.matches('<').count());
+        assert!(!hostile.contains("<img") && hostile.contains("&lt;img") && !hostile.contains('\u{2028}'));
     }
 }
 

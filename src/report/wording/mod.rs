@@ -15,7 +15,7 @@ use crate::ops::{self, Family};
 use crate::printable::one_line;
 
 pub(super) use difference::{main_parts, only_made, part, parts, shown_parts};
-pub(super) use optimization::{change, frontier};
+pub(super) use optimization::{change, forms, frontier};
 pub(super) use switch::{decides, paths, place, switch, variables};
 
 /// Three significant digits.
