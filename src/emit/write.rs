@@ -95,16 +95,12 @@ pub fn write(
     let executed = once.map_or(graph, |once| &once.each);
     match format {
         Format::Mir => {
-            let text = text::print(executed);
+            // One graph, in which what is computed once is marked: what it is computed from is part of what the text says.
+            let (whole, _) = whole(executed.clone(), once, str::to_owned)?;
+            let text = text::print(&whole);
             draft.file().write_all(text.as_bytes()).map_err(place)?;
             let back = text::parse(&path.display().to_string(), &text).map_err(LoadError::from)?;
-            if let Some(once) = once {
-                let before: String = text::print(&once.before).lines().map(|line| format!("// {line}\n")).collect();
-                let head = "\n// Computes the last inputs of the graph above, once for all executions:\n";
-                draft.file().write_all(format!("{head}{before}").as_bytes()).map_err(place)?;
-            }
-            let (whole, _) = whole(back, once, str::to_owned)?;
-            prove(whole, &mut NoContents, &mut workload, context, tier)?;
+            prove(back, &mut NoContents, &mut workload, context, tier)?;
         }
         Format::Python => {
             let source = archive(workload.path)?;

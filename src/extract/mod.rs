@@ -2,12 +2,12 @@
 
 mod apply;
 mod fanout_free;
-mod fixed;
 mod merge;
 mod once;
 mod pay_off;
 mod plan;
 mod undecided;
+mod worth;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::energy::{Bill, Cost, CostModel, Item, computed_nodes};
-use crate::ir::{Graph, MathConfig, NodeId, NodeKind, Value, layouts};
+use crate::ir::{Fixed, Graph, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
     Boundary, Closure, ConeKey, Context, Head, Lemma, Limits, Made, Narrow, Places, Said, Side, Steps, TermArena,
@@ -28,7 +28,6 @@ use crate::rules::{RuleSet, Sentence, Tier};
 
 pub(crate) use apply::{Applied, apply};
 use fanout_free::Users;
-use fixed::Fixed;
 pub(crate) use merge::{Merged, Pair, merge};
 pub use once::Once;
 pub(crate) use pay_off::{Improved, pay_off};

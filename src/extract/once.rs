@@ -6,9 +6,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::apply::Writer;
-use super::fixed::{Fixed, is_worth_keeping};
+use super::worth::is_worth_keeping;
 use crate::energy::Item;
-use crate::ir::{Graph, GraphError, NodeId, NodeKind, Role, TensorType, Value};
+use crate::ir::{Fixed, Graph, GraphError, NodeId, NodeKind, Role, TensorType, Value};
 
 /// A graph in two parts.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ fn copy(
 }
 
 /// Cuts `graph`, whose nodes are priced as `items`. What launches nothing, such as a view of a parameter, stays where it is; so does
-/// what is given out, which is the caller's from then on.
+/// what is given out, which is the caller's from then on. What the file says is computed once is, in any case.
 pub(super) fn cut(graph: &Graph, items: &[Item], frozen: bool) -> Result<Cut, GraphError> {
     let fixed = Fixed::of(graph, frozen);
     if !fixed.any() {
@@ -107,8 +107,9 @@ pub(super) fn cut(graph: &Graph, items: &[Item], frozen: bool) -> Result<Cut, Gr
         let bytes = node.types.iter().map(TensorType::bytes).fold(0, usize::saturating_add);
         matches!(node.kind, NodeKind::Op { .. })
             && !matches!(items.get(id.index()), None | Some(Item::Free))
-            && !given_out[id.index()]
-            && fixed.made_of(id).is_some_and(|made_of| is_worth_keeping(bytes, made_of))
+            && fixed
+                .made_of(id)
+                .is_some_and(|made_of| node.origin.once || !given_out[id.index()] && is_worth_keeping(bytes, made_of))
     };
     let outputs = graph.outputs().iter().map(|o| o.value);
     let changing = graph.nodes().map(|(id, _)| id).filter(|&id| fixed.made_of(id).is_none());
@@ -162,6 +163,7 @@ fn parts(graph: &Graph, kept: &[bool], taken: &[Value]) -> Result<Once, GraphErr
         copy(&mut second, graph, id, &graph.node(id).name, &mut of_second)?;
     }
     let mut before = first.into_graph();
+    before.mark_once();
     for &value in taken {
         let node = graph.node(value.node);
         let name: Arc<str> = if value.slot == 0 { node.name.clone() } else { second.fresh(&node.name) };

@@ -20,7 +20,7 @@ impl<'a> Origins<'a> {
         Origin {
             frames: trace.map(|t| self.frames(t)).unwrap_or_default(),
             module: modules.map(|s| self.module(s)).unwrap_or_default(),
-            implicit: false,
+            ..Origin::default()
         }
     }
 

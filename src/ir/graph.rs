@@ -121,6 +121,12 @@ impl Graph {
         node
     }
 
+    /// Says of every operator that it is computed once, before the first execution.
+    pub(crate) fn mark_once(&mut self) {
+        let nodes = self.dag.node_weights_mut().filter(|node| matches!(node.kind, NodeKind::Op { .. }));
+        nodes.filter(|node| !node.origin.implicit).for_each(|node| node.origin.once = true);
+    }
+
     /// Adds a tensor whose elements are known, in row-major order.
     ///
     /// # Errors

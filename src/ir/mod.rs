@@ -4,6 +4,7 @@ mod attr;
 mod config;
 mod content;
 mod dtype;
+mod fixed;
 mod graph;
 mod graph_layouts;
 mod layout;
@@ -28,4 +29,5 @@ pub use signature::{ConstantInput, ConstantOutput, Output, Path, ResultPosition,
 pub use tensor::{MAX_ELEMENTS, MAX_RANK, Shape, ShapeError, TensorType, flat_index, unflatten};
 pub use value::{NodeId, Value};
 
+pub(crate) use fixed::{Fixed, added};
 pub(crate) use tensor::dense_strides;

@@ -32,6 +32,8 @@ pub struct Origin {
     /// The node stands for no operator of the input file: a literal scalar, or a cast that the
     /// operator's kernel does on the fly. It is not counted, launches nothing and costs nothing.
     pub implicit: bool,
+    /// The node is computed before the first execution, and its result kept: it depends on nothing that changes between executions.
+    pub once: bool,
 }
 
 impl Origin {

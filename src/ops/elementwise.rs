@@ -246,6 +246,7 @@ pub(super) static OPS: &[OpDef] = &[
         name: "tanh",
         doc: "Hyperbolic tangent.",
         kernel: unary!(Real, |x| x.tanh()),
+        elements: Elements::Placewise(Arithmetic::HyperbolicTangent),
         aten: aten!("tanh", self: X),
         replay: torch!(|r| r.x()?.f_tanh()?),
         bounds: Bounds { magnitude: |_| 1.0, ..Bounds::INCREASING },

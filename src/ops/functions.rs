@@ -3,7 +3,7 @@
 use super::aten_formulas::{NumberFirst, overloaded, power_call};
 use super::pointwise::{BINARY, TRANSCENDENTAL, UNARY, floats, numbers, read, read_real, same};
 use super::work::TRANSCENDENTAL_FLOPS;
-use super::{Amplifies, Call, EvalError, Kernel, OpDef, TypeError, Types, Work};
+use super::{Amplifies, Arithmetic, Call, Elements, EvalError, Kernel, OpDef, TypeError, Types, Work};
 use crate::ir::{DType, Number};
 
 /// Integers, and bools where `bools` says so.
@@ -186,6 +186,7 @@ pub(super) static OPS: &[OpDef] = &[
         name: "sinh",
         doc: "Hyperbolic sine.",
         kernel: real!(f64::sinh),
+        elements: Elements::Placewise(Arithmetic::HyperbolicSine),
         aten: aten!("sinh", self: X),
         replay: torch!(|r| r.x()?.f_sinh()?),
         amplifies: Amplifies::Always,
@@ -195,6 +196,7 @@ pub(super) static OPS: &[OpDef] = &[
         name: "cosh",
         doc: "Hyperbolic cosine.",
         kernel: real!(f64::cosh),
+        elements: Elements::Placewise(Arithmetic::HyperbolicCosine),
         aten: aten!("cosh", self: X),
         replay: torch!(|r| r.x()?.f_cosh()?),
         amplifies: Amplifies::Always,

@@ -21,6 +21,12 @@ pub enum Arithmetic {
     Reciprocal,
     /// `1 / (1 + e^-x)`.
     Sigmoid,
+    /// `(e^x - e^-x) / 2`.
+    HyperbolicSine,
+    /// `(e^x + e^-x) / 2`.
+    HyperbolicCosine,
+    /// The quotient of the two.
+    HyperbolicTangent,
     /// `x / (1 + e^-x)`.
     Silu,
     /// The logarithm of the sigmoid.
@@ -83,6 +89,10 @@ pub enum RowFunction {
     LogSoftmax,
     LayerNorm,
     RmsNorm,
+    /// The place of the first largest element.
+    PlaceOfLargest,
+    /// The place of the first smallest element.
+    PlaceOfSmallest,
     /// One that formulas have no law for.
     Other,
 }
@@ -153,7 +163,7 @@ mod tests {
     use super::*;
     use crate::eval::EvalError;
     use crate::ir::{AttrValue, DType, Number, Shape, TensorType};
-    use crate::ops::{Call, OpDef, all};
+    use crate::ops::{AttrKind, Call, OpDef, all};
 
     /// What a function of these numbers is, with 3 for an exponent or a factor, and -1 and 2 for limits.
     fn value(function: Arithmetic, v: &[f64]) -> f64 {
@@ -171,6 +181,9 @@ mod tests {
             Arithmetic::Reciprocal => 1.0 / v[0],
             Arithmetic::Sigmoid => sigmoid(v[0]),
             Arithmetic::Silu => v[0] * sigmoid(v[0]),
+            Arithmetic::HyperbolicSine => v[0].sinh(),
+            Arithmetic::HyperbolicCosine => v[0].cosh(),
+            Arithmetic::HyperbolicTangent => v[0].tanh(),
             Arithmetic::LogSigmoid => sigmoid(v[0]).ln(),
             Arithmetic::Softplus => (1.0 + v[0].exp()).ln(),
             Arithmetic::Relu => v[0].max(0.0),
@@ -221,6 +234,11 @@ mod tests {
             RowFunction::LogSoftmax => lane[place] - exponentials.ln(),
             RowFunction::LayerNorm => (lane[place] - sum / count) / (deviations / count + 1.0).sqrt(),
             RowFunction::RmsNorm => lane[place] / (squares / count + 1.0).sqrt(),
+            RowFunction::PlaceOfLargest | RowFunction::PlaceOfSmallest => {
+                let sign = if function == RowFunction::PlaceOfLargest { 1.0 } else { -1.0 };
+                let is_best = |&at: &usize| lane.iter().all(|other| sign * lane[at] >= sign * other);
+                (0..lane.len()).find(is_best).map_or(f64::NAN, |at| at as f64)
+            }
             RowFunction::Other => f64::NAN,
         }
     }
@@ -232,7 +250,9 @@ mod tests {
             "max" => Some(AttrValue::float(2.0)),
             "dtype" => Some(AttrValue::DType(dtype)),
             "dim" if op.row_function() == RowFunction::Other => None,
-            "dim" if op.attrs.iter().any(|a| a.name == "keepdim") => Some(AttrValue::Ints([0].into_iter().collect())),
+            "dim" if op.attrs.iter().any(|a| a.kind == AttrKind::Dims) => {
+                Some(AttrValue::Ints([0].into_iter().collect()))
+            }
             "dim" => Some(AttrValue::Int(0)),
             "normalized_shape" => Some(AttrValue::Ints([4].into_iter().collect())),
             "eps" | "correction" => Some(AttrValue::float(1.0)),

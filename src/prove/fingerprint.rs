@@ -166,7 +166,7 @@ impl Program for Cone<'_> {
 pub(super) const TOTAL: usize = 5_000_000;
 
 /// As [`TOTAL`], for the search for view equivalences.
-pub(super) const ALL_VIEWS: usize = 4_000_000;
+pub(super) const ALL_VIEWS: usize = 2_000_000;
 
 /// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated and `effort` says nothing
 /// of that. Takes what it computes from `budget`.

@@ -21,7 +21,10 @@ use crate::rules::RuleSet;
 const MAX_FAILURES: usize = 24;
 
 /// Elements that may be written down in one comparison, over all pairs that are compared element by element.
-const MAX_ELEMENTS: usize = 4_000_000;
+const MAX_ELEMENTS: usize = 2_000_000;
+
+/// What writing down an element takes, counted in elements that are evaluated.
+const ELEMENT_OF_A_FORMULA: usize = 2;
 
 /// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
 #[derive(Clone, Debug, Default)]
@@ -44,9 +47,10 @@ pub(super) enum Answer {
 /// An [`Answer`] as a cache keeps it.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// Elements that were evaluated. They count when the answer is recalled too, so that a run comes to the same verdict
-    /// whatever it remembers.
+    /// Elements that were evaluated, and those that were written down as formulas. They count when the answer is recalled too, so
+    /// that a run comes to the same verdict whatever it remembers.
     evaluated: usize,
+    compared: usize,
     answer: KeptAnswer,
 }
 
@@ -103,14 +107,30 @@ impl<'r> PairSolver<'r> {
         self.known.get(key).cloned()
     }
 
+    /// Whether so many searches have failed that no further one is made: then only answers that are known prove anything, and to
+    /// evaluate a pair would tell nothing.
+    pub(super) fn has_given_up(&self) -> bool {
+        self.failures >= MAX_FAILURES
+    }
+
+    /// What all pairs took so far, in evaluated elements.
+    pub(super) fn work(&self) -> usize {
+        fingerprint::TOTAL - self.evaluations + ELEMENT_OF_A_FORMULA * (MAX_ELEMENTS - self.elements)
+    }
+
     /// The answer for a cone that is not known yet: remembered by an earlier run, or found by evaluation and search.
     /// `local` is the cone with free leaves, `ends` are its first two roots.
     pub(super) fn find(&mut self, key: &ConeKey, local: TermArena, ends: [TermId; 2], effort: Effort) -> Answer {
+        if self.has_given_up() {
+            let answer = Answer::Unproven { busiest: None };
+            self.known.insert(key.clone(), answer.clone());
+            return answer;
+        }
         // Partners seldom read different values; most of those come from a later layer, and would cost a lot to evaluate.
         let effort = if read_alike(self.rules, &local, ends) { effort } else { fingerprint::DOUBT };
         let effort = effort.within(self.error);
         // Where budgets run out, the answer says more about this run than about the question.
-        let lasting = effort.fits(self.evaluations) && self.elements >= ELEMENTS && self.failures < MAX_FAILURES;
+        let lasting = effort.fits(self.evaluations) && self.elements >= ELEMENTS;
         let answer = match self.cache.filter(|_| lasting) {
             Some(cache) => self.recalled(cache, local, ends, effort),
             None => self.found(local, ends, effort),
@@ -139,11 +159,13 @@ impl<'r> PairSolver<'r> {
             };
             if let Some(answer) = answer {
                 self.evaluations = self.evaluations.saturating_sub(kept.evaluated);
+                self.elements = self.elements.saturating_sub(kept.compared);
                 return answer;
             }
             cache.invalid(&question);
         }
-        let (known, before, wrong) = (local.len(), self.evaluations, self.caught.len());
+        let (known, wrong) = (local.len(), self.caught.len());
+        let (evaluations, elements) = (self.evaluations, self.elements);
         let answer = self.found(local, ends, effort);
         let kept = match &answer {
             Answer::Proven(proved) => {
@@ -154,7 +176,8 @@ impl<'r> PairSolver<'r> {
         };
         // A wrong step has to be reported every time.
         if self.caught.len() == wrong {
-            cached::put(cache, &question, &Kept { evaluated: before - self.evaluations, answer: kept });
+            let (evaluated, compared) = (evaluations - self.evaluations, elements - self.elements);
+            cached::put(cache, &question, &Kept { evaluated, compared, answer: kept });
         }
         answer
     }
@@ -162,8 +185,7 @@ impl<'r> PairSolver<'r> {
     fn found(&mut self, local: TermArena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
         match fingerprint::agree(&local, a, b, effort, &mut self.evaluations) {
             Some(false) => Answer::Differs,
-            _ if self.failures < MAX_FAILURES => self.search(local, a, b),
-            _ => Answer::Unproven { busiest: None },
+            _ => self.search(local, a, b),
         }
     }
 

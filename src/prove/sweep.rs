@@ -200,6 +200,11 @@ impl<'r> Sweep<'r> {
         }
     }
 
+    /// What the sweep took so far, in evaluated elements.
+    pub(super) fn work(&self) -> usize {
+        self.answers.work() + fingerprint::ALL_VIEWS - self.view_evaluations
+    }
+
     /// The class that a value counts as when the graphs are cut: of a view, what it is a view of.
     pub(super) fn cut(&self, term: TermId) -> TermId {
         self.views.get(&term).map_or(term, |(original, _)| *original)
@@ -358,6 +363,9 @@ impl<'r> Sweep<'r> {
     fn agreeing_view(&mut self, a: TermId, b: TermId, cone: &Cone) -> Option<View> {
         if let Some(known) = self.view_memo.get(&cone.key) {
             return known.clone();
+        }
+        if self.answers.has_given_up() {
+            return None;
         }
         let (mut local, roots) = cone.localise(&self.arena, self, &[a, b]);
         let alike = read_alike(self.answers.rules, &local, [roots[0], roots[1]]);

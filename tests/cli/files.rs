@@ -79,6 +79,34 @@ fn an_optimized_graph_is_cheaper_and_proven_equal() {
     assert!((energy / best["value"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{energy} {best}");
 }
 
+/// A file with precomputed tensors as inputs of their own was called `different` from its workload.
+#[test]
+fn what_is_computed_once_is_part_of_the_written_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let workload = "graph g(x: f32[64, 256], w: param f32[256, 256], s: buffer f32[256]) {
+        y = linear(x, mul(w, s))
+        return y
+    }";
+    std::fs::write(at("scaled.mir"), workload).unwrap();
+    let output = run(&["optimize", &at("scaled.mir"), "--format", "json", "-o", &at("lean.mir")]);
+    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let compared = json(&at("scaled.mir"), &at("lean.mir"));
+    assert_eq!(compared["verdict"], "equivalent");
+    let [best, written] = [&found["best_energy_mj"], &compared["b"]["energy_mj"]].map(|e| e["value"].as_f64().unwrap());
+    assert!((written / best - 1.0).abs() < 1e-6 && written < compared["a"]["energy_mj"]["value"].as_f64().unwrap());
+    let assumed = compared["assumptions"].to_string();
+    assert!(assumed.contains("are the same at every execution"), "{assumed}");
+
+    let lean = std::fs::read_to_string(at("lean.mir")).unwrap();
+    assert!(lean.contains("mul(w, s)") && lean.contains(" once\n"), "{lean}");
+    std::fs::write(at("wrong.mir"), lean.replace("mul(w, s)", "add(w, s)")).unwrap();
+    assert_eq!(json(&at("scaled.mir"), &at("wrong.mir"))["verdict"], "different");
+    std::fs::write(at("changing.mir"), lean.replace("s: buffer", "s:")).unwrap();
+    refused(&["check", &at("scaled.mir"), &at("changing.mir")], &["cannot be computed once"]);
+}
+
 #[test]
 fn a_picture_of_time_against_energy_is_a_file_of_its_own() {
     let folder = tempfile::tempdir().unwrap();

@@ -154,3 +154,16 @@ fn a_definition_may_leave_operands_out() {
     assert!(proven(&format!("{call}; y = concat(s, t)"), written_out));
     assert!(!proven(&format!("{call}; y = concat(t, s)"), written_out));
 }
+
+#[test]
+fn a_product_of_bytes_is_added_up_in_wide_integers() {
+    let inputs = "x: i8[3, 4], w: i8[4, 2]";
+    let bytes = "y = opaque \"aten._int_mm\"(x, w) -> i32[3, 2]";
+    assert_eq!(
+        proven(inputs, bytes, "a = cast(x; dtype=i32); b = cast(w; dtype=i32); y = matmul(a, b)"),
+        Tier::Rounding
+    );
+    let narrow = graph(inputs, "p = matmul(x, w); y = cast(p; dtype=i32)");
+    let proof = prove(&graph(inputs, bytes), &narrow, &RuleSet::library().unwrap(), &Silent).unwrap();
+    assert!(matches!(proof.verdict, Verdict::Different(_)), "{:?}", proof.verdict);
+}

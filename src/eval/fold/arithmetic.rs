@@ -53,6 +53,9 @@ pub(super) fn arithmetic(
             | Arithmetic::Reciprocal
             | Arithmetic::Sigmoid
             | Arithmetic::Silu
+            | Arithmetic::HyperbolicSine
+            | Arithmetic::HyperbolicCosine
+            | Arithmetic::HyperbolicTangent
             | Arithmetic::LogSigmoid
             | Arithmetic::Softplus
             | Arithmetic::Relu

@@ -110,6 +110,18 @@ pub enum MirError {
         #[help]
         help: Option<String>,
     },
+    #[error("`{name}` cannot be computed once: it may change between executions")]
+    #[diagnostic(
+        code(mir::not_fixed),
+        help(
+            "`once` is for what depends on literals, parameters and buffers that the graph does not write, without chance and outside of training"
+        )
+    )]
+    NotFixed {
+        name: String,
+        #[label("marked `once`")]
+        span: SourceSpan,
+    },
     #[error("`{name}` is given twice")]
     #[diagnostic(code(mir::attribute_twice))]
     AttributeTwice {

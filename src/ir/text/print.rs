@@ -314,6 +314,9 @@ impl Display for OriginText<'_> {
         if self.0.implicit {
             f.write_str(" implicit")?;
         }
+        if self.0.once {
+            f.write_str(" once")?;
+        }
         Ok(())
     }
 }

@@ -81,6 +81,9 @@ graph addmm_split(x: f32[64, 128], w: param f32[128, 256], b: param f32[256], po
   p, q = opaque "two"() -> (f32[], i64[0, 2])
   n = opaque "nothing"(z) -> ()
   d = add(pos, 1) @ "a.py":3 fn "forward" code "x + 1" from "b.py":4
+  k = mul(pos, pos) @ in "m" once
+  once = mul(z, z) @ in "m"
+  once.2 = mul(once, z)
   return z, v as "scores", i, d, c, p
 }
 "#;
@@ -90,12 +93,14 @@ fn every_form_is_read_and_printed() {
     let graph = read(EVERYTHING);
     assert!(graph.config.allow_tf32);
     assert_eq!(graph.outputs()[1].name.as_ref(), "scores");
-    assert_eq!(graph.operators().count(), 8, "nested calls count, scalars do not");
+    assert_eq!(graph.operators().count(), 11, "nested calls count, scalars do not");
     let (_, z) = graph.nodes().find(|(_, n)| n.name.as_ref() == "z").unwrap();
     assert_eq!((z.origin.line().unwrap().line, z.origin.module.as_ref()), (12, "layers.0.mlp"));
     let (_, d) = graph.nodes().find(|(_, n)| n.name.as_ref() == "d").unwrap();
     assert_eq!(d.origin.line().unwrap().file.as_ref(), "a.py", "the innermost frame is written first and stored last");
     assert!(graph.nodes().any(|(_, n)| n.name.as_ref() == "odd name.weight"));
+    let once: Vec<&str> = graph.nodes().filter(|(_, n)| n.origin.once).map(|(_, n)| &*n.name).collect();
+    assert_eq!(once, ["k"]);
     round_trip(&graph);
 }
 
@@ -205,6 +210,7 @@ fn errors_carry_their_code_and_place() {
         ("a = opaque \"\\q\"(x) -> f32[1] return a", "mir::escape", "\"\\q\""),
         ("a = literal f32[-1] [] return a", "mir::tensor_type", "f32[-1]"),
         ("a = literal f32[99999999, 99999999] [] return a", "mir::tensor_type", "f32[99999999, 99999999]"),
+        ("a = neg(x) @ once return a", "mir::not_fixed", "a"),
         ("a = neg(x return a", "mir::syntax", ""),
         ("in = neg(x) return x", "mir::syntax", ""),
     ] {

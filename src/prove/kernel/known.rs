@@ -23,7 +23,14 @@ pub(super) fn fold_known(arena: &mut TermArena, closure: &mut Closure) {
             let t = arena.nth(n);
             let Some((op @ Op::Table(_), attrs, slot)) = arena.op(t) else { continue };
             let operands = &arena.term(t).operands;
-            if operands.is_empty() || known.contains_key(&closure.find(t)) {
+            // A constant that is taken for another one, which rounding has put apart: what is computed from that one may be known
+            // by its value.
+            let is_taken_for_another = |&o: &TermId| {
+                let first = known.get(&closure.find(o)).and_then(|&first| arena.value(first));
+                first.is_some_and(|first| arena.value(o).is_some_and(|own| own != first))
+            };
+            let is_known = known.contains_key(&closure.find(t)) && !operands.iter().any(is_taken_for_another);
+            if operands.is_empty() || is_known {
                 continue;
             }
             let values: Option<Operands> = operands.iter().map(|&o| known.get(&closure.find(o)).copied()).collect();

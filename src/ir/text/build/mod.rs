@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::ast::{Binding, Body, Constant, File, Name, Number, Purpose, Returned, Statement, Typed, Yielded};
 use super::error::{MOST_ERRORS, MirError, nearest};
 use super::order::path;
-use crate::ir::{Graph, GraphError, NodeId, NodeKind, Output, Target, Value};
+use crate::ir::{Fixed, Graph, GraphError, Node, NodeId, NodeKind, Output, Target, Value};
 
 mod calls;
 
@@ -42,6 +42,9 @@ pub(super) fn build(file: &File) -> Result<Graph, Vec<MirError>> {
     }
     if builder.errors.len() < MOST_ERRORS {
         builder.outputs();
+    }
+    if builder.errors.is_empty() {
+        builder.check_once();
     }
     if builder.errors.is_empty() { Ok(builder.graph) } else { Err(builder.errors) }
 }
@@ -214,6 +217,23 @@ impl<'f, 's> Builder<'f, 's> {
                     }
                 },
             }
+        }
+    }
+
+    /// What is marked `once` has to be the same at every execution.
+    fn check_once(&mut self) {
+        let marked = |node: &Node| node.origin.once;
+        if !self.graph.nodes().any(|(_, node)| marked(node)) {
+            return;
+        }
+        let fixed = Fixed::of(&self.graph, true);
+        let changing = self.graph.nodes().filter(|&(id, node)| marked(node) && fixed.made_of(id).is_none());
+        let names: FxHashSet<Arc<str>> = changing.map(|(_, node)| node.name.clone()).collect();
+        let inputs = self.file.inputs.iter().map(|input| &input.binding);
+        let results = self.file.statements.iter().filter_map(|s| s.results.first()).map(|r| &r.binding);
+        for binding in inputs.chain(results).filter(|b| names.contains(&*b.node_name().text)) {
+            let (name, span) = (binding.local.text.to_string(), binding.local.span);
+            self.errors.push(MirError::NotFixed { name, span });
         }
     }
 

@@ -62,6 +62,7 @@ fn describe(rule: &Rule) -> &'static str {
         Rule::function | Rule::kw_fn => "`fn`",
         Rule::code | Rule::kw_code => "`code`",
         Rule::kw_implicit => "`implicit`",
+        Rule::once | Rule::kw_once => "`once`",
         Rule::fixed | Rule::given => "a constant",
         Rule::target | Rule::place | Rule::loss | Rule::writes | Rule::gradient => "where it goes",
         Rule::kw_at | Rule::kw_loss | Rule::kw_writes | Rule::kw_gradient => "where it goes",

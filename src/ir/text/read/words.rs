@@ -100,6 +100,7 @@ impl Reader {
                 }
                 Rule::string => origin.module = self.string(part).into(),
                 Rule::kw_implicit => origin.implicit = true,
+                Rule::once => origin.once = true,
                 _ => {}
             }
         }

@@ -57,7 +57,8 @@ impl Random {
             code: (*r.pick(&["", "y = x @ w  # \\"])).into(),
         };
         let frames: Vec<Frame> = (0..self.below(3)).map(|_| frame(self)).collect();
-        Origin { frames: frames.into(), module: (*self.pick(&["", "layers.0"])).into(), implicit: self.below(9) == 0 }
+        let module = (*self.pick(&["", "layers.0"])).into();
+        Origin { frames: frames.into(), module, implicit: self.below(9) == 0, ..Origin::default() }
     }
 
     fn attr(&mut self, def: &AttrDef, first: Option<&TensorType>) -> AttrValue {

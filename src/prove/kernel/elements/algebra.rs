@@ -12,10 +12,11 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use smallvec::SmallVec;
 
-use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Product, times};
+use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Operation, Product, times};
 use super::formulas::{Formulas, SIZE_PER_ELEMENT};
 use super::mode::Mode;
 use crate::ir::Number;
+use crate::ops::Arithmetic;
 use crate::rules::Tier;
 
 /// Powers that are written as products.
@@ -24,6 +25,9 @@ const MAX_POWER: i64 = 8;
 /// Up to so many exponentials are divided by their geometric mean; of more, only what most have is divided out. With two of them the
 /// mean makes `1 / (1 + e^-x)` and `e^x / (e^x + 1)` one; of many it would be long.
 const MAX_MEAN: usize = 4;
+
+/// Bits of a number that are multiplied in one step.
+const BITS_PER_STEP: usize = 128;
 
 /// A formula as `number * e^exponent * factors * rest`, where the rest is the same for all multiples of the formula.
 struct Content {
@@ -76,7 +80,8 @@ impl Formulas<'_> {
                 return Some(product);
             }
         }
-        self.spend(1 + x.products().len() * y.products().len() / 4)?;
+        let long = (x.bits() + y.bits()) / BITS_PER_STEP;
+        self.spend(1 + x.products().len() * y.products().len() * (1 + long) / 4)?;
         let mut products = Vec::with_capacity(x.products().len() * y.products().len());
         for p in x.products() {
             for q in y.products() {
@@ -225,6 +230,15 @@ impl Formulas<'_> {
         if let Some(form) = self.of_cases(x, Self::inverse) {
             return Some(form);
         }
+        // `1 / (1 + a / b)` is `b / (b + a)`.
+        if x.products().len() > 1
+            && let Some((above, below)) = self.fraction(x)?
+            && self.store.is_positive(&above)
+            && self.divisors(&above) < self.divisors(x)
+        {
+            let inverse = self.inverse(&above)?;
+            return self.times(&below, &inverse);
+        }
         let Content { number, exponent, factors, rest } = self.content(x)?;
         let mut inverse = self.exponential(&exponent.scaled(&-BigRational::one()))?.scaled(&number.recip());
         for atom in factors {
@@ -267,6 +281,9 @@ impl Formulas<'_> {
         if let Some(form) = self.of_cases(x, Self::exponential) {
             return Some(form);
         }
+        if let Some(form) = self.exponential_of_hidden(x)? {
+            return Some(form);
+        }
         let (mut powers, mut rest) = (Vec::new(), Vec::new());
         for product in x.products() {
             match self.power_of_logarithm(product) {
@@ -288,6 +305,39 @@ impl Formulas<'_> {
             }
         }
         Some(result)
+    }
+
+    /// `e` to a sum with a choice in it between minus infinity and a real number: 0 in the one case, and no minus infinity in the other.
+    /// Nothing inside where there is no such choice.
+    fn exponential_of_hidden(&mut self, x: &Form) -> Option<Option<Form>> {
+        for (at, product) in x.products().iter().enumerate() {
+            let [atom] = product.factors[..] else { continue };
+            let Some((kept, shown)) = self.hidden_or(atom).filter(|_| product.number.is_positive()) else { continue };
+            let others = x.products().iter().enumerate().filter(|(n, _)| *n != at);
+            let rest = self.sum(others.map(|(_, product)| Form::product(product.clone())));
+            let exponent = self.sum([rest, shown.scaled(&product.number)]);
+            if !self.store.is_real(&exponent) {
+                return Some(None);
+            }
+            let exponential = self.exponential(&exponent)?;
+            return self.times(&kept, &exponential).map(Some);
+        }
+        Some(None)
+    }
+
+    /// Of an element that is minus infinity in one case: 1 in the other case, and what it is then.
+    fn hidden_or(&mut self, atom: AtomId) -> Option<(Form, Form)> {
+        let Atom::Applied { what: Operation::Arithmetic(Arithmetic::Select), operands, .. } = self.store.atom_of(atom)
+        else {
+            return None;
+        };
+        let &[(_, condition), (_, then), (_, otherwise)] = &operands[..] else { return None };
+        let holds = self.indicator(condition);
+        match [then, otherwise].map(|id| self.is_minus_infinity(id)) {
+            [true, false] => Some((self.minus(Form::number(BigRational::one()), &holds), self.form(otherwise))),
+            [false, true] => Some((holds, self.form(then))),
+            _ => None,
+        }
     }
 
     /// Base and exponent of what `e` to a multiple of a logarithm is.
@@ -327,6 +377,17 @@ impl Formulas<'_> {
         let exponential = self.exponential(&x.clone().scaled(&-BigRational::one()))?;
         let divisor = self.sum([exponential, Form::number(BigRational::one())]);
         self.inverse(&divisor)
+    }
+
+    /// Hyperbolic sine or cosine.
+    pub(super) fn hyperbolic(&mut self, x: &Form, function: Arithmetic) -> Option<Form> {
+        let half = BigRational::new(1.into(), 2.into());
+        let growing = self.exponential(x)?.scaled(&half);
+        let falling = self.exponential(&x.clone().scaled(&-BigRational::one()))?.scaled(&half);
+        Some(match function {
+            Arithmetic::HyperbolicSine => self.minus(growing, &falling),
+            _ => self.sum([growing, falling]),
+        })
     }
 
     /// A constant power over the real numbers, if it is a whole or a half.

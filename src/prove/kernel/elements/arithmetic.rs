@@ -55,6 +55,10 @@ impl Formulas<'_> {
             // A limit may be compared, and comes to a bool.
             return Some(None);
         }
+        // Chosen by what is not known, a limit is looked at where it is an exponent.
+        if function == Arithmetic::Select && ids[1..].iter().any(|&id| self.is_minus_infinity(id)) {
+            return Some(None);
+        }
         if ids.iter().any(|&id| self.is_minus_infinity(id)) {
             return Some(Some(self.at_limit(function, call, &ids)?));
         }
@@ -114,6 +118,11 @@ impl Formulas<'_> {
             Arithmetic::Sqrt if over_reals => self.square_root(x),
             Arithmetic::InverseSqrt if over_reals => self.inverse_root(x)?,
             Arithmetic::Sigmoid if over_reals => self.sigmoid(&x)?,
+            Arithmetic::HyperbolicSine | Arithmetic::HyperbolicCosine if over_reals => self.hyperbolic(&x, function)?,
+            Arithmetic::HyperbolicTangent if over_reals => {
+                let sigmoid = self.sigmoid(&x.scaled(&BigRational::from_integer(2.into())))?;
+                self.minus(sigmoid.scaled(&BigRational::from_integer(2.into())), &one())
+            }
             Arithmetic::Silu if over_reals => {
                 let gate = self.sigmoid(&x)?;
                 self.times(&x, &gate)?
@@ -136,6 +145,9 @@ impl Formulas<'_> {
             | Arithmetic::InverseSqrt
             | Arithmetic::Sigmoid
             | Arithmetic::Silu
+            | Arithmetic::HyperbolicSine
+            | Arithmetic::HyperbolicCosine
+            | Arithmetic::HyperbolicTangent
             | Arithmetic::LogSigmoid
             | Arithmetic::Softplus
             | Arithmetic::Abs

@@ -67,6 +67,8 @@ impl Atom {
 pub(super) enum Operation {
     /// A function of elements at one place. Operators that are the same function give the same.
     Arithmetic(Arithmetic),
+    /// The place of the first largest element of a row.
+    PlaceOfLargest,
     /// An operator that is none of those.
     Operator(&'static str),
 }
@@ -167,6 +169,12 @@ impl Form {
     /// Whether it is 0 for all finite values of its atoms.
     pub(super) fn is_zero(&self) -> bool {
         self.0.iter().all(|product| product.number.is_zero())
+    }
+
+    /// Bits of its first number, as a sample of all.
+    pub(super) fn bits(&self) -> usize {
+        let bits = |product: &Product| product.number.numer().bits().saturating_add(product.number.denom().bits());
+        self.0.first().map_or(0, |product| bits(product) as usize)
     }
 
     /// Numbers to keep: what the formula takes in memory.

@@ -321,6 +321,15 @@ impl<'a> Formulas<'a> {
         for (&term, ty) in applied.operands.iter().zip(call.operands).skip(1) {
             lane.push((ty.dtype, self.element(term, &inner, depth + 1)?));
         }
+        if self.way.mode == Mode::Reals
+            && x.dtype.is_float()
+            && let RowFunction::PlaceOfLargest | RowFunction::PlaceOfSmallest = function
+        {
+            let sizes: Shape = axes.iter().map(|&d| x.shape[d]).collect();
+            if let Some(place) = self.place_of_largest(&lane, function == RowFunction::PlaceOfLargest, &sizes)? {
+                return Some(place);
+            }
+        }
         if self.way.mode == Mode::Reals && computes_floats(applied) {
             let count: usize = axes.iter().map(|&d| x.shape[d]).product();
             let (elements, others) = lane.split_at(count);

@@ -21,6 +21,11 @@ impl Formulas<'_> {
         Some(Some((numerator, divisor)))
     }
 
+    /// How many factors of a formula's products divide.
+    pub(super) fn divisors(&self, x: &Form) -> usize {
+        x.products().iter().flat_map(|product| &product.factors).filter(|&&atom| self.divisor(atom).is_some()).count()
+    }
+
     /// What a factor divides by, if that is positive.
     fn divisor(&self, atom: AtomId) -> Option<Form> {
         match *self.store.atom_of(atom) {

@@ -17,6 +17,7 @@ mod formulas;
 mod fractions;
 mod mode;
 mod numbers;
+mod order;
 mod rows;
 mod scope;
 mod sums;

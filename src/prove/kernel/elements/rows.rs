@@ -118,7 +118,11 @@ impl Formulas<'_> {
                 let normal = self.times(&centred, &scale)?;
                 self.scaled_and_shifted(normal, row)?
             }
-            RowFunction::Variance | RowFunction::LayerNorm | RowFunction::Other => return Some(None),
+            RowFunction::Variance
+            | RowFunction::LayerNorm
+            | RowFunction::PlaceOfLargest
+            | RowFunction::PlaceOfSmallest
+            | RowFunction::Other => return Some(None),
         }))
     }
 

@@ -128,10 +128,13 @@ fn choices_are_sums_over_truth_values() {
     let of = |body: &str| format!("{inputs}{body}");
     assert_eq!(equal(&of(chosen), &of(masked)), real);
     assert_eq!(equal(&of(chosen), &of(&masked.replace("mul(l, m2)", "mul(k, m2)"))), None);
-    // Which keys are hidden shows when it runs, and whether any is left.
+    // Which keys are hidden shows when it runs. Where none is left, both are NaN, but fused attention gives zeros.
     let hidden = "c = gt(x, m1)\n z = number(; value=-inf, dtype=f32)\n s = where(c, x, z)\n ";
     let rows = "e = exp(s)\n n = sum(e; dim=[2], keepdim=true)\n y = div(e, n)";
-    assert_eq!(equal(&of(&format!("{hidden}y = softmax(s; dim=2)")), &of(&format!("{hidden}{rows}"))), None);
+    assert_eq!(equal(&of(&format!("{hidden}y = softmax(s; dim=2)")), &of(&format!("{hidden}{rows}"))), real);
+    let scores = "t = permute(x; dims=[0, 2, 1])\n a = matmul(x, t)\n z = number(; value=-inf, dtype=f32)\n s = where(c, a, z)\n ";
+    let written = format!("c = gt(x, m1)\n {scores}p = softmax(s; dim=2)\n y = matmul(p, x)");
+    assert_eq!(equal(&of("c = gt(x, m1)\n y = sdpa(x, x, x, c; scale=1.0)"), &of(&written)), None);
 }
 
 #[test]
@@ -176,4 +179,74 @@ fn convolutions_are_sums_of_products() {
         ),
         None
     );
+}
+
+#[test]
+fn hyperbolic_functions_are_exponentials() {
+    let real = Some(Tier::Real);
+    let by_two =
+        "h = number(; value=0.5, dtype=f32)\n e = exp(x)\n n = neg(x)\n f = exp(n)\n s = add(e, f)\n y = mul(s, h)";
+    assert_eq!(equal("y = cosh(x)", by_two), real);
+    assert_eq!(equal("y = sinh(x)", &by_two.replace("add", "sub")), real);
+    assert_eq!(equal("y = sinh(x)", by_two), None);
+    let by_sigmoid = "k = number(; value=2.0, dtype=f32)\n o = number(; value=1.0, dtype=f32)\n u = mul(x, k)\n \
+                      g = sigmoid(u)\n t = mul(g, k)\n y = sub(t, o)";
+    assert_eq!(equal("y = tanh(x)", by_sigmoid), real);
+    assert_eq!(equal("y = tanh(x)", &by_sigmoid.replace("sigmoid(u)", "sigmoid(x)")), None);
+}
+
+#[test]
+fn a_divisor_with_fractions_in_it_is_one_fraction() {
+    let sums = "e = exp(x)\n s = sum(e; dim=[2], keepdim=true)\n u = sum(e; dim=[1], keepdim=true)\n ";
+    let nested =
+        format!("{sums}q = div(s, u)\n o = number(; value=1.0, dtype=f32)\n a = add(q, o)\n y = reciprocal(a)");
+    let plain = format!("{sums}b = add(s, u)\n y = div(u, b)");
+    assert_eq!(equal(&nested, &plain), Some(Tier::Real));
+    assert_eq!(equal(&nested, &plain.replace("div(u, b)", "div(s, b)")), None);
+    // What may be 0 is not multiplied out.
+    let nested = nested.replace("e = exp(x)", "e = alias(x)");
+    assert_eq!(equal(&nested, &plain.replace("e = exp(x)", "e = alias(x)")), None);
+}
+
+#[test]
+fn what_a_mask_hides_takes_no_part_in_a_softmax() {
+    let mask = "o = number(; value=3, dtype=i64)\n c = lt(whole, o)\n ";
+    let hidden = format!("{mask}i = number(; value=-inf, dtype=f32)\n v = where(c, i, x)\n y = softmax(v; dim=2)");
+    let shown = format!(
+        "{mask}e = exp(x)\n n = number(; value=0.0, dtype=f32)\n k = where(c, n, e)\n s = sum(k; dim=[2], keepdim=true)\n \
+         y = div(k, s)"
+    );
+    assert_eq!(equal(&hidden, &shown), Some(Tier::Real));
+    assert_eq!(equal(&hidden, &shown.replace("where(c, n, e)", "where(c, e, n)")), None);
+    // Where what is kept may be no real number, a factor of 0 does not hide it.
+    let chosen = format!("{mask}i = number(; value=-inf, dtype=f32)\n l = log(x)\n v = where(c, i, l)\n y = exp(v)");
+    let factor = format!("{mask}l = log(x)\n e = exp(l)\n b = logical_not(c)\n f = cast(b; dtype=f32)\n y = mul(e, f)");
+    assert_eq!(equal(&chosen, &factor), None);
+}
+
+#[test]
+fn the_place_of_the_largest_hangs_on_the_order_alone() {
+    let real = Some(Tier::Real);
+    let place = |of: &str| format!("t = {of}\n y = argmax(t; dim=2)");
+    for of in ["softmax(x; dim=2)", "log_softmax(x; dim=2)", "exp(x)"] {
+        assert_eq!(equal("y = argmax(x; dim=2)", &place(of)), real, "{of}");
+        assert_eq!(equal("y = argmin(x; dim=2)", &place(of)), None, "{of}");
+    }
+    assert_eq!(equal("y = argmin(x; dim=2)", &place("neg(x)")), real);
+    let scaled =
+        |number: &str| format!("k = number(; value={number}, dtype=f32)\n t = mul(x, k)\n y = argmax(t; dim=2)");
+    assert_eq!(equal("y = argmax(x; dim=2)", &scaled("3.0")), real);
+    assert_eq!(equal("y = argmax(x; dim=2)", &scaled("-3.0")), None);
+    // Sizes have another order, and so has what is softmax along another dimension.
+    assert_eq!(equal("y = argmax(x; dim=2)", &place("abs(x)")), None);
+    assert_eq!(equal("y = argmax(x; dim=2)", &place("mul(x, x)")), None);
+    assert_eq!(equal("y = argmax(x; dim=2)", &place("softmax(x; dim=1)")), None);
+    assert_eq!(equal("y = argmax(x; dim=2)", "y = argmax(x; dim=1)"), None);
+    let lengths = "q = mul(x, x)\n s = sum(q; dim=[2])\n ";
+    assert_eq!(
+        equal(&format!("{lengths}r = sqrt(s)\n y = argmin(r; dim=1)"), &format!("{lengths}y = argmin(s; dim=1)")),
+        real
+    );
+    // The root of what may be negative is no number.
+    assert_eq!(equal("r = sqrt(x)\n y = argmax(r; dim=2)", "y = argmax(x; dim=2)"), None);
 }
