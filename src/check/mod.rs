@@ -143,7 +143,7 @@ pub fn compare_bound(
         UNKNOWN_BEST
     };
     let mut assumptions = assumptions(&proof);
-    if !best.precompute.is_empty() {
+    if !best.precompute.is_empty() || sides.iter().any(Priced::computes_once) {
         assumptions.push(FROZEN.to_owned());
     }
     let (covered_a, covered_b) = proof.covered(a, b);

@@ -30,7 +30,12 @@ impl<'g> Priced<'g> {
 
     /// Whether a node runs a kernel.
     pub(super) fn runs(&self, node: NodeId) -> bool {
-        !matches!(self.items[node.index()], Item::Free)
+        !matches!(self.items[node.index()], Item::Free | Item::Once)
+    }
+
+    /// Whether the file says of something that it is computed once.
+    pub(super) fn computes_once(&self) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::Once))
     }
 
     /// All that it calls.

@@ -19,7 +19,7 @@ pub(crate) struct PricedPart<'a> {
 /// Difference below which two counts are the same, relative to the larger one.
 const SAME: f64 = 0.02;
 
-/// The share of a difference, and of the difference of times, from which on slow kernels are its cause.
+/// The share of what is explained of a difference, and of the difference of times, from which on slow kernels are its cause.
 const MOST: f64 = 0.5;
 
 fn less(x: f64, y: f64) -> bool {
@@ -126,7 +126,8 @@ impl Saved<'_> {
     /// The operator that is slow, if that is what costs most energy: more than anything that the leaner side does less of.
     fn slow(&self, facts: &[Fact]) -> Option<Slow<'_>> {
         let of_time = self.mj(&[PartKind::Overhead, PartKind::PowerOverTime]);
-        let is_most = of_time > MOST * self.difference.mj * self.sign
+        let explained = self.difference.mj * self.sign - self.mj(&[PartKind::NotExplained]);
+        let is_most = of_time > MOST * explained
             && facts.iter().all(|fact| fact.mj.is_none_or(|mj| mj < of_time))
             && self.us(PartKind::Overhead) > MOST * self.us(PartKind::PowerOverTime).max(0.0);
         let own = |p: &crate::report::Part| (p.a_amount - p.b_amount) * self.sign;

@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bill::Bill;
-use super::estimate::CACHE_SAVES_ENERGY;
 use super::features::{Features, Mode};
 use super::item::Kernel;
 use super::model::CostModel;
@@ -110,7 +109,7 @@ impl Breakdown {
         let running_us = time_us - launch_us;
         let [launches, over_time] = [launch_us, running_us].map(|us| fit.base_w * us * 1e-3);
         let [memory, arithmetic] = fit.dynamic_mj(&features).map(|mj| mj * count);
-        let memory = memory * (1.0 - kernel.served * CACHE_SAVES_ENERGY);
+        let memory = (memory - kernel.spared.traffic_mj * count).max(0.0);
         // No kernel draws more than the limit: the model's coefficients may say so far from what they were fitted on.
         let room = (estimator.device.limit_w * time_us * 1e-3 - launches - over_time).max(0.0);
         let capped = if memory + arithmetic > room { room / (memory + arithmetic) } else { 1.0 };
@@ -118,7 +117,8 @@ impl Breakdown {
         self.over_time.add(over_time, running_us);
         self.memory.mj += memory * capped;
         self.arithmetic.entry(features.mode).or_default().add(arithmetic * capped, kernel.cost.flops * count);
-        let beyond_us = time_us - fit.model_us(&estimator.device, &features, kernel.served) * count;
+        let model_us = fit.model_us(&estimator.device, &features) - kernel.spared.time_us;
+        let beyond_us = time_us - model_us * count;
         let work = (memory + arithmetic) * capped;
         let dynamic = model.like(kernel, &features).map(|(us, mj)| (mj - fit.base_w * us * 1e-3) * count);
         let overhead = dynamic.map_or(0.0, |dynamic| dynamic - work);

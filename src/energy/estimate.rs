@@ -25,12 +25,17 @@ const HELD_FULLY: f64 = 0.97;
 const HELD_ENERGY: f64 = 0.05;
 const HELD_TIME: f64 = 0.04;
 
-/// The share of the device's memory bandwidth from which on memory traffic takes part of a kernel's time, all of it at 1.
-const MEMORY_BOUND: f64 = 0.55;
+/// The part of the time of memory traffic that the cache spares by serving it, and the part of the running time of norms whose
+/// groups are read by one block of threads each: see `docs/src/energy-log.md`, "What the cache spares".
+const CACHE_SPARES_TRAFFIC_TIME: f64 = 0.25;
+const CACHE_SPARES_MOMENTS_TIME: f64 = 0.45;
 
-/// What part of the time of memory traffic, and of the energy beyond that at rest, a cache saves that serves all of it.
-const CACHE_SAVES_TIME: f64 = 0.6;
-pub(super) const CACHE_SAVES_ENERGY: f64 = 0.6;
+/// What the cache spares for each byte of traffic, in mJ, beyond the power over the time: half of what a byte takes that is read
+/// from memory, since about half of the traffic is read.
+const CACHE_SPARES_MJ_PER_BYTE: f64 = 4e-8;
+
+/// The most that the cache spares of a kernel's energy.
+const MAX_SPARED: f64 = 0.6;
 
 /// The standard deviation, in logarithms, of a figure that only physical bounds of the device tell. No estimate has a larger one: of
 /// a class with few entries, one that is far off would make it so.
@@ -46,6 +51,14 @@ pub struct Estimator {
     pub device: DeviceLimits,
     pub classes: BTreeMap<KernelClass, ClassFit>,
     pub overall: Overall,
+}
+
+/// What the cache spares a kernel in a graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spared {
+    pub time_us: f64,
+    /// Beyond the power over that time.
+    pub traffic_mj: f64,
 }
 
 /// What no kernel of the profile exceeds.
@@ -82,6 +95,9 @@ pub struct ClassFit {
     pub entries: usize,
     pub launch_us: f64,
     pub bandwidth_gb_s: f64,
+    /// What each of the elements takes that one thread takes one after the other.
+    #[serde(default)]
+    pub step_us: f64,
     /// Power while a kernel of this class runs and keeps neither memory nor arithmetic busy.
     pub base_w: f64,
     /// By arithmetic mode, such as `matrix bf16` or `vector f32`.
@@ -128,16 +144,16 @@ impl ClassFit {
         let Some((mode, [memory, arithmetic])) = self.busy_us(features) else {
             return (self.launch_us.ln(), self.base_w.ln());
         };
-        let time = self.model_us(limits, features, 0.0);
+        let time = self.model_us(limits, features);
         let watts = self.base_w + mode.memory_w * memory / time + mode.arithmetic_w * arithmetic / time;
         (time.ln(), watts.clamp(limits.rest_w, limits.limit_w).ln())
     }
 
-    /// The time in µs that the model alone gives a kernel of whose memory traffic the cache serves the part `served`.
-    pub(super) fn model_us(&self, limits: &DeviceLimits, features: &Features, served: f64) -> f64 {
+    /// The time in µs that the model alone gives a kernel.
+    pub(super) fn model_us(&self, limits: &DeviceLimits, features: &Features) -> f64 {
         let Some((_, [memory, arithmetic])) = self.busy_us(features) else { return self.launch_us };
         let further = limits.launch_us * f64::from(features.work.launches.saturating_sub(1));
-        (memory * (1.0 - served * CACHE_SAVES_TIME)).max(arithmetic) + self.launch_us + further
+        memory.max(arithmetic).max(features.steps * self.step_us) + self.launch_us + further
     }
 
     /// The arithmetic mode of a kernel, and how long memory traffic and arithmetic keep the device busy, in µs. A mode that was
@@ -159,6 +175,7 @@ impl ClassFit {
     fn is_sane(&self) -> bool {
         let positive = [self.launch_us, self.bandwidth_gb_s, self.base_w];
         positive.iter().all(|c| c.is_finite() && *c > 0.0)
+            && (self.step_us.is_finite() && self.step_us >= 0.0)
             && [self.energy, self.time].iter().all(|e| e.sd.is_finite() && e.sd >= 0.0)
             && self.modes.values().all(|m| {
                 let watts = [m.memory_w, m.arithmetic_w];
@@ -177,27 +194,35 @@ impl Estimator {
         (self.classes.is_empty() || device && rates) && self.classes.values().all(ClassFit::is_sane)
     }
 
-    /// Time in µs and energy in mJ of a kernel in its context, from those of one that runs alone, and the part of its traffic
-    /// that takes time and is served by the cache.
-    pub(super) fn in_context(&self, work: &WorkWithLayout, context: Context, alone: (f64, f64)) -> ((f64, f64), f64) {
+    /// Time in µs and energy in mJ of a kernel in its context, from those of one that runs alone, and what the cache spares it.
+    pub(super) fn in_context(
+        &self,
+        class: KernelClass,
+        work: &WorkWithLayout,
+        context: Context,
+        alone: (f64, f64),
+    ) -> ((f64, f64), Spared) {
         match context {
-            Context::Alone => (alone, 0.0),
+            Context::Alone => (alone, Spared::default()),
             Context::InGraph { .. } => {
-                let alone = self.between_others(alone);
-                let served = self.served(work, context.cached_share(), alone.0);
-                (self.with_cache(served, alone), served)
+                let (time_us, energy_mj) = self.between_others(alone);
+                let spared = self.spared(class, work, context.cached_share(), time_us);
+                let base_w = self.classes.get(&class).map_or(self.device.rest_w, |fit| fit.base_w);
+                let mj = (spared.traffic_mj + base_w * spared.time_us * 1e-3).min(MAX_SPARED * energy_mj);
+                ((time_us - spared.time_us, energy_mj - mj), spared)
             }
         }
     }
 
-    /// The cached `share` of a kernel's traffic as far as that is what takes its time.
-    fn served(&self, work: &WorkWithLayout, share: f64, time_us: f64) -> f64 {
-        let running = time_us - self.device.launch_us;
-        if running <= 0.0 {
-            return 0.0;
-        }
-        let memory = work.bytes / (self.device.memory_gb_s * 1e3);
-        share * ((memory / running - MEMORY_BOUND) / (1.0 - MEMORY_BOUND)).clamp(0.0, 1.0)
+    /// What the cache spares a kernel by serving a `share` of its traffic.
+    fn spared(&self, class: KernelClass, work: &WorkWithLayout, share: f64, time_us: f64) -> Spared {
+        let running = (time_us - self.device.launch_us).max(0.0);
+        let cached = share * work.outer_bytes;
+        let time_us = match class {
+            KernelClass::Moments => CACHE_SPARES_MOMENTS_TIME * share * running,
+            _ => CACHE_SPARES_TRAFFIC_TIME * (cached / (self.device.memory_gb_s * 1e3)).min(share * running),
+        };
+        Spared { time_us, traffic_mj: CACHE_SPARES_MJ_PER_BYTE * cached }
     }
 
     /// What the power limit holds back alone runs faster and takes more energy between operators that leave it power.
@@ -205,17 +230,6 @@ impl Estimator {
         let watts = energy_mj / time_us * 1e3 / self.device.limit_w;
         let held = ((watts - HELD_FROM) / (HELD_FULLY - HELD_FROM)).clamp(0.0, 1.0);
         (time_us * (1.0 - held * HELD_TIME), energy_mj * (1.0 + held * HELD_ENERGY))
-    }
-
-    /// What the cache serves is faster as far as memory traffic is what takes the time.
-    fn with_cache(&self, served: f64, (time_us, energy_mj): (f64, f64)) -> (f64, f64) {
-        if served <= 0.0 {
-            return (time_us, energy_mj);
-        }
-        let running = time_us - self.device.launch_us;
-        let faster = time_us - running * served * CACHE_SAVES_TIME;
-        let rest_mj = (self.device.rest_w * time_us * 1e-3).min(energy_mj);
-        (faster, rest_mj * faster / time_us + (energy_mj - rest_mj) * (1.0 - served * CACHE_SAVES_ENERGY))
     }
 
     /// What physical bounds say: part of the device's bandwidth and rate, power halfway between rest and limit.

@@ -62,6 +62,8 @@ pub(super) struct Features {
     pub class: KernelClass,
     pub mode: Mode,
     pub work: WorkWithLayout,
+    /// Elements that one thread takes one after the other; 0 where threads share a lane.
+    pub steps: f64,
     op: &'static str,
     /// Of the attributes that choose another kernel: flags, words, element types.
     settings: u64,
@@ -103,8 +105,10 @@ impl Features {
         }
         let dtype = key.compute_dtype().or_else(|| outputs.first().map(|t| t.dtype))?;
         let size = [work.bytes, work.flops, results as f64 / lane.max(1) as f64, (parts.def.window)(&call) as f64];
+        let class = parts.kernels();
         Some(Features {
-            class: (parts.def.special_kernels)(&call).unwrap_or(parts.def.kernels),
+            class,
+            steps: if walks_columns(class) { lane as f64 } else { 0.0 },
             mode: Mode { unit: work.unit, dtype, math: key.math },
             op: parts.def.name,
             settings: settings.finish(),
@@ -146,7 +150,12 @@ impl Features {
 
 /// Whether kernels of a class run along dimensions of their operand, so that it matters how these lie in memory.
 fn along_rows(class: KernelClass) -> bool {
-    matches!(class, KernelClass::Rows | KernelClass::Scan | KernelClass::Order)
+    matches!(class, KernelClass::Rows | KernelClass::Moments | KernelClass::Scan | KernelClass::Order)
+}
+
+/// Whether one thread walks down each column.
+fn walks_columns(class: KernelClass) -> bool {
+    matches!(class, KernelClass::Columns | KernelClass::ColumnScan)
 }
 
 /// Whether the dimensions that an operator works along leave out the last one.
@@ -231,9 +240,7 @@ mod tests {
 
     #[test]
     fn calls_of_one_operator_may_run_kernels_of_several_classes() {
-        use KernelClass::{
-            Attention, AttentionInSteps, Columns, Convolution, Depthwise, Grouped, MaskedAttention, Pointwise, Rows,
-        };
+        use KernelClass::{ColumnScan, Columns, Convolution, Depthwise, Grouped, Pointwise, Rows, Scan};
         let filters = "stride=[1, 1], padding=[0, 0], dilation=[1, 1]";
         for (key, class) in [
             (format!("conv2d(f32[2, 8, 4, 4], f32[8, 8, 1, 1]; {filters})"), Pointwise),
@@ -244,13 +251,42 @@ mod tests {
             (format!("conv2d(f32[2, 8, 4, 4], f32[8, 8, 3, 3]; {filters})"), Convolution),
             (format!("conv2d(f32[2, 8, 4, 4], f32[8, 1, 3, 3]; {filters}, groups=8)"), Depthwise),
             (format!("conv2d(f32[2, 8, 4, 4], f32[8, 4, 3, 3]; {filters}, groups=2)"), Grouped),
-            ("sdpa(f16[1, 2, 8, 16], f16[1, 2, 8, 16], f16[1, 2, 8, 16])".into(), Attention),
-            ("sdpa(f16[1, 2, 8, 16], f16[1, 2, 8, 16], f16[1, 2, 8, 16], bool[8, 8])".into(), MaskedAttention),
-            ("sdpa(f16[2, 8, 16], f16[2, 8, 16], f16[2, 8, 16])".into(), AttentionInSteps),
             ("softmax(f32[8, 4]; dim=1)".into(), Rows),
             ("log_softmax(f32[8, 4]; dim=0)".into(), Columns),
+            ("cumsum(f32[8, 4]; dim=1)".into(), Scan),
+            ("cumsum(f32[8, 4]; dim=0)".into(), ColumnScan),
         ] {
             assert_eq!(features(&key).class, class, "{key}");
+        }
+    }
+
+    /// What a profiler saw on an H200: a fused kernel, or one kernel for each step.
+    #[test]
+    fn attention_that_no_fused_kernel_takes_runs_in_steps() {
+        use KernelClass::{Attention, AttentionInSteps, MaskedAttention};
+        let of = |q: &str, kv: &str, rest: &str| features(&format!("sdpa({q}, {kv}, {kv}{rest})"));
+        let same = |ty: &str, rest: &str| of(ty, ty, rest);
+        for (features, class) in [
+            (same("bf16[2, 4, 8, 16]", ""), Attention),
+            (same("bf16[2, 4, 8, 16]", ", bool[8, 8]"), MaskedAttention),
+            (same("bf16[2, 8, 16]", ""), AttentionInSteps),
+            // Vectors of 36 numbers are padded where there is no mask.
+            (same("bf16[2, 4, 8, 36]", ""), Attention),
+            (same("bf16[2, 4, 8, 36]", ", bool[1, 1, 8, 8]"), AttentionInSteps),
+            (same("bf16[2, 4, 8, 40]", ", bool[1, 1, 8, 8]"), MaskedAttention),
+            (same("bf16[2, 4, 8, 320]", ""), Attention),
+            (same("f32[2, 4, 8, 52]", ""), Attention),
+            (same("f32[2, 4, 8, 50]", ""), AttentionInSteps),
+            (same("f64[2, 4, 8, 16]", ""), AttentionInSteps),
+            // A mask whose numbers do not lie side by side along the keys.
+            (same("bf16[2, 4, 8, 16]", ", bool[2, 1, 8, 8] @strides[0, 0, 1, 0]"), AttentionInSteps),
+            (of("bf16[2, 4, 8, 16] @order[0, 1, 3, 2]", "bf16[2, 4, 8, 16]", ""), AttentionInSteps),
+            (of("bf16[1, 4, 8, 16]", "bf16[2, 4, 8, 16]", ""), AttentionInSteps),
+            (of("bf16[2, 4, 8, 16]", "bf16[2, 2, 8, 16]", "; grouped=true"), Attention),
+            (of("f32[2, 4, 8, 16]", "f32[2, 2, 8, 16]", "; grouped=true"), AttentionInSteps),
+        ] {
+            assert_eq!(features.class, class, "{features:?}");
+            assert_eq!(features.work.launches > 6, class == AttentionInSteps, "{features:?}");
         }
     }
 

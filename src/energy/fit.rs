@@ -154,6 +154,7 @@ fn class_fit(points: &[Point], device: &DeviceLimits) -> Option<ClassFit> {
     if points.is_empty() || index.len() != points.len() {
         return None;
     }
+    let walks = points.iter().any(|p| p.features.steps > 0.0);
     let times = fit_times(points, &index, names.len(), device.launch_us);
     let watts = fit_watts(points, &times, &index, names.len());
     let modes = names.iter().enumerate().map(|(m, name)| {
@@ -169,6 +170,7 @@ fn class_fit(points: &[Point], device: &DeviceLimits) -> Option<ClassFit> {
         entries: points.len(),
         launch_us: times.launch.exp(),
         bandwidth_gb_s: times.bandwidth.exp() * 1e-3,
+        step_us: if walks { times.step.exp() } else { 0.0 },
         base_w: watts[0].max(device.rest_w),
         modes: modes.collect(),
         energy: ErrorSpread::default(),
@@ -176,11 +178,12 @@ fn class_fit(points: &[Point], device: &DeviceLimits) -> Option<ClassFit> {
     })
 }
 
-/// Logarithms of: bytes per µs, µs per launch, FLOPs per µs by mode.
+/// Logarithms of: bytes per µs, µs per launch, µs per step of a thread, FLOPs per µs by mode.
 #[derive(Clone)]
 struct Times {
     bandwidth: f64,
     launch: f64,
+    step: f64,
     rates: Vec<f64>,
     /// What every launch after the first one takes, in µs; not fitted.
     further_us: f64,
@@ -191,17 +194,19 @@ impl Times {
         match i {
             0 => &mut self.bandwidth,
             1 => &mut self.launch,
-            _ => &mut self.rates[i - 2],
+            2 => &mut self.step,
+            _ => &mut self.rates[i - 3],
         }
     }
 
     /// The time that each point should take.
     fn predict(&self, points: &[Point], index: &[usize]) -> Vec<f64> {
-        let (bandwidth, launch) = (self.bandwidth.exp(), self.launch.exp());
+        let [bandwidth, launch, step] = [self.bandwidth, self.launch, self.step].map(f64::exp);
         let rates: Vec<f64> = self.rates.iter().map(|r| r.exp()).collect();
         let time = |(p, &m): (&Point, &usize)| {
             let further = self.further_us * f64::from(p.features.work.launches.saturating_sub(1));
-            (p.features.work.flops / rates[m]).max(p.features.work.bytes / bandwidth) + launch + further
+            let work = &p.features.work;
+            (work.flops / rates[m]).max(work.bytes / bandwidth).max(p.features.steps * step) + launch + further
         };
         points.iter().zip(index).map(time).collect()
     }
@@ -233,6 +238,7 @@ fn descend(points: &[Point], index: &[usize], modes: usize, (headroom, further_u
     let mut times = Times {
         bandwidth: best(&|p| p.features.work.bytes / p.time_us),
         launch: points.iter().map(|p| p.time_us).fold(f64::INFINITY, f64::min).max(1e-3).ln(),
+        step: -best(&|p| p.features.steps / p.time_us),
         rates: (0..modes).map(rate).collect(),
         further_us,
     };
@@ -240,7 +246,7 @@ fn descend(points: &[Point], index: &[usize], modes: usize, (headroom, further_u
     let mut step = 1.0;
     while step > 1e-3 {
         let before = loss;
-        for i in 0..2 + modes {
+        for i in 0..3 + modes {
             for delta in [step, -step] {
                 *times.parameter(i) += delta;
                 let trial = times.loss(points, index);

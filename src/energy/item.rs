@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::cost::Cost;
+use super::estimate::Spared;
 use super::features::Features;
 use super::key::KernelKey;
 
@@ -18,8 +19,8 @@ pub struct Kernel {
     /// Set where the price is an estimate, whose error is shared by kernels nearby.
     pub(super) estimated: Option<Features>,
     pub(super) context: Context,
-    /// The part of its traffic that takes time and is served by the cache.
-    pub(super) served: f64,
+    /// What the cache spares it.
+    pub(super) spared: Spared,
     /// Where it stands in sums, the same in every run.
     pub(super) order: u64,
 }

@@ -18,7 +18,7 @@ use super::key::KernelKey;
 use super::neighbourhood::Neighbourhood;
 use super::node_key::{key_of, written_key_of};
 use super::profile::{Profile, ProfileError};
-use super::work::WorkWithLayout;
+use super::work::{CallParts, WorkWithLayout};
 use crate::ir::{Graph, Layout, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::Call;
 
@@ -164,7 +164,7 @@ impl CostModel {
 
     fn priced(&self, key: &KernelKey, context: Context) -> Item {
         let gap = || Item::Gap(Gap { op: key.op.clone(), bytes: key.operand_bytes() });
-        let Some(work) = WorkWithLayout::of_key(key) else { return gap() };
+        let (Some(parts), Some(work)) = (CallParts::of_key(key), WorkWithLayout::of_key(key)) else { return gap() };
         if work.launches == 0 {
             return Item::Free;
         }
@@ -181,7 +181,7 @@ impl CostModel {
             (None, None) => return gap(),
         };
         let alone = (time_us.value, energy_mj.value);
-        let ((faster, leaner), served) = self.estimator.in_context(&work, context, alone);
+        let ((faster, leaner), spared) = self.estimator.in_context(parts.kernels(), &work, context, alone);
         let (energy_mj, time_us) = (energy_mj.times(leaner / alone.1), time_us.times(faster / alone.0));
         let basis_mj = BasisShares::of(basis, energy_mj.value);
         let cost = Cost { energy_mj, time_us, launches: work.launches, flops: work.flops, bytes: work.bytes, basis_mj };
@@ -194,7 +194,7 @@ impl CostModel {
             time_sd,
             estimated: features,
             context,
-            served,
+            spared,
             order: order.finish(),
         }))
     }
@@ -211,7 +211,7 @@ impl CostModel {
             self.like.write().unwrap_or_else(PoisonError::into_inner).insert(kernel.key.clone(), alone);
             alone
         });
-        Some(self.estimator.in_context(&features.work, kernel.context, alone?).0)
+        Some(self.estimator.in_context(features.class, &features.work, kernel.context, alone?).0)
     }
 
     /// The estimate for what was not measured; `None` where nothing was, or what is hopeless.
@@ -298,6 +298,9 @@ fn node_item(
     let node = graph.node(id);
     if node.origin.implicit || !matches!(node.kind, NodeKind::Op { .. }) {
         return Item::Free;
+    }
+    if node.origin.once && model.is_frozen() {
+        return Item::Once;
     }
     let item = match written_key_of(graph, layouts, id) {
         Some(written) => Some(model.item_as_written(written, context)),

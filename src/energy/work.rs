@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::key::{KernelKey, KeyOperand};
 use crate::ir::{AttrValue, Attrs, DType, Layout, TensorType};
-use crate::ops::{Arithmetic, Call, Family, Launch, LayoutRule, OpDef, Unit};
+use crate::ops::{Arithmetic, Call, Family, KernelClass, Launch, LayoutRule, OpDef, Unit};
 
 /// Work counts that know strides: aliases are free and an expanded operand is read once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub(crate) struct WorkWithLayout {
     pub flops: f64,
     /// Bytes read and written.
     pub bytes: f64,
+    /// The part of them that is read from operands or written to results, once each: not what one step leaves to the next.
+    pub outer_bytes: f64,
     /// Kernels launched; 0 for an alias.
     pub launches: u32,
     pub unit: Unit,
@@ -20,7 +22,8 @@ pub(crate) struct WorkWithLayout {
 
 impl WorkWithLayout {
     /// An alias: nothing runs.
-    pub(crate) const FREE: WorkWithLayout = WorkWithLayout { flops: 0.0, bytes: 0.0, launches: 0, unit: Unit::Vector };
+    pub(crate) const FREE: WorkWithLayout =
+        WorkWithLayout { flops: 0.0, bytes: 0.0, outer_bytes: 0.0, launches: 0, unit: Unit::Vector };
 
     /// The work of `call`, whose operands lie in memory as `layouts` says.
     pub(crate) fn of_call(call: &Call, layouts: &[&Layout]) -> WorkWithLayout {
@@ -46,10 +49,12 @@ impl WorkWithLayout {
             }
         };
         let copied = copied_rows(call, layouts);
+        let further = (call.op.further_work)(call, layouts);
         WorkWithLayout {
-            flops: work.flops,
-            bytes: read + work.bytes_written + 2.0 * copied,
-            launches: work.kernels + u32::from(copied > 0.0),
+            flops: work.flops + further.flops,
+            outer_bytes: read + work.bytes_written,
+            bytes: read + work.bytes_written + 2.0 * copied + further.bytes_read + further.bytes_written,
+            launches: work.kernels + u32::from(copied > 0.0) + further.kernels,
             unit: work.unit,
         }
     }
@@ -68,6 +73,7 @@ impl WorkWithLayout {
             for ((operand, ty), layout) in key.operands.iter().zip(&parts.types).zip(&parts.layouts) {
                 let change = operand.ty.dtype.bytes() as f64 - ty.dtype.bytes() as f64;
                 work.bytes += change * distinct(operand, layout);
+                work.outer_bytes += change * distinct(operand, layout);
             }
         }
         Some(work)
@@ -101,6 +107,14 @@ pub(crate) struct CallParts {
 }
 
 impl CallParts {
+    /// Which kernels the call runs.
+    pub(crate) fn kernels(&self) -> KernelClass {
+        let types: SmallVec<[&TensorType; 4]> = self.types.iter().collect();
+        let layouts: SmallVec<[&Layout; 4]> = self.layouts.iter().collect();
+        let call = Call { op: self.def, attrs: &self.attrs, operands: &types };
+        (self.def.special_kernels)(&call, &layouts).unwrap_or(self.def.kernels)
+    }
+
     pub(crate) fn of_key(key: &KernelKey) -> Option<CallParts> {
         let def = key.def()?;
         let value = |name: &str| key.attrs.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());

@@ -31,7 +31,9 @@ impl Improved {
         let mut items = graph_items(&applied.graph, model);
         let Cut { once, kept } = cut(&applied.graph, &items, model.is_frozen())?;
         let parts = once.map(|once| (graph_items(&once.each, model), once));
-        let parts = parts.filter(|(each, _)| energy_mj(each) <= energy_mj(&items));
+        // What the file says is computed once is so already.
+        let stated = items.iter().any(|item| matches!(item, Item::Once));
+        let parts = parts.filter(|(each, _)| stated || energy_mj(each) <= energy_mj(&items));
         let Some((executed_items, once)) = parts else {
             return Ok(Improved { rewrites, applied, once: None, executed_items: items.clone(), items });
         };

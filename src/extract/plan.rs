@@ -4,9 +4,9 @@ use egg::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::fixed::{added, is_worth_keeping};
+use super::worth::is_worth_keeping;
 use crate::energy::{Bill, CostModel, WorkWithLayout, call_item};
-use crate::ir::{Layout, MathConfig, TensorType, output_layout};
+use crate::ir::{Layout, MathConfig, TensorType, added, output_layout};
 use crate::ops::{Call, Op};
 use crate::prove::{Head, Node, TermArena, TermId, Window};
 

@@ -1,12 +1,13 @@
 //! Softmax and fused attention.
 
+use super::fused_attention::{Steps, attention_kernels, work_in_steps};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
     AttrDef, AttrKind, Bounds, Call, Default, Digits, Dims, Elements, EvalError, Family, FetchReal, Interval, Kernel,
     KernelClass, OpDef, OperandDef, Ranges, Renumbering, RowFunction, Supports, Synthesis, TypeError, Types, Unit,
     Work, attr, one, optional,
 };
-use crate::ir::{DType, Shape, TensorType};
+use crate::ir::{DType, Layout, Shape, TensorType};
 
 const X: &[OperandDef] = &[one("x")];
 const DIM_DTYPE: &[AttrDef] =
@@ -23,17 +24,9 @@ fn softmax_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// Libtorch has another kernel for a softmax whose elements do not lie side by side.
-fn softmax_kernels(c: &Call) -> Option<KernelClass> {
+fn softmax_kernels(c: &Call, _: &[&Layout]) -> Option<KernelClass> {
     let rank = c.operands.first()?.rank();
     (c.dim_axis().first().is_some_and(|&d| d + 1 < rank)).then_some(KernelClass::Columns)
-}
-
-/// Libtorch's fused kernels take batches of heads only, and those for a mask are others.
-fn attention_kernels(c: &Call) -> Option<KernelClass> {
-    if c.operands.first().is_some_and(|q| q.rank() != 4) {
-        return Some(KernelClass::AttentionInSteps);
-    }
-    (c.operands.len() > 3).then_some(KernelClass::MaskedAttention)
 }
 
 fn read_lane(c: &Call, index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
@@ -72,6 +65,35 @@ struct Sizes {
     keys: usize,
     query_size: usize,
     value_size: usize,
+}
+
+impl Sizes {
+    /// Batches times heads.
+    fn heads(&self) -> f64 {
+        self.batch.iter().map(|&d| d as f64).product()
+    }
+
+    /// Pairs of a query and a key, in all batches and heads.
+    fn pairs(&self) -> f64 {
+        self.heads() * self.queries as f64 * self.keys as f64
+    }
+}
+
+/// What a call does that no fused kernel takes, beyond what a fused one would.
+fn steps_work(c: &Call, layouts: &[&Layout]) -> Work {
+    let (Some(KernelClass::AttentionInSteps), Ok(s)) = (attention_kernels(c, layouts), sizes(c)) else {
+        return Work::NONE;
+    };
+    let rows = |rows: usize, size: usize| s.heads() * rows as f64 * size as f64;
+    let steps = Steps {
+        pairs: s.pairs(),
+        pairs_of_head: s.queries as f64 * s.keys as f64,
+        queries: rows(s.queries, s.query_size),
+        keys: rows(s.keys, s.query_size),
+        values: rows(s.keys, s.value_size),
+        results: rows(s.queries, s.value_size),
+    };
+    work_in_steps(c, &steps)
 }
 
 /// The leading dimensions of a key or value tensor after its heads are repeated for the query heads.
@@ -368,17 +390,14 @@ pub(super) static OPS: &[OpDef] = &[
         ],
         kernels: KernelClass::Attention,
         special_kernels: attention_kernels,
+        further_work: steps_work,
         infer: sdpa_types,
         kernel: Kernel::RealLane {
             axes: |c| c.types().first().and_then(|t| t.rank().checked_sub(1)).into_iter().collect(),
             lane: |c, _, index, fetch| attend(c, index, None, fetch),
         },
         work: |c, outputs| {
-            let flops = sizes(c).map_or(0.0, |s| {
-                let batch: f64 = s.batch.iter().map(|&d| d as f64).product();
-                let pairs = batch * s.queries as f64 * s.keys as f64;
-                2.0 * pairs * (s.query_size + s.value_size) as f64
-            });
+            let flops = sizes(c).map_or(0.0, |s| 2.0 * s.pairs() * (s.query_size + s.value_size) as f64);
             Work::streaming(c, outputs, if c.bool("causal") { flops / 2.0 } else { flops }, Unit::Matrix)
         },
         aten: aten!(

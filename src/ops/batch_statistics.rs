@@ -45,7 +45,7 @@ pub(super) static OPS: &[OpDef] = &[OpDef {
     doc: "`(x - mean) / sqrt(var + eps) * weight + bias` with mean and variance of each channel (dimension 1) over the batch (0); \
           also the means (1) and `1 / sqrt(var + eps)` (2).",
     family: Family::Norm,
-    kernels: KernelClass::Rows,
+    kernels: KernelClass::Moments,
     operands: &[one("x"), optional("weight"), optional("bias")],
     attrs: &[attr("eps", AttrKind::Float, Default::Float(1e-5))],
     infer: types,

@@ -10,7 +10,7 @@ use super::{
     Kernel, KernelClass, Moved, OpDef, OperandDef, Ranges, Renumbering, Supports, Synthesis, TypeError, Types, Unit,
     Work, attr, one, optional, support,
 };
-use crate::ir::{Shape, TensorType};
+use crate::ir::{Layout, Shape, TensorType};
 
 const CONV: &[OperandDef] = &[one("x"), one("w"), optional("b")];
 const CONV_ATTRS: &[AttrDef] = &[
@@ -198,7 +198,7 @@ fn conv_work(c: &Call, outputs: &[TensorType]) -> Work {
     let seen: f64 = c.operands[1].shape.iter().skip(2).zip(c.ints("stride")).map(seen).product();
     work.bytes_read -= (1.0 - seen) * c.operands[0].bytes() as f64;
     // PyTorch adds the bias by a kernel of its own behind that of cuDNN.
-    if c.operands.len() > 2 && filter_kernels(c) != Some(KernelClass::Depthwise) {
+    if c.operands.len() > 2 && filter_kernels(c, &[]) != Some(KernelClass::Depthwise) {
         work.kernels += 1;
         work.bytes_read += work.bytes_written;
         work.bytes_written *= 2.0;
@@ -330,7 +330,7 @@ pub(super) fn filter_places(c: &Call) -> usize {
 }
 
 /// Filters of a part of the channels, or of one place, have kernels of their own.
-pub(super) fn filter_kernels(c: &Call) -> Option<KernelClass> {
+pub(super) fn filter_kernels(c: &Call, _: &[&Layout]) -> Option<KernelClass> {
     let channels = c.operands[0].shape.get(1).copied()?;
     let is_everywhere = c.ints("stride").iter().all(|s| *s == 1) && c.ints("padding").iter().all(|p| *p == 0);
     match c.int("groups") {

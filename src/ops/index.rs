@@ -10,7 +10,7 @@ use super::{
     Launch, LayoutRule, Moved, Movement, OpDef, OperandDef, Renumbering, Supports, Synthesis, TypeError, Types, Unit,
     Vanishes, Work, attr, many, one,
 };
-use crate::ir::{DType, Number, Shape, TensorType};
+use crate::ir::{DType, Layout, Number, Shape, TensorType};
 
 const X: &[OperandDef] = &[one("x")];
 /// Reads its output's worth of elements, and the positions that operand `positions` and later ones hold.
@@ -25,6 +25,20 @@ fn sorts(c: &Call, outputs: &[TensorType]) -> Work {
     let x = c.operands[0];
     let lane = x.shape.get(c.size("dim")).map_or(1.0, |&n| n.max(2) as f64);
     Work::streaming(c, outputs, x.numel() as f64 * lane.log2(), Unit::Vector)
+}
+
+/// The longest row that libtorch sorts within one block of threads.
+const BLOCK_SORT: usize = 4096;
+
+/// The passes of a radix sort, eight bits each: it reads and writes elements and places once a pass.
+fn radix_passes(c: &Call, _: &[&Layout]) -> Work {
+    let x = c.operands[0];
+    if x.shape.get(c.size("dim")).is_none_or(|&n| n <= BLOCK_SORT) {
+        return Work::NONE;
+    }
+    let passes = x.dtype.bytes();
+    let bytes = (passes * (x.dtype.bytes() + DType::I64.bytes())) as f64 * x.numel() as f64;
+    Work { bytes_read: bytes, bytes_written: bytes, kernels: u32::try_from(passes).unwrap_or(0), ..Work::NONE }
 }
 
 pub(super) fn check_positions(c: &Call, t: &TensorType) -> Result<(), TypeError> {
@@ -360,6 +374,7 @@ pub(super) static OPS: &[OpDef] = &[
         },
         layout: LayoutRule::Elementwise,
         work: sorts,
+        further_work: radix_passes,
         aten: aten!("sort.stable", self: X; stable, dim, descending),
         replay: torch!(
             several | r | {

@@ -30,6 +30,7 @@ mod elementwise;
 mod fold;
 mod fourier;
 mod functions;
+mod fused_attention;
 pub(crate) mod grid_sample;
 #[cfg(test)]
 mod hostile_tests;
@@ -106,7 +107,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ir::{AttrValue, Attrs, TensorType};
+use crate::ir::{AttrValue, Attrs, Layout, TensorType};
 
 /// Operator family: one source file each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -132,6 +133,8 @@ pub enum KernelClass {
     Streaming,
     /// Reductions, norms and softmax: rows that are read once or a few times.
     Rows,
+    /// Norms of which one block of threads reads each group of elements by itself, and waits for them.
+    Moments,
     /// Softmax along a dimension whose elements do not lie side by side.
     Columns,
     Product,
@@ -155,8 +158,10 @@ pub enum KernelClass {
     Gather,
     /// Elements written at places that a tensor holds.
     Scatter,
-    /// Running sums and the like.
+    /// Running sums and the like along rows.
     Scan,
+    /// Running sums and the like of elements that do not lie side by side: one thread walks down each column.
+    ColumnScan,
     /// Sorting and selecting by rank.
     Order,
     /// Matrix factorisations, which wait for the host.
@@ -169,6 +174,7 @@ impl KernelClass {
         match self {
             KernelClass::Streaming => "streaming",
             KernelClass::Rows => "rows",
+            KernelClass::Moments => "moments",
             KernelClass::Columns => "columns",
             KernelClass::Product => "product",
             KernelClass::Attention => "attention",
@@ -182,6 +188,7 @@ impl KernelClass {
             KernelClass::Gather => "gather",
             KernelClass::Scatter => "scatter",
             KernelClass::Scan => "scan",
+            KernelClass::ColumnScan => "column scan",
             KernelClass::Order => "order",
             KernelClass::Factorisation => "factorisation",
         }
@@ -241,8 +248,10 @@ pub struct OpDef {
     pub statistics: Option<(usize, usize)>,
     /// Which kernels it runs, as far as their cost is concerned.
     pub kernels: KernelClass,
-    /// The kernels of a call that runs others than the operator mostly does.
-    pub special_kernels: fn(&Call) -> Option<KernelClass>,
+    /// The kernels of a call that runs others than the operator mostly does, by how its operands lie in memory.
+    pub special_kernels: fn(&Call, &[&Layout]) -> Option<KernelClass>,
+    /// What such kernels do beyond the work of the operator.
+    pub further_work: fn(&Call, &[&Layout]) -> Work,
     /// How many places each result is computed from, in operators that move a window over their operand; else 1.
     pub window: fn(&Call) -> usize,
     pub operands: &'static [OperandDef],
@@ -310,7 +319,8 @@ impl OpDef {
         doc: "",
         family: Family::Elementwise,
         kernels: KernelClass::Streaming,
-        special_kernels: |_| None,
+        special_kernels: |_, _| None,
+        further_work: |_, _| Work::NONE,
         statistics: None,
         window: |_| 1,
         operands: &[],

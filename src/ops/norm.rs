@@ -281,6 +281,7 @@ pub(super) static OPS: &[OpDef] = &[
         aten: aten!("group_norm", input: X, num_groups: Attr("groups"), weight: Given(1), bias: Given(2), eps),
         replay: torch!(|r| r.x()?.f_group_norm(r.c.int("groups"), r.given(1), r.given(2), r.c.float("eps"), true)?),
         synthesis: Synthesis::NormaliseChannels { wide: false },
+        kernels: KernelClass::Moments,
         ..NORM
     },
     OpDef {

@@ -11,7 +11,7 @@ use super::{
     FetchReal, Interval, Kernel, KernelClass, OpDef, OperandDef, RowFunction, Supports, Synthesis, TypeError, Types,
     Vanishes, Work, attr, one, support,
 };
-use crate::ir::{DType, Number, Shape, TensorType};
+use crate::ir::{DType, Layout, Number, Shape, TensorType};
 
 const X: &[OperandDef] = &[one("x")];
 const DIMS: &[AttrDef] =
@@ -148,6 +148,12 @@ fn arg_types(c: &Call) -> Result<Types, TypeError> {
 fn truth_types(c: &Call) -> Result<Types, TypeError> {
     let dtype = if c.operands[0].dtype == DType::U8 { DType::U8 } else { DType::Bool };
     reduced(c, dtype)
+}
+
+/// Libtorch has another kernel for running sums of elements that do not lie side by side.
+pub(super) fn scan_kernels(c: &Call, _: &[&Layout]) -> Option<KernelClass> {
+    let rank = c.operands.first()?.rank();
+    c.dim_axis().first().is_some_and(|&d| d + 1 < rank).then_some(KernelClass::ColumnScan)
 }
 
 fn running_types(c: &Call) -> Result<Types, TypeError> {
@@ -376,6 +382,7 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, Number::is_above)),
         aten: aten!("argmax", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_argmax(r.c.int("dim"), r.c.bool("keepdim"))?),
+        elements: Elements::Lane(RowFunction::PlaceOfLargest),
         synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
     },
@@ -387,6 +394,7 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, |x, best| best.is_above(x))),
         aten: aten!("argmin", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_argmin(r.c.int("dim"), r.c.bool("keepdim"))?),
+        elements: Elements::Lane(RowFunction::PlaceOfSmallest),
         synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
     },
@@ -477,6 +485,7 @@ pub(super) static OPS: &[OpDef] = &[
         name: "cumsum",
         elements: Elements::Lane(RowFunction::RunningSum),
         kernels: KernelClass::Scan,
+        special_kernels: scan_kernels,
         doc: "Running sum along `dim`.",
         attrs: DIM,
         infer: running_types,
@@ -496,6 +505,7 @@ pub(super) static OPS: &[OpDef] = &[
         name: "cumprod",
         elements: Elements::Lane(RowFunction::RunningProduct),
         kernels: KernelClass::Scan,
+        special_kernels: scan_kernels,
         doc: "Running product along `dim`.",
         attrs: DIM,
         infer: running_types,

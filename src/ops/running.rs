@@ -197,6 +197,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cummax",
+        special_kernels: super::reduce::scan_kernels,
         doc: "The largest element so far along `dim`, and its place: the last one of equal ones.",
         kernel: Kernel::Lane { axes: |c| c.dim_axis(), lane: running_extreme },
         aten: aten!("cummax", self: X, dim),
@@ -210,6 +211,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cummin",
+        special_kernels: super::reduce::scan_kernels,
         doc: "The smallest element so far along `dim`, and its place: the last one of equal ones.",
         kernel: Kernel::Lane { axes: |c| c.dim_axis(), lane: running_extreme },
         aten: aten!("cummin", self: X, dim),
@@ -223,6 +225,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "logcumsumexp",
+        special_kernels: super::reduce::scan_kernels,
         doc: "The logarithm of the sum of exponentials so far along `dim`.",
         infer: |c| {
             c.want_float()?;

@@ -106,14 +106,21 @@ fn judged(part: impl Fn(&str) -> bool, mode: &str) -> Vec<Judged> {
     all
 }
 
-/// What was reached; the goals are tighter. Convolutions, of which the profile holds few, are the worst.
+/// What was reached; the goals are tighter. Of `zoo`, the kernels of the developed half were measured after the graphs were; nothing of
+/// the other half was looked at but its totals.
 #[test]
 fn graphs_kept_apart_are_priced_well() {
     let is_small = |name: &str| name.starts_with("small");
-    let models = judged(|name| !is_small(name), "recorded");
-    assert!(models.len() >= 37 && models[models.len() / 2].error.abs() < 0.09);
+    let is_zoo = |name: &str| name.starts_with("zoo");
+    let median = |all: &[Judged]| all[all.len() / 2].error.abs();
+    let models = judged(|name| !is_small(name) && !is_zoo(name), "recorded");
+    assert!(models.len() >= 37 && median(&models) < 0.085);
     let small = judged(is_small, "recorded");
-    assert!(small.len() >= 60 && small[small.len() / 2].error.abs() < 0.17);
+    assert!(small.len() >= 60 && median(&small) < 0.13);
+    let developed = judged(|name| name.starts_with("zoo/developed"), "recorded");
+    assert!(developed.len() >= 23 && median(&developed) < 0.06);
+    let held_out = judged(|name| name.starts_with("zoo/held-out"), "recorded");
+    assert!(held_out.len() >= 26 && median(&held_out) < 0.11);
     let covered = models.iter().chain(&small).filter(|j| j.covered).count();
-    assert!(covered * 100 >= 78 * (models.len() + small.len()), "{covered}");
+    assert!(covered * 100 >= 85 * (models.len() + small.len()), "{covered}");
 }
