@@ -23,9 +23,6 @@ const MAX_FAILURES: usize = 24;
 /// Elements that may be written down in one comparison, over all pairs that are compared element by element.
 const MAX_ELEMENTS: usize = 2_000_000;
 
-/// What writing down an element takes, counted in elements that are evaluated.
-const ELEMENT_OF_A_FORMULA: usize = 2;
-
 /// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
 #[derive(Clone, Debug, Default)]
 pub struct PairProof {
@@ -111,11 +108,6 @@ impl<'r> PairSolver<'r> {
     /// evaluate a pair would tell nothing.
     pub(super) fn has_given_up(&self) -> bool {
         self.failures >= MAX_FAILURES
-    }
-
-    /// What all pairs took so far, in evaluated elements.
-    pub(super) fn work(&self) -> usize {
-        fingerprint::TOTAL - self.evaluations + ELEMENT_OF_A_FORMULA * (MAX_ELEMENTS - self.elements)
     }
 
     /// The answer for a cone that is not known yet: remembered by an earlier run, or found by evaluation and search.

@@ -200,11 +200,6 @@ impl<'r> Sweep<'r> {
         }
     }
 
-    /// What the sweep took so far, in evaluated elements.
-    pub(super) fn work(&self) -> usize {
-        self.answers.work() + fingerprint::ALL_VIEWS - self.view_evaluations
-    }
-
     /// The class that a value counts as when the graphs are cut: of a view, what it is a view of.
     pub(super) fn cut(&self, term: TermId) -> TermId {
         self.views.get(&term).map_or(term, |(original, _)| *original)

@@ -18,7 +18,7 @@ use super::kernel::{CheckError, ConstantPair, OutputError, Outputs, Refused, Rep
 use super::lemma::{Lemma, NEAR};
 use super::math::math_tier;
 use super::pair_solver::{Caught, PairProof};
-use super::refute::{self, Question, refute_defined};
+use super::refute::{Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::sweep::Sweep;
 use super::unproven::{Unproven, smallest_unproven};
@@ -201,8 +201,7 @@ fn conclude(
                 true => smallest_unproven(a, b, outputs, &partition, &values_a, &values_b, &sweep),
                 false => Vec::new(),
             };
-            let elements = WORK.saturating_sub(sweep.work()).clamp(LEAST_FOR_REFUTING, refute::TOTAL);
-            (difference(bound, context, &mut partition, &mut binding.assumptions, elements), unproven)
+            (difference(bound, context, &mut partition, &mut binding.assumptions), unproven)
         }
     };
     note_opaque(a, b, rules, &mut binding.assumptions);
@@ -354,24 +353,16 @@ fn refused_classes(
     (refused, gap)
 }
 
-/// Elements that may be evaluated for the proof and, per side, for a difference together, so that no model takes more than seconds:
-/// what the proof took is not there for the rest. Counted, not timed, so that every run comes to the same verdict.
-const WORK: usize = 9_000_000;
-
-/// Of those, so many are there for a difference in any case.
-const LEAST_FOR_REFUTING: usize = 2_000_000;
-
 /// Looks for an input on which the sides differ, and cuts the region in which they part first out of the others.
 fn difference(
     bound: &BoundPair,
     context: &Context,
     partition: &mut Partition,
     assumptions: &mut Vec<String>,
-    elements: usize,
 ) -> Verdict {
     let BoundPair { a, b, binding } = bound;
     let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
-    let question = Question { graphs: [a, b], binding, seed: context.seed, unproven, elements };
+    let question = Question { graphs: [a, b], binding, seed: context.seed, unproven };
     let Some((mut witness, location)) = refute_defined(&question, context.rules) else { return Verdict::Unknown };
     if witness.output_number.is_none_or(|output| binding.is_doubtful(a, b, output)) {
         let output = &witness.output;

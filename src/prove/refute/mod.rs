@@ -28,8 +28,7 @@ pub(super) use locate::Location;
 use locate::locate;
 pub(super) use question::Question;
 pub use rerun::{Elements, needed_inputs};
-pub(super) use strategies::TOTAL;
-use strategies::{NARROW_BUDGET, Positions, Strategy, indices, strategies};
+use strategies::{NARROW_BUDGET, Positions, Strategy, TOTAL, indices, strategies};
 #[cfg(feature = "torch")]
 pub use torch::{RerunError, rerun_with_torch};
 
@@ -104,7 +103,7 @@ fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
     let [a, b] = question.graphs;
     let uses = Uses::new(a, b, question.binding);
     let mut too_large = [false; 2];
-    let mut left = question.elements;
+    let mut left = TOTAL;
     for mut strategy in strategies(question) {
         strategy.budget = strategy.budget.min(left);
         let kind = usize::from(strategy.choice.narrow);

@@ -11,6 +11,4 @@ pub(crate) struct Question<'a> {
     pub seed: u64,
     /// Operators of either side that are in no proven region, in topological order.
     pub unproven: [&'a [NodeId]; 2],
-    /// Elements that may be computed per side.
-    pub elements: usize,
 }
