@@ -149,7 +149,9 @@ class Device:
         except Exception:
             return []
 
-    def operand(self, dtype: str, shape: list[int], strides: list[int], span: int, on_host: bool, contents: dict[str, Any]) -> Any:
+    def operand(
+        self, dtype: str, shape: list[int], strides: list[int], span: int, on_host: bool, is_parameter: bool, contents: dict[str, Any]
+    ) -> Any:
         torch = self.torch
         kind, device = getattr(torch, dtype), torch.device("cpu") if on_host else self.device
         ((what, how),) = contents.items()
@@ -168,7 +170,7 @@ class Device:
             least = 1 if on_host and kind != torch.bool else 0
             drawn = torch.uint8 if kind == torch.bool else kind
             flat = torch.randint(least, max(how, least + 1), (span,), dtype=drawn, device=device)
-        return torch.as_strided(flat.to(kind), shape, strides)
+        return torch.as_strided(flat.to(kind), shape, strides).requires_grad_(is_parameter)
 
     def load(
         self,

@@ -210,18 +210,6 @@ fn grouped_element(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -
     Err(EvalError::IndexOutOfRange)
 }
 
-/// A product with `y` as it is run where `y` is a parameter, if it is a matrix. Libtorch copies rows that do not lie side by side
-/// in front of one product with a parameter; with any other matrix it makes a batch of products, which reads the matrix
-/// again for each. Matrices that batches are multiplied by are weights, most often.
-#[cfg(feature = "torch")]
-fn with_parameter(y: &Tensor, product: impl FnOnce(&Tensor) -> Replayed<Tensor>) -> Replayed<Tensor> {
-    if y.dim() != 2 || !y.f_is_floating_point()? {
-        return product(y);
-    }
-    let parameter = y.f_detach()?.f_set_requires_grad(true)?;
-    tch::no_grad(|| product(&parameter))
-}
-
 #[cfg(feature = "torch")]
 fn addmm(r: &Run) -> Replayed<Tensor> {
     if r.c.float("beta") == 1.0 && r.c.float("alpha") == 1.0 {
@@ -315,7 +303,8 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(0)(c, outputs),
         aten: aten!("matmul", self: X, other: Y),
-        replay: torch!(|r| with_parameter(r.y()?, |y| Ok(r.x()?.f_matmul(y)?))?),
+        replay: torch!(|r| r.x()?.f_matmul(r.y()?)?),
+        weight: Some(1),
         bounds: Bounds {
             range: |r| r.x()?.sum_of_products(r.y()?, inner(r.call, 0)),
             magnitude: |m| m.of(0) * m.of(1) * inner(m.call, 0),
@@ -383,7 +372,8 @@ pub(super) static OPS: &[OpDef] = &[
         kernel: Kernel::Ordered(contracted),
         work: |c, outputs| product_work(0)(c, outputs),
         aten: aten!("linear", input: X, weight: Y, bias: Given(2)),
-        replay: torch!(|r| with_parameter(r.y()?, |w| Ok(r.x()?.f_linear(w, r.given(2))?))?),
+        replay: torch!(|r| r.x()?.f_linear(r.y()?, r.given(2))?),
+        weight: Some(1),
         bounds: Bounds {
             range: |r| {
                 let sum = r.x()?.sum_of_products(r.y()?, inner(r.call, 0))?;

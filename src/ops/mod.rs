@@ -246,6 +246,10 @@ pub struct OpDef {
     pub family: Family,
     /// The operands that hold the mean and the variance of what is to be normalised.
     pub statistics: Option<(usize, usize)>,
+    /// The operand that is a parameter of a model, most often, where it is a matrix. Libtorch copies rows that do not lie side by
+    /// side in front of one product with a parameter; with any other matrix it makes a batch of products, which reads the matrix
+    /// again for each.
+    pub weight: Option<usize>,
     /// Which kernels it runs, as far as their cost is concerned.
     pub kernels: KernelClass,
     /// The kernels of a call that runs others than the operator mostly does, by how its operands lie in memory.
@@ -322,6 +326,7 @@ impl OpDef {
         special_kernels: |_, _| None,
         further_work: |_, _| Work::NONE,
         statistics: None,
+        weight: None,
         window: |_| 1,
         operands: &[],
         attrs: &[],
@@ -348,6 +353,11 @@ impl OpDef {
         aten: Aten::Never("its entry states none"),
         replay: None,
     };
+
+    /// Whether operand `at` of this type is taken for a parameter of a model, see [`OpDef::weight`].
+    pub fn takes_parameter(&self, at: usize, ty: &TensorType) -> bool {
+        self.weight == Some(at) && ty.rank() == 2 && ty.dtype.is_float()
+    }
 
     /// The attribute's position in [`Attrs`].
     pub fn attr_index(&self, name: &str) -> Option<usize> {

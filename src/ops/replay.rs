@@ -12,8 +12,18 @@ pub type Replayed<T> = Result<T, ReplayError>;
 
 /// Runs a well-typed call on libtorch, one result per output slot. `device` is where tensors without operands are made.
 pub fn replay(call: &Call, operands: &[Tensor], device: Device) -> Replayed<Vec<Tensor>> {
-    let run = Run { c: call, operands, device };
-    call.op.replay.ok_or(ReplayError::Unknown(call.op.name))?(&run)
+    let step = call.op.replay.ok_or(ReplayError::Unknown(call.op.name))?;
+    let run = |operands: &[Tensor]| step(&Run { c: call, operands, device });
+    let is_parameter = |i: usize| call.operands.get(i).is_some_and(|ty| call.op.takes_parameter(i, ty));
+    if !(0..operands.len()).any(is_parameter) {
+        return run(operands);
+    }
+    let parameter = |(i, x): (usize, &Tensor)| match is_parameter(i) {
+        true => x.f_detach()?.f_set_requires_grad(true),
+        false => Ok(x.shallow_clone()),
+    };
+    let operands = operands.iter().enumerate().map(parameter).collect::<Result<Vec<_>, _>>()?;
+    tch::no_grad(|| run(&operands))
 }
 
 /// A call with its operands on a device.

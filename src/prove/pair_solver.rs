@@ -21,7 +21,7 @@ use crate::rules::RuleSet;
 const MAX_FAILURES: usize = 24;
 
 /// Elements that may be written down in one comparison, over all pairs that are compared element by element.
-const MAX_ELEMENTS: usize = 2_000_000;
+const MAX_ELEMENTS: usize = 4_000_000;
 
 /// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
 #[derive(Clone, Debug, Default)]

@@ -182,6 +182,9 @@ impl<'a> Importer<'a> {
         if let Some(symbol) = symbol {
             return Err(refused(self, Refusal::symbolic(symbol)));
         }
+        if let Some(refusal) = convert::refusal(&node.target) {
+            return Err(refused(self, refusal));
+        }
         let names: Vec<&'a str> = node.outputs.iter().flat_map(Argument::tensors).collect();
         let written = mutation::written(node).map_err(|refusal| refused(self, refusal))?;
         // What gives nothing that is used was kept for something else that it does; PyTorch's own operators do nothing else.

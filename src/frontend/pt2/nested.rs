@@ -6,6 +6,7 @@ use std::fmt::Write;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::argument::{Argument, GraphArgument, Size};
+use super::convert;
 use super::lowering::Refusal;
 use super::mutation;
 use super::schema::{Graph, Node};
@@ -168,6 +169,11 @@ fn write_graph(text: &mut String, graph: &Graph) -> Result<(), Refusal> {
     for node in &graph.nodes {
         if is_check(&node.target) {
             continue;
+        }
+        if node.target == convert::TRITON {
+            return Err(Refusal::new(
+                "calls a Triton kernel in a nested graph, where the file leaves out what numbers it is given",
+            ));
         }
         let mut call = format!(" = {}(", node.target);
         for input in &node.inputs {

@@ -30,7 +30,8 @@ impl<'a> Importer<'a> {
     ) -> Result<Sharing, Refusal> {
         let effects = mutation::effects_of(node);
         let takes_tensors = node.inputs.iter().any(|i| !i.arg.tensors().is_empty());
-        let fresh = effects.is_some_and(|e| e.fresh) || node.target == convert::FUNCTIONALISED;
+        let on_copies = [convert::FUNCTIONALISED, convert::TRITON].contains(&node.target.as_str());
+        let fresh = effects.is_some_and(|e| e.fresh) || on_copies;
         if !takes_tensors || fresh {
             return Ok(Sharing::Own);
         }

@@ -28,10 +28,12 @@ mod rearrange;
 mod recurrent;
 mod reduce;
 mod sequence;
+mod triton;
 mod view;
 mod windows;
 
 pub(super) use custom::FUNCTIONALISED;
+pub(super) use triton::{FUNCTIONAL as TRITON, refusal};
 
 use super::lowering::{Converted, NodeLowering, Refusal, Values};
 use super::mutation::functional_name;
@@ -45,6 +47,9 @@ use crate::ir::Value;
 /// result where it belongs.
 pub(super) fn convert(site: &mut NodeLowering, draws: &mut i64, written: &[Value]) -> Result<Values, Refusal> {
     let target = Target::of(&site.node.target);
+    if let Some(values) = triton::kernel(site)? {
+        return Ok(values);
+    }
     if target.namespace != "aten" || site.casts.happen_inside {
         return custom::opaque(site, target, draws, written);
     }

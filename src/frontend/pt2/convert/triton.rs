@@ -1,0 +1,88 @@
+//! Triton kernels of the user's, as files of PyTorch call them.
+//!
+//! A call names the kernel by its name and by a hash over its code and the numbers that it was compiled for. Numbers that it is
+//! given when it runs are left out of the file: two calls that look alike may compute different things.
+
+use crate::frontend::pt2::argument::{Argument, Number};
+use crate::frontend::pt2::lowering::{Converted, NodeLowering, Refusal};
+use crate::ir::{AttrValue, Value};
+
+/// Gives new contents of the tensors that the kernel writes, and works on copies of them.
+pub(in crate::frontend::pt2) const FUNCTIONAL: &str = "torch.ops.higher_order.triton_kernel_wrapper_functional";
+
+/// Says neither which kernel it calls, but for a number of the process that wrote the file, nor which tensors that one writes.
+const UNNAMED: &str = "torch.ops.higher_order.triton_kernel_wrapper_mutation";
+
+/// Digits of the hash behind the name.
+const HASH: usize = 64;
+
+/// Why a call cannot be read, if so.
+pub(in crate::frontend::pt2) fn refusal(target: &str) -> Option<Refusal> {
+    let unnamed = || Refusal::new("calls a Triton kernel, and the file says neither which one nor what it writes");
+    (target == UNNAMED).then(|| unnamed().help("export with `run_decompositions({})`, whose files name the kernel"))
+}
+
+/// The call of a kernel as an operator `triton.NAME`. Its operands are the tensors in the order of the kernel's parameters,
+/// its results the new contents of those that it writes.
+pub(super) fn kernel(site: &mut NodeLowering) -> Converted {
+    if site.node.target != FUNCTIONAL {
+        return Ok(None);
+    }
+    let parameters = match argument(site, "kernel_param_names") {
+        Some(Argument::Other(_, text)) => serde_json::from_str::<Vec<String>>(text).ok(),
+        _ => None,
+    };
+    let (name, hash) = match argument(site, "name") {
+        Some(Argument::Str(full_name)) => named(full_name),
+        _ => ("unnamed", ""),
+    };
+    let mut attrs = vec![("kernel".to_owned(), AttrValue::str(hash))];
+    if let Some(Argument::Ints(grid)) = argument(site, "grid") {
+        let known = |size: &Number<i64>| match size {
+            Number::Known(size) => Ok(*size),
+            Number::Symbolic(name) => Err(Refusal::symbolic(name)),
+        };
+        attrs.push(("grid".to_owned(), AttrValue::Ints(grid.iter().map(known).collect::<Result<_, _>>()?)));
+    }
+    let mut operands: Vec<Value> = Vec::new();
+    let given = site.node.inputs.iter().filter(|input| input.name.is_empty()).map(|input| &input.arg);
+    for (place, arg) in given.clone().enumerate() {
+        match arg {
+            Argument::Tensor(tensor) => operands.push(site.value(tensor)?),
+            number => {
+                let name = parameters.as_ref().and_then(|all| all.get(place)).cloned();
+                attrs.push((name.unwrap_or_else(|| format!("arg{place}")), number.constant()?));
+            }
+        }
+    }
+    if hash.is_empty() || parameters.is_none_or(|all| all.len() != given.count()) {
+        // Equal to itself only: the same call of the same file.
+        let call = format!("{} {}", site.graph.name, site.name);
+        attrs.push(("call".to_owned(), AttrValue::str(&call)));
+    }
+    let types = site.output_names().map(|name| site.scope.stated(name)).collect::<Result<Vec<_>, _>>()?;
+    site.opaque(&format!("triton.{name}"), attrs, &operands, types).map(Some)
+}
+
+fn argument<'s>(site: &NodeLowering<'s, '_>, name: &str) -> Option<&'s Argument> {
+    site.node.inputs.iter().find(|input| input.name == name).map(|input| &input.arg)
+}
+
+/// A kernel's name and the hash behind it, which is empty if there is none.
+fn named(full_name: &str) -> (&str, &str) {
+    let is_hash = |text: &str| text.len() == HASH && text.bytes().all(|b| b.is_ascii_hexdigit());
+    full_name.rsplit_once('_').filter(|(_, hash)| is_hash(hash)).unwrap_or((full_name, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_no_part_of_the_name() {
+        let hash = "6da7dc6db46212dd2c4b30871fb414838dd737fff7ad4963f48d627995a9f839";
+        assert_eq!(named(&format!("scaled_sum_{hash}")), ("scaled_sum", hash));
+        assert_eq!(named("scaled_sum"), ("scaled_sum", ""));
+        assert_eq!(named(&hash[1..]), (&hash[1..], ""));
+    }
+}
