@@ -170,7 +170,8 @@ class Device:
             least = 1 if on_host and kind != torch.bool else 0
             drawn = torch.uint8 if kind == torch.bool else kind
             flat = torch.randint(least, max(how, least + 1), (span,), dtype=drawn, device=device)
-        return torch.as_strided(flat.to(kind), shape, strides).requires_grad_(is_parameter)
+        # Views of a parameter ask what it is a view of whether it needs gradients.
+        return torch.as_strided(flat.to(kind), shape, strides).detach().requires_grad_(is_parameter)
 
     def load(
         self,

@@ -26,6 +26,7 @@ from ._callables import named_tensors
 from ._errors import Error
 from ._frames import of_user
 from ._signature import Inputs
+from ._triton import refused
 
 aten = torch.ops.aten
 
@@ -85,7 +86,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         before = torch.nn.modules.module.register_module_forward_pre_hook(self._enter)
         after = torch.nn.modules.module.register_module_forward_hook(self._leave, always_call=True)
         try:
-            with Exits(self), self:
+            with Exits(self), refused(unless=lambda: self._inside, at=self._at), self:
                 yield
         finally:
             before.remove()

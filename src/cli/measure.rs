@@ -1,5 +1,6 @@
 //! `measure`: run what a profile does not hold yet on this machine's GPU.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,7 +33,7 @@ pub(super) fn run(args: &Measure) -> miette::Result<Answer> {
     let mut graphs = Vec::new();
     let mut keys: IndexSet<KernelKey> = IndexSet::new();
     for file in &args.files {
-        let graph = frontend::load(file)?;
+        let graph = loaded(file)?;
         keys.extend(graph_keys(&graph));
         graphs.push(graph);
     }
@@ -72,6 +73,14 @@ pub(super) fn run(args: &Measure) -> miette::Result<Answer> {
             work.run(PythonBackend::open(&python, args.device)?, options)
         }
     }
+}
+
+/// The graph of a file, under the name of the file: what is measured in one piece is kept under it, and graphs in two files may
+/// have one name.
+fn loaded(file: &Path) -> miette::Result<Graph> {
+    let mut graph = frontend::load(file)?;
+    graph.name = file.display().to_string();
+    Ok(graph)
 }
 
 /// The Python of the active environment, which stands first where programs are looked for.
@@ -282,4 +291,20 @@ fn self_test<R: Backend>(campaign: &mut Campaign<R>, key: &KernelKey, trials: u3
 /// `40 s`, `12 min`.
 fn duration(seconds: f64) -> String {
     if seconds < 90.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_files_with_graphs_of_one_name_are_two_graphs() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["a.mir", "b.mir"].map(|name| {
+            let file = folder.path().join(name);
+            std::fs::write(&file, "graph \"g\"(x: f32[2]) {\n  y: f32[2] = relu(x)\n  return y\n}\n").unwrap();
+            loaded(&file).unwrap().name
+        });
+        assert_ne!(names[0], names[1]);
+    }
 }

@@ -35,5 +35,6 @@ mod rules_refused;
 mod slowdown;
 mod switches;
 mod tiers;
+mod triton;
 mod waste;
 mod witness;
