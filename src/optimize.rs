@@ -358,6 +358,16 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_comes_to_be_known_is_asked_for_again() {
+        // That nothing is added is known once a rule has found what is subtracted from itself.
+        let source = "graph g(x: f32[4096, 4096], m: f32[4096, 1]) { y = exp(add(x, sub(m, m))) return y }";
+        let graph = text::parse("test.mir", source).unwrap_or_else(|e| panic!("{e:?}"));
+        let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+        assert_eq!(found.rewritten.operators().count(), 1, "{:?}", found.optimization.cheaper);
+    }
+
+    #[test]
     fn a_form_that_is_left_out_is_neither_in_the_graph_nor_in_its_price() {
         // Two activations written out, each of which has a cheaper form of its own.
         let graph = text::parse(
