@@ -42,12 +42,9 @@ struct Best {
     /// Millijoules.
     total: f64,
     node: Node,
-    /// How its users find it.
-    leaf: Leaf,
+    /// As in [`Leaf`].
+    made_of: Option<u64>,
 }
-
-/// What decides what a node costs: its term, how its operands lie in memory, and which of them kernels have written.
-type PriceKey = (TermId, SmallVec<[Layout; 4]>, SmallVec<[bool; 4]>);
 
 /// Which end of a price counts.
 #[derive(Clone, Copy, Debug)]
@@ -65,20 +62,27 @@ pub(super) struct By<'a> {
     pub model: &'a CostModel,
 }
 
-/// The form of class `root` with the least energy, where every class costs as much as its own cheapest form and lies in memory as
-/// that one does. What is used twice counts twice here; [`bill`] then prices the chosen form.
+/// The form of class `root` with the least energy, where every class costs as much as its own cheapest form. Operands are
+/// taken as dense here; [`bill`] then prices the chosen form with the layouts that it has.
 pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) -> Option<TermId> {
     let mut best: FxHashMap<Id, Best> = FxHashMap::default();
-    let mut own: FxHashMap<PriceKey, f64> = FxHashMap::default();
+    let mut own: FxHashMap<TermId, f64> = FxHashMap::default();
     loop {
         let mut changed = false;
         for class in window.egraph.classes() {
             for node in &class.nodes {
-                let reckoned = reckon(window, node, &best, &mut own, leaves, by);
-                let Some((total, leaf)) = reckoned else { continue };
+                let price = *own.entry(node.term).or_insert_with(|| price(&window.arena, node, by));
+                let part = |class: &Id| best.get(&window.egraph.find(*class)).map(|part| (part.total, part.made_of));
+                let parts = node.children.iter().map(part).collect::<Option<(SmallVec<[f64; 4]>, MadeOf)>>();
+                let Some((below, parts)) = parts else { continue };
+                let made_of = if leaves.is_frozen { made_of(&window.arena, node.term, leaves, &parts) } else { None };
+                let bytes = window.arena.ty(node.term).bytes();
+                let is_once = made_of.is_some_and(|made_of| is_worth_keeping(bytes, made_of));
+                let price = if is_once { price.min(TIE) } else { price };
+                let total = price + below.iter().sum::<f64>();
                 let better = best.get(&class.id).is_none_or(|known| total < known.total - 1e-15);
                 if total.is_finite() && better {
-                    best.insert(class.id, Best { total, node: node.clone(), leaf });
+                    best.insert(class.id, Best { total, node: node.clone(), made_of });
                     changed = true;
                 }
             }
@@ -89,34 +93,6 @@ pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) 
     }
     let mut built = FxHashMap::default();
     build(window, window.egraph.find(root), &best, &mut built)
-}
-
-/// What a form with `node` on top costs together with the best forms of its operands, if those are known, and how its users find it.
-fn reckon(
-    window: &Window,
-    node: &Node,
-    best: &FxHashMap<Id, Best>,
-    own: &mut FxHashMap<PriceKey, f64>,
-    leaves: &Leaves,
-    by: &By,
-) -> Option<(f64, Leaf)> {
-    let parts = node.children.iter().map(|class| best.get(&window.egraph.find(*class)));
-    let parts = parts.collect::<Option<SmallVec<[&Best; 4]>>>()?;
-    let below: f64 = parts.iter().map(|part| part.total).sum();
-    let read: SmallVec<[&Leaf; 4]> = parts.iter().map(|part| &part.leaf).collect();
-    let lie = read.iter().map(|leaf| leaf.layout.clone()).collect();
-    let computed = read.iter().map(|leaf| leaf.is_computed).collect();
-    let key: PriceKey = (node.term, lie, computed);
-    let price = match own.get(&key) {
-        Some(&known) => known,
-        None => {
-            let price = price(&window.arena, node, &key.1, &key.2, by);
-            own.insert(key, price);
-            price
-        }
-    };
-    let Placed { leaf, is_once } = placed(&window.arena, node.term, leaves, &read);
-    Some((below + if is_once { price.min(TIE) } else { price }, leaf))
 }
 
 /// Bytes of parameters that a term is made of, where it is the same at every execution; `parts` is that of its operands.
@@ -134,15 +110,18 @@ fn made_of(arena: &TermArena, term: TermId, leaves: &Leaves, parts: &[Option<u64
     }
 }
 
-/// What a node alone costs in millijoules, given how its operands lie and which of them kernels have written.
-fn price(arena: &TermArena, node: &Node, lie: &[Layout], computed: &[bool], by: &By) -> f64 {
+/// What a node alone costs in millijoules.
+fn price(arena: &TermArena, node: &Node, by: &By) -> f64 {
     let Some((op, attrs, _)) = arena.op(node.term) else { return 0.0 };
     if node.head.is_none() || node.constant {
         return 0.0;
     }
     let Op::Table(def) = op else { return f64::INFINITY };
     let types: SmallVec<[&TensorType; 4]> = arena.term(node.term).operands.iter().map(|&o| arena.ty(o)).collect();
-    let cost = call_item(&Call { op: def, attrs, operands: &types }, lie, computed, by.config, by.model).cost();
+    let lie: Vec<Layout> = types.iter().map(|t| Layout::contiguous(&t.shape)).collect();
+    let cost =
+        call_item(&Call { op: def, attrs, operands: &types }, &lie, &vec![true; types.len()], by.config, by.model)
+            .cost();
     let energy_mj = match by.counts {
         Counts::Value => cost.energy_mj.value,
         Counts::UpperEnd => cost.energy_mj.high,
@@ -225,42 +204,34 @@ impl Form<'_> {
         if self.places.contains_key(&term) {
             return;
         }
-        let operands = &self.arena.term(term).operands;
-        operands.iter().for_each(|&o| self.place(o));
-        let placed = {
-            let parts: SmallVec<[&Leaf; 4]> = operands.iter().map(|o| &self.places[o].leaf).collect();
-            placed(self.arena, term, self.leaves, &parts)
+        let ty = self.arena.ty(term);
+        let dense = |made_of| Leaf { layout: Layout::contiguous(&ty.shape), is_computed: false, made_of };
+        let read = |leaf| Placed { leaf, is_once: false };
+        let placed = match self.arena.head(term) {
+            Head::Input(n) => read(self.leaves.read.get(*n as usize).cloned().unwrap_or_else(|| dense(None))),
+            Head::Apply { op: Op::Table(op), attrs, slot } => {
+                let operands = &self.arena.term(term).operands;
+                operands.iter().for_each(|&o| self.place(o));
+                let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| self.arena.ty(o)).collect();
+                let call = Call { op, attrs, operands: &types };
+                let parts: SmallVec<[&Leaf; 4]> = operands.iter().map(|o| &self.places[o].leaf).collect();
+                let inputs: SmallVec<[&Layout; 4]> = parts.iter().map(|part| &part.layout).collect();
+                let below: MadeOf = parts.iter().map(|part| part.made_of).collect();
+                let made_of = if self.leaves.is_frozen { made_of(self.arena, term, self.leaves, &below) } else { None };
+                let is_view = WorkWithLayout::of_call(&call, &inputs).launches == 0;
+                if !is_view && made_of.is_some_and(|made_of| is_worth_keeping(ty.bytes(), made_of)) {
+                    Placed { leaf: dense(made_of), is_once: true }
+                } else {
+                    // A view of what came from memory comes from memory.
+                    let is_computed =
+                        self.arena.constant(term).is_none() && (!is_view || parts.iter().any(|part| part.is_computed));
+                    let layout = output_layout(&call, *slot as usize, ty, &inputs);
+                    read(Leaf { layout, is_computed, made_of })
+                }
+            }
+            Head::Literal(_) => read(dense(self.leaves.is_frozen.then_some(0))),
+            _ => read(dense(None)),
         };
         self.places.insert(term, placed);
-    }
-}
-
-/// Where the value of a term is, given where its operands are.
-fn placed(arena: &TermArena, term: TermId, leaves: &Leaves, parts: &[&Leaf]) -> Placed {
-    let ty = arena.ty(term);
-    let dense = |made_of| Leaf { layout: Layout::contiguous(&ty.shape), is_computed: false, made_of };
-    let read = |leaf| Placed { leaf, is_once: false };
-    match arena.head(term) {
-        Head::Input(n) => read(leaves.read.get(*n as usize).cloned().unwrap_or_else(|| dense(None))),
-        Head::Apply { op: Op::Table(op), attrs, slot } => {
-            let operands = &arena.term(term).operands;
-            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
-            let call = Call { op, attrs, operands: &types };
-            let inputs: SmallVec<[&Layout; 4]> = parts.iter().map(|part| &part.layout).collect();
-            let below: MadeOf = parts.iter().map(|part| part.made_of).collect();
-            let made_of = if leaves.is_frozen { made_of(arena, term, leaves, &below) } else { None };
-            let is_view = WorkWithLayout::of_call(&call, &inputs).launches == 0;
-            if !is_view && made_of.is_some_and(|made_of| is_worth_keeping(ty.bytes(), made_of)) {
-                Placed { leaf: dense(made_of), is_once: true }
-            } else {
-                // A view of what came from memory comes from memory.
-                let is_computed =
-                    arena.constant(term).is_none() && (!is_view || parts.iter().any(|part| part.is_computed));
-                let layout = output_layout(&call, *slot as usize, ty, &inputs);
-                read(Leaf { layout, is_computed, made_of })
-            }
-        }
-        Head::Literal(_) => read(dense(leaves.is_frozen.then_some(0))),
-        _ => read(dense(None)),
     }
 }
