@@ -358,6 +358,20 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_comes_to_be_known_is_asked_for_again() {
+        // That nothing is added is known once a rule has found the mean of what has no mean.
+        let source = "graph g(x: f32[4096, 4096], c: f32[4096, 512]) {
+            d = sub(c, mean(c; dim=[1], keepdim=true))
+            y = exp(add(x, mean(d; dim=[1], keepdim=true)))
+            return y
+        }";
+        let graph = text::parse("test.mir", source).unwrap_or_else(|e| panic!("{e:?}"));
+        let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+        assert_eq!(found.rewritten.operators().count(), 1, "{:?}", found.optimization.cheaper);
+    }
+
+    #[test]
     fn a_form_that_is_left_out_is_neither_in_the_graph_nor_in_its_price() {
         // Two activations written out, each of which has a cheaper form of its own.
         let graph = text::parse(

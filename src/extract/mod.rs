@@ -31,7 +31,7 @@ use fanout_free::Users;
 pub(crate) use merge::{Merged, Pair, merge};
 pub use once::Once;
 pub(crate) use pay_off::{Improved, pay_off};
-use plan::{Leaf, Leaves};
+use plan::{By, Counts, Leaf, Leaves};
 pub(crate) use undecided::undecided;
 
 /// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
@@ -143,7 +143,7 @@ struct Found {
 const MAX_BYTES: f64 = 1e12;
 
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
-const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
+const LIMITS: Limits = Limits { rounds: 8, nodes: 1_000, search: 200_000 };
 
 /// A time beyond which a cheaper form counts as slower, relative to the other one: it is a trade-off then, and no waste.
 pub(crate) const SLOWER: f64 = 1.01;
@@ -436,14 +436,19 @@ impl Search {
         found
     }
 
-    /// Saturates a window and extracts the form of least energy.
+    /// Saturates a window and extracts the form of least energy. Where that is not sure to save any, one that is better known may be.
     fn searched(mut self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
         let (mut window, classes) = Window::new(std::mem::take(&mut self.arena), &[self.root]);
         window.saturate(rules, None, LIMITS);
-        let best = plan::cheapest(&mut window, classes[0], leaves, prices.config, prices.model)?;
-        let after = self.saving(&window.arena, best, leaves, prices)?;
-        let proof = window.proof(self.root, best)?;
-        Some(found(window.arena, [self.root, best], after, proof))
+        for counts in [Counts::Value, Counts::UpperEnd] {
+            let by = By { counts, config: prices.config, model: prices.model };
+            let best = plan::cheapest(&mut window, classes[0], leaves, &by)?;
+            if let Some(after) = self.saving(&window.arena, best, leaves, prices) {
+                let proof = window.proof(self.root, best)?;
+                return Some(found(window.arena, [self.root, best], after, proof));
+            }
+        }
+        None
     }
 
     /// What the form `best` executes, if that takes less energy than the part beyond doubt.

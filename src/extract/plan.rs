@@ -46,22 +46,32 @@ struct Best {
     made_of: Option<u64>,
 }
 
+/// Which end of a price counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Counts {
+    /// The price itself.
+    Value,
+    /// The upper end of its interval: what is better known is worth more.
+    UpperEnd,
+}
+
+/// What forms are chosen by.
+pub(super) struct By<'a> {
+    pub counts: Counts,
+    pub config: &'a MathConfig,
+    pub model: &'a CostModel,
+}
+
 /// The form of class `root` with the least energy, where every class costs as much as its own cheapest form. Operands are
 /// taken as dense here; [`bill`] then prices the chosen form with the layouts that it has.
-pub(super) fn cheapest(
-    window: &mut Window,
-    root: Id,
-    leaves: &Leaves,
-    config: &MathConfig,
-    model: &CostModel,
-) -> Option<TermId> {
+pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) -> Option<TermId> {
     let mut best: FxHashMap<Id, Best> = FxHashMap::default();
     let mut own: FxHashMap<TermId, f64> = FxHashMap::default();
     loop {
         let mut changed = false;
         for class in window.egraph.classes() {
             for node in &class.nodes {
-                let price = *own.entry(node.term).or_insert_with(|| price(&window.arena, node, config, model));
+                let price = *own.entry(node.term).or_insert_with(|| price(&window.arena, node, by));
                 let part = |class: &Id| best.get(&window.egraph.find(*class)).map(|part| (part.total, part.made_of));
                 let parts = node.children.iter().map(part).collect::<Option<(SmallVec<[f64; 4]>, MadeOf)>>();
                 let Some((below, parts)) = parts else { continue };
@@ -101,7 +111,7 @@ fn made_of(arena: &TermArena, term: TermId, leaves: &Leaves, parts: &[Option<u64
 }
 
 /// What a node alone costs in millijoules.
-fn price(arena: &TermArena, node: &Node, config: &MathConfig, model: &CostModel) -> f64 {
+fn price(arena: &TermArena, node: &Node, by: &By) -> f64 {
     let Some((op, attrs, _)) = arena.op(node.term) else { return 0.0 };
     if node.head.is_none() || node.constant {
         return 0.0;
@@ -110,8 +120,13 @@ fn price(arena: &TermArena, node: &Node, config: &MathConfig, model: &CostModel)
     let types: SmallVec<[&TensorType; 4]> = arena.term(node.term).operands.iter().map(|&o| arena.ty(o)).collect();
     let lie: Vec<Layout> = types.iter().map(|t| Layout::contiguous(&t.shape)).collect();
     let cost =
-        call_item(&Call { op: def, attrs, operands: &types }, &lie, &vec![true; types.len()], config, model).cost();
-    if cost.energy_mj.is_known() { cost.energy_mj.value + TIE } else { f64::INFINITY }
+        call_item(&Call { op: def, attrs, operands: &types }, &lie, &vec![true; types.len()], by.config, by.model)
+            .cost();
+    let energy_mj = match by.counts {
+        Counts::Value => cost.energy_mj.value,
+        Counts::UpperEnd => cost.energy_mj.high,
+    };
+    if cost.energy_mj.is_known() { energy_mj + TIE } else { f64::INFINITY }
 }
 
 fn build(

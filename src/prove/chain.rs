@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::associative::Associative;
-use super::window::Window;
+use super::window::{Rewritten, Window};
 use crate::ir::Attrs;
 use crate::ops::Op;
 use crate::rules::{Associativity, Bindings, Build, Rule};
@@ -223,7 +223,7 @@ impl Regrouping<'_> {
             *bindings.tensors.get_mut(variable)? = Some(id);
         }
         let root = self.rule.build_lhs(&bindings, self.window).ok()?;
-        self.joined |= self.window.rewrite(self.rule, root, bindings).ok()?;
+        self.joined |= self.window.rewrite(self.rule, root, bindings).ok()? == Rewritten::Joined;
         Some(())
     }
 }

@@ -53,6 +53,16 @@ pub(crate) enum Stop {
     IllTyped { rule: Arc<str> },
 }
 
+/// What a match came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rewritten {
+    /// Two classes are one now.
+    Joined,
+    Nothing,
+    /// A condition asks for a value that is not known yet.
+    Open,
+}
+
 /// Number of a rule, the class that its left side matches, and what its variables stand for.
 type Match = (usize, Id, Bindings<Id>);
 
@@ -187,12 +197,17 @@ impl Window {
             });
             let mut changed = false;
             for (index, root, bindings) in matches {
-                if !seen.insert((index, root, bindings.clone())) {
+                let found = (index, root, bindings);
+                if seen.contains(&found) {
                     continue;
                 }
                 let nodes = self.egraph.total_number_of_nodes();
-                match self.rewrite(&rules.rules()[index], root, bindings) {
-                    Ok(joined) => changed |= joined,
+                match self.rewrite(&rules.rules()[index], root, found.2.clone()) {
+                    Ok(Rewritten::Open) => {}
+                    Ok(rewritten) => {
+                        changed |= rewritten == Rewritten::Joined;
+                        seen.insert(found);
+                    }
                     Err(rule) => return Stop::IllTyped { rule },
                 }
                 *added.entry(index).or_default() += self.egraph.total_number_of_nodes().saturating_sub(nodes);
@@ -298,13 +313,22 @@ impl Window {
         (all, budget > 0)
     }
 
-    /// Applies one match. Gives whether anything was joined, or the name of the rule if it is ill-typed.
-    pub(crate) fn rewrite(&mut self, rule: &Arc<Rule>, root: Id, mut bindings: Bindings<Id>) -> Result<bool, Arc<str>> {
-        let Outcome::Holds { .. } = rule.check_conditions(self, &mut bindings) else { return Ok(false) };
+    /// Applies one match. Gives what it came to, or the name of the rule if it is ill-typed.
+    pub(crate) fn rewrite(
+        &mut self,
+        rule: &Arc<Rule>,
+        root: Id,
+        mut bindings: Bindings<Id>,
+    ) -> Result<Rewritten, Arc<str>> {
+        match rule.check_conditions(self, &mut bindings) {
+            Outcome::Holds { .. } => {}
+            Outcome::Open => return Ok(Rewritten::Open),
+            Outcome::Fails => return Ok(Rewritten::Nothing),
+        }
         // A right side that cannot be built (a shape that does not fit) is a match that does not apply.
-        let Ok(built) = rule.build_rhs(&bindings, self) else { return Ok(false) };
+        let Ok(built) = rule.build_rhs(&bindings, self) else { return Ok(Rewritten::Nothing) };
         if self.egraph.find(built) == self.egraph.find(root) {
-            return Ok(false);
+            return Ok(Rewritten::Nothing);
         }
         if self.egraph[built].data.ty != self.egraph[root].data.ty {
             return Err(rule.name.clone());
@@ -313,7 +337,7 @@ impl Window {
         let (before, after) = (self.egraph[root].data.term, self.egraph[built].data.term);
         self.lemmas.push(Lemma { before, after, reason: Reason::Rule { rule: rule.clone(), bindings: terms.into() } });
         self.egraph.union(root, built);
-        Ok(true)
+        Ok(Rewritten::Joined)
     }
 
     /// The lemmas that the equality of `a` and `b` needs, in order. `None` if replaying the log does not

@@ -29,7 +29,7 @@ impl Definition {
         let mut bindings = self.bind(rule, attrs, operands)?;
         match rule.check_conditions(build, &mut bindings) {
             Outcome::Holds { .. } => {}
-            Outcome::Fails => return Err(self.error("is not defined for these operands")),
+            Outcome::Open | Outcome::Fails => return Err(self.error("is not defined for these operands")),
         }
         rule.build_rhs(&bindings, build).map_err(|e| self.error(&e.to_string()))
     }

@@ -96,6 +96,7 @@ impl Rule {
             let value = expr.eval(&Scope { terms, bindings, element: None });
             match (value, bindings.attrs.get_mut(*var)) {
                 (Ok(value), Some(slot)) => *slot = Some(value),
+                (Err(Undecided::Unknown), _) => return Outcome::Open,
                 _ => return Outcome::Fails,
             }
         }
@@ -104,6 +105,7 @@ impl Rule {
             match holds(condition, terms, bindings) {
                 Ok(true) => {}
                 Err(Undecided::Unknown) if condition.kind == ConditionKind::Assumed => assumed.push(n),
+                Err(Undecided::Unknown) => return Outcome::Open,
                 _ => return Outcome::Fails,
             }
         }

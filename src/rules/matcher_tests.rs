@@ -26,7 +26,7 @@ fn number(arena: &mut InstanceArena, value: f64) -> TermId {
 fn matches(set: &RuleSet, arena: &InstanceArena, root: TermId) -> Vec<Bindings<TermId>> {
     let mut found = Vec::new();
     set.rules()[0].search(arena, root, &mut 1000, &mut found);
-    found.retain_mut(|b| set.rules()[0].check_conditions(arena, b) != Outcome::Fails);
+    found.retain_mut(|b| matches!(set.rules()[0].check_conditions(arena, b), Outcome::Holds { .. }));
     found
 }
 

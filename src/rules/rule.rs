@@ -164,5 +164,7 @@ pub enum Outcome {
         /// Numbers of the conditions that could not be decided and are assumed.
         assumed: SmallVec<[usize; 2]>,
     },
+    /// A condition asks for a value that is not known: of terms that may still turn out to have one, ask again.
+    Open,
     Fails,
 }

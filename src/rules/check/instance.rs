@@ -97,7 +97,7 @@ pub(super) fn build(
     let mut arena = InstanceArena::new(definitions);
     let mut bindings = operands(rule, &mut arena, choice, data);
     let lhs = rule.build_lhs(&bindings, &mut arena).map_err(|_| Unfit::Left)?;
-    if rule.check_conditions(&arena, &mut bindings) == Outcome::Fails {
+    if !matches!(rule.check_conditions(&arena, &mut bindings), Outcome::Holds { .. }) {
         return Err(Unfit::Condition);
     }
     let rhs = rule.build_rhs(&bindings, &mut arena).map_err(|e| e.to_string());
