@@ -178,15 +178,12 @@ impl Formulas<'_> {
         let [x, y] = factors.map(|id| self.form(id));
         let product = self.times(&x, &y)?;
         let signs = [self.store.sign(&x), self.store.sign(&y)];
-        if factors[0] == factors[1] && signs[0] >= Sign::Real {
-            self.store.learn(&product, signs[0].max(Sign::NotNegative));
-        } else if signs.iter().all(|sign| *sign >= Sign::NotNegative) {
-            self.store.learn(&product, signs[0].min(signs[1]));
-            // Longer than either, so that looking for factors of factors comes to an end.
-            let is_longer = |factor: &Form| (2..product.products().len()).contains(&factor.products().len());
-            if is_longer(&x) && is_longer(&y) {
-                self.store.learn_product(&product, factors);
-            }
+        let is_square = factors[0] == factors[1] && signs[0] >= Sign::Real;
+        self.store.learn(&product, if is_square { signs[0].max(Sign::NotNegative) } else { signs[0].min(signs[1]) });
+        // Longer than either, so that looking for factors of factors comes to an end.
+        let is_longer = |factor: &Form| (2..product.products().len()).contains(&factor.products().len());
+        if signs.iter().all(|sign| *sign >= Sign::NotNegative) && is_longer(&x) && is_longer(&y) {
+            self.store.learn_product(&product, factors);
         }
         Some(product)
     }

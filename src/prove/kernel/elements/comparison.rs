@@ -141,7 +141,7 @@ mod tests {
         let written = "c = cosh(x)\n y = log(c)";
         let with = |number: &str| {
             format!(
-                "m = number(; value=-2.0, dtype=f32)\n t = mul(x, m)\n s = softplus(t)\n a = add(x, s)\n \
+                "n = number(; value=-2.0, dtype=f32)\n t = mul(x, n)\n s = softplus(t)\n a = add(x, s)\n \
                  k = number(; value={number}, dtype=f32)\n y = sub(a, k)"
             )
         };

@@ -304,7 +304,7 @@ fn is_residue(run: &[Product], precision: u64) -> bool {
     let sizes = || run.iter().map(|product| product.number.to_f64().unwrap_or(f64::NAN));
     let largest = sizes().map(f64::abs).fold(0.0, f64::max);
     let cancel = sizes().sum::<f64>().abs() <= largest * NO_RESIDUE;
-    if !cancel || sizes().any(|size| size.abs() < largest * NO_RESIDUE) {
+    if !cancel || sizes().any(|size| size != 0.0 && size.abs() < largest * NO_RESIDUE) {
         return false;
     }
     let sum: BigRational = run.iter().map(|product| &product.number).sum();

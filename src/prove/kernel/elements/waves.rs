@@ -104,19 +104,19 @@ mod tests {
         let parts = |ops: [&str; 3]| {
             let [first, second, join] = ops;
             format!(
-                "{angles}c = cos(x)\n s = sin(x)\n d = cos(t)\n u = sin(t)\n p = mul({first})\n q = mul({second})\n y = {join}(p, q)"
+                "{angles}c = cos(x)\n s = sin(x)\n v = cos(t)\n u = sin(t)\n p = mul({first})\n q = mul({second})\n y = {join}(p, q)"
             )
         };
-        assert_eq!(equal(&of_sum("cos"), &parts(["c, d", "s, u", "sub"])), real);
-        assert_eq!(equal(&of_sum("cos"), &parts(["c, d", "s, u", "add"])), None);
-        assert_eq!(equal(&of_sum("sin"), &parts(["s, d", "c, u", "add"])), real);
-        assert_eq!(equal(&of_sum("sin"), &parts(["s, d", "c, u", "sub"])), None);
+        assert_eq!(equal(&of_sum("cos"), &parts(["c, v", "s, u", "sub"])), real);
+        assert_eq!(equal(&of_sum("cos"), &parts(["c, v", "s, u", "add"])), None);
+        assert_eq!(equal(&of_sum("sin"), &parts(["s, v", "c, u", "add"])), real);
+        assert_eq!(equal(&of_sum("sin"), &parts(["s, v", "c, u", "sub"])), None);
     }
 
     #[test]
     fn squares_of_waves_are_known() {
         let real = Some(Tier::Real);
-        let square = |function: &str| format!("w = {function}(x)\n y = mul(w, w)");
+        let square = |function: &str| format!("v = {function}(x)\n y = mul(v, v)");
         let halved = |join: &str| {
             format!(
                 "a = add(x, x)\n c = cos(a)\n o = number(; value=1.0, dtype=f32)\n s = {join}(o, c)\n \
@@ -141,12 +141,12 @@ mod tests {
         };
         let rounding = Some(Tier::Rounding);
         assert_eq!(equal(&shifted("sin", "1.5707964"), "y = cos(x)"), rounding);
-        assert_eq!(equal(&shifted("cos", "1.5707964"), "w = sin(x)\n y = neg(w)"), rounding);
+        assert_eq!(equal(&shifted("cos", "1.5707964"), "v = sin(x)\n y = neg(v)"), rounding);
         assert_eq!(equal(&shifted("cos", "-1.5707964"), "y = sin(x)"), rounding);
-        assert_eq!(equal(&shifted("sin", "3.1415927"), "w = sin(x)\n y = neg(w)"), rounding);
+        assert_eq!(equal(&shifted("sin", "3.1415927"), "v = sin(x)\n y = neg(v)"), rounding);
         assert_eq!(equal(&shifted("cos", "1.5707964"), "y = sin(x)"), None);
         assert_eq!(equal(&shifted("sin", "1.5708"), "y = cos(x)"), None);
-        assert_eq!(equal("n = neg(x)\n y = sin(n)", "w = sin(x)\n y = neg(w)"), Some(Tier::Real));
+        assert_eq!(equal("n = neg(x)\n y = sin(n)", "v = sin(x)\n y = neg(v)"), Some(Tier::Real));
         assert_eq!(equal("n = neg(x)\n y = cos(n)", "y = cos(x)"), Some(Tier::Real));
     }
 }
