@@ -2,7 +2,7 @@
 
 use super::aten_formulas::{NumberFirst, overloaded};
 use super::pointwise::{BINARY, floats, numbers, read};
-use super::{Amplifies, Arithmetic, Bounds, Elements, EvalError, Interval, Kernel, OpDef, Vanishes, support};
+use super::{Amplifies, Arithmetic, Bounds, Elements, EvalError, Interval, Kernel, OpDef, Ranges, Vanishes, support};
 use crate::ir::Number;
 
 /// A quotient of two numbers, rounded: by `ints` and by `floats`. Integers cannot be divided by 0.
@@ -35,6 +35,15 @@ fn remainder(x: f64, y: f64) -> f64 {
 fn whole_remainder(x: i64, y: i64) -> i64 {
     let (rest, borrows) = whole_rest(x, y);
     if borrows { rest + y } else { rest }
+}
+
+/// From 0 to what divides, if that is above 0. An integer that is left is smaller, whatever was divided.
+fn remainder_range(r: &Ranges) -> Option<Interval> {
+    let divisor = r.y().filter(|y| y.low > 0.0)?;
+    match r.call.operands.iter().any(|ty| ty.dtype.is_float()) {
+        true => r.x().and(Interval::new(0.0, divisor.high)),
+        false => Interval::new(0.0, divisor.high - 1.0),
+    }
 }
 
 /// Python's `//`: rounds down what the rest leaves, so that it is exact where a quotient would be rounded up first.
@@ -146,6 +155,7 @@ pub(super) static OPS: &[OpDef] = &[
         doc: "What `floor_div` leaves of `x`; it has the sign of `y`.",
         infer: numbers,
         kernel: quotient!(whole_remainder, remainder),
+        bounds: Bounds { range: remainder_range, ..Bounds::UNKNOWN },
         aten: aten!(|c| overloaded(
             c,
             "remainder.Tensor",

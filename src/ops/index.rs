@@ -349,7 +349,7 @@ pub(super) static OPS: &[OpDef] = &[
                 vec![values, places]
             }
         ),
-        bounds: Bounds::NO_LARGER,
+        bounds: Bounds::SAME,
         synthesis: Synthesis::OrderFirst,
         ..PICK
     },
@@ -374,6 +374,7 @@ pub(super) static OPS: &[OpDef] = &[
         },
         layout: LayoutRule::Elementwise,
         work: sorts,
+        bounds: Bounds::SAME,
         further_work: radix_passes,
         aten: aten!("sort.stable", self: X; stable, dim, descending),
         replay: torch!(
@@ -383,7 +384,6 @@ pub(super) static OPS: &[OpDef] = &[
                 vec![values, places]
             }
         ),
-        bounds: Bounds::NO_LARGER,
         synthesis: Synthesis::Order,
         ..PICK
     },

@@ -27,6 +27,8 @@ pub enum Arithmetic {
     HyperbolicCosine,
     /// The quotient of the two.
     HyperbolicTangent,
+    Sine,
+    Cosine,
     /// `x / (1 + e^-x)`.
     Silu,
     /// The logarithm of the sigmoid.
@@ -184,6 +186,8 @@ mod tests {
             Arithmetic::HyperbolicSine => v[0].sinh(),
             Arithmetic::HyperbolicCosine => v[0].cosh(),
             Arithmetic::HyperbolicTangent => v[0].tanh(),
+            Arithmetic::Sine => v[0].sin(),
+            Arithmetic::Cosine => v[0].cos(),
             Arithmetic::LogSigmoid => sigmoid(v[0]).ln(),
             Arithmetic::Softplus => (1.0 + v[0].exp()).ln(),
             Arithmetic::Relu => v[0].max(0.0),

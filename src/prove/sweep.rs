@@ -29,6 +29,12 @@ const CONE_LIMIT: usize = 96;
 /// Shared values that a cone may pass before its proof is given up.
 const MAX_DEPTH: usize = 3;
 
+/// Operators below two outputs that are looked at as a whole.
+const WHOLE_LIMIT: usize = 256;
+
+/// Outputs that are looked at as a whole.
+const MAX_WHOLE: usize = 4;
+
 /// Operators of a pair that is looked at again over what its leaves are computed from, although it differs over these.
 const SMALL_CONE: usize = 24;
 
@@ -155,28 +161,59 @@ impl<'r> Sweep<'r> {
                 [(a, 0), (b, 1)].map(|(v, side): (Value, usize)| values[side][v.node.index()][v.slot as usize])
             })
             .collect();
-        while terms.iter().any(|&[x, y]| self.meet_output(self.representative(x), self.representative(y))) {}
+        self.meet_all(&terms);
+        let mut looks = MAX_WHOLE;
+        for &[x, y] in &terms {
+            if self.meet_whole(self.representative(x), self.representative(y), &mut looks) {
+                self.meet_all(&terms);
+            }
+        }
         for term in values.iter_mut().flatten().flatten() {
             *term = self.representative(*term);
         }
     }
 
+    fn meet_all(&mut self, outputs: &[[TermId; 2]]) {
+        while outputs.iter().any(|&[x, y]| self.meet_output(self.representative(x), self.representative(y))) {}
+    }
+
+    /// The leader's term and the other one of two outputs that are not met yet.
+    fn leader_first(&self, x: TermId, y: TermId) -> Option<(TermId, TermId)> {
+        match [x, y].map(|t| self.in_leader.contains(&t)) {
+            _ if x == y => None,
+            [true, false] => Some((x, y)),
+            [false, true] => Some((y, x)),
+            // Terms are numbered as they are made: the later one is the detour.
+            [true, true] => Some((x.min(y), x.max(y))),
+            [false, false] => None,
+        }
+    }
+
     /// Whether two outputs are found equal that were not yet.
     fn meet_output(&mut self, x: TermId, y: TermId) -> bool {
-        let (candidate, other) = match [x, y].map(|t| self.in_leader.contains(&t)) {
-            _ if x == y => return false,
-            [true, false] => (x, y),
-            [false, true] => (y, x),
-            // Terms are numbered as they are made: the later one is the detour.
-            [true, true] => (x.min(y), x.max(y)),
-            [false, false] => return false,
-        };
+        let Some((candidate, other)) = self.leader_first(x, y) else { return false };
         let cone = cone(&self.arena, self, &[candidate, other], 0, CONE_LIMIT);
         let met = cone.is_some_and(|cone| self.try_pair(candidate, other, cone));
         if met {
             self.in_follower.insert(candidate);
         }
         met
+    }
+
+    /// Whether two outputs are found equal by all that they are computed from. Where many values in between have no counterpart,
+    /// other searches end before they come to the outputs, or look at too little below them.
+    fn meet_whole(&mut self, x: TermId, y: TermId, looks: &mut usize) -> bool {
+        let Some((candidate, other)) = self.leader_first(x, y).filter(|_| *looks > 0) else { return false };
+        let Some(cone) = cone(&self.arena, self, &[candidate, other], usize::MAX, WHOLE_LIMIT) else { return false };
+        if matches!(self.answers.known(&cone.key), Some(Answer::Differs)) {
+            return false;
+        }
+        *looks -= 1;
+        let (local, roots) = cone.localise(&self.arena, self, &[candidate, other]);
+        let Some(proved) = self.answers.last_look(local, [roots[0], roots[1]]) else { return false };
+        self.adopt(candidate, other, &cone, &proved);
+        self.in_follower.insert(candidate);
+        true
     }
 
     pub(super) fn new(rules: &'r RuleSet, cache: Option<&'r dyn ResultCache>) -> Self {

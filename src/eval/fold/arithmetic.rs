@@ -56,6 +56,8 @@ pub(super) fn arithmetic(
             | Arithmetic::HyperbolicSine
             | Arithmetic::HyperbolicCosine
             | Arithmetic::HyperbolicTangent
+            | Arithmetic::Sine
+            | Arithmetic::Cosine
             | Arithmetic::LogSigmoid
             | Arithmetic::Softplus
             | Arithmetic::Relu

@@ -16,7 +16,7 @@ use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Operation, Pro
 use super::formulas::{Formulas, SIZE_PER_ELEMENT};
 use super::mode::Mode;
 use crate::ir::Number;
-use crate::ops::Arithmetic;
+use crate::ops::{Arithmetic, Sign};
 use crate::rules::Tier;
 
 /// Powers that are written as products.
@@ -55,6 +55,14 @@ impl Formulas<'_> {
     }
 
     pub(super) fn sum(&self, forms: impl IntoIterator<Item = Form>) -> Form {
+        // What a condition is about stays as it is: there, rounding would tell.
+        if self.way.rounds && !self.way.cases {
+            let is_real =
+                |factors: &Monomial| self.store.is_real(&Form::product(Product::new(factors.clone(), One::one())));
+            let (sum, drops) = Form::sum_but_residues(forms, self.precision, is_real);
+            self.drops.set(self.drops.get() || drops);
+            return self.store.over_reals(sum);
+        }
         let sum = Form::sum(forms);
         if self.way.mode == Mode::Reals { self.store.over_reals(sum) } else { sum }
     }
@@ -153,10 +161,13 @@ impl Formulas<'_> {
         {
             return product;
         }
-        let square = self.known_square(&mut factors)?;
+        let part = match self.known_square(&mut factors)? {
+            None => self.product_of_waves(&mut factors)?,
+            square => square,
+        };
         let product = Form::product(Product::new(factors, number));
-        match square {
-            Some(square) => self.times(&product, &square),
+        match part {
+            Some(part) => self.times(&product, &part),
             None => Some(product),
         }
     }
@@ -215,9 +226,11 @@ impl Formulas<'_> {
         if !self.way.rounds {
             return form;
         }
+        let sign = self.store.sign(&form);
         let (form, changed) = form.with_numbers(|number| self.numbers.settled(number));
         if changed {
             self.tier = Tier::Rounding;
+            self.store.learn(&form, sign);
         }
         form
     }
@@ -404,6 +417,9 @@ impl Formulas<'_> {
         let mut product = Form::number(BigRational::one());
         for _ in 0..whole.abs() {
             product = self.times(&product, &x)?;
+        }
+        if whole % 2 == 0 && self.store.is_real(&x) {
+            self.store.learn(&product, Sign::NotNegative);
         }
         Some(Some(if whole < 0 { self.inverse(&product)? } else { product }))
     }

@@ -4,11 +4,12 @@ use num_rational::BigRational;
 use num_traits::{One, Signed};
 use smallvec::SmallVec;
 
-use super::form::{Atom, Form, FormId, Operation, Product};
+use super::form::{Atom, Form, FormId, Function, Operation, Product};
 use super::formulas::{Formulas, SIZE_PER_ELEMENT, over_reals};
 use super::mode::Mode;
+use super::rows::sign_of_sum;
 use crate::ir::{DType, Number};
-use crate::ops::{Arithmetic, Call};
+use crate::ops::{Arithmetic, Call, Sign};
 use crate::rules::Tier;
 
 impl Formulas<'_> {
@@ -87,9 +88,10 @@ impl Formulas<'_> {
         let one = || Form::number(BigRational::one());
         Some(Some(match function {
             Arithmetic::Neg => x.scaled(&-BigRational::one()),
+            Arithmetic::Add if over_reals => self.sum_with_sign(x, y?),
             Arithmetic::Add => self.sum([x, y?]),
             Arithmetic::Sub => self.minus(x, &y?),
-            Arithmetic::Mul if over_reals => self.times(&x, &y?)?,
+            Arithmetic::Mul if over_reals => self.product_with_sign([operands[0].1, operands.get(1)?.1])?,
             Arithmetic::Mul => self.store.product(x, y?),
             Arithmetic::Div => return self.quotient(x, y?, dtype),
             Arithmetic::Reciprocal if over_reals => self.inverse(&x)?,
@@ -123,6 +125,8 @@ impl Formulas<'_> {
                 let sigmoid = self.sigmoid(&x.scaled(&BigRational::from_integer(2.into())))?;
                 self.minus(sigmoid.scaled(&BigRational::from_integer(2.into())), &one())
             }
+            Arithmetic::Sine if over_reals => self.wave(Function::Sine, &x)?,
+            Arithmetic::Cosine if over_reals => self.wave(Function::Cosine, &x)?,
             Arithmetic::Silu if over_reals => {
                 let gate = self.sigmoid(&x)?;
                 self.times(&x, &gate)?
@@ -148,6 +152,8 @@ impl Formulas<'_> {
             | Arithmetic::HyperbolicSine
             | Arithmetic::HyperbolicCosine
             | Arithmetic::HyperbolicTangent
+            | Arithmetic::Sine
+            | Arithmetic::Cosine
             | Arithmetic::LogSigmoid
             | Arithmetic::Softplus
             | Arithmetic::Abs
@@ -158,6 +164,28 @@ impl Formulas<'_> {
             | Arithmetic::Not
             | Arithmetic::Other => return Some(None),
         }))
+    }
+
+    fn sum_with_sign(&mut self, x: Form, y: Form) -> Form {
+        let signs = [self.store.sign(&x), self.store.sign(&y)];
+        let sum = self.sum([x, y]);
+        self.store.learn(&sum, sign_of_sum(&signs));
+        sum
+    }
+
+    /// A product, with what its factors tell of it: multiplied out, it does not show that it is a square.
+    fn product_with_sign(&mut self, factors: [FormId; 2]) -> Option<Form> {
+        let [x, y] = factors.map(|id| self.form(id));
+        let product = self.times(&x, &y)?;
+        let signs = [self.store.sign(&x), self.store.sign(&y)];
+        let is_square = factors[0] == factors[1] && signs[0] >= Sign::Real;
+        self.store.learn(&product, if is_square { signs[0].max(Sign::NotNegative) } else { signs[0].min(signs[1]) });
+        // Longer than either, so that looking for factors of factors comes to an end.
+        let is_longer = |factor: &Form| (2..product.products().len()).contains(&factor.products().len());
+        if signs.iter().all(|sign| *sign >= Sign::NotNegative) && is_longer(&x) && is_longer(&y) {
+            self.store.learn_product(&product, factors);
+        }
+        Some(product)
     }
 
     /// What a function gives for an operand that is minus infinity: no answer where there is no law for it.
@@ -287,13 +315,29 @@ impl Formulas<'_> {
             return extreme;
         }
         match (self.way.mode, end) {
-            (Mode::Reals, Arithmetic::Min) => self.smallest([x, y]),
-            (Mode::Reals, _) => self.largest([x, y]),
+            (Mode::Reals, _) => self.extreme_of_reals(end, x, y),
             (Mode::Operators | Mode::Products, _) => {
                 let mut ids = [x, y].map(|form| self.store.keep(form));
                 ids.sort_unstable();
                 self.function_of_reals(end, &ids, dtype)
             }
+        }
+    }
+
+    /// The larger or smaller one of two real numbers: one of them, if that is known to be it.
+    fn extreme_of_reals(&mut self, end: Arithmetic, x: Form, y: Form) -> Form {
+        let apart = self.minus(x.clone(), &y);
+        let larger = if self.store.is_not_negative(&apart) {
+            Some(true)
+        } else {
+            let opposite = apart.scaled(&-BigRational::one());
+            self.store.is_not_negative(&opposite).then_some(false)
+        };
+        match (larger, end) {
+            (Some(larger), _) if larger == (end == Arithmetic::Max) => x,
+            (Some(_), _) => y,
+            (None, Arithmetic::Min) => self.smallest([x, y]),
+            (None, _) => self.largest([x, y]),
         }
     }
 

@@ -81,7 +81,8 @@ impl Formulas<'_> {
                 Some(if holds { form } else { self.otherwise(&form) })
             }
             Arithmetic::Compare(comparison) if !dtype.is_float() && !other.is_float() => {
-                self.compared_integers(*comparison, atom)
+                let (comparison, x, y) = (*comparison, x, y);
+                self.compared_with_number(comparison, x, y).or_else(|| self.compared_integers(comparison, atom))
             }
             _ => None,
         }
@@ -310,8 +311,12 @@ impl Formulas<'_> {
             forms.push(form);
         }
         let integer = self.element(*applied.operands.get(operand)?, &at, depth + 1)?;
+        let (of, wraps) = match self.places_of(integer) {
+            Some(of) if of <= forms.len() => (of, false),
+            _ => (forms.len(), wraps),
+        };
+        forms.truncate(of);
         let Some(last) = forms.pop() else { return Some(None) };
-        let of = choices.len();
         let mut sum = vec![last.clone()];
         for (at, form) in forms.into_iter().enumerate() {
             let place = self.store.atom(Atom::Place { integer, at, of, wraps });
@@ -349,14 +354,8 @@ impl Formulas<'_> {
         }
         self.spend(of)?;
         let integer = self.element(*applied.operands.first()?, of_integer, depth + 1)?;
-        let mut place = |at: usize| self.store.atom(Atom::Place { integer, at, of, wraps: false });
-        // It names one of them: the last one if no other.
-        if at + 1 < of {
-            return Some(Some(place(at)));
-        }
-        let others: Vec<Form> = (0..at).map(&mut place).collect();
-        let others = self.sum(others);
-        Some(Some(self.otherwise(&others)))
+        let of = self.places_of(integer).map_or(of, |places| places.min(of));
+        Some(Some(if at < of { self.place(integer, at, of) } else { Form::default() }))
     }
 
     /// Whether an integer is a number of places that are named.

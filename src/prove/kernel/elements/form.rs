@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 use indexmap::IndexSet;
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
-use rustc_hash::FxBuildHasher;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::super::arena::TermId;
@@ -90,6 +90,8 @@ pub(super) enum Function {
     Reciprocal,
     Sqrt,
     Abs,
+    Sine,
+    Cosine,
 }
 
 const CAST: Operation = Operation::Arithmetic(Arithmetic::Cast);
@@ -215,8 +217,32 @@ impl Form {
 
     /// The sum of many.
     pub(super) fn sum(forms: impl IntoIterator<Item = Form>) -> Form {
-        let mut all: Vec<Product> = forms.into_iter().flat_map(|form| form.0).collect();
-        all.sort_by(|a, b| a.factors.cmp(&b.factors));
+        Form::sum_of_sorted(sorted_products(forms))
+    }
+
+    /// The sum of many, and whether something was left out: products of numbers that cancel but for rounding to `precision` bits,
+    /// where `may_vanish` allows it.
+    pub(super) fn sum_but_residues(
+        forms: impl IntoIterator<Item = Form>,
+        precision: u64,
+        may_vanish: impl Fn(&Monomial) -> bool,
+    ) -> (Form, bool) {
+        let all = sorted_products(forms);
+        let runs = all.chunk_by(|a, b| a.factors == b.factors);
+        let kept: Vec<bool> = runs
+            .flat_map(|run| {
+                let is_residue = is_residue(run, precision) && may_vanish(&run[0].factors);
+                std::iter::repeat_n(!is_residue, run.len())
+            })
+            .collect();
+        let drops = kept.contains(&false);
+        let all =
+            if drops { all.into_iter().zip(kept).filter_map(|(p, kept)| kept.then_some(p)).collect() } else { all };
+        (Form::sum_of_sorted(all), drops)
+    }
+
+    /// The sum of products in the order of their factors.
+    fn sum_of_sorted(all: Vec<Product>) -> Form {
         let mut sum: Vec<Product> = Vec::with_capacity(all.len());
         for product in all {
             match sum.last_mut() {
@@ -259,6 +285,35 @@ impl Form {
     }
 }
 
+/// All products of some formulas, in the order of their factors.
+fn sorted_products(forms: impl IntoIterator<Item = Form>) -> Vec<Product> {
+    let mut all: Vec<Product> = forms.into_iter().flat_map(|form| form.0).collect();
+    all.sort_by(|a, b| a.factors.cmp(&b.factors));
+    all
+}
+
+/// Numbers of one sum that are no smaller than this part of the largest are no rounding errors of it.
+const NO_RESIDUE: f64 = 1.0 / (1 << 20) as f64;
+
+/// Whether the numbers of products with the same factors cancel but for a few roundings to `precision` bits. One at least was
+/// computed: what is written in a file is what it is.
+fn is_residue(run: &[Product], precision: u64) -> bool {
+    if run.len() < 2 {
+        return false;
+    }
+    let sizes = || run.iter().map(|product| product.number.to_f64().unwrap_or(f64::NAN));
+    let largest = sizes().map(f64::abs).fold(0.0, f64::max);
+    let cancel = sizes().sum::<f64>().abs() <= largest * NO_RESIDUE;
+    if !cancel || sizes().any(|size| size != 0.0 && size.abs() < largest * NO_RESIDUE) {
+        return false;
+    }
+    let sum: BigRational = run.iter().map(|product| &product.number).sum();
+    let largest = run.iter().map(|product| product.number.abs()).max().unwrap_or_default();
+    !sum.is_zero()
+        && sum.abs() * BigInt::from(1_i64 << (precision - 2)) <= largest
+        && run.iter().any(|product| !is_representable(&product.number, precision))
+}
+
 /// The product of two numbers; most are 1.
 pub(super) fn times(x: &BigRational, y: &BigRational) -> BigRational {
     match (x.is_one(), y.is_one()) {
@@ -272,6 +327,12 @@ pub(super) fn times(x: &BigRational, y: &BigRational) -> BigRational {
 /// somebody wrote for it, part by 4 roundings at most.
 pub(super) fn part_by_rounding(x: &BigRational, y: &BigRational, precision: u64) -> bool {
     (x - y).abs() * BigInt::from(1_i64 << (precision - 2)) <= x.abs().max(y.abs())
+}
+
+/// A sum of several products, divided by the size of the first number: nothing for other formulas.
+fn of_first_number_1(form: &Form) -> Option<Form> {
+    let [first, _, ..] = form.0.as_slice() else { return None };
+    (!first.number.is_zero()).then(|| form.clone().scaled(&first.number.abs().recip()))
 }
 
 /// Whether a float with so many bits has exactly this value, up to the range of its exponent.
@@ -290,6 +351,20 @@ pub(super) struct Store {
     /// By atom: what is known of it.
     signs: Vec<Sign>,
     forms: IndexSet<Form, FxBuildHasher>,
+    /// Of sums, up to a positive factor: what their forms do not tell.
+    facts: FxHashMap<Form, Fact>,
+    /// How often something was learned.
+    pub learned: usize,
+    /// By atom that is an integer: the least and the largest number that it may be.
+    ranges: FxHashMap<AtomId, (i64, i64)>,
+}
+
+/// What is known of a sum from how it was computed: multiplied out, the square of a difference does not show that it is one.
+#[derive(Clone, Copy, Default)]
+struct Fact {
+    sign: Sign,
+    /// The sum itself, and two that are not negative whose product it is.
+    product: Option<(FormId, [FormId; 2])>,
 }
 
 impl Store {
@@ -327,6 +402,9 @@ impl Store {
         if new {
             self.narrow.push(narrow);
             self.signs.push(sign);
+        } else if let Some(known) = self.signs.get_mut(id).filter(|known| **known < sign) {
+            // More may have been learned of what it is computed from.
+            *known = sign;
         }
         id as AtomId
     }
@@ -358,6 +436,7 @@ impl Store {
                     Function::Log if sign == Sign::Positive => Sign::Real,
                     Function::Reciprocal if sign == Sign::Positive => Sign::Positive,
                     Function::Sqrt if sign >= Sign::NotNegative => sign,
+                    Function::Sine | Function::Cosine if sign >= Sign::Real => Sign::Real,
                     _ => Sign::Unknown,
                 }
             }
@@ -387,11 +466,17 @@ impl Store {
     /// The same of real numbers above 0.
     pub(super) fn is_positive(&self, form: &Form) -> bool {
         let positive = |&atom: &AtomId| self.signs[atom as usize] == Sign::Positive;
-        self.is_not_negative(form) && form.0.iter().any(|p| p.number.is_positive() && p.factors.iter().all(positive))
+        self.shows_no_negative(form) && form.0.iter().any(|p| p.number.is_positive() && p.factors.iter().all(positive))
+            || self.fact(form).is_some_and(|fact| fact.sign == Sign::Positive)
     }
 
     /// The same of real numbers that are not below 0.
     pub(super) fn is_not_negative(&self, form: &Form) -> bool {
+        self.shows_no_negative(form) || self.fact(form).is_some_and(|fact| fact.sign >= Sign::NotNegative)
+    }
+
+    /// Whether none of its products can be negative.
+    fn shows_no_negative(&self, form: &Form) -> bool {
         form.0.iter().all(|p| {
             let even = |atom: AtomId| p.factors.iter().filter(|f| **f == atom).count() % 2 == 0;
             let known = |&atom: &AtomId| {
@@ -400,6 +485,65 @@ impl Store {
             };
             p.number.is_positive() && p.factors.iter().all(known)
         })
+    }
+
+    fn fact(&self, form: &Form) -> Option<Fact> {
+        if self.facts.is_empty() {
+            return None;
+        }
+        self.facts.get(&of_first_number_1(form)?).copied()
+    }
+
+    /// Notes what is known of a sum from how it was computed.
+    pub(super) fn learn(&mut self, form: &Form, sign: Sign) {
+        if sign < Sign::NotNegative || self.sign(form) >= sign {
+            return;
+        }
+        if let Some(key) = of_first_number_1(form) {
+            self.facts.entry(key).or_default().sign = sign;
+            self.learned += 1;
+        }
+    }
+
+    /// Notes that a sum is the product of two that are not negative.
+    pub(super) fn learn_product(&mut self, form: &Form, factors: [FormId; 2]) {
+        if let Some(key) = of_first_number_1(form) {
+            let product = self.keep(form.clone());
+            let fact = self.facts.entry(key).or_default();
+            if fact.product.is_none() {
+                fact.product = Some((product, factors));
+                self.learned += 1;
+            }
+        }
+    }
+
+    /// Two formulas that are not negative, and a number above 0, whose product a sum is known to be.
+    pub(super) fn known_product(&self, form: &Form) -> Option<(BigRational, [FormId; 2])> {
+        let (product, factors) = self.fact(form)?.product?;
+        let number = &form.0.first()?.number / &self.form(product).0.first()?.number;
+        Some((number, factors))
+    }
+
+    /// Notes between which numbers an atom lies that is an integer.
+    pub(super) fn set_range(&mut self, atom: &Form, range: (i64, i64)) {
+        if let [Product { factors, .. }] = atom.0.as_slice()
+            && let [id] = factors[..]
+        {
+            self.ranges.insert(id, range);
+        }
+    }
+
+    /// The least and the largest number that an integer may be, as far as is known.
+    pub(super) fn range(&self, integer: FormId) -> Option<(i64, i64)> {
+        let [Product { factors, number, .. }] = self.form(integer).0.as_slice() else { return None };
+        let [id] = factors[..] else { return None };
+        if !number.is_one() {
+            return None;
+        }
+        match self.atom_of(id) {
+            Atom::Constant(Number::Int(value)) => Some((*value, *value)),
+            _ => self.ranges.get(&id).copied(),
+        }
     }
 
     /// A sum over the real numbers: what is 0 times a real number vanishes.

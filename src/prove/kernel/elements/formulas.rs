@@ -1,5 +1,6 @@
 //! The formulas of the elements of terms, written down in one mode.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use num_rational::BigRational;
@@ -41,6 +42,8 @@ pub(super) struct Formulas<'a> {
     /// Cases that are told apart at present, one inside of the other.
     pub(super) splits: usize,
     pub(super) tier: Tier,
+    /// Whether a sum left something out that cancels but for rounding.
+    pub(super) drops: Cell<bool>,
 }
 
 impl<'a> Formulas<'a> {
@@ -50,24 +53,33 @@ impl<'a> Formulas<'a> {
         let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
         let precision = if dtype == DType::F64 { 53 } else { 24 };
         let numbers = Numbers::new(precision);
-        Formulas { scope, way, numbers, precision, store, known, rows, left, splits: 0, tier }
+        Formulas { scope, way, numbers, precision, store, known, rows, left, splits: 0, tier, drops: Cell::default() }
     }
 
     /// How equal two terms are at all combinations of some places along each dimension.
-    pub(super) fn compare(&mut self, [a, b]: [TermId; 2], places: &[Vec<usize>]) -> Option<Tier> {
+    pub(super) fn compare(&mut self, terms: [TermId; 2], places: &[Vec<usize>]) -> Option<Tier> {
+        let learned = self.store.learned;
+        let found = self.compared(terms, places);
+        if found.is_some() || self.store.learned == learned {
+            return found;
+        }
+        // What one side shows of a sum may have come too late for the other one.
+        self.known.clear();
+        self.rows.clear();
+        self.compared(terms, places)
+    }
+
+    fn compared(&mut self, [a, b]: [TermId; 2], places: &[Vec<usize>]) -> Option<Tier> {
         let counts: Shape = places.iter().map(Vec::len).collect();
         for number in 0..counts.iter().product() {
             let at = unflatten(&counts, number);
             let index: Shape = places.iter().zip(&at).map(|(places, &n)| places[n]).collect();
             let (x, y) = (self.element(a, &index, 0)?, self.element(b, &index, 0)?);
-            if x != y {
-                if self.way.mode == Mode::Operators || !self.store.form(x).is_near(self.store.form(y), self.precision) {
-                    return None;
-                }
-                self.tier = Tier::Rounding;
+            if x != y && !self.is_same(x, y)? {
+                return None;
             }
         }
-        Some(self.tier)
+        Some(if self.drops.get() { Tier::Rounding } else { self.tier })
     }
 
     /// What an element is; `None` where that takes too much, or where there is no such element.
@@ -85,6 +97,9 @@ impl<'a> Formulas<'a> {
             return None;
         }
         self.spend(form.size() / SIZE_PER_ELEMENT)?;
+        if self.way.mode == Mode::Reals {
+            self.store.learn(&form, self.scope.sign(term));
+        }
         let id = self.store.keep(form);
         self.known.insert(key, id);
         Some(id)
@@ -244,8 +259,13 @@ impl<'a> Formulas<'a> {
         } else {
             Sign::Unknown
         };
+        let range = if place.is_empty() { self.range_of(applied, &operands) } else { None };
         let what = Operation::of(call.op);
-        self.store.signed(Atom::Applied { what, dtype, attrs, operands, place: place.into() }, sign)
+        let atom = self.store.signed(Atom::Applied { what, dtype, attrs, operands, place: place.into() }, sign);
+        if let Some(range) = range {
+            self.store.set_range(&atom, range);
+        }
+        atom
     }
 
     pub(super) fn elementwise(

@@ -68,6 +68,9 @@ impl Formulas<'_> {
         if let Some(form) = self.root_of_product(&x) {
             return form;
         }
+        if let Some(form) = self.root_of_known_product(&x) {
+            return form;
+        }
         let size: BigRational = x.products().iter().map(|product| product.number.abs()).sum();
         let root = size.to_f64().map(f64::sqrt).and_then(BigRational::from_float);
         match root {
@@ -102,6 +105,18 @@ impl Formulas<'_> {
                 _ => self.function(Function::Sqrt, Form::atom(atom)),
             };
             root = self.times(&root, &factor)?;
+        }
+        Some(root)
+    }
+
+    /// The square root of a sum that was computed as a product of two that are not negative.
+    fn root_of_known_product(&mut self, x: &Form) -> Option<Form> {
+        let (number, factors) = self.store.known_product(x)?;
+        let mut root = self.root_of_number(&number);
+        for factor in factors {
+            let factor = self.form(factor);
+            let of_factor = self.square_root(factor);
+            root = self.times(&root, &of_factor)?;
         }
         Some(root)
     }

@@ -12,17 +12,20 @@ mod algebra;
 mod arithmetic;
 mod carry;
 mod cases;
+mod comparison;
 mod form;
 mod formulas;
 mod fractions;
 mod mode;
 mod numbers;
 mod order;
+mod ranges;
 mod rows;
 mod scope;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod waves;
 
 pub(crate) use scope::Leaves;
 

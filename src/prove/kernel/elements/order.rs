@@ -39,13 +39,11 @@ impl Formulas<'_> {
         }
         let place = sizes.iter().copied().collect();
         let what = Operation::PlaceOfLargest;
-        Some(Some(self.store.atom(Atom::Applied {
-            what,
-            dtype: DType::I64,
-            attrs: [].into_iter().collect(),
-            operands,
-            place,
-        })))
+        let last = i64::try_from(operands.len()).ok()? - 1;
+        let (dtype, attrs) = (DType::I64, [].into_iter().collect());
+        let atom = self.store.atom(Atom::Applied { what, dtype, attrs, operands, place });
+        self.store.set_range(&atom, (0, last));
+        Some(Some(atom))
     }
 
     /// Formulas in the same order as these, which are all the same increasing function of them, or the same positive multiple.
@@ -80,7 +78,7 @@ impl Formulas<'_> {
                 Function::Exp => self.store.is_real(inner),
                 Function::Sqrt => self.store.is_real(inner) && self.store.is_not_negative(inner),
                 Function::Log => self.store.is_positive(inner),
-                Function::Reciprocal | Function::Abs => false,
+                Function::Reciprocal | Function::Abs | Function::Sine | Function::Cosine => false,
             };
             let alike = *function.get_or_insert(own) == own && product.number == first.number;
             let sign = BigRational::from_integer(if product.number.is_negative() { -1 } else { 1 }.into());

@@ -10,7 +10,7 @@ use super::formulas::{Formulas, Row};
 use super::scope::Applied;
 use crate::ir::{DType, Shape, flat_index};
 use crate::ops::shapes::broadcast_index;
-use crate::ops::{Call, RowFunction, attention_key};
+use crate::ops::{Call, RowFunction, Sign, attention_key};
 use crate::rules::Tier;
 
 /// Elements of a row of which the variance is multiplied out. Of longer ones it would take too much, and it stands for itself.
@@ -60,7 +60,7 @@ impl Formulas<'_> {
                         let x = self.finite(id)?;
                         squares.push(self.times(&x, &x)?);
                     }
-                    let sum = self.sum(squares);
+                    let sum = self.sum_of_squares(row, squares);
                     self.square_root(sum)
                 }
                 _ => return Some(None),
@@ -86,12 +86,13 @@ impl Formulas<'_> {
             RowFunction::RmsNorm => {
                 let eps = self.epsilon(&call)?;
                 let scale = self.shared(row, |elements| {
-                    let mut squares = vec![eps];
+                    let mut squares = Vec::with_capacity(row.elements.len());
                     for &(_, id) in row.elements {
                         let x = elements.finite(id)?;
                         squares.push(elements.times(&x, &x)?.scaled(&count.recip()));
                     }
-                    let mean = elements.sum(squares);
+                    let mean = elements.sum_of_squares(row, squares);
+                    let mean = elements.plus_epsilon(mean, eps);
                     elements.inverse_root(mean)
                 })?;
                 let x = self.finite(row.elements.get(row.place)?.1)?;
@@ -109,7 +110,7 @@ impl Formulas<'_> {
                 let eps = self.epsilon(&call)?;
                 let scale = self.shared(row, |elements| {
                     let variance = elements.deviations(row)?.scaled(&count.recip());
-                    let sum = elements.sum([variance, eps]);
+                    let sum = elements.plus_epsilon(variance, eps);
                     elements.inverse_root(sum)
                 })?;
                 let mean = self.total(row.elements)?.scaled(&count.recip());
@@ -139,8 +140,28 @@ impl Formulas<'_> {
 
     fn total(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {
         let all: Option<Vec<Form>> = elements.iter().map(|&(_, id)| self.finite(id)).collect();
-        let sum = self.sum(all?);
-        self.whole_fractions(sum)
+        let all = all?;
+        let signs = all.iter().map(|form| self.store.sign(form)).collect::<Vec<_>>();
+        let sum = self.sum(all);
+        let sum = self.whole_fractions(sum)?;
+        self.store.learn(&sum, sign_of_sum(&signs));
+        Some(sum)
+    }
+
+    /// The sum of the squares of a row's elements.
+    fn sum_of_squares(&mut self, row: &Row, squares: Vec<Form>) -> Form {
+        let is_real = row.elements.iter().all(|&(_, id)| self.store.is_real(self.store.form(id)));
+        let sum = self.sum(squares);
+        self.store.learn(&sum, if is_real { Sign::NotNegative } else { Sign::Unknown });
+        sum
+    }
+
+    /// A sum of squares and the number above 0 that keeps it from 0.
+    fn plus_epsilon(&mut self, squares: Form, epsilon: Form) -> Form {
+        let signs = [self.store.sign(&squares), self.store.sign(&epsilon)];
+        let sum = self.sum([squares, epsilon]);
+        self.store.learn(&sum, sign_of_sum(&signs));
+        sum
     }
 
     fn product_of(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {
@@ -182,7 +203,7 @@ impl Formulas<'_> {
             let centred = self.minus(x, &mean);
             squares.push(self.times(&centred, &centred)?);
         }
-        Some(self.sum(squares))
+        Some(self.sum_of_squares(row, squares))
     }
 
     fn epsilon(&mut self, call: &Call) -> Option<Form> {
@@ -299,4 +320,11 @@ impl Formulas<'_> {
         }
         Some(weights)
     }
+}
+
+/// What is known of a sum of formulas of which that is known.
+pub(super) fn sign_of_sum(signs: &[Sign]) -> Sign {
+    let least = signs.iter().copied().min().unwrap_or(Sign::NotNegative);
+    let largest = signs.iter().copied().max().unwrap_or(Sign::NotNegative);
+    if least >= Sign::NotNegative { largest } else { least }
 }

@@ -14,6 +14,9 @@ use crate::rules::Tier;
 /// Elements that a weighted sum may have: every weight takes a pass over all of them.
 const MAX_WEIGHTS: usize = 64;
 
+/// What is a smaller part of the largest weight is rounding of f64.
+const RESIDUE: f64 = 1.0 / (1_u64 << 48) as f64;
+
 impl Formulas<'_> {
     pub(super) fn contracted(&mut self, applied: &Applied, index: &[usize], depth: usize) -> Option<Form> {
         let call = applied.call();
@@ -130,6 +133,8 @@ impl Formulas<'_> {
         if nothing != 0.0 {
             return None;
         }
+        // Of all weights that these elements have in the results that are computed at once.
+        let mut largest = 0.0;
         let mut sum = Vec::with_capacity(read.len());
         for (operand, at) in &read {
             self.spend(read.len().max(pass))?;
@@ -137,11 +142,24 @@ impl Formulas<'_> {
                 true => Ok(Number::float(f64::from(u8::from(o == *operand && *place == at[..])))),
                 false => known(o, place),
             };
-            let weight = self.weight(value(call.op.kernel.compute(&call, slot, index, &mut single).ok()?)?)?;
+            let results = call.op.kernel.compute(&call, slot, index, &mut single).ok()?;
+            largest = results.iter().map(|result| result.to_f64().abs()).fold(largest, f64::max);
+            let weight = value(results)?;
             let id = self.element(*applied.operands.get(*operand)?, at, depth + 1)?;
-            sum.push(self.finite(id)?.scaled(&weight));
+            sum.push((weight, self.finite(id)?));
         }
-        Some(self.sum(sum))
+        let mut products = Vec::with_capacity(sum.len());
+        for (weight, form) in sum {
+            // As the sine of half a turn is in f64.
+            let is_residue = weight.abs() < largest * RESIDUE && weight != 0.0;
+            if is_residue && self.way.rounds && self.store.is_real(&form) {
+                self.tier = Tier::Rounding;
+            } else {
+                let weight = self.weight(weight)?;
+                products.push(form.scaled(&weight));
+            }
+        }
+        Some(self.sum(products))
     }
 
     /// The number that the reference semantics give as a weight. Parts of a whole, as in a mean, are known exactly; others are

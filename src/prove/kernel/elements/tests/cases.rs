@@ -144,3 +144,26 @@ fn a_transposed_convolution_is_a_product_whose_parts_are_added_up() {
     let turned = format!("v = permute(w; dims=[1, 0])\n {}", parts("v"));
     assert_eq!(equal(spread, &turned), None);
 }
+
+#[test]
+fn an_integer_that_is_one_of_a_few_is_what_comparisons_say() {
+    let named = |of: &str| {
+        format!(
+            "k = number(; value=2, dtype=i64)\n z = number(; value=0, dtype=i64)\n o = number(; value=1, dtype=i64)\n i = {of}\n \
+             a = slice(x; dim=2, start=0, end=1)\n b = slice(x; dim=2, start=1, end=2)\n "
+        )
+    };
+    let taken = |of: &str| format!("{}y = gather(x, i; dim=2)", named(of));
+    let chosen = |of: &str, condition: &str| format!("{}c = {condition}\n y = where(c, a, b)", named(of));
+    let rest = "remainder(whole, k)";
+    assert_eq!(equal(&taken(rest), &chosen(rest, "eq(i, z)")), REAL);
+    assert_eq!(equal(&taken(rest), &chosen(rest, "lt(i, o)")), REAL);
+    assert_eq!(equal(&taken(rest), &chosen(rest, "gt(o, i)")), REAL);
+    assert_eq!(equal(&taken(rest), &chosen(rest, "eq(i, o)")), None);
+    assert_eq!(equal(&taken(rest), &chosen(rest, "gt(i, o)")), None);
+    // It may be any integer, and gather counts negative ones from the end.
+    assert_eq!(equal(&taken("alias(whole)"), &chosen("alias(whole)", "eq(i, z)")), None);
+    // One of three may be neither of two.
+    let wide = |body: &str| body.replace("value=2", "value=3");
+    assert_eq!(equal(&wide(&taken(rest)), &wide(&chosen(rest, "eq(i, z)"))), None);
+}

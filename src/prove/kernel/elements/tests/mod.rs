@@ -49,7 +49,7 @@ fn equal_at_limits(a: &str, b: &str) -> Option<Tier> {
     found(Mode::Operators).or_else(|| found(Mode::Products))
 }
 
-fn equal(a: &str, b: &str) -> Option<Tier> {
+pub(super) fn equal(a: &str, b: &str) -> Option<Tier> {
     found(&graph(a), &graph(b))
 }
 

@@ -52,6 +52,8 @@ fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
         Atom::Function(Function::Reciprocal, id) => 1.0 / of(*id),
         Atom::Function(Function::Sqrt, id) => of(*id).sqrt(),
         Atom::Function(Function::Abs, id) => of(*id).abs(),
+        Atom::Function(Function::Sine, id) => of(*id).sin(),
+        Atom::Function(Function::Cosine, id) => of(*id).cos(),
         Atom::Indicator(id) => of(*id),
         Atom::Above(id) | Atom::Zero(id) if of(*id).is_nan() => f64::NAN,
         Atom::Above(id) => f64::from(u8::from(of(*id) > 0.0)),
@@ -85,7 +87,7 @@ fn functions(steps: &[usize]) -> String {
             0 => "alias(d)".to_owned(),
             1 => "permute(d; dims=[1, 0, 2])".to_owned(),
             2 | 3 => format!("full(; shape=[2, 2, 2], value={}, dtype=f64)", ["1.0", "-2.0"][step - 2]),
-            4..=17 => {
+            4..=19 => {
                 let Some(top) = stack.pop() else { continue };
                 let op = [
                     "neg",
@@ -102,18 +104,20 @@ fn functions(steps: &[usize]) -> String {
                     "log_softmax",
                     "relu",
                     "softmax",
+                    "sin",
+                    "cos",
                 ][step - 4];
                 let dim = if op.ends_with("softmax") { "; dim=1" } else { "" };
                 format!("{op}({top}{dim})")
             }
-            18 => {
+            20 => {
                 let (Some(b), Some(a)) = (stack.pop(), stack.last()) else { continue };
                 body += &format!("{name}c = gt({a}, {b})\n ");
                 format!("where({name}c, {a}, {b})")
             }
             _ => {
                 let (Some(b), Some(a)) = (stack.pop(), stack.last()) else { continue };
-                format!("{}({a}, {b})", ["add", "sub", "mul", "div", "maximum", "minimum"][step - 19])
+                format!("{}({a}, {b})", ["add", "sub", "mul", "div", "maximum", "minimum"][step - 21])
             }
         };
         body += &format!("{name} = {value}\n ");
@@ -257,7 +261,7 @@ proptest! {
     /// A formula over the real numbers has the value of what it was written down for.
     #[test]
     fn formulas_have_the_values_of_elements(
-        steps in prop::collection::vec(0_usize..25, 1..12), cases in any::<bool>(), seed in any::<u64>(),
+        steps in prop::collection::vec(0_usize..27, 1..12), cases in any::<bool>(), seed in any::<u64>(),
     ) {
         let graph = graph(&functions(&steps));
         let mut arena = TermArena::default();

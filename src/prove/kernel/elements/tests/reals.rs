@@ -63,6 +63,56 @@ fn squares_of_roots_and_of_sizes_are_known() {
 }
 
 #[test]
+fn squares_that_were_multiplied_out_keep_their_sign() {
+    let real = Some(Tier::Real);
+    // Whichever side shows it.
+    let equal_to = |one: &str, other: &str| {
+        let off = |body: &str| format!("t = permute(x; dims=[1, 0, 2])\n a = sub(x, t)\n {body}");
+        [equal(&off(one), &off(other)), equal(&off(other), &off(one))]
+    };
+    let of = |body: &str| equal_to(body, "y = mul(a, a)");
+    assert_eq!(of("s = mul(a, a)\n r = sqrt(s)\n y = mul(r, r)"), [real; 2]);
+    assert_eq!(of("s = pow(a; exponent=2.0)\n y = clamp(s; min=0.0)"), [real; 2]);
+    assert_eq!(of("s = mul(a, a)\n y = relu(s)"), [real; 2]);
+    assert_eq!(equal_to("s = mul(a, x)\n r = sqrt(s)\n y = mul(r, r)", "y = mul(a, x)"), [None; 2]);
+    assert_eq!(equal_to("s = mul(a, x)\n y = relu(s)", "y = mul(a, x)"), [None; 2]);
+    assert_eq!(of("s = mul(a, a)\n y = clamp(s; min=0.5)"), [None; 2]);
+    // The number among the products of a square does not keep it from 0.
+    let beside_1 = "o = number(; value=1.0, dtype=f32)\n b = sub(x, o)\n s = mul(b, b)\n ";
+    let undone = format!("{beside_1}r = reciprocal(s)\n y = mul(s, r)");
+    assert_eq!(equal(&undone, "e = sub(x, x)\n y = exp(e)"), None);
+}
+
+#[test]
+fn roots_of_products_are_products_of_roots() {
+    let parts = "t = flip(x; dims=[0])\n a = var(x; dim=[2], correction=0.0, keepdim=true)\n \
+                 b = var(t; dim=[2], correction=0.0, keepdim=true)\n ";
+    let apart = format!("{parts}r = sqrt(a)\n s = sqrt(b)\n y = mul(r, s)");
+    let joined = |of: &str| format!("{parts}p = {of}\n y = sqrt(p)");
+    assert_eq!(equal(&apart, &joined("mul(a, b)")), Some(Tier::Real));
+    assert_eq!(equal(&apart, &joined("add(a, b)")), None);
+    // Two negative numbers have a product with a root, and none of their own.
+    let signed = "t = permute(x; dims=[1, 0, 2])\n u = add(x, t)\n v = sub(x, t)\n ";
+    let roots = format!("{signed}r = sqrt(u)\n s = sqrt(v)\n y = mul(r, s)");
+    assert_eq!(equal(&roots, &format!("{signed}p = mul(u, v)\n y = sqrt(p)")), None);
+}
+
+#[test]
+fn what_cancels_but_for_rounding_is_nothing() {
+    let rest = |one: &str, other: &str, third: &str| {
+        format!(
+            "k = number(; value={one}, dtype=f32)\n l = number(; value={other}, dtype=f32)\n n = number(; value={third}, dtype=f32)\n \
+             p = mul(x, k)\n q = mul(p, l)\n r = mul(x, n)\n e = sub(q, r)\n t = permute(x; dims=[1, 0, 2])\n y = add(t, e)"
+        )
+    };
+    let nothing = "y = permute(x; dims=[1, 0, 2])";
+    assert_eq!(equal(&rest("0.1", "0.3", "0.03"), nothing), Some(Tier::Rounding));
+    assert_eq!(equal(&rest("0.1", "0.3", "0.0300001"), nothing), None);
+    // Numbers that were written are what they are.
+    assert_eq!(equal(&rest("0.5", "1.0", "0.50000006"), nothing), None);
+}
+
+#[test]
 fn numbers_inside_of_functions_round() {
     let scaled =
         |number: &str, by: &str| format!("k = number(; value={number}, dtype=f32)\n s = {by}(x, k)\n y = exp(s)");

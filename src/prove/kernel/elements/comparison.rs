@@ -1,0 +1,152 @@
+//! Whether two formulas say the same that are not the same.
+
+use num_rational::BigRational;
+use num_traits::ToPrimitive;
+
+use super::form::{Atom, AtomId, Form, FormId, Function, Product};
+use super::formulas::Formulas;
+use super::mode::Mode;
+use crate::ops::Sign;
+use crate::rules::Tier;
+
+impl Formulas<'_> {
+    /// Whether two formulas say the same, up to the rounding of their numbers. No answer where that takes too much.
+    pub(super) fn is_same(&mut self, x: FormId, y: FormId) -> Option<bool> {
+        if self.way.mode == Mode::Operators {
+            return Some(false);
+        }
+        let (x, y) = (self.form(x), self.form(y));
+        if self.is_near(&x, &y) {
+            return Some(true);
+        }
+        if self.way.mode != Mode::Reals {
+            return Some(false);
+        }
+        let (x, y) = (self.with_numbers_computed(x), self.with_numbers_computed(y));
+        if x == y || self.is_near(&x, &y) {
+            return Some(true);
+        }
+        let Some(divisor) = self.common_divisor(&x, &y) else { return Some(false) };
+        let (x, y) = (self.over(divisor, &x)?, self.over(divisor, &y)?);
+        Some(x == y || self.is_near(&x, &y))
+    }
+
+    fn is_near(&mut self, x: &Form, y: &Form) -> bool {
+        let near = x.is_near(y, self.precision);
+        if near {
+            self.tier = Tier::Rounding;
+        }
+        near
+    }
+
+    /// Where numbers round: a formula in which functions of numbers are numbers, so that `ln 2` is what somebody wrote for it.
+    fn with_numbers_computed(&mut self, form: Form) -> Form {
+        if !self.way.rounds {
+            return form;
+        }
+        let mut changed = false;
+        let products = form.products().iter().map(|product| {
+            let mut product = product.clone();
+            product.factors.retain(|atom| match self.computed(*atom) {
+                Some(number) => {
+                    product.number = &product.number * number;
+                    changed = true;
+                    false
+                }
+                None => true,
+            });
+            Form::product(product)
+        });
+        let products: Vec<Form> = products.collect();
+        if !changed {
+            return form;
+        }
+        self.tier = Tier::Rounding;
+        self.sum(products)
+    }
+
+    /// What a function of a number comes to.
+    fn computed(&self, atom: AtomId) -> Option<BigRational> {
+        let Atom::Function(function, of) = *self.store.atom_of(atom) else { return None };
+        let of = self.store.form(of).as_number()?.to_f64()?;
+        BigRational::from_float(match function {
+            Function::Exp => of.exp(),
+            Function::Log => of.ln(),
+            Function::Sqrt => of.sqrt(),
+            Function::Sine => of.sin(),
+            Function::Cosine => of.cos(),
+            Function::Reciprocal | Function::Abs => return None,
+        })
+    }
+
+    /// The only factor of two formulas that may be no real number, if each has it and it divides by a real number.
+    fn common_divisor(&self, x: &Form, y: &Form) -> Option<AtomId> {
+        let unknown = |form: &Form| -> Vec<AtomId> {
+            let atoms = form.products().iter().flat_map(|product| product.factors.iter().copied());
+            let mut unknown: Vec<AtomId> =
+                atoms.filter(|&atom| self.store.sign(&Form::atom(atom)) == Sign::Unknown).collect();
+            unknown.sort_unstable();
+            unknown.dedup();
+            unknown
+        };
+        let (of_x, of_y) = (unknown(x), unknown(y));
+        match (&of_x[..], &of_y[..]) {
+            (&[atom], &[other]) if atom == other => self.real_divisor(atom).map(|_| atom),
+            _ => None,
+        }
+    }
+
+    fn real_divisor(&self, atom: AtomId) -> Option<Form> {
+        let Atom::Function(Function::Reciprocal, divisor) = *self.store.atom_of(atom) else { return None };
+        let divisor = self.store.form(divisor);
+        self.store.is_real(divisor).then(|| divisor.clone())
+    }
+
+    /// A formula as one fraction: `a / d + b` is `(a + b d) / d`. Where `d` is 0, neither is a real number, and both are the same
+    /// infinity or NaN, since `b` is a real number.
+    fn over(&mut self, divides: AtomId, form: &Form) -> Option<Form> {
+        let Some(divisor) = self.real_divisor(divides) else { return Some(form.clone()) };
+        let fraction = self.times(&divisor, &Form::atom(divides))?;
+        let (mut sum, mut others) = (Vec::new(), Vec::new());
+        for product in form.products() {
+            let of: &mut Vec<Form> = if product.factors.contains(&divides) { &mut sum } else { &mut others };
+            of.push(Form::product(Product::clone(product)));
+        }
+        if !others.is_empty() {
+            let others = self.sum(others);
+            sum.push(self.times(&others, &fraction)?);
+        }
+        Some(self.sum(sum))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::equal;
+    use crate::rules::Tier;
+
+    #[test]
+    fn a_sum_of_fractions_is_one_fraction() {
+        let other = "t = permute(x; dims=[1, 0, 2])\n u = permute(x; dims=[2, 1, 0])\n ";
+        let apart = format!("{other}q = div(x, t)\n y = add(q, u)");
+        let joined = |by: &str| format!("{other}p = mul(u, {by})\n s = add(x, p)\n y = div(s, t)");
+        assert_eq!(equal(&apart, &joined("t")), Some(Tier::Real));
+        assert_eq!(equal(&apart, &joined("x")), None);
+        // `x` is a number where `x x / x` is none.
+        assert_eq!(equal("y = alias(x)", "p = mul(x, x)\n y = div(p, x)"), None);
+    }
+
+    #[test]
+    fn logarithms_of_numbers_are_numbers() {
+        let written = "c = cosh(x)\n y = log(c)";
+        let with = |number: &str| {
+            format!(
+                "n = number(; value=-2.0, dtype=f32)\n t = mul(x, n)\n s = softplus(t)\n a = add(x, s)\n \
+                 k = number(; value={number}, dtype=f32)\n y = sub(a, k)"
+            )
+        };
+        assert_eq!(equal(written, &with("0.6931472")), Some(Tier::Rounding));
+        assert_eq!(equal(written, &with("0.6931")), None);
+        assert_eq!(equal(written, &with("1.0986123")), None);
+    }
+}
