@@ -6,11 +6,10 @@ use std::fmt::Write;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::argument::{Argument, GraphArgument, Size};
-use super::convert;
 use super::lowering::Refusal;
 use super::mutation;
 use super::schema::{Graph, Node};
-use super::target::{Target, is_check};
+use super::target::{TRITON, Target, is_check};
 
 /// What a nested graph computes. Equal texts mean equal functions: values are numbered in the order of their definition and
 /// described in full, and nothing depends on names or on where the graph was written.
@@ -170,7 +169,7 @@ fn write_graph(text: &mut String, graph: &Graph) -> Result<(), Refusal> {
         if is_check(&node.target) {
             continue;
         }
-        if node.target == convert::TRITON {
+        if node.target == TRITON {
             return Err(Refusal::new(
                 "calls a Triton kernel in a nested graph, where the file leaves out what numbers it is given",
             ));

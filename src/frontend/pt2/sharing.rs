@@ -8,7 +8,7 @@ use super::memory::Sharing;
 use super::mutation;
 use super::schema;
 use super::scope::Scope;
-use super::target::Target;
+use super::target::{TRITON, Target};
 use super::views;
 use crate::ir::{Layout, NodeKind, Value};
 use crate::ops::Op;
@@ -30,7 +30,7 @@ impl<'a> Importer<'a> {
     ) -> Result<Sharing, Refusal> {
         let effects = mutation::effects_of(node);
         let takes_tensors = node.inputs.iter().any(|i| !i.arg.tensors().is_empty());
-        let on_copies = [convert::FUNCTIONALISED, convert::TRITON].contains(&node.target.as_str());
+        let on_copies = [convert::FUNCTIONALISED, TRITON].contains(&node.target.as_str());
         let fresh = effects.is_some_and(|e| e.fresh) || on_copies;
         if !takes_tensors || fresh {
             return Ok(Sharing::Own);

@@ -35,6 +35,9 @@ impl<'a> Target<'a> {
     }
 }
 
+/// Calls a Triton kernel on copies of the tensors that it writes, and gives their new contents.
+pub(super) const TRITON: &str = "torch.ops.higher_order.triton_kernel_wrapper_functional";
+
 /// Whether the operator only checks something that the export already knew.
 pub(super) fn is_check(target: &str) -> bool {
     let Target { namespace, name, .. } = Target::of(target);

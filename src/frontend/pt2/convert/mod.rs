@@ -33,7 +33,7 @@ mod view;
 mod windows;
 
 pub(super) use custom::FUNCTIONALISED;
-pub(super) use triton::{FUNCTIONAL as TRITON, refusal};
+pub(super) use triton::refusal;
 
 use super::lowering::{Converted, NodeLowering, Refusal, Values};
 use super::mutation::functional_name;

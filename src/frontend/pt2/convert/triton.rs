@@ -5,10 +5,8 @@
 
 use crate::frontend::pt2::argument::{Argument, Number};
 use crate::frontend::pt2::lowering::{Converted, NodeLowering, Refusal};
+use crate::frontend::pt2::target::TRITON;
 use crate::ir::{AttrValue, Value};
-
-/// Gives new contents of the tensors that the kernel writes, and works on copies of them.
-pub(in crate::frontend::pt2) const FUNCTIONAL: &str = "torch.ops.higher_order.triton_kernel_wrapper_functional";
 
 /// Says neither which kernel it calls, but for a number of the process that wrote the file, nor which tensors that one writes.
 const UNNAMED: &str = "torch.ops.higher_order.triton_kernel_wrapper_mutation";
@@ -25,7 +23,7 @@ pub(in crate::frontend::pt2) fn refusal(target: &str) -> Option<Refusal> {
 /// The call of a kernel as an operator `triton.NAME`. Its operands are the tensors in the order of the kernel's parameters,
 /// its results the new contents of those that it writes.
 pub(super) fn kernel(site: &mut NodeLowering) -> Converted {
-    if site.node.target != FUNCTIONAL {
+    if site.node.target != TRITON {
         return Ok(None);
     }
     let parameters = match argument(site, "kernel_param_names") {
