@@ -13,6 +13,8 @@ import torch
 from ._interpreter import lock
 
 TORCH = str(Path(torch.__file__).parent) + "/"
+# Triton comes with PyTorch and lies beside it.
+TRITON = str(Path(torch.__file__).parents[1] / "triton") + "/"
 LAYERS = TORCH + "nn/modules/"
 OURS = str(Path(__file__).parent) + "/"
 
@@ -22,7 +24,7 @@ Frame = TypeVar("Frame")
 def of_user(frames: Sequence[Frame], file: Callable[[Frame], str]) -> list[Frame]:
     """The frames that say where an operator comes from: those of the user's code, or else those of PyTorch's layers."""
     foreign = [frame for frame in frames if not file(frame).startswith(("<", OURS))]
-    own = [frame for frame in foreign if not file(frame).startswith(TORCH)]
+    own = [frame for frame in foreign if not file(frame).startswith((TORCH, TRITON))]
     return own or [frame for frame in foreign if file(frame).startswith(LAYERS) and not file(frame).endswith("/module.py")]
 
 
