@@ -21,8 +21,8 @@ use crate::energy::{Bill, Cost, CostModel, Item, computed_nodes};
 use crate::ir::{Fixed, Graph, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
-    Boundary, Closure, ConeKey, Context, Head, Lemma, Limits, Made, Narrow, Places, Said, Side, Steps, TermArena,
-    TermId, Values, Window, assumed, cached, cone, graph_terms, has_narrow, narrow, ranges, show,
+    Boundary, Closure, ConeKey, Context, GraphLeaves, Head, Lemma, Limits, Made, Narrow, Places, Said, Side, Steps,
+    TermArena, TermId, Values, Window, assumed, cached, cone, graph_terms, has_narrow, narrow, ranges, show,
 };
 use crate::rules::{RuleSet, Sentence, Tier};
 
@@ -143,7 +143,7 @@ struct Found {
 const MAX_BYTES: f64 = 1e12;
 
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
-const LIMITS: Limits = Limits { rounds: 8, nodes: 1_000, search: 200_000 };
+const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
 /// A time beyond which a cheaper form counts as slower, relative to the other one: it is a trade-off then, and no waste.
 pub(crate) const SLOWER: f64 = 1.01;
@@ -168,7 +168,7 @@ fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostMode
     let layouts = layouts(graph);
     let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
     let mut arena = TermArena::default();
-    let values = graph_terms(&mut arena, graph, Side::A, &numbers)?;
+    let values = graph_terms(&mut arena, graph, &GraphLeaves::of(graph, Side::A, &numbers))?;
     let users = Users::of(graph);
     let mut parts = Vec::new();
     // Parts that are alike, such as the layers of a model, are searched once.
