@@ -67,6 +67,8 @@ impl Atom {
 pub(super) enum Operation {
     /// A function of elements at one place. Operators that are the same function give the same.
     Arithmetic(Arithmetic),
+    /// The elements of a row themselves.
+    Row,
     /// The place of the first largest element of a row.
     PlaceOfLargest,
     /// An operator that is none of those.

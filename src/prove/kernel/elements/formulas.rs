@@ -12,6 +12,7 @@ use super::form::{Atom, Form, FormId, Operation, Store};
 use super::mode::{Mode, Way};
 use super::numbers::Numbers;
 use super::scope::{Applied, Known, Scope, Seen};
+use super::written::Written;
 use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::{
@@ -35,9 +36,11 @@ pub(super) struct Formulas<'a> {
     /// Bits of the numbers of the result's type.
     pub(super) precision: u64,
     pub(super) store: Store,
-    pub(super) known: FxHashMap<(TermId, usize), FormId>,
+    pub(super) written: Written,
     /// Of terms that are computed row by row, what the elements of a row share, by the place where the row starts.
     pub(super) rows: FxHashMap<(TermId, usize), Rc<[FormId]>>,
+    /// Of such terms, the rows that they are computed from.
+    lanes: FxHashMap<(TermId, usize), Rc<Lane>>,
     pub(super) left: usize,
     /// Cases that are told apart at present, one inside of the other.
     pub(super) splits: usize,
@@ -50,10 +53,24 @@ impl<'a> Formulas<'a> {
     /// For results of type `dtype`.
     pub(super) fn new(scope: &'a Scope<'a>, way: Way, dtype: DType, left: usize) -> Self {
         let tier = if way.mode == Mode::Operators { Tier::Exact } else { Tier::Real };
-        let (store, known, rows) = (Store::default(), FxHashMap::default(), FxHashMap::default());
+        let (store, written) = (Store::default(), Written::default());
+        let (rows, lanes) = (FxHashMap::default(), FxHashMap::default());
         let precision = if dtype == DType::F64 { 53 } else { 24 };
         let numbers = Numbers::new(precision);
-        Formulas { scope, way, numbers, precision, store, known, rows, left, splits: 0, tier, drops: Cell::default() }
+        Formulas {
+            scope,
+            way,
+            numbers,
+            precision,
+            store,
+            written,
+            rows,
+            lanes,
+            left,
+            splits: 0,
+            tier,
+            drops: Cell::default(),
+        }
     }
 
     /// How equal two terms are at all combinations of some places along each dimension.
@@ -64,8 +81,9 @@ impl<'a> Formulas<'a> {
             return found;
         }
         // What one side shows of a sum may have come too late for the other one.
-        self.known.clear();
+        self.written.clear();
         self.rows.clear();
+        self.lanes.clear();
         self.compared(terms, places)
     }
 
@@ -84,9 +102,9 @@ impl<'a> Formulas<'a> {
 
     /// What an element is; `None` where that takes too much, or where there is no such element.
     pub(super) fn element(&mut self, term: TermId, index: &[usize], depth: usize) -> Option<FormId> {
-        let key = (term, flat_index(&self.scope.ty(term).shape, index));
-        if let Some(&known) = self.known.get(&key) {
-            return Some(known);
+        let flat = flat_index(&self.scope.ty(term).shape, index);
+        if let Some(form) = self.written.get(term, flat) {
+            return Some(form);
         }
         if depth > MAX_DEPTH {
             return None;
@@ -101,7 +119,7 @@ impl<'a> Formulas<'a> {
             self.store.learn(&form, self.scope.sign(term));
         }
         let id = self.store.keep(form);
-        self.known.insert(key, id);
+        self.written.insert(term, flat, id);
         Some(id)
     }
 
@@ -312,56 +330,62 @@ impl<'a> Formulas<'a> {
         } else {
             start.copy_from_slice(index);
         }
-        let mut lane = Vec::new();
-        visit_axes(&x.shape, &axes, &start, |at| {
-            lane.push((x.dtype, self.element(applied.operands[0], at, depth + 1).ok_or(())?));
-            Ok::<(), ()>(())
-        })
-        .ok()?;
+        let inner: SmallVec<[usize; 4]> = axes.iter().map(|&d| start[d]).collect();
+        axes.iter().for_each(|&d| start[d] = 0);
+        let key = (term, flat_index(&x.shape, &start));
+        let lane = match self.lanes.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let lane = self.elements_of(applied.operands[0], &axes, &start, depth)?;
+                if !whole {
+                    self.lanes.insert(key, lane.clone());
+                }
+                lane
+            }
+        };
+        let count = lane.elements.len();
         let shared_by = match function {
             RowFunction::Sum => Some(1),
-            RowFunction::Mean => Some(lane.len()),
+            RowFunction::Mean => Some(count),
             _ => None,
         };
         if self.way.mode == Mode::Products
-            && let Some(count) = shared_by
+            && let Some(divisor) = shared_by
             && computes_floats(applied)
-            && !lane.is_empty()
+            && count > 0
         {
-            let sizes: usize = lane.iter().map(|&(_, id)| self.store.form(id).size()).sum();
-            self.spend(lane.len() + sizes / SIZE_PER_ELEMENT)?;
-            let part = BigRational::new(1.into(), count.into());
-            let sum = Form::sum(lane.iter().map(|&(_, id)| self.store.form(id).clone().scaled(&part)));
+            let sizes: usize = lane.elements.iter().map(|&(_, id)| self.store.form(id).size()).sum();
+            self.spend(count + sizes / SIZE_PER_ELEMENT)?;
+            let part = BigRational::new(1.into(), divisor.into());
+            let sum = Form::sum(lane.elements.iter().map(|&(_, id)| self.store.form(id).clone().scaled(&part)));
             if !sum.is_zero() {
                 return Some(sum);
             }
         }
         // Weight and bias of a normalisation.
-        let inner: SmallVec<[usize; 4]> = axes.iter().map(|&d| start[d]).collect();
+        let mut others = Vec::new();
         for (&term, ty) in applied.operands.iter().zip(call.operands).skip(1) {
-            lane.push((ty.dtype, self.element(term, &inner, depth + 1)?));
+            others.push((ty.dtype, self.element(term, &inner, depth + 1)?));
         }
         if self.way.mode == Mode::Reals
             && x.dtype.is_float()
             && let RowFunction::PlaceOfLargest | RowFunction::PlaceOfSmallest = function
         {
             let sizes: Shape = axes.iter().map(|&d| x.shape[d]).collect();
-            if let Some(place) = self.place_of_largest(&lane, function == RowFunction::PlaceOfLargest, &sizes)? {
+            if let Some(place) =
+                self.place_of_largest(&lane.elements, function == RowFunction::PlaceOfLargest, &sizes)?
+            {
                 return Some(place);
             }
         }
         if self.way.mode == Mode::Reals && computes_floats(applied) {
-            let count: usize = axes.iter().map(|&d| x.shape[d]).product();
-            let (elements, others) = lane.split_at(count);
             let sizes: SmallVec<[usize; 4]> = axes.iter().map(|&d| x.shape[d]).collect();
-            axes.iter().for_each(|&d| start[d] = 0);
-            let row =
-                Row { key: (term, flat_index(&x.shape, &start)), elements, place: flat_index(&sizes, &inner), others };
+            let row = Row { key, elements: &lane.elements, place: flat_index(&sizes, &inner), others: &others };
             if let Some(form) = self.row(function, applied, &row)? {
                 return Some(form);
             }
             // Limits have laws of their own.
-            if lane.iter().any(|&(_, id)| self.is_minus_infinity(id)) {
+            if lane.has_limit || others.iter().any(|&(_, id)| self.is_minus_infinity(id)) {
                 return None;
             }
         }
@@ -369,7 +393,26 @@ impl<'a> Formulas<'a> {
         if !whole {
             place.extend(inner);
         }
-        Some(self.applied(applied, lane, &place))
+        // Its elements would stand in the formula of each of its results.
+        others.insert(0, (x.dtype, lane.form));
+        Some(self.applied(applied, others, &place))
+    }
+
+    /// The elements of a row that starts at a place.
+    fn elements_of(&mut self, term: TermId, axes: &[usize], start: &[usize], depth: usize) -> Option<Rc<Lane>> {
+        let ty = self.scope.ty(term);
+        let mut elements = Vec::new();
+        visit_axes(&ty.shape, axes, start, |at| {
+            elements.push((ty.dtype, self.element(term, at, depth + 1).ok_or(())?));
+            Ok::<(), ()>(())
+        })
+        .ok()?;
+        let has_limit = self.way.mode == Mode::Reals && elements.iter().any(|&(_, id)| self.is_minus_infinity(id));
+        let dtype = if self.way.mode == Mode::Operators { ty.dtype } else { over_reals(ty.dtype) };
+        let operands = elements.iter().map(|&(_, id)| (dtype, id)).collect();
+        let (attrs, place) = (SmallVec::new(), SmallVec::new());
+        let row = self.store.atom(Atom::Applied { what: Operation::Row, dtype, attrs, operands, place });
+        Some(Rc::new(Lane { elements, has_limit, form: self.store.keep(row) }))
     }
 }
 
@@ -388,6 +431,15 @@ fn adds_floats(applied: &Applied, added: Moved) -> bool {
 /// One type for those of one range: over the real numbers they compute the same.
 pub(super) fn over_reals(dtype: DType) -> DType {
     if dtype == DType::BF16 { DType::F32 } else { dtype }
+}
+
+/// The elements of a row.
+struct Lane {
+    elements: Vec<(DType, FormId)>,
+    /// Whether one of them is minus infinity, which is asked over the real numbers only.
+    has_limit: bool,
+    /// The row as one formula.
+    form: FormId,
 }
 
 /// A row that an operator reads, and one place on it.

@@ -11,7 +11,7 @@ use super::{ALL_WAYS, ELEMENTS, same_elements};
 use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::ir::{Graph, Number, text};
 use crate::prove::kernel::arena::{Side, TermArena, TermId};
-use crate::prove::kernel::graph_terms;
+use crate::prove::kernel::{GraphLeaves, graph_terms};
 use crate::rules::Tier;
 
 const INPUTS: &str = "x: f32[2, 2, 2], w: f32[2, 2], m: bf16[2, 2, 2], whole: i64[2, 2, 2], d: f64[2, 2, 2]";
@@ -24,7 +24,7 @@ fn graph(body: &str) -> Graph {
 fn roots(arena: &mut TermArena, a: &Graph, b: &Graph) -> [TermId; 2] {
     let mut root = |graph: &Graph, side: Side| -> TermId {
         let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
-        let values = graph_terms(arena, graph, side, &numbers).unwrap();
+        let values = graph_terms(arena, graph, &GraphLeaves::of(graph, side, &numbers)).unwrap();
         let value = graph.outputs()[0].value;
         values[value.node.index()][value.slot as usize]
     };
