@@ -2,7 +2,6 @@
 //! says what is wrong with them and where.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -10,7 +9,7 @@ use super::LoadError;
 use super::names::Names;
 use crate::ir::{AttrValue, Attrs, DType, Graph, GraphError, Number, Origin, TensorType, Value};
 use crate::ops::shapes::normalize_dim;
-use crate::ops::{self, CustomOp, Op, OpDef};
+use crate::ops::{self, CustomOp, OpDef};
 
 /// Why a node cannot be taken over. [`Builder::refused`] adds the file and the node.
 #[derive(Debug)]
@@ -195,8 +194,7 @@ impl Lowering<'_> {
         operands: &[Value],
         types: impl IntoIterator<Item = TensorType>,
     ) -> Result<Values, Refusal> {
-        let (names, attrs): (Vec<String>, Attrs) = attrs.into_iter().unzip();
-        let op = Op::Custom(Arc::new(CustomOp { name: op.to_owned(), attrs: names }));
+        let (op, attrs) = CustomOp::called(op, attrs);
         let id = self.graph.add_custom(self.name, op, attrs, operands, types, self.origin.clone())?;
         Ok(self.outputs(id.into()))
     }

@@ -212,7 +212,8 @@ pub enum Draws {
     Never,
     /// Where this attribute is on.
     Where(&'static str),
-    Always,
+    /// At every call, from no generator: memory as it is found.
+    Memory,
 }
 
 /// When the result of an operator can be switched off: made 0 by parameters of 0, as far as a model relies on it.
@@ -407,8 +408,23 @@ fn unstated(call: &Call, outputs: &[TensorType]) -> Work {
 #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CustomOp {
     pub name: String,
-    /// Names of the attributes, in the order of [`Attrs`].
+    /// Names of the attributes in alphabetical order, which is that of [`Attrs`].
     pub attrs: Vec<String>,
+}
+
+impl CustomOp {
+    /// An operator with attributes in any order.
+    pub fn new(name: &str, mut attrs: Vec<String>) -> Self {
+        attrs.sort_unstable();
+        CustomOp { name: name.to_owned(), attrs }
+    }
+
+    /// The operator that a call with these attributes calls, and their values in its order.
+    pub fn called(name: &str, mut attrs: Vec<(String, AttrValue)>) -> (Op, Attrs) {
+        attrs.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let (attrs, values): (Vec<String>, Attrs) = attrs.into_iter().unzip();
+        (Op::Custom(Arc::new(CustomOp { name: name.to_owned(), attrs })), values)
+    }
 }
 
 /// An operator as a node refers to it.

@@ -298,7 +298,7 @@ fn inputs_below(rules: &RuleSet, arena: &TermArena, root: TermId) -> Vec<u32> {
         match arena.head(t) {
             Head::Input(n) => inputs.push(*n),
             Head::Apply { op: Op::Custom(op), slot, .. } => {
-                let definition = rules.definitions().iter().find(|d| d.op.name == op.name);
+                let definition = rules.definition_of(op);
                 let read = |place: usize| definition.is_none_or(|d| d.reads(*slot as usize, place));
                 stack.extend(operands.iter().enumerate().filter(|(place, _)| read(*place)).map(|(_, &t)| t));
             }

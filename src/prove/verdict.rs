@@ -14,7 +14,9 @@ use super::certificate::{Certificate, Claim, Contents};
 use super::classes::Accepted;
 use super::cone::Boundary;
 use super::context::Context;
-use super::kernel::{CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, pair_outputs};
+use super::kernel::{
+    CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, pair_outputs, shared_draws,
+};
 use super::lemma::{Lemma, NEAR};
 use super::math::math_tier;
 use super::pair_solver::{Caught, PairProof};
@@ -24,7 +26,7 @@ use super::sweep::Sweep;
 use super::unproven::{Unproven, smallest_unproven};
 use crate::eval::Draw;
 use crate::ir::{AttrValue, Graph, NodeId, NodeKind, Number, Value};
-use crate::ops::{Op, TypeError};
+use crate::ops::{CustomOp, Op, TypeError};
 use crate::progress::Progress;
 use crate::rules::{RuleSet, Tier};
 
@@ -204,6 +206,7 @@ fn conclude(
             (difference(bound, context, &mut partition, &mut binding.assumptions), unproven)
         }
     };
+    binding.assumptions.extend(shared_draws(a, b).assumptions);
     note_opaque(a, b, rules, &mut binding.assumptions);
     let mut proofs: FxHashMap<TermId, Vec<PairProof>> = FxHashMap::default();
     for (t, end) in ends {
@@ -401,26 +404,35 @@ fn cuts(partition: &Partition, a: &Values, b: &Values) -> Vec<(Value, Value)> {
 /// Operators that are not in the table: what they compute stands in a rule file, or is not known.
 fn note_opaque(a: &Graph, b: &Graph, rules: &RuleSet, assumptions: &mut Vec<String>) {
     for (side, graph) in [("A", a), ("B", b)] {
-        // By name: whether any of them reads floats.
-        let mut opaque: BTreeMap<&str, bool> = BTreeMap::new();
+        // By name and attributes: whether any of them reads floats.
+        let mut opaque: BTreeMap<&CustomOp, bool> = BTreeMap::new();
         for (id, node) in graph.operators() {
             if let NodeKind::Op { op: Op::Custom(op), .. } = &node.kind {
                 let floats = graph.operands(id).iter().any(|v| graph.ty(*v).dtype.is_float());
-                *opaque.entry(&op.name).or_default() |= floats;
+                *opaque.entry(op).or_default() |= floats;
             }
         }
-        let defined = |name: &str| rules.definitions().iter().any(|d| d.op.name == name);
-        assumptions.extend(opaque.into_iter().map(|(n, floats)| {
+        let named = |name: &str| rules.definitions().iter().find(|d| d.op.name == name);
+        let mut said: Vec<String> = Vec::new();
+        for (op, floats) in opaque {
+            let n = &op.name;
             // A proof takes all NaNs for one value. What looks at their bits, as a view in another type, tells them apart.
             let equal = if floats { "equal operands, of which all NaN are one value" } else { "equal operands" };
-            match defined(n) {
-                true => format!("`{n}` of {side} computes what its definition says"),
-                false if is_foreign(n) => format!(
-                    "`{n}` of {side} is opaque: equal only to itself on {equal}, and taken to write and to draw nothing"
-                ),
-                false => format!("`{n}` of {side} is opaque: equal only to itself on {equal}"),
+            let definition = named(n);
+            if definition.is_some_and(|d| *d.op == *op) {
+                said.push(format!("`{n}` of {side} computes what its definition says"));
+                continue;
             }
-        }));
+            let foreign = if is_foreign(n) { ", and taken to write and to draw nothing" } else { "" };
+            let other = definition.map(|d| {
+                let (has, named) = (op.attrs.join(", "), d.op.attrs.join(", "));
+                format!("; its definition is for the attributes ({named}), and it has ({has})")
+            });
+            let other = other.unwrap_or_default();
+            said.push(format!("`{n}` of {side} is opaque: equal only to itself on {equal}{foreign}{other}"));
+        }
+        said.dedup();
+        assumptions.extend(said);
     }
 }
 

@@ -82,7 +82,7 @@ impl InstanceArena {
     }
 
     fn expand(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
-        let definition = self.definitions.iter().find(|d| d.op.name == op.name()).cloned();
+        let definition = self.definitions.iter().find(|d| Op::Custom(d.op.clone()) == *op).cloned();
         let definition = definition.filter(|_| self.depth < MAX_DEPTH);
         let definition = definition.ok_or_else(|| TypeError::new("custom operator", "has no definition"))?;
         self.depth += 1;

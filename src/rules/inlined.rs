@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{AppliedOnce, Build, Definition, RuleSet, Terms, Visitor};
+use super::{AppliedOnce, Build, RuleSet, Terms, Visitor};
 use crate::eval::Constant;
 use crate::ir::{Attrs, Graph, NodeId, NodeKind, Origin, TensorType, Value};
 use crate::ops::{Op, TypeError};
@@ -24,10 +24,10 @@ pub struct InlinedDefinitions {
 impl RuleSet {
     /// `graph` with its defined operators written out; `None` if it has none, or if a definition does not fit.
     pub fn inline_definitions(&self, graph: &Graph) -> Option<InlinedDefinitions> {
-        let defined =
-            |name: &str| matches!(self.definitions.iter().find(|d| d.op.name == name), Some(d) if !d.rules.is_empty());
-        let any =
-            graph.nodes().any(|(_, n)| matches!(&n.kind, NodeKind::Op { op: Op::Custom(op), .. } if defined(&op.name)));
+        let any = graph.nodes().any(|(_, n)| match &n.kind {
+            NodeKind::Op { op: Op::Custom(op), .. } => self.definition_of(op).is_some_and(|d| !d.rules.is_empty()),
+            _ => false,
+        });
         any.then(|| copy(self, graph)).flatten()
     }
 }
@@ -95,10 +95,6 @@ impl Writer<'_> {
             })
             .collect()
     }
-
-    fn definition(&self, name: &str) -> Option<std::sync::Arc<Definition>> {
-        self.definitions.definitions().iter().find(|d| d.op.name == name).cloned()
-    }
 }
 
 impl Terms for Writer<'_> {
@@ -119,15 +115,16 @@ impl Terms for Writer<'_> {
 
 impl Build for Writer<'_> {
     fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[Value]) -> Result<Value, TypeError> {
-        let Op::Table(def) = op else {
-            let definition = self.definition(op.name()).filter(|_| self.depth < MAX_DEPTH);
-            let definition = definition.ok_or_else(|| TypeError::new("custom operator", "has no definition"))?;
-            self.depth += 1;
-            let body = definition.apply(attrs, slot, operands, self);
-            self.depth -= 1;
-            return body;
+        let op = match op {
+            Op::Table(def) => return self.added.apply(&mut self.graph, def, attrs, slot, operands, &self.origin),
+            Op::Custom(op) => op,
         };
-        self.added.apply(&mut self.graph, def, attrs, slot, operands, &self.origin)
+        let definition = self.definitions.definition_of(op).filter(|_| self.depth < MAX_DEPTH).cloned();
+        let definition = definition.ok_or_else(|| TypeError::new("custom operator", "has no definition"))?;
+        self.depth += 1;
+        let body = definition.apply(attrs, slot, operands, self);
+        self.depth -= 1;
+        body
     }
 }
 

@@ -128,7 +128,7 @@ fn declare(report: &Reporter, op: &OpItem, customs: &mut Customs) -> Result<(), 
         return Err(report.problem("rules::defined_twice", op.name.span, message, "defined again here"));
     }
     let attrs = op.attrs.iter().map(|n| n.text.clone()).collect();
-    customs.insert(name.clone(), Arc::new(CustomOp { name: name.clone(), attrs }));
+    customs.insert(name.clone(), Arc::new(CustomOp::new(name, attrs)));
     Ok(())
 }
 

@@ -39,7 +39,6 @@ pub use tier::Tier;
 // What matching, the prover and the emission of programs need beside.
 pub(crate) use applied_once::AppliedOnce;
 pub(crate) use assumption::{Piece, Sentence};
-pub(crate) use definition::Definition;
 pub(crate) use inlined::InlinedDefinitions;
 pub(crate) use rule::{Associativity, Outcome, Rule};
 pub(crate) use terms::{Build, Terms, Visitor};

@@ -10,6 +10,7 @@ use super::error::Reporter;
 use super::rule::Rule;
 use super::tier::Tier;
 use crate::ir::{AttrValue, TensorType};
+use crate::ops::CustomOp;
 
 /// Rules, the operators that they define, and tests of them.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +49,11 @@ impl RuleSet {
     /// The operators that rules define.
     pub fn definitions(&self) -> &[Arc<Definition>] {
         &self.definitions
+    }
+
+    /// What an operator of a graph computes, if a rule says so of one with its name and its attributes.
+    pub(crate) fn definition_of(&self, op: &CustomOp) -> Option<&Arc<Definition>> {
+        self.definitions.iter().find(|d| *d.op == *op)
     }
 
     /// A number that changes whenever a rule changes.

@@ -6,6 +6,8 @@ mod bugs;
 mod complex;
 mod conformance_onnx;
 mod conformance_stablehlo;
+mod defined_operators;
+mod draws;
 mod editor;
 #[path = "../edits/mod.rs"]
 mod edits;

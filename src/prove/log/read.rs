@@ -155,9 +155,8 @@ fn root(number: usize, head: &Head, values: &[AttrValue], leaves: &impl Leaves) 
             if ops::find(op).is_some() {
                 return Err(nonsense("head", number, "an operator of the table has no stated type"));
             }
-            let names = attrs.iter().map(|(name, _)| name.clone()).collect();
-            let op = Op::Custom(Arc::new(CustomOp { name: op.clone(), attrs: names }));
-            let attrs = attrs.iter().map(|(_, n)| value(n)).collect::<Result<Attrs, _>>()?;
+            let attrs = attrs.iter().map(|(name, n)| Ok((name.clone(), value(n)?))).collect::<Result<_, _>>()?;
+            let (op, attrs) = CustomOp::called(op, attrs);
             let stated = result.read().ok_or_else(|| nonsense("head", number, "its type is too large"))?;
             Ok(Root::Call { op, attrs, slot: *slot, stated: Some(stated) })
         }

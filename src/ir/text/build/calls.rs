@@ -1,7 +1,5 @@
 //! Calls: operators, operands and attributes.
 
-use std::sync::Arc;
-
 use miette::SourceSpan;
 use smallvec::SmallVec;
 
@@ -43,18 +41,17 @@ impl Builder<'_, '_> {
         namer: &mut Namer,
     ) -> Result<(Op, Attrs, Operands), Reported> {
         let operands = self.operands(call, number, namer)?;
-        let mut op = CustomOp { name: call.op.text.to_string(), attrs: Vec::new() };
-        let mut attrs = Attrs::new();
+        let mut attrs = Vec::new();
         for setting in &call.attrs {
             self.refuse_repeat(setting, &call.attrs)?;
             let value = opaque_value(&setting.value).map_err(|reason| {
                 let op = call.op.text.to_string();
                 self.report(MirError::AttributeValue { op, reason, span: setting.span, help: None })
             })?;
-            op.attrs.push(setting.name.text.to_string());
-            attrs.push(value);
+            attrs.push((setting.name.text.to_string(), value));
         }
-        Ok((Op::Custom(Arc::new(op)), attrs, operands))
+        let (op, attrs) = CustomOp::called(&call.op.text, attrs);
+        Ok((op, attrs, operands))
     }
 
     fn refuse_repeat(&mut self, setting: &Setting, all: &[Setting]) -> Result<(), Reported> {

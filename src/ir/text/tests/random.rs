@@ -165,7 +165,7 @@ pub(super) fn graph(seed: u64, size: usize) -> (Graph, Vec<&'static str>) {
     let data: Vec<Number> = (0..3).map(|_| DType::F32.element(random.float())).collect();
     let ty = TensorType::new(DType::F32, Shape::from_slice(&[3])).unwrap();
     values.push(graph.add_literal("a literal", ty.clone(), data, Origin::default()).unwrap().into());
-    let op = Op::Custom(CustomOp { name: "lib.op".into(), attrs: vec!["odd name".into(), "x".into()] }.into());
+    let op = Op::Custom(CustomOp::new("lib.op", vec!["odd name".into(), "x".into()]).into());
     let attrs = Attrs::from_iter([AttrValue::str("\u{7f} ü"), AttrValue::DType(DType::F16)]);
     let operands = [values[0], values[3]];
     let types = [ty.clone(), ty];
