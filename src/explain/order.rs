@@ -27,14 +27,14 @@ pub(super) fn post_order(arena: &TermArena, roots: &[TermId], holds: impl Fn(Ter
 mod tests {
     use super::*;
     use crate::ir::text;
-    use crate::prove::{Side, graph_terms};
+    use crate::prove::{GraphLeaves, Side, graph_terms};
 
     /// The names of a graph's operators, in the order of the expression.
     fn read(lines: &str) -> Vec<String> {
         let source = format!("graph g(x: f32[2], y: f32[2]) {{ {lines} c = sub(b, a) d = div(c, b) return d }}");
         let graph = text::parse("test.mir", &source).unwrap_or_else(|e| panic!("{e:?}"));
         let mut arena = TermArena::default();
-        let values = graph_terms(&mut arena, &graph, Side::A, &[0, 1]).unwrap();
+        let values = graph_terms(&mut arena, &graph, &GraphLeaves::of(&graph, Side::A, &[0, 1])).unwrap();
         let root = graph.outputs()[0].value;
         let terms = post_order(&arena, &[values[root.node.index()][0]], |_| true);
         terms.iter().filter_map(|&t| Some(arena.op(t)?.0.name().to_owned())).collect()

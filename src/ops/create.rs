@@ -270,14 +270,14 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "empty",
-        doc: "Memory as it is found: nothing is known of its elements, and no two calls give the same.",
+        doc: "Memory as it is found: nothing is known of its elements, and no two calls of one graph give the same.",
         attrs: &[attr("shape", AttrKind::Ints, Default::Required), attr("dtype", AttrKind::DType, Default::Required)],
         infer: |c| {
             let shape: Option<Shape> = c.ints("shape").iter().map(|&d| usize::try_from(d).ok()).collect();
             c.output(wanted_dtype(c)?, shape.ok_or_else(|| c.error("needs sizes of 0 or more"))?)
         },
         work: |_, _| Work::NONE,
-        draws: Draws::Always,
+        draws: Draws::Memory,
         aten: aten!("empty.memory_format", size: Attr("shape"); dtype, device: Device),
         replay: torch!(|r| tch::Tensor::f_empty(r.c.ints("shape"), (r.kind()?, r.device))?),
         ..CREATE

@@ -102,7 +102,7 @@ impl Call<'_> {
         match self.op.draws {
             Draws::Never => false,
             Draws::Where(switch) => self.bool(switch),
-            Draws::Always => true,
+            Draws::Memory => true,
         }
     }
 

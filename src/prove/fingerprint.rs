@@ -284,7 +284,7 @@ fn within(x: Number, y: Number, tolerance: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::{Side, graph_terms};
+    use super::super::kernel::{GraphLeaves, Side, graph_terms};
     use super::*;
     use crate::ir::{DType, text};
 
@@ -296,7 +296,7 @@ mod tests {
             let source = format!("graph g(x: f32[4, 8]) {{ a = sin(mul(x, {factor}.5))\n b = relu(a)\n return a, b }}");
             let graph = text::parse("test.mir", &source).unwrap();
             let mut arena = TermArena::default();
-            let values = graph_terms(&mut arena, &graph, Side::A, &[0]).unwrap();
+            let values = graph_terms(&mut arena, &graph, &GraphLeaves::of(&graph, Side::A, &[0])).unwrap();
             let [a, b] = [0, 1].map(|n| values[graph.outputs()[n].value.node.index()][0]);
             for (told, effort) in told.iter_mut().zip([PROPOSAL, DOUBT]) {
                 *told += usize::from(agree(&arena, a, b, effort, &mut { TOTAL }) == Some(false));

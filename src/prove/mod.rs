@@ -52,7 +52,9 @@ pub(crate) use bind::bind;
 pub(crate) use cached::Steps;
 pub(crate) use closure::Closure;
 pub(crate) use cone::{Boundary, ConeKey, cone};
-pub(crate) use kernel::{Made, Narrow, Places, Said, Side, Values, graph_terms, grouped, has_narrow, narrow, ranges};
+pub(crate) use kernel::{
+    GraphLeaves, Made, Narrow, Places, Said, Side, Values, graph_terms, grouped, has_narrow, narrow, ranges,
+};
 pub(crate) use language::Node;
 pub(crate) use lemma::{Lemma, Reason};
 pub(crate) use math::math_tier;

@@ -59,7 +59,7 @@ fn seen_through(arena: &TermArena, mut term: TermId) -> TermId {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::{Side, graph_terms};
+    use super::super::kernel::{GraphLeaves, Side, graph_terms};
     use super::*;
     use crate::ir::text;
 
@@ -70,7 +70,7 @@ mod tests {
             return b }";
         let graph = text::parse("test.mir", source).unwrap();
         let mut arena = TermArena::default();
-        let values = graph_terms(&mut arena, &graph, Side::A, &[0, 1, 2]).unwrap();
+        let values = graph_terms(&mut arena, &graph, &GraphLeaves::of(&graph, Side::A, &[0, 1, 2])).unwrap();
         let mut newest = Newest::default();
         let mut of = |name: &str| {
             let (id, _) = graph.nodes().find(|(_, node)| &*node.name == name).unwrap();

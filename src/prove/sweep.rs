@@ -11,7 +11,7 @@ use super::arena::{TermArena, TermId, TypeId};
 use super::candidates::{Among, Candidates};
 use super::cone::{Boundary, Cone, ConeKey, cone};
 use super::fingerprint::{self, Effort};
-use super::kernel::{InputNumbers, Side, Values, moves_all_of, near, raw_terms};
+use super::kernel::{GraphLeaves, Side, Values, moves_all_of, near, raw_terms};
 use super::lemma::{Lemma, Reason};
 use super::newest::Newest;
 use super::normalise::Normaliser;
@@ -137,16 +137,17 @@ impl<'r> Sweep<'r> {
         (b, of_b): (&Graph, &[u32]),
         progress: &dyn Progress,
     ) -> Result<[Values; 2], TypeError> {
+        let [leaves_a, leaves_b] = GraphLeaves::of_both((a, of_a), (b, of_b));
         Ok(match leader((a, of_a), (b, of_b)) {
             Side::A => {
-                let values_a = self.lead(a, Side::A, of_a)?;
+                let values_a = self.lead(a, &leaves_a)?;
                 progress.stage("proving");
-                [values_a, self.follow(b, Side::B, of_b, progress)?]
+                [values_a, self.follow(b, &leaves_b, progress)?]
             }
             Side::B => {
-                let values_b = self.lead(b, Side::B, of_b)?;
+                let values_b = self.lead(b, &leaves_b)?;
                 progress.stage("proving");
-                [self.follow(a, Side::A, of_a, progress)?, values_b]
+                [self.follow(a, &leaves_a, progress)?, values_b]
             }
         })
     }
@@ -242,12 +243,11 @@ impl<'r> Sweep<'r> {
         self.views.get(&term).map_or(term, |(original, _)| *original)
     }
 
-    /// Takes in the graph that leads. `inputs` are the numbers of its inputs.
-    fn lead(&mut self, graph: &Graph, side: Side, inputs: &[u32]) -> Result<Values, TypeError> {
-        let inputs = InputNumbers::new(graph, inputs);
+    /// Takes in the graph that leads.
+    fn lead(&mut self, graph: &Graph, leaves: &GraphLeaves) -> Result<Values, TypeError> {
         let mut values = Values::with_capacity(graph.len());
         for (id, _) in graph.nodes() {
-            let terms = self.lower(graph, id, side, &inputs, &values)?;
+            let terms = self.lower(graph, id, leaves, &values)?;
             for &t in &terms {
                 if self.in_leader.insert(t) {
                     let newest = self.newest.of(&self.arena, t);
@@ -262,18 +262,11 @@ impl<'r> Sweep<'r> {
     }
 
     /// Takes in the graph that follows and proves its values equal to the leader's where it can.
-    fn follow(
-        &mut self,
-        graph: &Graph,
-        side: Side,
-        inputs: &[u32],
-        progress: &dyn Progress,
-    ) -> Result<Values, TypeError> {
-        let inputs = InputNumbers::new(graph, inputs);
+    fn follow(&mut self, graph: &Graph, leaves: &GraphLeaves, progress: &dyn Progress) -> Result<Values, TypeError> {
         let mut values = Values::with_capacity(graph.len());
         for (id, _) in graph.nodes() {
             progress.tick(id.index() as u64 + 1, graph.len() as u64);
-            let mut terms = self.lower(graph, id, side, &inputs, &values)?;
+            let mut terms = self.lower(graph, id, leaves, &values)?;
             for t in &mut terms {
                 if !self.in_leader.contains(t) {
                     if self.arena.value(*t).is_some() {
@@ -299,11 +292,10 @@ impl<'r> Sweep<'r> {
         &mut self,
         graph: &Graph,
         id: NodeId,
-        side: Side,
-        inputs: &InputNumbers,
+        leaves: &GraphLeaves,
         values: &Values,
     ) -> Result<SmallVec<[TermId; 1]>, TypeError> {
-        raw_terms(&mut self.arena, graph, id, side, inputs, values)?
+        raw_terms(&mut self.arena, graph, id, leaves, values)?
             .into_iter()
             .map(|raw| {
                 let normal = self.normaliser.normal(&mut self.arena, raw);

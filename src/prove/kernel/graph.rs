@@ -1,26 +1,46 @@
 //! Graphs as terms, exactly as their files write them: no normal forms.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::arena::{Draw, Head, Operands, Side, TermArena, TermId};
+use super::draws::{is_random, shared_draws};
 use crate::eval::{Constant, DENSE_LIMIT, canonical};
-use crate::ir::{AttrValue, Graph, Literal, NodeId, NodeKind};
-use crate::ops::{DRAW, Draws, Given, Op, TypeError, effects};
+use crate::ir::{Graph, Literal, NodeId, NodeKind};
+use crate::ops::TypeError;
 
 /// Terms of each value of a graph, by node index and slot.
 pub(crate) type Values = Vec<SmallVec<[TermId; 1]>>;
 
-/// The numbers of a graph's inputs, by node index.
-pub(crate) struct InputNumbers(Vec<u32>);
+/// What a graph does not compute.
+pub(crate) struct GraphLeaves {
+    side: Side,
+    /// Numbers of inputs, by node index.
+    inputs: Vec<u32>,
+    /// Calls of B that give what a call of A gives.
+    shared: FxHashMap<NodeId, NodeId>,
+}
 
-impl InputNumbers {
-    /// `numbers` are those of the graph's inputs in their order.
-    pub(crate) fn new(graph: &Graph, numbers: &[u32]) -> InputNumbers {
-        let mut of_node = vec![u32::MAX; graph.len()];
+impl GraphLeaves {
+    /// Of one graph. `numbers` are those of its inputs in their order.
+    pub(crate) fn of(graph: &Graph, side: Side, numbers: &[u32]) -> GraphLeaves {
+        let mut inputs = vec![u32::MAX; graph.len()];
         for (input, &number) in graph.inputs().iter().zip(numbers) {
-            of_node[input.index()] = number;
+            inputs[input.index()] = number;
         }
-        InputNumbers(of_node)
+        GraphLeaves { side, inputs, shared: FxHashMap::default() }
+    }
+
+    /// Of both graphs of a pair, with the numbers of their inputs. What [`shared_draws`] finds is one leaf.
+    pub(crate) fn of_both(a: (&Graph, &[u32]), b: (&Graph, &[u32])) -> [GraphLeaves; 2] {
+        let mut of_b = GraphLeaves::of(b.0, Side::B, b.1);
+        of_b.shared = shared_draws(a.0, b.0).calls.into_iter().map(|(a, b)| (b, a)).collect();
+        [GraphLeaves::of(a.0, Side::A, a.1), of_b]
+    }
+
+    fn draw(&self, id: NodeId, slot: usize) -> Draw {
+        let (side, node) = self.shared.get(&id).map_or((self.side, id), |&a| (Side::A, a));
+        Draw { side, node: node.index() as u32, slot: slot as u32 }
     }
 }
 
@@ -29,14 +49,13 @@ pub(crate) fn raw_terms(
     arena: &mut TermArena,
     graph: &Graph,
     id: NodeId,
-    side: Side,
-    inputs: &InputNumbers,
+    leaves: &GraphLeaves,
     values: &Values,
 ) -> Result<SmallVec<[TermId; 1]>, TypeError> {
     let node = graph.node(id);
     match &node.kind {
         NodeKind::Input { .. } => {
-            Ok(SmallVec::from_elem(arena.leaf(Head::Input(inputs.0[id.index()]), &node.types[0], None), 1))
+            Ok(SmallVec::from_elem(arena.leaf(Head::Input(leaves.inputs[id.index()]), &node.types[0], None), 1))
         }
         NodeKind::Literal(literal) => {
             let ty = &node.types[0];
@@ -52,8 +71,7 @@ pub(crate) fn raw_terms(
             (0..node.types.len())
                 .map(|slot| {
                     if is_random(op, attrs) {
-                        let draw = Draw { side, node: id.index() as u32, slot: slot as u32 };
-                        return Ok(arena.leaf(Head::Random(draw), &node.types[slot], None));
+                        return Ok(arena.leaf(Head::Random(leaves.draw(id, slot)), &node.types[slot], None));
                     }
                     arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot]))
                 })
@@ -67,38 +85,12 @@ pub(crate) fn literal_leaf(literal: &Literal) -> Head {
     Head::Literal(literal.data.clone())
 }
 
-/// Every value of a graph as a term. `inputs` are the numbers of its inputs.
-pub(crate) fn graph_terms(
-    arena: &mut TermArena,
-    graph: &Graph,
-    side: Side,
-    inputs: &[u32],
-) -> Result<Values, TypeError> {
-    let inputs = InputNumbers::new(graph, inputs);
+/// Every value of a graph as a term.
+pub(crate) fn graph_terms(arena: &mut TermArena, graph: &Graph, leaves: &GraphLeaves) -> Result<Values, TypeError> {
     let mut values = Values::with_capacity(graph.len());
     for (id, _) in graph.nodes() {
-        let terms = raw_terms(arena, graph, id, side, &inputs, &values)?;
+        let terms = raw_terms(arena, graph, id, leaves, &values)?;
         values.push(terms);
     }
     Ok(values)
-}
-
-/// Whether two calls of the operator give different results. Front ends mark such calls by an attribute; a graph that is written
-/// as text may leave it out.
-fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
-    let attr = |name: &str| (0..attrs.len()).find(|&i| op.attr_name(i) == Some(name)).map(|i| &attrs[i]);
-    let given = |name: &str| match attr(name) {
-        None | Some(AttrValue::None) => Given::None,
-        Some(AttrValue::Bool(false) | AttrValue::Int(0)) => Given::Off,
-        Some(value) if value.as_float() == Some(0.0) => Given::Off,
-        Some(_) => Given::On,
-    };
-    match op {
-        Op::Table(def) => match def.draws {
-            Draws::Never => false,
-            Draws::Where(switch) => given(switch) != Given::Off,
-            Draws::Always => true,
-        },
-        Op::Custom(op) => attr(DRAW).is_some() || effects(&op.name).is_some_and(|e| e.draws(given)),
-    }
 }

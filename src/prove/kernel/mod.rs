@@ -5,6 +5,7 @@
 pub(super) mod arena;
 mod assumption;
 pub(super) mod closure;
+mod draws;
 mod elements;
 mod graph;
 mod instances;
@@ -17,9 +18,10 @@ mod replay;
 
 pub(crate) use arena::Side;
 pub(crate) use assumption::{Made, Places, Said, grouped, ranges};
+pub(super) use draws::shared_draws;
 pub(super) use elements::{ELEMENTS, Leaves, same_elements};
-pub(super) use graph::{InputNumbers, literal_leaf, raw_terms};
-pub(crate) use graph::{Values, graph_terms};
+pub(crate) use graph::{GraphLeaves, Values, graph_terms};
+pub(super) use graph::{literal_leaf, raw_terms};
 pub(super) use instances::Instances;
 pub(super) use lemma::{Lemma, Reason};
 pub(in crate::prove) use near::{MAX_UNITS, near, units_apart};

@@ -15,7 +15,7 @@ use super::arena::{Side, TermArena, TermId};
 use super::assumption::{Places, grouped, made, ranges};
 use super::closure::{Closure, Explanation};
 use super::elements::{ALL_WAYS, same_elements};
-use super::graph::{Values, graph_terms};
+use super::graph::{GraphLeaves, Values, graph_terms};
 use super::instances::Instances;
 use super::known::fold_known;
 use super::lemma::{Lemma, NEAR, Reason};
@@ -138,8 +138,9 @@ impl Replay {
     ) -> Result<(Replay, Option<Refused>), TypeError> {
         // Constants are joined by value. Every value is computed again from those of its operands.
         let mut arena = TermArena::judging_values(recomputed);
-        let left = graph_terms(&mut arena, a.0, Side::A, a.1)?;
-        let right = graph_terms(&mut arena, b.0, Side::B, b.1)?;
+        let [left, right] = GraphLeaves::of_both(a, b);
+        let left = graph_terms(&mut arena, a.0, &left)?;
+        let right = graph_terms(&mut arena, b.0, &right)?;
         let mut closure = Closure::default();
         closure.extend(&arena);
         let mut imported = FxHashMap::default();
