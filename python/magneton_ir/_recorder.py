@@ -25,8 +25,9 @@ from torch.utils.weak import WeakIdKeyDictionary
 from ._callables import named_tensors
 from ._errors import Error
 from ._frames import of_user
+from ._memory import memory, overlap
 from ._signature import Inputs
-from ._triton import refused
+from ._triton import Launches, is_launch, launch, recorded
 
 aten = torch.ops.aten
 
@@ -57,6 +58,9 @@ MOST_READ = 1 << 16
 class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Records what is called while it is active."""
 
+    # Launches of Triton kernels in graphs of Dynamo are some.
+    supports_higher_order_operators = True
+
     def __init__(self, function: Callable[..., Any], module: torch.nn.Module, fake: FakeTensorMode | None) -> None:
         super().__init__()
         self.graph = torch.fx.Graph()
@@ -85,8 +89,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         """Records what is called, and puts the contents of tensors back at the end that were there before."""
         before = torch.nn.modules.module.register_module_forward_pre_hook(self._enter)
         after = torch.nn.modules.module.register_module_forward_hook(self._leave, always_call=True)
+        launches = Launches(are_inside=lambda: self._inside, at=self._at, assume=self.assumptions.append)
         try:
-            with Exits(self), refused(unless=lambda: self._inside, at=self._at), self:
+            with Exits(self), recorded(launches), self:
                 yield
         finally:
             before.remove()
@@ -103,6 +108,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            if not is_launch(func):
+                raise NotImplementedError(f"{func} cannot be recorded{self._at()}")
+            with self:
+                return launch(func, kwargs)
         if func.namespace == "prim" or self._inside:
             return func(*args, **kwargs)
         self._inside = True
@@ -279,23 +289,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
     def _at(self) -> str:
         frames = self._frames()
         return f" at {frames[-1][0]}:{frames[-1][1]} ({frames[-1][3]})" if frames else ""
-
-
-def memory(tensor: torch.Tensor) -> int:
-    """Which memory a tensor lies in."""
-    return int(tensor.untyped_storage()._cdata)
-
-
-def overlap(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether the first to the last element of two tensors of one memory meet."""
-
-    def span(t: torch.Tensor) -> tuple[int, int]:
-        start = t.storage_offset() * t.element_size()
-        last = sum((size - 1) * stride for size, stride in zip(t.shape, t.stride()))
-        return (start, start + (last + 1) * t.element_size() if t.numel() else start)
-
-    (a, b), (c, d) = span(x), span(y)
-    return a < d and c < b
 
 
 def contents(tensor: torch.Tensor) -> torch.Tensor:

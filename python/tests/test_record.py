@@ -185,23 +185,6 @@ def test_what_no_graph_can_say_is_refused(code, said):
         mir.record(code, torch.randn(3))
 
 
-def test_a_triton_kernel_is_refused_before_it_writes_to_the_address_of_a_fake_tensor():
-    triton = pytest.importorskip("triton")
-    kernel = triton.jit(written_by_triton)
-
-    def step(x):
-        out = torch.empty_like(x)
-        kernel[(1,)](x, out)
-        return out
-
-    with pytest.raises(mir.Error, match=r"Triton kernel written_by_triton is launched at .*kernel\[\(1,\)\]\(x, out\)"):
-        mir.record(step, torch.ones(4))
-
-
-def written_by_triton(x, out):
-    pass
-
-
 def test_exchanged_memory_is_noticed():
     def code(x, y):
         z = x * 1

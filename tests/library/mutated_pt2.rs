@@ -52,7 +52,8 @@ impl Random {
     }
 }
 
-fn model(file: &str) -> Value {
+/// The graph of a file under `tests/data`, as JSON.
+pub(crate) fn model(file: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
     let mut zip = zip::ZipArchive::new(fs::File::open(path).unwrap()).unwrap();
     let name = zip.file_names().flatten().find(|n| n.ends_with("models/model.json")).unwrap().into_owned();

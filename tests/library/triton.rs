@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use magneton_ir::frontend;
+use magneton_ir::frontend::{self, pt2};
 use magneton_ir::ir::{Graph, NodeKind, text};
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Verdict, prove};
 use magneton_ir::rules::RuleSet;
+use serde_json::json;
+
+use crate::mutated_pt2::model;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -56,6 +59,21 @@ fn two_calls_of_one_program_are_not_one() {
     let source = "graph \"zero\"(x: f32[32, 64], y: f32[32, 64]) {\n  z: f32[32, 64] = sub(x, x)\n  return z\n}\n";
     let zero = text::parse("zero", source).unwrap();
     assert!(!proven(&graph, &zero));
+}
+
+#[test]
+fn a_kernel_is_known_with_the_layout_of_its_operands() {
+    let mut changed = model("triton.pt2");
+    // The operand of the kernel that is known by its code alone.
+    changed["graph_module"]["graph"]["tensor_values"]["getitem"]["strides"] =
+        json!([{ "as_int": 1 }, { "as_int": 32 }]);
+    let graph = pt2::read_json(Path::new("changed"), changed.to_string().as_bytes()).unwrap();
+    let strides = |graph: &Graph| -> Vec<String> {
+        let all = text::print(graph);
+        all.split("strides=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(strides(&frontend::load(data("triton.pt2")).unwrap()), ["", "", ""]);
+    assert_eq!(strides(&graph), ["", "", "x_ptr: [1, 32]"]);
 }
 
 #[test]

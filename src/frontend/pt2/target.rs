@@ -29,6 +29,8 @@ impl<'a> Target<'a> {
     pub(super) fn full_name(self) -> String {
         match self {
             Target { namespace: "", name, .. } => name.to_owned(),
+            // Variants of one kernel, which `magneton_ir.record` numbers as it meets them: their attributes tell them apart.
+            Target { namespace: "triton", name, .. } => format!("triton.{name}"),
             Target { namespace, name, overload: "" } => format!("{namespace}.{name}"),
             Target { namespace, name, overload } => format!("{namespace}.{name}.{overload}"),
         }

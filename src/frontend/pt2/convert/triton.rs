@@ -1,7 +1,8 @@
 //! Triton kernels of the user's, as files of PyTorch call them.
 //!
 //! A call names the kernel by its name and by a hash over its code and the numbers that it was compiled for. Numbers that it is
-//! given when it runs are left out of the file: two calls that look alike may compute different things.
+//! given when it runs are left out of the file: two calls that look alike may compute different things. A kernel reads memory,
+//! so that what it computes depends on how its operands lie there, too.
 
 use crate::frontend::pt2::argument::{Argument, Number};
 use crate::frontend::pt2::lowering::{Converted, NodeLowering, Refusal};
@@ -10,6 +11,9 @@ use crate::ir::{AttrValue, Value};
 
 /// Says neither which kernel it calls, but for a number of the process that wrote the file, nor which tensors that one writes.
 const UNNAMED: &str = "torch.ops.higher_order.triton_kernel_wrapper_mutation";
+
+/// Attributes of every call. A parameter of one of these names is called after its position.
+const ABOUT: [&str; 4] = ["kernel", "grid", "strides", "call"];
 
 /// Digits of the hash behind the name.
 const HASH: usize = 64;
@@ -43,17 +47,27 @@ pub(super) fn kernel(site: &mut NodeLowering) -> Converted {
         attrs.push(("grid".to_owned(), AttrValue::Ints(grid.iter().map(known).collect::<Result<_, _>>()?)));
     }
     let mut operands: Vec<Value> = Vec::new();
+    let mut strides = Some(Vec::new());
     let given = site.node.inputs.iter().filter(|input| input.name.is_empty()).map(|input| &input.arg);
     for (place, arg) in given.clone().enumerate() {
+        let name = parameters.as_ref().and_then(|all| all.get(place)).filter(|name| !ABOUT.contains(&name.as_str()));
+        let name = name.cloned().unwrap_or_else(|| format!("arg{place}"));
         match arg {
-            Argument::Tensor(tensor) => operands.push(site.value(tensor)?),
-            number => {
-                let name = parameters.as_ref().and_then(|all| all.get(place)).cloned();
-                attrs.push((name.unwrap_or_else(|| format!("arg{place}")), number.constant()?));
+            Argument::Tensor(tensor) => {
+                let value = site.value(tensor)?;
+                operands.push(value);
+                match (site.scope.layout(tensor), &mut strides) {
+                    (Some(layout), Some(_)) if layout.is_contiguous(&site.ty(value).shape) => {}
+                    (Some(layout), Some(all)) => all.push(format!("{name}: {:?}", layout.strides)),
+                    _ => strides = None,
+                }
             }
+            number => attrs.push((name, number.constant()?)),
         }
     }
-    if hash.is_empty() || parameters.is_none_or(|all| all.len() != given.count()) {
+    let is_known = strides.is_some();
+    attrs.push(("strides".to_owned(), AttrValue::str(&strides.unwrap_or_default().join(", "))));
+    if hash.is_empty() || !is_known || parameters.is_none_or(|all| all.len() != given.count()) {
         // Equal to itself only: the same call of the same file.
         let call = format!("{} {}", site.graph.name, site.name);
         attrs.push(("call".to_owned(), AttrValue::str(&call)));
