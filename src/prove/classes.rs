@@ -6,9 +6,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::arena::{Head, TermId};
+use super::arena::TermId;
 use super::cone::Boundary;
-use super::kernel::{Replay, Side, Values};
+use super::kernel::{Replay, Side, Values, is_drawn};
 use super::regions::Classes;
 use super::sweep::Sweep;
 use super::view_equivalence::View;
@@ -77,7 +77,7 @@ impl Classes for Accepted<'_> {
     }
 
     fn is_random(&self, term: TermId) -> bool {
-        matches!(self.sweep.arena.head(term), Head::Random(_))
+        is_drawn(self.sweep.arena.head(term))
     }
 
     fn view(&self, term: TermId) -> Option<&(TermId, View)> {

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::arena::{Head, TermArena, TermId};
 use super::bind::bind;
-use super::kernel::{GraphLeaves, Values, graph_terms};
+use super::kernel::{GraphLeaves, Side, Values, graph_terms};
 use crate::eval::Constant;
 use crate::ir::{AttrValue, Attrs, DType, Graph, GraphError, NodeId, Origin, Role, Value, text};
 use crate::ops::{self, Op, OpDef, TypeError};
@@ -135,9 +135,8 @@ pub(crate) fn rule_between(name: &str, a: &Graph, b: &Graph) -> Result<Option<St
     let binding = bind(a, b).binding;
     let mut arena = TermArena::default();
     let mut roots = Vec::new();
-    let leaves = GraphLeaves::of_both((a, &binding.a), (b, &binding.b));
-    for (graph, leaves) in [a, b].into_iter().zip(&leaves) {
-        let values = graph_terms(&mut arena, graph, leaves)?;
+    for (side, graph, inputs) in [(Side::A, a, &binding.a), (Side::B, b, &binding.b)] {
+        let values = graph_terms(&mut arena, graph, &GraphLeaves::of_one_of_two(graph, side, inputs))?;
         roots.extend(graph.outputs().first().map(|o| values[o.value.node.index()][o.value.slot as usize]));
     }
     Ok(match roots[..] {

@@ -15,7 +15,7 @@ use super::classes::Accepted;
 use super::cone::Boundary;
 use super::context::Context;
 use super::kernel::{
-    CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, pair_outputs, shared_draws,
+    CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, chance_assumptions, pair_outputs,
 };
 use super::lemma::{Lemma, NEAR};
 use super::math::math_tier;
@@ -206,7 +206,7 @@ fn conclude(
             (difference(bound, context, &mut partition, &mut binding.assumptions), unproven)
         }
     };
-    binding.assumptions.extend(shared_draws(a, b).assumptions);
+    binding.assumptions.extend(chance_assumptions(a, b));
     note_opaque(a, b, rules, &mut binding.assumptions);
     let mut proofs: FxHashMap<TermId, Vec<PairProof>> = FxHashMap::default();
     for (t, end) in ends {

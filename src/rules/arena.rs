@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::definition::Definition;
+use super::definition::Definitions;
 use super::terms::{Build, Terms, Visitor};
 use crate::eval::{Constant, Program, Source, fold};
 use crate::ir::{Attrs, DType, Number, TensorType};
@@ -40,7 +40,7 @@ pub(crate) struct InstanceArena {
     /// The value of the term of the same number, if it is known.
     constants: Vec<Option<Constant>>,
     known: FxHashMap<Application, TermId>,
-    definitions: Vec<Arc<Definition>>,
+    definitions: Definitions,
     /// Definitions that are being expanded: a definition that uses itself has no end.
     depth: usize,
 }
@@ -49,8 +49,8 @@ pub(crate) struct InstanceArena {
 const MAX_DEPTH: usize = 16;
 
 impl InstanceArena {
-    pub(crate) fn new(definitions: &[Arc<Definition>]) -> Self {
-        InstanceArena { definitions: definitions.to_vec(), ..InstanceArena::default() }
+    pub(crate) fn new(definitions: &Definitions) -> Self {
+        InstanceArena { definitions: definitions.clone(), ..InstanceArena::default() }
     }
 
     /// A leaf of which rules know nothing but the type. Without data it cannot be evaluated.

@@ -16,6 +16,9 @@ pub struct Definition {
     pub rules: Vec<Arc<Rule>>,
 }
 
+/// Definitions that many instances of rules look into.
+pub(crate) type Definitions = Arc<Vec<Arc<Definition>>>;
+
 impl Definition {
     /// The term that output `slot` of the operator applied to `operands` stands for.
     pub fn apply<B: Build>(

@@ -235,7 +235,7 @@ fn add_op(
     let mut rules: Vec<Arc<Rule>> = rules.collect();
     rules.truncate(item.body.len());
     if let Some(op) = customs.get(&item.name.text) {
-        set.definitions.push(Arc::new(Definition { op: op.clone(), rules }));
+        Arc::make_mut(&mut set.definitions).push(Arc::new(Definition { op: op.clone(), rules }));
     }
     Ok(())
 }

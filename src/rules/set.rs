@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use miette::SourceSpan;
 
-use super::definition::Definition;
+use super::definition::{Definition, Definitions};
 use super::error::Reporter;
 use super::rule::Rule;
 use super::tier::Tier;
@@ -18,7 +18,7 @@ pub struct RuleSet {
     pub(super) rules: Vec<Arc<Rule>>,
     /// Where the rule of the same number stands.
     pub(super) places: Vec<RuleLocation>,
-    pub(super) definitions: Vec<Arc<Definition>>,
+    pub(super) definitions: Definitions,
     pub(super) tests: Vec<(Reporter, RuleTest)>,
     pub(super) fingerprint: u64,
     /// The weakest tier that steps may have if this is not just any.

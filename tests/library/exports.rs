@@ -8,6 +8,7 @@ use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Proof, Verdict, prove};
 use magneton_ir::rules::{RuleSet, Tier};
 use miette::{GraphicalReportHandler, GraphicalTheme};
+use rayon::prelude::*;
 
 fn export(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/exports").join(name)
@@ -76,7 +77,7 @@ const CHANGED: [&str; 4] = ["bert", "vit", "gpt2", "mistral"];
 #[test]
 #[ignore = "slow: `.ci/run` runs it"]
 fn a_changed_scale_or_epsilon_is_not_proven() {
-    for model in CHANGED {
+    CHANGED.into_par_iter().for_each(|model| {
         let (a, b) = (load(&format!("{model}-eager.pt2")), load(&format!("{model}-sdpa.pt2")));
         let printed = text::print(&b);
         let larger = |e: f64| (0.0 < e && e < 1e-3).then_some(e * 100.0);
@@ -96,7 +97,7 @@ fn a_changed_scale_or_epsilon_is_not_proven() {
             let verdict = proof(&a, &edited).verdict;
             assert!(!matches!(verdict, Verdict::Equivalent { .. }), "{model} with another {what}");
         }
-    }
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::edits::sample;
 use magneton_ir::frontend;
 use magneton_ir::prove::{Context, Verdict, bind_graphs, prove_bound, rerun_with_torch};
 use magneton_ir::rules::RuleSet;
+use rayon::prelude::*;
 
 /// The exports, and every how many kinds of edits are tried.
 const MODELS: [(&str, usize); 2] = [("distilbert", 5), ("vit", 5)];
@@ -18,18 +19,21 @@ fn close(x: f64, y: f64) -> bool {
 fn witnesses_have_the_same_values_under_libtorch() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/exports");
     let rules = RuleSet::library().unwrap();
-    let mut seen = 0;
+    let mut pairs = Vec::new();
     for (model, step) in MODELS {
         let [a, b] = ["eager", "sdpa"].map(|form| frontend::load(folder.join(format!("{model}-{form}.pt2"))).unwrap());
         for (mutation, mutant) in sample(&b, 1).into_iter().step_by(step) {
-            let bound = bind_graphs(a.clone(), mutant, None);
-            let proof = prove_bound(&bound, &Context::under(&rules)).unwrap();
-            let Verdict::Different(witness) = &proof.verdict else { continue };
-            let [x, y] = rerun_with_torch(&bound, witness).unwrap();
-            let what = format!("{} of {model}: {x}, {y} for {}, {}", mutation.kind.name, witness.a, witness.b);
-            assert!(close(x, witness.a.to_f64()) && close(y, witness.b.to_f64()), "{what}");
-            seen += 1;
+            pairs.push((format!("{} of {model}", mutation.kind.name), bind_graphs(a.clone(), mutant, None)));
         }
     }
+    let witnesses = pairs.into_par_iter().filter(|(what, bound)| {
+        let proof = prove_bound(bound, &Context::under(&rules)).unwrap();
+        let Verdict::Different(witness) = &proof.verdict else { return false };
+        let [x, y] = rerun_with_torch(bound, witness).unwrap();
+        let values = format!("{what}: {x}, {y} for {}, {}", witness.a, witness.b);
+        assert!(close(x, witness.a.to_f64()) && close(y, witness.b.to_f64()), "{values}");
+        true
+    });
+    let seen = witnesses.count();
     assert!(seen >= 10, "only {seen} witnesses");
 }

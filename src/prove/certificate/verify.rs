@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 use super::super::bind::{Binding, BoundPair};
 use super::super::kernel::arena::{TermArena, TermId};
 use super::super::kernel::{
-    ConstantPair, GraphLeaves, Lemma, OutputError, Outputs, Replay, Side, Values, graph_terms, pair_outputs,
-    shared_draws,
+    ConstantPair, GraphLeaves, Lemma, OutputError, Outputs, Replay, Side, Values, chance_assumptions, graph_terms,
+    pair_outputs,
 };
 use super::super::log::{self, Leaves, LogError, Type};
 use super::super::math::math_tier;
@@ -65,11 +65,10 @@ impl Certificate {
             opaque.dedup();
             assumptions.extend(opaque.iter().map(|n| format!("`{n}` of {side} is one function of its operands")));
         }
-        assumptions.extend(shared_draws(a, b).assumptions);
+        assumptions.extend(chance_assumptions(a, b));
         let mut arena = TermArena::default();
-        let [left, right] = GraphLeaves::of_both((a, &binding.a), (b, &binding.b));
-        let left = graph_terms(&mut arena, a, &left)?;
-        let right = graph_terms(&mut arena, b, &right)?;
+        let left = graph_terms(&mut arena, a, &GraphLeaves::of_one_of_two(a, Side::A, &binding.a))?;
+        let right = graph_terms(&mut arena, b, &GraphLeaves::of_one_of_two(b, Side::B, &binding.b))?;
         let leaves = FileLeaves { types: &self.binding.types, a: &left, b: &right };
         let terms = self.log.terms(&mut arena, Vec::new(), &leaves)?;
         let lemmas = self.log.lemmas(&terms, rules)?;

@@ -1,15 +1,73 @@
 //! Calls whose results nothing determines: random numbers, and memory as it is found.
 //!
-//! A graph is a function of its inputs and of the state of the random generators, which is the same for both sides: as long as
-//! both call the same, in the same order, what they draw is the same. Memory that nothing has written is taken to hold the same
-//! on both sides, allocation by allocation: what both make of it is then what either could.
-
-use std::collections::VecDeque;
+//! A graph is a function of its inputs and of the state of the random generators, which is the same for both sides at first. A
+//! draw is a function of its operands and of that state, which follows from the draw before. Memory that nothing has written is
+//! taken to hold the same on both sides, allocation by allocation: what both make of it is then what either could.
 
 use rustc_hash::FxHashMap;
 
+use super::arena::Head;
 use crate::ir::{AttrValue, Graph, NodeId, NodeKind, TensorType};
 use crate::ops::{DRAW, Draws, Given, Op, effects};
+
+/// What the operator of a draw as a term begins with. No operator of a file is taken for one.
+pub(super) const DRAWN: &str = "drawn ";
+
+/// What a call depends on beside its operands.
+#[derive(Clone, Copy)]
+pub(super) enum Chance {
+    /// The state of the random generators, as this draw left it.
+    After(Option<NodeId>),
+    /// What the allocation of this number holds, of those with its shape and type.
+    Memory(i64),
+}
+
+/// What each call of a graph depends on whose result nothing determines.
+pub(super) fn chances(graph: &Graph) -> FxHashMap<NodeId, Chance> {
+    let mut last = None;
+    let mut allocations: FxHashMap<&[TensorType], i64> = FxHashMap::default();
+    let mut chances = FxHashMap::default();
+    for (id, node) in graph.nodes() {
+        let NodeKind::Op { op, attrs } = &node.kind else { continue };
+        if !is_random(op, attrs) {
+            continue;
+        }
+        let chance = if is_memory(op) {
+            let number = allocations.entry(&node.types).or_default();
+            *number += 1;
+            Chance::Memory(*number)
+        } else {
+            Chance::After(last.replace(id))
+        };
+        chances.insert(id, chance);
+    }
+    chances
+}
+
+/// What is assumed where both graphs depend on it.
+pub(crate) fn chance_assumptions(a: &Graph, b: &Graph) -> Vec<String> {
+    let [a, b] = [a, b].map(|graph| {
+        let is_allocation = |chance: &Chance| matches!(chance, Chance::Memory(_));
+        let all: Vec<Chance> = chances(graph).into_values().collect();
+        (all.iter().any(is_allocation), all.iter().any(|chance| !is_allocation(chance)))
+    });
+    let memory = (a.0 && b.0).then(|| "memory that nothing has written holds the same on both sides".to_owned());
+    let generators = (a.1 && b.1).then(|| "random generators are in the same state on both sides".to_owned());
+    memory.into_iter().chain(generators).collect()
+}
+
+/// Whether a term is a draw.
+pub(in crate::prove) fn is_drawn(head: &Head) -> bool {
+    match head {
+        Head::Random(_) => true,
+        Head::Apply { op: Op::Custom(op), .. } => op.name.starts_with(DRAWN),
+        _ => false,
+    }
+}
+
+fn is_memory(op: &Op) -> bool {
+    op.def().is_some_and(|def| def.draws == Draws::Memory)
+}
 
 /// Whether two calls of the operator give different results. Front ends mark such calls by an attribute; a graph that is written
 /// as text may leave it out.
@@ -27,62 +85,8 @@ pub(super) fn is_random(op: &Op, attrs: &[AttrValue]) -> bool {
             Draws::Where(switch) => given(switch) != Given::Off,
             Draws::Memory => true,
         },
-        Op::Custom(op) => attr(DRAW).is_some() || effects(&op.name).is_some_and(|e| e.draws(given)),
-    }
-}
-
-/// A call of A and one of B that are taken to give the same.
-pub(crate) struct SharedDraws {
-    /// Of calls that read nothing. What is drawn in dependence on operands may be drawn from others.
-    pub calls: Vec<(NodeId, NodeId)>,
-    pub assumptions: Vec<String>,
-}
-
-/// The calls of two graphs that give the same.
-pub(crate) fn shared_draws(a: &Graph, b: &Graph) -> SharedDraws {
-    let of = |graph| -> (Vec<_>, Vec<_>) { draws(graph).partition(|(_, call)| call.is_memory) };
-    let ((memory_a, drawn_a), (memory_b, drawn_b)) = (of(a), of(b));
-    let mut waiting: FxHashMap<Call, VecDeque<NodeId>> = FxHashMap::default();
-    for (id, call) in memory_a {
-        waiting.entry(call).or_default().push_back(id);
-    }
-    let memory: Vec<_> =
-        memory_b.into_iter().filter_map(|(b, call)| Some((waiting.get_mut(&call)?.pop_front()?, b))).collect();
-    // From the first call on that the other side does not make, the generators are in other states.
-    let alike = drawn_a.into_iter().zip(drawn_b).take_while(|((_, x), (_, y))| x == y);
-    let drawn: Vec<_> = alike.filter(|((_, x), _)| x.operands.is_empty()).map(|((a, _), (b, _))| (a, b)).collect();
-    let mut assumptions = Vec::new();
-    if !memory.is_empty() {
-        let count = memory.len();
-        assumptions.push(format!("memory that nothing has written holds the same on both sides ({count} allocations)"));
-    }
-    if !drawn.is_empty() {
-        let count = drawn.len();
-        assumptions.push(format!("random generators are in the same state on both sides ({count} draws)"));
-    }
-    SharedDraws { calls: [memory, drawn].concat(), assumptions }
-}
-
-/// What a call draws, but for the number of the call.
-#[derive(PartialEq, Eq, Hash)]
-struct Call<'g> {
-    name: &'g str,
-    is_memory: bool,
-    attrs: Vec<(Option<&'g str>, &'g AttrValue)>,
-    operands: Vec<&'g TensorType>,
-    results: &'g [TensorType],
-}
-
-fn draws(graph: &Graph) -> impl Iterator<Item = (NodeId, Call<'_>)> {
-    graph.nodes().filter_map(|(id, node)| {
-        let NodeKind::Op { op, attrs } = &node.kind else { return None };
-        if !is_random(op, attrs) {
-            return None;
+        Op::Custom(op) => {
+            op.name.starts_with(DRAWN) || attr(DRAW).is_some() || effects(&op.name).is_some_and(|e| e.draws(given))
         }
-        let named = attrs.iter().enumerate().map(|(i, value)| (op.attr_name(i), value));
-        let attrs = named.filter(|(name, _)| *name != Some(DRAW)).collect();
-        let operands = graph.operands(id).iter().map(|value| graph.ty(*value)).collect();
-        let is_memory = op.def().is_some_and(|def| def.draws == Draws::Memory);
-        Some((id, Call { name: op.name(), is_memory, attrs, operands, results: &node.types }))
-    })
+    }
 }

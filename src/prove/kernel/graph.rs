@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::arena::{Draw, Head, Operands, Side, TermArena, TermId};
-use super::draws::{is_random, shared_draws};
+use super::draws::{Chance, DRAWN, chances, is_random};
 use crate::eval::{Constant, DENSE_LIMIT, canonical};
-use crate::ir::{Graph, Literal, NodeId, NodeKind};
-use crate::ops::TypeError;
+use crate::ir::{AttrValue, Attrs, Graph, Literal, NodeId, NodeKind};
+use crate::ops::{CustomOp, DRAW, Op, TypeError};
 
 /// Terms of each value of a graph, by node index and slot.
 pub(crate) type Values = Vec<SmallVec<[TermId; 1]>>;
@@ -17,8 +17,8 @@ pub(crate) struct GraphLeaves {
     side: Side,
     /// Numbers of inputs, by node index.
     inputs: Vec<u32>,
-    /// Calls of B that give what a call of A gives.
-    shared: FxHashMap<NodeId, NodeId>,
+    /// Calls whose results nothing determines, where they are compared with those of another graph.
+    chances: FxHashMap<NodeId, Chance>,
 }
 
 impl GraphLeaves {
@@ -28,19 +28,12 @@ impl GraphLeaves {
         for (input, &number) in graph.inputs().iter().zip(numbers) {
             inputs[input.index()] = number;
         }
-        GraphLeaves { side, inputs, shared: FxHashMap::default() }
+        GraphLeaves { side, inputs, chances: FxHashMap::default() }
     }
 
-    /// Of both graphs of a pair, with the numbers of their inputs. What [`shared_draws`] finds is one leaf.
-    pub(crate) fn of_both(a: (&Graph, &[u32]), b: (&Graph, &[u32])) -> [GraphLeaves; 2] {
-        let mut of_b = GraphLeaves::of(b.0, Side::B, b.1);
-        of_b.shared = shared_draws(a.0, b.0).calls.into_iter().map(|(a, b)| (b, a)).collect();
-        [GraphLeaves::of(a.0, Side::A, a.1), of_b]
-    }
-
-    fn draw(&self, id: NodeId, slot: usize) -> Draw {
-        let (side, node) = self.shared.get(&id).map_or((self.side, id), |&a| (Side::A, a));
-        Draw { side, node: node.index() as u32, slot: slot as u32 }
+    /// Of a graph that is compared with another one.
+    pub(crate) fn of_one_of_two(graph: &Graph, side: Side, numbers: &[u32]) -> GraphLeaves {
+        GraphLeaves { chances: chances(graph), ..GraphLeaves::of(graph, side, numbers) }
     }
 }
 
@@ -70,14 +63,37 @@ pub(crate) fn raw_terms(
                 graph.operands(id).iter().map(|v| values[v.node.index()][v.slot as usize]).collect();
             (0..node.types.len())
                 .map(|slot| {
-                    if is_random(op, attrs) {
-                        return Ok(arena.leaf(Head::Random(leaves.draw(id, slot)), &node.types[slot], None));
+                    let (ty, number) = (&node.types[slot], slot as u32);
+                    if !is_random(op, attrs) {
+                        return arena.call(op, attrs, number, &operands, Some(ty));
                     }
-                    arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot]))
+                    let Some(&chance) = leaves.chances.get(&id) else {
+                        let draw = Draw { side: leaves.side, node: id.index() as u32, slot: number };
+                        return Ok(arena.leaf(Head::Random(draw), ty, None));
+                    };
+                    let (op, attrs, before) = drawn(op, attrs, chance);
+                    let before = before.map(|id| values[id.index()][0]);
+                    let operands: Operands = operands.iter().copied().chain(before).collect();
+                    arena.call(&op, &attrs, number, &operands, Some(ty))
                 })
                 .collect()
         }
     }
+}
+
+/// A call by chance as a call of an operator that nothing is known of, and the draw that it follows.
+fn drawn(op: &Op, attrs: &[AttrValue], chance: Chance) -> (Op, Attrs, Option<NodeId>) {
+    let named = attrs.iter().enumerate().filter_map(|(i, value)| Some((op.attr_name(i)?.to_owned(), value.clone())));
+    let mut named: Vec<(String, AttrValue)> = named.filter(|(name, _)| name != DRAW).collect();
+    let before = match chance {
+        Chance::After(before) => before,
+        Chance::Memory(number) => {
+            named.push((DRAW.to_owned(), AttrValue::Int(number)));
+            None
+        }
+    };
+    let (op, attrs) = CustomOp::called(&format!("{DRAWN}{}", op.name()), named);
+    (op, attrs, before)
 }
 
 /// What a literal is as a term.

@@ -18,7 +18,7 @@ mod replay;
 
 pub(crate) use arena::Side;
 pub(crate) use assumption::{Made, Places, Said, grouped, ranges};
-pub(super) use draws::shared_draws;
+pub(super) use draws::{chance_assumptions, is_drawn};
 pub(super) use elements::{ELEMENTS, Leaves, same_elements};
 pub(crate) use graph::{GraphLeaves, Values, graph_terms};
 pub(super) use graph::{literal_leaf, raw_terms};

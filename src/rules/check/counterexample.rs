@@ -1,13 +1,11 @@
 //! What one instance shows of a rule: that its sides agree, or a counterexample.
 
-use std::sync::Arc;
-
 use super::choice::Choice;
 use super::compare::{Finding, compare};
 use super::data::Data;
 use super::instance::{Instance, Unfit, build};
 use crate::ir::{Number, TensorType};
-use crate::rules::definition::Definition;
+use crate::rules::definition::Definitions;
 use crate::rules::rule::Rule;
 use crate::rules::terms::Terms;
 
@@ -36,7 +34,7 @@ pub(super) struct Counterexample {
 }
 
 /// Compares both sides of `rule` on one instance.
-pub(super) fn show(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice, data: Data) -> Shown {
+pub(super) fn show(rule: &Rule, definitions: &Definitions, choice: &Choice, data: Data) -> Shown {
     let instance = match build(rule, definitions, choice, data) {
         Ok(instance) => instance,
         Err(Unfit::Left | Unfit::Condition) => return Shown::NoInstance,

@@ -1,7 +1,5 @@
 //! Instances of a rule with data: both sides built, ready to be evaluated.
 
-use std::sync::Arc;
-
 use super::super::vars::Bindings;
 use super::choice::Choice;
 use super::data::Data;
@@ -11,7 +9,7 @@ use crate::ops::ties::leaves_open;
 use crate::ops::{Call, Family, Kernel, KernelClass, Op};
 use crate::rules::Tier;
 use crate::rules::arena::{InstanceArena, Term, TermId};
-use crate::rules::definition::Definition;
+use crate::rules::definition::Definitions;
 use crate::rules::expr::{Expr, Scope, TensorRef};
 use crate::rules::matcher::holds;
 use crate::rules::rule::{Outcome, Rule};
@@ -88,12 +86,7 @@ pub(super) enum Unfit {
 }
 
 /// Builds both sides.
-pub(super) fn build(
-    rule: &Rule,
-    definitions: &[Arc<Definition>],
-    choice: &Choice,
-    data: Data,
-) -> Result<Instance, Unfit> {
+pub(super) fn build(rule: &Rule, definitions: &Definitions, choice: &Choice, data: Data) -> Result<Instance, Unfit> {
     let mut arena = InstanceArena::new(definitions);
     let mut bindings = operands(rule, &mut arena, choice, data);
     let lhs = rule.build_lhs(&bindings, &mut arena).map_err(|_| Unfit::Left)?;
@@ -105,7 +98,7 @@ pub(super) fn build(
 }
 
 /// Why [`build`] gives no instance, for the author of a test.
-pub(super) fn why_none(rule: &Rule, definitions: &[Arc<Definition>], choice: &Choice) -> String {
+pub(super) fn why_none(rule: &Rule, definitions: &Definitions, choice: &Choice) -> String {
     let mut arena = InstanceArena::new(definitions);
     let mut bindings = operands(rule, &mut arena, choice, Data::seeded(0));
     if let Err(e) = rule.build_lhs(&bindings, &mut arena) {

@@ -2,7 +2,6 @@
 //! the type has no infinity, on one side alone: what it needs for that, it has to say.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +16,7 @@ use crate::ir::{AttrValue, DType, TensorType};
 use crate::ops::Arithmetic;
 use crate::rules::Tier;
 use crate::rules::arena::{InstanceArena, Term, TermId};
-use crate::rules::definition::Definition;
+use crate::rules::definition::Definitions;
 use crate::rules::matcher::holds;
 use crate::rules::rule::{Operand, Pattern, Rule};
 use crate::rules::terms::{Terms, Visitor};
@@ -31,12 +30,7 @@ const DATA: u64 = 3;
 
 /// An instance of the types of `choice`, or with narrow types in their place, of which one side is finite and the other one
 /// not, although the rule's conditions hold.
-pub(super) fn find(
-    rule: &Rule,
-    definitions: &[Arc<Definition>],
-    choice: &Choice,
-    data: Data,
-) -> Option<Box<Counterexample>> {
+pub(super) fn find(rule: &Rule, definitions: &Definitions, choice: &Choice, data: Data) -> Option<Box<Counterexample>> {
     // What is claimed bit for bit is compared bit for bit, infinities and all.
     if rule.tier == Tier::Exact || ![&rule.lhs, &rule.rhs].into_iter().any(casts) {
         return None;
@@ -164,7 +158,7 @@ mod tests {
         let ty = TensorType::new(DType::F32, Shape::from_slice(&[9])).unwrap();
         let attrs = vec![Some(AttrValue::DType(t)); set.rules()[0].vars.attrs.len()];
         let choice = Choice { tensors: vec![Some(ty)], lists: Vec::new(), attrs };
-        find(&set.rules()[0], &[], &choice, Data::seeded(1)).is_some()
+        find(&set.rules()[0], &Definitions::default(), &choice, Data::seeded(1)).is_some()
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Making a counterexample so small that a reader can check it by hand.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::choice::Choice;
 use super::counterexample::{Counterexample, Shown, show};
@@ -10,7 +9,7 @@ use super::instance::Instance;
 use crate::eval::{LazyEvaluator, Options};
 use crate::ir::{AttrValue, Number, TensorType};
 use crate::rules::arena::Term;
-use crate::rules::definition::Definition;
+use crate::rules::definition::Definitions;
 use crate::rules::rule::Rule;
 use crate::rules::terms::Terms;
 
@@ -65,7 +64,7 @@ impl Size {
 /// The smallest counterexample that steps from `found` lead to.
 pub(super) fn shrink(
     rule: &Rule,
-    definitions: &[Arc<Definition>],
+    definitions: &Definitions,
     size: Size,
     found: Box<Counterexample>,
 ) -> Box<Counterexample> {
@@ -97,7 +96,7 @@ pub(super) fn shrink(
 /// The same instance with small integers as elements, if it fails with those too.
 pub(super) fn plain(
     rule: &Rule,
-    definitions: &[Arc<Definition>],
+    definitions: &Definitions,
     size: Size,
     found: Box<Counterexample>,
 ) -> Box<Counterexample> {
