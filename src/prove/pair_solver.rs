@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use egg::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,7 @@ use super::cone::ConeKey;
 use super::fingerprint::{self, Effort};
 use super::kernel::{ELEMENTS, Leaves};
 use super::lemma::Lemma;
+use super::plain_form::smallest;
 use super::window::{Limits, Stop, Window};
 use crate::ops::Op;
 use crate::result_cache::ResultCache;
@@ -215,6 +217,11 @@ impl<'r> PairSolver<'r> {
         leaves.dedup();
         let (mut window, classes) = Window::new(local, &[a, b]);
         let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
+        if let Stop::Limit { .. } = stop
+            && let Some(lemmas) = self.from_smallest(&mut window, [a, b], [classes[0], classes[1]])
+        {
+            return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
+        }
         let met = match &stop {
             Stop::Proven => true,
             // Steps by rules say more to a reader, so elements are compared where rules end.
@@ -234,6 +241,29 @@ impl<'r> PairSolver<'r> {
             Stop::Proven | Stop::Saturated => {}
         }
         Answer::Unproven { busiest: None }
+    }
+}
+
+impl PairSolver<'_> {
+    /// Goes on from the smallest forms of two terms that a search found, without all others: what a fused operator replaces has
+    /// many forms of its own, which use up the limits.
+    fn from_smallest(&self, window: &mut Window, [a, b]: [TermId; 2], classes: [Id; 2]) -> Option<Vec<Lemma>> {
+        let [x, y] = smallest(&window.egraph, &mut window.arena, classes)?;
+        if [x, y] == [a, b] {
+            return None;
+        }
+        let (mut arena, mut copies) = (TermArena::default(), FxHashMap::default());
+        let ends = [x, y].map(|t| arena.import(&window.arena, t, &mut copies));
+        let (mut fresh, roots) = Window::new(arena, &ends);
+        let Stop::Proven = fresh.saturate(self.rules, Some((roots[0], roots[1])), Limits::default()) else {
+            return None;
+        };
+        let steps = fresh.proof(ends[0], ends[1])?;
+        let mut lemmas = window.proof(a, x)?;
+        let mut back = FxHashMap::default();
+        lemmas.extend(steps.iter().map(|step| step.map(|t| window.arena.import(&fresh.arena, t, &mut back))));
+        lemmas.extend(window.proof(y, b)?);
+        Some(lemmas)
     }
 }
 

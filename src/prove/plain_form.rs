@@ -1,7 +1,8 @@
-//! Forms in a window whose elements are known best: those with the fewest operators that formulas do not look into.
+//! Forms in a window: those whose elements are known best, which have the fewest operators that formulas do not look into, and the
+//! smallest ones.
 //!
 //! What a composite operator is, such as a group normalisation or a loss, rules say; comparing elements needs that form, wherever in
-//! a value the operator stands.
+//! a value the operator stands. The smallest form is where a search goes on that is crowded with other forms.
 
 use egg::{CostFunction, EGraph, Extractor, Id};
 use rustc_hash::FxHashMap;
@@ -17,6 +18,8 @@ const OPAQUE: u64 = 1 << 20;
 struct Cost<'a> {
     arena: &'a TermArena,
     leaves: &'a Leaves,
+    /// What an operator costs that formulas do not look into.
+    opaque: u64,
 }
 
 impl Cost<'_> {
@@ -34,7 +37,7 @@ impl CostFunction<Node> for Cost<'_> {
             return 0;
         }
         let def = self.arena.op(node.term).and_then(|(op, ..)| op.def());
-        let own = if def.is_none_or(|def| def.elements == Elements::Unknown) { OPAQUE } else { 1 };
+        let own = if def.is_none_or(|def| def.elements == Elements::Unknown) { self.opaque } else { 1 };
         node.children.iter().fold(own, |sum, &child| sum.saturating_add(costs(child)))
     }
 }
@@ -46,9 +49,24 @@ pub(super) fn plainest(
     roots: [Id; 2],
     leaves: &Leaves,
 ) -> Option<[TermId; 2]> {
+    cheapest(egraph, arena, roots, leaves, OPAQUE)
+}
+
+/// The smallest forms of some classes, as terms.
+pub(super) fn smallest(egraph: &EGraph<Node, Types>, arena: &mut TermArena, roots: [Id; 2]) -> Option<[TermId; 2]> {
+    cheapest(egraph, arena, roots, &Leaves::default(), 1)
+}
+
+fn cheapest(
+    egraph: &EGraph<Node, Types>,
+    arena: &mut TermArena,
+    roots: [Id; 2],
+    leaves: &Leaves,
+    opaque: u64,
+) -> Option<[TermId; 2]> {
     let nodes: FxHashMap<Id, Node> = {
-        let cost = Cost { arena, leaves };
-        let extractor = Extractor::new(egraph, Cost { arena, leaves });
+        let cost = Cost { arena, leaves, opaque };
+        let extractor = Extractor::new(egraph, Cost { arena, leaves, opaque });
         if roots.iter().any(|&root| extractor.find_best_cost(root) >= OPAQUE) {
             return None;
         }
