@@ -218,7 +218,7 @@ impl<'r> PairSolver<'r> {
         let (mut window, classes) = Window::new(local, &[a, b]);
         let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
         if let Stop::Limit { .. } = stop
-            && let Some(lemmas) = self.from_smallest(&mut window, [a, b], [classes[0], classes[1]])
+            && let Some(lemmas) = self.restarted(&mut window, [a, b], [classes[0], classes[1]])
         {
             return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
         }
@@ -247,7 +247,7 @@ impl<'r> PairSolver<'r> {
 impl PairSolver<'_> {
     /// Goes on from the smallest forms of two terms that a search found, without all others: what a fused operator replaces has
     /// many forms of its own, which use up the limits.
-    fn from_smallest(&self, window: &mut Window, [a, b]: [TermId; 2], classes: [Id; 2]) -> Option<Vec<Lemma>> {
+    fn restarted(&self, window: &mut Window, [a, b]: [TermId; 2], classes: [Id; 2]) -> Option<Vec<Lemma>> {
         let [x, y] = smallest(&window.egraph, &mut window.arena, classes)?;
         if [x, y] == [a, b] {
             return None;
