@@ -58,7 +58,7 @@ MOST_READ = 1 << 16
 class Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Records what is called while it is active."""
 
-    # Launches of Triton kernels in graphs of Dynamo are some.
+    # Dynamo puts one in the place of a launch of a Triton kernel.
     supports_higher_order_operators = True
 
     def __init__(self, function: Callable[..., Any], module: torch.nn.Module, fake: FakeTensorMode | None) -> None:
@@ -110,7 +110,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         if isinstance(func, torch._ops.HigherOrderOperator):
             if not is_launch(func):
-                raise NotImplementedError(f"{func} cannot be recorded{self._at()}")
+                raise Error(f"{func} cannot be recorded{self._at()}")
             with self:
                 return launch(func, kwargs)
         if func.namespace == "prim" or self._inside:

@@ -53,7 +53,7 @@ def recorded(launches: Launches) -> Iterator[None]:
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction
 
-    launch, tune = JITFunction.run, Autotuner.run
+    run_kernel, tune = JITFunction.run, Autotuner.run
     recording = threading.get_ident()
 
     def is_recorded() -> bool:
@@ -61,7 +61,7 @@ def recorded(launches: Launches) -> Iterator[None]:
 
     def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs.get("warmup") or not is_recorded():
-            return launch(kernel, *args, **kwargs)
+            return run_kernel(kernel, *args, **kwargs)
         kwargs.pop("warmup", None)
         return call(kernel, args, kwargs.pop("grid"), kwargs, launches)
 
@@ -79,7 +79,7 @@ def recorded(launches: Launches) -> Iterator[None]:
     try:
         yield
     finally:
-        JITFunction.run, Autotuner.run = launch, tune
+        JITFunction.run, Autotuner.run = run_kernel, tune
 
 
 def is_launch(function: Any) -> bool:

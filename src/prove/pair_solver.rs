@@ -247,7 +247,7 @@ impl<'r> PairSolver<'r> {
 impl PairSolver<'_> {
     /// Goes on from the smallest forms of two terms that a search found, without all others: what a fused operator replaces has
     /// many forms of its own, which use up the limits.
-    fn restarted(&self, window: &mut Window, [a, b]: [TermId; 2], classes: [Id; 2]) -> Option<Vec<Lemma>> {
+    fn restarted(&mut self, window: &mut Window, [a, b]: [TermId; 2], classes: [Id; 2]) -> Option<Vec<Lemma>> {
         let [x, y] = smallest(&window.egraph, &mut window.arena, classes)?;
         if [x, y] == [a, b] {
             return None;
@@ -255,9 +255,14 @@ impl PairSolver<'_> {
         let (mut arena, mut copies) = (TermArena::default(), FxHashMap::default());
         let ends = [x, y].map(|t| arena.import(&window.arena, t, &mut copies));
         let (mut fresh, roots) = Window::new(arena, &ends);
-        let Stop::Proven = fresh.saturate(self.rules, Some((roots[0], roots[1])), Limits::default()) else {
-            return None;
-        };
+        match fresh.saturate(self.rules, Some((roots[0], roots[1])), Limits::default()) {
+            Stop::Proven => {}
+            Stop::IllTyped { rule } => {
+                self.caught.push(Caught::Types { rule });
+                return None;
+            }
+            Stop::Saturated | Stop::Limit { .. } => return None,
+        }
         let steps = fresh.proof(ends[0], ends[1])?;
         let mut lemmas = window.proof(a, x)?;
         let mut back = FxHashMap::default();

@@ -136,7 +136,7 @@ pub(crate) fn rule_between(name: &str, a: &Graph, b: &Graph) -> Result<Option<St
     let mut arena = TermArena::default();
     let mut roots = Vec::new();
     for (side, graph, inputs) in [(Side::A, a, &binding.a), (Side::B, b, &binding.b)] {
-        let values = graph_terms(&mut arena, graph, &GraphLeaves::of_one_of_two(graph, side, inputs))?;
+        let values = graph_terms(&mut arena, graph, &GraphLeaves::compared(graph, side, inputs))?;
         roots.extend(graph.outputs().first().map(|o| values[o.value.node.index()][o.value.slot as usize]));
     }
     Ok(match roots[..] {

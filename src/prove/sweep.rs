@@ -137,8 +137,8 @@ impl<'r> Sweep<'r> {
         (b, of_b): (&Graph, &[u32]),
         progress: &dyn Progress,
     ) -> Result<[Values; 2], TypeError> {
-        let leaves_a = GraphLeaves::of_one_of_two(a, Side::A, of_a);
-        let leaves_b = GraphLeaves::of_one_of_two(b, Side::B, of_b);
+        let leaves_a = GraphLeaves::compared(a, Side::A, of_a);
+        let leaves_b = GraphLeaves::compared(b, Side::B, of_b);
         Ok(match leader((a, of_a), (b, of_b)) {
             Side::A => {
                 let values_a = self.lead(a, &leaves_a)?;

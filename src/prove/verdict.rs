@@ -412,13 +412,12 @@ fn note_opaque(a: &Graph, b: &Graph, rules: &RuleSet, assumptions: &mut Vec<Stri
                 *opaque.entry(op).or_default() |= floats;
             }
         }
-        let named = |name: &str| rules.definitions().iter().find(|d| d.op.name == name);
         let mut said: Vec<String> = Vec::new();
         for (op, floats) in opaque {
             let n = &op.name;
             // A proof takes all NaNs for one value. What looks at their bits, as a view in another type, tells them apart.
             let equal = if floats { "equal operands, of which all NaN are one value" } else { "equal operands" };
-            let definition = named(n);
+            let definition = rules.definitions().iter().find(|d| d.op.name == *n);
             if definition.is_some_and(|d| *d.op == *op) {
                 said.push(format!("`{n}` of {side} computes what its definition says"));
                 continue;

@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::definition::Definitions;
+use super::definition::{Definitions, definition_of};
 use super::terms::{Build, Terms, Visitor};
 use crate::eval::{Constant, Program, Source, fold};
 use crate::ir::{Attrs, DType, Number, TensorType};
-use crate::ops::{Call, Op, TypeError, is_number};
+use crate::ops::{Call, CustomOp, Op, TypeError, is_number};
 
 /// A term of an [`InstanceArena`].
 pub(crate) type TermId = u32;
@@ -81,9 +81,8 @@ impl InstanceArena {
         &self.terms[id as usize].0
     }
 
-    fn expand(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
-        let definition = self.definitions.iter().find(|d| Op::Custom(d.op.clone()) == *op).cloned();
-        let definition = definition.filter(|_| self.depth < MAX_DEPTH);
+    fn expand(&mut self, op: &CustomOp, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
+        let definition = definition_of(&self.definitions, op).filter(|_| self.depth < MAX_DEPTH).cloned();
         let definition = definition.ok_or_else(|| TypeError::new("custom operator", "has no definition"))?;
         self.depth += 1;
         let body = definition.apply(attrs, slot, operands, self);
@@ -117,10 +116,13 @@ impl Build for InstanceArena {
         if let Some(&id) = self.known.get(&key) {
             return Ok(id);
         }
-        let Op::Table(def) = op else {
-            let body = self.expand(op, attrs, slot, operands)?;
-            self.known.insert(key, body);
-            return Ok(body);
+        let def = match op {
+            Op::Table(def) => def,
+            Op::Custom(op) => {
+                let body = self.expand(op, attrs, slot, operands)?;
+                self.known.insert(key, body);
+                return Ok(body);
+            }
         };
         let ty = {
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&id| Terms::ty(self, id)).collect();

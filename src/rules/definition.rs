@@ -19,6 +19,11 @@ pub struct Definition {
 /// Definitions that many instances of rules look into.
 pub(crate) type Definitions = Arc<Vec<Arc<Definition>>>;
 
+/// The definition of the operator with this name and these attributes.
+pub(super) fn definition_of<'d>(definitions: &'d Definitions, op: &CustomOp) -> Option<&'d Arc<Definition>> {
+    definitions.iter().find(|d| *d.op == *op)
+}
+
 impl Definition {
     /// The term that output `slot` of the operator applied to `operands` stands for.
     pub fn apply<B: Build>(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use miette::SourceSpan;
 
-use super::definition::{Definition, Definitions};
+use super::definition::{Definition, Definitions, definition_of};
 use super::error::Reporter;
 use super::rule::Rule;
 use super::tier::Tier;
@@ -53,7 +53,7 @@ impl RuleSet {
 
     /// What an operator of a graph computes, if a rule says so of one with its name and its attributes.
     pub(crate) fn definition_of(&self, op: &CustomOp) -> Option<&Arc<Definition>> {
-        self.definitions.iter().find(|d| *d.op == *op)
+        definition_of(&self.definitions, op)
     }
 
     /// A number that changes whenever a rule changes.

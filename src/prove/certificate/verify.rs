@@ -67,8 +67,8 @@ impl Certificate {
         }
         assumptions.extend(chance_assumptions(a, b));
         let mut arena = TermArena::default();
-        let left = graph_terms(&mut arena, a, &GraphLeaves::of_one_of_two(a, Side::A, &binding.a))?;
-        let right = graph_terms(&mut arena, b, &GraphLeaves::of_one_of_two(b, Side::B, &binding.b))?;
+        let left = graph_terms(&mut arena, a, &GraphLeaves::compared(a, Side::A, &binding.a))?;
+        let right = graph_terms(&mut arena, b, &GraphLeaves::compared(b, Side::B, &binding.b))?;
         let leaves = FileLeaves { types: &self.binding.types, a: &left, b: &right };
         let terms = self.log.terms(&mut arena, Vec::new(), &leaves)?;
         let lemmas = self.log.lemmas(&terms, rules)?;

@@ -24,7 +24,7 @@ pub(super) enum Chance {
 
 /// What each call of a graph depends on whose result nothing determines.
 pub(super) fn chances(graph: &Graph) -> FxHashMap<NodeId, Chance> {
-    let mut last = None;
+    let (mut last, mut is_lost) = (None, false);
     let mut allocations: FxHashMap<&[TensorType], i64> = FxHashMap::default();
     let mut chances = FxHashMap::default();
     for (id, node) in graph.nodes() {
@@ -36,6 +36,12 @@ pub(super) fn chances(graph: &Graph) -> FxHashMap<NodeId, Chance> {
             let number = allocations.entry(&node.types).or_default();
             *number += 1;
             Chance::Memory(*number)
+        } else if node.types.is_empty() {
+            // Nothing stands for the state that it leaves: no later draw is compared with those of another graph.
+            is_lost = true;
+            continue;
+        } else if is_lost {
+            continue;
         } else {
             Chance::After(last.replace(id))
         };

@@ -32,7 +32,7 @@ impl GraphLeaves {
     }
 
     /// Of a graph that is compared with another one.
-    pub(crate) fn of_one_of_two(graph: &Graph, side: Side, numbers: &[u32]) -> GraphLeaves {
+    pub(crate) fn compared(graph: &Graph, side: Side, numbers: &[u32]) -> GraphLeaves {
         GraphLeaves { chances: chances(graph), ..GraphLeaves::of(graph, side, numbers) }
     }
 }

@@ -138,8 +138,8 @@ impl Replay {
     ) -> Result<(Replay, Option<Refused>), TypeError> {
         // Constants are joined by value. Every value is computed again from those of its operands.
         let mut arena = TermArena::judging_values(recomputed);
-        let left = graph_terms(&mut arena, a.0, &GraphLeaves::of_one_of_two(a.0, Side::A, a.1))?;
-        let right = graph_terms(&mut arena, b.0, &GraphLeaves::of_one_of_two(b.0, Side::B, b.1))?;
+        let left = graph_terms(&mut arena, a.0, &GraphLeaves::compared(a.0, Side::A, a.1))?;
+        let right = graph_terms(&mut arena, b.0, &GraphLeaves::compared(b.0, Side::B, b.1))?;
         let mut closure = Closure::default();
         closure.extend(&arena);
         let mut imported = FxHashMap::default();
