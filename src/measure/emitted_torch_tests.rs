@@ -45,7 +45,7 @@ fn libtorch_has_a_kernel_for_the_program_of_every_kind_of_key() {
     // Programs of one kind differ in sizes only: a few of them stand for all.
     let mut of_kind: HashMap<_, usize> = HashMap::new();
     let mut keys: Vec<&KernelKey> = profile.entries.keys().collect();
-    keys.sort_by_key(|key| key.to_string());
+    keys.sort_by_key(std::string::ToString::to_string);
     keys.retain(|key| {
         let operands: Vec<_> = key.operands.iter().map(|o| (o.ty.dtype, o.ty.rank())).collect();
         let attrs: Vec<&String> = key.attrs.iter().map(|(name, _)| name).collect();
