@@ -19,8 +19,8 @@ pub(super) struct Effort {
     again: usize,
     /// Elements that may be computed, operands included.
     elements: usize,
-    /// What a pair counts as that cannot be evaluated within it.
-    otherwise: Option<bool>,
+    /// Whether a pair is worth a search that cannot be evaluated within it.
+    pub(super) search_unevaluated: bool,
     /// Relative difference up to which samples agree.
     tolerance: f64,
 }
@@ -44,21 +44,21 @@ impl Effort {
 
 /// Tells most partners from those that are not worth a search.
 pub(super) const PROPOSAL: Effort =
-    Effort { samples: 1, again: 20_000, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
+    Effort { samples: 1, again: 20_000, elements: 300_000, search_unevaluated: true, tolerance: TOLERANCE };
 /// For partners that read different values, and those that part over free leaves and could only be equal over what
 /// those leaves are.
 pub(super) const DOUBT: Effort =
-    Effort { samples: 1, again: 20_000, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
+    Effort { samples: 1, again: 20_000, elements: 50_000, search_unevaluated: false, tolerance: TOLERANCE };
 /// Tells in which order, if any, two tensors of one size have the same elements. Takes several samples: some elements of a
 /// small tensor stay where they are in every order.
 pub(super) const ONE_VIEW: Effort =
-    Effort { samples: MOST, again: 0, elements: 50_000, otherwise: Some(false), tolerance: TOLERANCE };
+    Effort { samples: MOST, again: 0, elements: 50_000, search_unevaluated: false, tolerance: TOLERANCE };
 /// For terms that were found equal element by element: takes more samples, and leaves room for what rounds.
 pub(super) const CONFIRM: Effort =
-    Effort { samples: MOST, again: 0, elements: 100_000, otherwise: None, tolerance: 1e-3 };
+    Effort { samples: MOST, again: 0, elements: 100_000, search_unevaluated: true, tolerance: 1e-3 };
 /// What a report calls agreement.
 pub(super) const REPORT: Effort =
-    Effort { samples: 3, again: 0, elements: 300_000, otherwise: None, tolerance: TOLERANCE };
+    Effort { samples: 3, again: 0, elements: 300_000, search_unevaluated: true, tolerance: TOLERANCE };
 
 /// The most samples.
 const MOST: usize = 6;
@@ -168,8 +168,8 @@ pub(super) const TOTAL: usize = 5_000_000;
 /// As [`TOTAL`], for the search for view equivalences.
 pub(super) const ALL_VIEWS: usize = 2_000_000;
 
-/// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated and `effort` says nothing
-/// of that. Takes what it computes from `budget`.
+/// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated. Takes what it computes from
+/// `budget`.
 pub(super) fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, budget: &mut usize) -> Option<bool> {
     let ty = arena.ty(a);
     if ty != arena.ty(b) {
@@ -180,7 +180,7 @@ pub(super) fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, bud
     let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: allowance });
     let agreed = compare(&mut evaluator, a, b, ty, effort);
     *budget -= allowance - evaluator.left().min(allowance);
-    agreed.or(effort.otherwise)
+    agreed
 }
 
 /// Those of some views of `a` that may be `b`, by one element. What costs most is computed once: the element of the one
@@ -192,6 +192,9 @@ pub(super) fn likely_views(
     mut views: Vec<View>,
     budget: &mut usize,
 ) -> Vec<View> {
+    if views.is_empty() {
+        return views;
+    }
     let [of_a, of_b] = [arena.ty(a), arena.ty(b)];
     let (Some(&at_a), Some(&at_b)) = (sample(of_a, MOST).first(), sample(of_b, MOST).first()) else { return views };
     let program = Cone::new(arena, SEED);

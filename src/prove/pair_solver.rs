@@ -37,6 +37,8 @@ pub(super) enum Answer {
     Proven(Arc<Proved>),
     /// The two sides differ numerically over free leaves.
     Differs,
+    /// They read different values, and take too much to evaluate. Over more of what computes those they take even more.
+    Unevaluated,
     /// They agree, or cannot be evaluated, and no proof was found; with the rule that used up a search's budget.
     Unproven {
         busiest: Option<Arc<str>>,
@@ -58,6 +60,7 @@ struct Kept {
 enum KeptAnswer {
     Proven(Steps),
     Differs,
+    Unevaluated,
     Unproven { busiest: Option<Arc<str>> },
 }
 
@@ -149,7 +152,7 @@ impl<'r> PairSolver<'r> {
         (self.evaluations, self.elements) = (evaluations, elements);
         match answer {
             Answer::Proven(proved) => Some(proved),
-            Answer::Differs | Answer::Unproven { .. } => None,
+            Answer::Differs | Answer::Unevaluated | Answer::Unproven { .. } => None,
         }
     }
 
@@ -161,6 +164,7 @@ impl<'r> PairSolver<'r> {
             let mut arena = local.clone();
             let answer = match kept.answer {
                 KeptAnswer::Differs => Some(Answer::Differs),
+                KeptAnswer::Unevaluated => Some(Answer::Unevaluated),
                 KeptAnswer::Unproven { busiest } => Some(Answer::Unproven { busiest }),
                 KeptAnswer::Proven(steps) => {
                     let read = steps.read(&mut arena, self.rules).filter(|(_, shown)| *shown == ends);
@@ -182,6 +186,7 @@ impl<'r> PairSolver<'r> {
                 KeptAnswer::Proven(Steps::write(&proved.arena, known, &proved.proof.lemmas, ends, self.rules))
             }
             Answer::Differs => KeptAnswer::Differs,
+            Answer::Unevaluated => KeptAnswer::Unevaluated,
             Answer::Unproven { busiest } => KeptAnswer::Unproven { busiest: busiest.clone() },
         };
         // A wrong step has to be reported every time.
@@ -195,6 +200,7 @@ impl<'r> PairSolver<'r> {
     fn found(&mut self, local: TermArena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
         match fingerprint::agree(&local, a, b, effort, &mut self.evaluations) {
             Some(false) => Answer::Differs,
+            None if !effort.search_unevaluated => Answer::Unevaluated,
             _ => self.search(local, a, b),
         }
     }

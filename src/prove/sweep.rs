@@ -419,6 +419,7 @@ impl<'r> Sweep<'r> {
                     self.adopt(candidate, t, &current, &proved);
                     return true;
                 }
+                Answer::Unevaluated => return false,
                 Answer::Differs | Answer::Unproven { .. } if depth == MAX_DEPTH => {}
                 // Values that part over free leaves may still be equal over what those leaves are, but a
                 // proposal needs agreement: where that takes much, only the first widening is tried for those.
