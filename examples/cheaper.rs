@@ -4,7 +4,7 @@
 //! cargo run --example cheaper
 //! ```
 
-use magneton_ir::energy::{CostModel, graph_total};
+use magneton_ir::energy::{CostModel, Objective, graph_total};
 use magneton_ir::ir::text;
 use magneton_ir::optimize::optimize;
 use magneton_ir::prove::Context;
@@ -20,7 +20,7 @@ graph chain(a: bf16[2048, 2048], b: bf16[2048, 2048], v: bf16[2048, 1]) {
 fn main() -> miette::Result<()> {
     let graph = text::parse("chain.mir", GRAPH)?;
     let (rules, costs) = (RuleSet::library()?, CostModel::shipped()?);
-    let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs)?;
+    let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs)?;
     for form in &found.optimization.cheaper {
         println!("{} becomes {}", form.from.join(", "), form.to);
     }

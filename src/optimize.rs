@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::check::{FROZEN, described, precomputed};
 use crate::diagnose::Part;
-use crate::energy::{Bill, Calls, Cost, CostModel, Item, graph_items};
+use crate::energy::{Bill, Calls, Cost, CostModel, Item, Objective, Weights, graph_items};
 use crate::explain::{Form, ValueLayouts, form_of, proof_of};
 pub use crate::extract::Once;
 use crate::extract::{self, Applied, Improved, Rewrite};
@@ -26,12 +26,21 @@ pub struct Optimized {
     pub rewritten: Graph,
     /// The same in two parts, where some of it is computed once.
     pub once: Option<Once>,
+    /// What forms are chosen by.
+    aim: Aim,
     /// What the graph costs without them, with what is the same at every execution computed once.
-    frozen_mj: f64,
+    frozen: Cost,
     /// Each with the names of the rewritten graph's nodes that were made for it.
     rewrites: Vec<(Rewrite, Vec<Arc<str>>)>,
     /// Forms that take less energy and more time, none of which is in place.
     slower: Vec<Rewrite>,
+}
+
+/// What forms are chosen by.
+#[derive(Clone, Copy)]
+struct Aim {
+    objective: Objective,
+    weights: Weights,
 }
 
 /// Why no cheaper forms can be looked for.
@@ -46,39 +55,49 @@ pub enum OptimizeError {
     Graph(#[from] GraphError),
 }
 
-/// Looks for cheaper forms of parts of `graph`. `tier` is the weakest tier that a proof may use.
+/// Looks for forms of parts of `graph` that take less of what `objective` names. `tier` is the weakest tier that a proof may use.
 ///
 /// # Errors
 /// Graphs that are ill-typed.
-pub fn optimize(graph: &Graph, context: &Context, tier: Tier, costs: &CostModel) -> Result<Optimized, OptimizeError> {
+pub fn optimize(
+    graph: &Graph,
+    context: &Context,
+    tier: Tier,
+    objective: Objective,
+    costs: &CostModel,
+) -> Result<Optimized, OptimizeError> {
     context.progress.stage("looking for cheaper forms");
     let rules = context.rules.up_to(tier);
     let items = graph_items(graph, costs);
-    let frozen = Improved::new(graph, Vec::new(), costs)?;
-    let found = extract::cheaper_forms(graph, &frozen.items, &Context { rules: &rules, ..*context }, costs);
+    let weights = objective.weights(&items.iter().collect::<Bill>().total());
+    let frozen = Improved::new(graph, Vec::new(), costs, weights)?;
+    let found = extract::cheaper_forms(graph, &frozen.items, &Context { rules: &rules, ..*context }, costs, weights);
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
-    let rewrites = worth_launching(graph, &frozen.items, rewrites, costs)?;
-    let frozen_mj = frozen.energy_mj();
-    let (slower, rewrites): (Vec<Rewrite>, Vec<Rewrite>) = rewrites.into_iter().partition(Rewrite::is_trade_off);
-    let mut found = summary(graph, &items, frozen_mj, extract::pay_off(graph, frozen_mj, rewrites, costs)?, costs);
+    let rewrites = worth_launching(graph, &frozen.items, rewrites, costs, weights)?;
+    let frozen = frozen.total();
+    let is_apart = |rewrite: &Rewrite| weights.is_energy() && rewrite.is_trade_off();
+    let (slower, rewrites): (Vec<Rewrite>, Vec<Rewrite>) = rewrites.into_iter().partition(is_apart);
+    let improved = extract::pay_off(graph, &frozen, rewrites, costs, weights)?;
+    let mut found = summary(graph, &items, frozen, improved, costs, Aim { objective, weights });
     found.slower = slower;
     found.trade_offs(graph, &items, costs)?;
     Ok(found)
 }
 
-/// Those that save energy on any host that launches them one by one: a form of more operators may cost more waiting than its
-/// kernels save.
+/// Those that save what counts on any host that launches them one by one: a form of more operators may cost more waiting than
+/// its kernels save.
 fn worth_launching(
     graph: &Graph,
     items: &[Item],
     rewrites: Vec<Rewrite>,
     costs: &CostModel,
+    weights: Weights,
 ) -> Result<Vec<Rewrite>, GraphError> {
     let kernels = items.iter().collect::<Bill>().total();
     let Some(host) = costs.host().filter(|_| kernels.time_us.is_known()) else { return Ok(rewrites) };
-    let Improved { rewrites, applied, items: items_after, .. } = Improved::new(graph, rewrites, costs)?;
+    let Improved { rewrites, applied, items: items_after, .. } = Improved::new(graph, rewrites, costs, weights)?;
     let Applied { graph: rewritten, made } = applied;
     let named: FxHashMap<&str, NodeId> = rewritten.nodes().map(|(id, node)| (&*node.name, id)).collect();
     let (now, now_us) = (Calls::of_graph(graph, items), kernels.time_us.value);
@@ -87,15 +106,16 @@ fn worth_launching(
         let old = Calls::of(graph, items, rewrite.replaced.iter().copied());
         let (before, after) = (&rewrite.before, &rewrite.after);
         let then_us = now_us - before.time_us.value + after.time_us.value;
-        let of_waiting = host.surely_saved_mj((now, now_us), (now.with(new, old), then_us));
-        before.energy_mj.value - after.energy_mj.value + of_waiting
+        let (now, then) = ((now, now_us), (now.with(new, old), then_us));
+        let of_waiting = weights.of(host.surely_saved_mj(now, then), host.surely_saved_us(now, then));
+        weights.cost(before) - weights.cost(after) + of_waiting
     };
     let kept = rewrites.iter().zip(&made).filter(|(rewrite, made)| saves(rewrite, made) > 0.0);
     Ok(kept.map(|(rewrite, _)| rewrite.clone()).collect())
 }
 
 impl Optimized {
-    /// Puts slower forms in place, too, as long as the whole then takes less energy, and at most `max_slowdown` (a fraction) more time
+    /// Where forms are chosen by energy, puts slower ones in place, too, as long as the whole then takes less energy, and at most `max_slowdown` (a fraction) more time
     /// than the workload takes as it is. Those that save most come first.
     ///
     /// # Errors
@@ -106,8 +126,8 @@ impl Optimized {
             let (taken, left): (Vec<Rewrite>, Vec<Rewrite>) =
                 self.slower.iter().cloned().partition(|rewrite| rewrite.pattern == kind.pattern);
             let rewrites = self.in_place().chain(taken).collect();
-            let improved = extract::pay_off(graph, self.frozen_mj, rewrites, costs)?;
-            let with = summary(graph, &items, self.frozen_mj, improved, costs);
+            let improved = extract::pay_off(graph, &self.frozen, rewrites, costs, self.aim.weights)?;
+            let with = summary(graph, &items, self.frozen, improved, costs, self.aim);
             if costs_less(&with.optimization, &self.optimization) && is_within(&with.optimization, max_slowdown) {
                 *self = Optimized { slower: left, ..with };
             }
@@ -124,7 +144,7 @@ impl Optimized {
     /// Lists forms that take less energy and more time, and what the workload would cost with ever more of them. None is in place.
     fn trade_offs(&mut self, graph: &Graph, items: &[Item], costs: &CostModel) -> Result<(), OptimizeError> {
         let price: Vec<Cost> = items.iter().map(Item::cost).collect();
-        let mut listed = listed(graph, &self.slower, &price, &ValueLayouts::of(graph, items), costs);
+        let mut listed = listed(graph, &self.slower, &price, &ValueLayouts::of(graph, items), costs, self.aim.weights);
         listed.truncate(MAX_TRADE_OFFS);
         // The best form stays; points of an earlier choice of forms do not.
         self.optimization.frontier.truncate(1);
@@ -138,9 +158,8 @@ impl Optimized {
         for count in 1..=listed.len() {
             let some = slower.iter().filter(|(_, kind)| *kind < count).map(|&(rewrite, _)| rewrite.clone());
             let rewrites = self.in_place().chain(some).collect();
-            let improved = Improved::new(graph, rewrites, costs)?;
-            let total = improved.executed().1.iter().collect::<Bill>().total();
-            let point = Point::new(&total, count);
+            let improved = Improved::new(graph, rewrites, costs, self.aim.weights)?;
+            let point = Point::new(&improved.total(), count);
             if let Some(energy_mj) = point.energy_mj
                 && least.is_some_and(|least| energy_mj < least)
             {
@@ -163,9 +182,9 @@ impl Optimized {
         let changed = kept.len() < self.rewrites.len();
         if changed {
             let items = graph_items(graph, costs);
-            let improved = extract::pay_off(graph, self.frozen_mj, kept, costs)?;
+            let improved = extract::pay_off(graph, &self.frozen, kept, costs, self.aim.weights)?;
             let (slower, max_slowdown) = (std::mem::take(&mut self.slower), self.optimization.max_slowdown);
-            *self = Optimized { slower, ..summary(graph, &items, self.frozen_mj, improved, costs) };
+            *self = Optimized { slower, ..summary(graph, &items, self.frozen, improved, costs, self.aim) };
             self.optimization.max_slowdown = max_slowdown;
             self.trade_offs(graph, &items, costs)?;
         }
@@ -188,7 +207,7 @@ fn is_within(o: &Optimization, max_slowdown: f64) -> bool {
 }
 
 /// The graph with all forms in place, and the report on it: what it costs is what that graph costs.
-fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, costs: &CostModel) -> Optimized {
+fn summary(graph: &Graph, items: &[Item], frozen: Cost, improved: Improved, costs: &CostModel, aim: Aim) -> Optimized {
     let price: Vec<Cost> = items.iter().map(Item::cost).collect();
     let bill: Bill = items.iter().collect();
     let now = bill.total();
@@ -198,10 +217,11 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
     let after = bill_after.total();
     let calls_after = Calls::of_graph(executed, items_after);
     let Improved { rewrites, applied: Applied { graph: rewritten, made }, once, .. } = improved;
-    let cheaper = listed(graph, &rewrites, &price, &ValueLayouts::of(graph, items), costs);
+    let cheaper = listed(graph, &rewrites, &price, &ValueLayouts::of(graph, items), costs, aim.weights);
     let assumed: Vec<Said> = rewrites.iter().flat_map(|rewrite| rewrite.assumed.iter().cloned()).collect();
     let precompute = once.as_ref().map(precomputed).unwrap_or_default();
-    let precompute_saves_mj = once.as_ref().map(|_| now.energy_mj.value - frozen_mj).filter(|&saves| saves > 0.0);
+    let precompute_saves_mj =
+        once.as_ref().map(|_| now.energy_mj.value - frozen.energy_mj.value).filter(|&saves| saves > 0.0);
     let mut assumptions = grouped(assumed);
     if once.is_some() {
         assumptions.push(FROZEN.to_owned());
@@ -210,12 +230,13 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
         |calls: Calls, kernels: &Cost| costs.waiting(calls, kernels).map(|waiting| Launched::new(kernels, &waiting));
     let of_kernels = bill.saving(&bill_after).energy_mj;
     let is_known = now.time_us.is_known() && after.time_us.is_known();
-    let of_waiting = costs
-        .host()
-        .filter(|_| is_known)
-        .map(|host| host.surely_saved_mj((calls, now.time_us.value), (calls_after, after.time_us.value)));
+    let (as_is, improved) = ((calls, now.time_us.value), (calls_after, after.time_us.value));
+    let host = costs.host().filter(|_| is_known);
+    let waiting_mj = host.map(|host| host.surely_saved_mj(as_is, improved));
+    let waiting_us = host.map(|host| host.surely_saved_us(as_is, improved));
     let optimization = Optimization {
         schema: Optimization::SCHEMA,
+        objective: aim.objective,
         file: graph.name.clone(),
         ops: graph.operators().count(),
         energy_mj: now.energy_mj.into(),
@@ -225,7 +246,8 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
         best_energy_mj: after.energy_mj.into(),
         best_time_us: Figure::from(after.time_us).value,
         best_launched: launched(calls_after, &after),
-        launched_saves_mj: of_waiting.map(|waiting| (of_kernels + waiting).max(0.0)),
+        launched_saves_mj: waiting_mj.map(|waiting| (of_kernels + waiting).max(0.0)),
+        launched_saves_us: waiting_us.map(|waiting| now.time_us.value - after.time_us.value + waiting),
         cheaper,
         precompute,
         precompute_saves_mj,
@@ -236,7 +258,7 @@ fn summary(graph: &Graph, items: &[Item], frozen_mj: f64, improved: Improved, co
         profile: described(costs),
     };
     let rewrites = rewrites.into_iter().zip(made).collect();
-    Optimized { optimization, rewritten, once, frozen_mj, rewrites, slower: Vec::new() }
+    Optimized { optimization, rewritten, once, aim, frozen, rewrites, slower: Vec::new() }
 }
 
 /// Forms as reports list them, those that save most first. Layers of a model repeat: the same change is told once.
@@ -246,6 +268,7 @@ fn listed(
     price: &[Cost],
     memory: &ValueLayouts,
     costs: &CostModel,
+    weights: Weights,
 ) -> Vec<Cheaper> {
     let mut listed: Vec<Cheaper> = Vec::new();
     for rewrite in rewrites {
@@ -256,7 +279,8 @@ fn listed(
             None => listed.push(one),
         }
     }
-    listed.sort_by(|x, y| y.total_mj().total_cmp(&x.total_mj()));
+    let saves = |c: &Cheaper| weights.of(c.total_mj(), c.total_us());
+    listed.sort_by(|x, y| saves(y).total_cmp(&saves(x)));
     listed
 }
 
@@ -272,7 +296,6 @@ fn replaced(graph: &Graph, rewrite: &Rewrite) -> (Vec<String>, Vec<String>) {
 
 fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>, steps: Vec<Step>) -> Cheaper {
     let (names, kinds) = replaced(graph, rewrite);
-    let (before, after) = (&rewrite.before, &rewrite.after);
     let Form { operators, definitions, call } = form_of(graph, rewrite);
     Cheaper {
         ops: vec![names],
@@ -283,7 +306,7 @@ fn describe(graph: &Graph, rewrite: &Rewrite, source: Option<String>, steps: Vec
         call,
         pattern: rewrite.pattern.clone(),
         saves_mj: rewrite.saves_mj(),
-        saves_us: before.time_us.value - after.time_us.value,
+        saves_us: rewrite.saves_us(),
         trade_off: rewrite.is_trade_off(),
         steps,
         tier: rewrite.tier.to_string(),
@@ -306,7 +329,9 @@ mod tests {
             let graph = text::parse("test.mir", &source).unwrap_or_else(|e| panic!("{e:?}"));
             let found = |launch| {
                 let costs = shipped.clone().launched(launch);
-                optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap().optimization
+                optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs)
+                    .unwrap()
+                    .optimization
             };
             let (eager, recorded) = (found(Launch::Eager), found(Launch::Graph));
             assert_eq!((recorded.launched.clone(), recorded.launched_saves_mj), (None, None));
@@ -326,7 +351,7 @@ mod tests {
                 let path = entry.unwrap().path();
                 let Ok(graph) = crate::frontend::load(&path) else { continue };
                 let Optimized { optimization: told, rewritten, .. } =
-                    optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+                    optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs).unwrap();
                 let cost = graph_total(&rewritten, &costs).energy_mj.value;
                 let [now, best] = [&told.energy_mj, &told.best_energy_mj].map(|figure| figure.value.unwrap());
                 let near = |x: f64, y: f64| (x - y).abs() <= 1e-9 * now;
@@ -352,7 +377,7 @@ mod tests {
         }";
         let graph = text::parse("test.mir", source).unwrap_or_else(|e| panic!("{e:?}"));
         let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
-        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs).unwrap();
         assert!(found.rewrites.is_empty());
         assert_eq!(found.optimization.best_energy_mj, found.optimization.energy_mj);
     }
@@ -367,7 +392,7 @@ mod tests {
         }";
         let graph = text::parse("test.mir", source).unwrap_or_else(|e| panic!("{e:?}"));
         let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
-        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs).unwrap();
         assert_eq!(found.rewritten.operators().count(), 1, "{:?}", found.optimization.cheaper);
     }
 
@@ -384,7 +409,7 @@ mod tests {
         );
         let graph = graph.unwrap_or_else(|e| panic!("{e:?}"));
         let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
-        let mut found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+        let mut found = optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs).unwrap();
         let kinds = |graph: &Graph| -> Vec<String> {
             let ops = graph.operators().map(|(_, n)| match &n.kind {
                 NodeKind::Op { op, .. } => op.name().to_owned(),

@@ -119,7 +119,7 @@ fn describe_rewrite(
         to: rewrite.form.clone(),
         pattern: rewrite.pattern.clone(),
         saves_mj: rewrite.saves_mj(),
-        saves_us: rewrite.before.time_us.value - rewrite.after.time_us.value,
+        saves_us: rewrite.saves_us(),
         rules: rewrite.rules.iter().map(ToString::to_string).collect(),
         tier: rewrite.tier.to_string(),
         at: Part { graph: side.graph, nodes: &rewrite.replaced, costs: &side.costs }.source(),

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::precomputed::precomputed;
 use super::priced::{Priced, b_leads};
 use super::region::saving;
-use crate::energy::{Bill, Calls, Cost, CostModel, HostCosts};
+use crate::energy::{Bill, Calls, Cost, CostModel, HostCosts, Weights};
 use crate::extract::{self, Improved, Merged, Rewrite};
 use crate::ir::{NodeId, Value};
 use crate::prove::{BoundPair, Proof, Region};
@@ -38,7 +38,7 @@ impl Whole {
 
     /// A side with what it computes of parameters alone computed once; `None` if there is no such thing.
     pub(super) fn frozen(side: &Priced, costs: &CostModel) -> Option<Whole> {
-        let improved = Improved::new(side.graph, Vec::new(), costs).ok()?;
+        let improved = Improved::new(side.graph, Vec::new(), costs, Weights::ENERGY).ok()?;
         improved.once.is_some().then(|| Whole::new(&improved))
     }
 
@@ -83,8 +83,8 @@ pub(super) fn mixed(
     let pair = extract::Pair { graphs: [lead.graph, other.graph], equal };
     let Merged { graph, moved } = extract::merge(&pair, &nodes(b_leads), &nodes(!b_leads))?;
     let rewrites = rewrites.iter().filter_map(|rewrite| rewrite.moved(&moved)).collect();
-    let now = Improved::new(&graph, Vec::new(), costs).ok()?.energy_mj();
-    Some(Whole::new(&extract::pay_off(&graph, now, rewrites, costs).ok()?))
+    let now = Improved::new(&graph, Vec::new(), costs, Weights::ENERGY).ok()?.total();
+    Some(Whole::new(&extract::pay_off(&graph, &now, rewrites, costs, Weights::ENERGY).ok()?))
 }
 
 /// Whether the side that does not lead costs less in a region.

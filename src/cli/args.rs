@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use ordered_float::OrderedFloat;
 
-use crate::energy::Launch;
+use crate::energy::{Launch, Objective};
 use crate::rules::Tier;
 
 /// Proves which parts of two ML operator graphs are equal, and which of them spends less GPU energy.
@@ -163,6 +163,26 @@ pub enum LaunchArg {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ObjectiveArg {
+    /// Energy. Forms that take more time are listed and not taken.
+    Energy,
+    /// Time, whatever energy that takes.
+    Time,
+    /// Energy times time, the energy–delay product.
+    Edp,
+}
+
+impl From<ObjectiveArg> for Objective {
+    fn from(objective: ObjectiveArg) -> Objective {
+        match objective {
+            ObjectiveArg::Energy => Objective::Energy,
+            ObjectiveArg::Time => Objective::Time,
+            ObjectiveArg::Edp => Objective::Edp,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum FrozenArg {
     /// Parameters, and buffers that the workload does not write, stay as they are.
     Yes,
@@ -223,6 +243,9 @@ pub(super) struct Optimize {
     /// workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// What is to be as little as possible: energy, time, or the product of both.
+    #[arg(long, value_enum, default_value_t = ObjectiveArg::Energy)]
+    pub objective: ObjectiveArg,
     /// Take forms that are slower and need less energy, too, as long as the whole takes at most this much more time than the
     /// workload does now. Without it, they are listed and not taken.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

@@ -1,7 +1,7 @@
 //! `optimize`.
 
 use super::answer::Answer;
-use super::args::Optimize;
+use super::args::{ObjectiveArg, Optimize};
 use super::read::{conditions, load, options};
 use super::{cache, output, progress};
 use crate::emit::{self, EmitError, Workload};
@@ -10,11 +10,18 @@ use crate::frontend::Loaded;
 use crate::optimize::{Optimized, optimize};
 use crate::prove::Context;
 use crate::report::Report;
+use miette::miette;
 
 /// Looks for cheaper forms of one file's operators and prints them.
 pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
     // Before the search, which takes a while.
     output::can_be_shown(&args.shown)?;
+    if args.max_slowdown.is_some() && args.objective != ObjectiveArg::Energy {
+        return Err(miette!(
+            help = "leave one of the two out",
+            "--max-slowdown is for forms that are chosen by energy, and --objective says otherwise"
+        ));
+    }
     args.frontier.as_deref().map(output::can_be_written).transpose()?;
     args.output.as_deref().map(|path| emit::can_be_written(&args.file, path)).transpose()?;
     let loaded = load(&args.file, "the workload", &args.config, &options(&args.sizes))?;
@@ -26,7 +33,7 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
     let context = Context { cache: cache.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let mut costs = costs;
     let search = |costs: &CostModel| -> miette::Result<Optimized> {
-        let mut found = optimize(&graph, &context, args.search.tier, costs)?;
+        let mut found = optimize(&graph, &context, args.search.tier, args.objective.into(), costs)?;
         args.max_slowdown.map(|most| found.allow_slowdown(&graph, most, costs)).transpose()?;
         Ok(found)
     };

@@ -12,6 +12,7 @@ use super::cost::{BasisShares, Cost, Figure};
 use super::coverage::COVERAGE_SD;
 use super::features::correlation;
 use super::item::{Item, Kernel};
+use super::objective::Weights;
 use crate::ops::KernelClass;
 
 /// What an execution in a model takes more or less than one by itself, as a standard deviation of the logarithm: its operands may
@@ -68,7 +69,7 @@ pub struct Bill {
 pub struct Saving {
     /// Millijoules; below 0 where it takes more.
     pub energy_mj: f64,
-    /// Whether there is a saving beyond doubt.
+    /// Whether there is a saving of what counts beyond doubt.
     pub is_sure: bool,
 }
 
@@ -142,19 +143,24 @@ impl Bill {
     }
 
     /// The sum of one quantity, given its value and standard deviation for each kernel. A single kernel keeps its interval.
-    fn figure(&self, of: fn(&Kernel) -> (f64, f64), basis: &BasisShares) -> Figure {
+    fn figure(&self, of: impl Fn(&Kernel) -> (f64, f64), basis: &BasisShares) -> Figure {
         let value: f64 = self.lines.iter().map(|(l, n)| of(&l.0).0 * *n as f64).sum();
         if value <= 0.0 {
             return Figure::ZERO;
         }
         let common = COMMON_SD * value;
-        let sd = (variance(&self.lines, of) + common * common).sqrt() / value;
+        let sd = (variance(&self.lines, &of) + common * common).sqrt() / value;
         let reach = (COVERAGE_SD * sd).exp();
         Figure::new(value, value / reach, value * reach, basis.source())
     }
 
-    /// What `best` takes less than this.
+    /// What `best` takes less energy than this.
     pub fn saving(&self, best: &Bill) -> Saving {
+        self.saving_of(best, Weights::ENERGY)
+    }
+
+    /// What `best` takes less than this, where `weights` say what counts.
+    pub fn saving_of(&self, best: &Bill, weights: Weights) -> Saving {
         let mut rest = self.lines.clone();
         for (line, count) in &best.lines {
             *rest.entry(line.clone()).or_default() -= count;
@@ -166,16 +172,17 @@ impl Bill {
         };
         // What is missing here only adds to what is saved; what is missing there may cost anything.
         let is_open = gap_left(best, self);
-        let of = |k: &Kernel| (k.cost.energy_mj.value, k.energy_sd);
-        let is_clear = || energy_mj > SURE_SD * variance(&rest, of).sqrt() || is_clear_ratio(&rest);
-        let is_sure = !is_open && energy_mj > 0.0 && (is_contained(&rest) || is_clear());
+        let of = |k: &Kernel| weights.kernel(k);
+        let saved: f64 = rest.iter().map(|(l, n)| of(&l.0).0 * *n as f64).sum();
+        let is_clear = || saved > SURE_SD * variance(&rest, of).sqrt() || is_clear_ratio(&rest, of);
+        let is_sure = !is_open && saved > 0.0 && (is_contained(&rest) || is_clear());
         Saving { energy_mj, is_sure }
     }
 }
 
 /// The variance of a sum, or of a difference where counts are below 0, but for what is common to all figures: that turns no
 /// difference into its opposite.
-fn variance(lines: &BTreeMap<Line, i64>, of: fn(&Kernel) -> (f64, f64)) -> f64 {
+fn variance(lines: &BTreeMap<Line, i64>, of: impl Fn(&Kernel) -> (f64, f64)) -> f64 {
     // What each line is off by, and the kernels whose errors are alike.
     let mut alike: BTreeMap<KernelClass, Vec<(&Kernel, f64)>> = BTreeMap::new();
     let mut variance = 0.0;
@@ -203,13 +210,12 @@ fn variance(lines: &BTreeMap<Line, i64>, of: fn(&Kernel) -> (f64, f64)) -> f64 {
 
 /// Whether what is saved is clearly more than what takes its place, by the ratio of the two: errors are relative, so that a wide
 /// one of a large figure reaches far up and not as far down. What both have in common only makes the ratio surer.
-fn is_clear_ratio(rest: &BTreeMap<Line, i64>) -> bool {
-    let of = |k: &Kernel| (k.cost.energy_mj.value, k.energy_sd);
+fn is_clear_ratio(rest: &BTreeMap<Line, i64>, of: impl Fn(&Kernel) -> (f64, f64)) -> bool {
     let part = |sign: i64| -> (f64, f64) {
         let lines: BTreeMap<Line, i64> =
             rest.iter().filter(|(_, n)| **n * sign > 0).map(|(line, n)| (line.clone(), *n * sign)).collect();
         let value: f64 = lines.iter().map(|(l, n)| of(&l.0).0 * *n as f64).sum();
-        (value, variance(&lines, of) / (value * value))
+        (value, variance(&lines, &of) / (value * value))
     };
     let ((saved, of_saved), (added, of_added)) = (part(1), part(-1));
     saved > 0.0 && added > 0.0 && (saved / added).ln() > SURE_SD * (of_saved + of_added).sqrt()

@@ -138,18 +138,23 @@ impl HostCosts {
         Some(Waiting { host_us, time_us, energy_mj })
     }
 
-    /// What waiting takes less after a change than before, in millijoules, whatever the host takes within its interval: below 0
+    /// What waiting takes less after a change than before, in millijoules: see [`HostCosts::surely_saved_us`].
+    pub fn surely_saved_mj(&self, before: (Calls, f64), after: (Calls, f64)) -> f64 {
+        let us = self.surely_saved_us(before, after);
+        us * 1e-3 * if us < 0.0 { self.waiting_w.high } else { self.waiting_w.low }
+    }
+
+    /// What waiting takes less after a change than before, in microseconds, whatever the host takes within its interval: below 0
     /// where it may take more, as it does where kernels become faster that the host launches as slowly as before. Both sides
     /// are calls and what their kernels take, in microseconds.
-    pub fn surely_saved_mj(&self, before: (Calls, f64), after: (Calls, f64)) -> f64 {
+    pub fn surely_saved_us(&self, before: (Calls, f64), after: (Calls, f64)) -> f64 {
         let [low, high] = self.range();
         let [(host_before, before), (host_after, after)] =
             [before, after].map(|(calls, kernels)| (self.time_us(calls).value, kernels));
         let saved = |factor: f64| (factor * host_before - before).max(0.0) - (factor * host_after - after).max(0.0);
         // A function of straight pieces is least at the end of one: at the ends of the interval, or where one side begins to wait.
         let bends = [before / host_before, after / host_after].into_iter().filter(|f| (low..=high).contains(f));
-        let us = [low, high].into_iter().chain(bends).map(saved).fold(f64::INFINITY, f64::min);
-        us * 1e-3 * if us < 0.0 { self.waiting_w.high } else { self.waiting_w.low }
+        [low, high].into_iter().chain(bends).map(saved).fold(f64::INFINITY, f64::min)
     }
 
     pub(super) fn is_sane(&self) -> bool {

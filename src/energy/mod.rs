@@ -20,6 +20,7 @@ mod merge;
 mod model;
 mod neighbourhood;
 mod node_key;
+mod objective;
 mod power_cap;
 mod profile;
 mod profile_file;
@@ -35,6 +36,7 @@ pub use key::{KernelKey, KeyOperand, LayoutClass, MathMode};
 pub use key_parse::KeyError;
 pub use measured::Measured;
 pub use model::{CostModel, graph_items, graph_total};
+pub use objective::{Objective, Weights};
 pub use profile::{
     BackendKind, Device, Entry, LeakageCorrection, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run,
     Spread,

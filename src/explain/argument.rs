@@ -241,7 +241,7 @@ fn doc(lemma: &Lemma) -> String {
 mod tests {
     use super::*;
     use crate::check::compare;
-    use crate::energy::CostModel;
+    use crate::energy::{CostModel, Objective, Weights};
     use crate::explain::Explainer;
     use crate::frontend;
     use crate::ir::{Graph, text};
@@ -277,7 +277,8 @@ mod tests {
         let rules = RuleSet::library().unwrap();
         let costs = CostModel::shipped().unwrap();
         let items = crate::energy::graph_items(&graph, &costs);
-        let rewrites = crate::extract::cheaper_forms(&graph, &items, &Context::under(&rules), &costs).unwrap();
+        let rewrites =
+            crate::extract::cheaper_forms(&graph, &items, &Context::under(&rules), &costs, Weights::ENERGY).unwrap();
         let mut named = 0;
         let memory = crate::explain::ValueLayouts::of(&graph, &items);
         for rewrite in &rewrites {
@@ -295,7 +296,7 @@ mod tests {
             }
         }
         assert!(named > 10, "{named}");
-        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs).unwrap();
+        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs).unwrap();
         assert!(found.optimization.cheaper.iter().all(|c| !c.steps.is_empty()));
     }
 

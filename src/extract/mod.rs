@@ -1,4 +1,4 @@
-//! Cheaper equivalents: forms that the rules prove equal to a part of a graph and that cost less energy.
+//! Cheaper equivalents: forms that the rules prove equal to a part of a graph and that take less energy, or less of what counts otherwise.
 
 mod apply;
 mod fanout_free;
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::energy::{Bill, Cost, CostModel, Item, computed_nodes};
+use crate::energy::{Bill, Cost, CostModel, Item, Weights, computed_nodes};
 use crate::ir::{Fixed, Graph, MathConfig, NodeId, NodeKind, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::{
@@ -50,8 +50,7 @@ pub struct Rewrite {
     pub after: Cost,
     /// What the cheaper form executes.
     pub bill: Bill,
-    /// What the layout of its result adds to the cost of other operators, in mJ.
-    elsewhere_mj: f64,
+    elsewhere: Elsewhere,
     /// Rules of the proof, in order, each once.
     pub rules: Vec<Arc<str>>,
     pub tier: Tier,
@@ -61,6 +60,13 @@ pub struct Rewrite {
     /// What stands for the inputs of `term`.
     leaves: Vec<Value>,
     term: Term,
+}
+
+/// What the layout of a form's result adds to the cost of other operators.
+#[derive(Clone, Copy, Debug, Default)]
+struct Elsewhere {
+    mj: f64,
+    us: f64,
 }
 
 /// A form as a term of an arena of its own, whose input `n` stands for leaf `n`, and the proof that it equals
@@ -88,7 +94,17 @@ impl Term {
 impl Rewrite {
     /// What the form saves in the whole, in mJ.
     pub fn saves_mj(&self) -> f64 {
-        self.before.energy_mj.value - self.after.energy_mj.value - self.elsewhere_mj
+        self.before.energy_mj.value - self.after.energy_mj.value - self.elsewhere.mj
+    }
+
+    /// What the form saves in the whole, in microseconds; below 0 where it takes longer.
+    pub fn saves_us(&self) -> f64 {
+        self.before.time_us.value - self.after.time_us.value - self.elsewhere.us
+    }
+
+    /// What it saves of what counts.
+    pub(crate) fn saves(&self, weights: Weights) -> f64 {
+        weights.of(self.saves_mj(), self.saves_us())
     }
 
     /// Whether it takes less energy and more time, which is a matter of choice.
@@ -148,21 +164,28 @@ const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 /// A time beyond which a cheaper form counts as slower, relative to the other one: it is a trade-off then, and no waste.
 pub(crate) const SLOWER: f64 = 1.01;
 
-/// Parts of `graph`, whose nodes are priced as `items`, that have a form whose energy is lower beyond doubt. They do not overlap.
-/// What is computed once is [`Item::Once`] among `items`, and in forms costs nothing either.
+/// Parts of `graph`, whose nodes are priced as `items`, that have a form which takes less of what counts beyond doubt. They do not
+/// overlap. What is computed once is [`Item::Once`] among `items`, and in forms costs nothing either.
 pub(crate) fn cheaper_forms(
     graph: &Graph,
     items: &[Item],
     context: &Context,
     model: &CostModel,
+    weights: Weights,
 ) -> Result<Vec<Rewrite>, TypeError> {
-    let Candidates { all, values } = candidates(graph, items, context, model)?;
-    let chosen = without_overlaps(all, graph.len());
+    let Candidates { all, values } = candidates(graph, items, context, model, weights)?;
+    let chosen = without_overlaps(all, graph.len(), weights);
     Ok(chosen.into_iter().map(|candidate| candidate.rewrite(graph, &values)).collect())
 }
 
-/// Parts of `graph` that have a form whose energy is lower beyond doubt. They may overlap.
-fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostModel) -> Result<Candidates, TypeError> {
+/// Parts of `graph` that have a form which takes less of what counts beyond doubt. They may overlap.
+fn candidates(
+    graph: &Graph,
+    items: &[Item],
+    context: &Context,
+    model: &CostModel,
+    weights: Weights,
+) -> Result<Candidates, TypeError> {
     let computed = computed_nodes(graph, items);
     let fixed = Fixed::of(graph, model.is_frozen());
     let layouts = layouts(graph);
@@ -224,7 +247,8 @@ fn candidates(graph: &Graph, items: &[Item], context: &Context, model: &CostMode
     }
     let total = searches.len() as u64;
     let done = AtomicU64::new(0);
-    let prices = Prices { model, config: &graph.config, fingerprint: context.cache.map(|_| model.fingerprint()) };
+    let fingerprint = context.cache.map(|_| model.fingerprint());
+    let prices = Prices { model, config: &graph.config, weights, fingerprint };
     let found: Vec<Option<Arc<Found>>> = searches
         .into_par_iter()
         // A core that is done with its share, or with the proof, takes over what another one has not begun.
@@ -266,10 +290,11 @@ fn is_slower(before: &Cost, after: &Cost) -> bool {
     after.time_us.value > before.time_us.value * SLOWER
 }
 
-/// The candidates that save most, none of which replaces what another one does; in the order of the graph. Slower ones come last.
-fn without_overlaps(mut candidates: Vec<Candidate>, nodes: usize) -> Vec<Candidate> {
-    let saves = |c: &Candidate| c.part.before.energy_mj.value - c.cost.energy_mj.value;
-    let slower = |c: &Candidate| is_slower(&c.part.before, &c.cost);
+/// The candidates that save most, none of which replaces what another one does; in the order of the graph. Where energy alone counts,
+/// slower ones come last.
+fn without_overlaps(mut candidates: Vec<Candidate>, nodes: usize, weights: Weights) -> Vec<Candidate> {
+    let saves = |c: &Candidate| weights.cost(&c.part.before) - weights.cost(&c.cost);
+    let slower = |c: &Candidate| weights.is_energy() && is_slower(&c.part.before, &c.cost);
     candidates.sort_by(|x, y| {
         let by_time = slower(x).cmp(&slower(y));
         by_time.then(saves(y).total_cmp(&saves(x))).then_with(|| x.part.replaced.cmp(&y.part.replaced))
@@ -324,7 +349,7 @@ impl Candidate {
             before: part.before,
             after: cost,
             bill: found.after.clone(),
-            elsewhere_mj: 0.0,
+            elsewhere: Elsewhere::default(),
             rules: found.rules.clone(),
             tier: found.tier,
             assumed,
@@ -404,18 +429,20 @@ type Kept = Option<Steps>;
 struct Prices<'a> {
     model: &'a CostModel,
     config: &'a MathConfig,
+    weights: Weights,
     /// Of the figures of the model, where answers are remembered.
     fingerprint: Option<u64>,
 }
 
 impl Search {
-    /// The cheapest form, if its energy is lower beyond doubt: the one that an earlier run found, or else this one.
+    /// The cheapest form, if it takes less of what counts beyond doubt: the one that an earlier run found, or else this one.
     fn run(self, leaves: &Leaves, prices: &Prices, context: &Context) -> Option<Found> {
-        let Prices { config, fingerprint, .. } = prices;
+        let Prices { config, weights, fingerprint, .. } = prices;
         let (Some(cache), Some(fingerprint)) = (context.cache, fingerprint) else {
             return self.searched(leaves, prices, context.rules);
         };
-        let asked = format!("cheaper {} {leaves:?} {config:?} figures {fingerprint:016x}", self.root.index());
+        let asked =
+            format!("cheaper {} {leaves:?} {config:?} {weights:?} figures {fingerprint:016x}", self.root.index());
         let question = cached::question(&asked, &self.arena, context.rules);
         if let Some(kept) = cached::get::<Kept>(cache, &question) {
             let mut arena = self.arena.clone();
@@ -436,12 +463,13 @@ impl Search {
         found
     }
 
-    /// Saturates a window and extracts the form of least energy. Where that is not sure to save any, one that is better known may be.
+    /// Saturates a window and extracts the form that takes least of what counts. Where that is not sure to save any, one that is better
+    /// known may be.
     fn searched(mut self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
         let (mut window, classes) = Window::new(std::mem::take(&mut self.arena), &[self.root]);
         window.saturate(rules, None, LIMITS);
         for counts in [Counts::Value, Counts::UpperEnd] {
-            let by = By { counts, config: prices.config, model: prices.model };
+            let by = By { counts, weights: prices.weights, config: prices.config, model: prices.model };
             let best = plan::cheapest(&mut window, classes[0], leaves, &by)?;
             if let Some(after) = self.saving(&window.arena, best, leaves, prices) {
                 let proof = window.proof(self.root, best)?;
@@ -451,10 +479,10 @@ impl Search {
         None
     }
 
-    /// What the form `best` executes, if that takes less energy than the part beyond doubt.
+    /// What the form `best` executes, if that takes less of what counts than the part beyond doubt.
     fn saving(&self, arena: &TermArena, best: TermId, leaves: &Leaves, prices: &Prices) -> Option<Bill> {
         let after = plan::bill(arena, best, leaves, prices.config, prices.model);
-        self.before.saving(&after).is_sure.then_some(after)
+        self.before.saving_of(&after, prices.weights).is_sure.then_some(after)
     }
 }
 

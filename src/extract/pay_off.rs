@@ -2,8 +2,8 @@
 //! it saves.
 
 use super::once::{Cut, Once, cut};
-use super::{Applied, Rewrite, apply};
-use crate::energy::{Bill, CostModel, Item, graph_items};
+use super::{Applied, Elsewhere, Rewrite, apply};
+use crate::energy::{Bill, Cost, CostModel, Item, Weights, graph_items};
 use crate::ir::{Graph, GraphError};
 
 /// How many kinds of forms are each left out for a trial, those that save most first.
@@ -25,15 +25,22 @@ pub(crate) struct Improved {
 }
 
 impl Improved {
-    /// `graph` with `rewrites` in place, and with what is the same at every execution computed once.
-    pub(crate) fn new(graph: &Graph, rewrites: Vec<Rewrite>, model: &CostModel) -> Result<Improved, GraphError> {
+    /// `graph` with `rewrites` in place, and with what is the same at every execution computed once where that takes less of what
+    /// counts.
+    pub(crate) fn new(
+        graph: &Graph,
+        rewrites: Vec<Rewrite>,
+        model: &CostModel,
+        weights: Weights,
+    ) -> Result<Improved, GraphError> {
         let applied = apply(graph, &rewrites)?;
         let mut items = graph_items(&applied.graph, model);
         let Cut { once, kept } = cut(&applied.graph, &items, model.is_frozen())?;
         let parts = once.map(|once| (graph_items(&once.each, model), once));
         // What the file says is computed once is so already.
         let stated = items.iter().any(|item| matches!(item, Item::Once));
-        let parts = parts.filter(|(each, _)| stated || energy_mj(each) <= energy_mj(&items));
+        let counts = |items: &[Item]| weights.cost(&total(items));
+        let parts = parts.filter(|(each, _)| stated || counts(each) <= counts(&items));
         let Some((executed_items, once)) = parts else {
             return Ok(Improved { rewrites, applied, once: None, executed_items: items.clone(), items });
         };
@@ -46,49 +53,58 @@ impl Improved {
         (self.once.as_ref().map_or(&self.applied.graph, |once| &once.each), &self.executed_items)
     }
 
-    pub(crate) fn energy_mj(&self) -> f64 {
-        energy_mj(&self.executed_items)
+    /// What every execution costs.
+    pub(crate) fn total(&self) -> Cost {
+        total(&self.executed_items)
     }
 }
 
-fn energy_mj(items: &[Item]) -> f64 {
-    items.iter().collect::<Bill>().total().energy_mj.value
+fn total(items: &[Item]) -> Cost {
+    items.iter().collect::<Bill>().total()
 }
 
-/// `graph`, which costs `now` millijoules without them, with those of `rewrites` in place that make the whole cheaper.
+/// `graph`, which costs `now` without them, with those of `rewrites` in place that make the whole take less of what counts.
 pub(crate) fn pay_off(
     graph: &Graph,
-    now: f64,
+    now: &Cost,
     mut rewrites: Vec<Rewrite>,
     model: &CostModel,
+    weights: Weights,
 ) -> Result<Improved, GraphError> {
+    let now = weights.cost(now);
     // They may come from another choice of forms.
-    rewrites.iter_mut().for_each(|rewrite| rewrite.elsewhere_mj = 0.0);
-    let mut best = Improved::new(graph, rewrites, model)?;
+    rewrites.iter_mut().for_each(|rewrite| rewrite.elsewhere = Elsewhere::default());
+    let mut best = Improved::new(graph, rewrites, model, weights)?;
     loop {
-        let expected: f64 = best.rewrites.iter().map(Rewrite::saves_mj).sum();
-        let saved = now - best.energy_mj();
+        let with_all = best.total();
+        let expected: f64 = best.rewrites.iter().map(|rewrite| rewrite.saves(weights)).sum();
+        let saved = now - weights.cost(&with_all);
         if best.rewrites.is_empty() || !now.is_finite() || saved >= expected * (1.0 - SHORTFALL) {
             return Ok(best);
         }
         let mut without = Vec::new();
-        for kind in kinds(&best.rewrites) {
+        for kind in kinds(&best.rewrites, weights) {
             let others = best.rewrites.iter().filter(|r| !is_alike(r, &kind)).cloned().collect();
-            without.push((kind, Improved::new(graph, others, model)?));
+            let improved = Improved::new(graph, others, model, weights)?;
+            without.push((kind, improved.total(), improved));
         }
-        let cheapest =
-            (0..without.len()).min_by(|&x, &y| without[x].1.energy_mj().total_cmp(&without[y].1.energy_mj()));
-        let with_all = best.energy_mj();
-        match cheapest {
-            Some(at) if without[at].1.energy_mj() <= with_all => best = without.swap_remove(at).1,
+        let counts = |at: usize| weights.cost(&without[at].1);
+        match (0..without.len()).min_by(|&x, &y| counts(x).total_cmp(&counts(y))) {
+            Some(at) if counts(at) <= weights.cost(&with_all) => best = without.swap_remove(at).2,
             // What a kind of form saves is what the whole costs without it.
             _ => {
-                for (kind, without) in &without {
+                for (kind, without, _) in &without {
                     let alike = || best.rewrites.iter().filter(|r| is_alike(r, kind));
-                    let missing = alike().map(Rewrite::saves_mj).sum::<f64>() - (without.energy_mj() - with_all);
-                    let each = missing / alike().count() as f64;
+                    let count = alike().count() as f64;
+                    let mj = alike().map(Rewrite::saves_mj).sum::<f64>()
+                        - (without.energy_mj.value - with_all.energy_mj.value);
+                    let us =
+                        alike().map(Rewrite::saves_us).sum::<f64>() - (without.time_us.value - with_all.time_us.value);
                     let rewrites = best.rewrites.iter_mut().filter(|r| is_alike(r, kind));
-                    rewrites.for_each(|rewrite| rewrite.elsewhere_mj += each);
+                    rewrites.for_each(|rewrite| {
+                        rewrite.elsewhere.mj += mj / count;
+                        rewrite.elsewhere.us += us / count;
+                    });
                 }
                 return Ok(best);
             }
@@ -97,14 +113,14 @@ pub(crate) fn pay_off(
 }
 
 /// One of each kind of rewrites, those that save most first.
-fn kinds(rewrites: &[Rewrite]) -> Vec<Rewrite> {
+fn kinds(rewrites: &[Rewrite], weights: Weights) -> Vec<Rewrite> {
     let mut kinds: Vec<&Rewrite> = Vec::new();
     for rewrite in rewrites {
         if !kinds.iter().any(|kind| is_alike(rewrite, kind)) {
             kinds.push(rewrite);
         }
     }
-    kinds.sort_by(|x, y| y.saves_mj().total_cmp(&x.saves_mj()));
+    kinds.sort_by(|x, y| y.saves(weights).total_cmp(&x.saves(weights)));
     kinds.into_iter().take(MAX_TRIES).cloned().collect()
 }
 

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::worth::is_worth_keeping;
-use crate::energy::{Bill, CostModel, WorkWithLayout, call_item};
+use crate::energy::{Bill, CostModel, Weights, WorkWithLayout, call_item};
 use crate::ir::{Layout, MathConfig, TensorType, added, output_layout};
 use crate::ops::{Call, Op};
 use crate::prove::{Head, Node, TermArena, TermId, Window};
@@ -34,12 +34,12 @@ pub(super) type Each<'e> = dyn FnMut(&Call, &[Layout], &[bool]) + 'e;
 /// Of each operand, bytes of parameters that it is made of where it is the same at every execution.
 type MadeOf = SmallVec<[Option<u64>; 4]>;
 
-/// Added to every operator, in millijoules, so that of two forms that cost the same the smaller one wins.
+/// Added to every operator, so that of two forms that cost the same the smaller one wins.
 const TIE: f64 = 1e-9;
 
 /// A form of a class.
 struct Best {
-    /// Millijoules.
+    /// What it counts.
     total: f64,
     node: Node,
     /// As in [`Leaf`].
@@ -58,11 +58,12 @@ pub(super) enum Counts {
 /// What forms are chosen by.
 pub(super) struct By<'a> {
     pub counts: Counts,
+    pub weights: Weights,
     pub config: &'a MathConfig,
     pub model: &'a CostModel,
 }
 
-/// The form of class `root` with the least energy, where every class costs as much as its own cheapest form. Operands are
+/// The form of class `root` that takes least, where every class costs as much as its own cheapest form. Operands are
 /// taken as dense here; [`bill`] then prices the chosen form with the layouts that it has.
 pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) -> Option<TermId> {
     let mut best: FxHashMap<Id, Best> = FxHashMap::default();
@@ -110,7 +111,7 @@ fn made_of(arena: &TermArena, term: TermId, leaves: &Leaves, parts: &[Option<u64
     }
 }
 
-/// What a node alone costs in millijoules.
+/// What a node alone counts.
 fn price(arena: &TermArena, node: &Node, by: &By) -> f64 {
     let Some((op, attrs, _)) = arena.op(node.term) else { return 0.0 };
     if node.head.is_none() || node.constant {
@@ -122,11 +123,11 @@ fn price(arena: &TermArena, node: &Node, by: &By) -> f64 {
     let cost =
         call_item(&Call { op: def, attrs, operands: &types }, &lie, &vec![true; types.len()], by.config, by.model)
             .cost();
-    let energy_mj = match by.counts {
-        Counts::Value => cost.energy_mj.value,
-        Counts::UpperEnd => cost.energy_mj.high,
+    let price = match by.counts {
+        Counts::Value => by.weights.cost(&cost),
+        Counts::UpperEnd => by.weights.most(&cost),
     };
-    if cost.energy_mj.is_known() { energy_mj + TIE } else { f64::INFINITY }
+    if cost.energy_mj.is_known() { price + TIE } else { f64::INFINITY }
 }
 
 fn build(

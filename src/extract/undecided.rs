@@ -4,7 +4,7 @@ use indexmap::IndexSet;
 use smallvec::SmallVec;
 
 use super::{Candidate, Leaf, Leaves, candidates, plan};
-use crate::energy::{CostModel, KernelKey, graph_items};
+use crate::energy::{CostModel, KernelKey, Weights, graph_items};
 use crate::ir::{Graph, Layout, Value, layouts};
 use crate::ops::TypeError;
 use crate::prove::Context;
@@ -18,7 +18,9 @@ pub(crate) fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> 
     let leaf =
         |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false, made_of: None };
     let mut keys = IndexSet::new();
-    for Candidate { part, found, .. } in candidates(graph, &graph_items(graph, model), context, model)?.all {
+    for Candidate { part, found, .. } in
+        candidates(graph, &graph_items(graph, model), context, model, Weights::ENERGY)?.all
+    {
         let lie = Leaves { read: part.leaves.iter().map(|v| leaf(*v)).collect(), is_frozen: false };
         plan::for_each_call(&found.term.arena, found.term.root, &lie, &mut |call, lie, _| {
             let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();

@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use super::wording::{self, Line, SideName};
 use super::{Cheaper, Comparison, Explanation, Form, Optimization, ReportedVerdict, Rewrite};
 use super::{Finding, FindingKind, Saving, SourceLine};
+use crate::energy::Objective;
 use crate::printable::one_line;
 
 /// A finding from its parts. `identity` is what stays the same when lines move.
@@ -131,7 +132,10 @@ pub(super) fn of_explanation(e: &Explanation) -> Vec<Finding> {
 pub(super) fn of_optimization(o: &Optimization) -> Vec<Finding> {
     let one = |c: &Cheaper| {
         let times = if c.ops.len() > 1 { format!(" in {} places", c.ops.len()) } else { String::new() };
-        let saves = wording::energy(Some(c.total_mj()));
+        let saves = match o.objective {
+            Objective::Energy => wording::energy(Some(c.total_mj())),
+            Objective::Time | Objective::Edp => wording::saves(o, c),
+        };
         let text = format!("{} could be {}{times}, which saves {saves}", c.from.join(", "), c.pattern);
         let waste = finding(FindingKind::Waste, text, places([(&c.source, &o.file)]), &[&c.from.join(","), &c.pattern]);
         Finding { saving: Some(Saving { energy_mj: c.total_mj(), side: None, trade_off: c.trade_off }), ..waste }

@@ -4,6 +4,7 @@ use super::{
     BasisShares, Best, BestForm, CallPaths, Cause, Cheaper, Comparison, Cost, Figure, Form, Launched, LaunchedBest,
     Optimization, Point, Region, ReportedVerdict, SCHEMA, Side, Source, SourcedOperator, Timing, Unproven, Witness,
 };
+use crate::energy::Objective;
 
 const UNKNOWN_BEST: Best =
     Best { energy_mj: None, time_us: None, saves_vs_a: None, saves_vs_b: None, launched: None, precompute: Vec::new() };
@@ -237,6 +238,7 @@ pub(super) fn optimization(trade_offs: usize) -> Optimization {
     };
     Optimization {
         schema: Optimization::SCHEMA,
+        objective: Objective::Energy,
         file: "workload.pt2".into(),
         ops: 3,
         energy_mj: figure(112.0),
@@ -247,6 +249,7 @@ pub(super) fn optimization(trade_offs: usize) -> Optimization {
         best_time_us: Some(530.0),
         best_launched: None,
         launched_saves_mj: None,
+        launched_saves_us: None,
         cheaper: Vec::new(),
         precompute: Vec::new(),
         precompute_saves_mj: None,

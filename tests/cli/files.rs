@@ -118,6 +118,8 @@ fn a_picture_of_time_against_energy_is_a_file_of_its_own() {
     let svg = std::fs::read_to_string(at("frontier.svg")).unwrap();
     assert!(svg.starts_with("<svg xmlns=") && svg.contains("<title>now: "), "{svg}");
     refused(&["optimize", &workload, "--max-slowdown=-5%"], &["--max-slowdown", "percentage"]);
+    let both = ["optimize", &workload, "--max-slowdown", "5%", "--objective", "time"];
+    refused(&both, &["--max-slowdown", "--objective", "leave one of the two out"]);
 }
 
 #[test]

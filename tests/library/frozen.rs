@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::check::compare;
 use magneton_ir::emit::{self, EmitError, Workload};
-use magneton_ir::energy::{CostModel, graph_total};
+use magneton_ir::energy::{CostModel, Objective, graph_total};
 use magneton_ir::frontend;
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::optimize::{Optimized, optimize};
@@ -22,7 +22,7 @@ fn costs(frozen: bool) -> CostModel {
 
 fn optimized(graph: &Graph, frozen: bool) -> Optimized {
     let rules = RuleSet::library().unwrap();
-    optimize(graph, &Context::under(&rules), Tier::Rounding, &costs(frozen)).unwrap()
+    optimize(graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs(frozen)).unwrap()
 }
 
 fn precomputed(source: &str) -> Vec<String> {

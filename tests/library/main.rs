@@ -23,6 +23,7 @@ mod launches;
 mod mutated_pt2;
 mod mutations;
 mod numbers;
+mod objective;
 mod onnx;
 mod operators;
 mod order_of_equals;

@@ -1,6 +1,6 @@
 //! Forms that take less energy and more time: kept apart, and taken within a limit on the time of the whole.
 
-use magneton_ir::energy::{CostModel, Launch, Measured, Profile, graph_total};
+use magneton_ir::energy::{CostModel, Launch, Measured, Objective, Profile, graph_total};
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::optimize::{Optimized, optimize};
 use magneton_ir::prove::Context;
@@ -44,7 +44,7 @@ fn graph() -> Graph {
 
 fn found(costs: &CostModel, max_slowdown: Option<f64>) -> Optimized {
     let (rules, graph) = (RuleSet::library().unwrap(), graph());
-    let mut found = optimize(&graph, &Context::under(&rules), Tier::Rounding, costs).unwrap();
+    let mut found = optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, costs).unwrap();
     if let Some(most) = max_slowdown {
         found.allow_slowdown(&graph, most, costs).unwrap();
     }
@@ -117,7 +117,8 @@ fn points_have_the_trade_offs_that_they_count() {
     }";
     let graph = text::parse("test.mir", source).unwrap_or_else(|e| panic!("{e:?}"));
     let rules = RuleSet::library().unwrap();
-    let told = optimize(&graph, &Context::under(&rules), Tier::Rounding, &costs()).unwrap().optimization;
+    let told =
+        optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs()).unwrap().optimization;
     assert_eq!(told.trade_offs.len(), 2, "{told:?}");
     assert_eq!(told.trade_offs[0].pattern, told.trade_offs[1].pattern);
     assert_eq!(told.frontier.iter().map(|point| point.trade_offs).collect::<Vec<_>>(), [0, 1, 2]);

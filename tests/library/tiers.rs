@@ -1,7 +1,7 @@
 //! What tiers promise: casts to types of small range, masks that stand for -inf, and errors of approximate steps.
 
 use magneton_ir::check::compare;
-use magneton_ir::energy::CostModel;
+use magneton_ir::energy::{CostModel, Objective};
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::optimize::optimize;
 use magneton_ir::progress::Silent;
@@ -181,7 +181,7 @@ fn an_assumption_that_never_holds_is_not_made() {
     let (a, b) = (graph(ONE, &format!("{negative}z = relu(y)\nreturn z")), graph(ONE, &format!("{negative}return y")));
     assert_eq!(compared(&a, &b, &rules, Tier::Rounding).tier, None);
     let costs = CostModel::shipped().unwrap();
-    let found = optimize(&a, &Context::under(&rules), Tier::Rounding, &costs).unwrap().optimization;
+    let found = optimize(&a, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs).unwrap().optimization;
     assert_eq!(found.assumptions, Vec::<String>::new());
     // Where it may hold, it is about the value of the graph that the rule was applied to.
     let positive = "p = mul(x, x)\n";

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use magneton_ir::energy::{CostModel, Launch, graph_total};
+use magneton_ir::energy::{CostModel, Launch, Objective, graph_total};
 use magneton_ir::frontend;
 use magneton_ir::ir::Graph;
 use magneton_ir::optimize::optimize;
@@ -61,7 +61,9 @@ fn waste_is_found() {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for name in names() {
         let (wasteful, lean) = (graph(&format!("{name}.mir")), graph(&format!("{name}.lean.mir")));
-        let found = optimize(&wasteful, &Context::under(&rules), Tier::Rounding, &costs).unwrap().optimization;
+        let found = optimize(&wasteful, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs)
+            .unwrap()
+            .optimization;
         let [now, best] = [&found.energy_mj, &found.best_energy_mj].map(|figure| figure.value.unwrap());
         let lean = graph_total(&lean, &costs).energy_mj.value;
         let (half, verdict) = (half(&name), verdict(now, lean, best));

@@ -5,21 +5,23 @@ use maud::html;
 use super::document;
 use super::frontier::frontier;
 use super::parts::{assumptions, bar, card, precomputed, steps};
+use crate::energy::Objective;
 use crate::printable::one_line;
 use crate::report::{Cheaper, Optimization, wording};
 
 /// The report as a page.
 pub(crate) fn optimization(o: &Optimization) -> String {
     let saves = wording::saved(o);
-    let verdict = saves
-        .as_ref()
-        .map_or("No form is known that costs less beyond doubt".to_owned(), |s| format!("Cheaper forms save {s}"));
+    let verdict = saves.as_ref().map_or(format!("No form is known that {} beyond doubt", wording::less(o)), |s| {
+        format!("Cheaper forms save {s}")
+    });
     let ((energy_now, us_now), (energy_best, us_best)) = (o.now_as_run(), o.best_as_run());
     let mut now = vec![wording::figure_range(energy_now), wording::time(us_now)];
     now.extend(wording::waiting(o.launched.as_ref(), &o.energy_mj));
     let mut best = vec![wording::figure_range(energy_best), wording::time(us_best)];
     best.extend(wording::max_slowdown(o));
-    let most = o.cheaper.iter().map(Cheaper::total_mj).fold(0.0, f64::max);
+    let share = |c: &Cheaper| o.share(c).unwrap_or(0.0);
+    let most = o.cheaper.iter().map(share).fold(0.0, f64::max);
     let body = html! {
         header {
             h1 { (verdict) }
@@ -34,12 +36,12 @@ pub(crate) fn optimization(o: &Optimization) -> String {
             @for (i, c) in o.cheaper.iter().enumerate() {
                 section {
                     h2 {
-                        (i + 1) ". saves " (wording::energy(Some(c.total_mj())))
+                        (i + 1) ". saves " (wording::saves(o, c))
                         @if c.ops.len() > 1 { ", " (c.ops.len()) " times" }
-                        @if c.trade_off { ", slower: a trade-off" }
+                        @if c.trade_off && o.objective == Objective::Energy { ", slower: a trade-off" }
                         " " span class="tag" { (c.tier) }
                     }
-                    (bar(c.total_mj(), most, "a"))
+                    (bar(share(c), most, "a"))
                     dl {
                         dt { "now" } dd { code { (one_line(&c.from.join(", "))) } }
                         dt { "cheaper" } dd { code { (one_line(&c.pattern)) } }

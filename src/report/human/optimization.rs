@@ -6,6 +6,7 @@ use anstyle::Style;
 use comfy_table::CellAlignment;
 
 use super::{HumanOptions, paragraph, plain, trimmed, widths};
+use crate::energy::Objective;
 use crate::printable::one_line;
 use crate::report::{Cheaper, Optimization, wording};
 
@@ -35,7 +36,7 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
         writeln!(out, "        {fact}")?;
     }
     if o.cheaper.is_empty() && o.precompute.is_empty() {
-        writeln!(out, "  the rules know no form that costs less beyond doubt")?;
+        writeln!(out, "  the rules know no form that {} beyond doubt", wording::less(o))?;
     } else {
         let (energy, us) = o.best_as_run();
         let (best, time) = (wording::figure(energy), wording::time(us));
@@ -61,11 +62,10 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
     if let Some(profile) = &o.profile {
         writeln!(out, "  {FAINT}per execution; figures for {}{FAINT:#}", one_line(profile))?;
     }
-    let now = o.energy_mj.value.unwrap_or(0.0);
     let (told, folded): (Vec<&Cheaper>, Vec<&Cheaper>) =
-        o.cheaper.iter().partition(|c| c.total_mj() >= SMALL * now || o.cheaper.len() == 1);
+        o.cheaper.iter().partition(|c| o.share(c).is_none_or(|share| share >= SMALL) || o.cheaper.len() == 1);
     for (i, c) in told.iter().enumerate() {
-        finding(i + 1, c, now, width, out)?;
+        finding(i + 1, o, c, width, out)?;
     }
     if !folded.is_empty() {
         let all = wording::energy(Some(folded.iter().map(|c| c.total_mj()).sum()));
@@ -75,7 +75,7 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
     if !o.trade_offs.is_empty() {
         writeln!(out, "\n{BOLD}less energy for more time{BOLD:#}, left out of the figures above")?;
         for c in &o.trade_offs {
-            let (saves, us) = (wording::energy(Some(c.total_mj())), -c.saves_us * c.ops.len() as f64);
+            let (saves, us) = (wording::energy(Some(c.total_mj())), -c.total_us());
             let form = format!("{} for {}", c.pattern, c.from.join(", "));
             let text = format!("saves {saves}, takes {} longer: {form}", wording::time(Some(us)));
             paragraph(width, "  ", "    ", &text, out)?;
@@ -111,21 +111,20 @@ fn frontier(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
 }
 
 /// What to do, where, and what it brings, in one line; then the form to call, with names for its parts.
-fn finding(number: usize, c: &Cheaper, now: f64, width: usize, out: &mut String) -> fmt::Result {
+fn finding(number: usize, o: &Optimization, c: &Cheaper, width: usize, out: &mut String) -> fmt::Result {
     let place = c.source.as_deref().and_then(|source| source.split(' ').next()?.rsplit('/').next());
     // Without a source line, the value that is computed in another way says where.
     let place = place.or_else(|| c.ops.first()?.last().map(String::as_str)).unwrap_or("?");
-    let share = if now > 0.0 { format!(" ({})", wording::percent(c.total_mj() / now)) } else { String::new() };
     let times = if c.ops.len() > 1 { format!(" in {} places", c.ops.len()) } else { String::new() };
-    let slower = if c.trade_off { ", slower: a trade-off" } else { "" };
+    let slower = if c.trade_off && o.objective == Objective::Energy { ", slower: a trade-off" } else { "" };
     let assumed = match c.assumptions() {
         0 => String::new(),
         1 => ", with 1 assumption".to_owned(),
         n => format!(", with {n} assumptions"),
     };
-    let total = wording::energy(Some(c.total_mj()));
+    let saves = wording::saves(o, c);
     let text = format!(
-        "{place}: {} saves {total}{share}{times}{slower}, tier {}{assumed}",
+        "{place}: {} saves {saves}{times}{slower}, tier {}{assumed}",
         wording::change(&c.from, &c.into),
         c.tier
     );

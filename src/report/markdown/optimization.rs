@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use comfy_table::CellAlignment;
 
 use super::{code, table};
+use crate::energy::Objective;
 use crate::printable::one_line;
 use crate::report::{Optimization, wording};
 
@@ -18,9 +19,9 @@ pub(crate) fn optimization(o: &Optimization) -> String {
 
 fn write(o: &Optimization, out: &mut String) -> fmt::Result {
     let saves = wording::saved(o);
-    let verdict = saves
-        .as_ref()
-        .map_or("no form is known that costs less beyond doubt".to_owned(), |s| format!("cheaper forms save {s}"));
+    let verdict = saves.as_ref().map_or(format!("no form is known that {} beyond doubt", wording::less(o)), |s| {
+        format!("cheaper forms save {s}")
+    });
     writeln!(out, "**{}: {verdict}**\n", code(&o.file))?;
     writeln!(out, "- {} operators", o.ops)?;
     let (energy, us) = o.now_as_run();
@@ -51,9 +52,9 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
     if !o.cheaper.is_empty() {
         let mut rows = table(&["saves", "times", "tier", "now", "cheaper", "at", "by"]);
         for c in &o.cheaper {
-            let slower = if c.trade_off { ", slower" } else { "" };
+            let slower = if c.trade_off && o.objective == Objective::Energy { ", slower" } else { "" };
             rows.add_row([
-                format!("{}{slower}", wording::energy(Some(c.total_mj()))),
+                format!("{}{slower}", wording::saves(o, c)),
                 c.ops.len().to_string(),
                 c.tier.clone(),
                 code(&c.from.join(", ")),
@@ -68,8 +69,7 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
         writeln!(out, "\nLess energy for more time, left out of the figures above:\n")?;
         let mut rows = table(&["saves", "takes longer", "now", "cheaper"]);
         for c in &o.trade_offs {
-            let us = -c.saves_us * c.ops.len() as f64;
-            let (saves, longer) = (wording::energy(Some(c.total_mj())), wording::time(Some(us)));
+            let (saves, longer) = (wording::energy(Some(c.total_mj())), wording::time(Some(-c.total_us())));
             rows.add_row([saves, longer, code(&c.from.join(", ")), code(&c.pattern)]);
         }
         writeln!(out, "{rows}")?;

@@ -3,13 +3,15 @@
 use serde::Serialize;
 
 use super::{Definition, Figure, Launched, LeftOut, Precomputed, Step};
-use crate::energy;
+use crate::energy::{self, Objective};
 
 /// What the rules find for one workload. Energies are in millijoules, times in microseconds, both per execution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Optimization {
     /// Always [`Optimization::SCHEMA`].
     pub schema: &'static str,
+    /// What forms were chosen by.
+    pub objective: Objective,
     /// The path as it was given.
     pub file: String,
     /// Operators of the file.
@@ -31,6 +33,8 @@ pub struct Optimization {
     /// What the cheaper forms save as it is run, in millijoules: what kernels save, and what waiting takes less, or more, with
     /// any host that there may be. None where it is recorded, and where it is not known.
     pub launched_saves_mj: Option<f64>,
+    /// The same of its time, in microseconds; below 0 where it may take longer.
+    pub launched_saves_us: Option<f64>,
     /// Those that save most come first.
     pub cheaper: Vec<Cheaper>,
     /// What the best form reads that is computed once, before the first execution.
@@ -106,6 +110,11 @@ impl Cheaper {
         self.saves_mj * self.ops.len() as f64
     }
 
+    /// Time saved in all places, in microseconds; below 0 where it takes longer.
+    pub fn total_us(&self) -> f64 {
+        self.saves_us * self.ops.len() as f64
+    }
+
     /// The rules of the proof, each run of one once.
     pub fn rules(&self) -> Vec<&str> {
         let mut rules: Vec<&str> = self.steps.iter().map(|s| s.rule.as_str()).collect();
@@ -131,6 +140,25 @@ impl Optimization {
         let now = self.now_as_run().0.value.filter(|&now| now > 0.0)?;
         let of_kernels = || Some(self.energy_mj.value? - self.best_energy_mj.value?);
         Some(self.launched_saves_mj.or_else(of_kernels)? / now)
+    }
+
+    /// The fraction of the time that they save, of the workload as it is run; below 0 where it takes longer, none where it is not known.
+    pub fn saves_time(&self) -> Option<f64> {
+        let now = self.now_as_run().1.filter(|&now| now > 0.0)?;
+        let of_kernels = || Some(self.time_us? - self.best_time_us?);
+        Some(self.launched_saves_us.or_else(of_kernels)? / now)
+    }
+
+    /// What a cheaper form saves of what forms were chosen by, as a fraction of what the kernels of the workload take; of the product of energy
+    /// and time, to first order. None where it is not known what they take.
+    pub fn share(&self, c: &Cheaper) -> Option<f64> {
+        let energy = || Some(c.total_mj() / self.energy_mj.value.filter(|&mj| mj > 0.0)?);
+        let time = || Some(c.total_us() / self.time_us.filter(|&us| us > 0.0)?);
+        match self.objective {
+            Objective::Energy => energy(),
+            Objective::Time => time(),
+            Objective::Edp => Some(energy()? + time()?),
+        }
     }
 
     /// Energy and time of it as it is run.

@@ -8,14 +8,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::{
-    BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Optimization, Precomputed, Region, Rejected,
-    ReportedVerdict, Rewrite, Side, Step,
+    BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Precomputed, Region, Rejected, ReportedVerdict,
+    Rewrite, Side, Step,
 };
 use crate::ops::{self, Family};
 use crate::printable::one_line;
 
 pub(super) use difference::{main_parts, only_made, part, parts, shown_parts};
-pub(super) use optimization::{change, forms, frontier};
+pub(super) use optimization::{change, forms, frontier, less, max_slowdown, saved, saves};
 pub(super) use switch::{decides, paths, place, switch, variables};
 
 /// Three significant digits.
@@ -125,19 +125,6 @@ pub(super) fn savings(c: &Comparison) -> Vec<String> {
         saves.filter(|&s| s > 0.0).map(|s| format!("{} of {name}{host}", percent(s)))
     };
     [(vs_a, "A"), (vs_b, "B")].into_iter().filter_map(one).collect()
-}
-
-/// What the cheaper forms save of a workload as it is run: `14.6 %`; none where that is nothing.
-pub(super) fn saved(o: &Optimization) -> Option<String> {
-    let waits = o.launched.as_ref().is_some_and(|l| l.share().is_some());
-    let host = if waits { ANY_HOST } else { "" };
-    o.saves().filter(|&s| s > 0.0).map(|s| format!("{}{host}", percent(s)))
-}
-
-/// How much slower the best form was allowed to be; none where slower forms are left out.
-pub(super) fn max_slowdown(o: &Optimization) -> Option<String> {
-    o.max_slowdown
-        .map(|most| format!("slower forms were allowed, up to {} more time than now for the whole", percent(most)))
 }
 
 /// What is computed once, in all: `14 tensors of 12.6 MB`; none where nothing is.

@@ -113,6 +113,9 @@ junit\t'Findings as tests, for CI systems'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l report -d 'Write the report to this file, not to standard output' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l write-json -d 'Write the report to this file too, as `--format json` gives it' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -s o -l output -d 'Write the graph with all cheaper forms in place: as PyTorch code (`.py`), as an exported program with the weights of the workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first' -r -F
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l objective -d 'What is to be as little as possible: energy, time, or the product of both' -r -f -a "energy\t'Energy. Forms that take more time are listed and not taken'
+time\t'Time, whatever energy that takes'
+edp\t'Energy times time, the energy–delay product'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l max-slowdown -d 'Take forms that are slower and need less energy, too, as long as the whole takes at most this much more time than the workload does now. Without it, they are listed and not taken' -r
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l frontier -d 'Write a picture of time against energy to this file, as SVG: the workload now, its best form, and slower forms' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l no-cache -d 'Neither use nor keep what searches came to in earlier runs. It is kept in your cache folder and may be deleted'
