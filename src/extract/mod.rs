@@ -1,6 +1,7 @@
 //! Cheaper equivalents: forms that the rules prove equal to a part of a graph and that take less energy, or less of what counts otherwise.
 
 mod apply;
+mod dag;
 mod fanout_free;
 mod merge;
 mod once;

@@ -1,9 +1,11 @@
 //! Choosing the cheapest form in an e-graph, and pricing it with its real layouts.
 
 use egg::Id;
+use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::dag::{Choice, Classes, Effort};
 use super::worth::is_worth_keeping;
 use crate::energy::{Bill, CostModel, Weights, WorkWithLayout, call_item};
 use crate::ir::{Layout, MathConfig, TensorType, added, output_layout};
@@ -37,11 +39,13 @@ type MadeOf = SmallVec<[Option<u64>; 4]>;
 /// Added to every operator, so that of two forms that cost the same the smaller one wins.
 const TIE: f64 = 1e-9;
 
-/// A form of a class.
+/// A part of a graph is small: more changes its form seldom.
+const EFFORT: Effort = Effort { visits: 10_000, branches: 500 };
+
+/// The cheapest form of a class by itself.
 struct Best {
     /// What it counts.
     total: f64,
-    node: Node,
     /// As in [`Leaf`].
     made_of: Option<u64>,
 }
@@ -63,12 +67,42 @@ pub(super) struct By<'a> {
     pub model: &'a CostModel,
 }
 
-/// The form of class `root` that takes least, where every class costs as much as its own cheapest form. Operands are
-/// taken as dense here; [`bill`] then prices the chosen form with the layouts that it has.
+/// The form of class `root` that takes least. Operands are taken as dense here; [`bill`] then prices the chosen form with the
+/// layouts that it has.
 pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) -> Option<TermId> {
+    let root = window.egraph.find(root);
+    let priced = priced(window, leaves, by);
+    // Only what the root may be made of.
+    let mut numbers: IndexMap<Id, usize> = IndexMap::from([(root, 0)]);
+    let (mut choices, mut nodes) = (Vec::new(), Vec::new());
+    while let Some((&class, _)) = numbers.get_index(choices.len()) {
+        let of_class = priced.get(&class).map(Vec::as_slice).unwrap_or_default();
+        let choice = |(node, cost): &(Node, f64)| {
+            let number = |child: &Id| {
+                let next = numbers.len();
+                *numbers.entry(window.egraph.find(*child)).or_insert(next)
+            };
+            Choice { cost: *cost, children: node.children.iter().map(number).collect() }
+        };
+        choices.push(of_class.iter().map(choice).collect());
+        nodes.push(of_class);
+    }
+    let (selection, _) = Classes { choices, roots: vec![0] }.select(EFFORT)?;
+    let chosen = |(number, place): (usize, &Option<usize>)| Some((number, nodes[number].get((*place)?)?.0.clone()));
+    let chosen: FxHashMap<Id, Node> = (selection.chosen.iter().enumerate())
+        .filter_map(chosen)
+        .filter_map(|(number, node)| Some((*numbers.get_index(number)?.0, node)))
+        .collect();
+    build(window, root, &chosen, &mut FxHashMap::default())
+}
+
+/// The nodes of every class with what they count, but for those without a price.
+fn priced(window: &Window, leaves: &Leaves, by: &By) -> FxHashMap<Id, Vec<(Node, f64)>> {
     let mut best: FxHashMap<Id, Best> = FxHashMap::default();
     let mut own: FxHashMap<TermId, f64> = FxHashMap::default();
+    // What is computed once depends on what it is made of: of each class, its cheapest form by itself.
     loop {
+        let mut priced: FxHashMap<Id, Vec<(Node, f64)>> = FxHashMap::default();
         let mut changed = false;
         for class in window.egraph.classes() {
             for node in &class.nodes {
@@ -83,17 +117,18 @@ pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) 
                 let total = price + below.iter().sum::<f64>();
                 let better = best.get(&class.id).is_none_or(|known| total < known.total - 1e-15);
                 if total.is_finite() && better {
-                    best.insert(class.id, Best { total, node: node.clone(), made_of });
+                    best.insert(class.id, Best { total, made_of });
                     changed = true;
+                }
+                if price.is_finite() {
+                    priced.entry(class.id).or_default().push((node.clone(), price));
                 }
             }
         }
         if !changed {
-            break;
+            return priced;
         }
     }
-    let mut built = FxHashMap::default();
-    build(window, window.egraph.find(root), &best, &mut built)
 }
 
 /// Bytes of parameters that a term is made of, where it is the same at every execution; `parts` is that of its operands.
@@ -133,16 +168,16 @@ fn price(arena: &TermArena, node: &Node, by: &By) -> f64 {
 fn build(
     window: &mut Window,
     class: Id,
-    best: &FxHashMap<Id, Best>,
+    chosen: &FxHashMap<Id, Node>,
     built: &mut FxHashMap<Id, TermId>,
 ) -> Option<TermId> {
     if let Some(&done) = built.get(&class) {
         return Some(done);
     }
-    let Best { node, .. } = best.get(&class)?;
+    let node = chosen.get(&class)?;
     let children: SmallVec<[Id; 4]> = node.children.iter().map(|&c| window.egraph.find(c)).collect();
     let operands: SmallVec<[TermId; 4]> =
-        children.into_iter().map(|c| build(window, c, best, built)).collect::<Option<_>>()?;
+        children.into_iter().map(|c| build(window, c, chosen, built)).collect::<Option<_>>()?;
     let term = match window.arena.op(node.term) {
         Some((op, attrs, slot)) if node.head.is_some() => {
             let (op, attrs) = (op.clone(), attrs.clone());
