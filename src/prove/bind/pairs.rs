@@ -1,6 +1,6 @@
 //! Inputs that are stated to be made of others, and those that are the same on both sides by name or position.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
@@ -41,26 +41,72 @@ impl Plan {
         }
     }
 
+    /// Binds weights of one type whose names are the same but for a prefix, where one file puts it before the names of several: the name of a
+    /// module that holds the model.
+    pub(super) fn by_prefix(&mut self) {
+        for side in [Side::B, Side::A] {
+            let free = |slot: &&Slot| slot.is_free() && slot.input.role != Role::User;
+            let others = self.side(side.other()).iter().enumerate().filter(|(_, slot)| free(slot));
+            let others: FxHashMap<&str, (usize, &Slot)> =
+                others.map(|(i, slot)| (slot.input.name.as_str(), (i, slot))).collect();
+            let mut found: BTreeMap<&str, Vec<(usize, usize)>> = BTreeMap::new();
+            for (own, slot) in self.side(side).iter().enumerate().filter(|(_, slot)| free(slot)) {
+                for (dot, _) in slot.input.name.match_indices('.') {
+                    let (prefix, name) = slot.input.name.split_at(dot + 1);
+                    if let Some(&(other, like)) = others.get(name)
+                        && like.input.ty == slot.input.ty
+                        && like.live == slot.live
+                        && like.may_hold(slot)
+                    {
+                        found.entry(prefix).or_default().push((own, other));
+                    }
+                }
+            }
+            let commonest = found.into_values().max_by_key(Vec::len).filter(|all| all.len() > 1);
+            for (own, other) in commonest.into_iter().flatten() {
+                let (i, j) = if side == Side::A { (own, other) } else { (other, own) };
+                self.pair(i, j, Source::Prefixed);
+            }
+        }
+    }
+
     /// Binds integers that a user gives under one name and in two types, such as token ids: the wider ones are the narrower
     /// ones.
     pub(super) fn by_narrower_type(&mut self) {
-        let whole = |slot: &Slot| slot.is_free() && slot.input.role == Role::User && slot.input.ty.dtype.is_int();
         for j in 0..self.b.len() {
             let y = &self.b[j];
-            if !whole(y) {
-                continue;
+            let same = |x: &Slot| x.is_free_whole() && x.input.name == y.input.name;
+            if y.is_free_whole()
+                && let Some(i) = self.a.iter().position(same)
+            {
+                self.widen(i, j, Source::Narrower);
             }
-            let same = |x: &Slot| x.input.name == y.input.name && x.input.ty.shape == y.input.ty.shape;
-            let Some(i) = self.a.iter().position(|x| whole(x) && same(x)) else { continue };
-            let (x, y) = (self.a[i].input.ty.clone(), y.input.ty.clone());
-            let (side, target, leaf, of, to) = match (x.dtype.widens_to(y.dtype), y.dtype.widens_to(x.dtype)) {
-                (true, false) => (Side::B, j, i, x, y.dtype),
-                (false, true) => (Side::A, i, j, y, x.dtype),
-                _ => continue,
-            };
-            if let Ok(expression) = Expression::cast(leaf, &of, to) {
-                self.derive(side, target, expression, Source::Narrower);
-            }
+        }
+    }
+
+    /// Binds the only integers that a user gives to each graph, where names and types differ.
+    pub(super) fn only_narrower(&mut self) {
+        let only = |slots: &[Slot]| {
+            let mut all = (0..slots.len()).filter(|&i| slots[i].is_free_whole());
+            all.next().filter(|_| all.next().is_none())
+        };
+        if let (Some(i), Some(j)) = (only(&self.a), only(&self.b)) {
+            self.widen(i, j, Source::Use);
+        }
+    }
+
+    /// Integers of A and B of one shape, where one type holds all numbers of the other one, are the same numbers.
+    fn widen(&mut self, i: usize, j: usize, source: Source) {
+        let (x, y) = (self.a[i].input.ty.clone(), self.b[j].input.ty.clone());
+        let (side, target, leaf, of, to) = match (x.dtype.widens_to(y.dtype), y.dtype.widens_to(x.dtype)) {
+            (true, false) => (Side::B, j, i, &x, y.dtype),
+            (false, true) => (Side::A, i, j, &y, x.dtype),
+            _ => return,
+        };
+        if x.shape == y.shape
+            && let Ok(expression) = Expression::cast(leaf, of, to)
+        {
+            self.derive(side, target, expression, source);
         }
     }
 

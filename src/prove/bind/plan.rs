@@ -27,6 +27,8 @@ pub(super) enum Source {
     Tied,
     /// Name and type are the same.
     Name,
+    /// The name is the same but for what one file puts before the names of its weights: a guess.
+    Prefixed,
     /// A user gives the same integers in a narrower type on one side.
     Narrower,
     /// The files hold the same values, and no other input does.
@@ -53,7 +55,7 @@ impl Source {
 
     /// Whether another binding is as possible as this one.
     pub(super) fn is_guess(self) -> bool {
-        matches!(self, Source::Tied | Source::Use | Source::Alike | Source::Position)
+        matches!(self, Source::Tied | Source::Prefixed | Source::Use | Source::Alike | Source::Position)
     }
 }
 
@@ -97,6 +99,11 @@ impl Slot {
     /// Nothing is known of the input yet.
     pub(super) fn is_free(&self) -> bool {
         self.meaning.is_none() && !self.used
+    }
+
+    /// Integers that a user gives, of which nothing is known yet.
+    pub(super) fn is_free_whole(&self) -> bool {
+        self.is_free() && self.input.role == Role::User && self.input.ty.dtype.is_int()
     }
 
     /// A tensor that the graph reads, that no user gives and that is not bound to anything.

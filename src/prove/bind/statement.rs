@@ -126,6 +126,7 @@ fn reason(source: Source) -> &'static str {
         Source::Stated => "stated",
         Source::Tied => "stated of a weight that nothing reads; this is the only other one of its type",
         Source::Name => "same name and type",
+        Source::Prefixed => "same type, and same name but for a prefix",
         Source::Narrower => "same name, integers of a narrower type",
         Source::Content => "same values in both files",
         Source::Layer => "same values in both files, in the same layer",
