@@ -15,8 +15,16 @@ struct Best {
     node: usize,
 }
 
+/// Which of the classes that are to be looked at comes next. It decides which of several forms of one cost a class gets, and with it what
+/// others share.
+#[derive(Clone, Copy)]
+pub(super) enum Next {
+    Oldest,
+    Newest,
+}
+
 /// For every class the node whose form costs least, where each form counts every class that it uses once; none where a class has no form.
-pub(super) fn greedy(classes: &Classes) -> Vec<Option<usize>> {
+pub(super) fn greedy(classes: &Classes, next: Next) -> Vec<Option<usize>> {
     let count = classes.choices.len();
     let mut users: Vec<Vec<ClassId>> = vec![Vec::new(); count];
     let mut queue: VecDeque<ClassId> = VecDeque::new();
@@ -35,7 +43,11 @@ pub(super) fn greedy(classes: &Classes) -> Vec<Option<usize>> {
     let mut best: Vec<Option<Best>> = vec![None; count];
     let mut is_queued = vec![false; count];
     queue.iter().for_each(|&class| is_queued[class] = true);
-    while let Some(class) = queue.pop_front() {
+    let take = |queue: &mut VecDeque<ClassId>| match next {
+        Next::Oldest => queue.pop_front(),
+        Next::Newest => queue.pop_back(),
+    };
+    while let Some(class) = take(&mut queue) {
         is_queued[class] = false;
         let mut changed = false;
         for (place, node) in classes.choices[class].iter().enumerate() {

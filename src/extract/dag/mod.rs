@@ -9,6 +9,7 @@ mod greedy;
 #[cfg(test)]
 mod tests;
 
+use greedy::Next;
 use smallvec::SmallVec;
 
 /// The number of a class.
@@ -55,8 +56,11 @@ const LEAST: f64 = 1e-14;
 impl Classes {
     /// The best selection that was found, and whether there is none better; `None` if no selection is complete and free of cycles.
     pub(super) fn select(&self, effort: Effort) -> Option<(Selection, bool)> {
-        let improved = greedy::improved(self, greedy::greedy(self), effort.visits)?;
-        Some(exact::best(self, improved, effort.branches))
+        let found = [Next::Oldest, Next::Newest]
+            .into_iter()
+            .filter_map(|next| greedy::improved(self, greedy::greedy(self, next), effort.visits))
+            .min_by(|x, y| x.cost.total_cmp(&y.cost))?;
+        Some(exact::best(self, found, effort.branches))
     }
 
     /// What the nodes that `choose` names for the roots, and for all that those use, cost together. `None` where one is missing, or uses
