@@ -1,6 +1,6 @@
 //! The best selection, by branch and bound.
 
-use super::{ClassId, Classes, LEAST, Selection};
+use super::classes::{Choice, ClassId, Classes, LEAST, Selection};
 
 /// Larger graphs have more choices than a search gets through.
 const MAX_CLASSES: usize = 2_000;
@@ -32,7 +32,7 @@ fn bounds(classes: &Classes) -> Vec<f64> {
     loop {
         let mut changed = false;
         for (class, choices) in classes.choices.iter().enumerate() {
-            let of = |node: &super::Choice| node.cost + node.children.iter().map(|&c| bounds[c]).fold(0.0, f64::max);
+            let of = |node: &Choice| node.cost + node.children.iter().map(|&c| bounds[c]).fold(0.0, f64::max);
             let least = choices.iter().map(of).fold(f64::INFINITY, f64::min);
             if least < bounds[class] {
                 bounds[class] = least;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{ClassId, Classes, LEAST, Selection};
+use super::classes::{ClassId, Classes, LEAST, Selection};
 
 /// Classes that a form of one class uses, itself included, each with what its node costs; in the order of classes.
 type Cover = Vec<(ClassId, f64)>;

@@ -4,7 +4,9 @@ use std::path::Path;
 use indexmap::IndexMap;
 use proptest::prelude::*;
 use serde::Deserialize;
+use smallvec::SmallVec;
 
+use super::classes::ClassId;
 use super::*;
 
 fn choice(cost: f64, children: &[ClassId]) -> Choice {
