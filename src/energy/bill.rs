@@ -119,7 +119,8 @@ impl Bill {
 
     /// The sum, with the interval that its errors give together.
     pub fn total(&self) -> Cost {
-        let sum = |of: &dyn Fn(&Kernel) -> f64| self.lines.iter().map(|(l, n)| of(&l.0) * *n as f64).sum::<f64>();
+        // A sum of nothing is -0.0.
+        let sum = |of: &dyn Fn(&Kernel) -> f64| self.lines.iter().map(|(l, n)| of(&l.0) * *n as f64).sum::<f64>() + 0.0;
         let shares = self.lines.iter().map(|(l, n)| l.0.cost.basis_mj.times(*n as f64));
         let basis_mj = shares.fold(BasisShares::default(), |a, b| a + b);
         let mut total = Cost {

@@ -4,6 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::order::post_order;
+use super::passage::Applied;
 use super::prices::{Prices, StepPrices};
 use crate::prove::{Head, Lemma, Reason, TermArena, TermId, assumed, show_above};
 use crate::report::{Definition, Step};
@@ -33,10 +34,9 @@ pub(super) struct Known<'a> {
 }
 
 /// The steps, in order, with the names that each introduces.
-pub(super) fn argument<'l>(known: &Known, lemmas: impl IntoIterator<Item = &'l Lemma>) -> Vec<Step> {
-    let lemmas: Vec<&Lemma> = lemmas.into_iter().collect();
-    let subjects = lemmas.iter().flat_map(|l| [l.before, l.after]).collect();
-    let rewritten = lemmas.iter().map(|l| l.before).collect();
+pub(super) fn argument(known: &Known, steps: &[Applied]) -> Vec<Step> {
+    let subjects = steps.iter().flat_map(Applied::sides).collect();
+    let rewritten = steps.iter().map(|step| step.sides()[0]).collect();
     let mut argument = Argument {
         known,
         subjects,
@@ -47,7 +47,7 @@ pub(super) fn argument<'l>(known: &Known, lemmas: impl IntoIterator<Item = &'l L
         cut: FxHashSet::default(),
         priced: known.prices.map(|prices| StepPrices::new(prices, known.arena)),
     };
-    lemmas.into_iter().map(|lemma| argument.step(lemma)).collect()
+    steps.iter().map(|step| argument.step(step)).collect()
 }
 
 /// An expression by itself, all of it, after the names for parts that make it short.
@@ -89,22 +89,25 @@ struct Argument<'a> {
 }
 
 impl Argument<'_> {
-    fn step(&mut self, lemma: &Lemma) -> Step {
+    fn step(&mut self, applied: &Applied) -> Step {
+        let (lemma, [from, to]) = (applied.lemma, applied.sides());
         // Where a step ends in something that has a name already, the name says all.
-        let ends = (!self.rewritten.contains(&lemma.after)).then(|| (self.known.given)(lemma.after, false)).flatten();
-        let sides = if ends.is_some() { vec![lemma.before] } else { vec![lemma.before, lemma.after] };
+        let ends = (!self.rewritten.contains(&to)).then(|| (self.known.given)(to, false)).flatten();
+        let sides = if ends.is_some() { vec![from] } else { vec![from, to] };
         let definitions = self.definitions(&sides);
-        let mj = self.priced.as_mut().and_then(|priced| priced.step(lemma.before, lemma.after));
+        let mj = self.priced.as_mut().and_then(|priced| priced.step(from, to));
         Step {
             rule: lemma.name().to_owned(),
             tier: lemma.tier().to_string(),
             doc: doc(lemma),
             definitions,
-            before: self.inline_definitions(lemma.before),
-            after: ends.unwrap_or_else(|| self.inline_definitions(lemma.after)),
+            before: self.inline_definitions(from),
+            after: ends.unwrap_or_else(|| self.inline_definitions(to)),
             assumes: self.assumptions(lemma),
             before_mj: mj.map(|[before, _]| before),
             after_mj: mj.map(|[_, after]| after),
+            reversed: applied.is_reversed,
+            whole_mj: applied.whole_mj,
         }
     }
 
@@ -234,109 +237,5 @@ fn doc(lemma: &Lemma) -> String {
         Reason::SplitSlice => "One part of a split is a slice.".to_owned(),
         Reason::Near => "Both constants are roundings of the same numbers.".to_owned(),
         Reason::Elements { .. } => "Every element is the same formula over elements of the tensors below.".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::check::compare;
-    use crate::energy::{CostModel, Objective, Weights};
-    use crate::explain::Explainer;
-    use crate::frontend;
-    use crate::ir::{Graph, text};
-    use crate::optimize::optimize;
-    use crate::progress::Silent;
-    use crate::prove::{Context, show};
-    use crate::report::{HumanOptions, Report};
-    use crate::rules::{RuleSet, Tier};
-
-    fn graph(file: &str) -> Graph {
-        frontend::load(format!("corpus/exports/{file}.pt2")).unwrap()
-    }
-
-    /// The expression with every name replaced by what it stands for.
-    fn expanded(text: &str, names: &FxHashMap<String, String>) -> String {
-        let mut out = String::new();
-        let mut word = String::new();
-        for c in text.chars().chain([' ']) {
-            if c.is_alphanumeric() || c == '_' || c == '.' {
-                word.push(c);
-            } else {
-                out += names.get(&word).unwrap_or(&word);
-                word.clear();
-                out.push(c);
-            }
-        }
-        out.trim_end().to_owned()
-    }
-
-    #[test]
-    fn names_stand_for_what_they_replace() {
-        let graph = graph("gpt2-eager");
-        let rules = RuleSet::library().unwrap();
-        let costs = CostModel::shipped().unwrap();
-        let items = crate::energy::graph_items(&graph, &costs);
-        let rewrites =
-            crate::extract::cheaper_forms(&graph, &items, &Context::under(&rules), &costs, Weights::ENERGY).unwrap();
-        let mut named = 0;
-        let memory = crate::explain::ValueLayouts::of(&graph, &items);
-        for rewrite in &rewrites {
-            let (arena, lemmas) = rewrite.proof();
-            let mut names = FxHashMap::default();
-            for (step, lemma) in crate::explain::proof_of(rewrite, &memory, &costs).iter().zip(lemmas) {
-                for d in &step.definitions {
-                    named += 1;
-                    let text = expanded(&d.text, &names);
-                    assert!(names.insert(d.name.clone(), text).is_none(), "{} is introduced once", d.name);
-                }
-                for (text, term) in [(&step.before, lemma.before), (&step.after, lemma.after)] {
-                    assert_eq!(expanded(text, &names), show(arena, term, &crate::extract::letter));
-                }
-            }
-        }
-        assert!(named > 10, "{named}");
-        let found = optimize(&graph, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs).unwrap();
-        assert!(found.optimization.cheaper.iter().all(|c| !c.steps.is_empty()));
-    }
-
-    #[test]
-    fn a_step_costs_what_its_operators_cost() {
-        let head = "graph g(q: f32[2, 4, 64, 16], k: f32[2, 4, 64, 16], v: f32[2, 4, 64, 16])";
-        let written = "t = permute(k; dims=[0, 1, 3, 2]) s = matmul(q, t) m = mul(s, 0.25) p = softmax(m; dim=3) y = matmul(p, v)";
-        let sides = [written, "y = sdpa(q, k, v; scale=0.25)"];
-        let [a, b] = sides.map(|body| text::parse("test.mir", &format!("{head} {{ {body} return y }}")).unwrap());
-        let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
-        let checked = compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).unwrap();
-        let explained = Explainer::new(&checked, &a, &b, &costs).region(1).unwrap();
-        let [step] = explained.steps.as_slice() else { panic!("{:?}", explained.steps) };
-        assert_eq!(step.rule, "sdpa_written_out");
-        for (of_step, of_side) in [(step.before_mj, &explained.region.b), (step.after_mj, &explained.region.a)] {
-            let (of_step, of_side) = (of_step.unwrap(), of_side.energy_mj.unwrap());
-            assert!((of_step / of_side - 1.0).abs() < 1e-6, "{of_step} and {of_side}: {step:?}");
-        }
-    }
-
-    #[test]
-    fn every_region_fits_in_60_lines_of_100_columns() {
-        let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
-        let mut regions = 0;
-        for model in ["gpt2", "qwen2-4l", "llama3-8b", "llama3-405b", "bert", "whisper", "mixtral"] {
-            let [a, b] = ["eager", "sdpa"].map(|side| graph(&format!("{model}-{side}")));
-            let checked = compare(&a, &b, &rules, Tier::Rounding, &costs, &Silent).unwrap();
-            let explainer = Explainer::new(&checked, &a, &b, &costs);
-            for explanation in explainer.details().explanations {
-                regions += 1;
-                let text = explanation.human(&HumanOptions::default());
-                let text = anstream::adapter::strip_str(&text).to_string();
-                assert!(text.lines().count() <= 60, "{text}");
-                assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-                // The whole proof fits for models with one attention in a region; of others, steps may be counted.
-                let is_one = explanation.region.b_kinds.iter().filter(|kind| *kind == "sdpa").count() < 2;
-                assert!(!is_one || !text.contains("more step"), "{text}");
-                assert!(!text.contains('…'), "a clipped expression in\n{text}");
-            }
-        }
-        assert!(regions > 200, "{regions}");
     }
 }

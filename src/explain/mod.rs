@@ -1,23 +1,30 @@
 //! One region in full: its operators with their costs, and the steps of its proof.
 
 mod argument;
+mod form;
+mod operators;
 mod order;
+mod passage;
 mod prices;
+#[cfg(test)]
+mod tests;
 
-use argument::{Known, argument, expression};
-use order::post_order;
+use argument::{Known, argument};
+pub(crate) use form::{Form, form_of};
+use operators::{operators, placed};
+use passage::{Applied, Passage, loose};
 pub(crate) use prices::ValueLayouts;
-use prices::{Given, Prices};
+use prices::{Given, Prices, StepPrices};
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::Checked;
-use crate::diagnose;
-use crate::energy::{Cost, CostModel, Item, graph_items};
+use crate::energy::{Cost, CostModel, Figure, Item, graph_items};
 use crate::extract::{Rewrite, letter};
-use crate::ir::{Graph, NodeId, NodeKind, Value};
-use crate::ops::is_number;
-use crate::prove::{Closure, Head, Region, TermId, Values};
-use crate::report::{Definition, Details, Explanation, Operator, PlacedOperator, Step};
+use crate::ir::{Graph, NodeId, Value};
+use crate::prove::{Closure, Head, Lemma, Region, TermId, Values};
+use crate::report::{self as model, Chain, Details, Explanation, Step};
 
 /// Looks at the regions of a comparison one by one.
 pub(crate) struct Explainer<'c> {
@@ -87,12 +94,12 @@ impl<'c> Explainer<'c> {
 
     /// Region number `id`; none if there is no such region.
     pub(crate) fn region(&self, id: usize) -> Option<Explanation> {
-        let Explainer { checked, a, b, memory: [memory_a, memory_b], .. } = self;
-        let searched = if checked.searches_b { memory_b } else { memory_a };
+        let Explainer { checked, a, b, .. } = self;
         let position = id.checked_sub(1)?;
         let summary = checked.comparison.regions.get(position)?;
         let region = checked.proof.partition.regions.get(position)?;
-        let cheaper = checked.cheaper.get(&position).into_iter().flatten();
+        let (steps, chain) = self.proof(region);
+        let (cheaper, cheaper_chain) = self.cheaper(position, region);
         Some(Explanation {
             schema: Explanation::SCHEMA,
             a_file: a.0.name.clone(),
@@ -101,13 +108,44 @@ impl<'c> Explainer<'c> {
             regions: checked.comparison.regions.len(),
             a: operators(a, &region.a),
             b: operators(b, &region.b),
-            steps: self.proof(region),
-            cheaper: cheaper.flat_map(|rewrite| proof_of(rewrite, searched, self.costs)).collect(),
+            steps,
+            chain,
+            cheaper,
+            cheaper_chain,
         })
     }
 
+    /// The proofs of the cheaper forms in a region, one after another.
+    fn cheaper(&self, position: usize, region: &Region) -> (Vec<Step>, Option<Chain>) {
+        let Explainer { checked, a, b, memory: [memory_a, memory_b], costs, .. } = self;
+        let rewrites = checked.cheaper.get(&position).map_or(&[][..], Vec::as_slice);
+        let (from, memory, (_, prices), nodes) = match checked.searches_b {
+            true => (model::Form::B, memory_b, b, &region.b),
+            false => (model::Form::A, memory_a, a, &region.a),
+        };
+        let kept = nodes.iter().filter(|n| !rewrites.iter().any(|r| r.replaced.contains(n)));
+        let known = |n: &NodeId| Some(prices.get(n.index())?.energy_mj).filter(Figure::is_known).map(|e| e.value);
+        let kept_mj: Option<f64> = kept.map(known).sum();
+        // Of several forms, each comes after those before it and while those after it are as they were.
+        let replaced: Vec<Option<f64>> =
+            rewrites.iter().map(|r| cheaper_proof(r, memory, costs, Some(0.0)).1.flatten()).collect();
+        let (mut steps, mut start, mut done_mj, mut is_chain) = (Vec::new(), None, Some(0.0), true);
+        for (i, rewrite) in rewrites.iter().enumerate() {
+            let later_mj: Option<f64> = replaced.iter().skip(i + 1).copied().sum();
+            let elsewhere_mj = kept_mj.zip(later_mj).zip(done_mj).map(|((kept, later), done)| kept + later + done);
+            let (own, from_mj) = cheaper_proof(rewrite, memory, costs, elsewhere_mj);
+            is_chain &= from_mj.is_some();
+            let from_mj = from_mj.flatten();
+            start = start.or(Some(from_mj));
+            let after = own.last().map_or(from_mj, |step| step.whole_mj);
+            done_mj = after.zip(kept_mj).zip(later_mj).map(|((after, kept), later)| after - kept - later);
+            steps.extend(own);
+        }
+        (steps, start.filter(|_| is_chain).map(|from_mj| Chain { from, from_mj }))
+    }
+
     /// The proof of a region. What the region reads goes by its name, as do values in between.
-    fn proof(&self, region: &Region) -> Vec<Step> {
+    fn proof(&self, region: &Region) -> (Vec<Step>, Option<Chain>) {
         let proof = &self.checked.proof;
         let (mut given, mut between, mut lies) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
         let [memory_a, memory_b] = &self.memory;
@@ -131,23 +169,36 @@ impl<'c> Explainer<'c> {
         let outside = |t: TermId| self.values.get(&t).filter(|_| !between.contains_key(&t));
         let given_at = |t: TermId| -> Option<Given> {
             let lies_outside = || outside(t).and_then(|(side, value, _)| self.memory.get(*side)?.given(*value));
-            lies.get(&self.closure.find(t)).cloned().or_else(lies_outside)
+            self.class(t).and_then(|class| lies.get(&class).cloned()).or_else(lies_outside)
         };
         let is_given = |t: TermId| given.contains_key(&t) || outside(t).is_some();
         let prices = Prices { model: self.costs, config: memory_a.config(), given: &given_at, is_given: &is_given };
         // Under other flags the same operator costs something else, and a term does not say whose it is.
         let is_one_mode = memory_a.config() == memory_b.config();
+        let priced = is_one_mode.then_some(&prices);
+        let mut arena = Cow::Borrowed(&proof.arena);
+        let mut passage = None;
+        if proof.region_proofs(region).next().is_some() {
+            passage = Passage::of_region(proof, region, arena.to_mut(), &|t| is_given(t) || given_at(t).is_some());
+        }
+        let forms = priced.map(|prices| StepPrices::new(prices, &arena));
+        let (steps, from_mj) = applied(passage, proof.region_lemmas(region), forms, Some(0.0));
         let known = Known {
-            arena: &proof.arena,
+            arena: &arena,
             input: &|n| inputs.get(n as usize).map_or_else(|| "?".to_owned(), |i| i.name.clone()),
             given: &|t, is_subject| {
-                let equal = || by_class.get(&self.closure.find(t)).filter(|_| !is_subject).copied();
+                let equal = || by_class.get(&self.class(t)?).filter(|_| !is_subject).copied();
                 given.get(&t).or_else(equal).or_else(|| outside(t).map(|(.., name)| name)).cloned()
             },
             between: &|t| between.get(&t).cloned(),
-            prices: is_one_mode.then_some(&prices),
+            prices: priced,
         };
-        argument(&known, proof.region_lemmas(region))
+        (argument(&known, &steps), from_mj.map(|from_mj| Chain { from: model::Form::A, from_mj }))
+    }
+
+    /// The class of a term; none for terms that only forms between A and B have.
+    fn class(&self, term: TermId) -> Option<TermId> {
+        self.closure.knows(term).then(|| self.closure.find(term))
     }
 
     /// Both graphs operator by operator, and every region that repeats no other.
@@ -168,44 +219,45 @@ impl<'c> Explainer<'c> {
 
 /// The proof of a cheaper form, over letters for what it reads of a graph whose values lie in memory as `memory` says.
 pub(crate) fn proof_of(rewrite: &Rewrite, memory: &ValueLayouts, model: &CostModel) -> Vec<Step> {
+    cheaper_proof(rewrite, memory, model, Some(0.0)).0
+}
+
+/// The same with the price of what the form replaces, in both cases with `elsewhere_mj` beside; no price where the steps are no way
+/// from the one to the other.
+fn cheaper_proof(
+    rewrite: &Rewrite,
+    memory: &ValueLayouts,
+    model: &CostModel,
+    elsewhere_mj: Option<f64>,
+) -> (Vec<Step>, Option<Option<f64>>) {
     let (arena, lemmas) = rewrite.proof();
+    let mut arena = arena.clone();
+    let passage = Passage::of_rewrite(rewrite, &mut arena);
     let (.., leaves) = rewrite.expression();
     let given_at = |term| match arena.head(term) {
         Head::Input(n) => memory.given(*leaves.get(*n as usize)?),
         _ => None,
     };
     let prices = Prices { model, config: memory.config(), given: &given_at, is_given: &|_| false };
-    let known = Known { arena, input: &letter, given: &|_, _| None, between: &|_| None, prices: Some(&prices) };
-    argument(&known, lemmas)
+    let (steps, start) = applied(passage, lemmas, Some(StepPrices::new(&prices, &arena)), elsewhere_mj);
+    let known = Known { arena: &arena, input: &letter, given: &|_, _| None, between: &|_| None, prices: Some(&prices) };
+    (argument(&known, &steps), start)
 }
 
-/// A cheaper form as a person would write it down.
-pub(crate) struct Form {
-    /// Its operators, each after those that it reads from.
-    pub operators: Vec<String>,
-    /// Names for parts of `call`.
-    pub definitions: Vec<Definition>,
-    /// The form over these and over the values of the graph that it reads.
-    pub call: String,
-}
-
-/// What a cheaper form calls, over the names of the values of `graph` that it reads.
-pub(crate) fn form_of(graph: &Graph, rewrite: &Rewrite) -> Form {
-    let (arena, root, leaves) = rewrite.expression();
-    let input = |n: u32| {
-        leaves.get(n as usize).map_or("?".to_owned(), |value| {
-            let slot = if value.slot > 0 { format!(".{}", value.slot) } else { String::new() };
-            format!("{}{slot}", graph.node(value.node).name)
-        })
-    };
-    let known = Known { arena, input: &input, given: &|_, _| None, between: &|_| None, prices: None };
-    let (definitions, call) = expression(&known, root);
-    let terms = post_order(arena, &[root], |_| true);
-    let called = |&term: &TermId| match arena.head(term) {
-        Head::Apply { op, .. } if !op.def().is_some_and(is_number) => Some(op.name().to_owned()),
-        _ => None,
-    };
-    Form { operators: terms.iter().filter_map(called).collect(), definitions, call }
+/// The steps of a passage with the price of its first form, or else the steps as they were found.
+fn applied<'l>(
+    passage: Option<Passage<'l>>,
+    lemmas: impl IntoIterator<Item = &'l Lemma>,
+    prices: Option<StepPrices>,
+    elsewhere_mj: Option<f64>,
+) -> (Vec<Applied<'l>>, Option<Option<f64>>) {
+    match passage {
+        Some(passage) => {
+            let (steps, start) = passage.priced(prices, elsewhere_mj);
+            (steps, Some(start))
+        }
+        None => (loose(lemmas), None),
+    }
 }
 
 fn all_values(graph: &Graph) -> impl Iterator<Item = Value> {
@@ -224,34 +276,4 @@ fn named(graph: &Graph, values: &Values, value: Value) -> Option<(TermId, String
     let term = term(values, value)?;
     let slot = if value.slot > 0 { format!(".{}", value.slot) } else { String::new() };
     Some((term, format!("{}{slot}", node.name)))
-}
-
-fn operators(side: &(&Graph, Vec<Cost>), nodes: &[NodeId]) -> Vec<Operator> {
-    nodes.iter().filter_map(|&n| operator(side, n)).collect()
-}
-
-fn placed(side: &(&Graph, Vec<Cost>), region_of: &FxHashMap<NodeId, usize>) -> Vec<PlacedOperator> {
-    let place = |id: NodeId| {
-        let module = side.0.node(id).origin.module.clone();
-        Some(PlacedOperator { operator: operator(side, id)?, module, region: region_of.get(&id).copied() })
-    };
-    side.0.nodes().filter_map(|(id, _)| place(id)).collect()
-}
-
-/// A node as the report has it; none if no operator of the file stands for it.
-fn operator((graph, costs): &(&Graph, Vec<Cost>), id: NodeId) -> Option<Operator> {
-    let node = graph.node(id);
-    let NodeKind::Op { op, .. } = &node.kind else { return None };
-    if node.origin.implicit {
-        return None;
-    }
-    let types = graph.operands(id).iter().map(|&v| graph.ty(v).to_string()).collect::<Vec<_>>().join(", ");
-    let results = node.types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    Some(Operator {
-        name: node.name.to_string(),
-        kind: op.name().to_owned(),
-        types: format!("({types}) -> {results}"),
-        cost: costs.get(id.index())?.into(),
-        source: diagnose::source(node),
-    })
 }

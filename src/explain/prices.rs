@@ -71,10 +71,23 @@ impl<'a> StepPrices<'a> {
             terms
                 .iter()
                 .filter(|(_, run)| !other.contains(run))
-                .map(|(term, _)| self.own_mj(*term))
-                .sum::<Option<f64>>()
+                .try_fold(0.0, |sum, (term, _)| Some(sum + self.own_mj(*term)?))
         };
         Some([sum(&before, &in_after)?, sum(&after, &in_before)?])
+    }
+
+    /// Millijoules of what several expressions execute together. None where a price is not known.
+    pub(super) fn form(&mut self, roots: &[TermId]) -> Option<f64> {
+        let mut counted: FxHashSet<Execution<'a>> = FxHashSet::default();
+        let mut sum = 0.0;
+        for &root in roots {
+            for (term, run) in self.executions(root).0 {
+                if counted.insert(run) {
+                    sum += self.own_mj(term)?;
+                }
+            }
+        }
+        Some(sum)
     }
 
     /// What an expression executes, down to what is given; each execution once, with a term that stands for it.

@@ -75,6 +75,8 @@ struct Elsewhere {
 #[derive(Clone)]
 struct Term {
     arena: Arc<TermArena>,
+    /// What it replaces.
+    replaced: TermId,
     root: TermId,
     proof: Arc<[Lemma]>,
 }
@@ -143,6 +145,11 @@ impl Rewrite {
     /// which [`letter`] names.
     pub fn proof(&self) -> (&TermArena, &[Lemma]) {
         (&self.term.arena, &self.term.proof)
+    }
+
+    /// What is replaced and what takes its place, as terms of the arena of the proof.
+    pub(crate) fn ends(&self) -> [TermId; 2] {
+        [self.term.replaced, self.term.root]
     }
 }
 
@@ -501,7 +508,7 @@ fn found(mut arena: TermArena, [root, best]: [TermId; 2], after: Bill, proof: Ve
     if narrow.iter().any(|n| n.weakens) {
         tier = tier.max(Tier::Rounding);
     }
-    let term = Term { arena: Arc::new(arena), root: best, proof: proof.into() };
+    let term = Term { arena: Arc::new(arena), replaced: root, root: best, proof: proof.into() };
     Found { term, after, rules, tier, assumed }
 }
 

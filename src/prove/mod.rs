@@ -23,6 +23,7 @@ mod plain_form;
 mod reach;
 mod refute;
 mod regions;
+mod rewriting;
 mod show;
 mod snippet;
 mod sweep;
@@ -58,6 +59,8 @@ pub(crate) use kernel::{
 pub(crate) use language::Node;
 pub(crate) use lemma::{Lemma, Reason};
 pub(crate) use math::math_tier;
+pub(crate) use pair_solver::PairProof;
+pub(crate) use rewriting::{Rewritten, rewriting};
 pub(crate) use show::{show, show_above};
 pub(crate) use snippet::rule_between;
 pub(crate) use window::{Limits, Window, assumed};

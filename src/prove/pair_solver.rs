@@ -25,9 +25,13 @@ const MAX_FAILURES: usize = 24;
 /// Elements that may be written down in one comparison, over all pairs that are compared element by element.
 const MAX_ELEMENTS: usize = 4_000_000;
 
-/// A proof of a pair, over an arena of its own whose input `n` stands for leaf `n` of the cone.
-#[derive(Clone, Debug, Default)]
+/// A proof that two values are equal.
+#[derive(Clone, Debug)]
 pub struct PairProof {
+    /// What is equal by it: the leader's term first.
+    pub ends: [TermId; 2],
+    /// What neither step nor end is looked at below.
+    pub leaves: Vec<TermId>,
     pub lemmas: Vec<Lemma>,
 }
 
@@ -64,10 +68,12 @@ enum KeptAnswer {
     Unproven { busiest: Option<Arc<str>> },
 }
 
-/// A proof with its arena.
+/// A proof over an arena of its own, whose input `n` stands for leaf `n` of the cone.
 pub(super) struct Proved {
     pub arena: TermArena,
-    pub proof: PairProof,
+    /// What is equal by it.
+    pub ends: [TermId; 2],
+    pub lemmas: Vec<Lemma>,
 }
 
 /// The answers of one comparison, and what is left of its budgets.
@@ -168,7 +174,7 @@ impl<'r> PairSolver<'r> {
                 KeptAnswer::Unproven { busiest } => Some(Answer::Unproven { busiest }),
                 KeptAnswer::Proven(steps) => {
                     let read = steps.read(&mut arena, self.rules).filter(|(_, shown)| *shown == ends);
-                    read.map(|(lemmas, _)| Answer::Proven(Arc::new(Proved { arena, proof: PairProof { lemmas } })))
+                    read.map(|(lemmas, _)| Answer::Proven(Arc::new(Proved { arena, ends, lemmas })))
                 }
             };
             if let Some(answer) = answer {
@@ -183,7 +189,7 @@ impl<'r> PairSolver<'r> {
         let answer = self.found(local, ends, effort);
         let kept = match &answer {
             Answer::Proven(proved) => {
-                KeptAnswer::Proven(Steps::write(&proved.arena, known, &proved.proof.lemmas, ends, self.rules))
+                KeptAnswer::Proven(Steps::write(&proved.arena, known, &proved.lemmas, ends, self.rules))
             }
             Answer::Differs => KeptAnswer::Differs,
             Answer::Unevaluated => KeptAnswer::Unevaluated,
@@ -226,7 +232,7 @@ impl<'r> PairSolver<'r> {
         if let Stop::Limit { .. } = stop
             && let Some(lemmas) = self.restarted(&mut window, [a, b], [classes[0], classes[1]])
         {
-            return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
+            return Answer::Proven(Arc::new(Proved { arena: window.arena, ends: [a, b], lemmas }));
         }
         let met = match &stop {
             Stop::Proven => true,
@@ -239,7 +245,7 @@ impl<'r> PairSolver<'r> {
             Stop::IllTyped { .. } => false,
         };
         if met && let Some(lemmas) = window.proof(a, b) {
-            return Answer::Proven(Arc::new(Proved { arena: window.arena, proof: PairProof { lemmas } }));
+            return Answer::Proven(Arc::new(Proved { arena: window.arena, ends: [a, b], lemmas }));
         }
         match stop {
             Stop::IllTyped { rule } => self.caught.push(Caught::Types { rule }),

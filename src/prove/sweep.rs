@@ -72,6 +72,8 @@ pub(super) struct Sweep<'r> {
     pub views: FxHashMap<TermId, (TermId, View)>,
     /// Whether constants that are apart by rounding are taken for equal.
     pub takes_near: bool,
+    /// The side that leads.
+    pub leader: Side,
 }
 
 impl Boundary for Sweep<'_> {
@@ -139,7 +141,8 @@ impl<'r> Sweep<'r> {
     ) -> Result<[Values; 2], TypeError> {
         let leaves_a = GraphLeaves::compared(a, Side::A, of_a);
         let leaves_b = GraphLeaves::compared(b, Side::B, of_b);
-        Ok(match leader((a, of_a), (b, of_b)) {
+        self.leader = leader((a, of_a), (b, of_b));
+        Ok(match self.leader {
             Side::A => {
                 let values_a = self.lead(a, &leaves_a)?;
                 progress.stage("proving");
@@ -236,6 +239,7 @@ impl<'r> Sweep<'r> {
             proofs: FxHashMap::default(),
             views: FxHashMap::default(),
             takes_near: rules.weakest() >= Tier::Rounding,
+            leader: Side::A,
         }
     }
 
@@ -457,10 +461,11 @@ impl<'r> Sweep<'r> {
             map.insert(proved.arena.nth(n), leaf);
         }
         let arena = &mut self.arena;
-        let lemmas: Vec<Lemma> =
-            proved.proof.lemmas.iter().map(|lemma| lemma.map(|t| arena.import(&proved.arena, t, &mut map))).collect();
+        let mut import = |t| arena.import(&proved.arena, t, &mut map);
+        let lemmas: Vec<Lemma> = proved.lemmas.iter().map(|lemma| lemma.map(&mut import)).collect();
+        let ends = proved.ends.map(import);
         self.lemmas.extend(lemmas.iter().cloned());
-        self.proofs.insert(b, PairProof { lemmas });
+        self.proofs.insert(b, PairProof { ends, leaves: cone.leaves.clone(), lemmas });
         // A view may be the value itself, or one that was merged before: classes are joined, so that none is behind itself.
         let (kept, joined) = (self.representative(a), self.representative(b));
         if kept != joined {

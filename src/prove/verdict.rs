@@ -102,6 +102,8 @@ pub struct Proof {
     pub values_a: Values,
     /// The term of each value of the second graph.
     pub values_b: Values,
+    /// The side whose values others were proven equal to.
+    pub leader: Side,
     /// Proofs of single values, by the class that they end in.
     pub proofs: FxHashMap<TermId, Vec<PairProof>>,
     /// What the checker did not accept. Nothing here rests on it.
@@ -226,6 +228,7 @@ fn conclude(
         arena: sweep.arena,
         values_a,
         values_b,
+        leader: sweep.leader,
         proofs,
         rejected,
         caught: sweep.answers.caught,
@@ -463,6 +466,7 @@ impl Proof {
             arena: TermArena::default(),
             values_a: Values::new(),
             values_b: Values::new(),
+            leader: Side::A,
             proofs: FxHashMap::default(),
             rejected: Some(Rejected { step: None, reason }),
             caught: Vec::new(),
@@ -500,8 +504,12 @@ impl Proof {
 
     /// The steps that prove a region, beyond normal forms.
     pub fn region_lemmas<'p>(&'p self, region: &'p Region) -> impl Iterator<Item = &'p Lemma> {
-        let proofs = region.ends.iter().filter_map(|t| self.proofs.get(t)).flatten();
-        proofs.flat_map(|p| p.lemmas.iter())
+        self.region_proofs(region).flat_map(|p| p.lemmas.iter())
+    }
+
+    /// The proofs of a region's ends that are more than normal forms.
+    pub(crate) fn region_proofs<'p>(&'p self, region: &'p Region) -> impl Iterator<Item = &'p PairProof> {
+        region.ends.iter().filter_map(|t| self.proofs.get(t)).flatten()
     }
 
     /// Operators of the file in proven regions: of A, of B.

@@ -17,11 +17,11 @@ use serde::Serialize;
 pub use human::HumanOptions;
 pub use junit::junit;
 pub use model::{
-    Baseline, BasisShares, Best, BestForm, Call, CallPaths, Cause, Cheaper, Comparison, Cost, Definition, Details,
-    Difference, Explanation, Figure, Finding, FindingKind, Form, Launched, LaunchedBest, LeftOut, MadeTensor, Operator,
-    Optimization, Part, PartKind, PlacedOperator, Point, Precomputed, Region, Rejected, ReportedVerdict, Rewrite,
-    SCHEMA, Saving, Side, Source, SourceLine, SourceText, SourcedOperator, Step, Switch, SwitchKind, Timing, Unproven,
-    Variable, Witness,
+    Baseline, BasisShares, Best, BestForm, Call, CallPaths, Cause, Chain, Cheaper, Comparison, Cost, Definition,
+    Details, Difference, Explanation, Figure, Finding, FindingKind, Form, Launched, LaunchedBest, LeftOut, MadeTensor,
+    Operator, Optimization, Part, PartKind, PlacedOperator, Point, Precomputed, Region, Rejected, ReportedVerdict,
+    Rewrite, SCHEMA, Saving, Side, Source, SourceLine, SourceText, SourcedOperator, Step, Switch, SwitchKind, Timing,
+    Unproven, Variable, Witness,
 };
 pub use sarif::{BaselineError, sarif};
 pub(crate) use wording::{amount, energy, percent, time};

@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 /// The number of a class.
-pub(super) type ClassId = usize;
+pub(in crate::extract) type ClassId = usize;
 
 /// A node that may stand for its class.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Choice {
+pub(in crate::extract) struct Choice {
     /// What it costs without its children; not negative.
     pub cost: f64,
     /// Classes that it uses.
@@ -16,7 +16,7 @@ pub(super) struct Choice {
 
 /// Classes with the nodes that may stand for them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Classes {
+pub(in crate::extract) struct Classes {
     pub choices: Vec<Vec<Choice>>,
     /// Classes that are needed in any case.
     pub roots: Vec<ClassId>,
@@ -24,7 +24,7 @@ pub(super) struct Classes {
 
 /// A node for every class that is used.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Selection {
+pub(in crate::extract) struct Selection {
     /// By class, the place of its node among its choices; none for classes that are not used.
     pub chosen: Vec<Option<usize>>,
     /// What all of them cost together.

@@ -12,7 +12,7 @@ use crate::rules::Tier;
 
 /// Why two terms were joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+pub(in crate::prove) enum Reason {
     /// Assumption number `n` said so.
     Assumed(u32),
     /// The same operator on operands that are pairwise equal.
@@ -67,6 +67,11 @@ impl Closure {
     /// The representative of the class of `t`, which has to be known.
     pub(crate) fn find(&self, t: TermId) -> TermId {
         self.members[self.parent[t.index()] as usize][0]
+    }
+
+    /// Whether a term has been taken in.
+    pub(crate) fn knows(&self, t: TermId) -> bool {
+        t.index() < self.known
     }
 
     pub(crate) fn equal(&self, a: TermId, b: TermId) -> bool {
@@ -202,7 +207,7 @@ impl Closure {
     }
 
     /// Pairs of operands whose equality makes two congruent terms equal.
-    fn operand_pairs(&self, arena: &TermArena, x: TermId, y: TermId) -> Vec<(TermId, TermId)> {
+    pub(in crate::prove) fn operand_pairs(&self, arena: &TermArena, x: TermId, y: TermId) -> Vec<(TermId, TermId)> {
         let (xs, ys) = (&arena.term(x).operands, &arena.term(y).operands);
         let straight = xs.iter().zip(ys).all(|(&a, &b)| self.equal(a, b));
         let mut ys = ys.clone();
@@ -212,8 +217,8 @@ impl Closure {
         xs.iter().copied().zip(ys).collect()
     }
 
-    /// The edges of the proof forest between `a` and `b`.
-    fn path(&self, a: TermId, b: TermId) -> Vec<(TermId, TermId, Reason)> {
+    /// The edges of the proof forest from `a` to `b`.
+    pub(in crate::prove) fn path(&self, a: TermId, b: TermId) -> Vec<(TermId, TermId, Reason)> {
         let climb = |mut t: TermId| {
             let mut edges = Vec::new();
             while let Some((up, reason)) = self.proof[t.index()] {
@@ -230,7 +235,7 @@ impl Closure {
             left.pop();
             right.pop();
         }
-        left.append(&mut right);
+        left.extend(right.into_iter().rev().map(|(below, up, reason)| (up, below, reason)));
         left
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::printable::one_line;
-use crate::report::{Comparison, Details, Explanation, PlacedOperator, Region, Step, wording};
+use crate::report::{Chain, Comparison, Details, Explanation, PlacedOperator, Region, Step, wording};
 
 /// JSON that may stand inside of a `script` element.
 pub(super) fn data(c: &Comparison, details: &Details) -> String {
@@ -72,21 +72,22 @@ fn explanation(e: &Explanation) -> Value {
         "how": r.cause.how.as_deref().map(one_line),
         "form": r.best.energy_mj.map(|_| wording::cheapest(r, usize::MAX)),
         "best": wording::best(&r.best),
-        "steps": steps(&e.steps),
-        "cheaper": steps(&e.cheaper),
+        "chain": wording::chain(e),
+        "steps": steps(&e.steps, e.chain.as_ref()),
+        "cheaper": steps(&e.cheaper, e.cheaper_chain.as_ref()),
     })
 }
 
 /// Rule, tier, sentence, the expressions as they are shown, assumptions.
-fn steps(steps: &[Step]) -> Vec<Value> {
-    let step = |s: &Step| {
+fn steps(steps: &[Step], chain: Option<&Chain>) -> Vec<Value> {
+    let step = |(at, s): (usize, &Step)| {
         let definitions = s.definitions.iter().map(|d| format!("let {} = {}\n", one_line(&d.name), one_line(&d.text)));
         let text = format!("{}{}\n= {}", definitions.collect::<String>(), one_line(&s.before), one_line(&s.after));
         let assumes: Vec<_> = s.assumes.iter().map(|text| one_line(text)).collect();
-        let energy = wording::step_energy(s).map_or(String::new(), |energy| format!("{energy}: "));
-        json!([s.rule, s.tier, energy + &s.doc.replace('\n', " "), text, assumes])
+        let figures = wording::figures(steps, at, chain).map_or(String::new(), |figures| format!("{figures}: "));
+        json!([s.rule, s.tier, figures + &s.doc.replace('\n', " "), text, assumes])
     };
-    steps.iter().map(step).collect()
+    steps.iter().enumerate().map(step).collect()
 }
 
 /// Texts, each once.

@@ -44,13 +44,14 @@ pub(crate) fn explanation(e: &Explanation) -> String {
             section {
                 h2 { "Proof" }
                 @if e.steps.is_empty() { p { "Both sides have the same normal form." } }
-                (steps(&e.steps))
+                @for line in wording::chain(e) { p { (line) } }
+                (steps(&e.steps, e.chain.as_ref(), 0))
             }
             @if !e.cheaper.is_empty() {
                 section {
                     h2 { "Proof of the cheapest form" }
                     p { "Over letters for what it reads." }
-                    (steps(&e.cheaper))
+                    (steps(&e.cheaper, e.cheaper_chain.as_ref(), e.steps.len()))
                 }
             }
         }

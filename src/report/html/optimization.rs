@@ -47,7 +47,7 @@ pub(crate) fn optimization(o: &Optimization) -> String {
                         dt { "cheaper" } dd { code { (one_line(&c.pattern)) } }
                         @if let Some(source) = &c.source { dt { "at" } dd { code { (one_line(source)) } } }
                     }
-                    details { summary { "Proof, " (c.steps.len()) " steps" } (steps(&c.steps)) }
+                    details { summary { "Proof, " (c.steps.len()) " steps" } (steps(&c.steps, None, 0)) }
                     details {
                         summary { "Operators that it replaces" }
                         ul { @for names in &c.ops { li { code { (one_line(&names.join(", "))) } } } }

@@ -223,13 +223,15 @@ function operatorTable(operators) {
   return element("div", "scroll", element("table", "", element("thead", "", head), body));
 }
 
-function stepList(steps) {
+function stepList(steps, known = 0) {
   const line = ([rule, tier, doc, text, assumes]) =>
     element("li", "",
       element("p", "", element("code", "", rule), " ", element("span", "tag", tier), ` ${doc}`),
       element("pre", "", text),
       ...assumes.map((a) => element("p", "note", `assumed: ${a}`)));
-  return element("ol", "steps", ...steps.map(line));
+  const list = element("ol", "steps", ...steps.map(line));
+  list.start = known + 1;
+  return list;
 }
 
 // Shows one region in full.
@@ -259,8 +261,9 @@ function open(leaf) {
   }
   if (why && leaf.state < 2) {
     parts.push(element("h3", "", "Proof"));
+    for (const line of why.chain) parts.push(element("p", "", line));
     parts.push(why.steps.length ? stepList(why.steps) : element("p", "", "Both sides have the same normal form."));
-    if (why.cheaper.length) parts.push(element("h3", "", "Proof of the cheapest form, over letters for what it reads"), stepList(why.cheaper));
+    if (why.cheaper.length) parts.push(element("h3", "", "Proof of the cheapest form, over letters for what it reads"), stepList(why.cheaper, why.steps.length));
   }
   panel.replaceChildren(...parts);
   if (!panel.open) panel.showModal();

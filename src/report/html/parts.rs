@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::printable::one_line;
-use crate::report::{Difference, Operator, Precomputed, Step, wording};
+use crate::report::{Chain, Difference, Operator, Precomputed, Step, wording};
 
 /// A bar as long as `value` is of `whole`.
 pub(super) fn bar(value: f64, whole: f64, side: &str) -> Markup {
@@ -48,13 +48,13 @@ pub(super) fn operators(operators: &[Operator]) -> Markup {
     }
 }
 
-/// The steps of a proof.
-pub(super) fn steps(steps: &[Step]) -> Markup {
+/// The steps of a proof, which begin with `chain` and come after `known` others.
+pub(super) fn steps(steps: &[Step], chain: Option<&Chain>, known: usize) -> Markup {
     html! {
-        ol class="steps" {
-            @for step in steps {
+        ol class="steps" start=(known + 1) {
+            @for (at, step) in steps.iter().enumerate() {
                 li {
-                    p { code { (one_line(&step.rule)) } " " span class="tag" { (step.tier) } " " @if let Some(energy) = wording::step_energy(step) { (energy) ": " } (one_line(&step.doc.replace('\n', " "))) }
+                    p { code { (one_line(&step.rule)) } " " span class="tag" { (step.tier) } " " @if let Some(figures) = wording::figures(steps, at, chain) { (figures) ": " } (one_line(&step.doc.replace('\n', " "))) }
                     pre {
                         @for d in &step.definitions { "let " (one_line(&d.name)) " = " (one_line(&d.text)) "\n" }
                         (one_line(&step.before)) "\n= " (one_line(&step.after))

@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::{SCRIPT, STYLE};
 use crate::report::samples::{different, equivalent, optimization, unknown};
 use crate::report::{
-    Comparison, Cost, Definition, Details, Explanation, Operator, PlacedOperator, Report, Source, Step,
+    Chain, Comparison, Cost, Definition, Details, Explanation, Form, Operator, PlacedOperator, Report, Source, Step,
 };
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&<!--\u{2028}";
@@ -40,6 +40,8 @@ fn named(mut c: Comparison, text: &str) -> Comparison {
         after: text.to_owned(),
         before_mj: Some(2.0),
         after_mj: Some(1.0),
+        reversed: false,
+        whole_mj: Some(1.0),
     };
     let region = c.regions.first().cloned().into_iter();
     let explanation = |region| Explanation {
@@ -51,7 +53,9 @@ fn named(mut c: Comparison, text: &str) -> Comparison {
         a: Vec::new(),
         b: Vec::new(),
         steps: vec![step.clone()],
+        chain: Some(Chain { from: Form::A, from_mj: Some(2.0) }),
         cheaper: vec![step.clone()],
+        cheaper_chain: None,
     };
     c.details = Some(Box::new(Details {
         a: vec![operator(text, "relu", text, Some(1))],

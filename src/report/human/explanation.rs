@@ -5,16 +5,14 @@ use std::fmt::{self, Write};
 use anstyle::Style;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets::NOTHING};
 
+use super::proof::proof;
 use super::snippet::snippet;
 use super::{HumanOptions, paragraph};
 use crate::printable::one_line;
-use crate::report::{Cost, Explanation, Operator, Step, Switch, wording};
+use crate::report::{Cost, Explanation, Operator, Switch, wording};
 
 const BOLD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
-
-/// Lines of a report that is not shown in full.
-const LINES: usize = 60;
 
 /// Calls of a path in such a report.
 const CALLS: usize = 3;
@@ -48,7 +46,7 @@ impl Human<'_> {
         }
         out.push('\n');
         self.best(out)?;
-        self.proof(out)
+        proof(e, self.options, out)
     }
 
     fn side(&self, name: &str, cost: &Cost, operators: &[Operator], out: &mut String) -> fmt::Result {
@@ -142,112 +140,6 @@ impl Human<'_> {
         };
         facts.iter().try_for_each(|fact| paragraph(width, "    ", "      ", fact, out))
     }
-
-    fn proof(&self, out: &mut String) -> fmt::Result {
-        writeln!(out, "{BOLD}proof{BOLD:#}")?;
-        if self.e.steps.is_empty() {
-            writeln!(out, "  both sides have the same normal form")?;
-        }
-        let used = out.lines().count();
-        let rest = if self.e.cheaper.is_empty() { 0 } else { 3 };
-        let left = LINES.saturating_sub(used + rest);
-        // Half of the room is for the second proof, where there is one.
-        let room = if self.e.cheaper.is_empty() { left } else { left / 2 };
-        self.steps(&self.e.steps, room, out)?;
-        if !self.e.cheaper.is_empty() {
-            writeln!(out, "\n{BOLD}proof of the cheapest form{BOLD:#}, over letters for what it reads")?;
-            let room = LINES.saturating_sub(out.lines().count());
-            self.steps(&self.e.cheaper, room, out)?;
-        }
-        Ok(())
-    }
-
-    /// The steps of a proof, numbered, in at most `room` lines unless all is to be shown. Where that is too little, some are told by
-    /// their rules alone: those that change the energy least.
-    fn steps(&self, steps: &[Step], room: usize, out: &mut String) -> fmt::Result {
-        let text = |is_brief| -> Vec<String> { (0..steps.len()).map(|i| self.step(i, steps, is_brief)).collect() };
-        let lines = |text: &String| text.lines().count();
-        let (mut texts, in_full) = (text(true), text(false));
-        let room = if self.options.full { usize::MAX } else { room };
-        let mut used: usize = texts.iter().map(lines).sum();
-        let fits = used <= room;
-        let mut order: Vec<usize> = (0..steps.len()).collect();
-        order.sort_by(|&i, &j| changes_mj(&steps[j]).total_cmp(&changes_mj(&steps[i])));
-        for i in order {
-            let with = used - lines(&texts[i]) + lines(&in_full[i]);
-            if with <= room {
-                (texts[i], used) = (in_full[i].clone(), with);
-            }
-        }
-        used = 0;
-        for (i, text) in texts.iter().enumerate() {
-            used += lines(text);
-            // One line is kept for what is left out.
-            if !fits && used + 1 > room {
-                let rest = texts.len() - i;
-                let plural = if rest == 1 { "step" } else { "steps" };
-                writeln!(out, "  {FAINT}and {rest} more {plural}: --full{FAINT:#}")?;
-                break;
-            }
-            out.push_str(text);
-        }
-        Ok(())
-    }
-
-    fn step(&self, i: usize, steps: &[Step], is_brief: bool) -> String {
-        let mut out = String::new();
-        // Writing to a string cannot fail.
-        let _ = self.write_step(i, steps, is_brief, &mut out);
-        out
-    }
-
-    fn write_step(&self, i: usize, steps: &[Step], is_brief: bool, out: &mut String) -> fmt::Result {
-        let (Some(step), later) = (steps.get(i), steps.get(i + 1..).unwrap_or_default()) else { return Ok(()) };
-        let number = i + 1;
-        let doc = step.doc.replace('\n', " ");
-        let energy = wording::step_energy(step).map_or(String::new(), |energy| format!(", {energy}"));
-        paragraph(
-            self.options.width,
-            &format!("  {number}. "),
-            "     ",
-            &format!("{} [{}{energy}]: {doc}", step.rule, step.tier),
-            out,
-        )?;
-        // A step that is told by its rule leaves out names that stand in the tables above or that nothing uses after it.
-        let is_operator = |name: &str| self.e.a.iter().chain(&self.e.b).any(|o| o.name == name);
-        let is_used = |name: &str| later.iter().any(|step| uses(step, name));
-        let told = step.definitions.iter().filter(|d| !is_brief || is_used(&d.name) && !is_operator(&d.name));
-        for d in told {
-            paragraph(self.options.width, "     let ", "       ", &format!("{} = {}", d.name, d.text), out)?;
-        }
-        if is_brief {
-            return self.assumptions(step, out);
-        }
-        let (before, after) = (&step.before, &step.after);
-        let one = format!("     {} = {}", one_line(before), one_line(after));
-        if one.chars().count() <= self.options.width {
-            writeln!(out, "{one}")?;
-        } else {
-            paragraph(self.options.width, "     ", "       ", before, out)?;
-            paragraph(self.options.width, "     = ", "       ", after, out)?;
-        }
-        self.assumptions(step, out)
-    }
-
-    fn assumptions(&self, step: &Step, out: &mut String) -> fmt::Result {
-        step.assumes.iter().try_for_each(|text| paragraph(self.options.width, "     assumed: ", "       ", text, out))
-    }
-}
-
-/// By how much a step changes what is spent; without a limit where that is not known.
-fn changes_mj(step: &Step) -> f64 {
-    step.before_mj.zip(step.after_mj).map_or(f64::INFINITY, |(before, after)| (before - after).abs())
-}
-
-/// Whether the text of a step may use a name.
-fn uses(step: &Step, name: &str) -> bool {
-    let defined = step.definitions.iter().map(|d| &d.text);
-    [&step.before, &step.after].into_iter().chain(defined).chain(&step.assumes).any(|text| text.contains(name))
 }
 
 /// The types of results in a few words: `3 × f32[8, 768]`.

@@ -3,6 +3,7 @@
 mod comparison;
 mod explanation;
 mod optimization;
+mod proof;
 mod snippet;
 
 use std::fmt::{self, Write};

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::{code, table};
 use crate::printable::one_line;
-use crate::report::{Explanation, Step, wording};
+use crate::report::{Chain, Explanation, Step, wording};
 
 /// The report as Markdown.
 pub(crate) fn explanation(e: &Explanation) -> String {
@@ -50,19 +50,22 @@ fn write(e: &Explanation, out: &mut String) -> fmt::Result {
         let flag = r.cause.flag.as_ref().map_or(String::new(), |f| format!("; flag {}", code(f)));
         writeln!(out, "{}{flag}\n", one_line(&r.cause.text))?;
     }
-    steps("Proof", &e.steps, out)?;
-    steps("Proof of the cheapest form, over letters for what it reads", &e.cheaper, out)
+    wording::chain(e).iter().try_for_each(|line| writeln!(out, "{line}\n"))?;
+    steps("Proof", &e.steps, e.chain.as_ref(), 0, out)?;
+    let title = "Proof of the cheapest form, over letters for what it reads";
+    steps(title, &e.cheaper, e.cheaper_chain.as_ref(), e.steps.len(), out)
 }
 
-fn steps(title: &str, steps: &[Step], out: &mut String) -> fmt::Result {
+/// Steps that begin with `chain` and come after `known` others.
+fn steps(title: &str, steps: &[Step], chain: Option<&Chain>, known: usize, out: &mut String) -> fmt::Result {
     if steps.is_empty() {
         return Ok(());
     }
     writeln!(out, "{title}:\n")?;
     for (i, step) in steps.iter().enumerate() {
-        let energy = wording::step_energy(step).map_or(String::new(), |energy| format!(", {energy}"));
+        let figures = wording::figures(steps, i, chain).map_or(String::new(), |figures| format!(", {figures}"));
         let doc = step.doc.replace('\n', " ");
-        writeln!(out, "{}. {} ({}{energy}): {}", i + 1, code(&step.rule), step.tier, one_line(&doc))?;
+        writeln!(out, "{}. {} ({}{figures}): {}", known + i + 1, code(&step.rule), step.tier, one_line(&doc))?;
         for d in &step.definitions {
             writeln!(out, "   - let {} = {}", one_line(&d.name), code(&d.text))?;
         }

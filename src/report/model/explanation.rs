@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Cost, Region};
+use super::{Cost, Form, Region};
 
 /// A region with everything that is known about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,8 +23,23 @@ pub struct Explanation {
     pub b: Vec<Operator>,
     /// Steps of the proof beyond normal forms, in the order in which they are applied.
     pub steps: Vec<Step>,
+    /// Where `steps` begin, if they are a way from A to B.
+    pub chain: Option<Chain>,
     /// Steps of the proofs of the cheaper forms that neither side has, over letters.
     pub cheaper: Vec<Step>,
+    /// Where `cheaper` begins, if it is a way from one of the sides to the cheapest form.
+    pub cheaper_chain: Option<Chain>,
+}
+
+/// Where steps begin each of which makes a form of the whole region of the one before. What they come to stands in
+/// [`Step::whole_mj`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Chain {
+    /// The side whose form comes first.
+    pub from: Form,
+    /// Millijoules of that form as a proof reads it: without operators that its normal form lacks. None where a price is not known,
+    /// and where A and B are run under other math flags.
+    pub from_mj: Option<f64>,
 }
 
 impl Explanation {
@@ -69,6 +84,11 @@ pub struct Step {
     pub before_mj: Option<f64>,
     /// Millijoules of the operators that take their place.
     pub after_mj: Option<f64>,
+    /// Whether the rule is read from right to left.
+    pub reversed: bool,
+    /// Millijoules of the whole form that the step leads to: that of the region, or in a report of cheaper forms that of what is
+    /// replaced. None where the steps are no way from form to form, and where a price is not known.
+    pub whole_mj: Option<f64>,
 }
 
 /// A name for an expression: `let t1 = …`.

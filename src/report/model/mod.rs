@@ -18,7 +18,7 @@ pub use comparison::{
 };
 pub use details::{Details, PlacedOperator};
 pub use difference::{Difference, MadeTensor, Part, PartKind};
-pub use explanation::{Definition, Explanation, Operator, Step};
+pub use explanation::{Chain, Definition, Explanation, Operator, Step};
 pub use figure::{Cost, Figure, LeftOut};
 pub use finding::{Baseline, Finding, FindingKind, Saving, SourceLine};
 pub use launched::{Launched, LaunchedBest};

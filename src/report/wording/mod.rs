@@ -1,5 +1,6 @@
 //! Numbers and lists as a person reads them.
 
+mod chain;
 mod difference;
 mod optimization;
 mod switch;
@@ -9,11 +10,12 @@ use std::collections::BTreeMap;
 
 use super::{
     BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Precomputed, Region, Rejected, ReportedVerdict,
-    Rewrite, Side, Step,
+    Rewrite, Side,
 };
 use crate::ops::{self, Family};
 use crate::printable::one_line;
 
+pub(super) use chain::{chain, changes_nothing, figures, rule};
 pub(super) use difference::{main_parts, only_made, part, parts, shown_parts};
 pub(super) use optimization::{change, forms, frontier, less, max_slowdown, saved, saves};
 pub(super) use switch::{decides, paths, place, switch, variables};
@@ -405,12 +407,6 @@ pub(super) fn best(best: &BestForm) -> String {
     let savings: String = savings.map(|(s, n)| format!(", saves {} of {n}", percent(s))).collect();
     let slower = if best.trade_off { "; slower: a trade-off" } else { "" };
     format!("{}, {}{savings}{slower}", energy(best.energy_mj), time(best.time_us))
-}
-
-/// What a step replaces and what takes its place: `528 mJ to 165 mJ`; none where nothing that runs changes, or a price is not known.
-pub(super) fn step_energy(step: &Step) -> Option<String> {
-    let (before, after) = step.before_mj.zip(step.after_mj)?;
-    (before != after).then(|| format!("{} to {}", energy(Some(before)), energy(Some(after))))
 }
 
 /// Which side has the cheapest form, or that neither has.
