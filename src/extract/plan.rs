@@ -48,6 +48,14 @@ struct Best {
     total: f64,
     /// As in [`Leaf`].
     made_of: Option<u64>,
+    node: TermId,
+}
+
+/// The nodes of a class with what they count, and the place of the one whose form costs least by itself.
+#[derive(Default)]
+struct Priced {
+    nodes: Vec<(Node, f64)>,
+    cheapest: Option<usize>,
 }
 
 /// Which end of a price counts.
@@ -74,9 +82,10 @@ pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) 
     let priced = priced(window, leaves, by);
     // Only what the root may be made of.
     let mut numbers: IndexMap<Id, usize> = IndexMap::from([(root, 0)]);
-    let (mut choices, mut nodes) = (Vec::new(), Vec::new());
+    let (mut choices, mut nodes, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     while let Some((&class, _)) = numbers.get_index(choices.len()) {
-        let of_class = priced.get(&class).map(Vec::as_slice).unwrap_or_default();
+        let of_class = priced.get(&class).map(|priced| priced.nodes.as_slice()).unwrap_or_default();
+        alone.push(priced.get(&class).and_then(|priced| priced.cheapest));
         let choice = |(node, cost): &(Node, f64)| {
             let number = |child: &Id| {
                 let next = numbers.len();
@@ -87,7 +96,7 @@ pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) 
         choices.push(of_class.iter().map(choice).collect());
         nodes.push(of_class);
     }
-    let (selection, _) = Classes { choices, roots: vec![0] }.select(EFFORT)?;
+    let (selection, _) = Classes { choices, roots: vec![0] }.select(alone, EFFORT)?;
     let chosen = |(number, place): (usize, &Option<usize>)| Some((number, nodes[number].get((*place)?)?.0.clone()));
     let chosen: FxHashMap<Id, Node> = (selection.chosen.iter().enumerate())
         .filter_map(chosen)
@@ -97,12 +106,12 @@ pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) 
 }
 
 /// The nodes of every class with what they count, but for those without a price.
-fn priced(window: &Window, leaves: &Leaves, by: &By) -> FxHashMap<Id, Vec<(Node, f64)>> {
+fn priced(window: &Window, leaves: &Leaves, by: &By) -> FxHashMap<Id, Priced> {
     let mut best: FxHashMap<Id, Best> = FxHashMap::default();
     let mut own: FxHashMap<TermId, f64> = FxHashMap::default();
     // What is computed once depends on what it is made of: of each class, its cheapest form by itself.
     loop {
-        let mut priced: FxHashMap<Id, Vec<(Node, f64)>> = FxHashMap::default();
+        let mut priced: FxHashMap<Id, Priced> = FxHashMap::default();
         let mut changed = false;
         for class in window.egraph.classes() {
             for node in &class.nodes {
@@ -117,15 +126,19 @@ fn priced(window: &Window, leaves: &Leaves, by: &By) -> FxHashMap<Id, Vec<(Node,
                 let total = price + below.iter().sum::<f64>();
                 let better = best.get(&class.id).is_none_or(|known| total < known.total - 1e-15);
                 if total.is_finite() && better {
-                    best.insert(class.id, Best { total, made_of });
+                    best.insert(class.id, Best { total, made_of, node: node.term });
                     changed = true;
                 }
                 if price.is_finite() {
-                    priced.entry(class.id).or_default().push((node.clone(), price));
+                    priced.entry(class.id).or_default().nodes.push((node.clone(), price));
                 }
             }
         }
         if !changed {
+            for (class, of_class) in &mut priced {
+                let cheapest = best.get(class).map(|best| best.node);
+                of_class.cheapest = of_class.nodes.iter().position(|(node, _)| Some(node.term) == cheapest);
+            }
             return priced;
         }
     }

@@ -32,7 +32,12 @@ pub(in crate::extract) struct Selection {
 }
 
 /// A relative difference in cost that is no rounding error.
-pub(super) const LEAST: f64 = 1e-14;
+const LEAST: f64 = 1e-14;
+
+/// Whether a cost is less than another one, rounding errors aside.
+pub(super) fn is_below(cost: f64, other: f64) -> bool {
+    cost < other - LEAST * other.abs()
+}
 
 impl Classes {
     /// What the nodes that `choose` names for the roots, and for all that those use, cost together. `None` where one is missing, or uses

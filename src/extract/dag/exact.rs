@@ -1,6 +1,6 @@
 //! The best selection, by branch and bound.
 
-use super::classes::{Choice, ClassId, Classes, LEAST, Selection};
+use super::classes::{Choice, ClassId, Classes, Selection, is_below};
 
 /// Larger graphs have more choices than a search gets through.
 const MAX_CLASSES: usize = 2_000;
@@ -87,7 +87,7 @@ impl Search<'_> {
     /// Tries all choices for the classes `pending`, which are needed and have no node yet; `cost` is that of the nodes chosen so far.
     fn branch(&mut self, pending: &[ClassId], cost: f64) {
         let rest: f64 = pending.iter().map(|&class| self.least[class]).sum();
-        if cost + rest >= self.best.cost - LEAST * self.best.cost.abs() {
+        if !is_below(cost + rest, self.best.cost) {
             return;
         }
         let Some(at) = (0..pending.len()).min_by_key(|&i| self.worthwhile[pending[i]].len()) else {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::classes::{ClassId, Classes, LEAST, Selection};
+use super::classes::{ClassId, Classes, Selection, is_below};
 
 /// Classes that a form of one class uses, itself included, each with what its node costs; in the order of classes.
 type Cover = Vec<(ClassId, f64)>;
@@ -54,7 +54,7 @@ pub(super) fn greedy(classes: &Classes, next: Next) -> Vec<Option<usize>> {
             let known = best[class].as_ref().map(|best| best.cost);
             let Some(form) = form(&best, class, node.cost, &node.children, known) else { continue };
             let cost = form.iter().map(|(_, cost)| cost).sum::<f64>();
-            if known.is_none_or(|known| cost < known - LEAST * known.abs()) {
+            if known.is_none_or(|known| is_below(cost, known)) {
                 best[class] = Some(Best { cover: form, cost, node: place });
                 changed = true;
             }
@@ -125,7 +125,7 @@ pub(super) fn improved(classes: &Classes, mut usual: Vec<Option<usize>>, mut vis
                 visits = left;
                 let choose = |c: ClassId| if c == class { Some(place) } else { selection.chosen[c].or(usual[c]) };
                 let Some(other) = classes.selection(choose) else { continue };
-                if other.cost < selection.cost - LEAST * selection.cost.abs() {
+                if is_below(other.cost, selection.cost) {
                     for (usual, chosen) in usual.iter_mut().zip(&other.chosen) {
                         *usual = chosen.or(*usual);
                     }

@@ -10,8 +10,8 @@ mod greedy;
 #[cfg(test)]
 mod tests;
 
-use classes::Selection;
 pub(super) use classes::{Choice, Classes};
+use classes::{Selection, is_below};
 use greedy::Next;
 
 /// How far the search goes.
@@ -25,11 +25,13 @@ pub(super) struct Effort {
 
 impl Classes {
     /// The best selection that was found, and whether there is none better; `None` if no selection is complete and free of cycles.
-    pub(super) fn select(&self, effort: Effort) -> Option<(Selection, bool)> {
-        let found = [Next::Oldest, Next::Newest]
-            .into_iter()
-            .filter_map(|next| greedy::improved(self, greedy::greedy(self, next), effort.visits))
-            .min_by(|x, y| x.cost.total_cmp(&y.cost))?;
+    /// `alone` is the node of each class whose form costs least by itself: of two selections that cost the same, that one is plainer.
+    pub(super) fn select(&self, alone: Vec<Option<usize>>, effort: Effort) -> Option<(Selection, bool)> {
+        let greedy = [Next::Oldest, Next::Newest].map(|next| greedy::greedy(self, next));
+        let all = [alone].into_iter().chain(greedy);
+        let found = all
+            .filter_map(|choice| greedy::improved(self, choice, effort.visits))
+            .reduce(|best, other| if is_below(other.cost, best.cost) { other } else { best })?;
         Some(exact::best(self, found, effort.branches))
     }
 }
