@@ -273,7 +273,9 @@ fn listed(
     let mut listed: Vec<Cheaper> = Vec::new();
     for rewrite in rewrites {
         let part = Part { graph, nodes: &rewrite.replaced, costs: price };
-        let one = describe(graph, rewrite, part.source(), proof_of(rewrite, memory, costs));
+        let mut one = describe(graph, rewrite, part.source(), proof_of(rewrite, memory, costs));
+        // By another objective, more time for less energy is what was asked for, and no choice that is left to make.
+        one.trade_off &= weights.is_energy();
         match listed.iter_mut().find(|c| c.pattern == one.pattern && c.from == one.from && c.saves_mj == one.saves_mj) {
             Some(known) => known.ops.extend(one.ops),
             None => listed.push(one),

@@ -1,7 +1,5 @@
 //! What forms are chosen by: energy, time, or both.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::cost::Cost;
@@ -35,16 +33,6 @@ impl Objective {
                 Weights { per_mj: 1.0, per_us: if power.is_finite() { power } else { 0.0 } }
             }
         }
-    }
-}
-
-impl fmt::Display for Objective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Objective::Energy => "energy",
-            Objective::Time => "time",
-            Objective::Edp => "energy times time",
-        })
     }
 }
 

@@ -127,11 +127,11 @@ impl<'c> Explainer<'c> {
         let known = |n: &NodeId| Some(prices.get(n.index())?.energy_mj).filter(Figure::is_known).map(|e| e.value);
         let kept_mj: Option<f64> = kept.map(known).sum();
         // Of several forms, each comes after those before it and while those after it are as they were.
-        let replaced: Vec<Option<f64>> =
-            rewrites.iter().map(|r| cheaper_proof(r, memory, costs, Some(0.0)).1.flatten()).collect();
+        let later = rewrites.iter().skip(1);
+        let later: Vec<Option<f64>> = later.map(|r| cheaper_proof(r, memory, costs, Some(0.0)).1.flatten()).collect();
         let (mut steps, mut start, mut done_mj, mut is_chain) = (Vec::new(), None, Some(0.0), true);
         for (i, rewrite) in rewrites.iter().enumerate() {
-            let later_mj: Option<f64> = replaced.iter().skip(i + 1).copied().sum();
+            let later_mj: Option<f64> = later.iter().skip(i).copied().sum();
             let elsewhere_mj = kept_mj.zip(later_mj).zip(done_mj).map(|((kept, later), done)| kept + later + done);
             let (own, from_mj) = cheaper_proof(rewrite, memory, costs, elsewhere_mj);
             is_chain &= from_mj.is_some();

@@ -25,6 +25,9 @@ type Group<'u> = [Vec<&'u WeightUse>; 2];
 impl Plan {
     /// Matches weights that are free by their uses, as long as what is matched tells more.
     pub(super) fn by_weight_uses(&mut self, a: &Graph, b: &Graph) {
+        if ![&self.a, &self.b].into_iter().flatten().any(|slot| slot.live && slot.is_free()) {
+            return;
+        }
         let [given_a, given_b] = self.gives_weights();
         let uses = |graph: &Graph, slots: &[Slot], given: bool| {
             weight_uses(graph, &|i| given || slots.get(i).is_some_and(|slot| slot.input.role != Role::User))

@@ -5,7 +5,6 @@ use maud::html;
 use super::document;
 use super::frontier::frontier;
 use super::parts::{assumptions, bar, card, precomputed, steps};
-use crate::energy::Objective;
 use crate::printable::one_line;
 use crate::report::{Cheaper, Optimization, wording};
 
@@ -38,7 +37,7 @@ pub(crate) fn optimization(o: &Optimization) -> String {
                     h2 {
                         (i + 1) ". saves " (wording::saves(o, c))
                         @if c.ops.len() > 1 { ", " (c.ops.len()) " times" }
-                        @if c.trade_off && o.objective == Objective::Energy { ", slower: a trade-off" }
+                        @if c.trade_off { ", slower: a trade-off" }
                         " " span class="tag" { (c.tier) }
                     }
                     (bar(share(c), most, "a"))

@@ -6,7 +6,6 @@ use anstyle::Style;
 use comfy_table::CellAlignment;
 
 use super::{HumanOptions, paragraph, plain, trimmed, widths};
-use crate::energy::Objective;
 use crate::printable::one_line;
 use crate::report::{Cheaper, Optimization, wording};
 
@@ -116,7 +115,7 @@ fn finding(number: usize, o: &Optimization, c: &Cheaper, width: usize, out: &mut
     // Without a source line, the value that is computed in another way says where.
     let place = place.or_else(|| c.ops.first()?.last().map(String::as_str)).unwrap_or("?");
     let times = if c.ops.len() > 1 { format!(" in {} places", c.ops.len()) } else { String::new() };
-    let slower = if c.trade_off && o.objective == Objective::Energy { ", slower: a trade-off" } else { "" };
+    let slower = if c.trade_off { ", slower: a trade-off" } else { "" };
     let assumed = match c.assumptions() {
         0 => String::new(),
         1 => ", with 1 assumption".to_owned(),

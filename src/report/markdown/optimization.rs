@@ -5,7 +5,6 @@ use std::fmt::{self, Write};
 use comfy_table::CellAlignment;
 
 use super::{code, table};
-use crate::energy::Objective;
 use crate::printable::one_line;
 use crate::report::{Optimization, wording};
 
@@ -52,7 +51,7 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
     if !o.cheaper.is_empty() {
         let mut rows = table(&["saves", "times", "tier", "now", "cheaper", "at", "by"]);
         for c in &o.cheaper {
-            let slower = if c.trade_off && o.objective == Objective::Energy { ", slower" } else { "" };
+            let slower = if c.trade_off { ", slower" } else { "" };
             rows.add_row([
                 format!("{}{slower}", wording::saves(o, c)),
                 c.ops.len().to_string(),

@@ -94,7 +94,7 @@ pub struct Cheaper {
     pub saves_mj: f64,
     /// Time saved in one execution, in microseconds.
     pub saves_us: f64,
-    /// It is cheaper and more than 1 % slower.
+    /// It takes less energy and more than 1 % more time, where forms are chosen by energy.
     pub trade_off: bool,
     /// The proof that both forms are equal, over the letters of `pattern`.
     pub steps: Vec<Step>,
