@@ -40,6 +40,19 @@ pub(super) fn is_below(cost: f64, other: f64) -> bool {
 }
 
 impl Classes {
+    /// By class, the classes of the nodes that use it.
+    pub(super) fn users(&self) -> Vec<Vec<ClassId>> {
+        let mut users: Vec<Vec<ClassId>> = vec![Vec::new(); self.choices.len()];
+        for (class, choices) in self.choices.iter().enumerate() {
+            choices.iter().flat_map(|node| &node.children).for_each(|&child| users[child].push(class));
+        }
+        users.iter_mut().for_each(|all| {
+            all.sort_unstable();
+            all.dedup();
+        });
+        users
+    }
+
     /// What the nodes that `choose` names for the roots, and for all that those use, cost together. `None` where one is missing, or uses
     /// itself.
     pub(super) fn selection(&self, choose: impl Fn(ClassId) -> Option<usize>) -> Option<Selection> {

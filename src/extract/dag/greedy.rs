@@ -1,8 +1,8 @@
-//! A greedy choice, and changes of single choices.
+//! A greedy choice.
 
 use std::collections::VecDeque;
 
-use super::classes::{ClassId, Classes, Selection, is_below};
+use super::classes::{ClassId, Classes, is_below};
 
 /// Classes that a form of one class uses, itself included, each with what its node costs; in the order of classes.
 type Cover = Vec<(ClassId, f64)>;
@@ -13,6 +13,12 @@ struct Best {
     cover: Cover,
     cost: f64,
     node: usize,
+}
+
+impl Best {
+    fn of(cover: Cover, node: usize) -> Best {
+        Best { cost: cover.iter().map(|(_, cost)| cost).sum(), cover, node }
+    }
 }
 
 /// Which of the classes that are to be looked at comes next. It decides which of several forms of one cost a class gets, and with it what
@@ -26,20 +32,9 @@ pub(super) enum Next {
 /// For every class the node whose form costs least, where each form counts every class that it uses once; none where a class has no form.
 pub(super) fn greedy(classes: &Classes, next: Next) -> Vec<Option<usize>> {
     let count = classes.choices.len();
-    let mut users: Vec<Vec<ClassId>> = vec![Vec::new(); count];
-    let mut queue: VecDeque<ClassId> = VecDeque::new();
-    for (class, choices) in classes.choices.iter().enumerate() {
-        for node in choices {
-            node.children.iter().for_each(|&child| users[child].push(class));
-        }
-        if choices.iter().any(|node| node.children.is_empty()) {
-            queue.push_back(class);
-        }
-    }
-    users.iter_mut().for_each(|all| {
-        all.sort_unstable();
-        all.dedup();
-    });
+    let users = classes.users();
+    let has_leaf = |&class: &ClassId| classes.choices[class].iter().any(|node| node.children.is_empty());
+    let mut queue: VecDeque<ClassId> = (0..count).filter(has_leaf).collect();
     let mut best: Vec<Option<Best>> = vec![None; count];
     let mut is_queued = vec![false; count];
     queue.iter().for_each(|&class| is_queued[class] = true);
@@ -52,10 +47,11 @@ pub(super) fn greedy(classes: &Classes, next: Next) -> Vec<Option<usize>> {
         let mut changed = false;
         for (place, node) in classes.choices[class].iter().enumerate() {
             let known = best[class].as_ref().map(|best| best.cost);
-            let Some(form) = form(&best, class, node.cost, &node.children, known) else { continue };
-            let cost = form.iter().map(|(_, cost)| cost).sum::<f64>();
-            if known.is_none_or(|known| is_below(cost, known)) {
-                best[class] = Some(Best { cover: form, cost, node: place });
+            let known_form = |child: ClassId| best[child].as_ref();
+            let Some(cover) = form(known_form, class, node.cost, &node.children, known) else { continue };
+            let new = Best::of(cover, place);
+            if known.is_none_or(|known| is_below(new.cost, known)) {
+                best[class] = Some(new);
                 changed = true;
             }
         }
@@ -72,10 +68,16 @@ pub(super) fn greedy(classes: &Classes, next: Next) -> Vec<Option<usize>> {
 
 /// The classes that a node uses through the best known forms of its children; `None` where one has no form, where the node would use its
 /// own class, and where a single child costs no less than what is known.
-fn form(best: &[Option<Best>], class: ClassId, cost: f64, children: &[ClassId], known: Option<f64>) -> Option<Cover> {
+fn form<'b>(
+    best: impl Fn(ClassId) -> Option<&'b Best>,
+    class: ClassId,
+    cost: f64,
+    children: &[ClassId],
+    known: Option<f64>,
+) -> Option<Cover> {
     let mut cover: Cover = Vec::new();
     for &child in children {
-        let of_child = best[child].as_ref()?;
+        let of_child = best(child)?;
         if known.is_some_and(|known| of_child.cost + cost >= known)
             || of_child.cover.binary_search_by_key(&class, |&(c, _)| c).is_ok()
         {
@@ -108,35 +110,4 @@ fn union(a: &Cover, b: &Cover) -> Cover {
     all.extend_from_slice(&a[i..]);
     all.extend_from_slice(&b[j..]);
     all
-}
-
-/// The selection by `usual`, the nodes that classes have where nothing speaks against it, with other nodes for single classes as long as
-/// that lowers the total, and as long as `visits` last.
-pub(super) fn improved(classes: &Classes, mut usual: Vec<Option<usize>>, mut visits: usize) -> Option<Selection> {
-    let mut selection = classes.selection(|class| usual[class])?;
-    let mut unchanged = 0;
-    let mut class = 0;
-    while unchanged < classes.choices.len() {
-        let mut changed = false;
-        if let Some(now) = selection.chosen[class] {
-            for place in (0..classes.choices[class].len()).filter(|&place| place != now) {
-                let used = selection.chosen.iter().flatten().count();
-                let Some(left) = visits.checked_sub(used) else { return Some(selection) };
-                visits = left;
-                let choose = |c: ClassId| if c == class { Some(place) } else { selection.chosen[c].or(usual[c]) };
-                let Some(other) = classes.selection(choose) else { continue };
-                if is_below(other.cost, selection.cost) {
-                    for (usual, chosen) in usual.iter_mut().zip(&other.chosen) {
-                        *usual = chosen.or(*usual);
-                    }
-                    selection = other;
-                    changed = true;
-                    break;
-                }
-            }
-        }
-        unchanged = if changed { 0 } else { unchanged + 1 };
-        class = (class + 1) % classes.choices.len();
-    }
-    Some(selection)
 }

@@ -7,6 +7,7 @@
 mod classes;
 mod exact;
 mod greedy;
+mod local;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +31,7 @@ impl Classes {
         let greedy = [Next::Oldest, Next::Newest].map(|next| greedy::greedy(self, next));
         let all = [alone].into_iter().chain(greedy);
         let found = all
-            .filter_map(|choice| greedy::improved(self, choice, effort.visits))
+            .filter_map(|choice| local::improved(self, choice, effort.visits))
             .reduce(|best, other| if is_below(other.cost, best.cost) { other } else { best })?;
         Some(exact::best(self, found, effort.branches))
     }

@@ -37,6 +37,22 @@ fn what_two_nodes_use_is_paid_once() {
 }
 
 #[test]
+fn two_choices_that_pay_off_together_are_changed_together_without_trying_all() {
+    // As above, and the shared class may be made in two ways, of which the cheaper one has parts of its own.
+    let choices = vec![
+        vec![choice(1.0, &[1, 2])],
+        vec![choice(5.0, &[]), choice(1.0, &[3])],
+        vec![choice(5.0, &[]), choice(1.0, &[3])],
+        vec![choice(7.0, &[]), choice(1.0, &[4, 5])],
+        vec![choice(2.0, &[])],
+        vec![choice(3.0, &[])],
+    ];
+    let effort = Effort { branches: 0, ..EFFORT };
+    let (selection, is_best) = Classes { choices, roots: vec![0] }.selected(effort).unwrap();
+    assert_eq!((selection.cost, is_best), (9.0, false));
+}
+
+#[test]
 fn nothing_is_made_of_itself() {
     let choices = vec![vec![choice(1.0, &[1])], vec![choice(1.0, &[0]), choice(9.0, &[])]];
     let (selection, is_best) = Classes { choices, roots: vec![0] }.selected(EFFORT).unwrap();
