@@ -62,7 +62,7 @@ def check(
         profile: A file with measured energies in place of those that the command carries.
         dynamic_shapes: Passed to `torch.export`, so that the program has to be good for all sizes. It is compared at the sizes
             of `args`; the assumptions say so.
-        config_a: Math flags of A, such as `{"allow_tf32": True}`. What is left out is as in this process.
+        config_a: Math flags of A, such as `{"allow_tf32": True}`. What is left out is as in this process, or as the file says.
         config_b: Math flags of B.
         shapes: Values of the symbolic sizes of ONNX models.
         seed: Chooses the inputs on which a difference is looked for.
@@ -85,8 +85,8 @@ def check(
             *(["--profile", absolute(profile)] if profile is not None else []),
         ]  # fmt: skip
         options += [part for name, size in (shapes or {}).items() for part in ("--shape", f"{name}={size}")]
-        for letter, side, config in (("a", side_a, config_a), ("b", side_b, config_b)):
-            options += [part for flag in flags_of(side, config) for part in (f"--config-{letter}", flag)]
+        for letter, config in (("a", config_a), ("b", config_b)):
+            options += [part for flag in flags_of(config) for part in (f"--config-{letter}", flag)]
         answer = run(options, folder, "comparing")
         try:
             text = (folder / "report.json").read_text()
@@ -172,11 +172,8 @@ def _bind(bind: Mapping[str, str] | str | os.PathLike[str] | None, folder: Path)
     return ["--bind", str(file)]
 
 
-def flags_of(side: Prepared, config: Mapping[str, Any] | None) -> Iterator[str]:
-    from ._environment import flags
-
-    # A file says itself what it was made under.
-    for name, value in {**flags(side.environment), **(config or {})}.items():
+def flags_of(config: Mapping[str, Any] | None) -> Iterator[str]:
+    for name, value in (config or {}).items():
         yield f"{name}={json.dumps(value)}"
 
 

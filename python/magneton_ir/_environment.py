@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
+import zipfile
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
 PACKAGES = ("torch", "transformers", "diffusers", "timm", "torchvision", "triton", "jax", "flash-attn", "vllm", "sglang")
 
@@ -53,11 +55,17 @@ def _version(package: str) -> str | None:
         return None
 
 
-def flags(state: Mapping[str, object]) -> dict[str, Any]:
-    """The flags that the command knows and that are not PyTorch's defaults."""
-    found: dict[str, Any] = {}
-    if state.get("cuda.matmul.allow_tf32") is True:
-        found["allow_tf32"] = True
-    if state.get("cudnn.allow_tf32") is False:
-        found["cudnn_tf32_off"] = True
-    return found
+#: Where it lies in an archive of `torch.export`, behind the folder of extra files.
+MEMBER = "magneton_ir/environment.json"
+
+
+def of_file(path: Path) -> Mapping[str, object]:
+    """What a file says of the process that wrote it; empty where it does not."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            member = next((name for name in archive.namelist() if name.endswith(f"extra/{MEMBER}")), None)
+            found = json.loads(archive.read(member)) if member is not None else {}
+    except (OSError, ValueError, zipfile.BadZipFile):
+        # The command says what is wrong with the file.
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -126,7 +126,7 @@ def optimize(
         path = write(side, "a", folder)
         options = ["optimize", str(path), "--tier", tier, "--frozen", "yes" if frozen else "no", *rule_options(rules), *([] if cache else ["--no-cache"])]
         options += ["--profile", absolute(profile)] if profile is not None else []
-        options += [part for flag in flags_of(side, config) for part in ("--config", flag)]
+        options += [part for flag in flags_of(config) for part in ("--config", flag)]
         answer = run([*options, "-o", "lean.pt2", "--write-json", "report.json"], folder, "looking for cheaper forms")
         data = json.loads((folder / "report.json").read_text())
         with Progress("reading the program"), warnings.catch_warnings():

@@ -48,7 +48,10 @@ def prepare(
     """
     kwargs = dict(kwargs or {})
     if isinstance(workload, (str, os.PathLike)):
-        return Prepared(label, path=Path(workload).absolute())
+        from ._environment import of_file
+
+        path = Path(workload).absolute()
+        return Prepared(label, path=path, environment=of_file(path))
     if is_jax(workload):
         return Prepared(label, text=lowered(workload, args, kwargs))
     import torch

@@ -58,7 +58,7 @@ class Recording:
         """
         from ._save import save
 
-        save(self.program, Path(path))
+        save(self.program, Path(path), self.environment)
 
 
 def record(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Recording:

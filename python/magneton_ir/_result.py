@@ -193,6 +193,17 @@ class Unproven:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """Something that the processes of the two sides had set differently."""
+
+    #: Such as `cudnn.benchmark`, `variables.OMP_NUM_THREADS`, `versions.torch`.
+    name: str
+    #: `None` where it was not set.
+    a: str | None
+    b: str | None
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """What is known of two workloads. `str()` of it is the report for a person; notebooks show it as a table."""
 
@@ -215,6 +226,8 @@ class CheckResult:
     #: Device and software that the measured figures come from.
     profile: str | None = None
     timing_ms: Mapping[str, float] = field(default_factory=dict)
+    #: What the processes of the two sides had set differently, math flags aside.
+    settings: tuple[Setting, ...] = ()
     #: Of each side: versions and flags of the process that wrote the graph.
     environment: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     #: The report for a person.

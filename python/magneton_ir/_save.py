@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+import json
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,18 +13,20 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
 
-def save(program: ExportedProgram, path: Path, without: Set[str] = frozenset()) -> None:
-    """Writes a program for the command."""
+def save(program: ExportedProgram, path: Path, environment: Mapping[str, object], without: Set[str] = frozenset()) -> None:
+    """Writes a program for the command, with what is known of the process that it comes from."""
     import torch
 
     from . import _weights
     from ._custom import for_command
+    from ._environment import MEMBER
     from ._interpreter import lock
 
     try:
         # PyTorch registers how to write its fake tensors for as long as it saves, and refuses to do so twice at once.
         with lock:
-            torch.export.save(_weights.without(for_command(program), without), path)
+            extra = {MEMBER: json.dumps(environment)}
+            torch.export.save(_weights.without(for_command(program), without), path, extra_files=extra)
     except Error:
         raise
     except Exception as refused:

@@ -22,7 +22,7 @@ def write(side: Prepared, letter: str, folder: Path, without: Set[str] = frozens
     if side.text is not None:
         path.write_text(side.text)
     elif side.program is not None:
-        save(side.program, path, without)
+        save(side.program, path, side.environment, without)
     return path
 
 

@@ -199,6 +199,32 @@ def test_math_flags_of_the_process_are_told(tf32):
     assert result.a.flags == () and result.tier.startswith("approx")
 
 
+def test_what_processes_had_set_differently_is_listed(tmp_path):
+    x = torch.randn(4, 16)
+    a, b = (mir.record(side, x) for side in pair())
+    torch.backends.cudnn.benchmark = True
+    try:
+        fast = mir.record(pair()[1], x)
+    finally:
+        torch.backends.cudnn.benchmark = False
+    assert mir.check(a, b).settings == ()
+    result = mir.check(a, fast)
+    assert result.settings == (mir.Setting("cudnn.benchmark", "false", "true"),)
+    assert "set differently: cudnn.benchmark (false in A, true in B)" in str(result)
+    # So it is with files, also years later.
+    a.save(tmp_path / "a.pt2")
+    fast.save(tmp_path / "fast.pt2")
+    result = mir.check(tmp_path / "a.pt2", tmp_path / "fast.pt2")
+    assert [s.name for s in result.settings] == ["cudnn.benchmark"]
+    assert result.environment["b"]["cudnn.benchmark"] is True
+
+
+def test_a_file_says_under_which_math_flags_it_was_written(tf32, tmp_path):
+    mir.record(pair()[0], torch.randn(4, 16)).save(tmp_path / "a.pt2")
+    torch.set_float32_matmul_precision("highest")
+    assert mir.check(tmp_path / "a.pt2", tmp_path / "a.pt2").a.flags == ("allow_tf32=true",)
+
+
 def test_no_grad_and_autocast_are_part_of_the_program():
     def half(x, w):
         with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -175,6 +175,7 @@ pub fn compare_bound(
             Verdict::Different(w) => Some(witness(w, a, b)),
             _ => None,
         },
+        settings: model::Setting::apart([&a.settings, &b.settings]),
         unproven: proof
             .unproven
             .iter()

@@ -1,5 +1,7 @@
 //! Workload configuration: flags outside the graph that change which kernels run.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,6 +14,9 @@ pub struct MathConfig {
     /// `torch.backends.cudnn.allow_tf32` is on by default in PyTorch; this field says it was turned off.
     pub cudnn_tf32_off: bool,
 }
+
+/// Settings of a process by their names, such as `cudnn.benchmark`, and its variables and versions of packages.
+pub type Settings = BTreeMap<String, String>;
 
 /// A flag that does not exist, or a value that it does not take.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::signature::{ConstantInput, ConstantOutput, Output, Path, ResultPosition, Target};
 use super::value::{NodeId, Value};
-use super::{AttrValue, Attrs, MathConfig, Number, Origin, TensorType};
+use super::{AttrValue, Attrs, MathConfig, Number, Origin, Settings, TensorType};
 use crate::ops::{Arithmetic, Call, Op, OpDef, TypeError, canonical_attrs};
 
 /// What a graph input is.
@@ -78,6 +78,8 @@ pub struct Graph {
     pub name: String,
     /// Math flags that the graph runs under.
     pub config: MathConfig,
+    /// What was set in the process that the graph comes from; empty where the file does not say.
+    pub settings: Settings,
     dag: DiGraph<Node, Use>,
     inputs: Vec<NodeId>,
     outputs: Vec<Output>,

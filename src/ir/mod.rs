@@ -17,7 +17,7 @@ pub mod text;
 mod value;
 
 pub use attr::{AttrValue, Attrs, Ints};
-pub use config::{ConfigError, MathConfig};
+pub use config::{ConfigError, MathConfig, Settings};
 pub use content::{Content, Contents, Digest, NoContents};
 pub use dtype::{DType, UnknownDType};
 pub use graph::{Graph, GraphError, Literal, Node, NodeKind, Role, read_value};

@@ -20,8 +20,8 @@ pub use model::{
     Baseline, BasisShares, Best, BestForm, Call, CallPaths, Cause, Chain, Cheaper, Comparison, Cost, Definition,
     Details, Difference, Explanation, Figure, Finding, FindingKind, Form, Launched, LaunchedBest, LeftOut, MadeTensor,
     Operator, Optimization, Part, PartKind, PlacedOperator, Point, Precomputed, Region, Rejected, ReportedVerdict,
-    Rewrite, SCHEMA, Saving, Side, Source, SourceLine, SourceText, SourcedOperator, Step, Switch, SwitchKind, Timing,
-    Unproven, Variable, Witness,
+    Rewrite, SCHEMA, Saving, Setting, Side, Source, SourceLine, SourceText, SourcedOperator, Step, Switch, SwitchKind,
+    Timing, Unproven, Variable, Witness,
 };
 pub use sarif::{BaselineError, sarif};
 pub(crate) use wording::{amount, energy, percent, time};

@@ -122,6 +122,7 @@ pub(super) fn equivalent() -> Comparison {
         rewrites: vec![],
         witness: None,
         unproven: vec![],
+        settings: Vec::new(),
         assumptions: strings(&[
             "every row of `mask` keeps a key",
             "every row of `mask` keeps a key",

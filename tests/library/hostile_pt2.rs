@@ -85,6 +85,37 @@ fn archives_without_a_model() {
     insta::assert_snapshot!("two_models", refusal(&archive(&[("m/models/a.json", b"{}"), ("m/models/b.json", b"{}")])));
 }
 
+/// A program with a record of the process that wrote it.
+fn with_settings(settings: &str) -> Vec<u8> {
+    let model = program(vec![relu("x", "y")], small_types()).to_string();
+    archive(&[
+        ("m/models/model.json", model.as_bytes()),
+        ("m/byteorder", b"little"),
+        ("m/extra/magneton_ir/environment.json", settings.as_bytes()),
+    ])
+}
+
+#[test]
+fn records_of_a_process_are_read_and_refused_where_they_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.pt2");
+    let settings = r#"{"cuda.matmul.allow_tf32": true, "versions": {"torch": "2.11.0"}, "autocast": ["cuda"]}"#;
+    fs::write(&path, with_settings(settings)).unwrap();
+    let graph = frontend::load(&path).unwrap();
+    assert!(graph.config.allow_tf32 && !graph.config.cudnn_tf32_off);
+    assert_eq!(graph.settings["versions.torch"], "2.11.0");
+    assert_eq!(graph.settings["autocast"], r#"["cuda"]"#);
+
+    insta::assert_snapshot!("settings_no_json", refusal(&with_settings("cudnn")));
+    insta::assert_snapshot!("settings_no_object", refusal(&with_settings("[1]")));
+    let nested = format!("{}1{}", r#"{"a":"#.repeat(200), "}".repeat(200));
+    insta::assert_snapshot!("settings_too_deep", refusal(&with_settings(&nested)));
+    let many: Vec<String> = (0..1001).map(|n| format!(r#""v{n}": {n}"#)).collect();
+    insta::assert_snapshot!("settings_too_many", refusal(&with_settings(&format!("{{{}}}", many.join(",")))));
+    let long = format!(r#"{{"a": "{}"}}"#, "b".repeat(1 << 20));
+    insta::assert_snapshot!("settings_too_long", refusal(&with_settings(&long)));
+}
+
 /// A member that unpacks to `size` zeros.
 fn bomb(size: u64) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));

@@ -4,7 +4,7 @@
 //! nodes in order, `inline` dissolves nested graphs, `convert` turns each ATen operator into operators of the table. `mutation`
 //! says what operators write, `memory` what a tensor holds after a write, through `views` too; `sharing` says which tensors lie
 //! in one memory. `autocast` makes its casts explicit, `nested` describes graphs that stay opaque. `weights` reads the values
-//! of parameters when they are asked for.
+//! of parameters when they are asked for, `settings` what the Python package says of the process that wrote the file.
 
 mod archive;
 mod argument;
@@ -26,6 +26,7 @@ mod record;
 mod recorded_strides;
 mod schema;
 mod scope;
+mod settings;
 mod sharing;
 mod signature;
 mod structure;
@@ -61,7 +62,9 @@ pub fn read_archive<R: Read + Seek>(path: &Path, source: R) -> Result<(Graph, We
     let program = parse(path, &member, &json)?;
     drop(json);
     let mut constants = Constants::read(path, &mut archive, &member, &program)?;
-    let Imported { graph, stored, written, .. } = imported(path, &program, &mut constants, false)?;
+    let Imported { mut graph, stored, written, .. } = imported(path, &program, &mut constants, false)?;
+    graph.settings = settings::settings(path, &mut archive, &member)?;
+    graph.config = settings::math_config(&graph.settings);
     let mut weights = Weights::new(archive, &member, stored);
     if let Some((name, other)) = written.iter().find_map(|of| Some((of.name.clone(), weights.shares_memory(of)?))) {
         return Err(LoadError::Node {

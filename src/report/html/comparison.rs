@@ -46,6 +46,12 @@ pub(crate) fn comparison(c: &Comparison) -> String {
             }
             (precomputed(&c.best.precompute))
             (assumptions(&c.assumptions))
+            @if !c.settings.is_empty() {
+                section {
+                    h2 { "Set differently" }
+                    p { (one_line(&wording::settings(&c.settings, usize::MAX))) }
+                }
+            }
         }
         footer {
             @if let Some(profile) = &c.profile { p { "Per execution; figures for " (one_line(profile)) } }

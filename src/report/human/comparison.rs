@@ -152,6 +152,10 @@ impl Human<'_> {
         for (name, side) in [("A", &self.c.a), ("B", &self.c.b)].into_iter().filter(|(_, s)| !s.flags.is_empty()) {
             writeln!(out, "  flags of {name}: {}", one_line(&side.flags.join(", ")))?;
         }
+        if !self.c.settings.is_empty() {
+            let all = wording::settings(&self.c.settings, self.options.notes);
+            self.paragraph("  set differently: ", "    ", &all, out)?;
+        }
         for (name, side) in sides {
             for fact in wording::energy_facts(side) {
                 self.paragraph(&format!("  energy of {name}: "), "    ", &fact, out)?;

@@ -112,6 +112,9 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
             writeln!(out, "- {} could be {}{times}: saves {saves} each", code(&r.from), code(&r.pattern))?;
         }
     }
+    if !c.settings.is_empty() {
+        writeln!(out, "\nSet differently: {}", one_line(&wording::settings(&c.settings, usize::MAX)))?;
+    }
     if !c.assumptions.is_empty() {
         writeln!(out, "\nAssumed:\n")?;
         for (text, count) in wording::grouped(&c.assumptions) {

@@ -3,6 +3,8 @@
 //! Keys are a promise (`schema`): add freely, rename nothing. Energies are in millijoules, times in microseconds, both per
 //! execution. A figure that is not known is null, never 0.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::figure::{Figure, LeftOut};
@@ -10,7 +12,7 @@ use super::finding::Finding;
 use super::region::{Form, Region};
 use super::{Details, Difference, Launched, LaunchedBest, Precomputed};
 pub use crate::energy::{BasisShares, Source};
-use crate::ir::Number;
+use crate::ir::{Number, Settings};
 
 /// The version of the JSON form.
 pub const SCHEMA: &str = "magneton-ir/check/1";
@@ -43,6 +45,8 @@ pub struct Comparison {
     pub witness: Option<Witness>,
     /// Pairs that should be equal and are not proven so.
     pub unproven: Vec<Unproven>,
+    /// What the processes that the two files come from had set differently, math flags aside; empty where a file does not say.
+    pub settings: Vec<Setting>,
     /// What rules assumed, input bindings that were guessed, opaque operators.
     pub assumptions: Vec<String>,
     /// What of the search did not hold: mistakes in this program. Nothing in the report rests on it.
@@ -96,6 +100,29 @@ pub enum ReportedVerdict {
     Different,
     /// Neither.
     Unknown,
+}
+
+/// Something that two processes had set differently.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// What it is called, such as `cudnn.benchmark`, `variables.OMP_NUM_THREADS`, `versions.torch`.
+    pub name: String,
+    /// In A; none where it was not set.
+    pub a: Option<String>,
+    /// In B.
+    pub b: Option<String>,
+}
+
+impl Setting {
+    /// What differs between the settings of A and of B.
+    pub(crate) fn apart([a, b]: [&Settings; 2]) -> Vec<Setting> {
+        if a.is_empty() || b.is_empty() {
+            return Vec::new();
+        }
+        let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        let setting = |name: &String| Setting { name: name.clone(), a: a.get(name).cloned(), b: b.get(name).cloned() };
+        names.into_iter().map(setting).filter(|s| s.a != s.b && !s.name.ends_with("allow_tf32")).collect()
+    }
 }
 
 /// One workload.

@@ -13,8 +13,8 @@ mod region;
 mod switch;
 
 pub use comparison::{
-    BasisShares, Best, Comparison, Rejected, ReportedVerdict, Rewrite, SCHEMA, Side, Source, SourcedOperator, Timing,
-    Unproven, Witness,
+    BasisShares, Best, Comparison, Rejected, ReportedVerdict, Rewrite, SCHEMA, Setting, Side, Source, SourcedOperator,
+    Timing, Unproven, Witness,
 };
 pub use details::{Details, PlacedOperator};
 pub use difference::{Difference, MadeTensor, Part, PartKind};

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::{
     BasisShares, BestForm, Comparison, Cost, Figure, Launched, LeftOut, Precomputed, Region, Rejected, ReportedVerdict,
-    Rewrite, Side,
+    Rewrite, Setting, Side,
 };
 use crate::ops::{self, Family};
 use crate::printable::one_line;
@@ -19,6 +19,17 @@ pub(super) use chain::{chain, changes_nothing, figures, rule};
 pub(super) use difference::{main_parts, only_made, part, parts, shown_parts};
 pub(super) use optimization::{change, forms, frontier, less, max_slowdown, saved, saves};
 pub(super) use switch::{decides, paths, place, switch, variables};
+
+/// What two processes had set differently, the first `most` of it.
+pub(super) fn settings(all: &[Setting], most: usize) -> String {
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not set".to_owned());
+    let text = |s: &Setting| format!("{} ({} in A, {} in B)", s.name, value(&s.a), value(&s.b));
+    let mut shown: Vec<String> = all.iter().take(most).map(text).collect();
+    if all.len() > most {
+        shown.push(format!("{} more", all.len() - most));
+    }
+    shown.join(", ")
+}
 
 /// Three significant digits.
 pub(super) fn digits(value: f64) -> String {
