@@ -39,7 +39,7 @@ impl Improved {
         let parts = once.map(|once| (graph_items(&once.each, model), once));
         // What the file says is computed once is so already.
         let stated = items.iter().any(|item| matches!(item, Item::Once));
-        let counts = |items: &[Item]| weights.cost(&total(items));
+        let counts = |items: &[Item]| weights.cost(&items.iter().collect::<Bill>().total());
         let parts = parts.filter(|(each, _)| stated || counts(each) <= counts(&items));
         let Some((executed_items, once)) = parts else {
             return Ok(Improved { rewrites, applied, once: None, executed_items: items.clone(), items });
@@ -53,17 +53,19 @@ impl Improved {
         (self.once.as_ref().map_or(&self.applied.graph, |once| &once.each), &self.executed_items)
     }
 
+    /// What every execution executes.
+    fn bill(&self) -> Bill {
+        self.executed_items.iter().collect()
+    }
+
     /// What every execution costs.
     pub(crate) fn total(&self) -> Cost {
-        total(&self.executed_items)
+        self.bill().total()
     }
 }
 
-fn total(items: &[Item]) -> Cost {
-    items.iter().collect::<Bill>().total()
-}
-
-/// `graph`, which costs `now` without them, with those of `rewrites` in place that make the whole take less of what counts.
+/// `graph`, which costs `now` without them, with those of `rewrites` in place that make the whole take less of what counts, beyond
+/// doubt: what a form saves by itself is sure, what its layout costs others need not be.
 pub(crate) fn pay_off(
     graph: &Graph,
     now: &Cost,
@@ -76,7 +78,8 @@ pub(crate) fn pay_off(
     rewrites.iter_mut().for_each(|rewrite| rewrite.elsewhere = Elsewhere::default());
     let mut best = Improved::new(graph, rewrites, model, weights)?;
     loop {
-        let with_all = best.total();
+        let bill = best.bill();
+        let with_all = bill.total();
         let expected: f64 = best.rewrites.iter().map(|rewrite| rewrite.saves(weights)).sum();
         let saved = now - weights.cost(&with_all);
         if best.rewrites.is_empty() || !now.is_finite() || saved >= expected * (1.0 - SHORTFALL) {
@@ -86,14 +89,17 @@ pub(crate) fn pay_off(
         for kind in kinds(&best.rewrites, weights) {
             let others = best.rewrites.iter().filter(|r| !is_alike(r, &kind)).cloned().collect();
             let improved = Improved::new(graph, others, model, weights)?;
-            without.push((kind, improved.total(), improved));
+            let others = improved.bill();
+            let is_sure = others.saving_of(&bill, weights).is_sure;
+            without.push((kind, others.total(), improved, is_sure));
         }
-        let counts = |at: usize| weights.cost(&without[at].1);
-        match (0..without.len()).min_by(|&x, &y| counts(x).total_cmp(&counts(y))) {
-            Some(at) if counts(at) <= weights.cost(&with_all) => best = without.swap_remove(at).2,
+        let counts = |at: &usize| weights.cost(&without[*at].1);
+        let in_doubt = (0..without.len()).filter(|&at| !without[at].3);
+        match in_doubt.min_by(|x, y| counts(x).total_cmp(&counts(y))) {
+            Some(at) => best = without.swap_remove(at).2,
             // What a kind of form saves is what the whole costs without it.
-            _ => {
-                for (kind, without, _) in &without {
+            None => {
+                for (kind, without, ..) in &without {
                     let alike = || best.rewrites.iter().filter(|r| is_alike(r, kind));
                     let count = alike().count() as f64;
                     let mj = alike().map(Rewrite::saves_mj).sum::<f64>()

@@ -8,6 +8,7 @@ mod emitted;
 mod error;
 mod key_list;
 mod leakage;
+mod limits;
 mod load_plan;
 mod measure_once;
 mod measurement;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use smallvec::SmallVec;
 
+use super::limits::limits;
 use crate::emit::torch_dtype;
 use crate::energy::{CallParts, KernelKey};
 use crate::ir::{DType, Graph, Layout, NodeKind, Role, TensorType, Value};
@@ -11,7 +12,7 @@ use crate::ops::{Arithmetic, Ask, Call, Family, Op, OpDef};
 /// Scale of the parameters of a model, as libraries start them.
 const PARAMETER_SCALE: f64 = 0.02;
 
-/// Integers run up to this where nothing says what they count.
+/// Integers run up to this where no operator indexes by them.
 const FEW: i64 = 4;
 
 /// One operand, before it is made.
@@ -100,6 +101,7 @@ pub(super) fn of_key(key: &KernelKey, parts: &CallParts) -> Vec<Operand> {
 
 /// What a part of a graph reads.
 pub(super) fn of_graph(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], inputs: &[Value]) -> Vec<Operand> {
+    let limits = limits(graph, inputs);
     let input = |&value: &Value| {
         let ty = graph.ty(value);
         let layout = layouts.get(value.node.index()).and_then(|all| all.get(value.slot as usize)).cloned();
@@ -108,7 +110,7 @@ pub(super) fn of_graph(graph: &Graph, layouts: &[SmallVec<[Layout; 1]>], inputs:
         let as_parameter = || of_model.then(|| if scales(graph, value) { 1.0 } else { 0.0 });
         let centre = uses(graph, value).find_map(|(op, at)| statistic(op, at)).or_else(as_parameter);
         let centre = centre.filter(|_| ty.dtype.is_float());
-        let contents = centre.map_or_else(|| random(ty, value_limit(graph, value)), near);
+        let contents = centre.map_or_else(|| random(ty, limits.get(&value).copied().unwrap_or(FEW)), near);
         let is_parameter = uses(graph, value).any(|(op, at)| op.takes_parameter(at, ty));
         Operand { is_parameter, ..Operand::new(ty, &layout, contents) }
     };
@@ -153,34 +155,6 @@ fn statistic(op: &OpDef, at: usize) -> Option<f64> {
         (_, variance) if at == variance => Some(1.0),
         _ => None,
     }
-}
-
-/// One above the largest integer that a value may hold: the least that an operator which indexes by it allows. Looks
-/// through operators that keep the elements.
-fn value_limit(graph: &Graph, value: Value) -> i64 {
-    if graph.ty(value).dtype.is_float() {
-        return FEW;
-    }
-    let mut limit = None;
-    let mut seen = vec![value];
-    let mut at = 0;
-    while let Some(&value) = seen.get(at) {
-        at += 1;
-        for user in graph.users(value.node) {
-            let NodeKind::Op { op: Op::Table(op), attrs } = &graph.node(user).kind else { continue };
-            let operands = graph.operands(user);
-            let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| graph.ty(o)).collect();
-            for (operand, ask) in (op.asks)(&Call { op, attrs, operands: &types }) {
-                if let (Ask::Below(size), true) = (ask, operands.get(operand) == Some(&value)) {
-                    limit = Some(limit.map_or(size, |known: usize| known.min(size)));
-                }
-            }
-            if op.is_view_or_cast() && !seen.contains(&user.into()) {
-                seen.push(user.into());
-            }
-        }
-    }
-    limit.map_or(FEW, |n| n as i64).max(1)
 }
 
 #[cfg(test)]
