@@ -226,18 +226,18 @@ def scaled_adam_by_squares(p, g, m, v, decay=0.01):
     return torch.sub(p, u * (p.square().sum() / (u * u).sum()).sqrt(), alpha=0.1)
 
 
-def scanned(a, x):
+def scanned(x):
     h, out = torch.zeros(2, 3), []
     for t in range(4):
-        h = a * h + (1 - a) * x[:, t]
+        h = 0.9 * h + 0.1 * x[:, t]
         out.append(h)
     return torch.stack(out, 1)
 
 
-def scanned_by_powers(a, x, last=1):
+def scanned_by_powers(x, share=0.1):
     """Divided by powers, added up, multiplied by powers."""
-    powers = a ** torch.arange(1, 5)[:, None]
-    return powers * torch.cumsum((1 - a) * x / powers, 1) * last
+    powers = 0.9 ** torch.arange(1, 5)[:, None]
+    return powers * torch.cumsum(share * x / powers, 1)
 
 
 def recurrent(x, h, w, u, b):
@@ -338,7 +338,7 @@ def rewrites():
         ("sample-by-root", sampled, sampled_by_root, lambda *a: sampled_by_root(*a, power=1.0), (f(2, 3), f(2, 3), f(2, 3))),
         ("nesterov-at-once", nesterov, nesterov_at_once, lambda *a: nesterov_at_once(*a, rate=0.9), step[:3]),
         ("step-of-one-length", scaled_adam, scaled_adam_by_squares, lambda *a: scaled_adam_by_squares(*a, decay=0.1), step),
-        ("scan-by-powers", scanned, scanned_by_powers, lambda *a: scanned_by_powers(*a, last=0.9), (torch.rand(3) * 0.5 + 0.4, f(2, 4, 3))),
+        ("scan-by-powers", scanned, scanned_by_powers, lambda x: scanned_by_powers(x, share=0.2), (f(2, 4, 3),)),
         ("recurrence-packed", recurrent, recurrent_packed, lambda *a: recurrent_packed(*a, order=(0, 2, 1)), (f(2, 3, 4), f(2, 5), f(5, 4), f(5, 5), f(5))),
         ("minimal-gate-apart", minimal, minimal_apart, lambda *a: minimal_apart(*a, swapped=True), (f(2, 3), f(2, 4), f(7, 4), f(7, 4))),
         ("calibrated-by-inverse", calibrated, calibrated_by_inverse, lambda x: calibrated_by_inverse(x, top=128), (f(3, 6),)),
