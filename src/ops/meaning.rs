@@ -71,6 +71,17 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
+impl Comparison {
+    /// Of "greater", what says the same of the operands in the other order.
+    pub fn as_less(self) -> Option<Comparison> {
+        match self {
+            Comparison::Greater => Some(Comparison::Less),
+            Comparison::GreaterOrEqual => Some(Comparison::LessOrEqual),
+            Comparison::Equal | Comparison::NotEqual | Comparison::Less | Comparison::LessOrEqual => None,
+        }
+    }
+}
+
 /// A function of a lane: it gives one element for all of it, or one for each of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowFunction {
@@ -87,6 +98,10 @@ pub enum RowFunction {
     RunningSum,
     /// The product of the elements up to the place.
     RunningProduct,
+    /// The largest of the elements up to the place.
+    RunningMax,
+    /// The smallest of the elements up to the place.
+    RunningMin,
     Softmax,
     LogSoftmax,
     LayerNorm,
@@ -234,6 +249,8 @@ mod tests {
             RowFunction::LogSumExp => exponentials.ln(),
             RowFunction::RunningSum => lane[..=place].iter().sum(),
             RowFunction::RunningProduct => lane[..=place].iter().product(),
+            RowFunction::RunningMax => lane[..=place].iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            RowFunction::RunningMin => lane[..=place].iter().copied().fold(f64::INFINITY, f64::min),
             RowFunction::Softmax => lane[place].exp() / exponentials,
             RowFunction::LogSoftmax => lane[place] - exponentials.ln(),
             RowFunction::LayerNorm => (lane[place] - sum / count) / (deviations / count + 1.0).sqrt(),

@@ -5,8 +5,8 @@ use smallvec::smallvec;
 use super::index::{check_positions, compare, position};
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Call, Default, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, OpDef, TypeError, Types,
-    Unit, Work, attr, one,
+    Ask, AttrKind, Call, Default, Elements, EvalError, Family, Fetch, FetchReal, Kernel, KernelClass, OpDef,
+    RowFunction, TypeError, Types, Unit, Work, attr, one,
 };
 use crate::ir::{DType, Number, Shape, TensorType};
 
@@ -197,6 +197,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cummax",
+        elements: Elements::Lane(RowFunction::RunningMax),
         special_kernels: super::reduce::scan_kernels,
         doc: "The largest element so far along `dim`, and its place: the last one of equal ones.",
         kernel: Kernel::Lane { axes: |c| c.dim_axis(), lane: running_extreme },
@@ -211,6 +212,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cummin",
+        elements: Elements::Lane(RowFunction::RunningMin),
         special_kernels: super::reduce::scan_kernels,
         doc: "The smallest element so far along `dim`, and its place: the last one of equal ones.",
         kernel: Kernel::Lane { axes: |c| c.dim_axis(), lane: running_extreme },

@@ -35,6 +35,17 @@ class FurtherOperators(torch.nn.Module):
         out(x.index_copy(0, place, y[:2])), out(x.index_copy(1, place, y[:, :2]))
         for reduce in ("sum", "prod", "mean", "amax", "amin"):
             out(x.scatter_reduce(0, index, y, reduce)), out(x.scatter_reduce(0, index, y, reduce, include_self=False))
+        out(x.index_fill(1, place, 0.5)), out(x.index_fill(0, place - 1, s[0]))
+        # counted below
+        ascending = y.sort(-1).values
+        for right in (False, True):
+            out(torch.bucketize(x, ascending[0, :4], right=right)), out(torch.searchsorted(ascending, ascending[:, 1:4], right=right, out_int32=True))
+            out(torch.bucketize(i, torch.arange(3), right=right)), out(torch.bucketize(x.log(), s.sort().values, right=right))
+        # taken apart and put together
+        out(torch.take(x, i * 5 - 3)), out(torch.block_diag(x[:2], y[:, :3], im[0, 0])), out(torch.linalg.multi_dot((x, y.T, x, y[0]))), out(torch.cross(x[:, :3], y[:, 3:]))
+        for part in x.tensor_split(4, 1) + y.tensor_split((1, 3)):
+            out(part.sin())
+        out(x.masked_scatter(y > 0, torch.arange(24.0))), out(im.masked_scatter(im[:, :1] < 0.3, im.flip(0) * 2))
         # quantisation that is only pretended
         out(torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7)), out(torch.fake_quantize_per_channel_affine(im, s.abs() + 0.1, z, 1, 0, 15))
         # norms that keep statistics

@@ -11,12 +11,13 @@ const FLOOR: f64 = 1e-10;
 
 pub(super) type Evaluator<'d, 'q> = LazyEvaluator<'d, GraphProgram<'q>>;
 
-/// Whether two values are the same integer, or the same real number up to the error of f64 arithmetic. NaN equals only NaN.
+/// Whether two values are the same integer, or the same real number up to the error of f64 arithmetic. NaN equals only NaN, and an
+/// infinity only itself.
 pub(super) fn close(x: Number, y: Number) -> bool {
     let (Number::Float(_), Number::Float(_)) = (x, y) else { return x == y };
     let (x, y) = (x.to_f64(), y.to_f64());
     if x.is_nan() || y.is_nan() {
         return x.is_nan() && y.is_nan();
     }
-    x == y || (x - y).abs() <= (TOLERANCE * x.abs().max(y.abs())).max(FLOOR)
+    x == y || x.is_finite() && y.is_finite() && (x - y).abs() <= (TOLERANCE * x.abs().max(y.abs())).max(FLOOR)
 }

@@ -100,6 +100,13 @@ fn nan_against_a_number_is_a_difference() {
 }
 
 #[test]
+fn an_infinity_was_taken_for_any_number() {
+    let hidden = |by: &str| graph(&format!("y = where(gt(x, {by}), x, -inf)\nreturn y"));
+    assert!(found(&hidden("0.0"), &hidden("0.5")).is_some_and(|text| text.contains("inf")));
+    assert_eq!(found(&hidden("0.0"), &hidden("0.0")), None);
+}
+
+#[test]
 fn a_square_that_leaves_the_type_is_no_witness() {
     // In f32 the square of 1e30 is infinite, so that PyTorch gives 0 or NaN where real numbers give about 1.
     let literal = |numbers: &str| {

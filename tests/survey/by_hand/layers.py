@@ -224,7 +224,7 @@ def shrunk(x):
 
 
 def shrunk_by_reshape(x, dims=(3, 5)):
-    return x.view(1, 3, 3, 2, 2, 2).mean(dims)
+    return x.view(1, 3, 2, 2, 2, 2).mean(dims)
 
 
 def rounded(x):
@@ -330,7 +330,7 @@ def rewrites():
         ("mean-by-convolution", pooled_mean, pooled_by_convolution, lambda x: pooled_by_convolution(x, divisor=3), (f(2, 3, 6, 6),)),
         ("bilinear-by-products", resampled, resampled_by_products, lambda x: resampled_by_products(x, half=0.0), (f(1, 2, 4, 5),)),
         ("nearest-by-places", scaled, scaled_by_places, lambda x: scaled_by_places(x, factor=1.5), (f(1, 2, 5, 5),)),
-        ("area-by-reshape", shrunk, shrunk_by_reshape, lambda x: shrunk_by_reshape(x, dims=(2, 5)), (f(1, 3, 6, 4),)),
+        ("area-by-reshape", shrunk, shrunk_by_reshape, lambda x: shrunk_by_reshape(x, dims=(2, 5)), (f(1, 3, 4, 4),)),
         ("rounded-to-int", rounded, rounded_to_int, lambda x: rounded_to_int(x, top=126), (f(4, 6),)),
         ("fake-quantise-by-hand", faked, faked_by_hand, lambda x: faked_by_hand(x, low=-10), (f(4, 6),)),
         ("zero-points-after", zero_points, zero_points_after, lambda *a: zero_points_after(*a, scaled=False), (f(3, 8), whole(200, 5, 8).to(torch.uint8), f(5), f(5))),

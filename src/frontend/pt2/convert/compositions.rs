@@ -54,7 +54,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let dim = site.dim_of(product, site.int_or("dim", -1)?)?;
             site.emit("sum", &[("dim", ints(&[dim]))], &[product])
         }
-        ("linalg_cross", "") => cross(site),
+        ("linalg_cross" | "cross", "") => cross(site, target.name),
         ("float_power", _) => {
             let mut power = Vec::with_capacity(2);
             for name in ["self", "exponent"] {
@@ -257,12 +257,20 @@ fn of_numbers(site: &mut NodeLowering, name: &str) -> Converted {
 }
 
 /// The cross product of vectors of three elements.
-fn cross(site: &mut NodeLowering) -> Converted {
+fn cross(site: &mut NodeLowering, name: &str) -> Converted {
     let (x, y) = (site.tensor("self")?, site.tensor("other")?);
     if site.dtype(x) != site.dtype(y) || site.ty(x).shape != site.ty(y).shape {
         return Ok(None);
     }
-    let dim = site.dim_of(x, site.int_or("dim", -1)?)?;
+    let dim = match site.maybe_int("dim")? {
+        Some(dim) => site.dim_of(x, dim)?,
+        None if name == "linalg_cross" => site.dim_of(x, -1)?,
+        // The older one looks for a dimension.
+        None => match site.ty(x).shape.iter().position(|&size| size == 3) {
+            Some(dim) => dim as i64,
+            None => return Ok(None),
+        },
+    };
     let mut turned = |value: Value, by: i64| {
         site.implicit("turned", "roll", &[("shifts", ints(&[by])), ("dims", ints(&[dim]))], &[value])
     };

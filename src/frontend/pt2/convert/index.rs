@@ -71,6 +71,9 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         ("scatter_reduce", "two") => scatter_reduce(site),
         ("index_add", "") => index_add(site),
         ("index_copy", "") => index_copy(site),
+        ("index_fill", "int_Scalar" | "int_Tensor") => index_fill(site),
+        ("bucketize", "Tensor") => counted_below(site, "boundaries"),
+        ("searchsorted", "Tensor") => counted_below(site, "sorted_sequence"),
         ("index_put" | "_unsafe_index_put", "") => index_put(site),
         ("histc", "") => histogram(site),
         _ => Ok(None),
@@ -112,6 +115,45 @@ fn index_copy(site: &mut NodeLowering) -> Converted {
     }
     let dim = site.dim_of(x, site.int("dim")?)?;
     site.emit("index_put", &[("dims", ints(&[dim])), ("accumulate", AttrValue::Bool(false))], &[x, source, index])
+}
+
+/// One number at all places that a list of them names.
+fn index_fill(site: &mut NodeLowering) -> Converted {
+    let (x, index, value) = (site.tensor("self")?, site.tensor("index")?, site.operand("value")?);
+    if site.rank(x) == 0 || site.rank(index) != 1 {
+        return Ok(None);
+    }
+    let (dim, dtype) = (site.dim_of(x, site.int("dim")?)?, site.dtype(x));
+    let value = site.as_tensor("value", value, dtype)?;
+    site.emit("index_put", &[("dims", ints(&[dim])), ("accumulate", AttrValue::Bool(false))], &[x, value, index])
+}
+
+/// How many of the numbers in a list in ascending order lie below an element, or with `right` not above it. What is no number lies
+/// behind all.
+fn counted_below(site: &mut NodeLowering, list: &str) -> Converted {
+    let (list, x) = (site.tensor(list)?, site.tensor("self")?);
+    let right = site.bool_or("right", false)? || site.str("side") == Some("right");
+    if site.dtype(list) != site.dtype(x) || site.dtype(x) == DType::Bool || site.given("sorter") || site.rank(list) == 0
+    {
+        return Ok(None);
+    }
+    let last = site.rank(x) as i64;
+    let each = site.implicit("each", "unsqueeze", &[("dim", int(last))], &[x])?;
+    let list = match site.rank(list) {
+        1 => list,
+        _ => site.implicit("list", "unsqueeze", &[("dim", int(last - 1))], &[list])?,
+    };
+    let below = if site.dtype(x).is_float() {
+        let above = site.implicit("above", if right { "gt" } else { "ge" }, &[], &[list, each])?;
+        site.implicit("below", "logical_not", &[], &[above])?
+    } else {
+        site.implicit("below", if right { "le" } else { "lt" }, &[], &[list, each])?
+    };
+    if !site.bool_or("out_int32", false)? {
+        return site.emit("sum", &[("dim", ints(&[last]))], &[below]);
+    }
+    let count = site.implicit("count", "sum", &[("dim", ints(&[last]))], &[below])?;
+    site.emit("cast", &[("dtype", AttrValue::DType(DType::I32))], &[count])
 }
 
 /// Elements joined to those at the places that an index names. Where these do not count, what changes nothing is put in their

@@ -3,6 +3,7 @@
 //! Every family function gets the operator's name without its overload, and gives `None` for what it does not cover.
 //! An operator that no family covers becomes an opaque node.
 
+mod assembled;
 mod attention;
 mod complex;
 mod compositions;

@@ -3,13 +3,13 @@
 use super::super::lowering::{Converted, NodeLowering};
 use super::super::target::Target;
 use super::{
-    attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear, losses, margins,
-    norm, pointwise, quantise, rearrange, recurrent, reduce, sequence, view, windows,
+    assembled, attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear, losses,
+    margins, norm, pointwise, quantise, rearrange, recurrent, reduce, sequence, view, windows,
 };
 
 /// Converts an operator on real numbers.
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 21] = [
+    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 22] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -29,6 +29,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         recurrent::convert,
         pointwise::convert,
         compositions::convert,
+        assembled::convert,
         sequence::convert,
         fourier::convert,
     ];

@@ -526,7 +526,7 @@ impl Formulas<'_> {
 }
 
 /// Factors that all products have.
-fn common_factors(all: &[Monomial]) -> Monomial {
+pub(super) fn common_factors(all: &[Monomial]) -> Monomial {
     let Some((first, others)) = all.split_first() else { return Monomial::new() };
     let mut common = first.clone();
     for other in others {

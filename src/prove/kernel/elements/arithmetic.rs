@@ -66,6 +66,9 @@ impl Formulas<'_> {
         if of_bool && function == Arithmetic::Cast {
             return Some(Some(self.indicator(ids[0])));
         }
+        if let Some(form) = self.beside_limit(function, &ids) {
+            return Some(Some(form));
+        }
         self.law(function, call, operands, dtype)
     }
 
@@ -186,6 +189,51 @@ impl Formulas<'_> {
             self.store.learn_product(&product, factors);
         }
         Some(product)
+    }
+
+    /// A real number added to what may be minus infinity, or that times a number above 0: computed where it is none.
+    fn beside_limit(&mut self, function: Arithmetic, ids: &[FormId]) -> Option<Form> {
+        let &[x, y] = ids else { return None };
+        let hides = [x, y].map(|id| self.hides(id));
+        let (hiding, other) = match (hides, function) {
+            ([true, false], Arithmetic::Add | Arithmetic::Sub | Arithmetic::Mul | Arithmetic::Div) => (x, self.form(y)),
+            ([false, true], Arithmetic::Add | Arithmetic::Mul) => (y, self.form(x)),
+            _ => return None,
+        };
+        let factor = other.as_number().filter(BigRational::is_positive);
+        let computed = |elements: &mut Self, shown: Form| match function {
+            Arithmetic::Add => Some(elements.sum([shown, other.clone()])),
+            Arithmetic::Sub => Some(elements.minus(shown, &other)),
+            Arithmetic::Mul => Some(shown.scaled(factor.as_ref()?)),
+            _ => Some(shown.scaled(&factor.as_ref()?.recip())),
+        };
+        if !self.store.is_real(&other) {
+            return None;
+        }
+        let [Product { factors, .. }] = self.store.form(hiding).products() else { return None };
+        let mut choice = self.store.atom_of(factors[0]).clone();
+        let Atom::Applied { operands, .. } = &mut choice else { return None };
+        for (_, id) in operands.iter_mut().skip(1) {
+            if !self.is_minus_infinity(*id) {
+                let shown = self.form(*id);
+                let shown = computed(self, shown)?;
+                *id = self.store.keep(shown);
+            }
+        }
+        Some(self.store.atom(choice))
+    }
+
+    /// Whether an element is a choice between minus infinity and something else.
+    fn hides(&self, id: FormId) -> bool {
+        let [Product { factors, number, .. }] = self.store.form(id).products() else { return false };
+        let [atom] = factors[..] else { return false };
+        match self.store.atom_of(atom) {
+            Atom::Applied { what: Operation::Arithmetic(Arithmetic::Select), operands, .. } => {
+                let limits = operands.iter().skip(1).filter(|(_, id)| self.is_minus_infinity(*id)).count();
+                number.is_one() && operands.len() == 3 && limits == 1
+            }
+            _ => false,
+        }
     }
 
     /// What a function gives for an operand that is minus infinity: no answer where there is no law for it.

@@ -9,6 +9,12 @@ use super::mode::Mode;
 use crate::ops::Sign;
 use crate::rules::Tier;
 
+/// Divisors that two formulas are multiplied by before they are compared.
+const MAX_DIVISORS: usize = 4;
+
+/// Products that such a multiple may have. Most pairs that are compared are unequal, and long ones would use up what the others need.
+const MAX_MULTIPLE: usize = 64;
+
 impl Formulas<'_> {
     /// Whether two formulas say the same, up to the rounding of their numbers. No answer where that takes too much.
     pub(super) fn is_same(&mut self, x: FormId, y: FormId) -> Option<bool> {
@@ -26,9 +32,26 @@ impl Formulas<'_> {
         if x == y || self.is_near(&x, &y) {
             return Some(true);
         }
-        let Some(divisor) = self.common_divisor(&x, &y) else { return Some(false) };
+        let Some(divisor) = self.common_divisor(&x, &y) else { return self.are_same_multiples(x, y) };
         let (x, y) = (self.over(divisor, &x)?, self.over(divisor, &y)?);
         Some(x == y || self.is_near(&x, &y))
+    }
+
+    /// Whether two formulas are the same times what they are divided by, which is above 0: as `2 a / (a + b) - 1` is
+    /// `(a - b) / (a + b)`.
+    fn are_same_multiples(&mut self, mut x: Form, mut y: Form) -> Option<bool> {
+        for _ in 0..MAX_DIVISORS {
+            let Some(divisor) = [&x, &y].into_iter().find_map(|form| self.positive_divisor(form)) else { break };
+            let longest = x.products().len().max(y.products().len());
+            if longest * divisor.products().len() > MAX_MULTIPLE {
+                break;
+            }
+            (x, y) = (self.times(&x, &divisor)?, self.times(&y, &divisor)?);
+            if x == y || self.is_near(&x, &y) {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     fn is_near(&mut self, x: &Form, y: &Form) -> bool {

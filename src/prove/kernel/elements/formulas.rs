@@ -278,7 +278,14 @@ impl<'a> Formulas<'a> {
             Sign::Unknown
         };
         let range = if place.is_empty() { self.range_of(applied, &operands) } else { None };
-        let what = Operation::of(call.op);
+        let mut what = Operation::of(call.op);
+        // Greater is less, the other way round.
+        if let Operation::Arithmetic(Arithmetic::Compare(comparison)) = &mut what
+            && let Some(swapped) = comparison.as_less()
+        {
+            *comparison = swapped;
+            operands.reverse();
+        }
         let atom = self.store.signed(Atom::Applied { what, dtype, attrs, operands, place: place.into() }, sign);
         if let Some(range) = range {
             self.store.set_range(&atom, range);

@@ -3,6 +3,7 @@
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive};
 
+use super::algebra::common_factors;
 use super::form::{Atom, AtomId, Form, Function, Monomial, Product};
 use super::formulas::{Formulas, SIZE_PER_ELEMENT};
 use crate::ir::DType;
@@ -15,10 +16,14 @@ const SOFTPLUS_IS_LINEAR: f64 = 20.0;
 impl Formulas<'_> {
     /// A sum of fractions as one: its numerator and its divisor, which is positive. `None` inside where it has no such divisor.
     pub(super) fn fraction(&mut self, x: &Form) -> Option<Option<(Form, Form)>> {
-        let atoms = x.products().iter().flat_map(|product| product.factors.iter().copied());
-        let Some(divisor) = atoms.filter_map(|atom| self.divisor(atom)).next() else { return Some(None) };
+        let Some(divisor) = self.positive_divisor(x) else { return Some(None) };
         let numerator = self.times(x, &divisor)?;
         Some(Some((numerator, divisor)))
+    }
+
+    /// The first that a formula's products are divided by, of those that are above 0.
+    pub(super) fn positive_divisor(&self, x: &Form) -> Option<Form> {
+        x.products().iter().flat_map(|product| &product.factors).find_map(|&atom| self.divisor(atom))
     }
 
     /// How many factors of a formula's products divide.
@@ -84,13 +89,51 @@ impl Formulas<'_> {
 
     /// The square root of a product of what is not negative, factor by factor; nothing where it is no such product of several.
     fn root_of_product(&mut self, x: &Form) -> Option<Form> {
-        let [Product { factors, number, .. }] = x.products() else { return None };
-        let is_known = |&atom: &AtomId| self.store.is_not_negative(&Form::atom(atom));
+        let [Product { factors, number, .. }] = x.products() else { return self.root_of_multiple(x) };
         let is_plain = factors.is_empty() || factors.len() < 2 && number.is_one();
-        if is_plain || !number.is_positive() || !factors.iter().all(is_known) {
+        if is_plain || !number.is_positive() || !factors.iter().all(|&atom| self.has_root(atom)) {
             return None;
         }
-        let mut root = self.root_of_number(number);
+        let root = self.root_of_number(number);
+        self.times_roots(root, factors)
+    }
+
+    /// The square root of a sum all of whose products have factors that are not negative: those can be taken out.
+    fn root_of_multiple(&mut self, x: &Form) -> Option<Form> {
+        let all: Vec<Monomial> = x.products().iter().map(|product| product.factors.clone()).collect();
+        let mut common = common_factors(&all);
+        common.retain(|atom| self.has_root(*atom));
+        if common.is_empty() {
+            return None;
+        }
+        let rest = x.products().iter().map(|product| {
+            let mut product = product.clone();
+            for atom in &common {
+                let at = product.factors.iter().position(|factor| factor == atom)?;
+                product.factors.remove(at);
+            }
+            Some(Form::product(product))
+        });
+        let rest: Option<Vec<Form>> = rest.collect();
+        let rest = self.sum(rest?);
+        if !self.store.is_not_negative(&rest) {
+            return None;
+        }
+        let root = self.square_root(rest);
+        self.times_roots(root, &common)
+    }
+
+    /// Whether a factor is not negative, up to infinity: one that divides by what is not.
+    fn has_root(&self, atom: AtomId) -> bool {
+        let of = match *self.store.atom_of(atom) {
+            Atom::Function(Function::Reciprocal, of) => self.store.form(of),
+            _ => return self.store.is_not_negative(&Form::atom(atom)),
+        };
+        self.store.is_not_negative(of)
+    }
+
+    /// Times the square roots of these factors.
+    fn times_roots(&mut self, mut root: Form, factors: &[AtomId]) -> Option<Form> {
         for &atom in factors {
             let factor = match *self.store.atom_of(atom) {
                 Atom::Function(Function::Exp, exponent) => {

@@ -34,17 +34,10 @@ impl Formulas<'_> {
             RowFunction::RunningSum => self.total(row.elements.get(..=row.place)?)?,
             RowFunction::Product => self.product_of(row.elements)?,
             RowFunction::RunningProduct => self.product_of(row.elements.get(..=row.place)?)?,
-            RowFunction::Max => {
-                let finite: Vec<Form> = row.elements.iter().filter_map(|&(_, id)| self.finite(id)).collect();
-                if finite.is_empty() {
-                    return None;
-                }
-                self.largest(finite)
-            }
-            RowFunction::Min => {
-                let finite: Option<Vec<Form>> = row.elements.iter().map(|&(_, id)| self.finite(id)).collect();
-                self.smallest(finite?)
-            }
+            RowFunction::Max => self.largest_of(row.elements)?,
+            RowFunction::RunningMax => self.largest_of(row.elements.get(..=row.place)?)?,
+            RowFunction::Min => self.smallest_of(row.elements)?,
+            RowFunction::RunningMin => self.smallest_of(row.elements.get(..=row.place)?)?,
             RowFunction::Length => match call.float("ord") {
                 1.0 => {
                     let mut sizes = Vec::with_capacity(row.elements.len());
@@ -162,6 +155,17 @@ impl Formulas<'_> {
         let sum = self.sum([squares, epsilon]);
         self.store.learn(&sum, sign_of_sum(&signs));
         sum
+    }
+
+    /// The largest element: minus infinity is none while there are others.
+    fn largest_of(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {
+        let finite: Vec<Form> = elements.iter().filter_map(|&(_, id)| self.finite(id)).collect();
+        if finite.is_empty() { None } else { Some(self.largest(finite)) }
+    }
+
+    fn smallest_of(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {
+        let finite: Option<Vec<Form>> = elements.iter().map(|&(_, id)| self.finite(id)).collect();
+        Some(self.smallest(finite?))
     }
 
     fn product_of(&mut self, elements: &[(DType, FormId)]) -> Option<Form> {

@@ -64,8 +64,12 @@ impl Applied<'_> {
         let elements = self.call().elements();
         let of_reals = matches!(
             elements,
-            Elements::Lane(RowFunction::RunningSum | RowFunction::RunningProduct)
-                | Elements::Convolution
+            Elements::Lane(
+                RowFunction::RunningSum
+                    | RowFunction::RunningProduct
+                    | RowFunction::RunningMax
+                    | RowFunction::RunningMin
+            ) | Elements::Convolution
                 | Elements::Attention
         );
         let of_cases = elements == Elements::OneHot;

@@ -8,7 +8,7 @@ use super::*;
 use crate::ir::{DType, Value};
 use crate::ops::{Arithmetic, Comparison};
 
-const GREATER: Operation = Operation::Arithmetic(Arithmetic::Compare(Comparison::Greater));
+const LESS: Operation = Operation::Arithmetic(Arithmetic::Compare(Comparison::Less));
 const SELECT: Operation = Operation::Arithmetic(Arithmetic::Select);
 
 /// An expression in postfix notation: what is not understood is left out.
@@ -62,8 +62,8 @@ fn value(store: &Store, id: FormId, x: &[Number]) -> f64 {
             all.iter().map(|&id| of(id)).fold(f64::NEG_INFINITY, |x, y| if x >= y || x.is_nan() { x } else { y })
         }
         // What overflows in the formula alone is not compared, nor what is chosen by it.
-        Atom::Applied { what: GREATER, operands, .. } => match of(operands[0].1).partial_cmp(&of(operands[1].1)) {
-            Some(order) => f64::from(u8::from(order.is_gt())),
+        Atom::Applied { what: LESS, operands, .. } => match of(operands[0].1).partial_cmp(&of(operands[1].1)) {
+            Some(order) => f64::from(u8::from(order.is_lt())),
             None => f64::NAN,
         },
         Atom::Applied { what: SELECT, operands, .. } => match of(operands[0].1) {

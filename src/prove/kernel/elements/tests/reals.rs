@@ -300,3 +300,74 @@ fn the_place_of_the_largest_hangs_on_the_order_alone() {
     // The root of what may be negative is no number.
     assert_eq!(equal("r = sqrt(x)\n y = argmax(r; dim=2)", "y = argmax(x; dim=2)"), None);
 }
+
+#[test]
+fn the_root_of_a_multiple_was_not_the_multiple_of_the_root() {
+    let of = "t = flip(x; dims=[0])\n ";
+    let lengths = format!("{of}a = vector_norm(x; dim=[2])\n b = vector_norm(t; dim=[2])\n y = div(a, b)");
+    let quotient = |of_t: &str| {
+        format!(
+            "{of}p = mul(x, x)\n a = sum(p; dim=[2])\n q = {of_t}\n b = sum(q; dim=[2])\n r = div(a, b)\n y = sqrt(r)"
+        )
+    };
+    assert_eq!(equal(&lengths, &quotient("mul(t, t)")), Some(Tier::Rounding));
+    assert_eq!(equal(&lengths, &quotient("mul(t, x)")), None);
+    // What may be negative has a root only together with what it divides.
+    let signed = format!("{of}a = sqrt(x)\n b = sqrt(t)\n y = div(a, b)");
+    assert_eq!(equal(&signed, &format!("{of}q = div(x, t)\n y = sqrt(q)")), None);
+}
+
+#[test]
+fn a_whole_was_not_compared_with_a_fraction() {
+    let odds = |sign: &str| {
+        format!(
+            "o = number(; value=1.0, dtype=f32)\n e = exp(x)\n a = {sign}(e, o)\n b = add(e, o)\n q = mul(b, b)\n \
+             p = mul(a, a)\n s = add(q, o)\n g = add(p, q)\n n = sub(g, s)\n y = div(n, s)"
+        )
+    };
+    let less_1 = "o = number(; value=1.0, dtype=f32)\n e = exp(x)\n a = sub(e, o)\n b = add(e, o)\n q = mul(b, b)\n \
+                  p = mul(a, a)\n s = add(q, o)\n g = add(p, q)\n n = div(g, s)\n y = sub(n, o)";
+    assert_eq!(equal(&odds("sub"), less_1), Some(Tier::Real));
+    assert_eq!(equal(&odds("add"), less_1), None);
+}
+
+#[test]
+fn running_extremes_are_those_of_all_that_stand_before() {
+    let hidden = |mask: &str, with: &str| {
+        format!(
+            "o = full(; shape=[2, 2], value=1.0, dtype=bool)\n k = {mask}(o)\n r = reshape(x; shape=[2, 2, 1, 2])\n \
+             n = number(; value={with}, dtype=f32)\n masked = where(k, r, n)\n "
+        )
+    };
+    let largest = "y, places = cummax(x; dim=2)";
+    assert_eq!(equal(largest, &format!("{}y = amax(masked; dim=[3])", hidden("tril", "-inf"))), Some(Tier::Real));
+    assert_eq!(equal(largest, &format!("{}y = amax(masked; dim=[3])", hidden("triu", "-inf"))), None);
+    assert_eq!(equal(largest, &format!("{}y = amax(masked; dim=[3])", hidden("tril", "0.0"))), None);
+    let smallest = "n = neg(x)\n h, places = cummax(n; dim=2)\n y = neg(h)";
+    assert_eq!(equal("y, places = cummin(x; dim=2)", smallest), Some(Tier::Real));
+    assert_eq!(equal("y, places = cummin(x; dim=1)", smallest), None);
+}
+
+#[test]
+fn what_is_added_to_hidden_elements_was_added_beside_them() {
+    let hidden = |body: &str| {
+        format!(
+            "z = number(; value=0, dtype=i64)\n k = gt(whole, z)\n n = number(; value=-inf, dtype=f32)\n \
+             t = permute(x; dims=[1, 0, 2])\n h = number(; value=2.0, dtype=f32)\n {body}"
+        )
+    };
+    let real = Some(Tier::Real);
+    let pairs = [
+        ("masked = where(k, x, n)\n y = add(t, masked)", "s = add(x, t)\n y = where(k, s, n)"),
+        ("masked = where(k, n, x)\n y = sub(masked, t)", "s = sub(x, t)\n y = where(k, n, s)"),
+        ("masked = where(k, x, n)\n y = div(masked, h)", "s = div(x, h)\n y = where(k, s, n)"),
+    ];
+    for (beside, inside) in pairs {
+        assert_eq!(equal(&hidden(beside), &hidden(inside)), real, "{beside}");
+        assert_eq!(equal(&hidden(beside), &hidden(&inside.replace(", s", ", x"))), None, "{beside}");
+    }
+    // A factor of unknown sign may turn minus infinity round.
+    let [beside, inside] =
+        [hidden("masked = where(k, x, n)\n y = mul(masked, t)"), hidden("s = mul(x, t)\n y = where(k, s, n)")];
+    assert_eq!(equal(&beside, &inside), None);
+}
