@@ -157,16 +157,19 @@ fn branch<'m, 't, 's>(
             return Err(Error::new(form.at, format!("`{}` has branches that give other numbers of values", form.name)));
         }
         for (slot, other) in others.into_iter().enumerate() {
-            let (ScopeValue::Tensor(this), ScopeValue::Tensor(rest)) = (other, chosen[slot].clone()) else {
-                low.restore(before);
-                return Ok(None);
+            chosen[slot] = match (other, chosen[slot].clone()) {
+                (ScopeValue::Tensor(this), ScopeValue::Tensor(rest)) => {
+                    ScopeValue::Tensor(either(low, form, [taken, this, rest])?)
+                }
+                (ScopeValue::Complex(this), ScopeValue::Complex(rest)) => {
+                    let mut part = |i: usize| either(low, form, [taken, this[i], rest[i]]);
+                    ScopeValue::Complex([part(0)?, part(1)?])
+                }
+                _ => {
+                    low.restore(before);
+                    return Ok(None);
+                }
             };
-            let name = low.name(form, "");
-            let origin = low.locations.origin(form.location);
-            let mut node = low.builder.lower(&name, origin);
-            let both = node.emit("where", &[], &[taken, this, rest]).map_err(|r| low.refused(form, r))?;
-            let Some(&value) = both.as_deref().and_then(<[Value]>::first) else { return Ok(None) };
-            chosen[slot] = ScopeValue::Tensor(value);
         }
     }
     // What a branch does beside giving values depends on whether it is taken.
@@ -175,6 +178,15 @@ fn branch<'m, 't, 's>(
         return Ok(None);
     }
     Ok(Some(chosen))
+}
+
+/// One of two values, by a scalar.
+fn either<'t, 's>(low: &mut Lower<'_, 't, 's>, form: &Form<'t, 's>, operands: [Value; 3]) -> Result<Value, Error> {
+    let name = low.name(form, "");
+    let origin = low.locations.origin(form.location);
+    let mut node = low.builder.lower(&name, origin);
+    let both = node.emit("where", &[], &operands).map_err(|refusal| low.refused(form, refusal))?;
+    both.and_then(|all| all.first().copied()).ok_or_else(|| Error::new(form.at, "a choice has no counterpart"))
 }
 
 /// Whether the scalar `index` is `i`.

@@ -22,6 +22,8 @@ pub(super) struct Tables {
     pub kept: FxHashMap<Value, Value>,
     /// The dimension along which a value counts up from 0 in steps of 1.
     pub iota: FxHashMap<Value, usize>,
+    /// Of two parts, the complex numbers that have them, as pairs in a last dimension.
+    pub pairs: FxHashMap<[Value; 2], Value>,
 }
 
 /// One operation of a module, all of whose operands and results are tensors.
