@@ -212,7 +212,8 @@ mod tests {
         assert_eq!(read_as("dense<[(1.0, 2.0), (3.0, 4.0)]>", &[2]), Ok([dense([1.0, 3.0]), dense([2.0, 4.0])]));
         assert_eq!(read_as("dense<(1.0,-2.0)>", &[2, 3]), Ok([splat(1.0), splat(-2.0)]));
         assert_eq!(read_as("dense<\"0x0000803F00000040\">", &[4]), Ok([splat(1.0), splat(2.0)]));
-        for (text, shape) in [("dense<1.0>", &[2][..]), ("dense<[(1.0, 2.0)]>", &[2]), ("dense<(1.0, 2.0, 3.0)>", &[1])] {
+        for (text, shape) in [("dense<1.0>", &[2][..]), ("dense<[(1.0, 2.0)]>", &[2]), ("dense<(1.0, 2.0, 3.0)>", &[1])]
+        {
             assert!(read_as(text, shape).is_err(), "{text}");
         }
     }

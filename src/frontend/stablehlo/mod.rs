@@ -4,6 +4,7 @@
 //! and `location` read its parts. `module` finds the functions, `lower` walks their operations, `control` dissolves calls, loops
 //! and branches, `convert` turns each operation into operators of the table, and `opaque` keeps what has no counterpart.
 
+mod arrangement;
 mod ast;
 mod attribute;
 mod control;
@@ -150,8 +151,9 @@ fn lowering<'m, 't, 's>(
             Type::Foreign(text) => {
                 let reason =
                     format!("argument `{}` has the type `{text}`, which this tool has no tensors of", argument.name);
-                return Err(Error::new(main.at, reason)
-                    .help("sizes have to be known, and elements numbers of a usual type"));
+                return Err(
+                    Error::new(main.at, reason).help("sizes have to be known, and elements numbers of a usual type")
+                );
             }
         };
         let info = argument.attributes.iter().find(|(key, _)| *key == "jax.arg_info").and_then(|(_, a)| a.text());

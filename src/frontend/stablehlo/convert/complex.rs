@@ -58,7 +58,7 @@ pub(in super::super) fn convert(site: &mut NodeLowering, operands: &[Parts], giv
         }
         ("divide", &[Parts::Complex(x), Parts::Complex(y)]) => {
             let (x, y) = (joined(site, x)?, joined(site, y)?);
-            let quotient = site.part("complex_div", &[], &[x, y])?;
+            let quotient = site.low.step("complex_div", &[], &[x, y])?;
             one(apart(site, quotient)?)
         }
         ("abs", &[Parts::Complex(x)]) => Ok(Some(vec![Parts::Real(length(site, x)?)])),
@@ -104,8 +104,7 @@ fn of_reals(site: &mut NodeLowering, part: &str, operands: &[Value]) -> Result<O
     let name = site.low.names.fresh(&format!("{}.{part}", site.low.name));
     let origin = site.low.origin.clone();
     let low = Lowering { graph: &mut *site.low.graph, names: &mut *site.low.names, name: &name, origin };
-    let mut inner =
-        NodeLowering { low, tables: &mut *site.tables, form: site.form, operands, results: site.results };
+    let mut inner = NodeLowering { low, tables: &mut *site.tables, form: site.form, operands, results: site.results };
     Ok(super::convert(&mut inner)?.map(|values| values.to_vec()))
 }
 
@@ -137,19 +136,20 @@ fn product(site: &mut NodeLowering, [a, b]: [Value; 2], [c, d]: [Value; 2]) -> G
     let (ac, bd) = (of("real", a, c)?, of("real", b, d)?);
     let (ad, bc) = (of("imaginary", a, d)?, of("imaginary", b, c)?);
     let (Some(ac), Some(bd), Some(ad), Some(bc)) = (ac, bd, ad, bc) else { return Ok(None) };
-    one([site.part_of("sub", &[], &[ac, bd])?, site.part_of("add", &[], &[ad, bc])?])
+    one([site.low.step("sub", &[], &[ac, bd])?, site.low.step("add", &[], &[ad, bc])?])
 }
 
 /// `op(x)` times `scale`.
 fn scaled(site: &mut NodeLowering, op: &str, x: Value, scale: Value) -> Result<Value, Refusal> {
     let turned = site.part_of(op, &[], &[x])?;
-    site.part_of("mul", &[], &[scale, turned])
+    let operands = site.unrepeated(&[scale, turned]);
+    site.low.step("mul", &[], &operands)
 }
 
 fn length(site: &mut NodeLowering, x: [Value; 2]) -> Result<Value, Refusal> {
     let x = joined(site, x)?;
     let last = site.rank(x) as i64 - 1;
-    site.part("vector_norm", &[("dim", ints(&[last]))], &[x])
+    site.low.step("vector_norm", &[("dim", ints(&[last]))], &[x])
 }
 
 /// To and from complex numbers, and between those of different precision.
@@ -202,6 +202,11 @@ fn transform(site: &mut NodeLowering, x: Parts) -> Given {
     let (Some(first), Some(&last)) = (rank.checked_sub(lengths.len()), lengths.last()) else {
         return Err(Refusal::new(format!("transforms {} dimensions of {rank}", lengths.len())));
     };
+    let shape = site.shape(re);
+    let lasting = if kind == Some("IRFFT") { rank - 1 } else { rank };
+    if shape[first..lasting].iter().zip(&lengths).any(|(&size, &length)| length != size as i64) {
+        return Err(Refusal::new(format!("transforms {lengths:?} places of {}", site.low.ty(re))));
+    }
     // The table transforms no tensors without elements, and no narrow floats.
     if site.low.ty(re).numel() == 0 || !matches!(site.dtype(re), DType::F32 | DType::F64) {
         return Ok(None);
@@ -211,16 +216,16 @@ fn transform(site: &mut NodeLowering, x: Parts) -> Given {
     let real = site.uniform(im) == Some(Number::float(0.0));
     let spectrum = match (kind, complex) {
         (Some("FFT"), true) if real => {
-            site.part("fft_r2c", &[dims, norm, ("onesided", AttrValue::Bool(false))], &[re])?
+            site.low.step("fft_r2c", &[dims, norm, ("onesided", AttrValue::Bool(false))], &[re])?
         }
-        (Some("RFFT"), false) => site.part("fft_r2c", &[dims, norm, ("onesided", AttrValue::Bool(true))], &[re])?,
+        (Some("RFFT"), false) => site.low.step("fft_r2c", &[dims, norm, ("onesided", AttrValue::Bool(true))], &[re])?,
         (Some("FFT"), true) => {
             let x = joined(site, [re, im])?;
-            site.part("fft_c2c", &[dims, norm, ("forward", AttrValue::Bool(true))], &[x])?
+            site.low.step("fft_c2c", &[dims, norm, ("forward", AttrValue::Bool(true))], &[x])?
         }
         (Some("IFFT"), true) => {
             let x = joined(site, [re, im])?;
-            site.part("fft_c2c", &[dims, by_length, ("forward", AttrValue::Bool(false))], &[x])?
+            site.low.step("fft_c2c", &[dims, by_length, ("forward", AttrValue::Bool(false))], &[x])?
         }
         (Some("IRFFT"), true) => {
             let x = joined(site, [re, im])?;
