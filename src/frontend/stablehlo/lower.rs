@@ -223,7 +223,9 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         let origin = self.locations.origin(form.location);
         let real = |parts: &Parts| if let Parts::Real(value) = parts { Some(*value) } else { None };
         let tensors: Option<Vec<Value>> = given.iter().map(real).collect();
-        let is_real = tensors.is_some() && !complex.contains(&true);
+        // What takes complex numbers apart may stand on real ones.
+        let parts = matches!(form.stable_name(), Some("complex" | "real" | "imag"));
+        let is_real = tensors.is_some() && !complex.contains(&true) && !parts;
         let tensors = tensors.unwrap_or_default();
         let mut site = NodeLowering {
             low: self.builder.lower(&name, origin),

@@ -50,6 +50,11 @@ pub(in super::super) fn convert(site: &mut NodeLowering, operands: &[Parts], giv
         ("complex", &[Parts::Real(re), Parts::Real(im)]) => one([re, im]),
         ("real", &[Parts::Complex([re, _])]) => Ok(Some(vec![Parts::Real(re)])),
         ("imag", &[Parts::Complex([_, im])]) => Ok(Some(vec![Parts::Real(im)])),
+        ("real", &[Parts::Real(x)]) => Ok(Some(vec![Parts::Real(x)])),
+        ("imag", &[Parts::Real(x)]) => {
+            let ty = site.low.ty(x);
+            Ok(Some(vec![Parts::Real(zeros(site, &ty)?)]))
+        }
         ("convert", &[x]) => converted(site, x, gives),
         ("fft", &[x]) => transform(site, x),
         ("compare", &[Parts::Complex(_), Parts::Complex(_)]) => compared(site, operands),

@@ -142,8 +142,11 @@ fn rows(
     let updates = site.permute(updates, &back)?;
     let start = site.cast(start, DType::I64)?;
     let mut places = site.reshape(start, &[count])?;
-    let of_elements = !matches!(meeting, Meeting::Join(Monoid::Add));
-    if of_elements {
+    let by_rows = match meeting {
+        Meeting::Replace => true,
+        Meeting::Join(monoid) => monoid.on(site.dtype(x) == DType::Bool) == Monoid::Add,
+    };
+    if !by_rows {
         let mut spread: Shape = Shape::from_elem(1, shape.len());
         spread[dim] = count;
         places = site.reshape(places, &spread)?;
@@ -158,18 +161,18 @@ fn rows(
     let mut pad = vec![0; 2 * shape.len()];
     pad[2 * dim + 1] = 1;
     let spare = site.part("pad", &[("pad", usizes(&pad))], &[x])?;
-    let Some(written) = write(site, [spare, places, updates], dim, meeting, "index_add")? else { return Ok(None) };
+    let Some(written) = write(site, [spare, places, updates], dim, meeting, true)? else { return Ok(None) };
     let value = site.slice(written, dim, 0, shape[dim] as i64, 1)?;
     site.gives(value)
 }
 
-/// Updates at places along `dim`. `adds` is the operator that adds them.
+/// Updates at places along `dim`. `by_rows` says that there is one place for all elements of a row, where that is possible.
 fn write(
     site: &mut NodeLowering,
     operands: [Value; 3],
     dim: usize,
     meeting: &Meeting,
-    adds: &str,
+    by_rows: bool,
 ) -> Result<Option<Value>, Refusal> {
     let is_bool = site.dtype(operands[0]) == DType::Bool;
     let along = ("dim", int(dim as i64));
@@ -186,8 +189,12 @@ fn write(
         }),
     };
     let written = match reduce {
+        None if by_rows => {
+            let [x, places, updates] = operands;
+            site.emit("index_put", &[("dims", usizes(&[dim]))], &[x, updates, places])?
+        }
         None => site.emit("scatter", &[along], &operands)?,
-        Some("") => site.emit(adds, &[along], &operands)?,
+        Some("") => site.emit(if by_rows { "index_add" } else { "scatter_add" }, &[along], &operands)?,
         Some(reduce) => site.emit("scatter_reduce", &[along, ("reduce", AttrValue::str(reduce))], &operands)?,
     };
     Ok(written.and_then(|all| all.first().copied()))
@@ -238,7 +245,7 @@ fn flat(
     let row = site.reshape(x, &[numel])?;
     let row = site.part("pad", &[("pad", usizes(&[0, 1]))], &[row])?;
     let values = site.reshape(updates, &[count])?;
-    let Some(written) = write(site, [row, place, values], 0, meeting, "scatter_add")? else { return Ok(None) };
+    let Some(written) = write(site, [row, place, values], 0, meeting, false)? else { return Ok(None) };
     let kept = site.slice(written, 0, 0, numel as i64, 1)?;
     let value = site.reshape(kept, &shape)?;
     site.gives(value)
