@@ -100,6 +100,19 @@ fn unknown_operations_stay_opaque() {
     assert_eq!(read(&function(X, body)), Ok(4));
 }
 
+/// A module with a damaged byte was "neither a zip archive, an ONNX model nor text".
+#[test]
+fn bytes_that_are_no_text_have_a_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.mlir");
+    let mut bytes = function(X, "%0 = stablehlo.tanh %x : tensor<4xf32>\nreturn %0 : tensor<4xf32>").into_bytes();
+    let at = bytes.windows(4).position(|w| w == b"tanh").unwrap();
+    bytes[at] = 0xff;
+    std::fs::write(&path, bytes).unwrap();
+    let error = magneton_ir::frontend::load(&path).map(drop).unwrap_err().to_string();
+    assert!(error.contains("model.mlir:3:16: what stands here is no UTF-8"), "{error}");
+}
+
 /// Complex numbers are no real ones of their type, and of no other shape.
 #[test]
 fn complex_numbers_have_to_be_of_the_type_that_is_stated() {
