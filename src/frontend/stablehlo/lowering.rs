@@ -5,9 +5,9 @@ use smallvec::SmallVec;
 
 use super::arrangement::Arrangement;
 use super::attribute::Attribute;
-use super::convert::product::Product;
 use super::form::Form;
 use super::literal::as_typed;
+use super::product::Product;
 use crate::frontend::builder::{Converted, Lowering, Refusal, Values, int, ints};
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::shapes::broadcast;

@@ -18,6 +18,7 @@ mod lower;
 mod lowering;
 mod module;
 mod opaque;
+mod product;
 mod read;
 mod scope;
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod create;
 mod elementwise;
 mod gather;
 mod pad;
-pub(super) mod product;
+mod product;
 mod reduce;
 pub(super) mod region;
 mod scatter;

@@ -1,6 +1,7 @@
 //! Products of matrices and tensors.
 
 use super::super::lowering::{NodeLowering, dimension, distinct};
+use super::super::product::Product;
 use crate::frontend::builder::{Converted, Refusal};
 use crate::ir::{Shape, Value};
 
@@ -8,16 +9,6 @@ use crate::ir::{Shape, Value};
 struct Dims {
     batch: [Vec<usize>; 2],
     contracted: [Vec<usize>; 2],
-}
-
-/// A product with all that it takes to make it again in another order. Its dimensions are those of the batches, those that only
-/// the first operand has, and those that only the second one has.
-#[derive(Clone)]
-pub(in super::super) struct Product {
-    operands: [Value; 2],
-    batch: [Vec<usize>; 2],
-    contracted: [Vec<usize>; 2],
-    free: [Vec<usize>; 2],
 }
 
 pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
