@@ -11,6 +11,12 @@ use crate::ir::{AttrValue, Attrs, DType, Graph, GraphError, Number, Origin, Tens
 use crate::ops::shapes::normalize_dim;
 use crate::ops::{self, CustomOp, OpDef};
 
+/// What stands behind the path of a result for what its type does not say.
+pub(super) const CONTEXT: &str = "(context)";
+
+/// What a caller sees beside the pairs that complex numbers are.
+pub(super) const COMPLEX: &str = "complex numbers";
+
 /// Why a node cannot be taken over. [`Builder::refused`] adds the file and the node.
 #[derive(Debug)]
 pub(super) struct Refusal {

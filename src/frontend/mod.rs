@@ -44,7 +44,17 @@ fn unreadable(path: &Path, bytes: &[u8]) -> LoadError {
         let reason = "holds MLIR bytecode, of which only the text form is read".to_owned();
         return LoadError::Archive { file, reason, help: BYTECODE_HELP.to_owned() };
     }
-    LoadError::Format { file, reason: "is neither a zip archive, an ONNX model nor text".to_owned() }
+    let ends = std::str::from_utf8(bytes).err().map_or(0, |error| error.valid_up_to());
+    match std::str::from_utf8(&bytes[..ends]) {
+        Ok(before) if stablehlo::is_module(before) => LoadError::Place {
+            file,
+            line: before.matches('\n').count() + 1,
+            column: before.rsplit('\n').next().unwrap_or("").chars().count() + 1,
+            reason: "what stands here is no UTF-8".to_owned(),
+            help: None,
+        },
+        _ => LoadError::Format { file, reason: "is neither a zip archive, an ONNX model nor text".to_owned() },
+    }
 }
 
 /// Reads the operator graph in the file at `path`. The format is told from the content, not from the file's name.

@@ -260,6 +260,24 @@ pub(super) static OPS: &[OpDef] = &[
         ..TRANSCENDENTAL
     },
     OpDef {
+        name: "erfinv",
+        doc: "The inverse of the error function.",
+        kernel: real!(super::special::erf_inverse),
+        aten: aten!("erfinv", self: X),
+        replay: torch!(|r| r.x()?.f_erfinv()?),
+        amplifies: Amplifies::Always,
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "lgamma",
+        doc: "The logarithm of the absolute value of the gamma function.",
+        kernel: real!(libm::lgamma),
+        aten: aten!("lgamma", self: X),
+        replay: torch!(|r| r.x()?.f_lgamma()?),
+        amplifies: Amplifies::Always,
+        ..TRANSCENDENTAL
+    },
+    OpDef {
         name: "atan2",
         doc: "The angle of the point (`y`, `x`).",
         kernel: Kernel::Real(|call, _, index, fetch| {

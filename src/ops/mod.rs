@@ -61,6 +61,7 @@ mod scatter;
 mod semantics;
 pub mod shapes;
 mod signature;
+mod special;
 mod spectral;
 mod support;
 mod synthesis;

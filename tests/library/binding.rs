@@ -231,3 +231,25 @@ fn a_wrong_binding_file_proves_nothing() {
     assert_ne!(lines, swapped);
     assert!(!matches!(serving(Some(&swapped)).1.verdict, Verdict::Equivalent { .. }));
 }
+
+/// Programs of XLA take integers of 32 bits. What one side gives in 64 has to fit: numbers that do not fit told apart programs that compute
+/// the same of all others.
+#[test]
+fn integers_that_are_stated_to_be_narrower_fit() {
+    const WIDE: &str = "graph wide(x: i64[4], y: i64[4]) {\n  r = eq(x, y)\n  return r\n}";
+    const NARROW: &str = "graph narrow(p: i32[4], q: i64[4]) {\n  r = eq(cast(p; dtype=i64), q)\n  return r\n}";
+    let (a, b) = (graph(WIDE), graph(NARROW));
+    let stated = text::parse_equalities("names", "p = cast(x; dtype=i32)\nq = y", &a, &b).unwrap();
+    let bound = bind_graphs(a, b, Some(&stated));
+    let said = "`x` of A is `cast(p; dtype=i64)` of B (stated)";
+    assert!(bound.binding.assumptions.iter().any(|a| a == said), "{:?}", bound.binding.assumptions);
+    let proof = prove_bound(&bound, &Context::under(&RuleSet::library().unwrap())).unwrap();
+    assert!(matches!(proof.verdict, Verdict::Equivalent { .. }), "{:?}", proof.verdict);
+    // One of two inputs that are made of the same wide one may hold numbers that the other one does not.
+    let (a, b) =
+        (graph(WIDE), graph(&NARROW.replace("q: i64[4]", "q: i32[4]").replace(", q)", ", cast(q; dtype=i64))")));
+    let both = "p = cast(x; dtype=i32)\nq = cast(x; dtype=i32)";
+    let stated = text::parse_equalities("names", both, &a, &b).unwrap();
+    let bound = bind_graphs(a, b, Some(&stated));
+    assert!(bound.binding.assumptions.iter().any(|a| a.starts_with("`p` of B is")), "{:?}", bound.binding.assumptions);
+}

@@ -27,15 +27,27 @@ def has_twin(pair):
     return hashlib.sha256(pair.encode()).digest()[1] % 2 == 0
 
 
-def export(folder, only):
+def sources(forms):
+    """The cases by name, with what writes their files. Only what is asked for is imported: each kind needs packages of its own."""
+    if not forms or forms != ["jax"]:
+        from format_pairs import onnx_files, torch_models
+
+        yield torch_models.models(), onnx_files
+    if not forms or "jax" in forms:
+        from format_pairs import jax_files, jax_mixing, jax_modules, jax_programs, jax_training
+
+        for programs in (jax_programs, jax_training, jax_mixing, jax_modules):
+            yield programs.programs(), jax_files
+
+
+def export(folder, only, forms):
     import torch
     from exporting import quiet, silence
-    from format_pairs import jax_files, jax_programs, onnx_files, torch_models
 
     quiet()
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    for cases, files in [(torch_models.models(), onnx_files), (jax_programs.programs(), jax_files)]:
+    for cases, files in sources(forms):
         for name, case in cases.items():
             apart(name, folder, only, lambda: (silence(), files.write(name, case, folder))[1])
 
@@ -103,7 +115,7 @@ def main():
     parser.add_argument("--held-out", action="store_true", help="the half that nobody looks at while magneton-ir is worked on: only its counts are printed")
     args = parser.parse_args()
     if args.command == "export":
-        export(args.folder, args.only)
+        export(args.folder, args.only, args.forms)
     elif args.binary:
         check(args.folder, args.binary, args.held_out, args.only, args.forms)
     else:

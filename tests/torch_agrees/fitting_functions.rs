@@ -18,7 +18,7 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             vec![d.operand(dtype, &shape, special)]
         }
         "tan" | "asin" | "acos" | "atan" | "sinh" | "cosh" | "asinh" | "acosh" | "atanh" | "exp2" | "log2"
-        | "log10" | "erfc" => {
+        | "log10" | "erfc" | "erfinv" | "lgamma" => {
             let (dtype, shape) = (d.float(), d.shape(0, 4));
             vec![d.operand(dtype, &shape, special)]
         }

@@ -14,14 +14,8 @@ use super::structure::Structure;
 use super::views::Views;
 use super::weights::{Folder, Stored};
 use crate::frontend::LoadError;
+use crate::frontend::builder::{COMPLEX, CONTEXT};
 use crate::ir::{AttrValue, Origin, Output, ResultPosition, Role, Step, Target, TensorType, Value};
-
-/// What stands behind the path of a container for the data that it holds beside its parts, and of a result for what its type
-/// does not say.
-const CONTEXT: &str = "(context)";
-
-/// What a caller sees beside the pairs that a result of complex numbers is.
-const COMPLEX: &str = "complex numbers";
 
 impl<'a> Importer<'a> {
     pub(super) fn input(

@@ -7,7 +7,7 @@ use super::form::{Form, called};
 use super::lower::Lower;
 use super::scope::{Scope, ScopeValue};
 use crate::frontend::builder::Refusal;
-use crate::ir::{AttrValue, Number, Origin, Value};
+use crate::ir::{AttrValue, DType, NodeKind, Number, Origin, Value};
 
 /// The most rounds of a loop that is dissolved.
 const MOST_ROUNDS: usize = 4096;
@@ -150,23 +150,34 @@ fn branch<'m, 't, 's>(
     let before = low.state();
     let mut chosen = run(low, last)?;
     for i in (0..last).rev() {
-        let others = run(low, i)?;
-        let taken = if is_if { Ok(*index) } else { equals(low, *index, i as i64) };
+        let mut others = run(low, i)?;
+        let taken = match truth(low, *index, last).filter(|_| !is_if) {
+            // Branch 1 is that of what holds.
+            Some(holds) => {
+                std::mem::swap(&mut others, &mut chosen);
+                Ok(holds)
+            }
+            None if is_if => Ok(*index),
+            None => equals(low, *index, i as i64),
+        };
         let taken = taken.map_err(|refusal| low.refused(form, refusal))?;
         if others.len() != chosen.len() {
             return Err(Error::new(form.at, format!("`{}` has branches that give other numbers of values", form.name)));
         }
         for (slot, other) in others.into_iter().enumerate() {
-            let (ScopeValue::Tensor(this), ScopeValue::Tensor(rest)) = (other, chosen[slot].clone()) else {
-                low.restore(before);
-                return Ok(None);
+            chosen[slot] = match (other, chosen[slot].clone()) {
+                (ScopeValue::Tensor(this), ScopeValue::Tensor(rest)) => {
+                    ScopeValue::Tensor(either(low, form, [taken, this, rest])?)
+                }
+                (ScopeValue::Complex(this), ScopeValue::Complex(rest)) => {
+                    let mut part = |i: usize| either(low, form, [taken, this[i], rest[i]]);
+                    ScopeValue::Complex([part(0)?, part(1)?])
+                }
+                _ => {
+                    low.restore(before);
+                    return Ok(None);
+                }
             };
-            let name = low.name(form, "");
-            let origin = low.locations.origin(form.location);
-            let mut node = low.builder.lower(&name, origin);
-            let both = node.emit("where", &[], &[taken, this, rest]).map_err(|r| low.refused(form, r))?;
-            let Some(&value) = both.as_deref().and_then(<[Value]>::first) else { return Ok(None) };
-            chosen[slot] = ScopeValue::Tensor(value);
         }
     }
     // What a branch does beside giving values depends on whether it is taken.
@@ -175,6 +186,23 @@ fn branch<'m, 't, 's>(
         return Ok(None);
     }
     Ok(Some(chosen))
+}
+
+/// One of two values, by a scalar.
+fn either<'t, 's>(low: &mut Lower<'_, 't, 's>, form: &Form<'t, 's>, operands: [Value; 3]) -> Result<Value, Error> {
+    let name = low.name(form, "");
+    let origin = low.locations.origin(form.location);
+    let mut node = low.builder.lower(&name, origin);
+    let both = node.emit("where", &[], &operands).map_err(|refusal| low.refused(form, refusal))?;
+    both.and_then(|all| all.first().copied()).ok_or_else(|| Error::new(form.at, "a choice has no counterpart"))
+}
+
+/// The condition that the index of a `case` of two branches was made of: `cond` of JAX is such a `case`.
+fn truth(low: &Lower, index: Value, last: usize) -> Option<Value> {
+    let graph = &low.builder.graph;
+    let NodeKind::Op { op, .. } = &graph.node(index.node).kind else { return None };
+    let &[source] = &graph.operands(index.node)[..] else { return None };
+    (op.name() == "cast" && graph.ty(source).dtype == DType::Bool && last == 1).then_some(source)
 }
 
 /// Whether the scalar `index` is `i`.

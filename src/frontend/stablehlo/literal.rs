@@ -52,6 +52,29 @@ pub(super) fn read(text: &str, ty: &TensorType, resources: &Resources) -> Result
     }
 }
 
+/// Reads a literal of complex numbers whose parts are of type `ty`: pairs between round brackets, or bytes. Gives both parts.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn read_complex(text: &str, ty: &TensorType, resources: &Resources) -> Result<[Elements; 2], String> {
+    let pairs = |sizes: &[usize]| {
+        TensorType::new(ty.dtype, [sizes, &[2]].concat().as_slice()).map_err(|error| error.to_string())
+    };
+    let listed = text.replace('(', "[").replace(')', "]");
+    // One pair for all elements, or one for each.
+    let one = Some(read(&listed, &pairs(&[])?, resources)).filter(|_| !text.starts_with("dense<["));
+    match one {
+        Some(Ok(Elements::Dense(both))) if both.len() == 2 => Ok([Elements::Splat(both[0]), Elements::Splat(both[1])]),
+        _ => match read(&listed, &pairs(&ty.shape)?, resources)? {
+            Elements::Splat(_) => Err("a complex number has two parts".to_owned()),
+            Elements::Dense(all) => {
+                let part = |at: usize| Elements::Dense(all.iter().skip(at).step_by(2).copied().collect());
+                Ok([part(0), part(1)])
+            }
+        },
+    }
+}
+
 /// A number of type f32 as somebody typed it: with the fewest digits that are rounded to it. Beside a tensor it is rounded to
 /// f32 again, and PyTorch's programs hold what was typed.
 pub(super) fn as_typed(number: Number, dtype: DType) -> Number {
@@ -177,6 +200,22 @@ mod tests {
         assert_eq!(read_as("dense<0xFF80>", DType::BF16, &[4]), Ok(inf));
         let rounded = Elements::Splat(Number::float(f64::from(1e-5_f32)));
         assert_eq!(read_as("dense<9.99999974E-6>", DType::F32, &[]), Ok(rounded));
+    }
+
+    #[test]
+    fn complex_constants_are_pairs_or_bytes() {
+        let read_as = |text: &str, shape: &[usize]| {
+            read_complex(text, &TensorType::new(DType::F32, shape).unwrap(), &Resources::default())
+        };
+        let dense = |all: [f64; 2]| Elements::Dense(all.map(Number::float).to_vec());
+        let splat = |v: f64| Elements::Splat(Number::float(v));
+        assert_eq!(read_as("dense<[(1.0, 2.0), (3.0, 4.0)]>", &[2]), Ok([dense([1.0, 3.0]), dense([2.0, 4.0])]));
+        assert_eq!(read_as("dense<(1.0,-2.0)>", &[2, 3]), Ok([splat(1.0), splat(-2.0)]));
+        assert_eq!(read_as("dense<\"0x0000803F00000040\">", &[4]), Ok([splat(1.0), splat(2.0)]));
+        for (text, shape) in [("dense<1.0>", &[2][..]), ("dense<[(1.0, 2.0)]>", &[2]), ("dense<(1.0, 2.0, 3.0)>", &[1])]
+        {
+            assert!(read_as(text, shape).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -10,12 +10,22 @@ use crate::ir::{Frame, Origin};
 /// How many locations may stand inside of each other.
 const DEEPEST: usize = 64;
 
+/// How many are looked at for one operation: call sites that name each other twice double them at every level.
+const MOST: usize = 1 << 10;
+
 /// The locations of a file, by the name that stands for each.
 #[derive(Default)]
 pub(super) struct Locations<'t, 's> {
     aliases: FxHashMap<&'s str, &'t [Tree<'s>]>,
     known: FxHashMap<&'s str, Origin>,
     strings: FxHashMap<&'t str, Arc<str>>,
+}
+
+/// What is found of one operation.
+struct Found<'f> {
+    frames: &'f mut Vec<Frame>,
+    /// How many locations are still looked at.
+    left: usize,
 }
 
 impl<'t, 's> Locations<'t, 's> {
@@ -36,7 +46,7 @@ impl<'t, 's> Locations<'t, 's> {
             return known.clone();
         }
         let mut frames = Vec::new();
-        self.frames(location, "", 0, &mut frames);
+        self.frames(location, "", 0, &mut Found { frames: &mut frames, left: MOST });
         let origin = Origin { frames: frames.into(), ..Origin::default() };
         if let [Tree::Alias(name)] = location {
             self.known.insert(name, origin.clone());
@@ -45,36 +55,37 @@ impl<'t, 's> Locations<'t, 's> {
     }
 
     /// Adds the frames of a location, outermost first. `function` is the name around it.
-    fn frames(&mut self, location: &'t [Tree<'s>], function: &'t str, depth: usize, frames: &mut Vec<Frame>) {
-        if depth > DEEPEST {
+    fn frames(&mut self, location: &'t [Tree<'s>], function: &'t str, depth: usize, found: &mut Found) {
+        if depth > DEEPEST || found.left == 0 {
             return;
         }
+        found.left -= 1;
         match location {
             [Tree::Alias(name)] => {
                 if let Some(&inner) = self.aliases.get(name) {
-                    self.frames(inner, function, depth + 1, frames);
+                    self.frames(inner, function, depth + 1, found);
                 }
             }
             // `"model.py":12:4 to :20`
             [Tree::Text(file), Tree::Sign(":"), Tree::Number(line), ..] => {
                 let (file, function) = (self.intern(file), self.intern(function));
                 let line = line.parse().unwrap_or(0);
-                frames.push(Frame { file, line, function, code: Arc::default() });
+                found.frames.push(Frame { file, line, function, code: Arc::default() });
             }
             // `"name"(inner)`: what JAX gives a frame is the function, what it gives an operator its path.
             [Tree::Text(name), Tree::Group(inner)] => {
                 let function = if name.contains('/') { function } else { name };
-                self.frames(inner, function, depth + 1, frames);
+                self.frames(inner, function, depth + 1, found);
             }
             [Tree::Word("callsite"), Tree::Group(inner)] => {
                 let Some(at) = inner.iter().position(|t| t.is_word("at")) else { return };
-                self.frames(&inner[at + 1..], "", depth + 1, frames);
-                self.frames(&inner[..at], function, depth + 1, frames);
+                self.frames(&inner[at + 1..], "", depth + 1, found);
+                self.frames(&inner[..at], function, depth + 1, found);
             }
             // Several places became one operator: the first one speaks for all.
             [Tree::Word("fused"), .., Tree::List(inner)] => {
                 if let Some(first) = super::ast::parts(inner).next() {
-                    self.frames(first, function, depth + 1, frames);
+                    self.frames(first, function, depth + 1, found);
                 }
             }
             _ => {}

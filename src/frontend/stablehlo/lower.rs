@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::ast::{Region, Tree, Use};
 use super::attribute::type_text;
-use super::convert;
+use super::convert::{self, complex::Parts};
 use super::error::Error;
 use super::form::{Form, arguments, called};
 use super::literal::{self, Elements, Resources};
@@ -188,21 +188,32 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             return Ok(results);
         }
         let types: Vec<Type<'t>> = form.types.iter().map(|t| self.ty(t)).collect();
-        let tensors: Option<Vec<Value>> = operands
+        let given: Option<Vec<Parts>> = operands
             .iter()
             .map(|b| match b {
-                ScopeValue::Tensor(value) => Some(*value),
+                ScopeValue::Tensor(value) => Some(Parts::Real(*value)),
+                ScopeValue::Complex(parts) => Some(Parts::Complex(*parts)),
                 ScopeValue::Foreign(_) => None,
             })
             .collect();
         // What is printed with one type has the type of its result.
         let count = form.result_count();
-        let stated: Option<Vec<TensorType>> =
-            types.iter().rev().take(count).rev().map(|t| t.tensor().cloned()).collect();
+        let stated: Option<Vec<(TensorType, bool)>> = types
+            .iter()
+            .rev()
+            .take(count)
+            .rev()
+            .map(|t| match t {
+                Type::Tensor(ty) => Some((ty.clone(), false)),
+                Type::Complex(part) => Some((part.clone(), true)),
+                Type::Foreign(_) => None,
+            })
+            .collect();
         let name = self.name(form, names);
-        let (Some(tensors), Some(stated)) = (tensors, stated) else {
+        let (Some(given), Some(stated)) = (given, stated) else {
             return self.opaque(scope, form, operands, &name);
         };
+        let (stated, complex): (Vec<TensorType>, Vec<bool>) = stated.into_iter().unzip();
         if stated.len() != count {
             return Err(Error::new(
                 form.at,
@@ -210,6 +221,12 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             ));
         }
         let origin = self.locations.origin(form.location);
+        let real = |parts: &Parts| if let Parts::Real(value) = parts { Some(*value) } else { None };
+        let tensors: Option<Vec<Value>> = given.iter().map(real).collect();
+        // What takes complex numbers apart may stand on real ones.
+        let parts = matches!(form.stable_name(), Some("complex" | "real" | "imag"));
+        let is_real = tensors.is_some() && !complex.contains(&true) && !parts;
+        let tensors = tensors.unwrap_or_default();
         let mut site = NodeLowering {
             low: self.builder.lower(&name, origin),
             tables: &mut self.tables,
@@ -217,8 +234,11 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             operands: &tensors,
             results: &stated,
         };
-        let converted = convert::convert(&mut site);
-        let values = converted.map_err(|refusal| self.refused(form, refusal))?;
+        let converted = match is_real {
+            true => convert::convert(&mut site).map(|all| all.map(|v| v.into_iter().map(Parts::Real).collect())),
+            false => convert::complex::convert(&mut site, &given, &complex),
+        };
+        let values: Option<Vec<Parts>> = converted.map_err(|refusal| self.refused(form, refusal))?;
         let Some(values) = values else { return self.opaque(scope, form, operands, &name) };
         if values.len() != count {
             return Err(Error::new(
@@ -227,15 +247,24 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             ));
         }
         if !self.mapped {
-            for (&value, stated) in values.iter().zip(&stated) {
-                let found = self.builder.graph.ty(value);
-                if found != stated {
-                    let reason = format!("`{}` gives {found}, and the module states {stated}", form.name);
-                    return Err(Error::new(form.at, reason));
+            for ((parts, stated), &complex) in values.iter().zip(&stated).zip(&complex) {
+                let (parts, given_complex) = match parts {
+                    Parts::Real(value) => (std::slice::from_ref(value), false),
+                    Parts::Complex(parts) => (&parts[..], true),
+                };
+                for &value in parts {
+                    let found = self.builder.graph.ty(value);
+                    if found != stated || complex != given_complex {
+                        let of = |complex| if complex { "complex numbers with parts " } else { "" };
+                        let (found, stated) =
+                            (format!("{}{found}", of(given_complex)), format!("{}{stated}", of(complex)));
+                        let reason = format!("`{}` gives {found}, and the module states {stated}", form.name);
+                        return Err(Error::new(form.at, reason));
+                    }
                 }
             }
         }
-        Ok(values.into_iter().map(ScopeValue::Tensor).collect())
+        Ok(values.into_iter().map(ScopeValue::from).collect())
     }
 
     pub(super) fn refused(&self, form: &Form, refusal: Refusal) -> Error {
@@ -248,21 +277,40 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
             return Err(Error::new(form.at, "a constant is no literal of numbers"));
         };
         let Some(&ty) = form.types.first() else { return Err(Error::new(form.at, "a constant states no type")) };
-        let Type::Tensor(ty) = self.ty(ty) else {
-            let what = Foreign { text: format!("{text} : {}", type_text(ty)), leaves: Vec::new() };
-            return Ok(vec![ScopeValue::Foreign(Rc::new(what))]);
+        let foreign = |ty: String| {
+            let what = Foreign { text: format!("{text} : {ty}"), leaves: Vec::new() };
+            Ok(vec![ScopeValue::Foreign(Rc::new(what))])
         };
-        let elements = match literal::read(text, &ty, &self.resources) {
-            // The upper half of the numbers of 64 bits without a sign has no numbers here.
-            Err(_) if ty.dtype == DType::U64 => {
-                let what = Foreign { text: format!("{text} : {ty}"), leaves: Vec::new() };
-                return Ok(vec![ScopeValue::Foreign(Rc::new(what))]);
+        match self.ty(ty) {
+            Type::Foreign(_) => foreign(type_text(ty)),
+            Type::Complex(part) => {
+                let parts = literal::read_complex(text, &part, &self.resources);
+                let [re, im] = parts.map_err(|reason| Error::new(form.at, reason))?;
+                let parts = [self.elements(form, names, part.clone(), re)?, self.elements(form, names, part, im)?];
+                Ok(vec![ScopeValue::Complex(parts)])
             }
-            other => other.map_err(|reason| Error::new(form.at, reason))?,
-        };
+            Type::Tensor(ty) => match literal::read(text, &ty, &self.resources) {
+                // The upper half of the numbers of 64 bits without a sign has no numbers here.
+                Err(_) if ty.dtype == DType::U64 => foreign(ty.to_string()),
+                other => {
+                    let elements = other.map_err(|reason| Error::new(form.at, reason))?;
+                    Ok(vec![ScopeValue::Tensor(self.elements(form, names, ty, elements)?)])
+                }
+            },
+        }
+    }
+
+    /// The elements of a constant as a value.
+    fn elements(
+        &mut self,
+        form: &Form<'t, 's>,
+        names: &str,
+        ty: TensorType,
+        elements: Elements,
+    ) -> Result<Value, Error> {
         let name = self.name(form, names);
         let refused = |refusal| Error::refused(form.at, refusal);
-        let value = match elements {
+        match elements {
             Elements::Splat(number) => {
                 let mut low = self.builder.lower(&name, Origin::implicit());
                 let typed = literal::as_typed(number, ty.dtype);
@@ -279,7 +327,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
                     let scalar = low.number("number", typed, ty.dtype).map_err(refused)?;
                     self.tables.repeats.insert(value, scalar);
                 }
-                value
+                Ok(value)
             }
             Elements::Dense(all) => {
                 let uniform = all.first().copied().filter(|first| all.iter().all(|v| v == first));
@@ -288,33 +336,34 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
                 if let Some(number) = uniform {
                     self.tables.uniform.insert(value, number);
                 }
-                value
+                Ok(value)
             }
-        };
-        Ok(vec![ScopeValue::Tensor(value)])
+        }
     }
 
     /// A comparison of a test: `check.expect_eq`, or a custom call of that name.
     fn check(&mut self, form: &Form<'t, 's>, operands: &[ScopeValue]) -> Result<Vec<ScopeValue>, Error> {
         let kind = form.name.strip_prefix("check.").or_else(|| called(form)).unwrap_or("");
         let kind = kind.strip_prefix("check.").unwrap_or(kind);
-        let mut tensors: Vec<Value> = operands
-            .iter()
-            .filter_map(|b| if let ScopeValue::Tensor(value) = b { Some(*value) } else { None })
-            .collect();
-        if let (Some(Tree::Angled(_)), [_]) = (form.bare.first(), &tensors[..]) {
+        let mut both = operands.to_vec();
+        if let (Some(Tree::Angled(_)), [_]) = (form.bare.first(), &both[..]) {
             // The wanted elements stand in the operation; their type is that of what is tested.
             let constant = Form { name: "stablehlo.constant", ..form.clone() };
-            for bound in self.constant(&constant, "wanted ")? {
-                tensors.extend(if let ScopeValue::Tensor(value) = bound { Some(value) } else { None });
-            }
+            both.extend(self.constant(&constant, "wanted ")?);
         }
+        let tensors = match &both[..] {
+            [found, wanted] => found.tensors().zip(wanted.tensors()),
+            _ => None,
+        };
         // A value that the IR lacks cannot be compared.
-        if let [found, wanted] = tensors[..] {
-            let attributes = form.attributes().filter_map(|(key, value)| Some((key.to_owned(), value.float()?)));
-            self.checks.push(Check { kind: kind.to_owned(), found, wanted, attributes: attributes.collect() });
-        } else {
+        let Some((found, wanted)) = tensors else {
             self.foreign_checks += 1;
+            return Ok(Vec::new());
+        };
+        let attributes: Vec<(String, f64)> =
+            form.attributes().filter_map(|(key, value)| Some((key.to_owned(), value.float()?))).collect();
+        for (&found, &wanted) in found.iter().zip(wanted) {
+            self.checks.push(Check { kind: kind.to_owned(), found, wanted, attributes: attributes.clone() });
         }
         Ok(Vec::new())
     }
@@ -353,6 +402,22 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
         self.region(&mut scope, function.body, names)
     }
 
+    /// The parts of pairs that an argument is.
+    pub(super) fn parts_of(&mut self, name: &str, pairs: Value) -> Result<[Value; 2], Refusal> {
+        convert::complex::apart(&mut self.between(name, &Form::default()), pairs)
+    }
+
+    /// Complex numbers as pairs, which a result is.
+    pub(super) fn pairs_of(&mut self, name: &str, parts: [Value; 2]) -> Result<Value, Refusal> {
+        convert::complex::joined(&mut self.between(name, &Form::default()), parts)
+    }
+
+    /// What no operation stands for.
+    fn between<'a>(&'a mut self, name: &'a str, form: &'a Form<'t, 's>) -> NodeLowering<'a, 't, 's> {
+        let low = self.builder.lower(name, Origin::implicit());
+        NodeLowering { low, tables: &mut self.tables, form, operands: &[], results: &[] }
+    }
+
     /// The names of the arguments of a region's block.
     pub(super) fn block_arguments(&self, form: &Form<'t, 's>, region: &'t Region<'s>) -> Result<Vec<&'s str>, Error> {
         if region.arguments.is_empty() {
@@ -377,7 +442,7 @@ impl<'m, 't, 's> Lower<'m, 't, 's> {
     pub(super) fn known(&self, bound: &ScopeValue) -> Option<Number> {
         match bound {
             ScopeValue::Tensor(value) => self.tables.uniform.get(value).copied(),
-            ScopeValue::Foreign(_) => None,
+            ScopeValue::Complex(_) | ScopeValue::Foreign(_) => None,
         }
     }
 }

@@ -3,11 +3,13 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::arrangement::Arrangement;
 use super::attribute::Attribute;
 use super::form::Form;
 use super::literal::as_typed;
+use super::product::Product;
 use crate::frontend::builder::{Converted, Lowering, Refusal, Values, int, ints};
-use crate::ir::{AttrValue, DType, NodeKind, Number, Shape, TensorType, Value};
+use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::shapes::broadcast;
 use crate::ops::{Call, Kernel, find};
 
@@ -22,6 +24,12 @@ pub(super) struct Tables {
     pub kept: FxHashMap<Value, Value>,
     /// The dimension along which a value counts up from 0 in steps of 1.
     pub iota: FxHashMap<Value, usize>,
+    /// What a value arranges anew, and how.
+    pub arranged: FxHashMap<Value, (Value, Arrangement)>,
+    /// What a value is the product of.
+    pub products: FxHashMap<Value, Product>,
+    /// Of two parts, the complex numbers that have them, as pairs in a last dimension.
+    pub pairs: FxHashMap<[Value; 2], Value>,
 }
 
 /// One operation of a module, all of whose operands and results are tensors.
@@ -104,43 +112,47 @@ impl NodeLowering<'_, '_, '_> {
         if *self.shape(value) == *shape {
             return Ok(value);
         }
-        self.part("reshape", &[("shape", AttrValue::shape(shape))], &[value])
+        match self.arranged(value, |found| found.reshaped(shape))? {
+            Some(made) => Ok(made),
+            None => self.part("reshape", &[("shape", AttrValue::shape(shape))], &[value]),
+        }
     }
 
     pub(super) fn permute(&mut self, value: Value, dims: &[usize]) -> Result<Value, Refusal> {
         if dims.iter().enumerate().all(|(i, &d)| i == d) {
             return Ok(value);
         }
-        if let Some((source, order)) = self.before_ones(value, dims) {
-            let shape: Shape = dims.iter().map(|&d| self.shape(value)[d]).collect();
-            let moved = self.permute(source, &order)?;
-            return self.reshape(moved, &shape);
+        match self.arranged(value, |found| found.permuted(dims))? {
+            Some(made) => Ok(made),
+            None => self.part("permute", &[("dims", usizes(dims))], &[value]),
         }
-        self.part("permute", &[("dims", usizes(dims))], &[value])
     }
 
-    /// If a value is another one with dimensions of size 1 put in or left out: that one, and the permutation of its dimensions
-    /// that `dims` amounts to.
-    fn before_ones(&self, value: Value, dims: &[usize]) -> Option<(Value, Vec<usize>)> {
-        let NodeKind::Op { op, .. } = &self.low.graph.node(value.node).kind else { return None };
-        let &[source] = &self.low.graph.operands(value.node)[..] else { return None };
-        if op.name() != "reshape" {
-            return None;
+    /// What `step` makes of a value, from what the value itself arranges; `None` if that has no such form.
+    fn arranged(
+        &mut self,
+        value: Value,
+        step: impl Fn(&Arrangement) -> Option<Arrangement>,
+    ) -> Result<Option<Value>, Refusal> {
+        let known = self.tables.arranged.get(&value).cloned();
+        let known = known.and_then(|(source, found)| Some((source, step(&found)?)));
+        let found = known.or_else(|| Some((value, step(&Arrangement::of(&self.shape(value))?)?)));
+        let Some((source, found)) = found else { return Ok(None) };
+        let steps = found.steps();
+        let mut made = source;
+        if let Some(split) = steps.split {
+            made = self.part("reshape", &[("shape", AttrValue::shape(&split))], &[made])?;
         }
-        let (shape, before) = (self.shape(value), self.shape(source));
-        let large = |shape: &Shape| -> Vec<usize> { (0..shape.len()).filter(|&d| shape[d] != 1).collect() };
-        let (of_value, of_source) = (large(&shape), large(&before));
-        let same =
-            of_value.len() == of_source.len() && of_value.iter().zip(&of_source).all(|(&v, &s)| shape[v] == before[s]);
-        if !same {
-            return None;
+        if let Some(order) = steps.order {
+            made = self.part("permute", &[("dims", usizes(&order))], &[made])?;
         }
-        let place = |d: usize| of_value.iter().position(|&v| v == d).map(|i| of_source[i]);
-        let moved: Vec<usize> = dims.iter().filter_map(|&d| place(d)).collect();
-        // Ones stay where they are.
-        let mut next = moved.into_iter();
-        let order = (0..before.len()).map(|d| if before[d] == 1 { Some(d) } else { next.next() });
-        Some((source, order.collect::<Option<_>>()?))
+        if let Some(shape) = steps.shape {
+            made = self.part("reshape", &[("shape", AttrValue::shape(&shape))], &[made])?;
+        }
+        if made != source {
+            self.tables.arranged.insert(made, (source, found));
+        }
+        Ok(Some(made))
     }
 
     pub(super) fn expand(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {

@@ -4,6 +4,7 @@
 //! and `location` read its parts. `module` finds the functions, `lower` walks their operations, `control` dissolves calls, loops
 //! and branches, `convert` turns each operation into operators of the table, and `opaque` keeps what has no counterpart.
 
+mod arrangement;
 mod ast;
 mod attribute;
 mod control;
@@ -17,6 +18,7 @@ mod lower;
 mod lowering;
 mod module;
 mod opaque;
+mod product;
 mod read;
 mod scope;
 #[cfg(test)]
@@ -38,7 +40,8 @@ use self::module::{Function, Module};
 use self::scope::{Scope, ScopeValue};
 use self::types::Type;
 use super::LoadError;
-use crate::ir::{self, Graph, Origin, Output, Role, Step, Target, Value};
+use super::builder::{COMPLEX, CONTEXT};
+use crate::ir::{self, AttrValue, Graph, Origin, Output, Role, Step, Target, TensorType, Value};
 
 /// Whether a text looks like an MLIR module rather than one of the other formats.
 pub fn is_module(text: &str) -> bool {
@@ -140,13 +143,18 @@ fn lowering<'m, 't, 's>(
     let mut scope = Scope::default();
     let mut paths = FxHashSet::default();
     for (i, argument) in main.arguments.iter().enumerate() {
-        let ty = match lower.ty(argument.ty) {
-            Type::Tensor(ty) => ty,
+        let (ty, complex) = match lower.ty(argument.ty) {
+            Type::Tensor(ty) => (ty, false),
+            Type::Complex(part) => {
+                let pairs = TensorType::new(part.dtype, [&part.shape[..], &[2]].concat().as_slice());
+                (pairs.map_err(|error| Error::new(main.at, error.to_string()))?, true)
+            }
             Type::Foreign(text) => {
                 let reason =
                     format!("argument `{}` has the type `{text}`, which this tool has no tensors of", argument.name);
-                return Err(Error::new(main.at, reason)
-                    .help("sizes have to be known, and elements real numbers of a usual type"));
+                return Err(
+                    Error::new(main.at, reason).help("sizes have to be known, and elements numbers of a usual type")
+                );
             }
         };
         let info = argument.attributes.iter().find(|(key, _)| *key == "jax.arg_info").and_then(|(_, a)| a.text());
@@ -156,7 +164,14 @@ fn lowering<'m, 't, 's>(
         let role = if name.starts_with("params.") { Role::Parameter } else { Role::User };
         let name = lower.builder.names.fresh(&name);
         let value = Value::from(lower.builder.graph.add_input(&name, role, ty, Origin::default()));
-        if !scope.bind(Use { name: argument.name, index: 0 }, ScopeValue::Tensor(value)) {
+        let bound = match complex {
+            false => ScopeValue::Tensor(value),
+            true => {
+                lower.builder.graph.add_constant_input(&format!("elements of {name}"), AttrValue::str(COMPLEX));
+                ScopeValue::Complex(lower.parts_of(&name, value).map_err(|refusal| Error::refused(main.at, refusal))?)
+            }
+        };
+        if !scope.bind(Use { name: argument.name, index: 0 }, bound) {
             return Err(Error::new(main.at, format!("`{}` is defined twice", argument.name)));
         }
     }
@@ -166,17 +181,27 @@ fn lowering<'m, 't, 's>(
 
 /// Adds what the function gives, and what it does beside that.
 fn outputs(lower: &mut Lower, main: &Function, results: &[ScopeValue]) -> Result<(), Error> {
+    let mut complex = Vec::new();
     for (i, bound) in results.iter().enumerate() {
         let value = match bound {
             ScopeValue::Tensor(value) => *value,
+            ScopeValue::Complex(parts) => {
+                lower.pairs_of(&format!("result {i}"), *parts).map_err(|refusal| Error::refused(main.at, refusal))?
+            }
             ScopeValue::Foreign(foreign) => opaque::materialised(lower, foreign, &format!("result {i}"))?,
         };
         let info = main.results.get(i).and_then(|a| a.iter().find(|(key, _)| *key == "jax.result_info"));
         let path = info.and_then(|(_, a)| a.text()).and_then(returned_path);
         let name = path.as_ref().map(ToString::to_string).filter(|n| n != ".").unwrap_or_else(|| format!("result{i}"));
         let graph = &mut lower.builder.graph;
+        if matches!(bound, ScopeValue::Complex(_)) {
+            complex.push(path.as_ref().map(|path| path.then(Step::Name(CONTEXT.into()))));
+        }
         let target = Target::Result(graph.next_place(path));
         graph.push_output(Output { name: name.into(), value, target });
+    }
+    for path in complex {
+        lower.builder.graph.add_constant_output(AttrValue::str(COMPLEX), path);
     }
     for (i, &value) in lower.effects.iter().enumerate() {
         lower.builder.graph.add_output(&format!("effect{i}"), value);

@@ -12,6 +12,7 @@ use super::error::Error;
 use super::form::{Form, called};
 use super::lower::Lower;
 use super::scope::{Foreign, Scope, ScopeValue};
+use super::types::Type;
 use crate::ir::{AttrValue, DType, TensorType, Value};
 use crate::ops::DRAW;
 
@@ -36,6 +37,10 @@ impl<'t, 's> Lower<'_, 't, 's> {
         for operand in operands {
             arguments.push(match operand {
                 ScopeValue::Tensor(value) => format!("#{}", leaf(&mut leaves, *value)),
+                ScopeValue::Complex(parts) => {
+                    foreign = true;
+                    complex_over(*parts, &mut leaves)
+                }
                 ScopeValue::Foreign(other) => {
                     foreign = true;
                     text_over(other, &mut leaves)
@@ -81,7 +86,7 @@ impl<'t, 's> Lower<'_, 't, 's> {
             self.draws += 1;
         }
         let count = form.result_count();
-        let mut types: Vec<Option<TensorType>> = form.types.iter().map(|t| self.ty(t).tensor().cloned()).collect();
+        let mut types: Vec<Type> = form.types.iter().map(|t| self.ty(t)).collect();
         let texts: Vec<String> = form.types.iter().map(|t| type_text(t)).collect();
         let skip = types.len().saturating_sub(count);
         types.drain(..skip);
@@ -97,12 +102,18 @@ impl<'t, 's> Lower<'_, 't, 's> {
             let attrs: Vec<String> = attrs.iter().map(|(key, value)| format!("{key}={value}")).collect();
             short(format!("{op}({}; {})", arguments.join(", "), attrs.join(", ")))
         };
-        let known: Vec<TensorType> = types.iter().flatten().cloned().collect();
+        // Parts of complex numbers are results of their own.
+        let known = types.iter().flat_map(|ty| match ty {
+            Type::Tensor(ty) => vec![ty.clone()],
+            Type::Complex(part) => vec![part.clone(); 2],
+            Type::Foreign(_) => Vec::new(),
+        });
+        let known: Vec<TensorType> = known.collect();
         let mut values = Vec::new().into_iter();
         if !known.is_empty() || count == 0 {
             let origin = self.locations.origin(form.location);
             let mut attrs = attrs.clone();
-            if known.len() < count {
+            if types.iter().any(|ty| ty.tensor().is_none()) {
                 attrs.push(("results".to_owned(), AttrValue::str(&short(texts.join(", ")))));
             }
             let given = if count == 0 { vec![TensorType::scalar(DType::Bool)] } else { known };
@@ -115,9 +126,10 @@ impl<'t, 's> Lower<'_, 't, 's> {
             values = added.into_vec().into_iter();
         }
         let text = described();
-        let result = |(i, ty): (usize, &Option<TensorType>)| match ty {
-            Some(_) => values.next().map(ScopeValue::Tensor),
-            None => {
+        let result = |(i, ty): (usize, &Type)| match ty {
+            Type::Tensor(_) => values.next().map(ScopeValue::Tensor),
+            Type::Complex(_) => Some(ScopeValue::Complex([values.next()?, values.next()?])),
+            Type::Foreign(_) => {
                 let text = format!("{text}.{i}: {}", texts[i]);
                 Some(ScopeValue::Foreign(Rc::new(Foreign { text, leaves: leaves.clone() })))
             }
@@ -132,6 +144,12 @@ fn leaf(leaves: &mut Vec<Value>, value: Value) -> usize {
         leaves.push(value);
         leaves.len() - 1
     })
+}
+
+/// The description of complex numbers, over the leaves of what uses them.
+fn complex_over(parts: [Value; 2], leaves: &mut Vec<Value>) -> String {
+    let [re, im] = parts.map(|value| leaf(leaves, value));
+    format!("complex(#{re}, #{im})")
 }
 
 /// The description of a value without a type of the IR, over the leaves of what uses it.
@@ -233,6 +251,7 @@ impl<'s> Described<'_, '_, 's> {
         let text = match (self.names.get(&name), self.scope.get(name)) {
             (Some(number), _) => format!(" %{number}"),
             (None, Some(ScopeValue::Tensor(value))) => format!(" #{}", leaf(self.leaves, *value)),
+            (None, Some(ScopeValue::Complex(parts))) => format!(" {}", complex_over(*parts, self.leaves)),
             (None, Some(ScopeValue::Foreign(foreign))) => format!(" {}", text_over(foreign, self.leaves)),
             (None, None) => format!(" ?{}", name.name),
         };

@@ -5,16 +5,39 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::ast::Use;
+use super::convert::complex::Parts;
 use crate::ir::Value;
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
 pub(super) enum ScopeValue {
     Tensor(Value),
+    /// The parts of complex numbers.
+    Complex([Value; 2]),
     Foreign(Rc<Foreign>),
 }
 
-/// A value whose type the IR lacks, such as one with complex elements: what computes it, as text, and the tensors it is
+impl ScopeValue {
+    /// The tensors that stand for it; `None` if its type is none of the IR.
+    pub(super) fn tensors(&self) -> Option<&[Value]> {
+        match self {
+            ScopeValue::Tensor(value) => Some(std::slice::from_ref(value)),
+            ScopeValue::Complex(parts) => Some(parts),
+            ScopeValue::Foreign(_) => None,
+        }
+    }
+}
+
+impl From<Parts> for ScopeValue {
+    fn from(parts: Parts) -> Self {
+        match parts {
+            Parts::Real(value) => ScopeValue::Tensor(value),
+            Parts::Complex(parts) => ScopeValue::Complex(parts),
+        }
+    }
+}
+
+/// A value whose type the IR lacks, such as one with quantised elements: what computes it, as text, and the tensors it is
 /// computed from. Two of them are the same value if both agree.
 #[derive(Debug)]
 pub(super) struct Foreign {

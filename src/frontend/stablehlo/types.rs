@@ -8,7 +8,9 @@ use crate::ir::{DType, TensorType};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Type<'s> {
     Tensor(TensorType),
-    /// A type that the IR lacks: tokens, tuples, complex or quantised elements, sizes that are not known.
+    /// Of complex numbers: the type of each part.
+    Complex(TensorType),
+    /// A type that the IR lacks: tokens, tuples, quantised elements, sizes that are not known.
     Foreign(&'s str),
 }
 
@@ -16,22 +18,24 @@ impl Type<'_> {
     pub(super) fn tensor(&self) -> Option<&TensorType> {
         match self {
             Type::Tensor(ty) => Some(ty),
-            Type::Foreign(_) => None,
+            Type::Complex(_) | Type::Foreign(_) => None,
         }
     }
 }
 
 /// Reads a type such as `tensor<2x3xf32>`.
 pub(super) fn read(text: &str) -> Type<'_> {
-    match tensor(text) {
-        Some(ty) => Type::Tensor(ty),
-        None => Type::Foreign(text),
-    }
+    tensor(text).unwrap_or(Type::Foreign(text))
 }
 
-fn tensor(text: &str) -> Option<TensorType> {
+fn tensor(text: &str) -> Option<Type<'_>> {
     let (sizes, element) = parts(text)?;
-    TensorType::new(dtype(element)?, sizes).ok()
+    let part = element.strip_prefix("complex<").and_then(|e| e.strip_suffix('>'));
+    let ty = TensorType::new(dtype(part.unwrap_or(element))?, sizes).ok()?;
+    match part {
+        None => Some(Type::Tensor(ty)),
+        Some(_) => matches!(ty.dtype, DType::F32 | DType::F64).then_some(Type::Complex(ty)),
+    }
 }
 
 /// The sizes and the element type of `tensor<2x3xf32>`. A size that is not known, and any text that is no tensor type, gives
@@ -79,7 +83,7 @@ mod tests {
         assert_eq!(read("tensor<i1>").as_deref(), Some("bool[]"));
         assert_eq!(read("tensor<4xbf16, #stablehlo.bounds<?>>").as_deref(), Some("bf16[4]"));
         for foreign in
-            ["tensor<?xf32>", "tensor<2xcomplex<f32>>", "tensor<99999999999999999999xf32>", "!stablehlo.token"]
+            ["tensor<?xf32>", "tensor<2xcomplex<i32>>", "tensor<99999999999999999999xf32>", "!stablehlo.token"]
         {
             assert_eq!(read(foreign), None, "{foreign}");
         }

@@ -116,6 +116,13 @@ impl Expression {
         }
     }
 
+    /// The input that the expression is, as integers of a narrower type.
+    pub(super) fn narrowed(&self) -> Option<usize> {
+        let (Part::Apply { op, operands, .. }, ty) = self.parts.get(self.root)? else { return None };
+        let (Part::Input(i), wide) = self.parts.get(*operands.first()?)? else { return None };
+        (op.name == "cast" && wide.dtype.is_int() && ty.dtype.is_int() && ty.dtype.widens_to(wide.dtype)).then_some(*i)
+    }
+
     /// Reads input `to` in the place of `from`, which has the same type. Whether it read that.
     pub(super) fn replace_input(&mut self, from: usize, to: usize) -> bool {
         let mut found = false;

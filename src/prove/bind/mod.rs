@@ -63,6 +63,7 @@ pub fn bind_with_contents(
     if let Some([stated_a, stated_b]) = stated {
         plan.by_statement(Side::A, stated_a);
         plan.by_statement(Side::B, stated_b);
+        plan.stated_narrower();
         plan.tied();
     }
     plan.read_checksums([&mut *of_a, &mut *of_b]);

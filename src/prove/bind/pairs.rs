@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rustc_hash::FxHashMap;
 
 use super::Expression;
-use super::plan::{Plan, Slot, Source};
+use super::plan::{Meaning, Plan, Slot, Source};
 use crate::ir::{Graph, Role, TensorType};
 use crate::prove::Side;
 
@@ -20,6 +20,30 @@ impl Plan {
                 Some(source) if side == Side::A => self.pair(target, source, Source::Stated),
                 Some(source) => self.pair(source, target, Source::Stated),
                 None => self.derive(side, target, expression, Source::Stated),
+            }
+        }
+    }
+
+    /// What a file states to be integers of the other side in a narrower type: the wider ones are the narrower ones, so that all of them
+    /// fit. Other integers are not what anybody gives both programs.
+    pub(super) fn stated_narrower(&mut self) {
+        for side in [Side::A, Side::B] {
+            for target in 0..self.side(side).len() {
+                let Some((Meaning::Derived(expression), Source::Stated)) = &self.side(side)[target].meaning else {
+                    continue;
+                };
+                let Some(leaf) = expression.narrowed() else { continue };
+                let others = self.side(side).iter().enumerate().filter(|(i, _)| *i != target);
+                let wide = &self.side(side.other())[leaf];
+                if wide.meaning.is_some() || others.flat_map(|(_, slot)| slot.made_of()).any(|of| of == leaf) {
+                    continue;
+                }
+                let (ty, dtype) = (&self.side(side)[target].input.ty, wide.input.ty.dtype);
+                if let Ok(expression) = Expression::cast(target, ty, dtype) {
+                    self.side_mut(side)[target].meaning = None;
+                    self.side_mut(side.other())[leaf].used = false;
+                    self.derive(side.other(), leaf, expression, Source::Stated);
+                }
             }
         }
     }

@@ -57,6 +57,8 @@ fn real_function(name: &str) -> Option<&str> {
     let name = match name {
         "special_erfc" => "erfc",
         "special_exp2" => "exp2",
+        "special_erfinv" => "erfinv",
+        "special_gammaln" => "lgamma",
         _ => name,
     };
     let short =
@@ -71,7 +73,7 @@ fn real_function(name: &str) -> Option<&str> {
         (
             _,
             "tan" | "asin" | "acos" | "atan" | "sinh" | "cosh" | "asinh" | "acosh" | "atanh" | "exp2" | "log2"
-            | "log10" | "erfc",
+            | "log10" | "erfc" | "erfinv" | "lgamma",
         ) => Some(name),
         _ => None,
     }

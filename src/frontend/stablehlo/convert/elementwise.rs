@@ -6,7 +6,7 @@ use crate::frontend::builder::{Converted, Refusal, Values};
 use crate::ir::{AttrValue, DType, Number};
 
 /// Operations of one operand that the table has, for floats.
-const UNARY: [(&str, &str); 33] = [
+const UNARY: [(&str, &str); 35] = [
     ("abs", "abs"),
     ("negate", "neg"),
     ("neg", "neg"),
@@ -26,6 +26,8 @@ const UNARY: [(&str, &str); 33] = [
     ("round_nearest_even", "round"),
     ("erf", "erf"),
     ("erfc", "erfc"),
+    ("erf_inv", "erfinv"),
+    ("lgamma", "lgamma"),
     ("acos", "acos"),
     ("asin", "asin"),
     ("atan", "atan"),

@@ -303,6 +303,9 @@ fn dynamic_slice(site: &mut NodeLowering) -> Converted {
 fn window_places(site: &mut NodeLowering, start: Value, whole: usize, size: usize) -> Result<Value, Refusal> {
     let start = site.cast(start, DType::I64)?;
     let start = limited(site, start, (whole - size) as i64)?;
+    if size == 1 {
+        return site.reshape(start, &[1]);
+    }
     let counting = site.counting(size, DType::I64)?;
     site.part("add", &[], &[counting, start])
 }

@@ -4,6 +4,7 @@
 //! family covers becomes an opaque node.
 
 mod compare;
+pub(super) mod complex;
 mod convolution;
 mod create;
 mod elementwise;

@@ -1,8 +1,9 @@
 //! Products of matrices and tensors.
 
 use super::super::lowering::{NodeLowering, dimension, distinct};
+use super::super::product::Product;
 use crate::frontend::builder::{Converted, Refusal};
-use crate::ir::{AttrValue, Shape, TensorType, Value};
+use crate::ir::{Shape, Value};
 
 /// Which dimensions of both operands go together.
 struct Dims {
@@ -15,7 +16,7 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
         "dot_general" => {
             let [x, y] = site.all()?;
             let dims = dims(site, [x, y])?;
-            product(site, [x, y], &dims)
+            product(site, [x, y], dims)
         }
         "dot" => {
             let [x, y] = site.all()?;
@@ -23,7 +24,7 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
                 return Err(Refusal::new("takes no scalars"));
             }
             let dims = Dims { batch: [vec![], vec![]], contracted: [vec![site.rank(x) - 1], vec![0]] };
-            product(site, [x, y], &dims)
+            product(site, [x, y], dims)
         }
         _ => Ok(None),
     }
@@ -67,7 +68,7 @@ fn dims(site: &NodeLowering, operands: [Value; 2]) -> Result<Dims, Refusal> {
 }
 
 /// One matrix product over batches, with views before and after it.
-fn product(site: &mut NodeLowering, operands: [Value; 2], dims: &Dims) -> Converted {
+fn product(site: &mut NodeLowering, operands: [Value; 2], dims: Dims) -> Converted {
     let result = site.result()?.clone();
     let mut matrices = operands;
     let mut free: [Vec<usize>; 2] = Default::default();
@@ -77,84 +78,87 @@ fn product(site: &mut NodeLowering, operands: [Value; 2], dims: &Dims) -> Conver
         // A product in a wider type than its operands' is exact in that type.
         matrices[side] = site.cast(operands[side], result.dtype)?;
     }
-    let sizes = |site: &NodeLowering, side: usize, dims: &[usize]| -> Shape {
-        let shape = site.shape(operands[side]);
-        dims.iter().map(|&d| shape[d]).collect()
-    };
-    let (batch, inner) = (sizes(site, 0, &dims.batch[0]), sizes(site, 0, &dims.contracted[0]));
-    if batch != sizes(site, 1, &dims.batch[1]) || inner != sizes(site, 1, &dims.contracted[1]) {
+    let product = Product { operands: matrices, batch: dims.batch, contracted: dims.contracted, free };
+    let sizes = |side: usize, of: &[Vec<usize>; 2]| product.sizes(site, side, &of[side]);
+    let (batch, inner) = (sizes(0, &product.batch), sizes(0, &product.contracted));
+    if batch != sizes(1, &product.batch) || inner != sizes(1, &product.contracted) {
         return Err(Refusal::new("pairs dimensions of different sizes"));
     }
-    // Where both operands would have to be transposed, the transposed product is taken of the two in the other order.
-    let ends_with = |side: usize, last: &[usize], before: &[usize]| {
-        last.iter().min().zip(before.iter().max()).is_some_and(|(l, b)| l > b) && !dims.contracted[side].is_empty()
-    };
-    let (first, second) = (&dims.contracted[0], &dims.contracted[1]);
-    if ends_with(0, &free[0], first) && ends_with(1, second, &free[1]) {
-        return swapped(site, matrices, dims, &free, &result);
-    }
-    let (rows, columns) = (sizes(site, 0, &free[0]), sizes(site, 1, &free[1]));
-    let count = |sizes: &[usize]| sizes.iter().product::<usize>();
-    // Rows may have any number of dimensions where the other side is one matrix.
-    let plain = batch.is_empty() && !rows.is_empty();
-    let order = |first: &[usize], second: &[usize], third: &[usize]| [first, second, third].concat();
-    let x_order = order(&dims.batch[0], &free[0], &dims.contracted[0]);
-    let x = site.permute(matrices[0], &x_order)?;
-    let x_rows: Shape = if plain { rows.clone() } else { Shape::from_slice(&[count(&rows)]) };
-    let x_shape: Shape = batch.iter().chain(&x_rows).copied().chain([count(&inner)]).collect();
-    let x = site.reshape(x, &x_shape)?;
-    let y_order = order(&dims.batch[1], &dims.contracted[1], &free[1]);
-    let y = site.permute(matrices[1], &y_order)?;
-    let y_shape: Shape = batch.iter().copied().chain([count(&inner), count(&columns)]).collect();
-    let y = site.reshape(y, &y_shape)?;
-    let whole: Shape = batch.iter().chain(&x_rows).copied().chain([count(&columns)]).collect();
-    let stated: Shape = batch.iter().chain(&rows).chain(&columns).copied().collect();
+    let stated: Shape = [batch, sizes(0, &product.free), sizes(1, &product.free)].concat().into();
     if stated != result.shape {
         return Err(Refusal::new(format!("gives a tensor of shape {stated:?}, and the module states {result}")));
     }
-    let Some(values) = site.emit("matmul", &[], &[x, y])? else { return Ok(None) };
-    match values.first() {
-        Some(&value) if whole != result.shape => {
-            let shaped = site.part("reshape", &[("shape", AttrValue::shape(&result.shape))], &[value])?;
-            site.gives(shaped)
-        }
-        _ => Ok(Some(values)),
+    // Where both operands would have to be transposed, the transposed product is taken of the two in the other order.
+    let ends_with = |side: usize, last: &[usize], before: &[usize]| {
+        last.iter().min().zip(before.iter().max()).is_some_and(|(l, b)| l > b) && !product.contracted[side].is_empty()
+    };
+    let turned = ends_with(0, &product.free[0], &product.contracted[0])
+        && ends_with(1, &product.contracted[1], &product.free[1]);
+    let Some(mut value) = product.made(site, usize::from(turned))? else { return Ok(None) };
+    if turned {
+        let (batches, columns) = (product.batch[0].len(), product.free[1].len());
+        let order = (0..batches).chain(batches + columns..stated.len()).chain(batches..batches + columns);
+        value = site.permute(value, &order.collect::<Vec<_>>())?;
     }
+    site.tables.products.insert(value, product);
+    site.gives(value)
 }
 
-/// The product of both operands in the other order, whose rows are the columns of the result.
-fn swapped(
-    site: &mut NodeLowering,
-    [x, y]: [Value; 2],
-    dims: &Dims,
-    free: &[Vec<usize>; 2],
-    result: &TensorType,
-) -> Converted {
-    let sizes = |site: &NodeLowering, value: Value, dims: &[usize]| -> Shape {
-        let shape = site.shape(value);
-        dims.iter().map(|&d| shape[d]).collect()
-    };
-    let (batch, inner) = (sizes(site, x, &dims.batch[0]), sizes(site, x, &dims.contracted[0]));
-    let (rows, columns) = (sizes(site, x, &free[0]), sizes(site, y, &free[1]));
-    let count = |sizes: &[usize]| sizes.iter().product::<usize>();
-    let first = site.permute(y, &[&dims.batch[1][..], &free[1], &dims.contracted[1]].concat())?;
-    let shape: Shape = batch.iter().copied().chain([count(&columns), count(&inner)]).collect();
-    let first = site.reshape(first, &shape)?;
-    let second = site.permute(x, &[&dims.batch[0][..], &dims.contracted[0], &free[0]].concat())?;
-    let shape: Shape = batch.iter().copied().chain([count(&inner), count(&rows)]).collect();
-    let second = site.reshape(second, &shape)?;
-    let Some(product) = site.emit("matmul", &[], &[first, second])?.and_then(|all| all.first().copied()) else {
+/// If `x` is a product and `dims` a permutation that leaves batches in front: the product in that order, which takes no permutation.
+/// The first one is left out where nothing else needs it.
+pub(super) fn transposed(site: &mut NodeLowering, x: Value, dims: &[usize]) -> Result<Option<Value>, Refusal> {
+    let Some(product) = site.tables.products.get(&x) else { return Ok(None) };
+    let (batches, first) = (product.batch[0].len(), product.free[0].len());
+    let kind = |&d: &usize| if d < batches { 0 } else { 1 + usize::from(d >= batches + first) };
+    let rows = dims.get(batches).map_or(0, |d| kind(d).saturating_sub(1));
+    let of_rows = product.free[rows].len();
+    let (in_front, behind) = dims.split_at(batches.min(dims.len()));
+    let (of_first, of_second) = behind.split_at(of_rows.min(behind.len()));
+    let together = in_front.iter().all(|d| kind(d) == 0)
+        && of_first.iter().all(|d| kind(d) == 1 + rows)
+        && of_second.iter().all(|d| kind(d) == 2 - rows);
+    // What moves nothing but batches is a view.
+    if !together || dims.is_sorted() || of_first.is_sorted() && of_second.is_sorted() && rows == 0 {
         return Ok(None);
-    };
-    let apart: Shape = batch.iter().chain(&columns).chain(&rows).copied().collect();
-    let product = site.reshape(product, &apart)?;
-    let (batches, columns) = (batch.len(), columns.len());
-    let order: Vec<usize> =
-        (0..batches).chain(batches + columns..apart.len()).chain(batches..batches + columns).collect();
-    let value = site.permute(product, &order)?;
-    if site.shape(value) != result.shape {
-        let found = site.shape(value);
-        return Err(Refusal::new(format!("gives a tensor of shape {found:?}, and the module states {result}")));
     }
-    site.gives(value)
+    let mut product = product.clone();
+    for side in [0, 1] {
+        let start = if side == 0 { batches } else { batches + first };
+        let own = if side == rows { of_first } else { of_second };
+        product.batch[side] = in_front.iter().map(|&d| product.batch[side][d]).collect();
+        product.free[side] = own.iter().map(|&d| product.free[side][d - start]).collect();
+    }
+    product.made(site, rows)
+}
+
+impl Product {
+    fn sizes(&self, site: &NodeLowering, side: usize, dims: &[usize]) -> Shape {
+        let shape = site.shape(self.operands[side]);
+        dims.iter().map(|&d| shape[d]).collect()
+    }
+
+    /// The product whose rows are those of operand `rows`: batches, rows, columns.
+    fn made(&self, site: &mut NodeLowering, rows: usize) -> Result<Option<Value>, Refusal> {
+        let columns = 1 - rows;
+        let [batch, of_rows, of_columns, inner] = [
+            self.sizes(site, 0, &self.batch[0]),
+            self.sizes(site, rows, &self.free[rows]),
+            self.sizes(site, columns, &self.free[columns]),
+            self.sizes(site, 0, &self.contracted[0]),
+        ];
+        let count = |sizes: &[usize]| sizes.iter().product::<usize>();
+        // Rows may have any number of dimensions where the other side is one matrix.
+        let plain = batch.is_empty() && !of_rows.is_empty();
+        let in_rows: Shape = if plain { of_rows.clone() } else { Shape::from_slice(&[count(&of_rows)]) };
+        let order = [&self.batch[rows][..], &self.free[rows], &self.contracted[rows]].concat();
+        let x = site.permute(self.operands[rows], &order)?;
+        let x = site.reshape(x, &[&batch[..], &in_rows, &[count(&inner)]].concat())?;
+        let order = [&self.batch[columns][..], &self.contracted[columns], &self.free[columns]].concat();
+        let y = site.permute(self.operands[columns], &order)?;
+        let y = site.reshape(y, &[&batch[..], &[count(&inner), count(&of_columns)]].concat())?;
+        let Some(product) = site.emit("matmul", &[], &[x, y])?.and_then(|all| all.first().copied()) else {
+            return Ok(None);
+        };
+        site.reshape(product, &[batch, of_rows, of_columns].concat()).map(Some)
+    }
 }

@@ -48,6 +48,14 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
         .filter(|&d| numbers.map.contains(&d) || numbers.batching.contains(&d) || window(d) != shape[d])
         .collect();
     let starts = starts(site, places, &numbers)?;
+    if let ([dim], [], [start]) = (&moved[..], &numbers.batching[..], &starts[..])
+        && window(*dim) == 1
+    {
+        let along = |d: usize| kept.iter().position(|&k| k == d).map(|i| numbers.window[i]);
+        let order: Vec<usize> =
+            batch.iter().copied().chain((0..shape.len()).filter(|d| d != dim).filter_map(along)).collect();
+        return rows(site, x, *start, updates, *dim, &order, &meeting);
+    }
     let mut outside: Option<Value> = None;
     let mut indices = Vec::new();
     // Places have the dimensions of the updates, with ones along those that do not matter.
@@ -111,6 +119,87 @@ fn meeting(site: &NodeLowering) -> Option<Meeting> {
     (results == ["#1"]).then_some(Meeting::Replace)
 }
 
+/// Writes whole rows along `dim`. A spare one at the end takes what lies outside. The updates have their rows and the other dimensions of
+/// the operand in the order `order`; along `dim` itself they may have a dimension of size 1.
+fn rows(
+    site: &mut NodeLowering,
+    x: Value,
+    start: Value,
+    updates: Value,
+    dim: usize,
+    order: &[usize],
+    meeting: &Meeting,
+) -> Converted {
+    let (shape, sizes) = (site.shape(x), site.shape(updates));
+    let ones = (0..sizes.len()).filter(|d| !order.contains(d));
+    let updates = site.permute(updates, &order.iter().copied().chain(ones).collect::<Vec<_>>())?;
+    let count: usize = site.shape(start).iter().product();
+    let mut rows: Vec<usize> = shape.to_vec();
+    rows.remove(dim);
+    rows.insert(0, count);
+    let updates = site.reshape(updates, &rows)?;
+    let back: Vec<usize> = (1..=dim).chain([0]).chain(dim + 1..rows.len()).collect();
+    let updates = site.permute(updates, &back)?;
+    let start = site.cast(start, DType::I64)?;
+    let mut places = site.reshape(start, &[count])?;
+    let by_rows = match meeting {
+        Meeting::Replace => true,
+        Meeting::Join(monoid) => monoid.on(site.dtype(x) == DType::Bool) == Monoid::Add,
+    };
+    if !by_rows {
+        let mut spread: Shape = Shape::from_elem(1, shape.len());
+        spread[dim] = count;
+        places = site.reshape(places, &spread)?;
+        places = site.expand(places, &site.shape(updates))?;
+    }
+    let least = site.number(Number::Int(0), DType::I64)?;
+    let size = site.number(Number::Int(shape[dim] as i64), DType::I64)?;
+    let below = site.part("lt", &[], &[places, least])?;
+    let above = site.part("ge", &[], &[places, size])?;
+    let outside = site.part("logical_or", &[], &[below, above])?;
+    let places = site.part("where", &[], &[outside, size, places])?;
+    let mut pad = vec![0; 2 * shape.len()];
+    pad[2 * dim + 1] = 1;
+    let spare = site.part("pad", &[("pad", usizes(&pad))], &[x])?;
+    let Some(written) = write(site, [spare, places, updates], dim, meeting, true)? else { return Ok(None) };
+    let value = site.slice(written, dim, 0, shape[dim] as i64, 1)?;
+    site.gives(value)
+}
+
+/// Updates at places along `dim`. `by_rows` says that there is one place for all elements of a row, where that is possible.
+fn write(
+    site: &mut NodeLowering,
+    operands: [Value; 3],
+    dim: usize,
+    meeting: &Meeting,
+    by_rows: bool,
+) -> Result<Option<Value>, Refusal> {
+    let is_bool = site.dtype(operands[0]) == DType::Bool;
+    let along = ("dim", int(dim as i64));
+    let reduce = match meeting {
+        Meeting::Replace => None,
+        Meeting::Join(monoid) => Some(match monoid.on(is_bool) {
+            Monoid::Add => "",
+            Monoid::Multiply => "prod",
+            Monoid::Maximum => "amax",
+            Monoid::Minimum => "amin",
+            Monoid::Or if is_bool => "amax",
+            Monoid::And if is_bool => "amin",
+            Monoid::And | Monoid::Or => return Ok(None),
+        }),
+    };
+    let written = match reduce {
+        None if by_rows => {
+            let [x, places, updates] = operands;
+            site.emit("index_put", &[("dims", usizes(&[dim]))], &[x, updates, places])?
+        }
+        None => site.emit("scatter", &[along], &operands)?,
+        Some("") => site.emit(if by_rows { "index_add" } else { "scatter_add" }, &[along], &operands)?,
+        Some(reduce) => site.emit("scatter_reduce", &[along, ("reduce", AttrValue::str(reduce))], &operands)?,
+    };
+    Ok(written.and_then(|all| all.first().copied()))
+}
+
 /// Writes into the operand as one row of elements with a spare one at its end, which takes what lies outside.
 fn flat(
     site: &mut NodeLowering,
@@ -122,7 +211,6 @@ fn flat(
     meeting: &Meeting,
 ) -> Converted {
     let (shape, sizes) = (site.shape(x), site.shape(updates));
-    let dtype = site.dtype(x);
     let strides = crate::ir::dense_strides(&shape);
     let numel: usize = shape.iter().product();
     let mut place: Option<Value> = None;
@@ -157,25 +245,7 @@ fn flat(
     let row = site.reshape(x, &[numel])?;
     let row = site.part("pad", &[("pad", usizes(&[0, 1]))], &[row])?;
     let values = site.reshape(updates, &[count])?;
-    let dim = ("dim", int(0));
-    let written = match meeting {
-        Meeting::Replace => site.emit("scatter", &[dim], &[row, place, values])?,
-        Meeting::Join(monoid) => match (monoid.on(dtype == DType::Bool), dtype) {
-            (Monoid::Add, _) => site.emit("scatter_add", &[dim], &[row, place, values])?,
-            (other, _) => {
-                let reduce = match other {
-                    Monoid::Multiply => "prod",
-                    Monoid::Maximum => "amax",
-                    Monoid::Minimum => "amin",
-                    Monoid::Or if dtype == DType::Bool => "amax",
-                    Monoid::And if dtype == DType::Bool => "amin",
-                    _ => return Ok(None),
-                };
-                site.emit("scatter_reduce", &[dim, ("reduce", AttrValue::str(reduce))], &[row, place, values])?
-            }
-        },
-    };
-    let Some(written) = written.and_then(|all| all.first().copied()) else { return Ok(None) };
+    let Some(written) = write(site, [row, place, values], 0, meeting, false)? else { return Ok(None) };
     let kept = site.slice(written, 0, 0, numel as i64, 1)?;
     let value = site.reshape(kept, &shape)?;
     site.gives(value)

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use super::super::lowering::{NodeLowering, distinct, usizes};
-use crate::frontend::builder::{Converted, Refusal, int};
+use super::product;
+use crate::frontend::builder::{Converted, Refusal, Values, int};
 use crate::ir::{AttrValue, NodeKind, Value};
 
 pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
@@ -32,18 +33,18 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
             if let Some(expanded) = before_ones(site, x, &shape)? {
                 return site.gives(expanded);
             }
-            let values = site.emit("reshape", &[("shape", AttrValue::shape(&shape))], &[x])?;
+            let value = site.reshape(x, &shape)?;
             // A reshape that only adds ones in front repeats nothing.
             let own = site.shape(x);
             let leading = shape.ends_with(&own) && shape[..shape.len() - own.len()].iter().all(|&size| size == 1);
             let before = site.tables.repeats.get(&x).copied().filter(|&s| leading || site.rank(s) == 0);
-            if let (Some(&[value]), Some(source)) = (values.as_deref(), before.or(leading.then_some(x))) {
+            if let Some(source) = before.or(leading.then_some(x)).filter(|&source| source != value) {
                 site.tables.repeats.insert(value, source);
             }
-            if let (Some(&[value]), Some(number)) = (values.as_deref(), site.uniform(x)) {
+            if let Some(number) = site.uniform(x) {
                 site.tables.uniform.insert(value, number);
             }
-            Ok(values)
+            site.gives(value)
         }
         "transpose" => {
             let [x] = site.all()?;
@@ -51,10 +52,10 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
             if dims.len() != site.rank(x) || !distinct(&dims, dims.len()) {
                 return Err(Refusal::new(format!("has no permutation of {} dimensions", site.rank(x))));
             }
-            if dims.iter().enumerate().all(|(i, &d)| i == d) {
-                return site.gives(x);
-            }
-            let value = site.permute(x, &dims)?;
+            let value = match product::transposed(site, x, &dims)? {
+                Some(product) => product,
+                None => site.permute(x, &dims)?,
+            };
             site.gives(value)
         }
         "slice" => slice(site),
@@ -111,7 +112,7 @@ fn broadcast_in_dim(site: &mut NodeLowering) -> Converted {
     let values = if result.shape == spread {
         match result.shape == site.shape(ordered) {
             true => return site.gives(ordered),
-            false => site.emit("reshape", &[("shape", AttrValue::shape(&spread))], &[ordered])?,
+            false => Some(Values::from_elem(site.reshape(ordered, &spread)?, 1)),
         }
     } else {
         let reshaped = site.reshape(ordered, &spread)?;
