@@ -9,25 +9,25 @@ use crate::ops::{Ask, Call, Interval, Op, range};
 
 /// One above the largest integer that each of `inputs` may hold; none for other types, and for what no operator indexes by.
 pub(super) fn limits(graph: &Graph, inputs: &[Value]) -> FxHashMap<Value, i64> {
-    let indexes = inputs.iter().filter(|&&value| is_integer(graph, value)).map(|&value| {
-        let reached = reached(graph, value);
-        let sizes = reached.iter().flat_map(|&user| asked(graph, user)).map(|(_, size)| size as i64);
-        (value, sizes.max(), reached)
+    let indexes = inputs.iter().filter(|&&value| is_integer(graph, value)).filter_map(|&value| {
+        let sizes = reached(graph, value).into_iter().flat_map(|user| asked(graph, user)).map(|(_, size)| size as i64);
+        Some((value, sizes.max()?.max(1)))
     });
-    let indexes: Vec<(Value, i64, FxHashSet<NodeId>)> =
-        indexes.filter_map(|(value, most, reached)| Some((value, most?.max(1), reached))).collect();
-    let mut limits: FxHashMap<Value, i64> = indexes.iter().map(|(value, most, _)| (*value, *most)).collect();
+    let mut limits: FxHashMap<Value, i64> = indexes.collect();
     // Each is as large as some operator allows, and smaller where what is computed from it is too large for another one.
-    while let Some(user) = overrun(graph, &limits) {
-        let mut changed = false;
-        for (value, _, _) in indexes.iter().filter(|(_, _, reached)| reached.contains(&user)) {
-            if let Some(limit) = limits.get_mut(value).filter(|limit| **limit > 1) {
-                *limit = (*limit / 2).max(1);
-                changed = true;
-            }
-        }
-        if !changed {
+    while let Some((place, high)) = overrun(graph, &limits) {
+        let is_cause = |&value: &Value| {
+            let mut less = limits.clone();
+            less.insert(value, 1);
+            intervals(graph, &less).get(&place).is_none_or(|interval| interval.high < high)
+        };
+        let causes: Vec<Value> =
+            limits.iter().filter(|(_, limit)| **limit > 1).map(|(value, _)| *value).filter(is_cause).collect();
+        if causes.is_empty() {
             break;
+        }
+        for value in causes {
+            limits.entry(value).and_modify(|limit| *limit = (*limit / 2).max(1));
         }
     }
     limits
@@ -65,18 +65,22 @@ fn asked(graph: &Graph, node: NodeId) -> Vec<(Value, usize)> {
         .collect()
 }
 
-/// A node that would get a position beyond what it asks for if inputs were as large as `limits` say.
-fn overrun(graph: &Graph, limits: &FxHashMap<Value, i64>) -> Option<NodeId> {
-    let mut known: FxHashMap<Value, Interval> =
-        limits.iter().filter_map(|(&value, &limit)| Some((value, Interval::new(0.0, (limit - 1) as f64)?))).collect();
+/// A position that would be beyond what is asked of it if inputs were as large as `limits` say, and how large it could be.
+fn overrun(graph: &Graph, limits: &FxHashMap<Value, i64>) -> Option<(Value, f64)> {
+    let known = intervals(graph, limits);
+    let asked = graph.nodes().flat_map(|(id, _)| asked(graph, id));
+    let mut high = asked.filter_map(|(value, size)| Some((value, size, known.get(&value)?.high)));
+    high.find(|&(_, size, high)| high >= size as f64).map(|(value, _, high)| (value, high))
+}
+
+/// What integers lie in if inputs are as large as `limits` say, as far as that is known.
+fn intervals(graph: &Graph, limits: &FxHashMap<Value, i64>) -> FxHashMap<Value, Interval> {
+    let stated = limits.iter().filter_map(|(&value, &limit)| Some((value, Interval::new(0.0, (limit - 1) as f64)?)));
+    let mut known: FxHashMap<Value, Interval> = stated.collect();
     for (id, node) in graph.nodes() {
-        let is_too_large = |(value, size): (Value, usize)| known.get(&value).is_some_and(|i| i.high >= size as f64);
-        if asked(graph, id).into_iter().any(is_too_large) {
-            return Some(id);
-        }
         let NodeKind::Op { op: Op::Table(op), attrs } = &node.kind else { continue };
         let result = Value::from(id);
-        // What is stated as an input is not computed here.
+        // What is stated is not computed here.
         if known.contains_key(&result) || !is_integer(graph, result) {
             continue;
         }
@@ -87,7 +91,7 @@ fn overrun(graph: &Graph, limits: &FxHashMap<Value, i64>) -> Option<NodeId> {
             known.insert(result, interval);
         }
     }
-    None
+    known
 }
 
 #[cfg(test)]
