@@ -227,13 +227,17 @@ class Device:
         load = self.loaded()
         load.next = 0
         if self.driver:
-            load.recorded = self.driver.record(self.stream, lambda: load.several(executions))
-            if load.recorded is None:
+            # Memory that has to be had from the driver, and kernels that have to be loaded, are there when it is tried again.
+            for _ in range(2):
+                load.recorded = self.driver.record(self.stream, lambda: load.several(executions))
+                if load.recorded is not None:
+                    break
                 # What could not be recorded shows up once more, as the failure of the next call.
                 try:
                     load.once()
                 except Exception:
                     pass
+                load.several(executions)
             self.synchronize()
         return {"recorded": load.recorded is not None}
 
