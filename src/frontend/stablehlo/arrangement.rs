@@ -72,9 +72,16 @@ impl Arrangement {
 
     /// With dimension `dims[i]` as dimension `i`.
     pub(super) fn permuted(&self, dims: &[usize]) -> Option<Self> {
+        let groups = self.by_dim()?;
+        let parts = dims.iter().map(|&d| groups.get(d).map(Vec::as_slice)).collect::<Option<Vec<_>>>()?.concat();
+        let shape = dims.iter().map(|&d| self.shape.get(d).copied()).collect::<Option<Shape>>()?;
+        Some(Arrangement { parts, shape, ..self.clone() })
+    }
+
+    /// The parts of each dimension of the result.
+    fn by_dim(&self) -> Option<Vec<Vec<Part>>> {
         let mut rest = self.parts.iter().copied();
-        let mut groups: Vec<Vec<Part>> = Vec::new();
-        for &size in &self.shape {
+        let group = |&size: &usize| {
             let mut group = Vec::new();
             let mut covered = 1;
             while covered < size {
@@ -82,32 +89,51 @@ impl Arrangement {
                 covered *= part.size;
                 group.push(part);
             }
-            groups.push(group);
-        }
-        let parts = dims.iter().map(|&d| groups.get(d).map(Vec::as_slice)).collect::<Option<Vec<_>>>()?.concat();
-        let shape = dims.iter().map(|&d| self.shape.get(d).copied()).collect::<Option<Shape>>()?;
-        Some(Arrangement { parts, shape, ..self.clone() })
+            Some(group)
+        };
+        self.shape.iter().map(group).collect()
     }
 
-    /// The fewest steps that make it of its source.
+    /// The fewest steps that make it of its source. Of as few, those that split dimensions first, as people write them.
     pub(super) fn steps(&self) -> Steps {
-        let whole = merged(&self.parts, |a, b| a.dim == b.dim);
-        let large: Vec<usize> = (0..self.source.len()).filter(|&d| self.source[d] != 1).collect();
-        if whole.len() == large.len() {
-            // No dimension is divided. Ones stay where they are.
-            let mut next = whole.iter().map(|part| part.dim);
-            let own = |d: usize| if self.source[d] == 1 { Some(d) } else { next.next() };
-            let order: Vec<usize> = (0..self.source.len()).filter_map(own).collect();
-            let moved = order.iter().map(|&d| self.source[d]).collect();
-            return Steps { split: None, order: permutation(order), shape: other(&moved, &self.shape) };
+        let apart = self.steps_of_parts();
+        match self.steps_of_whole_dims() {
+            Some(whole) if whole.count() < apart.count() => whole,
+            _ => apart,
         }
-        let parts = merged(&self.parts, |_, _| true);
+    }
+
+    /// Dimensions are split as far as the result has them apart, moved, and joined.
+    fn steps_of_parts(&self) -> Steps {
+        let groups = self.by_dim().unwrap_or_else(|| vec![self.parts.clone()]);
+        let parts: Vec<Part> = groups.iter().flat_map(|group| merged(group, |_, _| true)).collect();
         let mut sorted: SmallVec<[Part; 8]> = parts.iter().copied().collect();
         sorted.sort_by_key(|part| std::cmp::Reverse(part.stride));
-        let split: Shape = sorted.iter().map(|part| part.size).collect();
         let order = parts.iter().filter_map(|part| sorted.iter().position(|p| p == part)).collect();
+        let Some(order) = permutation(order) else {
+            return Steps { shape: other(&self.source, &self.shape), ..Steps::default() };
+        };
+        let split: Shape = sorted.iter().map(|part| part.size).collect();
         let moved = parts.iter().map(|part| part.size).collect();
-        Steps { split: other(&self.source, &split), order: permutation(order), shape: other(&moved, &self.shape) }
+        Steps { split: other(&self.source, &split), order: Some(order), shape: other(&moved, &self.shape) }
+    }
+
+    /// Dimensions are moved as they are; `None` where one has to be divided. Ones stay where they are.
+    fn steps_of_whole_dims(&self) -> Option<Steps> {
+        let whole = merged(&self.parts, |a, b| a.dim == b.dim);
+        let large = self.source.iter().filter(|&&size| size != 1).count();
+        let mut next = whole.iter().map(|part| part.dim);
+        let own = |d: usize| if self.source[d] == 1 { Some(d) } else { next.next() };
+        let order: Vec<usize> = (0..self.source.len()).filter_map(own).collect();
+        let moved = order.iter().map(|&d| self.source[d]).collect();
+        let steps = Steps { split: None, order: permutation(order), shape: other(&moved, &self.shape) };
+        (whole.len() == large).then_some(steps)
+    }
+}
+
+impl Steps {
+    fn count(&self) -> usize {
+        usize::from(self.split.is_some()) + usize::from(self.order.is_some()) + usize::from(self.shape.is_some())
     }
 }
 
@@ -148,6 +174,15 @@ mod tests {
         let rows = rows.reshaped(&[2, 2, 14, 6]).unwrap();
         let steps = Steps { split: None, order: Some(vec![0, 2, 1, 3]), shape: shape(&[2, 2, 14, 6]) };
         assert_eq!(rows.steps(), steps);
+    }
+
+    #[test]
+    fn keys_are_split_into_heads_before_they_are_moved() {
+        // GPT-2 in JAX was not proven: here the rows were moved first, which PyTorch never does.
+        let k = Arrangement::of(&[2, 7, 12]).unwrap().reshaped(&[2, 7, 3, 4]).unwrap();
+        let k = k.permuted(&[0, 2, 1, 3]).unwrap().permuted(&[0, 1, 3, 2]).unwrap();
+        let steps = Steps { split: shape(&[2, 7, 3, 4]), order: Some(vec![0, 2, 3, 1]), shape: None };
+        assert_eq!(k.steps(), steps);
     }
 
     #[test]
