@@ -106,15 +106,26 @@ impl Arrangement {
     /// Dimensions are split as far as the result has them apart, moved, and joined.
     fn steps_of_parts(&self) -> Steps {
         let groups = self.by_dim().unwrap_or_else(|| vec![self.parts.clone()]);
-        let parts: Vec<Part> = groups.iter().flat_map(|group| merged(group, |_, _| true)).collect();
-        let mut sorted: SmallVec<[Part; 8]> = parts.iter().copied().collect();
-        sorted.sort_by_key(|part| std::cmp::Reverse(part.stride));
-        let order = parts.iter().filter_map(|part| sorted.iter().position(|p| p == part)).collect();
+        // A dimension of size 1 has no part of the source.
+        let of_dim = |group: &Vec<Part>| match group.is_empty() {
+            true => vec![None],
+            false => merged(group, |_, _| true).into_iter().map(Some).collect(),
+        };
+        let parts: Vec<Option<Part>> = groups.iter().flat_map(of_dim).collect();
+        let stride = |at: usize| parts[at].map_or(0, |part| part.stride);
+        let size = |at: usize| parts[at].map_or(1, |part| part.size);
+        let mut split: SmallVec<[usize; 8]> = (0..parts.len()).filter(|&at| parts[at].is_some()).collect();
+        split.sort_by_key(|&at| std::cmp::Reverse(stride(at)));
+        // It stands where the result has it.
+        for at in (0..parts.len()).filter(|&at| parts[at].is_none()) {
+            split.insert(at.min(split.len()), at);
+        }
+        let order = (0..parts.len()).filter_map(|at| split.iter().position(|&other| other == at)).collect();
         let Some(order) = permutation(order) else {
             return Steps { shape: other(&self.source, &self.shape), ..Steps::default() };
         };
-        let split: Shape = sorted.iter().map(|part| part.size).collect();
-        let moved = parts.iter().map(|part| part.size).collect();
+        let moved = (0..parts.len()).map(size).collect();
+        let split = split.into_iter().map(size).collect();
         Steps { split: other(&self.source, &split), order: Some(order), shape: other(&moved, &self.shape) }
     }
 
@@ -183,6 +194,10 @@ mod tests {
         let k = k.permuted(&[0, 2, 1, 3]).unwrap().permuted(&[0, 1, 3, 2]).unwrap();
         let steps = Steps { split: shape(&[2, 7, 3, 4]), order: Some(vec![0, 2, 3, 1]), shape: None };
         assert_eq!(k.steps(), steps);
+        // One sequence is no other case.
+        let k = Arrangement::of(&[1, 7, 12]).unwrap().reshaped(&[1, 7, 3, 4]).unwrap();
+        let steps = Steps { split: shape(&[1, 7, 3, 4]), order: Some(vec![0, 2, 1, 3]), shape: None };
+        assert_eq!(k.permuted(&[0, 2, 1, 3]).unwrap().steps(), steps);
     }
 
     #[test]
