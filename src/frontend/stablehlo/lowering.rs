@@ -112,32 +112,34 @@ impl NodeLowering<'_, '_, '_> {
         if *self.shape(value) == *shape {
             return Ok(value);
         }
-        match self.arranged(value, |found| found.reshaped(shape))? {
-            Some(made) => Ok(made),
-            None => self.part("reshape", &[("shape", AttrValue::shape(shape))], &[value]),
-        }
+        let plain = ("reshape", ("shape", AttrValue::shape(shape)));
+        self.arranged(value, |found| found.reshaped(shape), plain)
     }
 
     pub(super) fn permute(&mut self, value: Value, dims: &[usize]) -> Result<Value, Refusal> {
         if dims.iter().enumerate().all(|(i, &d)| i == d) {
             return Ok(value);
         }
-        match self.arranged(value, |found| found.permuted(dims))? {
-            Some(made) => Ok(made),
-            None => self.part("permute", &[("dims", usizes(dims))], &[value]),
-        }
+        self.arranged(value, |found| found.permuted(dims), ("permute", ("dims", usizes(dims))))
     }
 
-    /// What `step` makes of a value, from what the value itself arranges; `None` if that has no such form.
+    /// What `step` makes of a value, from what the value itself arranges; by `plain`, an operator and its attribute, if it arranges
+    /// nothing, or if that has no such form.
     fn arranged(
         &mut self,
         value: Value,
         step: impl Fn(&Arrangement) -> Option<Arrangement>,
-    ) -> Result<Option<Value>, Refusal> {
+        (plain, attribute): (&str, (&str, AttrValue)),
+    ) -> Result<Value, Refusal> {
         let known = self.tables.arranged.get(&value).cloned();
-        let known = known.and_then(|(source, found)| Some((source, step(&found)?)));
-        let found = known.or_else(|| Some((value, step(&Arrangement::of(&self.shape(value))?)?)));
-        let Some((source, found)) = found else { return Ok(None) };
+        let Some((source, found)) = known.and_then(|(source, found)| Some((source, step(&found)?))) else {
+            let found = Arrangement::of(&self.shape(value)).and_then(|whole| step(&whole));
+            let made = self.part(plain, &[attribute], &[value])?;
+            if let Some(found) = found {
+                self.tables.arranged.insert(made, (value, found));
+            }
+            return Ok(made);
+        };
         let steps = found.steps();
         let mut made = source;
         if let Some(split) = steps.split {
@@ -152,7 +154,7 @@ impl NodeLowering<'_, '_, '_> {
         if made != source {
             self.tables.arranged.insert(made, (source, found));
         }
-        Ok(Some(made))
+        Ok(made)
     }
 
     pub(super) fn expand(&mut self, value: Value, shape: &[usize]) -> Result<Value, Refusal> {
