@@ -30,9 +30,6 @@ pub(crate) struct Cone {
     pub size: usize,
 }
 
-/// How far a chain of views is followed.
-const MOST_VIEWS: usize = 64;
-
 /// Where cones end.
 pub(crate) trait Boundary {
     /// The term that stands for the class of `t`.
@@ -97,7 +94,7 @@ impl<B: Boundary> Walk<'_, B> {
             }
             Head::Apply { .. } if term.value.is_some() && !root => true,
             Head::Apply { op, .. } => {
-                if !root && self.boundary.is_shared(t) && !(self.boundary.passes(op) && self.ends_below(t)) {
+                if !root && self.boundary.is_shared(t) && !self.boundary.passes(op) {
                     below = depth.saturating_sub(1);
                     depth == 0
                 } else {
@@ -124,27 +121,6 @@ impl<B: Boundary> Walk<'_, B> {
         self.key.push(entry);
         self.entries.insert(t, number);
         Some(number)
-    }
-}
-
-impl<B: Boundary> Walk<'_, B> {
-    /// Whether what a view shows is an end too. Where it is not, the view itself is: it may be all that both graphs have of a large
-    /// part of theirs.
-    fn ends_below(&self, view: TermId) -> bool {
-        let mut at = view;
-        // A longer chain of views is passed.
-        for _ in 0..MOST_VIEWS {
-            match self.arena.head(at) {
-                Head::Apply { op, .. } if self.boundary.passes(op) => {}
-                Head::Apply { .. } => return self.boundary.is_shared(at) || self.arena.term(at).value.is_some(),
-                Head::Input(_) | Head::Literal(_) | Head::Random(_) => return true,
-            }
-            match self.arena.term(at).operands.first() {
-                Some(&operand) => at = self.boundary.representative(operand),
-                None => return true,
-            }
-        }
-        true
     }
 }
 
