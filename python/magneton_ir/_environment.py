@@ -57,15 +57,19 @@ def _version(package: str) -> str | None:
 
 #: Where it lies in an archive of `torch.export`, behind the folder of extra files.
 MEMBER = "magneton_ir/environment.json"
+#: The most bytes of it that are read, as in the command.
+MAX_BYTES = 1 << 20
 
 
 def of_file(path: Path) -> Mapping[str, object]:
     """What a file says of the process that wrote it; empty where it does not."""
     try:
         with zipfile.ZipFile(path) as archive:
-            member = next((name for name in archive.namelist() if name.endswith(f"extra/{MEMBER}")), None)
-            found = json.loads(archive.read(member)) if member is not None else {}
-    except (OSError, ValueError, zipfile.BadZipFile):
+            member = next((one for one in archive.infolist() if one.filename.endswith(f"extra/{MEMBER}")), None)
+            if member is None or member.file_size > MAX_BYTES:
+                return {}
+            found = json.loads(archive.read(member))
+    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile):
         # The command says what is wrong with the file.
         return {}
     return found if isinstance(found, dict) else {}

@@ -19,6 +19,7 @@ mod frozen;
 mod hostile_pt2;
 mod hostile_stablehlo;
 mod hostile_weights;
+mod jax;
 mod launches;
 mod mutated_pt2;
 mod mutations;

@@ -15,12 +15,6 @@ struct Best {
     node: usize,
 }
 
-impl Best {
-    fn of(cover: Cover, node: usize) -> Best {
-        Best { cost: cover.iter().map(|(_, cost)| cost).sum(), cover, node }
-    }
-}
-
 /// Which of the classes that are to be looked at comes next. It decides which of several forms of one cost a class gets, and with it what
 /// others share.
 #[derive(Clone, Copy)]
@@ -47,11 +41,10 @@ pub(super) fn greedy(classes: &Classes, next: Next) -> Vec<Option<usize>> {
         let mut changed = false;
         for (place, node) in classes.choices[class].iter().enumerate() {
             let known = best[class].as_ref().map(|best| best.cost);
-            let known_form = |child: ClassId| best[child].as_ref();
-            let Some(cover) = form(known_form, class, node.cost, &node.children, known) else { continue };
-            let new = Best::of(cover, place);
-            if known.is_none_or(|known| is_below(new.cost, known)) {
-                best[class] = Some(new);
+            let Some(form) = form(&best, class, node.cost, &node.children, known) else { continue };
+            let cost = form.iter().map(|(_, cost)| cost).sum::<f64>();
+            if known.is_none_or(|known| is_below(cost, known)) {
+                best[class] = Some(Best { cover: form, cost, node: place });
                 changed = true;
             }
         }
@@ -68,16 +61,10 @@ pub(super) fn greedy(classes: &Classes, next: Next) -> Vec<Option<usize>> {
 
 /// The classes that a node uses through the best known forms of its children; `None` where one has no form, where the node would use its
 /// own class, and where a single child costs no less than what is known.
-fn form<'b>(
-    best: impl Fn(ClassId) -> Option<&'b Best>,
-    class: ClassId,
-    cost: f64,
-    children: &[ClassId],
-    known: Option<f64>,
-) -> Option<Cover> {
+fn form(best: &[Option<Best>], class: ClassId, cost: f64, children: &[ClassId], known: Option<f64>) -> Option<Cover> {
     let mut cover: Cover = Vec::new();
     for &child in children {
-        let of_child = best(child)?;
+        let of_child = best[child].as_ref()?;
         if known.is_some_and(|known| of_child.cost + cost >= known)
             || of_child.cover.binary_search_by_key(&class, |&(c, _)| c).is_ok()
         {

@@ -1,8 +1,8 @@
 //! Choosing a node for each class of an e-graph so that all of them together cost least. A class that several nodes use is paid once, so that
 //! the cheapest form of a class depends on what else is used.
 //!
-//! A greedy choice comes first, whose total then falls as single classes change their minds; for small graphs a search by branch and
-//! bound ends with the best there is.
+//! A greedy choice comes first, whose total then falls as choices are changed, one by one and several together; for small graphs a
+//! search by branch and bound ends with the best there is.
 
 mod classes;
 mod exact;
@@ -18,7 +18,7 @@ use greedy::Next;
 /// How far the search goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// Classes that may be visited while single choices are changed.
+    /// Classes that may be visited while choices are changed.
     pub visits: usize,
     /// Choices that branch and bound may make.
     pub branches: usize,

@@ -1,0 +1,43 @@
+//! Models in JAX and Flax against the same in PyTorch: what JAX 0.10.2 and `torch.export` of PyTorch 2.11 wrote, and which parameter
+//! is which. Weights hold no values.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use magneton_ir::frontend::{self, load_binding};
+use magneton_ir::ir::NoContents;
+use magneton_ir::prove::{Context, Verdict, bind_with_contents, prove_bound};
+use magneton_ir::rules::RuleSet;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jax").join(name)
+}
+
+/// What is found of a model and of its port, whose text `edit` has changed.
+fn verdict(model: &str, edit: impl Fn(String) -> String) -> Verdict {
+    let folder = tempfile::tempdir().unwrap();
+    let port = folder.path().join("port.mlir");
+    fs::write(&port, edit(fs::read_to_string(data(&format!("{model}.mlir"))).unwrap())).unwrap();
+    let (a, mut of_a) = frontend::load_with_contents(data(&format!("{model}.pt2"))).unwrap();
+    let b = frontend::load(&port).unwrap();
+    let stated = load_binding(&data(&format!("{model}.bind")), &a, &b).unwrap();
+    let bound = bind_with_contents(a, b, Some(&stated), [&mut *of_a, &mut NoContents]);
+    prove_bound(&bound, &Context::under(&RuleSet::library().unwrap())).unwrap().verdict
+}
+
+#[test]
+fn ports_to_jax_were_not_proven_after_views_had_been_arranged_anew() {
+    for model in ["gpt2-1l", "llama-2l", "vit-3l", "resnet50"] {
+        assert!(matches!(verdict(model, |text| text), Verdict::Equivalent { .. }), "{model}");
+    }
+}
+
+#[test]
+fn a_port_with_another_epsilon_is_not_proven() {
+    let other = |text: String| {
+        assert!(text.contains("9.99999974E-6"));
+        text.replacen("9.99999974E-6", "9.99999974E-4", 1)
+    };
+    // The outputs take too much to evaluate for a witness.
+    assert!(!matches!(verdict("gpt2-1l", other), Verdict::Equivalent { .. }));
+}
