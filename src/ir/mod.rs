@@ -1,5 +1,6 @@
 //! The operator IR: tensor types, attributes, graphs, layouts, origins.
 
+mod arrangement;
 mod attr;
 mod config;
 mod content;
@@ -16,6 +17,7 @@ mod tensor;
 pub mod text;
 mod value;
 
+pub(crate) use arrangement::{Arrangement, Steps};
 pub use attr::{AttrValue, Attrs, Ints};
 pub use config::{ConfigError, MathConfig, Settings};
 pub use content::{Content, Contents, Digest, NoContents};

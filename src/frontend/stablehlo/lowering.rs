@@ -3,13 +3,12 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::arrangement::Arrangement;
 use super::attribute::Attribute;
 use super::form::Form;
 use super::literal::as_typed;
 use super::product::Product;
 use crate::frontend::builder::{Converted, Lowering, Refusal, Values, int, ints};
-use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
+use crate::ir::{Arrangement, AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::shapes::broadcast;
 use crate::ops::{Call, Kernel, find};
 

@@ -4,7 +4,6 @@
 //! and `location` read its parts. `module` finds the functions, `lower` walks their operations, `control` dissolves calls, loops
 //! and branches, `convert` turns each operation into operators of the table, and `opaque` keeps what has no counterpart.
 
-mod arrangement;
 mod ast;
 mod attribute;
 mod control;

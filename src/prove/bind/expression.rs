@@ -5,7 +5,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::ir::{AttrValue, Attrs, DType, Graph, Ints, NodeId, NodeKind, TensorType, Value};
+use crate::ir::{AttrValue, Attrs, DType, Graph, Ints, NodeId, NodeKind, Steps, TensorType, Value};
 use crate::ops::{self, Call, Op, OpDef, TypeError, is_number};
 
 /// A part of an [`Expression`], by its number.
@@ -56,6 +56,52 @@ impl Expression {
         let mut expression = Expression::default();
         let input = expression.input(i, ty);
         expression.root = expression.table("cast", &[("dtype", AttrValue::DType(dtype))], &[input])?;
+        Ok(expression)
+    }
+
+    /// Input `i` as it is.
+    pub(super) fn of_input(i: usize, ty: &TensorType) -> Expression {
+        let mut expression = Expression::default();
+        expression.root = expression.input(i, ty);
+        expression
+    }
+
+    /// The values of `parts` joined along `dim`.
+    pub(super) fn concat(parts: &[Expression], dim: usize) -> Result<Expression, TypeError> {
+        let mut expression = Expression::default();
+        let mut operands = Vec::new();
+        for part in parts {
+            let mut moved: Vec<PartId> = Vec::new();
+            for (own, ty) in &part.parts {
+                let next = match own {
+                    Part::Input(i) => expression.input(*i, ty),
+                    Part::Apply { op, attrs, slot, operands } => {
+                        let operands = operands.iter().map(|&id| moved[id]).collect();
+                        expression.push(Part::Apply { op, attrs: attrs.clone(), slot: *slot, operands }, ty.clone())
+                    }
+                };
+                moved.push(next);
+            }
+            operands.extend(moved.get(part.root));
+        }
+        expression.root = expression.table("concat", &[("dim", AttrValue::Int(dim as i64))], &operands)?;
+        Ok(expression)
+    }
+
+    /// Input `i` with its elements in the order that `steps` lead to.
+    pub(super) fn arranged(i: usize, ty: &TensorType, steps: &Steps) -> Result<Expression, TypeError> {
+        let mut expression = Expression::default();
+        let mut part = expression.input(i, ty);
+        if let Some(shape) = &steps.split {
+            part = expression.table("reshape", &[("shape", AttrValue::shape(shape))], &[part])?;
+        }
+        if let Some(order) = &steps.order {
+            part = expression.table("permute", &[("dims", AttrValue::shape(order))], &[part])?;
+        }
+        if let Some(shape) = &steps.shape {
+            part = expression.table("reshape", &[("shape", AttrValue::shape(shape))], &[part])?;
+        }
+        expression.root = part;
         Ok(expression)
     }
 

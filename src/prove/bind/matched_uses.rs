@@ -1,13 +1,17 @@
 //! Weights that neither names nor values tell apart, matched by what the graphs do with them.
 //!
 //! The strongest evidence is the bias of a layer that is bound already, then the weights that a layer's operand was computed from, then
-//! the order of the uses. Where two formats multiply by a matrix in two directions, one matrix is the other transposed. All of it is guessed.
+//! the order of the uses. Where two formats keep a weight in two ways, such as a matrix with rows for columns or a kernel with its channels last, one is
+//! a view of the other. What users give in two layouts, such as images, is told by its use as well. All of it is guessed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Expression;
 use super::plan::{Meaning, Plan, Slot, Source};
+use super::stacked::Stack;
 use super::uses::{Description, WeightUse, weight_uses};
-use crate::ir::{Graph, Role};
+use super::views::steps_between;
+use crate::ir::{Graph, Role, Steps};
 use crate::prove::Side;
 
 /// A tensor that both graphs have, by one of the inputs that it is.
@@ -29,10 +33,13 @@ impl Plan {
             return;
         }
         let [given_a, given_b] = self.gives_weights();
-        let uses = |graph: &Graph, slots: &[Slot], given: bool| {
-            weight_uses(graph, &|i| given || slots.get(i).is_some_and(|slot| slot.input.role != Role::User))
+        let [stacks_a, stacks_b] = [self.stacks(Side::A, a), self.stacks(Side::B, b)];
+        let uses = |graph: &Graph, stacks: &[Stack], slots: &[Slot], given: bool| {
+            weight_uses(graph, stacks, &|i| given || slots.get(i).is_some_and(|slot| slot.input.role != Role::User))
         };
-        let uses = [uses(a, &self.a, given_a), uses(b, &self.b, given_b)];
+        let uses = [uses(a, &stacks_a, &self.a, given_a), uses(b, &stacks_b, &self.b, given_b)];
+        self.unstack(Side::A, &stacks_a);
+        self.unstack(Side::B, &stacks_b);
         let bias = |own: &[Option<Tensor>], one: &WeightUse| Some(vec![own[one.bias?]?]);
         let before = |own: &[Option<Tensor>], one: &WeightUse| {
             let mut all: Evidence = one.after.iter().map(|&weight| own[weight]).collect::<Option<_>>()?;
@@ -43,6 +50,19 @@ impl Plan {
             || self.match_uses(&uses, before)
             || self.match_uses(&uses, |_, _| Some(Evidence::new()))
         {}
+        self.stack([&stacks_a, &stacks_b]);
+        self.by_input_uses(a, b);
+    }
+
+    /// Matches what users give in two layouts by its uses. What is left of one type is for positions to tell.
+    fn by_input_uses(&mut self, a: &Graph, b: &Graph) {
+        let alone = |own: &[Slot], others: &[Slot]| -> Vec<bool> {
+            let of_one_type = |x: &Slot| others.iter().any(|y| y.is_free() && y.input.ty == x.input.ty);
+            own.iter().map(|x| x.is_free() && x.input.role == Role::User && !of_one_type(x)).collect()
+        };
+        let [of_a, of_b] = [alone(&self.a, &self.b), alone(&self.b, &self.a)];
+        let uses = [weight_uses(a, &[], &|i| of_a[i]), weight_uses(b, &[], &|i| of_b[i])];
+        while self.match_uses(&uses, |_, _| Some(Evidence::new())) {}
     }
 
     /// Matches uses for which both graphs have the same evidence, in order, if there are as many in each.
@@ -84,29 +104,39 @@ impl Plan {
         told
     }
 
-    /// Takes two weights for the same tensor, or one for the other one transposed. Of two that are bound already, nothing is guessed.
+    /// Takes two weights for the same tensor, or one for a view of the other one. Of two that are bound already, nothing is guessed.
     fn bind_used(&mut self, x: &WeightUse, y: &WeightUse) -> bool {
         let (of_a, of_b) = (&self.a[x.weight], &self.b[y.weight]);
         let (free_a, free_b) = (of_a.is_free(), of_b.is_free());
-        if x.turned == y.turned {
-            let unbound = of_a.meaning.is_none() && of_b.meaning.is_none();
-            let fits = unbound && (free_a || free_b) && of_a.may_hold(of_b);
+        let (side, target, own, leaf, other) = match (free_a, free_b) {
+            (_, true) => (Side::B, y.weight, y, x.weight, x),
+            (true, false) => (Side::A, x.weight, x, y.weight, y),
+            (false, false) => return false,
+        };
+        let from = &self.side(side.other())[leaf].input.ty;
+        let same = of_a.input.ty == of_b.input.ty;
+        let steps = match steps_between(&from.shape, &other.views, &own.views) {
+            Some(steps) => steps,
+            None if same && own.views == other.views => Steps::default(),
+            None => return false,
+        };
+        if same && steps == Steps::default() {
+            let fits = of_a.meaning.is_none() && of_b.meaning.is_none() && of_a.may_hold(of_b);
             if fits {
                 self.pair(x.weight, y.weight, Source::Use);
             }
             return fits;
         }
-        if let (Some(held_a), Some(held_b)) = (&of_a.content, &of_b.content)
+        let is_transposed = steps == Steps { order: Some(vec![1, 0]), ..Steps::default() };
+        if let (Some(held_a), Some(held_b), true) = (&of_a.content, &of_b.content, is_transposed)
             && held_a.clone().transposed() != *held_b
         {
             return false;
         }
-        let (side, target, leaf) = match (free_a, free_b) {
-            (_, true) => (Side::B, y.weight, x.weight),
-            (true, false) => (Side::A, x.weight, y.weight),
-            (false, false) => return false,
-        };
-        let Some(expression) = self.joined(side, target, &[leaf], 0, true) else { return false };
+        let Ok(expression) = Expression::arranged(leaf, from, &steps) else { return false };
+        if *expression.ty() != self.side(side)[target].input.ty {
+            return false;
+        }
         self.derive(side, target, expression, Source::Use);
         true
     }
@@ -249,6 +279,78 @@ mod tests {
         let a = "(x: f32[2, 3], w: param f32[3, 3], b: param f32[3]) { y = mul(linear(x, w), b) return y }";
         let b = "(p: f32[3], q: f32[3, 3], x: f32[2, 3]) { y = mul(matmul(x, q), p) return y }";
         assert_eq!(lines(a, b), ["p = b", "q = permute(w; dims=[1, 0])"]);
+    }
+
+    #[test]
+    fn kernels_and_images_with_channels_last_are_permuted() {
+        let a = "(x: f32[2, 3, 8, 8], w: param f32[4, 3, 3, 3], b: param f32[4]) {
+            y = conv2d(x, w, b; stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+            return y
+        }";
+        let b = "(p: f32[4], q: f32[3, 3, 3, 4], i: f32[2, 8, 8, 3]) {
+            c = conv2d(permute(i; dims=[0, 3, 1, 2]), permute(q; dims=[3, 2, 0, 1]); stride=[1, 1], padding=[1, 1], dilation=[1, 1])
+            y = permute(add(permute(c; dims=[0, 2, 3, 1]), p); dims=[0, 3, 1, 2])
+            return y
+        }";
+        assert_eq!(lines(a, b), ["p = b", "q = permute(w; dims=[2, 3, 1, 0])", "i = permute(x; dims=[0, 2, 3, 1])"]);
+    }
+
+    #[test]
+    fn a_kernel_that_is_kept_by_heads_is_a_view_of_the_matrix() {
+        let a = "(x: f32[2, 8], w: param f32[6, 8], b: param f32[6]) {
+            y = reshape(linear(x, w, b); shape=[2, 2, 3])
+            return y
+        }";
+        let b = "(x: f32[2, 8], q: f32[8, 2, 3], p: f32[2, 3]) {
+            y = add(reshape(matmul(x, reshape(q; shape=[8, 6])); shape=[2, 2, 3]), p)
+            return y
+        }";
+        let expected = ["q = permute(reshape(w; shape=[2, 3, 8]); dims=[2, 0, 1])", "p = reshape(b; shape=[2, 3])"];
+        assert_eq!(lines(a, b), expected);
+    }
+
+    #[test]
+    fn mean_and_variance_of_a_batch_norm_are_told_apart_when_it_is_written_out() {
+        let a = "(x: f32[2, 4, 5], m: buffer f32[4], v: buffer f32[4], w: param f32[4], b: param f32[4]) {
+            y = batch_norm(x, m, v, w, b; eps=1e-5)
+            return y
+        }";
+        let b = "(p: f32[4], q: f32[4], r: f32[4], s: f32[4], x: f32[2, 4, 5]) {
+            centred = sub(permute(x; dims=[0, 2, 1]), q)
+            scale = mul(rsqrt(add(s, 1e-5)), r)
+            y = permute(add(mul(centred, scale), p); dims=[0, 2, 1])
+            return y
+        }";
+        assert_eq!(lines(a, b), ["p = b", "q = m", "r = w", "s = v"]);
+    }
+
+    /// Two layers whose weights are kept in one tensor.
+    const STACKED: &str = "(x: f32[2, 3], s: f32[2, 3, 3], t: f32[2, 3]) {
+        g = mul(x, reshape(slice(t; dim=0, start=0, end=1); shape=[3]))
+        h = matmul(g, reshape(slice(s; dim=0, start=0, end=1); shape=[3, 3]))
+        k = mul(h, reshape(slice(t; dim=0, start=1, end=2); shape=[3]))
+        y = matmul(k, reshape(slice(s; dim=0, start=1, end=2); shape=[3, 3]))
+        return y
+    }";
+
+    #[test]
+    fn weights_that_are_stacked_are_those_of_the_layers() {
+        let a =
+            "(x: f32[2, 3], l.0.n: param f32[3], l.0.w: param f32[3, 3], l.1.n: param f32[3], l.1.w: param f32[3, 3]) {
+            h = linear(mul(x, l.0.n), l.0.w)
+            y = linear(mul(h, l.1.n), l.1.w)
+            return y
+        }";
+        let turned = |layer: u32| format!("permute(reshape(l.{layer}.w; shape=[1, 3, 3]); dims=[0, 2, 1])");
+        let scale = |layer: u32| format!("reshape(l.{layer}.n; shape=[1, 3])");
+        let joined = |part: &dyn Fn(u32) -> String| format!("concat({}, {})", part(0), part(1));
+        assert_eq!(lines(a, STACKED), [format!("s = {}", joined(&turned)), format!("t = {}", joined(&scale))]);
+        // A layer without its scale leaves no stack of two.
+        let partly = a.replace("mul(h, l.1.n)", "h");
+        assert!(lines(&partly, STACKED).iter().all(|line| !line.starts_with("t = ")));
+        // Both sides may have stacks, under other names.
+        let other = STACKED.replace("s: f32", "u: f32").replace("slice(s;", "slice(u;");
+        assert_eq!(lines(STACKED, &other), ["u = s"]);
     }
 
     #[test]

@@ -23,10 +23,12 @@ mod merged;
 mod pairs;
 mod plan;
 mod share;
+mod stacked;
 mod statement;
 mod suppose;
 mod tied;
 mod uses;
+mod views;
 
 pub use constants::MissingConstant;
 use expression::{Expression, Part};

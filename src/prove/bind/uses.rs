@@ -1,15 +1,19 @@
 //! What a graph does with its weights, described so that graphs of two formats can be compared.
 //!
-//! One format multiplies by `w` as its rows are, another one by the transpose: a description is the same for both. Uses come in an order
-//! that follows from what is computed from what, and not from how a file lists its operators.
+//! One format multiplies by `w` as its rows are, another one by the transpose; one has the channels of a kernel first, another one last, and
+//! a third one keeps a matrix by heads. A description is the same for all of them. Uses come in an order that follows from what is computed
+//! from what, and not from how a file lists its operators.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use crate::ir::{AttrValue, Attrs, Graph, NodeId, NodeKind, TensorType, Value};
-use crate::ops::{Call, Digit, Family, Movement, Op, OpDef, Renumbering, Vanishes};
+use super::stacked::{Stack, part_of_slice};
+use super::views::View;
+use crate::ir::{Attrs, DType, Graph, NodeId, NodeKind, Shape, TensorType, Value};
+use crate::ops::{Arithmetic, Call, Digit, Family, Movement, Op, OpDef, Renumbering, Vanishes, is_number};
 
 /// What a weight is to the operator that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +22,10 @@ pub(super) enum UseKind {
     Matrix,
     /// It is added, as a bias is.
     Addend,
+    /// It is subtracted, as a mean is.
+    Subtrahend,
+    /// A number is added to it, as to a variance.
+    Variance,
     /// It is multiplied by, place by place, as the scale of a norm is.
     Factor,
     /// This operand of an operator of this name.
@@ -28,8 +36,10 @@ pub(super) enum UseKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Description {
     pub kind: UseKind,
-    /// The type of the weight; of a matrix with a row for each column of the product.
-    pub ty: TensorType,
+    pub dtype: DType,
+    /// The shape in which it is read; of a matrix with a row for each column of the product, and of what is added or multiplied by place by
+    /// place in one dimension.
+    pub shape: Shape,
 }
 
 /// A place where a weight is read.
@@ -38,8 +48,8 @@ pub(super) struct WeightUse {
     /// The weight, by its number among the inputs.
     pub weight: usize,
     pub what: Description,
-    /// Whether the weight itself has a column for each column of the product.
-    pub turned: bool,
+    /// What makes a tensor of the described shape of the weight, in this order.
+    pub views: Vec<View>,
     /// The input that is added to the product.
     pub bias: Option<usize>,
     /// The weights that the operator's other operands were last computed from, one for each operator that reads some. Empty where there are too many.
@@ -52,10 +62,11 @@ const MAX_AFTER: usize = 8;
 /// A product may be viewed in so many ways before a bias is added.
 const MAX_VIEWS: usize = 4;
 
-/// All uses of the inputs for which `is_weight` holds by what the results are computed from.
-pub(super) fn weight_uses(graph: &Graph, is_weight: &dyn Fn(usize) -> bool) -> Vec<WeightUse> {
+/// All uses of the inputs for which `is_weight` holds, and of the parts of those that are `stacks`, by what the results are computed from.
+pub(super) fn weight_uses(graph: &Graph, stacks: &[Stack], is_weight: &dyn Fn(usize) -> bool) -> Vec<WeightUse> {
     let positions = graph.inputs().iter().zip(0..).filter(|&(_, i)| is_weight(i)).map(|(&id, i)| (id, i)).collect();
-    let reader = Reader { graph, positions };
+    let parts = stacks.iter().map(|stack| (stack.input, stack.parts.start)).collect();
+    let reader = Reader { graph, positions, parts };
     let mut found: Vec<(NodeId, WeightUse)> = Vec::new();
     for node in dataflow_order(graph) {
         found.extend(reader.uses_at(node).into_iter().map(|found| (node, found)));
@@ -68,62 +79,125 @@ pub(super) fn weight_uses(graph: &Graph, is_weight: &dyn Fn(usize) -> bool) -> V
 struct Reader<'g> {
     graph: &'g Graph,
     positions: FxHashMap<NodeId, usize>,
+    /// Per input that is a stack: the number of its first part.
+    parts: FxHashMap<usize, usize>,
 }
 
 /// A weight, and how it is viewed.
 struct Viewed {
     weight: usize,
-    /// Whether it is a matrix that is transposed.
-    turned: bool,
-    reshaped: bool,
+    /// From the weight on.
+    views: Vec<View>,
+    shape: Shape,
+    /// Whether elements are repeated; only the views before that are listed.
+    repeated: bool,
+}
+
+impl Viewed {
+    fn reshape(&mut self, to: Shape) {
+        if self.shape != to {
+            self.views.push(View::Reshape { from: self.shape.clone(), to: to.clone() });
+            self.shape = to;
+        }
+    }
+
+    fn permute(&mut self, dims: SmallVec<[usize; 4]>) {
+        self.shape = dims.iter().map(|&dim| self.shape[dim]).collect();
+        self.views.push(View::Permute(dims));
+    }
 }
 
 impl Reader<'_> {
     fn uses_at(&self, node: NodeId) -> Vec<WeightUse> {
         let NodeKind::Op { op: Op::Table(op), attrs } = &self.graph.node(node).kind else { return Vec::new() };
-        if is_view(op) {
+        // Of a stack, its parts are used.
+        let takes_part = || self.graph.operands(node).iter().any(|&operand| self.part(operand, attrs).is_some());
+        if is_view(op) || op.movement() == Some(Movement::Slice) && takes_part() {
             return Vec::new();
         }
         let found = |(at, &operand): (usize, &Value)| {
-            let viewed = self.viewed(operand)?;
-            let ty = self.graph.ty(Value::from(*self.graph.inputs().get(viewed.weight)?));
-            let turned = self.is_turned(node, op, attrs, at, &viewed);
-            let mut what = Description { kind: self.kind(op, at, turned), ty: ty.clone() };
-            if turned == Some(true) {
-                what.ty.shape.reverse();
+            let mut viewed = self.viewed(operand)?;
+            let has_columns = self.has_columns(node, op, attrs, at).filter(|_| !viewed.repeated);
+            let kind = if has_columns.is_some() { UseKind::Matrix } else { self.kind(node, op, at) };
+            match kind {
+                UseKind::Matrix if has_columns == Some(true) => viewed.permute(SmallVec::from_slice(&[1, 0])),
+                UseKind::Matrix => {}
+                UseKind::Operand(..) if viewed.repeated => {
+                    let large = viewed.shape.iter().copied().filter(|&size| size != 1).collect();
+                    viewed.reshape(large);
+                }
+                UseKind::Operand(..) => {}
+                UseKind::Addend | UseKind::Subtrahend | UseKind::Variance | UseKind::Factor => {
+                    let all = count(&viewed.shape);
+                    viewed.reshape(SmallVec::from_slice(&[all]));
+                }
             }
-            let bias = turned.and_then(|_| self.bias(node, op));
-            Some(WeightUse { weight: viewed.weight, what, turned: turned == Some(true), bias, after: Vec::new() })
+            let Viewed { weight, views, shape, .. } = viewed;
+            let bias = match op.vanishes {
+                Vanishes::WithWeight { weight, .. } if weight == at => self.bias(node, op),
+                _ => None,
+            };
+            let what = Description { kind, dtype: self.graph.ty(operand).dtype, shape };
+            Some(WeightUse { weight, what, views, bias, after: Vec::new() })
         };
         self.graph.operands(node).iter().enumerate().filter_map(found).collect()
     }
 
     /// The weight that a value is, as it is or viewed in another way.
     fn viewed(&self, mut value: Value) -> Option<Viewed> {
-        let (mut turned, mut reshaped) = (false, false);
-        loop {
+        // From the value back to the weight.
+        let mut steps: Vec<(&OpDef, &Attrs, Value)> = Vec::new();
+        let weight = loop {
             if let Some(&weight) = self.positions.get(&value.node) {
-                return Some(Viewed { weight, turned, reshaped });
+                break weight;
             }
             let NodeKind::Op { op: Op::Table(op), attrs } = &self.graph.node(value.node).kind else { return None };
             let [operand] = self.graph.operands(value.node)[..] else { return None };
-            let swaps = || attrs.first().is_some_and(|dims| dims.is_same(&AttrValue::shape(&[1, 0])));
-            match op.movement() {
-                Some(Movement::Permute) if swaps() => turned = !turned,
-                Some(Movement::Stay) => {}
-                _ if is_view(op) => reshaped = true,
-                _ => return None,
+            if op.movement() == Some(Movement::Slice) {
+                break self.part(operand, attrs)?;
             }
+            if !is_view(op) {
+                return None;
+            }
+            steps.push((op, attrs, value));
             value = operand;
+        };
+        let mut viewed = Viewed { weight, views: Vec::new(), shape: self.shape(value), repeated: false };
+        for (op, attrs, result) in steps.into_iter().rev() {
+            match op.movement() {
+                Some(Movement::Stay) => {}
+                Some(Movement::Permute) => {
+                    let rank = viewed.shape.len();
+                    let dims = attrs.first()?.as_ints()?.iter().map(|&dim| usize::try_from(dim).ok());
+                    viewed.permute(dims.collect::<Option<_>>().filter(|dims: &SmallVec<_>| dims.len() == rank)?);
+                }
+                Some(Movement::Reshape) => viewed.reshape(self.shape(result)),
+                _ if count(&self.shape(result)) == count(&viewed.shape) => viewed.reshape(self.shape(result)),
+                _ => {
+                    viewed.repeated = true;
+                    break;
+                }
+            }
         }
+        Some(viewed)
     }
 
-    /// Of the matrix of a product: whether its own columns give the product's columns. `None` of all other operands.
-    fn is_turned(&self, node: NodeId, op: &'static OpDef, attrs: &Attrs, at: usize, viewed: &Viewed) -> Option<bool> {
+    /// The part of a stack that a slice takes.
+    fn part(&self, stack: Value, attrs: &Attrs) -> Option<usize> {
+        let first = self.parts.get(self.positions.get(&stack.node)?)?;
+        Some(first + part_of_slice(attrs)?)
+    }
+
+    fn shape(&self, value: Value) -> Shape {
+        self.graph.ty(value).shape.clone()
+    }
+
+    /// Of the matrix of a product: whether its columns, as the product reads it, give the product's columns. `None` of all other operands.
+    fn has_columns(&self, node: NodeId, op: &'static OpDef, attrs: &Attrs, at: usize) -> Option<bool> {
         let Vanishes::WithWeight { weight, .. } = op.vanishes else { return None };
         let operands = self.graph.operands(node);
         let types: Vec<&TensorType> = operands.iter().map(|&v| self.graph.ty(v)).collect();
-        if at != weight || viewed.reshaped || types[at].rank() != 2 {
+        if at != weight || types[at].rank() != 2 {
             return None;
         }
         let result = self.graph.ty(Value::from(node));
@@ -131,18 +205,21 @@ impl Reader<'_> {
         let digit = Digit { dim, step: 1, size: result.shape[dim] };
         let call = Call { op, attrs, operands: &types };
         let digits = (op.digits)(&Renumbering { call: &call, slot: 0, result, digit })?;
-        let columns = digits.get(at)?.as_ref()?.dim;
-        Some((columns == 1) != viewed.turned)
+        Some(digits.get(at)?.as_ref()?.dim == 1)
     }
 
-    fn kind(&self, op: &'static OpDef, at: usize, turned: Option<bool>) -> UseKind {
+    fn kind(&self, node: NodeId, op: &'static OpDef, at: usize) -> UseKind {
         let name = op.operands.get(at).map_or("", |operand| operand.name);
+        let is_number = |operand: &Value| matches!(&self.graph.node(operand.node).kind, NodeKind::Op { op: Op::Table(op), .. } if is_number(op));
         match (op.vanishes, op.family) {
-            _ if turned.is_some() => UseKind::Matrix,
+            _ if op.statistics.is_some_and(|(mean, _)| mean == at) => UseKind::Subtrahend,
+            _ if op.statistics.is_some_and(|(_, variance)| variance == at) => UseKind::Variance,
+            _ if op.arithmetic() == Arithmetic::Sub && at == 1 => UseKind::Subtrahend,
+            (Vanishes::WithBoth, _) if self.graph.operands(node).iter().any(is_number) => UseKind::Variance,
             (Vanishes::WithBoth, _) => UseKind::Addend,
             (Vanishes::WithAny, _) => UseKind::Factor,
             (Vanishes::WithWeight { bias, .. }, _) if bias == Some(at) => UseKind::Addend,
-            (_, Family::Norm) if name == "bias" => UseKind::Addend,
+            (_, Family::Norm | Family::Conv) if matches!(name, "b" | "bias") => UseKind::Addend,
             (_, Family::Norm) if name == "weight" => UseKind::Factor,
             _ => UseKind::Operand(op.name, at),
         }
@@ -173,6 +250,10 @@ impl Reader<'_> {
     }
 }
 
+fn count(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
 /// Whether an operator gives its one operand in another shape or order.
 fn is_view(op: &OpDef) -> bool {
     use Movement::{Broadcast, Permute, Reshape, Stay};
@@ -197,13 +278,18 @@ fn dataflow_order(graph: &Graph) -> Vec<NodeId> {
         } else if !std::mem::replace(&mut seen[id.index()], true) {
             open.push((id, true));
             let mut operands: Vec<NodeId> = graph.operands(id).iter().map(|v| v.node).collect();
-            if matches!(&graph.node(id).kind, NodeKind::Op { op: Op::Table(op), .. } if op.commutative) {
+            if matches!(&graph.node(id).kind, NodeKind::Op { op: Op::Table(op), .. } if may_be_exchanged(op)) {
                 operands.sort_by_key(|operand| Reverse(depths[operand.index()]));
             }
             open.extend(operands.into_iter().rev().map(|operand| (operand, false)));
         }
     }
     order
+}
+
+/// Whether another format may have the operands in another order: a product is the transpose of the product of the transposed operands.
+fn may_be_exchanged(op: &OpDef) -> bool {
+    op.commutative || matches!(op.vanishes, Vanishes::WithWeight { .. })
 }
 
 /// Per node: the weights that its operands were last computed from. An operator that reads several stands for what it adds.

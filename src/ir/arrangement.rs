@@ -1,9 +1,9 @@
-//! Chains of reshapes and permutations. Programs of XLA bring the operands of every product into place and back: what the chain
-//! amounts to is a reshape, a permutation and a reshape at most, and often one of them.
+//! Chains of reshapes and permutations. Programs of XLA bring the operands of every product into place and back, and keep weights in
+//! another order: what a chain amounts to is a reshape, a permutation and a reshape at most, and often one of them.
 
 use smallvec::SmallVec;
 
-use crate::ir::Shape;
+use super::tensor::Shape;
 
 /// A part of a dimension of the source: dimensions are split where a reshape splits them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ struct Part {
 
 /// The elements of a tensor in another order, under another shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Arrangement {
+pub(crate) struct Arrangement {
     source: Shape,
     /// In the order of the result, without those of size 1.
     parts: Vec<Part>,
@@ -25,7 +25,7 @@ pub(super) struct Arrangement {
 
 /// What makes an arrangement of its source, in this order; `None` where nothing is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     pub split: Option<Shape>,
     pub order: Option<Vec<usize>>,
     pub shape: Option<Shape>,
@@ -33,7 +33,7 @@ pub(super) struct Steps {
 
 impl Arrangement {
     /// A tensor as it is; `None` if it has no elements.
-    pub(super) fn of(source: &[usize]) -> Option<Self> {
+    pub(crate) fn of(source: &[usize]) -> Option<Self> {
         let mut parts = Vec::new();
         let mut stride = 1_usize;
         for (dim, &size) in source.iter().enumerate().rev() {
@@ -47,7 +47,7 @@ impl Arrangement {
     }
 
     /// The same elements in the same order under another shape; `None` if that divides parts unevenly.
-    pub(super) fn reshaped(&self, shape: &[usize]) -> Option<Self> {
+    pub(crate) fn reshaped(&self, shape: &[usize]) -> Option<Self> {
         let mut rest = self.parts.iter().rev().copied().collect::<Vec<_>>();
         let mut parts = Vec::new();
         for &size in shape {
@@ -71,7 +71,7 @@ impl Arrangement {
     }
 
     /// With dimension `dims[i]` as dimension `i`.
-    pub(super) fn permuted(&self, dims: &[usize]) -> Option<Self> {
+    pub(crate) fn permuted(&self, dims: &[usize]) -> Option<Self> {
         let groups = self.by_dim()?;
         let parts = dims.iter().map(|&d| groups.get(d).map(Vec::as_slice)).collect::<Option<Vec<_>>>()?.concat();
         let shape = dims.iter().map(|&d| self.shape.get(d).copied()).collect::<Option<Shape>>()?;
@@ -95,7 +95,7 @@ impl Arrangement {
     }
 
     /// The fewest steps that make it of its source. Of as few, those that split dimensions first, as people write them.
-    pub(super) fn steps(&self) -> Steps {
+    pub(crate) fn steps(&self) -> Steps {
         let apart = self.steps_of_parts();
         match self.steps_of_whole_dims() {
             Some(whole) if whole.count() < apart.count() => whole,
