@@ -97,6 +97,13 @@ impl<'g> GraphProgram<'g> {
             NodeKind::Literal(literal) => Interval::over(literal.data.iter().map(|v| v.to_f64())),
             NodeKind::Op { op: Op::Table(op), attrs } => {
                 let operands = self.graph.operands(value.node);
+                if let [x, y] = operands[..]
+                    && op.arithmetic() == Arithmetic::Mul
+                    && x == y
+                    && ty.dtype.is_float()
+                {
+                    return self.intervals.get(&x)?.squared();
+                }
                 if op.arithmetic() == Arithmetic::Mul
                     && let Some(length) = self.normalised(&operands)
                 {

@@ -62,6 +62,13 @@ impl Interval {
         Interval::over(all.into_iter())
     }
 
+    /// The products of elements with themselves, of which none is below 0.
+    pub fn squared(self) -> Option<Interval> {
+        let ends = [self.low * self.low, self.high * self.high];
+        let low = if self.has_0() { 0.0 } else { ends[0].min(ends[1]) };
+        Interval::new(low, ends[0].max(ends[1]))
+    }
+
     /// A sum of `n` products.
     pub fn sum_of_products(self, other: Interval, n: f64) -> Option<Interval> {
         Interval::around_0(self.magnitude() * other.magnitude() * n)

@@ -97,6 +97,14 @@ impl<'a> Cone<'a> {
                 (_, Head::Apply { op: Op::Table(op), attrs, slot: 0 }) => {
                     let operands = &arena.term(id).operands;
                     let bounds = |o: &TermId| intervals.get(o.index()).copied().flatten();
+                    if let [x, y] = operands[..]
+                        && op.arithmetic() == Arithmetic::Mul
+                        && x == y
+                        && ty.dtype.is_float()
+                    {
+                        intervals.push(bounds(&x).and_then(Interval::squared));
+                        continue;
+                    }
                     range_of(op, attrs, operands.iter().map(|o| (arena.ty(*o), bounds(o))))
                 }
                 _ => None,

@@ -20,7 +20,7 @@ use super::kernel::{
 use super::lemma::{Lemma, NEAR};
 use super::math::math_tier;
 use super::pair_solver::{Caught, PairProof};
-use super::refute::{Question, refute_defined};
+use super::refute::{self, Question, refute_defined};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::sweep::Sweep;
 use super::unproven::{Unproven, smallest_unproven};
@@ -368,7 +368,12 @@ fn difference(
 ) -> Verdict {
     let BoundPair { a, b, binding } = bound;
     let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
-    let question = Question { graphs: [a, b], binding, seed: context.seed, unproven };
+    // Where any difference may come from a wrong guess, finding one is of little use.
+    let effort = match (0..a.outputs().len()).all(|output| binding.is_doubtful(a, b, output)) {
+        true => refute::IN_DOUBT,
+        false => refute::TOTAL,
+    };
+    let question = Question { graphs: [a, b], binding, seed: context.seed, effort, unproven };
     let Some((mut witness, location)) = refute_defined(&question, context.rules) else { return Verdict::Unknown };
     if witness.output_number.is_none_or(|output| binding.is_doubtful(a, b, output)) {
         let output = &witness.output;

@@ -23,7 +23,7 @@ pub(super) enum Meaning {
 pub(super) enum Source {
     /// A binding file says so.
     Stated,
-    /// A binding file says so of a weight that nothing reads, and this is the only one of its type that is read.
+    /// A binding file says so of a weight that nothing reads, and this is the only one of its type that is read: the file can mean no other.
     Tied,
     /// Name and type are the same.
     Name,
@@ -55,7 +55,7 @@ impl Source {
 
     /// Whether another binding is as possible as this one.
     pub(super) fn is_guess(self) -> bool {
-        matches!(self, Source::Tied | Source::Prefixed | Source::Use | Source::Alike | Source::Position)
+        matches!(self, Source::Prefixed | Source::Use | Source::Alike | Source::Position)
     }
 }
 

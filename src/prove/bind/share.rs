@@ -6,7 +6,7 @@ use super::binding::{Binding, BoundPair};
 use super::bound_input::BoundInput;
 use super::plan::{Meaning, Plan, Slot, Source};
 use super::{Expression, Part, mask, statement};
-use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Value};
+use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Role, Value};
 use crate::ops;
 use crate::ops::Movement;
 use crate::prove::Side;
@@ -22,6 +22,22 @@ fn key(plan: &Plan, side: Side, i: usize) -> Key {
     }
 }
 
+/// The arguments that the other side, whose format tells weights from what users give, has as weights.
+fn weights(plan: &Plan) -> FxHashMap<Key, Role> {
+    let mut weights = FxHashMap::default();
+    for (side, is_given) in [Side::A, Side::B].into_iter().zip(plan.gives_weights()) {
+        for slot in plan.side(side.other()).iter().filter(|slot| is_given && slot.input.role != Role::User) {
+            let read: Vec<usize> = match &slot.meaning {
+                Some((Meaning::Same(other), _)) => vec![*other],
+                Some((Meaning::Derived(expression), _)) => expression.inputs().collect(),
+                None => Vec::new(),
+            };
+            weights.extend(read.into_iter().map(|i| (key(plan, side, i), slot.input.role)));
+        }
+    }
+    weights
+}
+
 /// The numbers of inputs that are no expressions over others.
 pub(super) fn number(plan: &Plan) -> Binding {
     let own = |side: Side| -> Vec<Key> { (0..plan.side(side).len()).map(|i| (side, i)).collect() };
@@ -32,14 +48,15 @@ pub(super) fn number(plan: &Plan) -> Binding {
 fn numbered(plan: &Plan, inputs: [&[Key]; 2]) -> Binding {
     let mut numbers: FxHashMap<Key, u32> = FxHashMap::default();
     let mut binding = Binding { assumptions: statement::sentences(plan), ..Binding::default() };
+    let weights = weights(plan);
     for (n, keys) in inputs.into_iter().enumerate() {
         for &(side, i) in keys {
             let key = key(plan, side, i);
             let next = binding.inputs.len() as u32;
             let number = *numbers.entry(key).or_insert(next);
             if number == next {
-                let slot = &plan.side(key.0)[key.1];
-                binding.inputs.push(slot.input.clone());
+                let input = plan.side(key.0)[key.1].input.clone();
+                binding.inputs.push(BoundInput { role: weights.get(&key).copied().unwrap_or(input.role), ..input });
             }
             if n == 0 { &mut binding.a } else { &mut binding.b }.push(number);
         }

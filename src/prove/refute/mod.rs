@@ -28,7 +28,8 @@ pub(super) use locate::Location;
 use locate::locate;
 pub(super) use question::Question;
 pub use rerun::{Elements, needed_inputs};
-use strategies::{NARROW_BUDGET, Positions, Strategy, TOTAL, indices, strategies};
+pub(super) use strategies::{IN_DOUBT, TOTAL};
+use strategies::{NARROW_BUDGET, Positions, Strategy, indices, strategies};
 #[cfg(feature = "torch")]
 pub use torch::{RerunError, rerun_with_torch};
 
@@ -103,7 +104,7 @@ fn search(question: &Question, depth: usize) -> Option<(Witness, Location)> {
     let [a, b] = question.graphs;
     let uses = Uses::new(a, b, question.binding);
     let mut too_large = [false; 2];
-    let mut left = TOTAL;
+    let mut left = question.effort;
     for mut strategy in strategies(question) {
         strategy.budget = strategy.budget.min(left);
         let kind = usize::from(strategy.choice.narrow);

@@ -9,6 +9,8 @@ pub(crate) struct Question<'a> {
     pub binding: &'a Binding,
     /// Chooses the inputs.
     pub seed: u64,
+    /// Elements computed per side at most.
+    pub effort: usize,
     /// Operators of either side that are in no proven region, in topological order.
     pub unproven: [&'a [NodeId]; 2],
 }
