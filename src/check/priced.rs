@@ -82,9 +82,21 @@ impl<'g> Priced<'g> {
     }
 }
 
-/// Whether B costs less than A, or as much. Cheaper forms are looked for on that side.
+/// Whether B costs less than A. Cheaper forms are looked for on the side that does. Of sides that cost the same, the one with fewer
+/// operators leads, whichever file came first.
 pub(super) fn b_leads([a, b]: &[Priced; 2]) -> bool {
-    b.total.energy_mj.value <= a.total.energy_mj.value
+    let (of_a, of_b) = (a.total.energy_mj.value, b.total.energy_mj.value);
+    let count = |side: &Priced| side.graph.operators().count();
+    let by_names = || op_names(b.graph).cmp(op_names(a.graph));
+    of_b.total_cmp(&of_a).then_with(|| count(b).cmp(&count(a))).then_with(by_names).is_le()
+}
+
+/// The operators of a graph in order, by the names of their kinds.
+fn op_names(graph: &Graph) -> impl Iterator<Item = &str> {
+    graph.nodes().filter_map(|(_, node)| match &node.kind {
+        NodeKind::Op { op, .. } => Some(op.name()),
+        _ => None,
+    })
 }
 
 /// Names of the operators that the file has.

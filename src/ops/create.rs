@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Fold, Interval, Kernel, OpDef, Synthesis,
-    TypeError, Types, Unit, Work, attr,
+    Arithmetic, AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Fold, Interval, Kernel, OpDef,
+    Synthesis, TypeError, Types, Unit, Work, attr, stored_number,
 };
 use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
@@ -27,6 +27,21 @@ pub fn number(value: Number, dtype: DType) -> (&'static OpDef, Attrs) {
 /// Whether `op` is a number beside a tensor, whose value need not be one of its element type.
 pub fn is_number(op: &OpDef) -> bool {
     op.name == "number"
+}
+
+/// What operand number `at` of `op` has to be in its place, if that is the number `given`, which is no value of its narrow element type, and the operator
+/// does not compute with it beside a tensor but stores it.
+pub fn number_to_store(op: &OpDef, given: (&OpDef, &Attrs), are_numbers: bool) -> Option<(&'static OpDef, Attrs)> {
+    let (made_by, attrs) = given;
+    let [value, AttrValue::DType(dtype)] = &attrs[..] else { return None };
+    let is_narrow = dtype.is_float() && dtype.bytes() < DType::F32.bytes();
+    let computes = op.family == Family::Elementwise && op.arithmetic() != Arithmetic::Select && !are_numbers;
+    if !is_number(made_by) || !is_narrow || computes {
+        return None;
+    }
+    let value = value.as_number()?;
+    let stored = stored_number(*dtype, value);
+    (stored.to_f64() != value.to_f64() && !value.is_nan()).then(|| number(stored, *dtype))
 }
 
 /// The attribute `value` in element type `dtype`.

@@ -11,6 +11,12 @@ pub fn as_number(dtype: DType, value: Number) -> Number {
     }
 }
 
+/// The value that is left of a number beside a tensor of type `dtype` where PyTorch stores it in that type: where elements are chosen, moved or
+/// compared, and where no tensor stands beside it.
+pub fn stored_number(dtype: DType, value: Number) -> Number {
+    if dtype.is_float() { Number::float(dtype.round(value.to_f64())) } else { value }
+}
+
 /// One name for all numbers that [`as_number`] takes for the same. What was written as 0.1 and what is left of it in `f32` are one
 /// number, and so are √8 and 2.828427, and 1/√8 and 0.35355338. The name is that of a root that scales attention, or else the number
 /// with the fewest digits. Beside doubles and integers every number is its own.

@@ -58,6 +58,21 @@ def pairs():
     yield "literal-rounded", lambda x: x + torch.tensor([1.0 + 2**-30]), lambda x: x + torch.tensor([1.0]), "same", FLOATS
     yield "beyond-half", lambda x: x.half() + torch.full((), 70000.0, dtype=torch.float16), lambda x: x.half() + torch.full((), inf, dtype=torch.float16), "same", FLOATS
     yield "compared-and-rounded", lambda x: x == 0.1, lambda x: x == 0.10009765625, "same", HALF
+    # Where a number is stored or compared, it is rounded; where it is computed with, it is not.
+    counts = torch.arange(-6.0, 6.0).to(torch.float16)
+    ones = torch.tensor([2046, 2047, 2048, 2049, 0, -1, 0.3, 1, 2, 3, 4, 5]).to(torch.float16)
+    yield "chosen-and-rounded", lambda x: torch.where(x > 0, x, 2049.0).long(), lambda x: torch.where(x > 0, x.long(), 2049), "other", counts
+    yield "chosen-as-stored", lambda x: torch.where(x > 0, x, 2049.0).long(), lambda x: torch.where(x > 0, x.long(), 2048), "same", counts
+    yield "chosen-tenths", lambda x: torch.where(x > 0, x, 0.3), lambda x: torch.where(x > 0, x, torch.tensor(0.3, dtype=torch.float16)), "same", counts
+    yield "chosen-beyond-half", lambda x: torch.where(x > 0, x, 1e5).float(), lambda x: torch.where(x > 0, x.float(), 1e5), "other", counts
+    yield "filled-and-stored", lambda x: x.masked_fill(x > 0, 2049).long(), lambda x: x.long().masked_fill(x > 0, 2049), "other", counts
+    yield "filled-tenths", lambda x: x.masked_fill(x > 0, 0.3), lambda x: x.masked_fill(x > 0, 0.300048828125), "same", counts
+    yield "integer-compared-and-rounded", lambda x: torch.where(x < 257, x, 2 * x), lambda x: torch.where(x.float() < 257, x, 2 * x), "other", torch.arange(250.0, 262.0).to(torch.bfloat16)
+    yield "rest-by-rounded", lambda x: torch.fmod(x, 0.3), lambda x: torch.fmod(x, torch.full((), 0.3, dtype=torch.float16)), "same", ones
+    yield "remainder-by-rounded", lambda x: torch.remainder(x, 0.3), lambda x: torch.remainder(x, 0.300048828125), "same", ones
+    yield "shrunk-by-rounded", lambda x: nn.functional.hardshrink(x, 0.3), lambda x: nn.functional.hardshrink(x.float(), 0.3).half(), "other", ones
+    rows = torch.tensor([[0.1, 0.7, 1.3, 2.9], [3.1, 4.7, -5.3, 0.01], [1e-3, 2e-3, 5e-3, 7e-3], [11.0, 13.0, 17.0, 19.5]]).to(torch.bfloat16)
+    yield "deviation-in-f32", lambda x: x.std(1), lambda x: x.var(1).sqrt(), "other", rows.repeat(8, 1) * torch.arange(1.0, 33.0).to(torch.bfloat16)[:, None]
     yield "beside-and-rounded", lambda x: x * 1.01, lambda x: x * torch.full((), 1.01, dtype=torch.bfloat16), "other", torch.arange(128.0, 256.0).to(torch.bfloat16)
 
 

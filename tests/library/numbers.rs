@@ -95,3 +95,27 @@ fn numbers_that_only_f32_takes_for_the_same_stay_apart_elsewhere() {
         assert!(!matches!(verdict, Verdict::Equivalent { tier: Tier::Exact }), "{element}: {a} and {b}: {verdict:?}");
     }
 }
+
+/// A number is kept as it is where it is computed with beside a tensor. Where elements are chosen or moved, and where only numbers are, the element type
+/// stores it: half floats have no 2049, and 100000 is infinite.
+#[test]
+fn numbers_are_stored_where_elements_are_chosen_or_moved() {
+    let tenth = "number(; value=0.1, dtype=f16)";
+    let chosen = format!("where(lt(x, 0.0), {tenth}, {tenth})");
+    for (a, b) in [
+        ("cast(where(lt(x, 0.0), x, 100000.0); dtype=f32)", "where(lt(x, 0.0), cast(x; dtype=f32), 100000.0)"),
+        ("cast(where(lt(x, 0.0), x, 2049.0); dtype=i64)", "where(lt(x, 0.0), cast(x; dtype=i64), 2049)"),
+        ("cast(masked_fill(x, lt(x, 0.0), 2049.0); dtype=f32)", "masked_fill(cast(x; dtype=f32), lt(x, 0.0), 2049.0)"),
+        (
+            "add(cast(x; dtype=f32), cast(expand(number(; value=100000.0, dtype=f16); shape=[4]); dtype=f32))",
+            "add(cast(x; dtype=f32), 100000.0)",
+        ),
+        (&format!("mul(x, {chosen})"), "mul(x, 0.1)"),
+        (&format!("mul(x, mul({tenth}, 1.0))"), "mul(x, 0.1)"),
+    ] {
+        let verdict = verdict("f16", a, b);
+        assert!(!matches!(verdict, Verdict::Equivalent { tier: Tier::Exact | Tier::Real }), "{a} and {b}: {verdict:?}");
+    }
+    let stored = "where(lt(x, 0.0), x, 2048.0)";
+    assert_eq!(verdict("f16", "where(lt(x, 0.0), x, 2049.0)", stored), Verdict::Equivalent { tier: Tier::Exact });
+}

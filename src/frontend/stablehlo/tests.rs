@@ -120,3 +120,17 @@ fn a_branch_by_a_condition_is_a_choice_by_it() {
     assert_eq!(operators(&text), ["cos", "sin", "where"], "{text}");
     assert!(text.contains("where(arg1, \"%1/1/%2\", \"%1/0/%2\")"), "{text}");
 }
+
+#[test]
+fn arithmetic_shifts_of_unsigned_integers_keep_the_highest_bit() {
+    let shifted = |kind: &str| {
+        let ty = "tensor<4xui32>";
+        read(&format!(
+            "%arg0: {ty}, %arg1: {ty}) -> {ty} {{
+            %0 = stablehlo.shift_right_{kind} %arg0, %arg1 : {ty}
+            return %0 : {ty}"
+        ))
+    };
+    assert_eq!(operators(&shifted("arithmetic")), ["cast", "cast", "shift_right", "cast"]);
+    assert_eq!(operators(&shifted("logical")), ["shift_right"]);
+}

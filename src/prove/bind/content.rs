@@ -72,6 +72,27 @@ impl Plan {
         }
     }
 
+    /// Finds weights under two names that hold the same values in both files, one of which is read on one side only, as where one export kept
+    /// them tied and the other one did not: they are one tensor. Values are read only where checksums say so.
+    pub(super) fn tied_by_content(&mut self, of_a: &mut dyn Contents) {
+        let mut alike: FxHashMap<(u32, TensorType), Vec<(usize, usize)>> = FxHashMap::default();
+        for (j, y) in self.b.iter().enumerate() {
+            let Some((Meaning::Same(i), _)) = y.meaning else { continue };
+            let x = &self.a[i];
+            if let Some(checksum) = x.checksum.filter(|_| x.checksum == y.checksum && x.input.role != Role::User) {
+                alike.entry((checksum, x.input.ty.clone())).or_default().push((i, j));
+            }
+        }
+        for group in alike.into_values() {
+            let [(first, _), rest @ ..] = &group[..] else { continue };
+            let is_read_apart = group.iter().any(|&(i, j)| self.a[i].live != self.b[j].live);
+            // Weights that were never trained are all ones or zeros.
+            if !rest.is_empty() && is_read_apart && of_a.content(*first).is_some_and(|content| !content.uniform) {
+                self.ties.extend(rest.iter().map(|(i, _)| (*i, *first)));
+            }
+        }
+    }
+
     /// Pairs inputs whose values are the same but not theirs alone, in the order of the inputs.
     pub(super) fn alike(&mut self) {
         for j in 0..self.b.len() {

@@ -1,5 +1,6 @@
 //! What is known of each input while a binding is being made.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
@@ -121,6 +122,10 @@ pub(super) struct Plan {
     pub same_weights: bool,
     /// Inputs whose meaning goes against the values that the files hold; of pairs, B's.
     pub unlike: Vec<(Side, usize)>,
+    /// How many inputs are taken to hold the same in both files because their checksums are equal.
+    pub by_checksum: usize,
+    /// Inputs of A that are the same tensor as another one, bound alike in B: the files hold the same values for all of them.
+    pub ties: BTreeMap<usize, usize>,
     /// Inputs that are bound to an expression whose values could not be compared with theirs.
     pub uncompared: Vec<(Side, usize)>,
 }
@@ -141,7 +146,15 @@ impl Plan {
             };
             graph.inputs().iter().map(slot).collect()
         };
-        Plan { a: slots(a), b: slots(b), same_weights: false, unlike: Vec::new(), uncompared: Vec::new() }
+        Plan {
+            a: slots(a),
+            b: slots(b),
+            same_weights: false,
+            unlike: Vec::new(),
+            by_checksum: 0,
+            ties: BTreeMap::new(),
+            uncompared: Vec::new(),
+        }
     }
 
     pub(super) fn side(&self, side: Side) -> &[Slot] {

@@ -16,9 +16,13 @@ type Key = (Side, usize);
 
 /// The tensor that input `i` of `side` is: pairs go by A's input.
 fn key(plan: &Plan, side: Side, i: usize) -> Key {
-    match (side, &plan.side(side)[i].meaning) {
+    let key = match (side, &plan.side(side)[i].meaning) {
         (Side::B, Some((Meaning::Same(other), _))) => (Side::A, *other),
         _ => (side, i),
+    };
+    match plan.ties.get(&key.1) {
+        Some(&first) if key.0 == Side::A => (Side::A, first),
+        _ => key,
     }
 }
 

@@ -31,6 +31,21 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
         }
     }
     all.extend(grouped(&statements));
+    if plan.by_checksum > 0 {
+        let (weights, hold) = if plan.by_checksum == 1 { ("weight", "holds") } else { ("weights", "hold") };
+        all.push(format!(
+            "{} {weights} {hold} the same values in both files by the checksums (CRC-32) of the archives, which were not compared with the values",
+            plan.by_checksum
+        ));
+    }
+    for (tied, first) in &plan.ties {
+        let name = |i: usize| &plan.a[i].input.name;
+        all.push(format!(
+            "both files hold the same values for `{}` and `{}`, which are taken to be one tensor",
+            name(*first),
+            name(*tied)
+        ));
+    }
     let name = |&(side, i): &(Side, usize)| &plan.side(side)[i].input.name;
     if let Some(first) = plan.unlike.first() {
         let (count, name, side) = (plan.unlike.len(), name(first), first.0);

@@ -10,7 +10,9 @@ use smallvec::SmallVec;
 
 use crate::eval::{Constant, Folded, fold};
 use crate::ir::{Attrs, Number, TensorType};
-use crate::ops::{Call, Interval, Op, Sign, TypeError, as_number, is_number, shortest_number, sign_of};
+use crate::ops::{
+    Call, Interval, Op, OpDef, Sign, TypeError, as_number, is_number, number_to_store, shortest_number, sign_of,
+};
 
 /// An expression in an [`TermArena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -229,6 +231,9 @@ impl TermArena {
             let ty = self.custom_type(&head, operands, stated)?;
             return Ok(self.intern(head, ty, operands.into(), None, None));
         };
+        if let Some(stored) = self.stored(def, operands)? {
+            return self.call(op, attrs, slot, &stored, stated);
+        }
         let (folded, ty) = {
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&t| self.ty(t)).collect();
             let call = Call { op: def, attrs, operands: &types };
@@ -253,6 +258,25 @@ impl TermArena {
         let exact = operands.iter().all(|&t| self.term(t).value.is_some_and(|v| v.exact));
         let value = folded.map(|f| KnownValue { id: self.constant_id(f.value), exact: exact && f.exact });
         Ok(self.intern(head, ty, operands.into(), value, None))
+    }
+
+    /// The operands of `op` with what it stores of numbers in their places, if that is something else: see [`number_to_store`].
+    fn stored(&mut self, op: &OpDef, operands: &[TermId]) -> Result<Option<Operands>, TypeError> {
+        let made = |arena: &Self, t: TermId| match arena.op(t) {
+            Some((Op::Table(made), attrs, _)) if is_number(made) => Some((*made, attrs.clone())),
+            _ => None,
+        };
+        let numbers: SmallVec<[Option<(&'static OpDef, Attrs)>; 4]> = operands.iter().map(|&t| made(self, t)).collect();
+        let are_numbers = numbers.iter().all(Option::is_some);
+        let mut stored: Option<Operands> = None;
+        for (at, number) in numbers.iter().enumerate() {
+            let number = number.as_ref().and_then(|(def, attrs)| number_to_store(op, (def, attrs), are_numbers));
+            if let Some((def, attrs)) = number {
+                let term = self.call(&Op::Table(def), &attrs, 0, &[], None)?;
+                stored.get_or_insert_with(|| operands.into())[at] = term;
+            }
+        }
+        Ok(stored)
     }
 
     fn custom_type(

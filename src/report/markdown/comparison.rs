@@ -52,10 +52,12 @@ fn write(c: &Comparison, out: &mut String) -> fmt::Result {
         writeln!(out, "- figures for {}", one_line(profile))?;
     }
     if let Some(w) = &c.witness {
-        let (output, index) = (one_line(&w.output), &w.index);
         match &w.constants {
-            Some([a, b]) => writeln!(out, "- {output} is {} in A and {} in B", one_line(a), one_line(b))?,
-            None => writeln!(out, "- seed {}: {output}{index:?} is {} in A and {} in B", w.seed, w.a, w.b)?,
+            Some([a, b]) => writeln!(out, "- {} is {} in A and {} in B", code(&w.output), code(a), code(b))?,
+            None => {
+                let element = code(&format!("{}{:?}", one_line(&w.output), w.index));
+                writeln!(out, "- seed {}: {element} is {} in A and {} in B", w.seed, w.a, w.b)?;
+            }
         }
         if let Some(region) = w.region {
             writeln!(out, "- the sides part in region {region}: its operands agree, its results do not")?;

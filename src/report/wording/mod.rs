@@ -88,11 +88,11 @@ pub(super) fn figure_range(f: &Figure) -> String {
     }
 }
 
-/// What an energy leaves out: `left out: lstm (×2, 4.19 MB pass through it)`; nothing where it is complete.
+/// What an energy leaves out, with names in quotes: left out: `lstm` (×2, 4.19 MB pass through it). Nothing where it is complete.
 pub(super) fn left_out(all: &[LeftOut]) -> Option<String> {
     let one = |l: &LeftOut| {
         let times = if l.count > 1 { format!("×{}, ", l.count) } else { String::new() };
-        format!("{} ({times}{} pass through it)", one_line(&l.op), amount(l.bytes, "B"))
+        format!("`{}` ({times}{} pass through it)", one_line(&l.op).replace('`', "'"), amount(l.bytes, "B"))
     };
     (!all.is_empty()).then(|| format!("left out: {}", all.iter().map(one).collect::<Vec<_>>().join(", ")))
 }

@@ -17,7 +17,10 @@ const EMPTY: usize = 30;
 /// How many of 100 sizes lie beside a number that the rule names, where those are wanted, and up to which size.
 const NAMED: usize = 25;
 
-const MAX_NAMED: i64 = 24;
+const MAX_NAMED: i64 = 300;
+
+/// Named sizes beyond this are given to one dim of an instance, so that it stays small.
+const MANY: i64 = 24;
 
 /// How many of 100 sizes are larger than usual beside such attributes.
 const LARGE: usize = 15;
@@ -55,6 +58,8 @@ pub(super) struct Generator<'a> {
     pub(super) element: Option<usize>,
     pub(super) style: Style,
     pub(super) named: &'a Named,
+    /// Whether a dim has a named size beyond [`MANY`].
+    has_large: bool,
 }
 
 /// What an attempt prefers to what programs usually have.
@@ -85,6 +90,7 @@ impl<'a> Generator<'a> {
             element: None,
             style: Style::Usual,
             named: Named::nothing(),
+            has_large: false,
         }
     }
 
@@ -125,7 +131,9 @@ impl<'a> Generator<'a> {
         match self.style {
             Style::Empty if self.random.chance(EMPTY) => return 0,
             Style::Named if self.random.chance(NAMED) => {
-                if let Some(size) = self.preferred().filter(|n| (1..=MAX_NAMED).contains(n)) {
+                let most = if self.has_large { MANY } else { MAX_NAMED };
+                if let Some(size) = self.preferred().filter(|n| (1..=most).contains(n)) {
+                    self.has_large |= size > MANY;
                     return size as usize;
                 }
             }

@@ -28,7 +28,9 @@ impl Generator<'_> {
         {
             let other = self.random.pick(&marks).unwrap_or(mark);
             return match self.random.below(10) {
-                0 | 1 => (mark + other) / 2.0,
+                0 => (mark + other) / 2.0,
+                // The middle of two may be just where the rule holds.
+                1 => 0.75 * mark + 0.25 * other,
                 n => mark * FACTORS[n - 2],
             };
         }

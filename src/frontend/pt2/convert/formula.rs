@@ -30,6 +30,12 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
         self.site.float_or(name, default)
     }
 
+    /// What the element type of `self` keeps of a number.
+    pub(super) fn stored(&self, name: &str, default: f64) -> Result<f64, Refusal> {
+        let (own, number) = (self.site.dtype(self.tensor("self")?), self.number(name, default)?);
+        Ok(if own.is_float() { own.round(number) } else { number })
+    }
+
     pub(super) fn literal(&mut self, value: f64) -> Term {
         self.site.literal("number", Scalar::Float(value), self.dtype)
     }

@@ -35,7 +35,8 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         "special_entr" => entropy,
         "softshrink" => soft_shrink,
         "hardshrink" => |f, x| {
-            let (size, bound) = (f.op("abs", &[x[0]])?, f.number("lambd", 0.5)?);
+            // PyTorch compares with what the element type keeps of it.
+            let (size, bound) = (f.op("abs", &[x[0]])?, f.stored("lambd", 0.5)?);
             let (small, zero) = (f.with("le", size, bound)?, f.literal(0.0)?);
             f.last("where", &[small, zero, x[0]])
         },

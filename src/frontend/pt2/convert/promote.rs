@@ -2,6 +2,7 @@
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar};
 use crate::ir::{DType, Value};
+use crate::ops::stored_number;
 
 /// What the result type of an operator depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +94,10 @@ impl NodeLowering<'_, '_> {
     pub(super) fn promoted(&mut self, op: &str, operands: &[(&str, Operand)], promotion: Promotion) -> Converted {
         let all: Vec<Operand> = operands.iter().map(|&(_, o)| o).collect();
         let dtype = result_dtype(self, &all, promotion)?;
-        let compares = matches!(op, "eq" | "ne" | "lt" | "le" | "gt" | "ge");
+        // PyTorch rounds a number that it compares, or whose remainder it takes, to the element type; where it computes otherwise, it does not.
+        let rounds = matches!(op, "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "fmod" | "remainder");
         let value = |&(part, o): &(&str, Operand)| match o {
-            // PyTorch rounds a number that it compares to the element type; where it computes, it does not.
-            Operand::Scalar(Scalar::Float(f)) if compares => self.literal(part, Scalar::Float(dtype.round(f)), dtype),
+            Operand::Scalar(scalar) if rounds => self.number(part, stored_number(dtype, scalar.beside(dtype)), dtype),
             _ => self.as_tensor(part, o, dtype),
         };
         let values = operands.iter().map(value).collect::<Result<Vec<_>, _>>()?;

@@ -43,9 +43,17 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             site.emit("var", &attrs, &[x])
         }
         "std" => {
+            // The variance is not rounded before the root is taken.
             let (x, attrs) = (site.tensor("self")?, variance(site)?);
+            let own = site.dtype(x);
+            let wide = if own.is_float() && own.bytes() < DType::F32.bytes() { DType::F32 } else { own };
+            let x = site.cast("self", x, wide)?;
             let variance = site.implicit("var", "var", &attrs, &[x])?;
-            site.emit("sqrt", &[], &[variance])
+            if wide == own {
+                return site.emit("sqrt", &[], &[variance]);
+            }
+            let root = site.implicit("sqrt", "sqrt", &[], &[variance])?;
+            site.emit("cast", &[("dtype", AttrValue::DType(own))], &[root])
         }
         "var_mean" => {
             let (x, attrs) = (site.tensor("self")?, variance(site)?);

@@ -133,7 +133,7 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
         }
         "clamp" => clamp(site),
         "shift_left" => site.elementwise("shift_left", &[], site.operands),
-        "shift_right_arithmetic" => site.elementwise("shift_right", &[], site.operands),
+        "shift_right_arithmetic" => shift_right_arithmetic(site),
         "shift_right_logical" => shift_right_logical(site),
         "reduce_precision" => reduce_precision(site),
         "bitcast_convert" => {
@@ -190,6 +190,25 @@ fn clamp(site: &mut NodeLowering) -> Converted {
     }
     let above = site.part_of("maximum", &[], &[x, low])?;
     site.elementwise("minimum", &[], &[above, high])
+}
+
+/// The highest bit moves into the places that get free, in types without a sign, too.
+fn shift_right_arithmetic(site: &mut NodeLowering) -> Converted {
+    let [x, y] = site.all()?;
+    let own = site.dtype(x);
+    let signed = match own {
+        DType::U8 => DType::I8,
+        DType::U16 => DType::I16,
+        DType::U32 => DType::I32,
+        DType::U64 => DType::I64,
+        _ => return site.elementwise("shift_right", &[], &[x, y]),
+    };
+    let to = |dtype: DType| [("dtype", AttrValue::DType(dtype))];
+    let x = site.part("cast", &to(signed), &[x])?;
+    // A distance beyond the largest of the signed type becomes negative, which moves all bits.
+    let y = site.part("cast", &to(signed), &[y])?;
+    let shifted = site.part_of("shift_right", &[], &[x, y])?;
+    site.emit("cast", &to(own), &[shifted])
 }
 
 /// Zeros move in from the left, also for signed integers.
