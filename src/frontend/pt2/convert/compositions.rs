@@ -4,6 +4,7 @@ use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints
 use super::super::target::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Ints, Value};
+use crate::ops::shapes::broadcast;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
@@ -16,7 +17,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         ("rot90", "") => turned(site),
         ("diag", "") if rank(site, "self")? == 2 => diagonal(site),
         ("diag", "") if rank(site, "self")? == 1 => on_diagonal(site),
-        ("diag_embed", "") => on_diagonal(site),
+        ("diag_embed" | "diagflat", "") => on_diagonal(site),
         ("trace", "") => {
             let x = site.tensor("self")?;
             let diagonal = site.implicit("diagonal", "diagonal", &[], &[x])?;
@@ -76,23 +77,6 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let rolled = site.implicit("rolled", "roll", &rolled, &[flat])?;
             site.emit("reshape", &[("shape", AttrValue::shape(&ty.shape))], &[rolled])
         }
-        ("addr", "") if plain_sum(site)? => {
-            let (x, a, b) = (site.tensor("self")?, site.tensor("vec1")?, site.tensor("vec2")?);
-            let column = site.implicit("column", "unsqueeze", &[("dim", int(1))], &[a])?;
-            let product = site.implicit("product", "mul", &[], &[column, b])?;
-            site.emit("add", &[], &[x, product])
-        }
-        ("addmv", "") if plain_sum(site)? => {
-            let (x, a, b) = (site.tensor("self")?, site.tensor("mat")?, site.tensor("vec")?);
-            let product = site.implicit("product", "matmul", &[], &[a, b])?;
-            site.emit("add", &[], &[x, product])
-        }
-        ("addbmm", "") if plain_sum(site)? => {
-            let (x, a, b) = (site.tensor("self")?, site.tensor("batch1")?, site.tensor("batch2")?);
-            let products = site.implicit("products", "matmul", &[], &[a, b])?;
-            let sum = site.implicit("sum", "sum", &[("dim", ints(&[0]))], &[products])?;
-            site.emit("add", &[], &[x, sum])
-        }
         ("inner", "") => {
             let (x, y) = (site.tensor("self")?, site.tensor("other")?);
             match (site.rank(x), site.rank(y)) {
@@ -126,11 +110,6 @@ fn dims_or_all(site: &NodeLowering, x: Value) -> Result<AttrValue, Refusal> {
         Some(dims) if !dims.is_empty() && site.rank(x) > 0 => site.dims_of(x, &dims),
         _ => Ok(AttrValue::Ints((0..site.rank(x) as i64).collect())),
     }
-}
-
-/// Whether a sum has no factors.
-fn plain_sum(site: &NodeLowering) -> Result<bool, Refusal> {
-    Ok(site.float_or("beta", 1.0)? == 1.0 && site.float_or("alpha", 1.0)? == 1.0)
 }
 
 fn flipped(site: &mut NodeLowering, dim: i64) -> Converted {
@@ -168,11 +147,16 @@ fn diagonal(site: &mut NodeLowering) -> Converted {
 
 /// A matrix with the last dimension on a diagonal and zeros elsewhere.
 fn on_diagonal(site: &mut NodeLowering) -> Converted {
-    let x = site.tensor("self")?;
+    let mut x = site.tensor("self")?;
     let usual = site.int_or("dim1", -2)? == -2 && site.int_or("dim2", -1)? == -1;
     let offset = site.int_or(if site.given("diagonal") { "diagonal" } else { "offset" }, 0)?;
     let stated = site.stated(0)?;
     let Some(&size) = stated.shape.last().filter(|_| usual) else { return Ok(None) };
+    if site.rank(x) + 1 != stated.rank() {
+        // Of a matrix whose diagonal all elements are put on.
+        let count = AttrValue::shape(&[site.ty(x).numel()]);
+        x = site.implicit("flat", "reshape", &[("shape", count)], &[x])?;
+    }
     // Element `(i, i + offset)` is element `min(i, i + offset)`: rows and columns before it are padding.
     let shift = offset.unsigned_abs() as usize;
     let rank = stated.rank();
@@ -365,9 +349,14 @@ fn bilinear(site: &mut NodeLowering) -> Converted {
 fn cosine(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("x1")?, site.tensor("x2")?);
     let dtype = site.dtype(x);
-    if site.dtype(y) != dtype || !matches!(dtype, DType::F32 | DType::F64) || site.rank(x) != site.rank(y) {
+    if site.dtype(y) != dtype || !matches!(dtype, DType::F32 | DType::F64) {
         return Ok(None);
     }
+    // What is repeated counts as often as it is repeated.
+    let Some(common) = broadcast(&site.ty(x).shape, &site.ty(y).shape) else { return Ok(None) };
+    let repeated = [("shape", AttrValue::shape(&common))];
+    let x = site.implicit("x1", "expand", &repeated, &[x])?;
+    let y = site.implicit("x2", "expand", &repeated, &[y])?;
     let dim = site.dim_of(x, site.int_or("dim", 1)?)?;
     let eps = site.float_or("eps", 1e-8)?;
     let mut f = Formula::new(site, dtype);

@@ -3,6 +3,7 @@
 //! Every family function gets the operator's name without its overload, and gives `None` for what it does not cover.
 //! An operator that no family covers becomes an opaque node.
 
+mod aliases;
 mod assembled;
 mod attention;
 mod complex;
@@ -21,7 +22,9 @@ mod losses;
 mod margins;
 mod norm;
 mod pairs;
+mod places;
 mod pointwise;
+mod products;
 mod promote;
 mod quantise;
 mod real;
@@ -29,6 +32,9 @@ mod rearrange;
 mod recurrent;
 mod reduce;
 mod sequence;
+mod signs;
+mod spans;
+mod storage;
 mod triton;
 mod view;
 mod windows;

@@ -35,6 +35,8 @@ pub(super) struct Formulas<'a> {
     pub(super) numbers: Numbers,
     /// Bits of the numbers of the result's type.
     pub(super) precision: u64,
+    /// Whether the result has a type whose numbers do not round.
+    pub(super) is_exact: bool,
     pub(super) store: Store,
     pub(super) written: Written,
     /// Of terms that are computed row by row, what the elements of a row share, by the place where the row starts.
@@ -62,6 +64,7 @@ impl<'a> Formulas<'a> {
             way,
             numbers,
             precision,
+            is_exact: !dtype.is_float(),
             store,
             written,
             rows,
@@ -368,6 +371,13 @@ impl<'a> Formulas<'a> {
             if !sum.is_zero() {
                 return Some(sum);
             }
+        }
+        if self.way.mode == Mode::Products
+            && function == RowFunction::Sum
+            && x.dtype == applied.result.dtype
+            && x.dtype.is_int()
+        {
+            return self.sum_of_integers(&lane.elements, x.dtype);
         }
         // Weight and bias of a normalisation.
         let mut others = Vec::new();
