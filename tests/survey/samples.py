@@ -28,8 +28,10 @@ EDGES = (0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), float("nan"), 0.5, -
 LARGE = (1e30, -1e30, 3.4e38)
 WHOLE_EDGES = (0, -1, 1, 2, -2, 3, 63, 64, -(2**63), 2**63 - 1, 7, -7)
 OPAQUE = re.compile(r'= opaque "([^"]+)"')
+# What these give is open where elements are equal, or lists are not sorted.
+OPEN_AT_EDGES = ("argsort", "bucketize", "searchsorted", "cummax", "cummin", "empty")
 # Elements that may differ by rounding, relative to the element and absolute.
-CLOSE = {"float32": (2e-4, 2e-5), "bfloat16": (4e-2, 1e-2), "float64": (1e-7, 1e-9), "float16": (4e-3, 1e-3), "complex64": (2e-4, 2e-5)}
+CLOSE = {"float32": (2e-4, 2e-5), "bfloat16": (4e-2, 1e-2), "float64": (1e-7, 1e-9), "float16": (4e-3, 1e-3), "complex64": (2e-4, 2e-5), "complex128": (1e-7, 1e-9)}
 
 
 def main():
@@ -235,6 +237,8 @@ def check(place, binary):
         for form, file in zip(FORMS, files):
             # A decomposition may differ at the edges from what it decomposes: PyTorch says so of its own.
             for values in sorted(place.glob("*/" if form == "default" else "plain")):
+                if values.name != "plain" and place.parent.name.startswith(OPEN_AT_EDGES):
+                    continue
                 disagrees += [f"{form}, {values.name}: {text}" for text in compared(binary, file, values, elementwise)]
     return {"verdict": report["verdict"], "message": None, "opaque": sorted(opaque), "disagrees": disagrees}
 
@@ -255,7 +259,9 @@ def compared(binary, file, values, elementwise):
         inputs = [f"--input={p.name.removeprefix('in.').removesuffix('.npy')}={p}" for p in values.glob("in.*.npy")]
         run = call(binary, "run", *inputs, "--output", output, file)
         if run.returncode != 0:
-            yield said(run)
+            # The reference evaluator declines what has no meaning of its own, such as an integer for NaN.
+            if values.name == "plain" or "cannot be computed" not in run.stderr:
+                yield said(run)
             return
         given = sorted(Path(output).iterdir(), key=lambda p: p.stat().st_mtime_ns)
         wanted = sorted(values.glob("out.*.npy"), key=lambda p: int(p.name.split(".")[1]))
@@ -275,8 +281,10 @@ def difference(ours, theirs, dtype, signs):
 
     if dtype == "bfloat16" and ours.dtype.itemsize == 2:
         ours = (ours.reshape(-1).view("u2").astype("u4") << 16).view("f4").reshape(ours.shape)
-    if dtype == "complex64":
-        ours = ours.view("c8").squeeze(-1)
+    if dtype.startswith("complex"):
+        ours = ours.view(theirs.dtype).squeeze(-1)
+    if dtype == "float16":
+        theirs = theirs.astype(ours.dtype)
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         return f"{ours.dtype}{list(ours.shape)} for {theirs.dtype}{list(theirs.shape)}"
     relative, absolute = CLOSE.get(dtype, (0, 0))

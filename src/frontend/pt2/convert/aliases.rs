@@ -2,8 +2,11 @@
 
 use super::super::target::Target;
 
-/// The operator under the name that the families know.
+/// The operator under the name that the families know, and that it gets where it stays opaque.
 pub(super) fn usual(target: Target) -> Target {
+    if target.namespace != "aten" {
+        return target;
+    }
     let name = match target.name {
         "special_expit" => "sigmoid",
         "special_psi" | "special_digamma" => "digamma",
@@ -21,6 +24,9 @@ pub(super) fn usual(target: Target) -> Target {
         "special_sinc" => "sinc",
         "special_softmax" => "softmax",
         "special_log_softmax" => "log_softmax",
+        "inverse" => "linalg_inv",
+        "matrix_exp" => "linalg_matrix_exp",
+        "orgqr" => "linalg_householder_product",
         "absolute" => "abs",
         "negative" => "neg",
         "row_stack" => "vstack",

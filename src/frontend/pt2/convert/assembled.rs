@@ -62,7 +62,7 @@ fn summed_to(site: &mut NodeLowering) -> Converted {
         return site.emit("alias", &[], &[x]);
     }
     let sum = site.implicit("sum", "sum", &[("dim", ints(&dims))], &[x])?;
-    if site.dtype(sum) != site.dtype(x) {
+    if site.dtype(sum) != site.stated(0)?.dtype {
         return Ok(None);
     }
     site.emit("reshape", &[("shape", stated)], &[sum])

@@ -33,6 +33,7 @@ mod recurrent;
 mod reduce;
 mod sequence;
 mod signs;
+mod solvers;
 mod spans;
 mod storage;
 mod triton;
@@ -53,7 +54,7 @@ use crate::ir::Value;
 /// What an operator writes follows its results. In-place operators are converted as what they compute; the caller puts the
 /// result where it belongs.
 pub(super) fn convert(site: &mut NodeLowering, draws: &mut i64, written: &[Value]) -> Result<Values, Refusal> {
-    let target = Target::of(&site.node.target);
+    let target = aliases::usual(Target::of(&site.node.target));
     if let Some(values) = triton::kernel(site)? {
         return Ok(values);
     }

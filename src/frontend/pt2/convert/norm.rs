@@ -70,6 +70,10 @@ fn eps(site: &NodeLowering, default: f64) -> Result<AttrValue, Refusal> {
 /// A normalisation over the last dimensions.
 fn trailing(site: &mut NodeLowering, op: &str, default_eps: f64) -> Converted {
     let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
+    // The table knows sizes of errors only.
+    if site.float_or("eps", default_eps)? < 0.0 {
+        return Ok(None);
+    }
     let attrs = [("normalized_shape", ints(&site.ints("normalized_shape")?)), ("eps", eps(site, default_eps)?)];
     site.emit(op, &attrs, &operands)
 }
@@ -106,7 +110,12 @@ fn batch_norm(site: &mut NodeLowering) -> Converted {
     let (Some(mean), Some(var)) = (site.maybe_tensor("running_mean")?, site.maybe_tensor("running_var")?) else {
         return Ok(None);
     };
-    let Some(operands) = with_parameters(site, vec![site.tensor("input")?, mean, var])? else { return Ok(None) };
+    let x = site.tensor("input")?;
+    let Some(operands) = with_parameters(site, vec![x, mean, var])? else { return Ok(None) };
+    // A vector has no channels.
+    if site.rank(x) < 2 || site.float_or("eps", 1e-5)? < 0.0 {
+        return Ok(None);
+    }
     let attrs = [("eps", eps(site, 1e-5)?)];
     site.emit("batch_norm", &attrs, &operands)
 }

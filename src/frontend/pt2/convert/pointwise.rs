@@ -24,6 +24,8 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         },
         "deg2rad" => |f, x| f.last_with("mul", x[0], DEGREE),
         "rad2deg" => |f, x| f.last_with("mul", x[0], 1.0 / DEGREE),
+        // Of integers, these say nothing.
+        "isfinite" | "isposinf" | "isneginf" if !site.dtype(site.tensor("self")?).is_float() => return Ok(None),
         "isfinite" => |f, x| {
             let size = f.op("abs", &[x[0]])?;
             let (bounded, number) = (f.with("ne", size, f64::INFINITY)?, f.op("eq", &[x[0], x[0]])?);
@@ -38,6 +40,11 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         },
         "isposinf" => |f, x| f.last_with("eq", x[0], f64::INFINITY),
         "isneginf" => |f, x| f.last_with("eq", x[0], f64::NEG_INFINITY),
+        // Whole numbers are what they are.
+        "nan_to_num" if !site.dtype(site.tensor("self")?).is_float() => {
+            let x = site.tensor("self")?;
+            return site.emit("clone", &[], &[x]);
+        }
         "nan_to_num" => number_instead,
         "special_entr" => entropy,
         "softshrink" => soft_shrink,

@@ -31,7 +31,6 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             weighed(site, sum)
         }
         ("linalg_matrix_power" | "matrix_power", "") => power(site),
-        ("cov", "") => covariance(site),
         ("linalg_vander", "") => powers(site),
         _ => Ok(None),
     }
@@ -109,36 +108,14 @@ fn power(site: &mut NodeLowering) -> Converted {
     }
 }
 
-/// How rows vary with each other. Without weights.
-fn covariance(site: &mut NodeLowering) -> Converted {
-    let x = site.tensor("self")?;
-    if site.given("fweights") || site.given("aweights") || !matches!(site.dtype(x), DType::F32 | DType::F64) {
-        return Ok(None);
-    }
-    let rows = match site.rank(x) {
-        0 => site.implicit("rows", "reshape", &[("shape", ints(&[1, 1]))], &[x])?,
-        1 => site.implicit("rows", "unsqueeze", &[("dim", int(0))], &[x])?,
-        _ => x,
-    };
-    let (shape, dtype) = (site.ty(rows).shape, site.dtype(rows));
-    let [_, observations] = shape[..] else { return Ok(None) };
-    let divisor = (observations as i64).saturating_sub(site.int_or("correction", 1)?).max(0);
-    let attrs = [("dim", ints(&[1])), ("keepdim", AttrValue::Bool(true))];
-    let mean = site.implicit("mean", "mean", &attrs, &[rows])?;
-    let apart = site.implicit("apart", "sub", &[], &[rows, mean])?;
-    let turned = site.implicit("turned", "permute", &[("dims", ints(&[1, 0]))], &[apart])?;
-    let product = site.implicit("product", "matmul", &[], &[apart, turned])?;
-    let divisor = site.literal("divisor", Scalar::Int(divisor), dtype)?;
-    let quotient = site.implicit("quotient", "div", &[], &[product, divisor])?;
-    let (_, shape) = site.stated_shape()?;
-    site.emit("reshape", &[("shape", shape)], &[quotient])
-}
-
 /// The powers of each element from 0 upwards, in a last dimension.
 fn powers(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("x")?;
     let (shape, dtype) = (site.stated(0)?.shape, site.dtype(x));
     let Some(&count) = shape.last().filter(|&&count| count > 1) else { return Ok(None) };
+    if !(dtype.is_float() || dtype == DType::I64) || site.rank(x) + 1 != shape.len() {
+        return Ok(None);
+    }
     let (last, mut ones) = (site.rank(x) as i64, shape.clone());
     let mut repeated = shape.clone();
     if let (Some(one), Some(others)) = (ones.last_mut(), repeated.last_mut()) {

@@ -3,14 +3,14 @@
 use super::super::lowering::{Converted, NodeLowering};
 use super::super::target::Target;
 use super::{
-    aliases, assembled, attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear,
-    losses, margins, norm, places, pointwise, products, quantise, rearrange, recurrent, reduce, sequence, signs, spans,
-    storage, view, windows,
+    assembled, attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear, losses,
+    margins, norm, places, pointwise, products, quantise, rearrange, recurrent, reduce, sequence, signs, solvers,
+    spans, storage, view, windows,
 };
 
 /// Converts an operator on real numbers.
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 27] = [
+    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 28] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -38,8 +38,8 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         places::convert,
         products::convert,
         spans::convert,
+        solvers::convert,
     ];
-    let target = aliases::usual(target);
     for family in FAMILIES {
         if let Some(values) = family(site, target)? {
             return Ok(Some(values));

@@ -98,11 +98,9 @@ fn step(site: &mut NodeLowering) -> Converted {
     let (x, at_zero, dtype) = both(site, ["self", "values"], Promotion::Common)?;
     let zero = zero(site, dtype)?;
     let is_zero = site.implicit("is_zero", "eq", &[], &[x, zero])?;
-    let mut low = site.implicit("below", "lt", &[], &[x, zero])?;
-    if dtype.is_float() {
-        let undefined = site.implicit("undefined", "ne", &[], &[x, x])?;
-        low = site.implicit("low", "logical_or", &[], &[low, undefined])?;
-    }
+    let below = site.implicit("below", "lt", &[], &[x, zero])?;
+    let undefined = site.implicit("undefined", "ne", &[], &[x, x])?;
+    let low = site.implicit("low", "logical_or", &[], &[below, undefined])?;
     let (nothing, one) =
         (site.literal("nothing", Scalar::Int(0), DType::I64)?, site.literal("one", Scalar::Int(1), DType::I64)?);
     let outside = site.implicit("outside", "where", &[], &[low, nothing, one])?;

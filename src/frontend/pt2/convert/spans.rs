@@ -39,7 +39,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let values = site.emit("median", &[("dim", int(0))], &[flat])?;
             Ok(values.map(|values| values.into_iter().take(1).collect()))
         }
-        ("gradient", "scalarint" | "array") => slopes(site),
+        ("gradient", "scalarint" | "scalararray" | "array") => slopes(site),
         _ => Ok(None),
     }
 }
@@ -204,7 +204,8 @@ fn between_rows(site: &mut NodeLowering) -> Converted {
 
 /// Differences of neighbours over their distance: of both neighbours in between, of the one that there is at the ends.
 fn slopes(site: &mut NodeLowering) -> Converted {
-    let x = site.float_argument("self")?;
+    // Of integers, differences wrap around before they are divided.
+    let x = site.tensor("self")?;
     let (dtype, rank) = (site.dtype(x), site.rank(x));
     let spacing = site.maybe_scalar("spacing")?.map_or(1.0, |s| s.value().to_f64());
     if !is_usual(dtype) || site.int_or("edge_order", 1)? != 1 || spacing == 0.0 {

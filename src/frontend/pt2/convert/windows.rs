@@ -214,7 +214,8 @@ fn pad(site: &mut NodeLowering, pairs: &[i64], mode: &str) -> Converted {
 
 fn columns(site: &mut NodeLowering, op: &str) -> Converted {
     let x = site.tensor("self")?;
-    if site.rank(x) != if op == "im2col" { 4 } else { 3 } || !site.dtype(x).is_float() {
+    let rank = if op == "im2col" { 4 } else { 3 };
+    if site.rank(x) != rank || !site.dtype(x).is_float() || site.ty(x).numel() == 0 {
         return Ok(None);
     }
     let mut attrs = Vec::with_capacity(5);

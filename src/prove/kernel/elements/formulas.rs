@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::arena::TermId;
-use super::form::{Atom, Form, FormId, Operation, Store};
+use super::form::{Atom, Form, FormId, Operation, Product, Store};
 use super::mode::{Mode, Way};
 use super::numbers::Numbers;
 use super::scope::{Applied, Known, Scope, Seen};
@@ -312,6 +312,9 @@ impl<'a> Formulas<'a> {
         if arithmetic.is_some() {
             return arithmetic;
         }
+        if let Some(id) = self.known_condition(function, &operands) {
+            return Some(self.form(id));
+        }
         if call.op.commutative
             && let [first, second, ..] = operands.as_mut_slice()
             && second < first
@@ -319,6 +322,29 @@ impl<'a> Formulas<'a> {
             std::mem::swap(first, second);
         }
         Some(self.applied(applied, operands, &[]))
+    }
+
+    /// What two truth values of which one is known come to: the other one, or the known one.
+    fn known_condition(&self, function: Arithmetic, operands: &[(DType, FormId)]) -> Option<FormId> {
+        let neutral = match function {
+            Arithmetic::And => true,
+            Arithmetic::Or => false,
+            _ => return None,
+        };
+        let &[(DType::Bool, x), (DType::Bool, y)] = operands else { return None };
+        let known = |id: FormId| {
+            let [Product { factors, .. }] = self.store.form(id).products() else { return None };
+            let [atom] = factors[..] else { return None };
+            match self.store.atom_of(atom) {
+                Atom::Constant(value) => Some(value.is_true()),
+                _ => None,
+            }
+        };
+        match (known(x), known(y)) {
+            (Some(value), _) => Some(if value == neutral { y } else { x }),
+            (_, Some(value)) => Some(if value == neutral { x } else { y }),
+            _ => None,
+        }
     }
 
     /// An element of a row that is computed from a row, or what a row comes to.

@@ -50,3 +50,10 @@ fn casts_of_integers_are_no_numbers() {
     let (a, b) = ("t = number(; value=2, dtype=i64)\n p = mul(whole, t)\n y = floor_div(p, t)", "y = alias(whole)");
     assert!(equal(a, b).is_none());
 }
+
+#[test]
+fn what_is_joined_to_a_known_condition_is_known() {
+    let mask = "o = full(; shape=[2, 2], value=1, dtype=bool)\n l = tril(o)\n b = ne(m, 0.0)\n";
+    assert_eq!(equal(&format!("{mask} y = logical_and(b, l)"), &format!("{mask} y = tril(b)")), Some(Tier::Exact));
+    assert_eq!(equal(&format!("{mask} y = logical_or(b, l)"), &format!("{mask} y = tril(b)")), None);
+}
