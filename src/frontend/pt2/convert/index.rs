@@ -152,15 +152,19 @@ fn differences(site: &mut NodeLowering) -> Converted {
         return Ok(None);
     }
     let op = if dtype == DType::Bool { "ne" } else { "sub" };
-    for size in (size - times + 1..=size).rev() {
+    for left in (1..=times).rev() {
+        let size = size - times + left;
         let part = |site: &mut NodeLowering, start: i64, end: i64| {
             let attrs = [("dim", int(dim)), ("start", int(start)), ("end", int(end))];
             site.implicit("part", "slice", &attrs, &[whole])
         };
         let (first, second) = (part(site, 0, size - 1)?, part(site, 1, size)?);
-        whole = site.implicit("differences", op, &[], &[second, first])?;
+        if left == 1 {
+            return site.emit(op, &[], &[second, first]);
+        }
+        whole = site.step(op, &[], &[second, first])?;
     }
-    site.emit("alias", &[], &[whole])
+    Ok(None)
 }
 
 /// One number at all places that a list of them names.

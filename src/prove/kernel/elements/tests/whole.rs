@@ -44,7 +44,7 @@ fn numbers_that_rounding_would_join_stay_apart() {
 #[test]
 fn casts_of_integers_are_no_numbers() {
     let a = "n = cast(whole; dtype=i32)\n s = add(n, n)\n y = cast(s; dtype=i64)";
-    let b = "n = cast(whole; dtype=i32)\n w = cast(n; dtype=i64)\n y = add(w, w)";
+    let b = "n = cast(whole; dtype=i32)\n v = cast(n; dtype=i64)\n y = add(v, v)";
     assert!(equal(a, b).is_none());
     // Neither is a quotient.
     let (a, b) = ("t = number(; value=2, dtype=i64)\n p = mul(whole, t)\n y = floor_div(p, t)", "y = alias(whole)");
