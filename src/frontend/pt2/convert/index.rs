@@ -138,7 +138,7 @@ fn differences(site: &mut NodeLowering) -> Converted {
     let (dim, times) = (site.dim_of(x, site.int_or("dim", -1)?)?, site.int_or("n", 1)?);
     let (before, behind) = (site.maybe_tensor("prepend")?, site.maybe_tensor("append")?);
     let dtype = site.dtype(x);
-    if dtype.is_float() && behind.is_none() {
+    if behind.is_none() && (dtype.is_float() || times == 1) {
         let operands: Vec<Value> = [x].into_iter().chain(before).collect();
         return site.emit("diff", &[("dim", int(dim)), ("n", int(times))], &operands);
     }

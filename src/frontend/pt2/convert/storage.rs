@@ -43,8 +43,8 @@ fn positions(site: &mut NodeLowering, own: &Layout, count: usize) -> Result<Opti
     if size.len() != stride.len() || size.iter().chain(&stride).chain([&offset]).any(|&n| n < 0) {
         return Ok(None);
     }
-    let steps = size.iter().zip(&stride).map(|(&n, &step)| (n.max(1) as u64 - 1).checked_mul(step as u64));
-    let last = steps.fold(Some(offset as u64), |sum, step| sum?.checked_add(step?));
+    let mut steps = size.iter().zip(&stride).map(|(&n, &step)| (n.max(1) as u64 - 1).checked_mul(step as u64));
+    let last = steps.try_fold(offset as u64, |sum, step| sum.checked_add(step?));
     if last.is_none_or(|last| last > MAX_POSITION || (last >= count as u64 && !size.contains(&0))) {
         return Ok(None);
     }

@@ -47,7 +47,7 @@ impl Formulas<'_> {
             let bias = bias.map(|(id, operand, factor)| (call.operands[operand].dtype, id, factor));
             let sum = self.sum_of_integer_products(&factors, line.alpha, bias, applied.result.dtype)?;
             if sum.is_some() {
-                return Some(sum?);
+                return sum;
             }
         }
         if let Some((id, operand, _)) = bias {
