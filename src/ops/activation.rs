@@ -148,7 +148,8 @@ pub(super) static OPS: &[OpDef] = &[
         name: "log_sigmoid",
         elements: Elements::Placewise(Arithmetic::LogSigmoid),
         doc: "Natural logarithm of the sigmoid.",
-        kernel: Kernel::Real(|_, _, index, fetch| Ok(-softplus(-fetch(0, index)?))),
+        // From 0, as PyTorch subtracts: what is left of large numbers is 0, and not its opposite.
+        kernel: Kernel::Real(|_, _, index, fetch| Ok(0.0 - softplus(-fetch(0, index)?))),
         aten: aten!("log_sigmoid", self: X),
         replay: torch!(|r| r.x()?.f_log_sigmoid()?),
         bounds: Bounds::INCREASING,

@@ -52,7 +52,11 @@ fn floor_div(x: f64, y: f64) -> f64 {
         return x / y;
     }
     let (rest, borrows) = rest(x, y);
-    ((x - rest) / y - f64::from(u8::from(borrows))).round()
+    match ((x - rest) / y - f64::from(u8::from(borrows))).round() {
+        // PyTorch gives 0 the sign of the quotient, whatever is left of `x`.
+        0.0 => 0.0_f64.copysign(x / y),
+        whole => whole,
+    }
 }
 
 fn whole_floor_div(x: i64, y: i64) -> i64 {

@@ -290,6 +290,19 @@ pub(super) static OPS: &[OpDef] = &[
         ..OF_TWO_NUMBERS
     },
     OpDef {
+        name: "hypot",
+        doc: "The length of the vector (`x`, `y`); infinite if either is, beside NaN as well.",
+        commutative: true,
+        kernel: Kernel::Real(|call, _, index, fetch| {
+            Ok(read_real(call, 0, index, fetch)?.hypot(read_real(call, 1, index, fetch)?))
+        }),
+        infer: floats,
+        work: Work::per_output::<TRANSCENDENTAL_FLOPS>,
+        aten: aten!("hypot", self: X, other: Y),
+        replay: torch!(|r| r.x()?.f_hypot(r.y()?)?),
+        ..OF_TWO_NUMBERS
+    },
+    OpDef {
         name: "power",
         doc: "`x` to the power of `y`, element by element. Of a negative power of an integer, the whole part is kept.",
         kernel: Kernel::Ordered(|call, _, index, fetch| {

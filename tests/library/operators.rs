@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use magneton_ir::eval::{EvalError, GraphProgram, LazyEvaluator, Options};
 use magneton_ir::frontend;
-use magneton_ir::ir::{DType, Graph, Number};
+use magneton_ir::ir::{DType, Graph, NodeKind, Number};
+use magneton_ir::ops::Op;
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
@@ -98,6 +99,18 @@ fn less_common_operators_decomposed_compute_what_pytorch_computes() {
 fn operators_that_are_several_nodes_compute_what_pytorch_computes() {
     agrees("further-operators.pt2", "further-operators.json", 63);
     agrees("further-operators-decomposed.pt2", "further-operators.json", 63);
+}
+
+#[test]
+fn operators_that_the_sweep_found_compute_what_pytorch_computes() {
+    for export in ["swept-operators.pt2", "swept-operators-decomposed.pt2"] {
+        agrees(export, "swept-operators.json", 130);
+        let graph = frontend::load(data(export)).unwrap();
+        let is_opaque = |kind: &NodeKind| matches!(kind, NodeKind::Op { op: Op::Custom(_), .. });
+        let opaque: Vec<&str> =
+            graph.nodes().filter(|(_, node)| is_opaque(&node.kind)).map(|(_, node)| &*node.name).collect();
+        assert!(opaque.is_empty(), "{export}: {opaque:?}");
+    }
 }
 
 #[test]

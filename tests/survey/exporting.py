@@ -40,7 +40,12 @@ def quiet():
 
 
 def apart(entry, folder):
-    """The record of one entry. A fork: the libraries are loaded once, and what a model does to them goes with it."""
+    """The record of one entry."""
+    return apart_with(lambda: export(entry, folder), entry.name)
+
+
+def apart_with(work, name):
+    """What `work` gives in a process of its own. A fork: the libraries are loaded once, and what a model does to them goes with it."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -49,9 +54,9 @@ def apart(entry, folder):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         signal.alarm(LIMIT_S)
         try:
-            record = export(entry, folder)
+            record = work()
         except BaseException as error:
-            record = {"name": entry.name, "error": reason(error), "trace": traceback.format_exc()[-3000:]}
+            record = {"name": name, "error": reason(error), "trace": traceback.format_exc()[-3000:]}
         os.write(writer, json.dumps(record).encode())
         os._exit(0)
     os.close(writer)
@@ -60,7 +65,7 @@ def apart(entry, folder):
     _, status = os.waitpid(child, 0)
     if answer:
         return json.loads(answer)
-    return {"name": entry.name, "error": f"no answer in {LIMIT_S} s" if os.WTERMSIG(status) == signal.SIGALRM else f"ended by signal {os.WTERMSIG(status)}"}
+    return {"name": name, "error": f"no answer in {LIMIT_S} s" if os.WTERMSIG(status) == signal.SIGALRM else f"ended by signal {os.WTERMSIG(status)}"}
 
 
 def silence():

@@ -30,8 +30,8 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             let (dtype, shape) = (d.float(), d.shape(0, 4));
             vec![d.operand(dtype, &shape, Fill::Any)]
         }
-        "atan2" | "power" | "fmod" => {
-            let dtype = if op.name == "atan2" { d.float() } else { d.pick(NUMBERS) };
+        "atan2" | "hypot" | "power" | "fmod" => {
+            let dtype = if matches!(op.name, "atan2" | "hypot") { d.float() } else { d.pick(NUMBERS) };
             let full = d.shape(0, 3);
             let (x, y) = (d.weakened(&full), d.weakened(&full));
             let second = match op.name {

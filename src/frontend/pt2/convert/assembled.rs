@@ -7,6 +7,10 @@ use crate::ir::{AttrValue, DType, Value};
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
         ("take", "") => take(site),
+        ("vstack", "") => stacked(site, 2, 0),
+        ("dstack", "") => stacked(site, 3, 2),
+        ("hstack", "") => stacked(site, 1, 0),
+        ("sum_to_size", "") => summed_to(site),
         ("tensor_split", "sections" | "indices") => split(site),
         ("linalg_multi_dot" | "chain_matmul", "") => chain(site),
         ("block_diag", "") => blocks(site),
@@ -19,6 +23,49 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
 fn flat(site: &mut NodeLowering, part: &str, x: Value) -> Result<Value, Refusal> {
     let count = site.ty(x).numel();
     site.implicit(part, "reshape", &[("shape", AttrValue::shape(&[count]))], &[x])
+}
+
+/// Tensors one after the other along `dim`, each of `rank` dimensions at least.
+fn stacked(site: &mut NodeLowering, rank: usize, dim: i64) -> Converted {
+    let tensors = site.tensors("tensors")?;
+    let dtype = tensors.first().map(|&x| site.dtype(x));
+    if tensors.iter().any(|&x| Some(site.dtype(x)) != dtype) {
+        return Ok(None);
+    }
+    let mut parts = Vec::with_capacity(tensors.len());
+    for x in tensors {
+        // As PyTorch counts the dimensions of what has too few of them: a vector is a row, and a matrix has a depth of 1.
+        let shape: Vec<i64> = site.ty(x).shape.iter().map(|&size| size as i64).collect();
+        let shape = match (shape.len(), rank) {
+            (of, rank) if of >= rank => None,
+            (0, _) => Some(vec![1; rank]),
+            (1, 2) => Some(vec![1, shape[0]]),
+            (1, 3) => Some(vec![1, shape[0], 1]),
+            _ => Some([&shape[..], &[1]].concat()),
+        };
+        parts.push(match shape {
+            Some(shape) => site.implicit("part", "reshape", &[("shape", ints(&shape))], &[x])?,
+            None => x,
+        });
+    }
+    site.emit("concat", &[("dim", int(dim))], &parts)
+}
+
+/// Sums over what broadcasting had repeated.
+fn summed_to(site: &mut NodeLowering) -> Converted {
+    let (x, (shape, stated)) = (site.tensor("self")?, site.stated_shape()?);
+    let of = site.ty(x).shape;
+    let Some(more) = of.len().checked_sub(shape.len()) else { return Ok(None) };
+    let repeated = |d: usize| d < more || shape[d - more] == 1 && of[d] != 1;
+    let dims: Vec<i64> = (0..of.len()).filter(|&d| repeated(d)).map(|d| d as i64).collect();
+    if dims.is_empty() {
+        return site.emit("alias", &[], &[x]);
+    }
+    let sum = site.implicit("sum", "sum", &[("dim", ints(&dims))], &[x])?;
+    if site.dtype(sum) != site.stated(0)?.dtype {
+        return Ok(None);
+    }
+    site.emit("reshape", &[("shape", stated)], &[sum])
 }
 
 /// Elements by their numbers in row-major order.

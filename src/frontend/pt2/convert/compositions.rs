@@ -4,6 +4,7 @@ use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints
 use super::super::target::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Ints, Value};
+use crate::ops::shapes::broadcast;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
@@ -16,7 +17,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         ("rot90", "") => turned(site),
         ("diag", "") if rank(site, "self")? == 2 => diagonal(site),
         ("diag", "") if rank(site, "self")? == 1 => on_diagonal(site),
-        ("diag_embed", "") => on_diagonal(site),
+        ("diag_embed" | "diagflat", "") => on_diagonal(site),
         ("trace", "") => {
             let x = site.tensor("self")?;
             let diagonal = site.implicit("diagonal", "diagonal", &[], &[x])?;
@@ -76,27 +77,13 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let rolled = site.implicit("rolled", "roll", &rolled, &[flat])?;
             site.emit("reshape", &[("shape", AttrValue::shape(&ty.shape))], &[rolled])
         }
-        ("addr", "") if plain_sum(site)? => {
-            let (x, a, b) = (site.tensor("self")?, site.tensor("vec1")?, site.tensor("vec2")?);
-            let column = site.implicit("column", "unsqueeze", &[("dim", int(1))], &[a])?;
-            let product = site.implicit("product", "mul", &[], &[column, b])?;
-            site.emit("add", &[], &[x, product])
-        }
-        ("addmv", "") if plain_sum(site)? => {
-            let (x, a, b) = (site.tensor("self")?, site.tensor("mat")?, site.tensor("vec")?);
-            let product = site.implicit("product", "matmul", &[], &[a, b])?;
-            site.emit("add", &[], &[x, product])
-        }
-        ("addbmm", "") if plain_sum(site)? => {
-            let (x, a, b) = (site.tensor("self")?, site.tensor("batch1")?, site.tensor("batch2")?);
-            let products = site.implicit("products", "matmul", &[], &[a, b])?;
-            let sum = site.implicit("sum", "sum", &[("dim", ints(&[0]))], &[products])?;
-            site.emit("add", &[], &[x, sum])
-        }
         ("inner", "") => {
             let (x, y) = (site.tensor("self")?, site.tensor("other")?);
             match (site.rank(x), site.rank(y)) {
-                (_, 1) => site.emit("matmul", &[], &[x, y]),
+                (0, _) | (_, 0) if site.dtype(x) == site.dtype(y) && site.dtype(x) != DType::Bool => {
+                    site.emit("mul", &[], &[x, y])
+                }
+                (1.., 1) => site.emit("matmul", &[], &[x, y]),
                 (1.., 2) => {
                     let turned = site.implicit("turned", "permute", &[("dims", ints(&[1, 0]))], &[y])?;
                     site.emit("matmul", &[], &[x, turned])
@@ -113,6 +100,8 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         ("bilinear", "") => bilinear(site),
         ("cosine_similarity", "") => cosine(site),
         ("trapezoid" | "trapz", "dx") => trapezoid(site),
+        ("trapezoid" | "trapz", "x") => between_points(site, false),
+        ("cumulative_trapezoid", "dx" | "x") => between_points(site, true),
         _ => Ok(None),
     }
 }
@@ -126,11 +115,6 @@ fn dims_or_all(site: &NodeLowering, x: Value) -> Result<AttrValue, Refusal> {
         Some(dims) if !dims.is_empty() && site.rank(x) > 0 => site.dims_of(x, &dims),
         _ => Ok(AttrValue::Ints((0..site.rank(x) as i64).collect())),
     }
-}
-
-/// Whether a sum has no factors.
-fn plain_sum(site: &NodeLowering) -> Result<bool, Refusal> {
-    Ok(site.float_or("beta", 1.0)? == 1.0 && site.float_or("alpha", 1.0)? == 1.0)
 }
 
 fn flipped(site: &mut NodeLowering, dim: i64) -> Converted {
@@ -168,11 +152,28 @@ fn diagonal(site: &mut NodeLowering) -> Converted {
 
 /// A matrix with the last dimension on a diagonal and zeros elsewhere.
 fn on_diagonal(site: &mut NodeLowering) -> Converted {
-    let x = site.tensor("self")?;
-    let usual = site.int_or("dim1", -2)? == -2 && site.int_or("dim2", -1)? == -1;
+    let mut x = site.tensor("self")?;
     let offset = site.int_or(if site.given("diagonal") { "diagonal" } else { "offset" }, 0)?;
-    let stated = site.stated(0)?;
-    let Some(&size) = stated.shape.last().filter(|_| usual) else { return Ok(None) };
+    let mut stated = site.stated(0)?;
+    let rank = stated.rank() as i64;
+    let place = |dim: i64| crate::ops::shapes::normalize_dim(dim, rank as usize).map(|dim| dim as i64);
+    let (Some(row), Some(column)) = (place(site.int_or("dim1", -2)?), place(site.int_or("dim2", -1)?)) else {
+        return Ok(None);
+    };
+    // The plane of the diagonal is made in the last two dimensions.
+    let others = (0..rank).filter(|&d| d != row && d != column);
+    let order: Vec<i64> = others.chain([row, column]).collect();
+    stated.shape = order.iter().map(|&d| stated.shape[d as usize]).collect();
+    let mut back = vec![0; order.len()];
+    for (place, &dim) in (0..).zip(&order) {
+        back[dim as usize] = place;
+    }
+    let Some(&size) = stated.shape.last() else { return Ok(None) };
+    if site.rank(x) + 1 != stated.rank() {
+        // Of a matrix whose diagonal all elements are put on.
+        let count = AttrValue::shape(&[site.ty(x).numel()]);
+        x = site.implicit("flat", "reshape", &[("shape", count)], &[x])?;
+    }
     // Element `(i, i + offset)` is element `min(i, i + offset)`: rows and columns before it are padding.
     let shift = offset.unsigned_abs() as usize;
     let rank = stated.rank();
@@ -192,7 +193,11 @@ fn on_diagonal(site: &mut NodeLowering) -> Converted {
     let shifted = site.implicit("shifted", "add", &[], &[diagonal, offset])?;
     let keeps = site.implicit("keeps", "eq", &[], &[column, shifted])?;
     let nothing = site.literal("nothing", super::super::lowering::Scalar::Int(0), stated.dtype)?;
-    site.emit("where", &[], &[keeps, rows, nothing])
+    if back.is_sorted() {
+        return site.emit("where", &[], &[keeps, rows, nothing]);
+    }
+    let planes = site.implicit("planes", "where", &[], &[keeps, rows, nothing])?;
+    site.emit("permute", &[("dims", ints(&back))], &[planes])
 }
 
 /// Vectors as columns next to each other.
@@ -239,6 +244,10 @@ fn split(site: &mut NodeLowering, name: &str) -> Converted {
 fn of_numbers(site: &mut NodeLowering, name: &str) -> Converted {
     let x = site.tensor("self")?;
     let dtype = site.dtype(x);
+    if name == "nansum" && !dtype.is_float() && !site.given("dtype") {
+        let attrs = [("dim", dims_or_all(site, x)?), ("keepdim", AttrValue::Bool(site.bool_or("keepdim", false)?))];
+        return site.emit("sum", &attrs, &[x]);
+    }
     if !dtype.is_float() || site.given("dtype") {
         return Ok(None);
     }
@@ -259,9 +268,13 @@ fn of_numbers(site: &mut NodeLowering, name: &str) -> Converted {
 /// The cross product of vectors of three elements.
 fn cross(site: &mut NodeLowering, name: &str) -> Converted {
     let (x, y) = (site.tensor("self")?, site.tensor("other")?);
-    if site.dtype(x) != site.dtype(y) || site.ty(x).shape != site.ty(y).shape {
+    if site.dtype(x) != site.dtype(y) || site.dtype(x) == DType::Bool {
         return Ok(None);
     }
+    let Some(common) = broadcast(&site.ty(x).shape, &site.ty(y).shape) else { return Ok(None) };
+    let repeated = [("shape", AttrValue::shape(&common))];
+    let (x, y) =
+        (site.implicit("self", "expand", &repeated, &[x])?, site.implicit("other", "expand", &repeated, &[y])?);
     let dim = match site.maybe_int("dim")? {
         Some(dim) => site.dim_of(x, dim)?,
         None if name == "linalg_cross" => site.dim_of(x, -1)?,
@@ -365,21 +378,28 @@ fn bilinear(site: &mut NodeLowering) -> Converted {
 fn cosine(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("x1")?, site.tensor("x2")?);
     let dtype = site.dtype(x);
-    if site.dtype(y) != dtype || !matches!(dtype, DType::F32 | DType::F64) || site.rank(x) != site.rank(y) {
+    if site.dtype(y) != dtype || !matches!(dtype, DType::F32 | DType::F64) {
         return Ok(None);
     }
+    // What is repeated counts as often as it is repeated.
+    let Some(common) = broadcast(&site.ty(x).shape, &site.ty(y).shape) else { return Ok(None) };
+    let repeated = [("shape", AttrValue::shape(&common))];
+    let x = site.implicit("x1", "expand", &repeated, &[x])?;
+    let y = site.implicit("x2", "expand", &repeated, &[y])?;
     let dim = site.dim_of(x, site.int_or("dim", 1)?)?;
+    // A number has no dimension to add along.
+    let dims = if common.is_empty() { vec![] } else { vec![dim] };
     let eps = site.float_or("eps", 1e-8)?;
     let mut f = Formula::new(site, dtype);
     let mut unit = |value: Value| {
-        let attrs = [("ord", AttrValue::float(2.0)), ("dim", ints(&[dim])), ("keepdim", AttrValue::Bool(true))];
+        let attrs = [("ord", AttrValue::float(2.0)), ("dim", ints(&dims)), ("keepdim", AttrValue::Bool(true))];
         let length = f.site.implicit("length", "vector_norm", &attrs, &[value])?;
         let length = f.at_least(length, eps)?;
         f.op("div", &[value, length])
     };
     let (x, y) = (unit(x)?, unit(y)?);
     let product = f.op("mul", &[x, y])?;
-    site.emit("sum", &[("dim", ints(&[dim]))], &[product])
+    site.emit("sum", &[("dim", ints(&dims))], &[product])
 }
 
 /// The area under a line through equally spaced points.
@@ -407,6 +427,62 @@ fn trapezoid(site: &mut NodeLowering) -> Converted {
     site.emit(op, &[], &operands)
 }
 
+/// The area under a line through points at places that are given or equally far apart: all of it, or up to each point.
+fn between_points(site: &mut NodeLowering, running: bool) -> Converted {
+    let y = site.tensor("y")?;
+    let dtype = site.dtype(y);
+    if !matches!(dtype, DType::F32 | DType::F64) || site.rank(y) == 0 {
+        return Ok(None);
+    }
+    let dim = site.dim_of(y, site.int_or("dim", -1)?)?;
+    let neighbours = |site: &mut NodeLowering, value: Value, dim: i64| -> Result<[Value; 2], Refusal> {
+        let size = site.ty(value).shape.get(dim as usize).map_or(0, |&n| n as i64);
+        let mut part = |start: i64, end: i64| {
+            let attrs = [("dim", int(dim)), ("start", int(start)), ("end", int(end))];
+            site.implicit("part", "slice", &attrs, &[value])
+        };
+        Ok([part(0, size - 1)?, part(1, size)?])
+    };
+    if site.ty(y).shape[dim as usize] == 0 {
+        return Ok(None);
+    }
+    let [low, high] = neighbours(site, y, dim)?;
+    let heights = site.implicit("heights", "add", &[], &[low, high])?;
+    let doubled = match site.maybe_tensor("x")? {
+        Some(x) if site.dtype(x) != dtype || site.rank(x) == 0 => return Ok(None),
+        Some(mut x) => {
+            let mut along = dim;
+            if site.rank(x) == 1 && site.rank(y) > 1 {
+                let mut shape = vec![1; site.rank(y)];
+                shape[dim as usize] = site.ty(x).numel() as i64;
+                x = site.implicit("places", "reshape", &[("shape", ints(&shape))], &[x])?;
+            } else {
+                along += site.rank(x) as i64 - site.rank(y) as i64;
+            }
+            if along < 0 || site.ty(x).shape[along as usize] == 0 {
+                return Ok(None);
+            }
+            let [left, right] = neighbours(site, x, along)?;
+            let widths = site.implicit("widths", "sub", &[], &[right, left])?;
+            site.implicit("doubled", "mul", &[], &[widths, heights])?
+        }
+        None => {
+            let width =
+                site.literal("width", super::super::lowering::Scalar::Float(site.float_or("dx", 1.0)?), dtype)?;
+            site.implicit("doubled", "mul", &[], &[heights, width])?
+        }
+    };
+    // Counted from the end: the places may have more dimensions than the heights.
+    let dim = dim + site.rank(doubled) as i64 - site.rank(y) as i64;
+    let two = site.literal("two", super::super::lowering::Scalar::Float(2.0), dtype)?;
+    if running {
+        let areas = site.implicit("areas", "div", &[], &[doubled, two])?;
+        return site.emit("cumsum", &[("dim", int(dim))], &[areas]);
+    }
+    let sum = site.implicit("sum", "sum", &[("dim", ints(&[dim]))], &[doubled])?;
+    site.emit("div", &[], &[sum, two])
+}
+
 /// Every element of one tensor times the other one.
 fn kronecker(site: &mut NodeLowering) -> Converted {
     let (x, y) = (site.tensor("self")?, site.tensor("other")?);
@@ -424,7 +500,8 @@ fn kronecker(site: &mut NodeLowering) -> Converted {
         site.implicit("spread", "reshape", &[("shape", AttrValue::shape(&shape))], &[value])
     };
     let (x, y) = (spread(x, 0)?, spread(y, 1)?);
-    let product = site.implicit("product", "mul", &[], &[x, y])?;
+    let times = if site.dtype(x) == DType::Bool { "logical_and" } else { "mul" };
+    let product = site.implicit("product", times, &[], &[x, y])?;
     let (_, shape) = site.stated_shape()?;
     site.emit("reshape", &[("shape", shape)], &[product])
 }

@@ -1,24 +1,24 @@
 //! Convolution and pooling.
 
-use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, int, ints};
 use super::super::target::Target;
-use crate::ir::{AttrValue, Ints, Value};
+use crate::ir::{AttrValue, DType, Ints, Value};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
-        ("conv1d", "" | "padding") => conv(site, 1),
-        ("conv2d", "" | "padding") => conv(site, 2),
-        ("conv3d", "" | "padding") => conv(site, 3),
-        ("conv_transpose1d", "") => transposed(site, 1),
+        ("conv1d", "" | "padding") => batched(site, 1, conv),
+        ("conv2d", "" | "padding") => batched(site, 2, conv),
+        ("conv3d", "" | "padding") => batched(site, 3, conv),
+        ("conv_transpose1d", "") => batched(site, 1, transposed),
         ("conv_transpose2d" | "conv_transpose3d", "input") => {
-            transposed(site, if target.name == "conv_transpose2d" { 2 } else { 3 })
+            batched(site, if target.name == "conv_transpose2d" { 2 } else { 3 }, transposed)
         }
         ("convolution", "") => {
             let x = site.tensor("input")?;
             let spatial = site.rank(x).saturating_sub(2);
             match (spatial, site.bool_or("transposed", false)?) {
-                (1..=3, false) => conv(site, spatial),
-                (1..=3, true) => transposed(site, spatial),
+                (1..=3, false) => batched(site, spatial, conv),
+                (1..=3, true) => batched(site, spatial, transposed),
                 _ => Ok(None),
             }
         }
@@ -44,16 +44,36 @@ pub(super) fn per_dimension(site: &NodeLowering, name: &str, count: usize, defau
     })
 }
 
-/// Operands and what the attributes have in common; `None` for an input without a batch dimension, which is another operator.
-fn operands(site: &NodeLowering, spatial: usize) -> Result<Option<Vec<Value>>, Refusal> {
+/// Input, weight and bias of a convolution of floats. An input without a batch dimension becomes a batch of one for `convolve`.
+fn batched(
+    site: &mut NodeLowering,
+    spatial: usize,
+    convolve: impl Fn(&mut NodeLowering, usize, Vec<Value>) -> Converted,
+) -> Converted {
     let x = site.tensor("input")?;
     let mut operands: Vec<Value> = vec![x, site.tensor("weight")?];
     operands.extend(site.maybe_tensor("bias")?);
-    Ok((site.rank(x) == spatial + 2 && site.rank(operands[1]) == spatial + 2).then_some(operands))
+    if site.rank(operands[1]) != spatial + 2 || !site.dtype(x).is_float() {
+        return Ok(None);
+    }
+    if site.rank(x) == spatial + 2 {
+        return convolve(site, spatial, operands);
+    }
+    if site.rank(x) != spatial + 1 {
+        return Ok(None);
+    }
+    operands[0] = site.implicit("batch", "unsqueeze", &[("dim", int(0))], &[x])?;
+    single(site, |site| convolve(site, spatial, operands))
 }
 
-fn conv(site: &mut NodeLowering, spatial: usize) -> Converted {
-    let Some(mut operands) = operands(site, spatial)? else { return Ok(None) };
+/// What `of_batch` gives for a batch of one, without the batch dimension.
+pub(super) fn single(site: &mut NodeLowering, of_batch: impl FnOnce(&mut NodeLowering) -> Converted) -> Converted {
+    let Some(batch) = of_batch(site)? else { return Ok(None) };
+    let one = site.implicit("single", "squeeze", &[("dim", int(0))], &batch[..1])?;
+    Ok(Some([one].into_iter().collect()))
+}
+
+fn conv(site: &mut NodeLowering, spatial: usize, mut operands: Vec<Value>) -> Converted {
     let stride = per_dimension(site, "stride", spatial, 1)?;
     let dilation = per_dimension(site, "dilation", spatial, 1)?;
     let padding = match site.str("padding") {
@@ -89,8 +109,7 @@ fn same(site: &mut NodeLowering, x: Value, w: Value, dilation: &[i64]) -> Result
     Ok((site.implicit("padded", "pad", &[("pad", AttrValue::Ints(behind))], &[x])?, padding))
 }
 
-fn transposed(site: &mut NodeLowering, spatial: usize) -> Converted {
-    let Some(operands) = operands(site, spatial)? else { return Ok(None) };
+fn transposed(site: &mut NodeLowering, spatial: usize, operands: Vec<Value>) -> Converted {
     let attrs = [
         ("stride", ints(&per_dimension(site, "stride", spatial, 1)?)),
         ("padding", ints(&per_dimension(site, "padding", spatial, 0)?)),
@@ -117,9 +136,16 @@ fn pool(site: &mut NodeLowering, op: &str) -> Converted {
     let x = site.tensor("self")?;
     let sizes = windows(site, spatial)?;
     let dilation = per_dimension(site, "dilation", spatial, 1)?;
-    match site.rank(x) == spatial + 2 {
-        true => pooled(site, op, x, &sizes, &dilation),
-        false => Ok(None),
+    if !site.dtype(x).is_float() {
+        return Ok(None);
+    }
+    match site.rank(x).checked_sub(spatial) {
+        Some(2) => pooled(site, op, x, &sizes, &dilation),
+        Some(1) => {
+            let x = site.implicit("batch", "unsqueeze", &[("dim", int(0))], &[x])?;
+            single(site, |site| pooled(site, op, x, &sizes, &dilation))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -137,7 +163,7 @@ fn pooled(
         attrs.push(("dilation", ints(dilation)));
     } else {
         if site.given("divisor_override") {
-            return Ok(None);
+            return with_divisor(site, op, x, attrs, kernel);
         }
         // Without padding, it does not matter whether it counts.
         let counts = site.bool_or("count_include_pad", true)? || padding.iter().all(|&p| p == 0);
@@ -146,18 +172,45 @@ fn pooled(
     site.emit(op, &attrs, &[x])
 }
 
+/// Sums under windows over a number that is given: means over whole windows, of which padding is a part, times their size.
+fn with_divisor(
+    site: &mut NodeLowering,
+    op: &str,
+    x: Value,
+    mut attrs: Vec<(&str, AttrValue)>,
+    kernel: &[i64],
+) -> Converted {
+    let (divisor, dtype) = (site.int("divisor_override")?, site.dtype(x));
+    // Windows that reach beyond the padding are smaller.
+    if divisor == 0 || site.bool_or("ceil_mode", false)? || !matches!(dtype, DType::F32 | DType::F64) {
+        return Ok(None);
+    }
+    attrs.push(("count_include_pad", AttrValue::Bool(true)));
+    let mean = site.implicit("mean", op, &attrs, &[x])?;
+    let size: i64 = kernel.iter().product();
+    let factor = site.literal("factor", Scalar::Float(size as f64 / divisor as f64), dtype)?;
+    site.emit("mul", &[], &[mean, factor])
+}
+
 /// What PyTorch does to lines: a height of 1 while an image is pooled.
 fn in_two_dimensions(site: &mut NodeLowering, op: &str) -> Converted {
     let x = site.tensor("self")?;
-    if site.rank(x) != 3 {
+    let rank = site.rank(x) as i64;
+    if !(2..=3).contains(&rank) || !site.dtype(x).is_float() {
         return Ok(None);
     }
     let [kernel, stride, padding] = windows(site, 1)?;
     let dilation = per_dimension(site, "dilation", 1, 1)?;
     let high = |all: Vec<i64>, first: i64| [&[first], &all[..]].concat();
     let sizes = [high(kernel, 1), high(stride, 1), high(padding, 0)];
-    let image = site.implicit("image", "unsqueeze", &[("dim", int(2))], &[x])?;
+    let mut image = site.implicit("image", "unsqueeze", &[("dim", int(rank - 1))], &[x])?;
+    if rank == 2 {
+        image = site.implicit("batch", "unsqueeze", &[("dim", int(0))], &[image])?;
+    }
     let Some(pooled) = pooled(site, op, image, &sizes, &high(dilation, 1))? else { return Ok(None) };
-    let line = site.implicit("line", "squeeze", &[("dim", int(2))], &pooled[..1])?;
+    let mut line = site.implicit("line", "squeeze", &[("dim", int(2))], &pooled[..1])?;
+    if rank == 2 {
+        line = site.implicit("single", "squeeze", &[("dim", int(0))], &[line])?;
+    }
     Ok(Some([line].into_iter().collect()))
 }

@@ -37,7 +37,13 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         "hardtanh" => {
             let min = site.maybe_scalar("min_val")?.unwrap_or(Scalar::Float(-1.0));
             let max = site.maybe_scalar("max_val")?.unwrap_or(Scalar::Float(1.0));
-            clamp(site, Some(min), Some(max))
+            let dtype = site.dtype(site.tensor("self")?);
+            // Integers stay integers, and so do the bounds.
+            let bound = |bound: Scalar| match bound.beside(dtype) {
+                Number::Int(n) => Scalar::Int(n),
+                Number::Float(f) => Scalar::Float(f.0),
+            };
+            clamp(site, Some(bound(min)), Some(bound(max)))
         }
         "relu6" => clamp(site, Some(Scalar::Int(0)), Some(Scalar::Int(6))),
         "add" | "sub" | "subtract" => sum(site, if target.name == "add" { "add" } else { "sub" }),

@@ -1,7 +1,7 @@
 //! Fourier transforms.
 
 use super::super::argument::{Argument, Number};
-use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, int, ints};
 use super::super::target::Target;
 use crate::ir::{AttrValue, DType, Value};
 use crate::ops::fourier_norm;
@@ -78,6 +78,10 @@ fn function(site: &mut NodeLowering, name: &str) -> Converted {
     let (op, inverse) = match (kind, is_complex) {
         ("fft", true) => ("fft_c2c", false),
         ("ifft", true) => ("fft_c2c", true),
+        // Along several dimensions, and backwards, PyTorch makes real numbers complex ones first.
+        ("fft", false) if spatial != Some(1) => ("fft_c2c", false),
+        ("ifft", false) => ("fft_c2c", true),
+        ("irfft", false) => ("fft_c2r", true),
         ("fft" | "rfft", false) => ("fft_r2c", false),
         ("irfft", true) => ("fft_c2r", true),
         _ => return Ok(None),
@@ -122,6 +126,9 @@ fn function(site: &mut NodeLowering, name: &str) -> Converted {
     if !is_transformed(site, x) {
         return Ok(None);
     }
+    if !is_complex && op != "fft_r2c" {
+        x = as_complex(site, x)?;
+    }
     for (&dim, &to) in dims.iter().zip(&sizes) {
         x = brought_to(site, x, dim, to)?;
     }
@@ -131,6 +138,15 @@ fn function(site: &mut NodeLowering, name: &str) -> Converted {
         _ => ("length", int(length)),
     };
     site.emit(op, &[("dims", ints(&dims)), ("norm", AttrValue::str(norm)), own], &[x])
+}
+
+/// Real numbers as complex ones: pairs with a second part of 0.
+fn as_complex(site: &mut NodeLowering, x: Value) -> Result<Value, Refusal> {
+    let real = site.implicit("real", "unsqueeze", &[("dim", int(site.rank(x) as i64))], &[x])?;
+    let zero = site.literal("zero", Scalar::Float(0.0), site.dtype(x))?;
+    let shape = AttrValue::shape(&site.ty(real).shape);
+    let imaginary = site.implicit("imaginary", "expand", &[("shape", shape)], &[zero])?;
+    site.implicit("complex", "concat", &[("dim", int(site.rank(x) as i64))], &[real, imaginary])
 }
 
 /// A dimension cut off or filled up with zeros.

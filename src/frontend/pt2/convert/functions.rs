@@ -25,6 +25,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         }
         ("isinf", "") => infinite(site),
         ("atan2" | "arctan2", "") => binary(site, "atan2", "self", "other", Promotion::Float),
+        ("hypot", "") => binary(site, "hypot", "self", "other", Promotion::Float),
         ("fmod", "Scalar" | "Tensor") => binary(site, "fmod", "self", "other", Promotion::Common),
         ("pow", "Tensor_Tensor" | "Scalar") => power(site),
         ("gcd", "") => binary(site, "gcd", "self", "other", Promotion::Common),
@@ -38,8 +39,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         ("bitwise_left_shift" | "__lshift__", _) => shift(site, "shift_left"),
         ("bitwise_right_shift" | "__rshift__", _) => shift(site, "shift_right"),
         ("clamp" | "clip", "Tensor") => bounded(site),
-        ("clamp_min", "Tensor") => binary(site, "maximum", "self", "min", Promotion::Common),
-        ("clamp_max", "Tensor") => binary(site, "minimum", "self", "max", Promotion::Common),
+        ("clamp_min" | "clamp_max", "Tensor") => bounded(site),
         ("addcmul" | "addcdiv", "") => sum_of_products(site, target.name),
         (name, "") => match real_function(name) {
             Some(op) => {
@@ -130,24 +130,23 @@ fn bounded(site: &mut NodeLowering) -> Converted {
     let (min, max) = (site.maybe_tensor("min")?, site.maybe_tensor("max")?);
     let all: Vec<Operand> = [Some(x), min, max].into_iter().flatten().map(Operand::Tensor).collect();
     let dtype = result_dtype(site, &all, Promotion::Common)?;
-    if dtype == DType::Bool {
-        return Ok(None);
-    }
     let x = site.cast("self", x, dtype)?;
+    // The larger one of two bools is true if either is.
+    let (larger, smaller) = if dtype == DType::Bool { ("logical_or", "logical_and") } else { ("maximum", "minimum") };
     match (min, max) {
         (None, None) => Ok(None),
         (Some(bound), None) => {
             let bound = site.cast("min", bound, dtype)?;
-            site.emit("maximum", &[], &[x, bound])
+            site.emit(larger, &[], &[x, bound])
         }
         (None, Some(bound)) => {
             let bound = site.cast("max", bound, dtype)?;
-            site.emit("minimum", &[], &[x, bound])
+            site.emit(smaller, &[], &[x, bound])
         }
         (Some(min), Some(max)) => {
             let (min, max) = (site.cast("min", min, dtype)?, site.cast("max", max, dtype)?);
-            let above = site.implicit("above", "maximum", &[], &[x, min])?;
-            site.emit("minimum", &[], &[above, max])
+            let above = site.implicit("above", larger, &[], &[x, min])?;
+            site.emit(smaller, &[], &[above, max])
         }
     }
 }

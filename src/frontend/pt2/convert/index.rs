@@ -13,6 +13,21 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         ("gather" | "index_select", "") => {
             let (x, index) = (site.tensor("self")?, site.tensor("index")?);
             let dim = site.dim_of(x, site.int("dim")?)?;
+            // Of a number, or with a single position, the table has no lookups.
+            if !matches!(site.dtype(index), DType::I64 | DType::I32) {
+                return Ok(None);
+            }
+            if site.rank(x) == 0 && site.ty(index).numel() == 1 {
+                let (_, shape) = site.stated_shape()?;
+                return site.emit("reshape", &[("shape", shape)], &[x]);
+            }
+            if target.name == "index_select" && site.rank(index) == 0 {
+                let index = site.implicit("index", "unsqueeze", &[("dim", int(0))], &[index])?;
+                return site.emit("index_select", &[("dim", int(dim))], &[x, index]);
+            }
+            if site.rank(x) == 0 || target.name == "gather" && site.rank(index) != site.rank(x) {
+                return Ok(None);
+            }
             site.emit(target.name, &[("dim", int(dim))], &[x, index])
         }
         ("index" | "_unsafe_index", "Tensor" | "") => index(site),
@@ -54,13 +69,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         }
         ("constant_pad_nd", "") => pad(site),
         ("pad", "") if site.str("mode").unwrap_or("constant") == "constant" => pad(site),
-        ("diff", "") if !site.given("append") => {
-            let x = site.tensor("self")?;
-            let dim = site.dim_of(x, site.int_or("dim", -1)?)?;
-            let mut operands = vec![x];
-            operands.extend(site.maybe_tensor("prepend")?);
-            site.emit("diff", &[("dim", int(dim)), ("n", int(site.int_or("n", 1)?))], &operands)
-        }
+        ("diff", "") => differences(site),
         ("masked_fill", "Scalar" | "Tensor") => {
             let (x, mask, value) = (site.tensor("self")?, site.tensor("mask")?, site.operand("value")?);
             let dtype = site.dtype(x);
@@ -83,7 +92,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
 fn scatter(site: &mut NodeLowering, op: &str) -> Converted {
     let (x, index) = (site.tensor("self")?, site.tensor("index")?);
     // A scalar is a vector of one element to PyTorch, but not to the op table.
-    if site.rank(x) == 0 || site.given("reduce") {
+    if site.rank(x) == 0 || site.given("reduce") || op == "scatter_add" && site.dtype(x) == DType::Bool {
         return Ok(None);
     }
     let dim = site.dim_of(x, site.int("dim")?)?;
@@ -100,10 +109,16 @@ fn scatter(site: &mut NodeLowering, op: &str) -> Converted {
 
 fn index_add(site: &mut NodeLowering) -> Converted {
     let (x, index, source) = (site.tensor("self")?, site.tensor("index")?, site.tensor("source")?);
-    if site.rank(x) == 0 || site.float_or("alpha", 1.0)? != 1.0 || site.dtype(x) == DType::Bool {
+    if site.rank(x) == 0 || site.rank(index) != 1 || site.rank(source) == 0 || site.dtype(x) == DType::Bool {
         return Ok(None);
     }
     let dim = site.dim_of(x, site.int("dim")?)?;
+    let alpha = site.maybe_scalar("alpha")?.unwrap_or(Scalar::Int(1));
+    let mut source = source;
+    if alpha.value().to_f64() != 1.0 {
+        let alpha = site.literal("alpha", alpha, site.dtype(source))?;
+        source = site.implicit("scaled", "mul", &[], &[source, alpha])?;
+    }
     site.emit("index_add", &[("dim", int(dim))], &[x, index, source])
 }
 
@@ -115,6 +130,41 @@ fn index_copy(site: &mut NodeLowering) -> Converted {
     }
     let dim = site.dim_of(x, site.int("dim")?)?;
     site.emit("index_put", &[("dims", ints(&[dim])), ("accumulate", AttrValue::Bool(false))], &[x, source, index])
+}
+
+/// Differences of neighbours, several times over. Those of bools tell where they change.
+fn differences(site: &mut NodeLowering) -> Converted {
+    let x = site.tensor("self")?;
+    let (dim, times) = (site.dim_of(x, site.int_or("dim", -1)?)?, site.int_or("n", 1)?);
+    let (before, behind) = (site.maybe_tensor("prepend")?, site.maybe_tensor("append")?);
+    let dtype = site.dtype(x);
+    if behind.is_none() && (dtype.is_float() || times == 1) {
+        let operands: Vec<Value> = [x].into_iter().chain(before).collect();
+        return site.emit("diff", &[("dim", int(dim)), ("n", int(times))], &operands);
+    }
+    let parts: Vec<Value> = before.into_iter().chain([x]).chain(behind).collect();
+    if site.rank(x) == 0 || times < 1 || parts.iter().any(|&part| site.dtype(part) != dtype) {
+        return Ok(None);
+    }
+    let mut whole = if parts.len() > 1 { site.implicit("whole", "concat", &[("dim", int(dim))], &parts)? } else { x };
+    let size = site.ty(whole).shape.get(dim as usize).map_or(0, |&size| size as i64);
+    if size <= times {
+        return Ok(None);
+    }
+    let op = if dtype == DType::Bool { "ne" } else { "sub" };
+    for left in (1..=times).rev() {
+        let size = size - times + left;
+        let part = |site: &mut NodeLowering, start: i64, end: i64| {
+            let attrs = [("dim", int(dim)), ("start", int(start)), ("end", int(end))];
+            site.implicit("part", "slice", &attrs, &[whole])
+        };
+        let (first, second) = (part(site, 0, size - 1)?, part(site, 1, size)?);
+        if left == 1 {
+            return site.emit(op, &[], &[second, first]);
+        }
+        whole = site.step(op, &[], &[second, first])?;
+    }
+    Ok(None)
 }
 
 /// One number at all places that a list of them names.

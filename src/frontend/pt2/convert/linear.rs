@@ -10,6 +10,8 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         "mm" | "bmm" if target.overload.is_empty() => [site.tensor("self")?, site.tensor("mat2")?],
         "mv" => [site.tensor("self")?, site.tensor("vec")?],
         "dot" => [site.tensor("self")?, site.tensor("tensor")?],
+        // Of real numbers, it is the same.
+        "vdot" => [site.tensor("self")?, site.tensor("other")?],
         "linear" => {
             let mut operands = vec![site.tensor("input")?, site.tensor("weight")?];
             operands.extend(site.maybe_tensor("bias")?);

@@ -3,6 +3,7 @@
 //! Every family function gets the operator's name without its overload, and gives `None` for what it does not cover.
 //! An operator that no family covers becomes an opaque node.
 
+mod aliases;
 mod assembled;
 mod attention;
 mod complex;
@@ -21,7 +22,9 @@ mod losses;
 mod margins;
 mod norm;
 mod pairs;
+mod places;
 mod pointwise;
+mod products;
 mod promote;
 mod quantise;
 mod real;
@@ -29,6 +32,10 @@ mod rearrange;
 mod recurrent;
 mod reduce;
 mod sequence;
+mod signs;
+mod solvers;
+mod spans;
+mod storage;
 mod triton;
 mod view;
 mod windows;
@@ -47,7 +54,7 @@ use crate::ir::Value;
 /// What an operator writes follows its results. In-place operators are converted as what they compute; the caller puts the
 /// result where it belongs.
 pub(super) fn convert(site: &mut NodeLowering, draws: &mut i64, written: &[Value]) -> Result<Values, Refusal> {
-    let target = Target::of(&site.node.target);
+    let target = aliases::usual(Target::of(&site.node.target));
     if let Some(values) = triton::kernel(site)? {
         return Ok(values);
     }

@@ -8,7 +8,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match target.name {
         "layer_norm" => trailing(site, "layer_norm", 1e-5),
         // The statistics are extra outputs.
-        "native_layer_norm" if !site.is_used(1) && !site.is_used(2) => trailing(site, "layer_norm", 1e-5),
+        "native_layer_norm" => with_statistics(site),
         "rms_norm" => {
             let x = site.tensor("input")?;
             // Without `eps`, PyTorch's kernels disagree about half precision: some take the epsilon of the
@@ -70,8 +70,34 @@ fn eps(site: &NodeLowering, default: f64) -> Result<AttrValue, Refusal> {
 /// A normalisation over the last dimensions.
 fn trailing(site: &mut NodeLowering, op: &str, default_eps: f64) -> Converted {
     let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
+    // The table knows sizes of errors only.
+    if site.float_or("eps", default_eps)? < 0.0 {
+        return Ok(None);
+    }
     let attrs = [("normalized_shape", ints(&site.ints("normalized_shape")?)), ("eps", eps(site, default_eps)?)];
     site.emit(op, &attrs, &operands)
+}
+
+/// Layer normalisation; where they are used, means and reciprocal deviations as well.
+fn with_statistics(site: &mut NodeLowering) -> Converted {
+    let Some(mut values) = trailing(site, "layer_norm", 1e-5)? else { return Ok(None) };
+    if !site.is_used(1) && !site.is_used(2) {
+        return Ok(Some(values));
+    }
+    let (x, own) = (site.tensor("input")?, site.ints("normalized_shape")?.len());
+    let (rank, dtype) = (site.rank(x), site.dtype(x));
+    if !matches!(dtype, DType::F32 | DType::F64) || own > rank {
+        return Ok(None);
+    }
+    let dims: Vec<i64> = (rank - own..rank).map(|d| d as i64).collect();
+    let [dims, keepdim] = [("dim", ints(&dims)), ("keepdim", AttrValue::Bool(true))];
+    values.push(site.implicit("mean", "mean", &[dims.clone(), keepdim.clone()], &[x])?);
+    let variance = [dims, keepdim, ("correction", AttrValue::float(0.0))];
+    let variance = site.implicit("variance", "var", &variance, &[x])?;
+    let eps = site.literal("eps", Scalar::Float(site.float_or("eps", 1e-5)?), dtype)?;
+    let shifted = site.implicit("shifted", "add", &[], &[variance, eps])?;
+    values.push(site.implicit("deviation", "rsqrt", &[], &[shifted])?);
+    Ok(Some(values))
 }
 
 fn group_norm(site: &mut NodeLowering, groups: &str) -> Converted {
@@ -84,7 +110,12 @@ fn batch_norm(site: &mut NodeLowering) -> Converted {
     let (Some(mean), Some(var)) = (site.maybe_tensor("running_mean")?, site.maybe_tensor("running_var")?) else {
         return Ok(None);
     };
-    let Some(operands) = with_parameters(site, vec![site.tensor("input")?, mean, var])? else { return Ok(None) };
+    let x = site.tensor("input")?;
+    let Some(operands) = with_parameters(site, vec![x, mean, var])? else { return Ok(None) };
+    // A vector has no channels.
+    if site.rank(x) < 2 || site.float_or("eps", 1e-5)? < 0.0 {
+        return Ok(None);
+    }
     let attrs = [("eps", eps(site, 1e-5)?)];
     site.emit("batch_norm", &attrs, &operands)
 }

@@ -4,7 +4,7 @@
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Refusal};
 use super::super::target::Target;
-use super::formula::{Formula, Last};
+use super::formula::{Formula, Last, Term};
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{DType, Value};
 
@@ -24,13 +24,27 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         },
         "deg2rad" => |f, x| f.last_with("mul", x[0], DEGREE),
         "rad2deg" => |f, x| f.last_with("mul", x[0], 1.0 / DEGREE),
+        // Of integers, these say nothing.
+        "isfinite" | "isposinf" | "isneginf" if !site.dtype(site.tensor("self")?).is_float() => return Ok(None),
         "isfinite" => |f, x| {
             let size = f.op("abs", &[x[0]])?;
             let (bounded, number) = (f.with("ne", size, f64::INFINITY)?, f.op("eq", &[x[0], x[0]])?);
             f.last("logical_and", &[number, bounded])
         },
+        "special_ndtr" => |f, x| {
+            let scaled = f.with("mul", x[0], std::f64::consts::FRAC_1_SQRT_2)?;
+            let error = f.op("erf", &[scaled])?;
+            let (one, half) = (f.literal(1.0)?, f.literal(0.5)?);
+            let sum = f.op("add", &[one, error])?;
+            f.last("mul", &[sum, half])
+        },
         "isposinf" => |f, x| f.last_with("eq", x[0], f64::INFINITY),
         "isneginf" => |f, x| f.last_with("eq", x[0], f64::NEG_INFINITY),
+        // Whole numbers are what they are.
+        "nan_to_num" if !site.dtype(site.tensor("self")?).is_float() => {
+            let x = site.tensor("self")?;
+            return site.emit("clone", &[], &[x]);
+        }
         "nan_to_num" => number_instead,
         "special_entr" => entropy,
         "softshrink" => soft_shrink,
@@ -132,13 +146,20 @@ fn soft_shrink(f: &mut Formula, x: &[Value]) -> Last {
     f.last("where", &[large, shrunk, zero])
 }
 
+/// Whether there is a number that is not infinite.
+fn finite(f: &mut Formula, x: Value) -> Term {
+    let size = f.op("abs", &[x])?;
+    let (bounded, number) = (f.with("ne", size, f64::INFINITY)?, f.op("eq", &[x, x])?);
+    f.op("logical_and", &[number, bounded])
+}
+
 /// `ln(e^x + e^y)`, or by another base; the larger one is taken out. Two equal infinities stay what they are.
 fn added_exponentials(f: &mut Formula, x: &[Value], exponential: &str, factor: Option<f64>) -> Last {
     let [x, y] = *x else { return Err(Refusal::new("takes two tensors")) };
     let order = f.op("ge", &[x, y])?;
     let (larger, smaller) = (f.op("where", &[order, x, y])?, f.op("where", &[order, y, x])?);
-    let size = f.op("abs", &[x])?;
-    let (infinite, equal) = (f.with("eq", size, f64::INFINITY)?, f.op("eq", &[x, y])?);
+    let (finite, equal) = (finite(f, x)?, f.op("eq", &[x, y])?);
+    let infinite = f.op("logical_not", &[finite])?;
     let stays = f.op("logical_and", &[infinite, equal])?;
     let difference = f.op("sub", &[smaller, larger])?;
     let power = f.op(exponential, &[difference])?;
@@ -190,7 +211,10 @@ fn leaky(f: &mut Formula, x: &[Value]) -> Last {
 fn close(f: &mut Formula, x: &[Value]) -> Last {
     let [x, y] = *x else { return Err(Refusal::new("takes two tensors")) };
     let (relative, absolute) = (f.number("rtol", 1e-5)?, f.number("atol", 1e-8)?);
-    let equal = f.op("eq", &[x, y])?;
+    // As they are: large integers that are no floats are equal only to themselves.
+    let given = [f.tensor("self")?, f.tensor("other")?];
+    let of_one_type = f.site.dtype(given[0]) == f.site.dtype(given[1]);
+    let equal = f.op("eq", &if of_one_type { given } else { [x, y] })?;
     let scaled = f.with("mul", y, relative)?;
     let scaled = f.op("abs", &[scaled])?;
     let allowed = f.with("add", scaled, absolute)?;

@@ -4,12 +4,13 @@ use super::super::lowering::{Converted, NodeLowering};
 use super::super::target::Target;
 use super::{
     assembled, attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear, losses,
-    margins, norm, pointwise, quantise, rearrange, recurrent, reduce, sequence, view, windows,
+    margins, norm, places, pointwise, products, quantise, rearrange, recurrent, reduce, sequence, signs, solvers,
+    spans, storage, view, windows,
 };
 
 /// Converts an operator on real numbers.
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 22] = [
+    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 28] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -32,6 +33,12 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         assembled::convert,
         sequence::convert,
         fourier::convert,
+        signs::convert,
+        storage::convert,
+        places::convert,
+        products::convert,
+        spans::convert,
+        solvers::convert,
     ];
     for family in FAMILIES {
         if let Some(values) = family(site, target)? {

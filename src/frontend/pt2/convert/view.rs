@@ -26,7 +26,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         }
         ("t" | "numpy_T" | "t_copy", "") => permute(site, |site, x| Ok((0..site.rank(x) as i64).rev().collect())),
         ("movedim" | "moveaxis", _) => permute(site, moved),
-        ("mT" | "adjoint", "") => permute(site, |site, x| swapped(site, x, -2, -1)),
+        ("mT" | "mH" | "adjoint" | "matrix_H", "") => permute(site, |site, x| swapped(site, x, -2, -1)),
         ("expand" | "expand_copy", "") => expand(site),
         ("expand_as", "") => {
             let (x, other) = (site.tensor("self")?, site.tensor("other")?);

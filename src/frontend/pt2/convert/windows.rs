@@ -2,7 +2,7 @@
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, int, ints};
 use super::super::target::Target;
-use super::conv::per_dimension;
+use super::conv::{per_dimension, single};
 use crate::ir::{AttrValue, DType, Ints, Value};
 use crate::ops::grid_sample::{MODES, PADDINGS};
 
@@ -100,16 +100,26 @@ fn adaptive_mean(site: &mut NodeLowering, x: Value, size: &[i64]) -> Converted {
         let dims: Ints = (rank - spatial..rank).map(|d| d as i64).collect();
         return site.emit("mean", &[("dim", AttrValue::Ints(dims)), ("keepdim", AttrValue::Bool(true))], &[x]);
     }
-    match rank == spatial + 2 {
-        true => site.emit("adaptive_avg_pool", &[("output_size", ints(size))], &[x]),
-        false => Ok(None),
-    }
+    adaptive(site, "adaptive_avg_pool", x, size)
 }
 
 fn adaptive_maximum(site: &mut NodeLowering, x: Value, size: &[i64]) -> Converted {
-    match site.rank(x) == size.len() + 2 && site.dtype(x).is_float() {
-        true => site.emit("adaptive_max_pool", &[("output_size", ints(size))], &[x]),
-        false => Ok(None),
+    adaptive(site, "adaptive_max_pool", x, size)
+}
+
+/// An image without a batch dimension is a batch of one. Windows without elements are nowhere.
+fn adaptive(site: &mut NodeLowering, op: &str, x: Value, size: &[i64]) -> Converted {
+    if !site.dtype(x).is_float() || site.ty(x).numel() == 0 {
+        return Ok(None);
+    }
+    let size = [("output_size", ints(size))];
+    match site.rank(x).checked_sub(size[0].1.as_ints().map_or(0, <[i64]>::len)) {
+        Some(2) => site.emit(op, &size, &[x]),
+        Some(1) => {
+            let x = site.implicit("batch", "unsqueeze", &[("dim", int(0))], &[x])?;
+            single(site, |site| site.emit(op, &size, &[x]))
+        }
+        _ => Ok(None),
     }
 }
 
@@ -195,7 +205,7 @@ fn pad(site: &mut NodeLowering, pairs: &[i64], mode: &str) -> Converted {
     let x = site.tensor("self")?;
     let (rank, padded) = (site.rank(x), pairs.len() / 2);
     let fits = pairs.len().is_multiple_of(2) && (1..=3).contains(&padded) && (padded + 1..=padded + 2).contains(&rank);
-    if !fits || !site.dtype(x).is_float() || pairs.iter().any(|&n| n < 0) {
+    if !fits || !site.dtype(x).is_float() || site.ty(x).numel() == 0 || pairs.iter().any(|&n| n < 0) {
         return Ok(None);
     }
     let pad: Ints = pairs.chunks_exact(2).rev().flatten().copied().collect();
@@ -204,7 +214,8 @@ fn pad(site: &mut NodeLowering, pairs: &[i64], mode: &str) -> Converted {
 
 fn columns(site: &mut NodeLowering, op: &str) -> Converted {
     let x = site.tensor("self")?;
-    if site.rank(x) != if op == "im2col" { 4 } else { 3 } || !site.dtype(x).is_float() {
+    let rank = if op == "im2col" { 4 } else { 3 };
+    if site.rank(x) != rank || !site.dtype(x).is_float() || site.ty(x).numel() == 0 {
         return Ok(None);
     }
     let mut attrs = Vec::with_capacity(5);

@@ -25,7 +25,9 @@ impl Formulas<'_> {
         match self.way.mode {
             Mode::Operators => Some(None),
             // Integers wrap around: they are no real numbers.
-            Mode::Products if !(dtype.is_float() && operands.iter().all(|(dtype, _)| dtype.is_float())) => Some(None),
+            Mode::Products if !(dtype.is_float() && operands.iter().all(|(dtype, _)| dtype.is_float())) => {
+                self.arithmetic_of_integers(function, call, operands, dtype)
+            }
             Mode::Products => {
                 let form = self.law(function, call, operands, dtype)?;
                 // What would be 0 for finite elements only stays as it is.

@@ -55,7 +55,8 @@ impl Formulas<'_> {
     }
 
     fn is_near(&mut self, x: &Form, y: &Form) -> bool {
-        let near = x.is_near(y, self.precision);
+        // Integers do not round.
+        let near = !self.is_exact && x.is_near(y, self.precision);
         if near {
             self.tier = Tier::Rounding;
         }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::arena::TermId;
-use super::form::{Atom, Form, FormId, Operation, Store};
+use super::form::{Atom, Form, FormId, Operation, Product, Store};
 use super::mode::{Mode, Way};
 use super::numbers::Numbers;
 use super::scope::{Applied, Known, Scope, Seen};
@@ -35,6 +35,8 @@ pub(super) struct Formulas<'a> {
     pub(super) numbers: Numbers,
     /// Bits of the numbers of the result's type.
     pub(super) precision: u64,
+    /// Whether the result has a type whose numbers do not round.
+    pub(super) is_exact: bool,
     pub(super) store: Store,
     pub(super) written: Written,
     /// Of terms that are computed row by row, what the elements of a row share, by the place where the row starts.
@@ -62,6 +64,7 @@ impl<'a> Formulas<'a> {
             way,
             numbers,
             precision,
+            is_exact: !dtype.is_float(),
             store,
             written,
             rows,
@@ -309,6 +312,9 @@ impl<'a> Formulas<'a> {
         if arithmetic.is_some() {
             return arithmetic;
         }
+        if let Some(id) = self.known_condition(function, &operands) {
+            return Some(self.form(id));
+        }
         if call.op.commutative
             && let [first, second, ..] = operands.as_mut_slice()
             && second < first
@@ -316,6 +322,29 @@ impl<'a> Formulas<'a> {
             std::mem::swap(first, second);
         }
         Some(self.applied(applied, operands, &[]))
+    }
+
+    /// What two truth values of which one is known come to: the other one, or the known one.
+    fn known_condition(&self, function: Arithmetic, operands: &[(DType, FormId)]) -> Option<FormId> {
+        let neutral = match function {
+            Arithmetic::And => true,
+            Arithmetic::Or => false,
+            _ => return None,
+        };
+        let &[(DType::Bool, x), (DType::Bool, y)] = operands else { return None };
+        let known = |id: FormId| {
+            let [Product { factors, .. }] = self.store.form(id).products() else { return None };
+            let [atom] = factors[..] else { return None };
+            match self.store.atom_of(atom) {
+                Atom::Constant(value) => Some(value.is_true()),
+                _ => None,
+            }
+        };
+        match (known(x), known(y)) {
+            (Some(value), _) => Some(if value == neutral { y } else { x }),
+            (_, Some(value)) => Some(if value == neutral { x } else { y }),
+            _ => None,
+        }
     }
 
     /// An element of a row that is computed from a row, or what a row comes to.
@@ -368,6 +397,13 @@ impl<'a> Formulas<'a> {
             if !sum.is_zero() {
                 return Some(sum);
             }
+        }
+        if self.way.mode == Mode::Products
+            && function == RowFunction::Sum
+            && x.dtype == applied.result.dtype
+            && x.dtype.is_int()
+        {
+            return self.sum_of_integers(&lane.elements, x.dtype);
         }
         // Weight and bias of a normalisation.
         let mut others = Vec::new();

@@ -26,6 +26,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod waves;
+mod whole;
 mod written;
 
 pub(crate) use scope::Leaves;

@@ -43,6 +43,13 @@ impl Formulas<'_> {
                 return Some(sum);
             }
         }
+        if self.way.mode == Mode::Products {
+            let bias = bias.map(|(id, operand, factor)| (call.operands[operand].dtype, id, factor));
+            let sum = self.sum_of_integer_products(&factors, line.alpha, bias, applied.result.dtype)?;
+            if sum.is_some() {
+                return sum;
+            }
+        }
         if let Some((id, operand, _)) = bias {
             factors.push((call.operands[operand].dtype, id));
         }

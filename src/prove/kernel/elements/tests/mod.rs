@@ -3,6 +3,7 @@ mod limits;
 mod places;
 mod property;
 mod reals;
+mod whole;
 
 use super::formulas::Formulas;
 use super::mode::{Mode, Way};
