@@ -236,10 +236,11 @@ fn a_square_matrix_is_not_bound_by_its_name_to_its_transpose() {
     let a = [("words", words.clone()), ("w", w.clone())];
     let (binding, reads) = bound(&a, &[("words", words.clone()), ("w", w.transposed())]);
     assert_eq!(binding.assumptions[1], "`w` of B is `permute(w; dims=[1, 0])` of A (same values in both files)");
-    assert_eq!((binding.assumptions.len(), binding.guessed.len(), reads), (2, 0, 2));
+    assert!(binding.assumptions[2].contains("by the checksums"));
+    assert_eq!((binding.assumptions.len(), binding.guessed.len(), reads), (3, 0, 2));
     // Other values still go by the name, and nothing is read for two models that share no matrix.
     let other = Matrix::new(3, &[7, 2, 3, 4, 5, 6, 7, 8, 9]);
-    assert!(sentences(&a, &[("words", words.clone()), ("w", other)])[1].contains("different values for 1 inputs"));
+    assert!(sentences(&a, &[("words", words.clone()), ("w", other)])[2].contains("different values for 1 inputs"));
     let words = Matrix::new(3, &V);
     assert_eq!(bound(&a, &[("words", words), ("w", w.transposed())]).1, 0);
     assert_eq!(bound(&a, &a).1, 0);
@@ -249,8 +250,9 @@ fn a_square_matrix_is_not_bound_by_its_name_to_its_transpose() {
 fn other_values_under_one_name_are_noted() {
     let [w, v] = [W, V].map(|data| Matrix::new(3, &data));
     let all = sentences(&[("w", w), ("v", v.clone())], &[("w", v.clone()), ("v", v)]);
-    assert_eq!(all.len(), 2);
-    assert!(all[1].contains("different values for 1 inputs taken to be the same, first for `w`"), "{all:?}");
+    assert_eq!(all.len(), 3);
+    assert!(all[1].contains("1 weight holds the same values in both files by the checksums"), "{all:?}");
+    assert!(all[2].contains("different values for 1 inputs taken to be the same, first for `w`"), "{all:?}");
 }
 
 /// What a file holds of another type than its graph says is no value of the input.
