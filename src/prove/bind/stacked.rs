@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Expression;
 use super::plan::{Meaning, Plan, Slot, Source};
-use crate::ir::{Attrs, Graph, NodeId, NodeKind};
+use crate::ir::{AttrValue, Attrs, Graph, NodeId, NodeKind};
 use crate::ops::Movement;
 use crate::prove::Side;
 
@@ -23,7 +23,7 @@ pub(super) struct Stack {
 
 /// The part of its operand that a slice takes, if that is one along the first dimension.
 pub(super) fn part_of_slice(attrs: &Attrs) -> Option<usize> {
-    let [dim, start, end, step] = [0, 1, 2, 3].map(|at| attrs.get(at).and_then(|value| value.as_int()));
+    let [dim, start, end, step] = [0, 1, 2, 3].map(|at| attrs.get(at).and_then(AttrValue::as_int));
     let start = start?;
     (dim == Some(0) && step == Some(1) && end == start.checked_add(1)).then(|| usize::try_from(start).ok())?
 }
