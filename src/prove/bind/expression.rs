@@ -5,7 +5,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::ir::{AttrValue, Attrs, DType, Graph, Ints, NodeId, NodeKind, Steps, TensorType, Value};
+use crate::ir::{AttrValue, Attrs, DType, Graph, NodeId, NodeKind, Steps, TensorType, Value};
 use crate::ops::{self, Call, Op, OpDef, TypeError, is_number};
 
 /// A part of an [`Expression`], by its number.
@@ -46,7 +46,7 @@ impl Expression {
         }
         expression.root = match operands.as_slice() {
             &[one] => one,
-            _ => expression.table("concat", &[("dim", AttrValue::Int(dim as i64))], &operands)?,
+            _ => expression.join(&operands, dim)?,
         };
         Ok(expression)
     }
@@ -84,7 +84,7 @@ impl Expression {
             }
             operands.extend(moved.get(part.root));
         }
-        expression.root = expression.table("concat", &[("dim", AttrValue::Int(dim as i64))], &operands)?;
+        expression.root = expression.join(&operands, dim)?;
         Ok(expression)
     }
 
@@ -93,20 +93,32 @@ impl Expression {
         let mut expression = Expression::default();
         let mut part = expression.input(i, ty);
         if let Some(shape) = &steps.split {
-            part = expression.table("reshape", &[("shape", AttrValue::shape(shape))], &[part])?;
+            part = expression.reshape(part, shape)?;
         }
         if let Some(order) = &steps.order {
-            part = expression.table("permute", &[("dims", AttrValue::shape(order))], &[part])?;
+            part = expression.permute(part, order)?;
         }
         if let Some(shape) = &steps.shape {
-            part = expression.table("reshape", &[("shape", AttrValue::shape(shape))], &[part])?;
+            part = expression.reshape(part, shape)?;
         }
         expression.root = part;
         Ok(expression)
     }
 
     fn transpose(&mut self, matrix: PartId) -> Result<PartId, TypeError> {
-        self.table("permute", &[("dims", AttrValue::Ints(Ints::from_slice(&[1, 0])))], &[matrix])
+        self.permute(matrix, &[1, 0])
+    }
+
+    fn permute(&mut self, part: PartId, dims: &[usize]) -> Result<PartId, TypeError> {
+        self.table("permute", &[("dims", AttrValue::shape(dims))], &[part])
+    }
+
+    fn reshape(&mut self, part: PartId, shape: &[usize]) -> Result<PartId, TypeError> {
+        self.table("reshape", &[("shape", AttrValue::shape(shape))], &[part])
+    }
+
+    fn join(&mut self, parts: &[PartId], dim: usize) -> Result<PartId, TypeError> {
+        self.table("concat", &[("dim", AttrValue::Int(dim as i64))], parts)
     }
 
     fn table(&mut self, op: &'static str, attrs: &[(&str, AttrValue)], on: &[PartId]) -> Result<PartId, TypeError> {
