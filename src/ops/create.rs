@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{
     Arithmetic, AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Fold, Interval, Kernel, OpDef,
-    Synthesis, TypeError, Types, Unit, Work, attr, stored_number,
+    Synthesis, TypeError, Types, Unit, Work, as_number, attr, stored_number,
 };
 use crate::ir::{AttrValue, Attrs, DType, MAX_ELEMENTS, Number, Shape, TensorType};
 
@@ -41,7 +41,7 @@ pub fn number_to_store(op: &OpDef, given: (&OpDef, &Attrs), are_numbers: bool) -
     }
     let value = value.as_number()?;
     let stored = stored_number(*dtype, value);
-    (stored.to_f64() != value.to_f64() && !value.is_nan()).then(|| number(stored, *dtype))
+    (stored != as_number(*dtype, value)).then(|| number(stored, *dtype))
 }
 
 /// The attribute `value` in element type `dtype`.

@@ -21,9 +21,8 @@ pub fn stored_number(dtype: DType, value: Number) -> Number {
 /// number, and so are √8 and 2.828427, and 1/√8 and 0.35355338. The name is that of a root that scales attention, or else the number
 /// with the fewest digits. Beside doubles and integers every number is its own, and so is an element of a narrow type.
 pub fn shortest_number(dtype: DType, value: Number) -> Number {
-    let is_element = dtype.bytes() < DType::F32.bytes() && dtype.round(value.to_f64()) == value.to_f64();
     match as_number(dtype, value) {
-        Number::Float(v) if is_element => Number::Float(v),
+        Number::Float(v) if dtype.bytes() < DType::F32.bytes() && dtype.round(v.0) == v.0 => Number::Float(v),
         Number::Float(v) if dtype != DType::F64 && v.0.is_finite() => {
             let shortest = format!("{:?}", v.0 as f32).parse().ok();
             // The digits are read as a double, which is rounded a second time and may lie beyond the largest number of the type.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{MirError, parse, print};
 use crate::ir::{AttrValue, Graph, NodeKind, Value};
-use crate::ops::Op;
+use crate::ops::{Op, as_number};
 
 mod random;
 
@@ -26,12 +26,15 @@ fn text(error: &MirError) -> String {
     format!("{error} | {}", error.help().map(|h| h.to_string()).unwrap_or_default())
 }
 
-/// What has to survive printing and reading: everything but the names and places of literal scalars.
+/// What has to survive printing and reading: everything but the names and places of literal scalars, and digits with which these compute nothing else.
 fn essence(graph: &Graph) -> Vec<String> {
     let show = |v: Value| {
         let node = graph.node(v.node);
         match scalar(graph, v) {
-            Some(value) => format!("{value}:{}", node.types[0]),
+            Some(value) => {
+                let computed = value.as_number().map(|number| as_number(node.types[0].dtype, number));
+                format!("{:?}:{}", computed.ok_or(value), node.types[0])
+            }
             None => format!("{}#{}", node.name, v.slot),
         }
     };
