@@ -97,19 +97,13 @@ impl<'g> GraphProgram<'g> {
             NodeKind::Literal(literal) => Interval::over(literal.data.iter().map(|v| v.to_f64())),
             NodeKind::Op { op: Op::Table(op), attrs } => {
                 let operands = self.graph.operands(value.node);
-                if let [x, y] = operands[..]
-                    && op.arithmetic() == Arithmetic::Mul
-                    && x == y
-                    && ty.dtype.is_float()
-                {
-                    return self.intervals.get(&x)?.squared();
-                }
                 if op.arithmetic() == Arithmetic::Mul
                     && let Some(length) = self.normalised(&operands)
                 {
                     return Interval::new(-1.001 * length.sqrt(), 1.001 * length.sqrt());
                 }
-                range_of(op, attrs, operands.iter().map(|v| (self.graph.ty(*v), self.intervals.get(v).copied())))
+                let known = operands.iter().map(|v| (self.graph.ty(*v), self.intervals.get(v).copied()));
+                range_of(op, attrs, known, operands.windows(2).all(|pair| pair[0] == pair[1]))
             }
             NodeKind::Op { op: Op::Custom(_), .. } => None,
         }

@@ -1,5 +1,6 @@
 //! The operator graph: a petgraph `DiGraph` whose nodes are operators and whose edges are uses.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use miette::Diagnostic;
@@ -12,7 +13,7 @@ use thiserror::Error;
 use super::signature::{ConstantInput, ConstantOutput, Output, Path, ResultPosition, Target};
 use super::value::{NodeId, Value};
 use super::{AttrValue, Attrs, MathConfig, Number, Origin, Settings, TensorType};
-use crate::ops::{Arithmetic, Call, Op, OpDef, TypeError, canonical_attrs, is_number, number_to_store};
+use crate::ops::{Arithmetic, Call, Op, OpDef, TypeError, canonical_attrs, is_number, numbers_to_store};
 
 /// What a graph input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -212,8 +213,7 @@ impl Graph {
         types: SmallVec<[TensorType; 1]>,
         origin: Origin,
     ) -> NodeId {
-        let stored = op.def().and_then(|def| self.stored(def, operands));
-        let operands = stored.as_deref().unwrap_or(operands);
+        let operands = op.def().map_or(Cow::Borrowed(operands), |def| self.stored(def, operands));
         let node = self.dag.add_node(Node { name: name.into(), kind: NodeKind::Op { op, attrs }, types, origin });
         for (i, v) in operands.iter().enumerate() {
             self.dag.add_edge(v.node, node, Use { slot: v.slot, operand: i as u32 });
@@ -221,24 +221,20 @@ impl Graph {
         node
     }
 
-    /// The operands of `op` with what it stores of numbers in their places, if that is something else: see [`number_to_store`].
-    fn stored(&mut self, op: &OpDef, operands: &[Value]) -> Option<SmallVec<[Value; 4]>> {
-        let made = |graph: &Self, v: &Value| match &graph.node(v.node).kind {
-            NodeKind::Op { op: Op::Table(made), attrs } if is_number(made) => Some((*made, attrs.clone())),
+    /// The operands of `op` with what it stores of numbers in their places: see [`numbers_to_store`].
+    fn stored<'o>(&mut self, op: &OpDef, operands: &'o [Value]) -> Cow<'o, [Value]> {
+        let attrs = |i: usize| match &self.node(operands[i].node).kind {
+            NodeKind::Op { op: Op::Table(made), attrs } if is_number(made) => Some(attrs),
             _ => None,
         };
-        let numbers: SmallVec<[Option<(&'static OpDef, Attrs)>; 4]> = operands.iter().map(|v| made(self, v)).collect();
-        let are_numbers = numbers.iter().all(Option::is_some);
-        let mut stored: Option<SmallVec<[Value; 4]>> = None;
-        for (at, number) in numbers.iter().enumerate() {
-            let number = number.as_ref().and_then(|(def, attrs)| number_to_store(op, (def, attrs), are_numbers));
-            if let Some((def, attrs)) = number {
-                let given = self.node(operands[at].node);
-                let (name, types) = (format!("{}.stored.{}", given.name, self.len()), given.types.clone());
-                let origin = given.origin.clone();
-                let node = self.attach(&name, Op::Table(def), attrs, &[], types, origin);
-                stored.get_or_insert_with(|| operands.into())[at] = node.into();
-            }
+        let mut stored = Cow::Borrowed(operands);
+        for (at, attrs) in numbers_to_store(op, operands.len(), attrs) {
+            let Node { name, kind: NodeKind::Op { op, .. }, types, origin } = self.node(operands[at].node).clone()
+            else {
+                continue;
+            };
+            let name = format!("{name}.stored.{}", self.len());
+            stored.to_mut()[at] = self.attach(&name, op, attrs, &[], types, origin).into();
         }
         stored
     }

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Call, Interval, OpDef};
+use super::{Arithmetic, Call, Interval, OpDef};
 use crate::ir::{AttrValue, Number, TensorType};
 
 /// How bounds on the operands bound the result.
@@ -81,13 +81,19 @@ impl Magnitudes<'_> {
     }
 }
 
-/// What the elements of output 0 of an operator lie in, from the types and bounds of its operands.
+/// What the elements of output 0 of an operator lie in, from the types and bounds of its operands, and whether all of these are one value.
 pub fn range_of<'t>(
     op: &'static OpDef,
     attrs: &[AttrValue],
     operands: impl Iterator<Item = (&'t TensorType, Option<Interval>)>,
+    is_one_value: bool,
 ) -> Option<Interval> {
     let (types, known): (SmallVec<[&TensorType; 4]>, SmallVec<[Option<Interval>; 4]>) = operands.unzip();
+    if let ([ty, _], [x, _], Arithmetic::Mul, true) = (&types[..], &known[..], op.arithmetic(), is_one_value)
+        && ty.dtype.is_float()
+    {
+        return x.and_then(Interval::squared);
+    }
     range(&Call { op, attrs, operands: &types }, &known)
 }
 
@@ -146,7 +152,7 @@ pub fn sign_of<'t>(
     attrs: &[AttrValue],
     operands: impl Iterator<Item = (&'t TensorType, Sign)>,
 ) -> Sign {
-    Sign::of(range_of(op, attrs, operands.map(|(ty, sign)| (ty, sign.sample()))))
+    Sign::of(range_of(op, attrs, operands.map(|(ty, sign)| (ty, sign.sample())), false))
 }
 
 #[cfg(test)]

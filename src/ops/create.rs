@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use smallvec::SmallVec;
+
 use super::{
     Arithmetic, AttrKind, Bounds, Call, Default, Draws, EvalError, Family, Fetch, Fold, Interval, Kernel, OpDef,
     Synthesis, TypeError, Types, Unit, Work, as_number, attr, stored_number,
@@ -29,19 +31,24 @@ pub fn is_number(op: &OpDef) -> bool {
     op.name == "number"
 }
 
-/// What operand number `at` of `op` has to be in its place, if that is the number `given`, which is no value of its narrow element type, and the operator
-/// does not compute with it beside a tensor but stores it.
-pub fn number_to_store(op: &OpDef, given: (&OpDef, &Attrs), are_numbers: bool) -> Option<(&'static OpDef, Attrs)> {
-    let (made_by, attrs) = given;
-    let [value, AttrValue::DType(dtype)] = &attrs[..] else { return None };
-    let is_narrow = dtype.is_float() && dtype.bytes() < DType::F32.bytes();
-    let computes = op.family == Family::Elementwise && op.arithmetic() != Arithmetic::Select && !are_numbers;
-    if !is_number(made_by) || !is_narrow || computes {
-        return None;
+/// The operands of `op` that are numbers which it stores, and what is left of them: it does not compute with them beside a tensor, and
+/// their element type does not have them. `attrs(i)` are those of operand `i` if that is a number.
+pub fn numbers_to_store<'a>(
+    op: &OpDef,
+    count: usize,
+    attrs: impl Fn(usize) -> Option<&'a Attrs>,
+) -> SmallVec<[(usize, Attrs); 1]> {
+    let computes = op.family == Family::Elementwise && op.arithmetic() != Arithmetic::Select;
+    if computes && (0..count).any(|i| attrs(i).is_none()) {
+        return SmallVec::new();
     }
-    let value = value.as_number()?;
-    let stored = stored_number(*dtype, value);
-    (stored != as_number(*dtype, value)).then(|| number(stored, *dtype))
+    let left = |i: usize| {
+        let [value, AttrValue::DType(dtype)] = attrs(i)?.as_slice() else { return None };
+        let value = value.as_number()?;
+        let stored = stored_number(*dtype, value);
+        (stored != as_number(*dtype, value)).then(|| (i, number(stored, *dtype).1))
+    };
+    (0..count).filter_map(left).collect()
 }
 
 /// The attribute `value` in element type `dtype`.

@@ -82,7 +82,7 @@ pub use call::Types;
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use called::{is_called, operand_read};
 pub use conv::Footprint;
-pub use create::{is_number, number, number_to_store};
+pub use create::{is_number, number, numbers_to_store};
 pub use digits::{Digit, Digits, Renumbering};
 pub use effects::{DRAW, Effects, Given, effects};
 pub use elements::{Elements, Moved};

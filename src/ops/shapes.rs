@@ -75,6 +75,15 @@ pub fn inverse_permutation(dims: &[i64]) -> Option<Ints> {
     Some(inverse)
 }
 
+/// The order that undoes `order`, which is a permutation.
+pub fn inverse_order(order: &[usize]) -> Vec<usize> {
+    let mut inverse = vec![0; order.len()];
+    for (i, &d) in order.iter().enumerate() {
+        inverse[d] = i;
+    }
+    inverse
+}
+
 /// The single permutation that does first `inner`, then `outer`.
 pub fn compose_permutations(inner: &[i64], outer: &[i64]) -> Option<Ints> {
     outer.iter().map(|&d| inner.get(usize::try_from(d).ok()?).copied()).collect()

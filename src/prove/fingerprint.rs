@@ -97,15 +97,8 @@ impl<'a> Cone<'a> {
                 (_, Head::Apply { op: Op::Table(op), attrs, slot: 0 }) => {
                     let operands = &arena.term(id).operands;
                     let bounds = |o: &TermId| intervals.get(o.index()).copied().flatten();
-                    if let [x, y] = operands[..]
-                        && op.arithmetic() == Arithmetic::Mul
-                        && x == y
-                        && ty.dtype.is_float()
-                    {
-                        intervals.push(bounds(&x).and_then(Interval::squared));
-                        continue;
-                    }
-                    range_of(op, attrs, operands.iter().map(|o| (arena.ty(*o), bounds(o))))
+                    let known = operands.iter().map(|o| (arena.ty(*o), bounds(o)));
+                    range_of(op, attrs, known, operands.windows(2).all(|pair| pair[0] == pair[1]))
                 }
                 _ => None,
             });

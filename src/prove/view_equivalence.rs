@@ -2,6 +2,7 @@
 //! `[tokens, features]` where model code holds `[batch, length, features]`.
 
 use crate::ir::{AttrValue, Layout, Shape, flat_index, unflatten};
+use crate::ops::shapes::inverse_order;
 use crate::ops::{self, Op, TypeError};
 
 use super::arena::{TermArena, TermId};
@@ -45,7 +46,7 @@ pub(super) fn views(from: &[usize], to: &[usize]) -> Vec<View> {
         push(View::new(from).reshape(&left).permute(order).reshape(to));
     }
     for order in orders(right.len()) {
-        let before = select(&right, &inverse(&order));
+        let before = select(&right, &inverse_order(&order));
         push(View::new(from).reshape(&before).permute(order).reshape(to));
     }
     found
@@ -76,7 +77,7 @@ impl View {
         let steps: Vec<_> = before.zip(&self.steps).collect();
         steps.into_iter().rev().fold(flat, |flat, (before, (step, after))| match step {
             Step::Reshape => flat,
-            Step::Permute(order) => flat_index(before, &select(&unflatten(after, flat), &inverse(order))),
+            Step::Permute(order) => flat_index(before, &select(&unflatten(after, flat), &inverse_order(order))),
         })
     }
 
@@ -128,7 +129,7 @@ impl View {
         steps.into_iter().rev().try_fold(layout.clone(), |layout, (before, (step, after))| match step {
             Step::Reshape => layout.reshaped(after, before),
             Step::Permute(order) => {
-                let strides = select(&layout.strides, &inverse(order));
+                let strides = select(&layout.strides, &inverse_order(order));
                 Some(Layout { strides: strides.into_iter().collect(), offset: layout.offset })
             }
         })
@@ -137,14 +138,6 @@ impl View {
 
 fn select(shape: &[usize], order: &[usize]) -> Shape {
     order.iter().map(|&d| shape[d]).collect()
-}
-
-fn inverse(order: &[usize]) -> Vec<usize> {
-    let mut inverse = vec![0; order.len()];
-    for (i, &d) in order.iter().enumerate() {
-        inverse[d] = i;
-    }
-    inverse
 }
 
 /// All orders of `0..rank`.

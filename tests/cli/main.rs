@@ -102,6 +102,28 @@ fn a_closed_pipe_is_no_error() {
 }
 
 #[test]
+fn markup_in_names_is_quoted_in_markdown() {
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = "![i](http://host/x.png) <b> @everyone";
+    let file = |name: &str, body: &str| {
+        let path = folder.path().join(name);
+        let text = format!("graph g(x: f32[64, 128]) {{\n y = {body}\n return y at [\"{hostile}\"]\n}}");
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let a = file("a.mir", "gelu(x)");
+    let others = [file("b.mir", "silu(x)"), file("c.mir", &format!("opaque \"{hostile}\"(x) -> f32[64, 128]"))];
+    for b in others {
+        let markdown = text(&run(&["check", "--no-cache", &a, &b, "--format", "markdown"]).stdout);
+        let named: Vec<(&str, usize)> = markdown.lines().filter_map(|l| Some((l, l.find("![i]")?))).collect();
+        assert!(!named.is_empty(), "{markdown}");
+        for (line, at) in named {
+            assert!(line[..at].matches('`').count() % 2 == 1, "{line}");
+        }
+    }
+}
+
+#[test]
 fn reports_for_pipes_are_plain() {
     let (a, b) = pair("attention");
     let output = run(&["check", &a, &b]);

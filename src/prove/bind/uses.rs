@@ -8,7 +8,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use super::stacked::{Stack, part_of_slice};
 use super::views::View;
@@ -101,7 +100,7 @@ impl Viewed {
         }
     }
 
-    fn permute(&mut self, dims: SmallVec<[usize; 4]>) {
+    fn permute(&mut self, dims: Shape) {
         self.shape = dims.iter().map(|&dim| self.shape[dim]).collect();
         self.views.push(View::Permute(dims));
     }
@@ -120,7 +119,7 @@ impl Reader<'_> {
             let has_columns = self.has_columns(node, op, attrs, at).filter(|_| !viewed.repeated);
             let kind = if has_columns.is_some() { UseKind::Matrix } else { self.kind(node, op, at) };
             match kind {
-                UseKind::Matrix if has_columns == Some(true) => viewed.permute(SmallVec::from_slice(&[1, 0])),
+                UseKind::Matrix if has_columns == Some(true) => viewed.permute(Shape::from_slice(&[1, 0])),
                 UseKind::Matrix => {}
                 UseKind::Operand(..) if viewed.repeated => {
                     let large = viewed.shape.iter().copied().filter(|&size| size != 1).collect();
@@ -129,7 +128,7 @@ impl Reader<'_> {
                 UseKind::Operand(..) => {}
                 UseKind::Addend | UseKind::Subtrahend | UseKind::Variance | UseKind::Factor => {
                     let all = count(&viewed.shape);
-                    viewed.reshape(SmallVec::from_slice(&[all]));
+                    viewed.reshape(Shape::from_slice(&[all]));
                 }
             }
             let Viewed { weight, views, shape, .. } = viewed;
@@ -167,9 +166,7 @@ impl Reader<'_> {
             match op.movement() {
                 Some(Movement::Stay) => {}
                 Some(Movement::Permute) => {
-                    let rank = viewed.shape.len();
-                    let dims = attrs.first()?.as_ints()?.iter().map(|&dim| usize::try_from(dim).ok());
-                    viewed.permute(dims.collect::<Option<_>>().filter(|dims: &SmallVec<_>| dims.len() == rank)?);
+                    viewed.permute(attrs.first()?.as_shape()?);
                 }
                 Some(Movement::Reshape) => viewed.reshape(self.shape(result)),
                 _ if count(&self.shape(result)) == count(&viewed.shape) => viewed.reshape(self.shape(result)),

@@ -1,8 +1,7 @@
 //! How an operator views a weight, and how a weight of one file has to be viewed to be a weight of the other one.
 
-use smallvec::SmallVec;
-
 use crate::ir::{Arrangement, Shape, Steps};
+use crate::ops::shapes::inverse_order;
 
 /// One view of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +11,7 @@ pub(super) enum View {
         to: Shape,
     },
     /// Dimension `dims[i]` becomes dimension `i`.
-    Permute(SmallVec<[usize; 4]>),
+    Permute(Shape),
 }
 
 impl View {
@@ -26,10 +25,7 @@ impl View {
     fn undo(&self, on: &Arrangement) -> Option<Arrangement> {
         match self {
             View::Reshape { from, .. } => on.reshaped(from),
-            View::Permute(dims) => {
-                let back = (0..dims.len()).map(|dim| dims.iter().position(|&d| d == dim));
-                on.permuted(&back.collect::<Option<SmallVec<[usize; 4]>>>()?)
-            }
+            View::Permute(dims) => on.permuted(&inverse_order(dims)),
         }
     }
 }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::eval::{Constant, Folded, fold};
 use crate::ir::{Attrs, Number, TensorType};
 use crate::ops::{
-    Call, Interval, Op, OpDef, Sign, TypeError, as_number, is_number, number_to_store, shortest_number, sign_of,
+    Call, Interval, Op, OpDef, Sign, TypeError, as_number, is_number, numbers_to_store, shortest_number, sign_of,
 };
 
 /// An expression in an [`TermArena`].
@@ -231,9 +231,7 @@ impl TermArena {
             let ty = self.custom_type(&head, operands, stated)?;
             return Ok(self.intern(head, ty, operands.into(), None, None));
         };
-        if let Some(stored) = self.stored(def, operands)? {
-            return self.call(op, attrs, slot, &stored, stated);
-        }
+        let operands = &*self.stored(def, operands)?;
         let (folded, ty) = {
             let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&t| self.ty(t)).collect();
             let call = Call { op: def, attrs, operands: &types };
@@ -260,21 +258,17 @@ impl TermArena {
         Ok(self.intern(head, ty, operands.into(), value, None))
     }
 
-    /// The operands of `op` with what it stores of numbers in their places, if that is something else: see [`number_to_store`].
-    fn stored(&mut self, op: &OpDef, operands: &[TermId]) -> Result<Option<Operands>, TypeError> {
-        let made = |arena: &Self, t: TermId| match arena.op(t) {
-            Some((Op::Table(made), attrs, _)) if is_number(made) => Some((*made, attrs.clone())),
+    /// The operands of `op` with what it stores of numbers in their places: see [`numbers_to_store`].
+    fn stored<'o>(&mut self, op: &OpDef, operands: &'o [TermId]) -> Result<Cow<'o, [TermId]>, TypeError> {
+        let attrs = |i: usize| match self.op(operands[i]) {
+            Some((Op::Table(made), attrs, _)) if is_number(made) => Some(attrs),
             _ => None,
         };
-        let numbers: SmallVec<[Option<(&'static OpDef, Attrs)>; 4]> = operands.iter().map(|&t| made(self, t)).collect();
-        let are_numbers = numbers.iter().all(Option::is_some);
-        let mut stored: Option<Operands> = None;
-        for (at, number) in numbers.iter().enumerate() {
-            let number = number.as_ref().and_then(|(def, attrs)| number_to_store(op, (def, attrs), are_numbers));
-            if let Some((def, attrs)) = number {
-                let term = self.call(&Op::Table(def), &attrs, 0, &[], None)?;
-                stored.get_or_insert_with(|| operands.into())[at] = term;
-            }
+        let mut stored = Cow::Borrowed(operands);
+        for (at, attrs) in numbers_to_store(op, operands.len(), attrs) {
+            let Some((number, ..)) = self.op(operands[at]) else { continue };
+            let number = number.clone();
+            stored.to_mut()[at] = self.call(&number, &attrs, 0, &[], None)?;
         }
         Ok(stored)
     }

@@ -20,7 +20,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
 }
 
 /// All elements in one dimension.
-fn flat(site: &mut NodeLowering, part: &str, x: Value) -> Result<Value, Refusal> {
+pub(super) fn flat(site: &mut NodeLowering, part: &str, x: Value) -> Result<Value, Refusal> {
     let count = site.ty(x).numel();
     site.implicit(part, "reshape", &[("shape", AttrValue::shape(&[count]))], &[x])
 }

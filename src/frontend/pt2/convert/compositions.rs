@@ -2,9 +2,10 @@
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::super::target::Target;
+use super::assembled::flat;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Ints, Value};
-use crate::ops::shapes::broadcast;
+use crate::ops::shapes::{broadcast, inverse_permutation, normalize_dim};
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
@@ -156,7 +157,7 @@ fn on_diagonal(site: &mut NodeLowering) -> Converted {
     let offset = site.int_or(if site.given("diagonal") { "diagonal" } else { "offset" }, 0)?;
     let mut stated = site.stated(0)?;
     let rank = stated.rank() as i64;
-    let place = |dim: i64| crate::ops::shapes::normalize_dim(dim, rank as usize).map(|dim| dim as i64);
+    let place = |dim: i64| normalize_dim(dim, rank as usize).map(|dim| dim as i64);
     let (Some(row), Some(column)) = (place(site.int_or("dim1", -2)?), place(site.int_or("dim2", -1)?)) else {
         return Ok(None);
     };
@@ -164,15 +165,11 @@ fn on_diagonal(site: &mut NodeLowering) -> Converted {
     let others = (0..rank).filter(|&d| d != row && d != column);
     let order: Vec<i64> = others.chain([row, column]).collect();
     stated.shape = order.iter().map(|&d| stated.shape[d as usize]).collect();
-    let mut back = vec![0; order.len()];
-    for (place, &dim) in (0..).zip(&order) {
-        back[dim as usize] = place;
-    }
+    let Some(back) = inverse_permutation(&order) else { return Ok(None) };
     let Some(&size) = stated.shape.last() else { return Ok(None) };
     if site.rank(x) + 1 != stated.rank() {
         // Of a matrix whose diagonal all elements are put on.
-        let count = AttrValue::shape(&[site.ty(x).numel()]);
-        x = site.implicit("flat", "reshape", &[("shape", count)], &[x])?;
+        x = flat(site, "flat", x)?;
     }
     // Element `(i, i + offset)` is element `min(i, i + offset)`: rows and columns before it are padding.
     let shift = offset.unsigned_abs() as usize;

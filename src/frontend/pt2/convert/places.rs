@@ -2,7 +2,9 @@
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::super::target::Target;
+use super::assembled::flat;
 use crate::ir::{AttrValue, DType, Value};
+use crate::ops::shapes::inverse_permutation;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     match (target.name, target.overload) {
@@ -29,11 +31,6 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
 fn counted(site: &mut NodeLowering, part: &str, from: i64, to: i64) -> Result<Value, Refusal> {
     let attrs = [("start", int(from)), ("end", int(to)), ("dtype", AttrValue::DType(DType::I64))];
     site.implicit(part, "arange", &attrs, &[])
-}
-
-fn flat(site: &mut NodeLowering, part: &str, x: Value) -> Result<Value, Refusal> {
-    let count = site.ty(x).numel();
-    site.implicit(part, "reshape", &[("shape", AttrValue::shape(&[count]))], &[x])
 }
 
 /// Element number `k` in ascending order along a dimension, and its place: of equal ones, any.
@@ -109,11 +106,10 @@ fn repeated(site: &mut NodeLowering, places_alone: bool) -> Converted {
     let each = counted(site, "each", 0, size as i64)?;
     let each = site.implicit("each", "unsqueeze", &[("dim", int(1))], &[each])?;
     let before = site.implicit("before", "le", &[], &[used, each])?;
+    let places = site.implicit("places", "sum", &[("dim", ints(&[1]))], &[before])?;
     let Some(x) = x else {
-        let places = site.implicit("places", "sum", &[("dim", ints(&[1]))], &[before])?;
         return site.emit("cast", &[("dtype", AttrValue::DType(stated.dtype))], &[places]);
     };
-    let places = site.implicit("places", "sum", &[("dim", ints(&[1]))], &[before])?;
     site.emit("index_select", &[("dim", int(dim))], &[x, places])
 }
 
@@ -126,10 +122,7 @@ fn onto_diagonal(site: &mut NodeLowering) -> Converted {
     // The two dimensions come first, as the diagonal, which is the last one of the source, does there.
     let others = || (0..rank).filter(|&d| d != dim1 && d != dim2);
     let order: Vec<i64> = [dim1, dim2].into_iter().chain(others()).collect();
-    let mut back = vec![0; order.len()];
-    for (place, &dim) in order.iter().enumerate() {
-        back[dim as usize] = place as i64;
-    }
+    let Some(back) = inverse_permutation(&order) else { return Ok(None) };
     let planes = site.implicit("planes", "permute", &[("dims", ints(&order))], &[x])?;
     let turned: Vec<i64> = std::iter::once(rank - 2).chain(0..rank - 2).collect();
     let source = site.implicit("source", "permute", &[("dims", ints(&turned))], &[source])?;

@@ -4,7 +4,7 @@
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Refusal};
 use super::super::target::Target;
-use super::formula::{Formula, Last, Term};
+use super::formula::{Formula, Last};
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{DType, Value};
 
@@ -24,12 +24,11 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         },
         "deg2rad" => |f, x| f.last_with("mul", x[0], DEGREE),
         "rad2deg" => |f, x| f.last_with("mul", x[0], 1.0 / DEGREE),
-        // Of integers, these say nothing.
+        // What they say of integers is the same for all.
         "isfinite" | "isposinf" | "isneginf" if !site.dtype(site.tensor("self")?).is_float() => return Ok(None),
         "isfinite" => |f, x| {
-            let size = f.op("abs", &[x[0]])?;
-            let (bounded, number) = (f.with("ne", size, f64::INFINITY)?, f.op("eq", &[x[0], x[0]])?);
-            f.last("logical_and", &[number, bounded])
+            let both = bounded_number(f, x[0])?;
+            f.last("logical_and", &both)
         },
         "special_ndtr" => |f, x| {
             let scaled = f.with("mul", x[0], std::f64::consts::FRAC_1_SQRT_2)?;
@@ -146,11 +145,11 @@ fn soft_shrink(f: &mut Formula, x: &[Value]) -> Last {
     f.last("where", &[large, shrunk, zero])
 }
 
-/// Whether there is a number that is not infinite.
-fn finite(f: &mut Formula, x: Value) -> Term {
+/// Whether there is a number, and whether it is none of the infinities.
+fn bounded_number(f: &mut Formula, x: Value) -> Result<[Value; 2], Refusal> {
     let size = f.op("abs", &[x])?;
     let (bounded, number) = (f.with("ne", size, f64::INFINITY)?, f.op("eq", &[x, x])?);
-    f.op("logical_and", &[number, bounded])
+    Ok([number, bounded])
 }
 
 /// `ln(e^x + e^y)`, or by another base; the larger one is taken out. Two equal infinities stay what they are.
@@ -158,7 +157,8 @@ fn added_exponentials(f: &mut Formula, x: &[Value], exponential: &str, factor: O
     let [x, y] = *x else { return Err(Refusal::new("takes two tensors")) };
     let order = f.op("ge", &[x, y])?;
     let (larger, smaller) = (f.op("where", &[order, x, y])?, f.op("where", &[order, y, x])?);
-    let (finite, equal) = (finite(f, x)?, f.op("eq", &[x, y])?);
+    let both = bounded_number(f, x)?;
+    let (finite, equal) = (f.op("logical_and", &both)?, f.op("eq", &[x, y])?);
     let infinite = f.op("logical_not", &[finite])?;
     let stays = f.op("logical_and", &[infinite, equal])?;
     let difference = f.op("sub", &[smaller, larger])?;

@@ -8,10 +8,11 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::arena::TermId;
-use super::form::{Atom, Form, FormId, Operation, Product, Store};
+use super::form::{Atom, Form, FormId, Operation, Product};
 use super::mode::{Mode, Way};
 use super::numbers::Numbers;
 use super::scope::{Applied, Known, Scope, Seen};
+use super::store::Store;
 use super::written::Written;
 use crate::ir::{AttrValue, DType, Number, Shape, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};

@@ -22,6 +22,7 @@ mod order;
 mod ranges;
 mod rows;
 mod scope;
+mod store;
 mod sums;
 #[cfg(test)]
 mod tests;

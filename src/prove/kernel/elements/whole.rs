@@ -48,7 +48,7 @@ impl Formulas<'_> {
             }
             _ => return Some(None),
         };
-        Some(Some(self.wrapped(&sum, dtype)))
+        Some(self.wrapped(&sum, dtype))
     }
 
     /// The sum of the products of each two `factors`, times `alpha`, and of the bias times its factor: nothing where those are no
@@ -74,14 +74,14 @@ impl Formulas<'_> {
             let Number::Int(factor) = factor else { return Some(None) };
             products.push(self.integer(id).scaled(&whole(factor)));
         }
-        Some(Some(self.wrapped(&Form::sum(products), dtype)))
+        Some(self.wrapped(&Form::sum(products), dtype))
     }
 
     /// The sum of a row of integers.
     pub(super) fn sum_of_integers(&mut self, row: &[(DType, FormId)], dtype: DType) -> Option<Form> {
         let all: Vec<Form> = row.iter().map(|&(_, id)| self.integer(id)).collect();
         self.spend(all.iter().map(Form::size).sum::<usize>() / SIZE_PER_ELEMENT)?;
-        Some(self.wrapped(&Form::sum(all), dtype))
+        self.wrapped(&Form::sum(all), dtype)
     }
 
     /// An integer to compute with: a constant as a number.
@@ -109,8 +109,11 @@ impl Formulas<'_> {
         Some(Form::sum(products))
     }
 
-    /// A sum with its numbers brought into the range of the type; one of numbers alone is a constant.
-    fn wrapped(&mut self, sum: &Form, dtype: DType) -> Form {
+    /// A sum with its numbers brought into the range of the type; one of numbers alone is a constant. `None` if some number is no integer.
+    fn wrapped(&mut self, sum: &Form, dtype: DType) -> Option<Form> {
+        if sum.products().iter().any(|product| !product.number.is_integer()) {
+            return None;
+        }
         let low_bits = |number: &BigRational| -> i64 {
             let modulus = BigInt::one() << 64;
             let rest: BigInt = ((number.to_integer() % &modulus) + &modulus) % &modulus;
@@ -124,10 +127,10 @@ impl Formulas<'_> {
             }
         }
         let sum = Form::sum(products);
-        match sum.as_number() {
+        Some(match sum.as_number() {
             Some(number) => self.store.atom(Atom::Constant(Number::Int(low_bits(&number)))),
             None => sum,
-        }
+        })
     }
 }
 

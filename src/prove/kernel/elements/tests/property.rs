@@ -3,7 +3,8 @@
 use num_traits::ToPrimitive;
 use proptest::prelude::*;
 
-use super::super::form::{Atom, AtomId, FormId, Function, Operation, Product, Store};
+use super::super::form::{Atom, AtomId, FormId, Function, Operation, Product};
+use super::super::store::Store;
 use super::*;
 use crate::ir::{DType, Value};
 use crate::ops::{Arithmetic, Comparison};
