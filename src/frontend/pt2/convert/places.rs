@@ -1,6 +1,6 @@
 //! Elements at places that are computed: of order, along dimensions, on diagonals, by counts.
 
-use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
+use super::super::lowering::{Converted, NodeLowering, Refusal, Scalar, Values, int, ints};
 use super::super::target::Target;
 use super::assembled::flat;
 use crate::ir::{AttrValue, DType, Value};
@@ -71,6 +71,9 @@ fn along(site: &mut NodeLowering) -> Converted {
     }
     let x = site.implicit("self", "expand", &[("shape", AttrValue::shape(&shape_x))], &[x])?;
     let index = site.implicit("indices", "expand", &[("shape", AttrValue::shape(&shape_index))], &[index])?;
+    // Places may be counted from the end.
+    let size = site.literal("size", Scalar::Int(shape_x[dim as usize] as i64), site.dtype(index))?;
+    let index = site.implicit("places", "remainder", &[], &[index, size])?;
     site.emit("gather", &[("dim", int(dim))], &[x, index])
 }
 

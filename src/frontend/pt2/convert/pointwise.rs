@@ -66,8 +66,18 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let odds = f.op("div", &[inner, rest])?;
             f.last("log", &[odds])
         },
-        "logaddexp" => |f, x| added_exponentials(f, x, "exp", None),
-        "logaddexp2" => |f, x| added_exponentials(f, x, "exp2", Some(std::f64::consts::LOG2_E)),
+        "logaddexp" => |f, x| {
+            // What is no bounded number is infinite where it is equal to something.
+            let both = bounded_number(f, x[0])?;
+            let bounded = f.op("logical_and", &both)?;
+            let infinite = f.op("logical_not", &[bounded])?;
+            added_exponentials(f, x, infinite, "exp", None)
+        },
+        "logaddexp2" => |f, x| {
+            let size = f.op("abs", &[x[0]])?;
+            let infinite = f.with("eq", size, f64::INFINITY)?;
+            added_exponentials(f, x, infinite, "exp2", Some(std::f64::consts::LOG2_E))
+        },
         "xlogy" | "special_xlogy" => |f, x| times_logarithm(f, x, "log"),
         "special_xlog1py" => |f, x| times_logarithm(f, x, "log1p"),
         "lerp" => interpolated,
@@ -94,9 +104,13 @@ fn pointwise(site: &mut NodeLowering, formula: fn(&mut Formula, &[Value]) -> Las
     if !(narrow || matches!(computed, DType::F32 | DType::F64)) || !(stated.dtype == dtype || compares) {
         return Ok(None);
     }
-    let values = operands.into_iter().map(|o| {
-        let value = site.as_tensor("operand", o, dtype)?;
-        site.cast("wide", value, computed)
+    let values = operands.into_iter().map(|o| match o {
+        // A number is never rounded to the narrow type.
+        Operand::Scalar(scalar) => site.literal("operand", scalar, computed),
+        Operand::Tensor(value) => {
+            let value = site.cast("operand", value, dtype)?;
+            site.cast("wide", value, computed)
+        }
     });
     let values = values.collect::<Result<Vec<_>, Refusal>>()?;
     let mut f = Formula::new(site, computed);
@@ -152,14 +166,13 @@ fn bounded_number(f: &mut Formula, x: Value) -> Result<[Value; 2], Refusal> {
     Ok([number, bounded])
 }
 
-/// `ln(e^x + e^y)`, or by another base; the larger one is taken out. Two equal infinities stay what they are.
-fn added_exponentials(f: &mut Formula, x: &[Value], exponential: &str, factor: Option<f64>) -> Last {
+/// `ln(e^x + e^y)`, or by another base; the larger one is taken out. Two equal infinities stay what they are: `infinite` says whether `x` is
+/// one. PyTorch asks for that in one way for `logaddexp` and in another one for `logaddexp2`.
+fn added_exponentials(f: &mut Formula, x: &[Value], infinite: Value, exponential: &str, factor: Option<f64>) -> Last {
     let [x, y] = *x else { return Err(Refusal::new("takes two tensors")) };
     let order = f.op("ge", &[x, y])?;
     let (larger, smaller) = (f.op("where", &[order, x, y])?, f.op("where", &[order, y, x])?);
-    let both = bounded_number(f, x)?;
-    let (finite, equal) = (f.op("logical_and", &both)?, f.op("eq", &[x, y])?);
-    let infinite = f.op("logical_not", &[finite])?;
+    let equal = f.op("eq", &[x, y])?;
     let stays = f.op("logical_and", &[infinite, equal])?;
     let difference = f.op("sub", &[smaller, larger])?;
     let power = f.op(exponential, &[difference])?;
