@@ -15,6 +15,7 @@ const CALLS: &[(&str, &str)] = &[
     ("x: f64[2, 3, 4]", "cumsum(x; dim=1)"),
     ("x: f64[2, 3, 4], w: f64[4]", "rms_norm(x, w; normalized_shape=[4], eps=1e-5)"),
     ("x: f64[2, 3, 4]", "alias(x)"),
+    ("x: f64[2, 3, 4]", "fused(x)"),
     ("x: f64[2, 3, 4]", "contiguous(x)"),
     ("x: f64[2, 3, 4]", "clone(x)"),
     ("x: f64[2, 3, 4]", "dropout(x; p=0.5)"),

@@ -527,6 +527,10 @@ impl Boundary for Inside {
     fn passes(&self, _: &crate::ops::Op) -> bool {
         false
     }
+
+    fn opens(&self, _: &crate::ops::Op) -> bool {
+        false
+    }
 }
 
 /// No classes: every term stands for itself.

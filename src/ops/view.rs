@@ -313,6 +313,20 @@ pub(super) static OPS: &[OpDef] = &[
         ..VIEW
     },
     OpDef {
+        name: "fused",
+        elements: Elements::Moved(Moved::All, Movement::Stay),
+        digits: |r| Some(r.same()),
+        doc: "The same tensor, where one kernel computes it together with the operators before it. Such a kernel may leave out the \
+              rounding between a product and a sum, so that other bits come out than operator by operator.",
+        infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
+        kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
+        layout: LayoutRule::View(|_, _, l| Some(l.clone())),
+        aten: aten!("alias", self: X),
+        replay: torch!(|r| r.x()?.f_alias()?),
+        support: support::same,
+        ..VIEW
+    },
+    OpDef {
         name: "contiguous",
         launch: Launch::Copy,
         elements: Elements::Moved(Moved::All, Movement::Stay),

@@ -1,6 +1,6 @@
 //! The part of the graphs that one proof looks at: two terms and what lies between them and the leaves.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::arena::{Head, HeadId, KnownValue, Operands, TermArena, TermId, TypeId};
@@ -43,6 +43,12 @@ pub(crate) trait Boundary {
     fn passes(&self, op: &Op) -> bool {
         op.def().is_some_and(|d| d.is_view_or_cast() && d.movement() != Some(Movement::Concat))
     }
+
+    /// Whether a cone goes on below a shared term of this operator where a part of it is read, which may be a part of one operand:
+    /// of a tensor that was written to in part, for one.
+    fn opens(&self, op: &Op) -> bool {
+        op.def().is_some_and(|d| d.movement() == Some(Movement::Concat))
+    }
 }
 
 /// Walks from both roots down to shared terms, passing `depth` shared terms on the way. `None` if the
@@ -54,11 +60,27 @@ pub(crate) fn cone(
     depth: usize,
     limit: usize,
 ) -> Option<Cone> {
-    let mut walk =
-        Walk { arena, boundary, limit, entries: FxHashMap::default(), key: Vec::new(), leaves: Vec::new(), nodes: 0 };
-    for &root in roots {
-        walk.visit(root, depth, true)?;
-    }
+    let mut opened = FxHashSet::default();
+    let mut walk = loop {
+        let mut walk = Walk {
+            arena,
+            boundary,
+            limit,
+            opened,
+            late: false,
+            entries: FxHashMap::default(),
+            key: Vec::new(),
+            leaves: Vec::new(),
+            nodes: 0,
+        };
+        for &root in roots {
+            walk.visit(root, depth, Read::Root)?;
+        }
+        if !walk.late {
+            break walk;
+        }
+        opened = walk.opened;
+    };
     // Which entries the roots are is part of the question.
     let ends: SmallVec<[u32; 4]> = roots.iter().map(|r| walk.entries[r]).collect();
     let first = arena.term(roots[0]);
@@ -66,10 +88,36 @@ pub(crate) fn cone(
     Some(Cone { key: ConeKey(walk.key), leaves: walk.leaves, entries: walk.entries, size: walk.nodes })
 }
 
+/// What is read of a term.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Read {
+    /// It is a root.
+    Root,
+    All,
+    /// A part of it, or of a view of it.
+    Part,
+}
+
+impl Read {
+    /// What is read of the operands of a term with this operator.
+    fn below(self, op: &Op) -> Read {
+        let Some(def) = op.def().filter(|def| def.is_view_or_cast()) else { return Read::All };
+        match def.movement() {
+            Some(Movement::Slice | Movement::Split) => Read::Part,
+            _ if self == Read::Part => Read::Part,
+            _ => Read::All,
+        }
+    }
+}
+
 struct Walk<'a, B> {
     arena: &'a TermArena,
     boundary: &'a B,
     limit: usize,
+    /// Shared terms that are looked below since parts of them are read.
+    opened: FxHashSet<TermId>,
+    /// Whether some of these were found after they had been taken for leaves.
+    late: bool,
     entries: FxHashMap<TermId, u32>,
     key: Vec<Entry>,
     leaves: Vec<TermId>,
@@ -78,11 +126,19 @@ struct Walk<'a, B> {
 
 impl<B: Boundary> Walk<'_, B> {
     /// Depth of recursion is bounded by `limit`: every level adds a node or ends in a leaf.
-    fn visit(&mut self, t: TermId, depth: usize, root: bool) -> Option<u32> {
+    fn visit(&mut self, t: TermId, depth: usize, read: Read) -> Option<u32> {
+        let opens = |op: &Op| self.boundary.opens(op);
+        if read == Read::Part && matches!(self.arena.head(t), Head::Apply { op, .. } if opens(op)) {
+            let new = self.opened.insert(t);
+            let entry = self.entries.get(&t).and_then(|&n| self.key.get(n as usize));
+            self.late |= new && matches!(entry, Some(Entry::Leaf(..)));
+        }
         if let Some(&entry) = self.entries.get(&t) {
             return Some(entry);
         }
         let term = self.arena.term(t);
+        let root = read == Read::Root;
+        let mut read_below = Read::All;
         let mut below = depth;
         let leaf = match self.arena.head(t) {
             Head::Input(_) | Head::Literal(_) | Head::Random(_) => true,
@@ -94,7 +150,9 @@ impl<B: Boundary> Walk<'_, B> {
             }
             Head::Apply { .. } if term.value.is_some() && !root => true,
             Head::Apply { op, .. } => {
-                if !root && self.boundary.is_shared(t) && !self.boundary.passes(op) {
+                read_below = read.below(op);
+                let passed = self.boundary.passes(op) || self.opened.contains(&t);
+                if !root && self.boundary.is_shared(t) && !passed {
                     below = depth.saturating_sub(1);
                     depth == 0
                 } else {
@@ -113,7 +171,7 @@ impl<B: Boundary> Walk<'_, B> {
             let operands = term
                 .operands
                 .iter()
-                .map(|&o| self.visit(self.boundary.representative(o), below, false))
+                .map(|&o| self.visit(self.boundary.representative(o), below, read_below))
                 .collect::<Option<_>>()?;
             Entry::Node(term.head, term.ty, operands)
         };

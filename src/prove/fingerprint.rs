@@ -166,6 +166,9 @@ impl Program for Cone<'_> {
 /// comes to the same verdict.
 pub(super) const TOTAL: usize = 5_000_000;
 
+/// What any pair may take, however much the others took: enough for what is computed place by place.
+const ALWAYS: usize = 256;
+
 /// As [`TOTAL`], for the search for view equivalences.
 pub(super) const ALL_VIEWS: usize = 2_000_000;
 
@@ -177,10 +180,10 @@ pub(super) fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, bud
         return Some(false);
     }
     let program = Cone::new(arena, SEED);
-    let allowance = effort.elements.min(*budget);
+    let allowance = effort.elements.min((*budget).max(ALWAYS));
     let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: allowance });
     let agreed = compare(&mut evaluator, a, b, ty, effort);
-    *budget -= allowance - evaluator.left().min(allowance);
+    *budget = budget.saturating_sub(allowance - evaluator.left().min(allowance));
     agreed
 }
 

@@ -18,9 +18,9 @@ use crate::ops::Op;
 use crate::result_cache::ResultCache;
 use crate::rules::RuleSet;
 
-/// Searches that may fail in one comparison. Where that many parts cannot be proven, more attempts would only
-/// make the user wait for the same verdict.
-const MAX_FAILURES: usize = 24;
+/// Nodes of e-graphs in which no proof was found, in one comparison: those of 24 searches that end at their limit, or of many small
+/// ones. Where that many parts cannot be proven, more attempts would only make the user wait for the same verdict.
+const MAX_FAILED_NODES: usize = 36_000;
 
 /// Elements that may be written down in one comparison, over all pairs that are compared element by element.
 const MAX_ELEMENTS: usize = 4_000_000;
@@ -52,10 +52,11 @@ pub(super) enum Answer {
 /// An [`Answer`] as a cache keeps it.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// Elements that were evaluated, and those that were written down as formulas. They count when the answer is recalled too, so
-    /// that a run comes to the same verdict whatever it remembers.
+    /// Elements that were evaluated, those that were written down as formulas, and nodes of a search that failed. They count when the
+    /// answer is recalled too, so that a run comes to the same verdict whatever it remembers.
     evaluated: usize,
     compared: usize,
+    failed_nodes: usize,
     answer: KeptAnswer,
 }
 
@@ -87,8 +88,8 @@ pub(super) struct PairSolver<'r> {
     elements: usize,
     /// By how much the sides of a rule may part, at most.
     error: f64,
-    /// Searches that found no proof.
-    failures: usize,
+    /// Nodes of the e-graphs of searches that found no proof.
+    failed_nodes: usize,
     /// Steps that cannot be right.
     pub caught: Vec<Caught>,
     /// Rules that used up a window's budget.
@@ -104,7 +105,7 @@ impl<'r> PairSolver<'r> {
             evaluations: fingerprint::TOTAL,
             elements: MAX_ELEMENTS,
             error: rules.rules().iter().filter_map(|rule| rule.tier.error()).fold(0.0, f64::max),
-            failures: 0,
+            failed_nodes: 0,
             caught: Vec::new(),
             busiest: Vec::new(),
         }
@@ -118,7 +119,7 @@ impl<'r> PairSolver<'r> {
     /// Whether so many searches have failed that no further one is made: then only answers that are known prove anything, and to
     /// evaluate a pair would tell nothing.
     pub(super) fn has_given_up(&self) -> bool {
-        self.failures >= MAX_FAILURES
+        self.failed_nodes >= MAX_FAILED_NODES
     }
 
     /// The answer for a cone that is not known yet: remembered by an earlier run, or found by evaluation and search.
@@ -139,7 +140,6 @@ impl<'r> PairSolver<'r> {
             None => self.found(local, ends, effort),
         };
         if let Answer::Unproven { busiest } = &answer {
-            self.failures += 1;
             self.busiest.extend(busiest.clone());
         }
         self.known.insert(key.clone(), answer.clone());
@@ -151,11 +151,12 @@ impl<'r> PairSolver<'r> {
         let effort = fingerprint::PROPOSAL.within(self.error);
         let evaluations = std::mem::replace(&mut self.evaluations, effort.elements());
         let elements = std::mem::replace(&mut self.elements, 3 * ELEMENTS);
+        let failed_nodes = self.failed_nodes;
         let answer = match self.cache {
             Some(cache) => self.recalled(cache, local, ends, effort),
             None => self.found(local, ends, effort),
         };
-        (self.evaluations, self.elements) = (evaluations, elements);
+        (self.evaluations, self.elements, self.failed_nodes) = (evaluations, elements, failed_nodes);
         match answer {
             Answer::Proven(proved) => Some(proved),
             Answer::Differs | Answer::Unevaluated | Answer::Unproven { .. } => None,
@@ -180,12 +181,13 @@ impl<'r> PairSolver<'r> {
             if let Some(answer) = answer {
                 self.evaluations = self.evaluations.saturating_sub(kept.evaluated);
                 self.elements = self.elements.saturating_sub(kept.compared);
+                self.failed_nodes = self.failed_nodes.saturating_add(kept.failed_nodes);
                 return answer;
             }
             cache.invalid(&question);
         }
         let (known, wrong) = (local.len(), self.caught.len());
-        let (evaluations, elements) = (self.evaluations, self.elements);
+        let (evaluations, elements, failed_nodes) = (self.evaluations, self.elements, self.failed_nodes);
         let answer = self.found(local, ends, effort);
         let kept = match &answer {
             Answer::Proven(proved) => {
@@ -198,7 +200,8 @@ impl<'r> PairSolver<'r> {
         // A wrong step has to be reported every time.
         if self.caught.len() == wrong {
             let (evaluated, compared) = (evaluations - self.evaluations, elements - self.elements);
-            cached::put(cache, &question, &Kept { evaluated, compared, answer: kept });
+            let failed_nodes = self.failed_nodes - failed_nodes;
+            cached::put(cache, &question, &Kept { evaluated, compared, failed_nodes, answer: kept });
         }
         answer
     }
@@ -247,6 +250,7 @@ impl<'r> PairSolver<'r> {
         if met && let Some(lemmas) = window.proof(a, b) {
             return Answer::Proven(Arc::new(Proved { arena: window.arena, ends: [a, b], lemmas }));
         }
+        self.failed_nodes += window.egraph.total_number_of_nodes();
         match stop {
             Stop::IllTyped { rule } => self.caught.push(Caught::Types { rule }),
             Stop::Limit { busiest } => return Answer::Unproven { busiest },

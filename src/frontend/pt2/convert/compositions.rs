@@ -409,7 +409,7 @@ fn trapezoid(site: &mut NodeLowering) -> Converted {
         return Ok(None);
     }
     let spacing = site.float_or("dx", 1.0)?;
-    let mut f = Formula::new(site, dtype);
+    let mut f = Formula::in_steps(site, dtype);
     let mut end = |at: i64| {
         let attrs = [("dim", int(dim)), ("start", int(at)), ("end", int(at + 1))];
         let slice = f.site.implicit("end", "slice", &attrs, &[y])?;

@@ -2,6 +2,7 @@
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar};
 use super::super::target::Target;
+use super::pointwise;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType, Number, Value};
 
@@ -46,8 +47,11 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             clamp(site, Some(bound(min)), Some(bound(max)))
         }
         "relu6" => clamp(site, Some(Scalar::Int(0)), Some(Scalar::Int(6))),
-        "add" | "sub" | "subtract" => sum(site, if target.name == "add" { "add" } else { "sub" }),
-        "rsub" => difference_reversed(site),
+        "add" | "sub" | "subtract" | "rsub" => match pointwise::sum_with_factor(site, target)? {
+            Some(values) => Ok(Some(values)),
+            None if target.name == "rsub" => difference_reversed(site),
+            None => sum(site, if target.name == "add" { "add" } else { "sub" }),
+        },
         "mul" | "multiply" => binary(site, "mul", Promotion::Common),
         "div" | "divide" | "true_divide" if !site.given("rounding_mode") => binary(site, "div", Promotion::Float),
         "div" | "divide" | "true_divide" => rounded_quotient(site),

@@ -10,6 +10,8 @@ pub(super) struct Formula<'f, 's, 'a> {
     pub dtype: DType,
     /// Whether PyTorch runs a kernel for each operator, and not one for all of them.
     pub in_steps: bool,
+    /// Products that a sum in the same kernel may take without rounding them.
+    products: Vec<Value>,
 }
 
 pub(super) type Term = Result<Value, Refusal>;
@@ -19,7 +21,12 @@ pub(super) type Last = Result<(&'static str, Vec<Value>), Refusal>;
 
 impl<'f, 's, 'a> Formula<'f, 's, 'a> {
     pub(super) fn new(site: &'f mut NodeLowering<'s, 'a>, dtype: DType) -> Self {
-        Formula { site, dtype, in_steps: false }
+        Formula { site, dtype, in_steps: false, products: Vec::new() }
+    }
+
+    /// A formula that PyTorch runs a kernel for each operator of.
+    pub(super) fn in_steps(site: &'f mut NodeLowering<'s, 'a>, dtype: DType) -> Self {
+        Formula { in_steps: true, ..Formula::new(site, dtype) }
     }
 
     pub(super) fn tensor(&self, name: &str) -> Term {
@@ -45,10 +52,22 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
     }
 
     pub(super) fn node(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Term {
-        match self.in_steps {
-            true => self.site.step(op, attrs, operands),
-            false => self.site.implicit(op, op, attrs, operands),
+        if self.in_steps {
+            return self.site.step(op, attrs, operands);
         }
+        let value = self.site.implicit(op, op, attrs, operands)?;
+        if self.takes_product(op, operands) {
+            return self.site.implicit("fused", "fused", &[], &[value]);
+        }
+        if op == "mul" {
+            self.products.push(value);
+        }
+        Ok(value)
+    }
+
+    /// Whether a fused multiply-add may compute this operator.
+    fn takes_product(&self, op: &str, operands: &[Value]) -> bool {
+        matches!(op, "add" | "sub") && self.dtype.is_float() && operands.iter().any(|o| self.products.contains(o))
     }
 
     pub(super) fn with(&mut self, op: &str, x: Value, number: f64) -> Term {
@@ -92,6 +111,10 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
     /// What the last operator gives, in element type `dtype`. Its node stands for the whole.
     pub(super) fn finished(&mut self, op: &str, operands: &[Value], dtype: DType) -> Converted {
         if dtype == DType::Bool || dtype == self.dtype {
+            if self.takes_product(op, operands) {
+                let value = self.site.implicit(op, op, &[], operands)?;
+                return self.site.emit("fused", &[], &[value]);
+            }
             return self.site.emit(op, &[], operands);
         }
         let wide = self.op(op, operands)?;

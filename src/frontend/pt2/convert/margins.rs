@@ -28,7 +28,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         }
     }
     let Some(dtype) = dtype else { return Ok(None) };
-    loss(&mut Formula { site, dtype, in_steps })
+    loss(&mut if in_steps { Formula::in_steps(site, dtype) } else { Formula::new(site, dtype) })
 }
 
 /// `max(margin + |a - p| - |a - n|, 0)`; with `swap`, `|p - n|` counts where it is smaller than `|a - n|`.

@@ -88,6 +88,29 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     pointwise(site, formula)
 }
 
+/// Sums and differences of floats with a factor `alpha`, which one kernel computes.
+pub(super) fn sum_with_factor(site: &mut NodeLowering, target: Target) -> Converted {
+    let alpha = site.maybe_scalar("alpha")?.map_or(1.0, |s| s.value().to_f64());
+    if alpha.abs() == 1.0 {
+        return Ok(None);
+    }
+    let formula: fn(&mut Formula, &[Value]) -> Last = match target.name {
+        "add" => |f, x| with_factor(f, "add", x),
+        "sub" | "subtract" => |f, x| with_factor(f, "sub", x),
+        "rsub" => |f, x| with_factor(f, "sub", &x.iter().rev().copied().collect::<Vec<_>>()),
+        _ => return Ok(None),
+    };
+    pointwise(site, formula)
+}
+
+/// `x ± alpha y`.
+fn with_factor(f: &mut Formula, op: &'static str, operands: &[Value]) -> Last {
+    let [x, y] = *operands else { return Err(Refusal::new("takes two tensors")) };
+    let alpha = f.number("alpha", 1.0)?;
+    let product = f.with("mul", y, alpha)?;
+    f.last(op, &[x, product])
+}
+
 /// A formula of the operands, in their common type or in f32.
 fn pointwise(site: &mut NodeLowering, formula: fn(&mut Formula, &[Value]) -> Last) -> Converted {
     let mut operands: Vec<Operand> = Vec::new();

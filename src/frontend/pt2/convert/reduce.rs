@@ -59,7 +59,9 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let (x, attrs) = (site.tensor("self")?, variance(site)?);
             let Some(mut values) = site.emit("var", &attrs, &[x])? else { return Ok(None) };
             let [dims, _, keepdim] = attrs;
-            values.push(site.implicit("mean", "mean", &[dims, keepdim], &[x])?);
+            // Both are computed in one pass, which adds the elements up in another way than `mean`.
+            let mean = site.implicit("mean", "mean", &[dims, keepdim], &[x])?;
+            values.push(site.implicit("mean", "fused", &[], &[mean])?);
             Ok(Some(values))
         }
         "cross_entropy_loss" => cross_entropy(site),

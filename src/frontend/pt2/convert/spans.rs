@@ -69,7 +69,7 @@ fn window(site: &mut NodeLowering, window: Window) -> Converted {
     let attrs = [("end", int(length)), ("dtype", AttrValue::DType(dtype))];
     let places = site.implicit("places", "arange", &attrs, &[])?;
     let (steps, turn) = (steps as f64, 2.0 * std::f64::consts::PI);
-    let mut f = Formula::new(site, dtype);
+    let mut f = Formula::in_steps(site, dtype);
     let (op, operands) = match window {
         Window::Cosine { constant, factor } => {
             let angle = f.with("mul", places, turn / steps)?;
@@ -172,7 +172,7 @@ fn log_gamma_of_many(site: &mut NodeLowering) -> Converted {
     let count = site.implicit("count", "arange", &attrs, &[])?;
     let each = site.implicit("each", "unsqueeze", &[("dim", int(rank))], &[x])?;
     let constant = 0.25 * p as f64 * (p - 1) as f64 * std::f64::consts::PI.ln();
-    let mut f = Formula::new(site, dtype);
+    let mut f = Formula::in_steps(site, dtype);
     let halves = f.with("mul", count, 0.5)?;
     let shifted = f.op("add", &[each, halves])?;
     let all = f.op("lgamma", &[shifted])?;

@@ -85,16 +85,19 @@ fn reduced(
     if from_nothing {
         return site.expand(init, &left).map(Some);
     }
-    let plain = site.uniform(init) == Some(own)
-        // A sum from -0.0 is a sum.
-        || (own == Number::float(0.0) && site.uniform(init) == Some(Number::float(-0.0)));
+    // A sum from -0.0 is a sum, but one of negative zeros is -0.0, too.
+    let from_negative = own == Number::float(0.0) && site.uniform(init) == Some(Number::float(-0.0));
+    let plain = site.uniform(init) == Some(own) || from_negative;
     let attrs = [("dim", usizes(dims)), ("keepdim", AttrValue::Bool(true))];
     let made =
         if alone { site.emit(op, &attrs, &[x])? } else { Some(Values::from_elem(site.part(op, &attrs, &[x])?, 1)) };
     let Some(kept) = made.and_then(|all| all.first().copied()) else { return Ok(None) };
     // Sums of integers are made in 64 bits.
     let kept = site.cast(kept, dtype)?;
-    let value = site.reshape(kept, &left)?;
+    let mut value = site.reshape(kept, &left)?;
+    if from_negative {
+        value = site.part("fused", &[], &[value])?;
+    }
     if plain {
         site.tables.kept.insert(value, kept);
         return Ok(Some(value));
