@@ -98,6 +98,9 @@ pub(super) fn improve(region: &mut model::Region, cut: &Region, sides: &[Priced;
     }
 }
 
+/// Operators of the regions around a form that are named. A region of one value that is computed over and over has no end of them.
+const MAX_NAMED: usize = 1_000;
+
 fn describe_rewrite(
     rewrite: &Rewrite,
     in_b: bool,
@@ -108,6 +111,7 @@ fn describe_rewrite(
     let ops = |graph: &Graph, nodes: &dyn Fn(&Region) -> Vec<NodeId>| {
         let mut all: Vec<NodeId> = touched.iter().flat_map(|&i| nodes(&cut[i])).collect();
         all.sort_unstable();
+        all.truncate(MAX_NAMED);
         names(graph, &all)
     };
     let side = if in_b { b } else { a };

@@ -292,6 +292,9 @@ def pairs():
     strided = torch.as_strided
     yield "strided-of-a-view", lambda _, x: strided(x.t(), (4, 4), (4, 1)), lambda _, x: strided(x.t().contiguous(), (4, 4), (4, 1)), "other", TRAINING, nothing
     yield "strided-from-an-offset", lambda _, x: strided(x[1:3], (2,), (1,), 0), lambda _, x: strided(x[1:3].clone(), (2,), (1,), 0), "other", TRAINING, nothing
+    # Memory that is read by strides is not followed: a write to it, or below it, is refused.
+    yield "strided-written", changed(lambda y: strided(y, (4,), (1,), 4).mul_(3)), None, "refused", TRAINING, nothing
+    yield "written-below-strided", seen(lambda y: strided(y, (4,), (1,), 4)), None, "refused", TRAINING, nothing
     yield "optional-operands", lambda _, x: torch.clamp(x, min=x[0]), lambda _, x: torch.clamp(x, max=x[0]), "other", TRAINING, nothing
     # Modes.
     product = cast(lambda x: (x @ x).float())
@@ -367,6 +370,9 @@ def main():
         for decomposed in modes:
             full = name + "-decomposed" * decomposed
             if sys.argv[1:] and full not in sys.argv[1:]:
+                continue
+            if relation == "refused":
+                save(HERE / f"{full}.refused.pt2", a, setup, decomposed)
                 continue
             save(HERE / f"{full}.a.pt2", a, setup, decomposed)
             save(HERE / f"{full}.b-{relation}.pt2", b, (other or [setup])[0], decomposed)

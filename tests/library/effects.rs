@@ -1,5 +1,5 @@
 //! The pairs under `tests/data/effects`, which PyTorch exported: programs that draw, write, run in a mode or hold constants.
-//! `NAME.b-same.pt2` is proven equal to `NAME.a.pt2`, `NAME.b-other.pt2` is not.
+//! `NAME.b-same.pt2` is proven equal to `NAME.a.pt2`, `NAME.b-other.pt2` is not, `NAME.refused.pt2` is not read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,5 +69,17 @@ fn no_program_differs_from_itself() {
             Ok(Verdict::Unknown) if a.to_string_lossy().contains("draw-") => {}
             other => panic!("{}: {other:?}", a.display()),
         }
+    }
+}
+
+/// A write through `as_strided` was lost, and a tensor that shows memory by strides kept its elements when that was written.
+#[test]
+fn writes_to_memory_that_is_read_by_strides_are_refused() {
+    let all = fs::read_dir(folder()).unwrap().map(|e| e.unwrap().path());
+    let refused: Vec<PathBuf> = all.filter(|path| path.to_string_lossy().ends_with(".refused.pt2")).collect();
+    assert_eq!(refused.len(), 2);
+    for path in refused {
+        let error = frontend::load(&path).unwrap_err();
+        assert!(format!("{error:?}").contains("may share memory"), "{}: {error:?}", path.display());
     }
 }

@@ -179,7 +179,8 @@ impl<'p, 'g> Model<'p, 'g> {
             let reason = "the program is on the device `meta`, where tensors have none".to_owned();
             return Err(EmitError::Values { name: held.name.clone(), reason });
         }
-        let name = self.taken.take(&held.name);
+        // PyTorch keeps constants as attributes of a module, which has some of its own: `to`, `type`, `float`.
+        let name = self.taken.take(&format!("constant_{}", held.name));
         self.describe(id, &name)?;
         let ty = held.ty.clone().ok_or_else(|| EmitError::archive(format!("`{name}` holds complex numbers")))?;
         let bytes = elements::bytes(ty.dtype, data);

@@ -3,7 +3,7 @@
 use super::data::Scale;
 use super::instance::{BUDGET, Instance};
 use crate::eval::{EvalError, LazyEvaluator, Options, Ties};
-use crate::ir::{DType, Number};
+use crate::ir::{DType, Number, unflatten};
 use crate::rules::Tier;
 use crate::rules::arena::TermId;
 use crate::rules::terms::Terms;
@@ -50,8 +50,11 @@ pub(super) enum Finding {
 pub(super) fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
     // Over 8-bit floats nothing is evaluated without rounding, which where bits count may be left out.
     let rounds = tier == Tier::Exact && has_bytes(instance);
-    let (left, right) = match (values(instance, instance.lhs, rounds), values(instance, rhs, rounds)) {
-        (Ok(left), Ok(right)) => (left, right),
+    let (left, right) = match (elements(instance, instance.lhs, rounds), elements(instance, rhs, rounds)) {
+        (Ok(left), Ok(right)) => match both(left, right, tier) {
+            Ok(both) => both,
+            Err(finding) => return finding,
+        },
         (Ok(_), Err(EvalError::IndexOutOfRange | EvalError::DivisionByZero)) => return Finding::Partial,
         _ => return Finding::Undefined,
     };
@@ -83,8 +86,12 @@ pub(super) fn compare(instance: &Instance, rhs: TermId, tier: Tier) -> Finding {
     if tier > Tier::Real || tier == Tier::Real && far {
         return Finding::Agree;
     }
-    let (Ok(left), Ok(right)) = (values(instance, instance.lhs, true), values(instance, rhs, true)) else {
+    let (Ok(left), Ok(right)) = (elements(instance, instance.lhs, true), elements(instance, rhs, true)) else {
         return Finding::Undefined;
+    };
+    let (left, right) = match both(left, right, tier) {
+        Ok(both) => both,
+        Err(finding) => return finding,
     };
     let holds = match tier {
         Tier::Exact => left == right,
@@ -125,6 +132,43 @@ fn overflows(left: &[Number], right: &[Number]) -> bool {
 pub(super) fn values(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<Number>, EvalError> {
     let mut evaluator = LazyEvaluator::new(&instance.arena, Options { rounding, budget: BUDGET });
     evaluator.tensor(side)
+}
+
+/// As [`values`], where elements that are floats without a counterpart in an integer type are none.
+fn elements(instance: &Instance, side: TermId, rounding: bool) -> Result<Vec<Option<Number>>, EvalError> {
+    let mut evaluator = LazyEvaluator::new(&instance.arena, Options { rounding, budget: BUDGET });
+    match evaluator.tensor(side) {
+        Err(EvalError::Unrepresentable) => {}
+        whole => return Ok(whole?.into_iter().map(Some).collect()),
+    }
+    let ty = instance.arena.ty(side);
+    let element = |flat| match evaluator.element(side, &unflatten(&ty.shape, flat)) {
+        Err(EvalError::Unrepresentable) => Ok(None),
+        element => element.map(Some),
+    };
+    (0..ty.numel()).map(element).collect()
+}
+
+/// The elements that both sides have. Bit for bit, the right side has to have all that the left one has.
+fn both(
+    left: Vec<Option<Number>>,
+    right: Vec<Option<Number>>,
+    tier: Tier,
+) -> Result<(Vec<Number>, Vec<Number>), Finding> {
+    let there = |side: Vec<Option<Number>>| side.into_iter().flatten().collect();
+    if left.len() != right.len() {
+        return Ok((there(left), there(right)));
+    }
+    if tier != Tier::Exact {
+        let whole = left.iter().chain(&right).all(Option::is_some);
+        return if whole { Ok((there(left), there(right))) } else { Err(Finding::Undefined) };
+    }
+    if left.iter().zip(&right).any(|(a, b)| a.is_some() && b.is_none()) {
+        return Err(Finding::Partial);
+    }
+    let none = !left.is_empty() && left.iter().all(Option::is_none);
+    let common = left.into_iter().zip(right).filter_map(|(a, b)| a.zip(b)).unzip();
+    if none { Err(Finding::Undefined) } else { Ok(common) }
 }
 
 /// Whether all elements agree: floats relative to the largest finite one.

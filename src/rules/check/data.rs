@@ -54,7 +54,7 @@ impl Scale {
     /// The scales of which one is tried with every instance, in turn.
     pub(super) fn in_turn(named: &Named, tier: Tier) -> Vec<Scale> {
         let mut scales = vec![Scale::Limits, Scale::Ties];
-        for number in named.all() {
+        for number in named.all().into_iter().chain(ends(named)) {
             if number != 0.0 && (tier == Tier::Exact || number.abs() <= MIXED) {
                 scales.push(Scale::Around(number));
             }
@@ -150,6 +150,13 @@ impl Data {
     }
 }
 
+/// Where float types that the rule names stop to tell whole numbers apart, and in the middle of two neighbours there of a narrower one.
+fn ends(named: &Named) -> Vec<f64> {
+    let epsilons: Vec<f64> = named.dtypes.iter().filter_map(|dtype| dtype.epsilon()).collect();
+    let middles = |end: f64| epsilons.iter().map(move |epsilon| end + end * epsilon / 2.0).filter(move |&n| n != end);
+    epsilons.iter().map(|epsilon| 2.0 / epsilon).flat_map(|end| std::iter::once(end).chain(middles(end))).collect()
+}
+
 /// See [`Data::operands`].
 pub(super) struct Elements {
     data: Data,
@@ -207,7 +214,10 @@ impl Elements {
         for value in &mut values {
             let chosen = match self.data.scale {
                 Scale::Around(number) if random.chance(60) => limits::around(ty.dtype, number, &mut random),
-                Scale::Limits if random.chance(80) => limits::at_limits(ty.dtype, self.whole, &mut random),
+                Scale::Limits if random.chance(80) => {
+                    let whole = if random.chance(30) { limits::whole(&mut random) } else { self.whole };
+                    limits::at_limits(ty.dtype, whole, &mut random)
+                }
                 Scale::Ties if ty.dtype.is_float() && random.chance(80) => random.pick(&EQUAL).unwrap_or(0.0).into(),
                 Scale::Around(_) | Scale::Limits | Scale::Ties => continue,
                 _ => return None,

@@ -27,6 +27,8 @@ const LARGE: usize = 15;
 
 /// How many of 100 types are those that the rule names.
 const NAMED_TYPES: usize = 40;
+/// Percent of element types that are one which an attribute has already.
+const SAME_TYPE: usize = 25;
 
 /// Types whose range a program leaves easily.
 const NARROW: [DType; 12] = [
@@ -113,6 +115,13 @@ impl<'a> Generator<'a> {
     pub(super) fn any_dtype(&mut self) -> DType {
         if !self.named.dtypes.is_empty() && self.random.chance(NAMED_TYPES) {
             return self.named.dtypes[self.random.below(self.named.dtypes.len())];
+        }
+        // What is cast to and fro shows what is lost on the way.
+        let chosen: Vec<DType> = self.choice.attrs.iter().flatten().filter_map(AttrValue::as_dtype).collect();
+        if let Some(dtype) = self.random.pick(&chosen)
+            && self.random.chance(SAME_TYPE)
+        {
+            return dtype;
         }
         if self.style == Style::Narrow {
             return NARROW[self.random.below(NARROW.len())];

@@ -4,7 +4,7 @@ use super::random::Random;
 use crate::ir::{DType, Number};
 
 /// Whole numbers at which some type ends, or stops to tell whole numbers apart.
-const WHOLE: [i64; 10] = [
+const WHOLE: [i64; 11] = [
     0,
     1 << 7,
     1 << 8,
@@ -15,6 +15,8 @@ const WHOLE: [i64; 10] = [
     1 << 31,
     // Doubles hold all whole numbers up to here.
     1 << 53,
+    // In the middle of two neighbours in single precision, which doubles do not tell from the numbers beside it.
+    (1 << 53) + (1 << 29),
     46_341,
 ];
 
@@ -22,7 +24,7 @@ const WHOLE: [i64; 10] = [
 const PARTS: [f64; 4] = [1.0, 0.75, 0.5, 0.25];
 
 /// Numbers at which other types end, or which nobody has.
-const FAR: [f64; 8] = [448.0, 464.0, 57_344.0, 65_504.0, 65_520.0, 1e30, 2_147_483_648.0, 16_777_217.0];
+const FAR: [f64; 9] = [448.0, 464.0, 57_344.0, 65_504.0, 65_520.0, 1e30, 2_147_483_648.0, 3e9, 16_777_217.0];
 
 /// An element of type `dtype` at its limits, or at those of a type that it may be cast to. Integers lie around `whole`, or at
 /// the ends of their type.

@@ -28,7 +28,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     standard("Floor", &[1, 6, 13], |s| unary(s, "floor")),
     standard("Ceil", &[1, 6, 13], |s| unary(s, "ceil")),
     standard("Round", &[11, 22], |s| unary(s, "round")),
-    standard("Sign", &[9, 13], |s| unary(s, "sign")),
+    standard("Sign", &[9, 13], sign),
     standard("Not", &[1], |s| unary(s, "logical_not")),
     standard("BitwiseNot", &[18], |s| unary(s, "bitwise_not")),
     standard("IsNaN", &[9, 13, 20], is_nan),
@@ -164,13 +164,25 @@ fn choice(s: &mut NodeLowering) -> Lowered {
     s.done("where", &[], &operands)
 }
 
+/// The standard does not say what the sign of NaN is: NaN in onnxruntime, 0 in PyTorch.
+fn sign(s: &mut NodeLowering) -> Lowered {
+    let x = s.x(0)?;
+    if !s.dtype(x).is_float() {
+        return s.done("sign", &[], &[x]);
+    }
+    let sign = s.op("sign", &[], &[x])?;
+    s.done("fused", &[], &[sign])
+}
+
 /// Numbers limited from below, then from above.
 fn clip(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let dtype = s.dtype(x);
     if s.version < 11 {
         let bound = |n: Option<f64>| n.map_or(AttrValue::None, AttrValue::float);
-        let (min, max) = (s.maybe_float("min")?, s.maybe_float("max")?);
+        // From version 6 on, infinities are cut off where no bound is given.
+        let largest = (s.version >= 6).then_some(f64::from(f32::MAX));
+        let (min, max) = (s.maybe_float("min")?.or(largest.map(|n| -n)), s.maybe_float("max")?.or(largest));
         if min.is_none() && max.is_none() {
             return one(x);
         }

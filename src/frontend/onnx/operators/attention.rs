@@ -193,9 +193,14 @@ impl Heads {
     }
 }
 
-/// `1 / sqrt(size)`, or the attribute.
-pub(super) fn scale_of(s: &NodeLowering, size: i64) -> Result<f64, Refusal> {
-    Ok(s.maybe_float("scale")?.filter(|&scale| scale != 0.0).unwrap_or_else(|| 1.0 / (size.max(1) as f64).sqrt()))
+/// The attribute, or `1 / sqrt(size)`.
+fn scale_of(s: &NodeLowering, size: i64) -> Result<f64, Refusal> {
+    Ok(s.maybe_float("scale")?.unwrap_or_else(|| usual_scale(size)))
+}
+
+/// The factor that scores are usually multiplied by.
+pub(super) fn usual_scale(size: i64) -> f64 {
+    1.0 / (size.max(1) as f64).sqrt()
 }
 
 fn attention(s: &mut NodeLowering) -> Lowered {

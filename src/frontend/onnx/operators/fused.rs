@@ -1,6 +1,6 @@
 //! Fused operators of ONNX Runtime, by what they compute.
 
-use super::attention::{Heads, Window, both, heads, rotated, scale_of, side_by_side, window_mask};
+use super::attention::{Heads, Window, both, heads, rotated, side_by_side, usual_scale, window_mask};
 use super::norm::statistics;
 use super::operator::{Operator, microsoft};
 use crate::frontend::builder::{Refusal, int, ints};
@@ -106,6 +106,11 @@ fn with_bias(s: &mut NodeLowering, mask: Option<Value>, i: usize) -> Result<Opti
     }
 }
 
+/// The attribute, where 0 stands for `1 / sqrt(size)`.
+fn given_scale(s: &NodeLowering, size: i64) -> Result<f64, Refusal> {
+    Ok(s.maybe_float("scale")?.filter(|&scale| scale != 0.0).unwrap_or_else(|| usual_scale(size)))
+}
+
 /// Attention with its result side by side.
 fn attend(
     s: &mut NodeLowering,
@@ -116,7 +121,7 @@ fn attend(
     [queries, keys]: [i64; 2],
 ) -> Result<Value, Refusal> {
     let size = s.size(q, 3);
-    let scale = scale_of(s, size)?;
+    let scale = given_scale(s, size)?;
     let alone = causal && mask.is_none() && past == 0 && queries == keys;
     if causal && !alone {
         let window = Window { causal: true, offset: super::attention::Offset::Fixed(past), ..Window::default() };
@@ -214,7 +219,7 @@ fn group_query_attention(s: &mut NodeLowering) -> Lowered {
         }
     }
     let size = s.size(q, 3);
-    let scale = scale_of(s, size)?;
+    let scale = given_scale(s, size)?;
     let left = Some(s.int("local_window_size", -1)?).filter(|&n| n > 0).map(|n| n - 1);
     let y = match (left, cap > 0.0) {
         (None, false) => Heads { q, k, v, mask: None, scale }.fused(s, true)?,

@@ -12,7 +12,8 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use smallvec::SmallVec;
 
-use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Operation, Product, times};
+use super::dyadic;
+use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Operation, Product};
 use super::formulas::{Formulas, SIZE_PER_ELEMENT};
 use super::mode::Mode;
 use crate::ir::Number;
@@ -28,6 +29,9 @@ const MAX_MEAN: usize = 4;
 
 /// Bits of a number that are multiplied in one step.
 const BITS_PER_STEP: usize = 128;
+
+/// Factors that are put in order in one step.
+const FACTORS_PER_STEP: usize = 16;
 
 /// A formula as `number * e^exponent * factors * rest`, where the rest is the same for all multiples of the formula.
 struct Content {
@@ -88,7 +92,7 @@ impl Formulas<'_> {
                 return Some(product);
             }
         }
-        let long = (x.bits() + y.bits()) / BITS_PER_STEP;
+        let long = (x.bits() + y.bits()) / BITS_PER_STEP + (x.degree() + y.degree()) / FACTORS_PER_STEP;
         self.spend(1 + x.products().len() * y.products().len() * (1 + long) / 4)?;
         let mut products = Vec::with_capacity(x.products().len() * y.products().len());
         for p in x.products() {
@@ -155,7 +159,7 @@ impl Formulas<'_> {
             factors.push(self.store.atom_id(Atom::Function(Function::Exp, exponent)));
         }
         factors.sort_unstable();
-        let number = times(&p.number, &q.number);
+        let number = dyadic::times(&p.number, &q.number);
         if self.way.cases
             && let Some(product) = self.in_cases(&mut factors, &number)
         {

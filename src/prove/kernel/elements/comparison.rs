@@ -3,6 +3,7 @@
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 
+use super::dyadic::times;
 use super::form::{Atom, AtomId, Form, FormId, Function, Product};
 use super::formulas::Formulas;
 use super::mode::Mode;
@@ -73,7 +74,7 @@ impl Formulas<'_> {
             let mut product = product.clone();
             product.factors.retain(|atom| match self.computed(*atom) {
                 Some(number) => {
-                    product.number = &product.number * number;
+                    product.number = times(&product.number, &number);
                     changed = true;
                     false
                 }

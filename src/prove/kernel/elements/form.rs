@@ -11,6 +11,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use smallvec::SmallVec;
 
 use super::super::arena::TermId;
+use super::dyadic::{plus, times};
 use crate::ir::{AttrValue, DType, Number};
 use crate::ops::{Arithmetic, OpDef};
 
@@ -171,10 +172,20 @@ impl Form {
         self.0.iter().all(|product| product.number.is_zero())
     }
 
-    /// Bits of its first number, as a sample of all.
+    /// Bits of its longest number, by a sample.
     pub(super) fn bits(&self) -> usize {
         let bits = |product: &Product| product.number.numer().bits().saturating_add(product.number.denom().bits());
-        self.0.first().map_or(0, |product| bits(product) as usize)
+        self.sample().map(bits).max().unwrap_or(0) as usize
+    }
+
+    /// Factors of its longest product, by a sample.
+    pub(super) fn degree(&self) -> usize {
+        self.sample().map(|product| product.factors.len()).max().unwrap_or(0)
+    }
+
+    /// Some of its products: of powers of a sum, those in the middle have the longest numbers.
+    fn sample(&self) -> impl Iterator<Item = &Product> {
+        [0, self.0.len() / 2, self.0.len().saturating_sub(1)].into_iter().filter_map(|n| self.0.get(n))
     }
 
     /// Numbers to keep: what the formula takes in memory.
@@ -246,7 +257,7 @@ impl Form {
             match sum.last_mut() {
                 Some(last) if last.factors == product.factors => {
                     last.cancels |= product.cancels || last.number.is_negative() != product.number.is_negative();
-                    last.number += product.number;
+                    last.number = plus(&last.number, &product.number);
                 }
                 _ => sum.push(product),
             }
@@ -312,20 +323,11 @@ fn is_residue(run: &[Product], precision: u64) -> bool {
     if !cancel || sizes().any(|size| size != 0.0 && size.abs() < largest * NO_RESIDUE) {
         return false;
     }
-    let sum: BigRational = run.iter().map(|product| &product.number).sum();
+    let sum = run.iter().fold(BigRational::zero(), |sum, product| plus(&sum, &product.number));
     let largest = run.iter().map(|product| product.number.abs()).max().unwrap_or_default();
     !sum.is_zero()
         && sum.abs() * BigInt::from(1_i64 << (precision - 2)) <= largest
         && run.iter().any(|product| !is_representable(&product.number, precision))
-}
-
-/// The product of two numbers; most are 1.
-pub(super) fn times(x: &BigRational, y: &BigRational) -> BigRational {
-    match (x.is_one(), y.is_one()) {
-        (true, _) => y.clone(),
-        (_, true) => x.clone(),
-        _ => x * y,
-    }
 }
 
 /// Whether two numbers are as near as what was rounded to so many bits a few times: a product of three numbers, and the one that

@@ -13,6 +13,7 @@ mod arithmetic;
 mod carry;
 mod cases;
 mod comparison;
+mod dyadic;
 mod form;
 mod formulas;
 mod fractions;

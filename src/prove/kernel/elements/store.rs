@@ -6,7 +6,8 @@ use num_traits::{One, Signed, Zero};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::super::arena::TermId;
-use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Operation, Product, of_first_number_1, times};
+use super::dyadic::times;
+use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Operation, Product, of_first_number_1};
 use crate::ir::{DType, Number};
 use crate::ops::{Arithmetic, Sign};
 

@@ -5,6 +5,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
 
+use super::dyadic::times;
 use super::form::{Atom, Form, FormId, Monomial, Product};
 use super::formulas::{Formulas, SIZE_PER_ELEMENT};
 use crate::ir::{DType, Number};
@@ -103,7 +104,7 @@ impl Formulas<'_> {
             for q in y.products() {
                 let mut factors: Monomial = p.factors.iter().chain(&q.factors).copied().collect();
                 factors.sort_unstable();
-                products.push(Form::product(Product::new(factors, &p.number * &q.number)));
+                products.push(Form::product(Product::new(factors, times(&p.number, &q.number))));
             }
         }
         Some(Form::sum(products))
