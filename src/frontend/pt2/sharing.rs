@@ -42,7 +42,8 @@ impl<'a> Importer<'a> {
             // A view that is written out in another way, such as one by strides, or a conjugate, which only says how it is to be read.
             // Conversions to another type are copies, although their schema names a view.
             let is_view = effects.is_some_and(|e| !e.views.is_empty());
-            let converts = matches!(Target::of(&node.target).name, "to" | "type_as" | "contiguous" | "reshape" | "reshape_as");
+            let converts =
+                matches!(Target::of(&node.target).name, "to" | "type_as" | "contiguous" | "reshape" | "reshape_as");
             return Ok(if is_view && !converts { Sharing::Unknown } else { Sharing::Own });
         };
         if copies(Target::of(&node.target).name) || is_set(node, "copy") {

@@ -27,7 +27,7 @@ const LARGE: usize = 15;
 
 /// How many of 100 types are those that the rule names.
 const NAMED_TYPES: usize = 40;
-/// Percent of element types that are one which an attribute has already.
+/// Of types whose range is left easily, how many of 100 are one that an attribute has already.
 const SAME_TYPE: usize = 25;
 
 /// Types whose range a program leaves easily.
@@ -118,7 +118,8 @@ impl<'a> Generator<'a> {
         }
         // What is cast to and fro shows what is lost on the way.
         let chosen: Vec<DType> = self.choice.attrs.iter().flatten().filter_map(AttrValue::as_dtype).collect();
-        if let Some(dtype) = self.random.pick(&chosen)
+        if self.style == Style::Narrow
+            && let Some(dtype) = self.random.pick(&chosen)
             && self.random.chance(SAME_TYPE)
         {
             return dtype;

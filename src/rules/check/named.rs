@@ -3,6 +3,7 @@
 use super::super::vars::Bindings;
 use super::types::Types;
 use crate::ir::{AttrValue, DType};
+use crate::rules::Tier;
 use crate::rules::expr::{Expr, Scope};
 use crate::rules::rule::{AttrPattern, Operand, Pattern, Rule};
 
@@ -73,7 +74,13 @@ impl Named {
 
     fn attr(&mut self, rule: &Rule, attr: &AttrPattern) {
         match attr {
-            AttrPattern::Value(value) => self.value(value),
+            AttrPattern::Value(value) => {
+                self.value(value);
+                // A float type lacks some integers, which counts where every bit does.
+                if rule.tier == Tier::Exact && value.as_dtype().is_some_and(DType::is_float) {
+                    self.value(&AttrValue::DType(DType::I64));
+                }
+            }
             AttrPattern::Expr(e) => self.expr(rule, e),
             AttrPattern::Var(_) => {}
         }
