@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn number() -> impl Strategy<Value = BigRational> {
-        let float = any::<f32>().prop_filter_map("finite", |x| BigRational::from_float(x));
+        let float = any::<f32>().prop_filter_map("finite", BigRational::from_float);
         let fraction = (-50_i64..50, 1_i64..50).prop_map(|(n, d)| BigRational::new(n.into(), d.into()));
         prop_oneof![float, fraction]
     }
