@@ -56,6 +56,9 @@ pub(super) const ONE_VIEW: Effort =
 /// For terms that were found equal element by element: takes more samples, and leaves room for what rounds.
 pub(super) const CONFIRM: Effort =
     Effort { samples: MOST, again: 0, elements: 100_000, search_unevaluated: true, tolerance: 1e-3 };
+/// For pairs that were too much to evaluate over less of what computes them.
+pub(super) const UNEVALUATED: Effort =
+    Effort { samples: 1, again: 0, elements: 0, search_unevaluated: true, tolerance: TOLERANCE };
 /// What a report calls agreement.
 pub(super) const REPORT: Effort =
     Effort { samples: 3, again: 0, elements: 300_000, search_unevaluated: true, tolerance: TOLERANCE };
@@ -172,12 +175,32 @@ const ALWAYS: usize = 256;
 /// As [`TOTAL`], for the search for view equivalences.
 pub(super) const ALL_VIEWS: usize = 2_000_000;
 
+/// What sampled elements say of two terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sampled {
+    Agree,
+    Differ,
+    /// To compute an element takes more than the effort allows.
+    TooMuch,
+    /// Some operator has no semantics here, or some element no value.
+    NoValue,
+}
+
 /// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated. Takes what it computes from
 /// `budget`.
 pub(super) fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, budget: &mut usize) -> Option<bool> {
+    match sampled(arena, a, b, effort, budget) {
+        Sampled::Agree => Some(true),
+        Sampled::Differ => Some(false),
+        Sampled::TooMuch | Sampled::NoValue => None,
+    }
+}
+
+/// As [`agree`], with the reason where they cannot be evaluated.
+pub(super) fn sampled(arena: &TermArena, a: TermId, b: TermId, effort: Effort, budget: &mut usize) -> Sampled {
     let ty = arena.ty(a);
     if ty != arena.ty(b) {
-        return Some(false);
+        return Sampled::Differ;
     }
     let program = Cone::new(arena, SEED);
     let allowance = effort.elements.min((*budget).max(ALWAYS));
@@ -222,7 +245,7 @@ pub(super) fn likely_views(
     views
 }
 
-fn compare(evaluator: &mut LazyEvaluator<Cone>, a: TermId, b: TermId, ty: &TensorType, effort: Effort) -> Option<bool> {
+fn compare(evaluator: &mut LazyEvaluator<Cone>, a: TermId, b: TermId, ty: &TensorType, effort: Effort) -> Sampled {
     let Effort { samples, again, tolerance, .. } = effort;
     let (mut any, mut informative) = (false, 0);
     let wanted = samples.min(ty.numel());
@@ -236,16 +259,17 @@ fn compare(evaluator: &mut LazyEvaluator<Cone>, a: TermId, b: TermId, ty: &Tenso
         let (x, y) = match (evaluator.element(a, &index), evaluator.element(b, &index)) {
             (Ok(x), Ok(y)) => (x, y),
             (Err(EvalError::Budget), _) | (_, Err(EvalError::Budget)) if any => break,
-            _ => return None,
+            (Err(EvalError::Budget), _) | (_, Err(EvalError::Budget)) => return Sampled::TooMuch,
+            _ => return Sampled::NoValue,
         };
         any = true;
         if !within(x, y, tolerance) {
-            return Some(false);
+            return Sampled::Differ;
         }
         // Where both are cut off, or no numbers, they may part elsewhere.
         informative += usize::from(x.to_f64() != 0.0 && x.is_finite());
     }
-    Some(true)
+    Sampled::Agree
 }
 
 /// Dimensions but the last are sampled up to here: a row near the start of a sequence sees few keys.

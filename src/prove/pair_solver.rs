@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::arena::{Head, TermArena, TermId};
 use super::cached::{self, Steps};
 use super::cone::ConeKey;
-use super::fingerprint::{self, Effort};
+use super::fingerprint::{self, Effort, Sampled};
 use super::kernel::{ELEMENTS, Leaves};
 use super::lemma::Lemma;
 use super::plain_form::smallest;
@@ -46,6 +46,8 @@ pub(super) enum Answer {
     /// They agree, or cannot be evaluated, and no proof was found; with the rule that used up a search's budget.
     Unproven {
         busiest: Option<Arc<str>>,
+        /// Whether they take too much to evaluate.
+        too_much: bool,
     },
 }
 
@@ -66,7 +68,7 @@ enum KeptAnswer {
     Proven(Steps),
     Differs,
     Unevaluated,
-    Unproven { busiest: Option<Arc<str>> },
+    Unproven { busiest: Option<Arc<str>>, too_much: bool },
 }
 
 /// A proof over an arena of its own, whose input `n` stands for leaf `n` of the cone.
@@ -126,7 +128,7 @@ impl<'r> PairSolver<'r> {
     /// `local` is the cone with free leaves, `ends` are its first two roots.
     pub(super) fn find(&mut self, key: &ConeKey, local: TermArena, ends: [TermId; 2], effort: Effort) -> Answer {
         if self.has_given_up() {
-            let answer = Answer::Unproven { busiest: None };
+            let answer = Answer::Unproven { busiest: None, too_much: false };
             self.known.insert(key.clone(), answer.clone());
             return answer;
         }
@@ -139,7 +141,7 @@ impl<'r> PairSolver<'r> {
             Some(cache) => self.recalled(cache, local, ends, effort),
             None => self.found(local, ends, effort),
         };
-        if let Answer::Unproven { busiest } = &answer {
+        if let Answer::Unproven { busiest, .. } = &answer {
             self.busiest.extend(busiest.clone());
         }
         self.known.insert(key.clone(), answer.clone());
@@ -172,7 +174,7 @@ impl<'r> PairSolver<'r> {
             let answer = match kept.answer {
                 KeptAnswer::Differs => Some(Answer::Differs),
                 KeptAnswer::Unevaluated => Some(Answer::Unevaluated),
-                KeptAnswer::Unproven { busiest } => Some(Answer::Unproven { busiest }),
+                KeptAnswer::Unproven { busiest, too_much } => Some(Answer::Unproven { busiest, too_much }),
                 KeptAnswer::Proven(steps) => {
                     let read = steps.read(&mut arena, self.rules).filter(|(_, shown)| *shown == ends);
                     read.map(|(lemmas, _)| Answer::Proven(Arc::new(Proved { arena, ends, lemmas })))
@@ -195,7 +197,9 @@ impl<'r> PairSolver<'r> {
             }
             Answer::Differs => KeptAnswer::Differs,
             Answer::Unevaluated => KeptAnswer::Unevaluated,
-            Answer::Unproven { busiest } => KeptAnswer::Unproven { busiest: busiest.clone() },
+            Answer::Unproven { busiest, too_much } => {
+                KeptAnswer::Unproven { busiest: busiest.clone(), too_much: *too_much }
+            }
         };
         // A wrong step has to be reported every time.
         if self.caught.len() == wrong {
@@ -207,10 +211,10 @@ impl<'r> PairSolver<'r> {
     }
 
     fn found(&mut self, local: TermArena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
-        match fingerprint::agree(&local, a, b, effort, &mut self.evaluations) {
-            Some(false) => Answer::Differs,
-            None if !effort.search_unevaluated => Answer::Unevaluated,
-            _ => self.search(local, a, b),
+        match fingerprint::sampled(&local, a, b, effort, &mut self.evaluations) {
+            Sampled::Differ => Answer::Differs,
+            Sampled::TooMuch | Sampled::NoValue if !effort.search_unevaluated => Answer::Unevaluated,
+            sampled => self.search(local, [a, b], sampled),
         }
     }
 
@@ -223,7 +227,8 @@ impl<'r> PairSolver<'r> {
         agree != Some(false)
     }
 
-    fn search(&mut self, local: TermArena, a: TermId, b: TermId) -> Answer {
+    fn search(&mut self, local: TermArena, [a, b]: [TermId; 2], sampled: Sampled) -> Answer {
+        let too_much = sampled == Sampled::TooMuch;
         // What both sides are computed from needs no look inside, as a rule: formulas of it are short. That goes for tables that
         // both read, too, unless it matters what they hold.
         let shared = common(&local, [a, b]);
@@ -240,6 +245,8 @@ impl<'r> PairSolver<'r> {
         let met = match &stop {
             Stop::Proven => true,
             // Steps by rules say more to a reader, so elements are compared where rules end.
+            // What takes too much to compute takes even more to write down.
+            Stop::Saturated | Stop::Limit { .. } if too_much => false,
             Stop::Saturated | Stop::Limit { .. } => {
                 let (classes, weakest) = ([classes[0], classes[1]], self.rules.weakest());
                 leaves.iter().any(|leaves| window.meet_by_elements(classes, leaves, weakest, &mut self.elements))
@@ -253,10 +260,10 @@ impl<'r> PairSolver<'r> {
         self.failed_nodes += window.egraph.total_number_of_nodes();
         match stop {
             Stop::IllTyped { rule } => self.caught.push(Caught::Types { rule }),
-            Stop::Limit { busiest } => return Answer::Unproven { busiest },
+            Stop::Limit { busiest } => return Answer::Unproven { busiest, too_much },
             Stop::Proven | Stop::Saturated => {}
         }
-        Answer::Unproven { busiest: None }
+        Answer::Unproven { busiest: None, too_much }
     }
 }
 

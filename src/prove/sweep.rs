@@ -429,8 +429,10 @@ impl<'r> Sweep<'r> {
                 // proposal needs agreement: where that takes much, only the first widening is tried for those.
                 Answer::Differs if depth >= 1 && current.size > SMALL_CONE => return false,
                 answer => {
-                    if matches!(answer, Answer::Differs) {
-                        effort = fingerprint::DOUBT;
+                    match answer {
+                        Answer::Differs => effort = fingerprint::DOUBT,
+                        Answer::Unproven { too_much: true, .. } => effort = fingerprint::UNEVALUATED,
+                        _ => {}
                     }
                     let Some(wider) = cone(&self.arena, self, &[candidate, t], depth + 1, CONE_LIMIT) else {
                         return false;
