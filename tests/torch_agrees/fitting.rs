@@ -11,7 +11,7 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
     let special = if d.chance(3) { Fill::Special } else { Fill::Any };
     let mut attrs: Vec<(&'static str, AttrValue)> = Vec::new();
     let operands = match op.name {
-        "neg" | "abs" | "relu" | "floor" | "round" | "logical_not" | "alias" | "contiguous" | "clone" => {
+        "neg" | "abs" | "relu" | "floor" | "round" | "logical_not" | "alias" | "fused" | "contiguous" | "clone" => {
             let shape = d.shape(0, 4);
             vec![{
                 let dtype = d.dtype();
