@@ -51,6 +51,8 @@ pub enum Arithmetic {
     Min,
     /// `x + value a b`, with the attribute `value`.
     AddProduct,
+    /// The same real number, perhaps with other bits.
+    Fused,
     Compare(Comparison),
     And,
     Or,
@@ -208,7 +210,7 @@ mod tests {
             Arithmetic::Relu => v[0].max(0.0),
             Arithmetic::Power => v[0] * v[0] * v[0],
             Arithmetic::Clamp => v[0].clamp(-1.0, 2.0),
-            Arithmetic::Cast => v[0],
+            Arithmetic::Cast | Arithmetic::Fused => v[0],
             Arithmetic::Add => v[0] + v[1],
             Arithmetic::Sub => v[0] - v[1],
             Arithmetic::Mul => v[0] * v[1],

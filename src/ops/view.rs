@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
-    AttrKind, Bounds, Call, Default, Elements, Family, Kernel, Launch, LayoutRule, Moved, Movement, OpDef, OperandDef,
-    Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one, support,
+    Arithmetic, AttrKind, Bounds, Call, Default, Elements, Family, Kernel, Launch, LayoutRule, Moved, Movement, OpDef,
+    OperandDef, Synthesis, TypeError, Types, Unit, Vanishes, Work, attr, many, one, support,
 };
 use crate::ir::{Layout, Shape, TensorType, flat_index, unflatten};
 
@@ -314,12 +314,16 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "fused",
-        elements: Elements::Moved(Moved::All, Movement::Stay),
+        elements: Elements::Placewise(Arithmetic::Fused),
         digits: |r| Some(r.same()),
-        doc: "The same tensor, where one kernel computes it together with the operators before it. Such a kernel may leave out the \
-              rounding between a product and a sum, so that other bits come out than operator by operator.",
-        infer: |c| c.output(c.operands[0].dtype, c.operands[0].shape.clone()),
-        kernel: Kernel::Element(|_, _, index, fetch| fetch(0, index)),
+        doc: "The same real numbers, computed by one kernel together with the operators before it. Other bits may come out than operator \
+              by operator: such a kernel leaves out roundings between products and sums, and may add in another order or treat NaN in \
+              its own way.",
+        infer: |c| {
+            c.want_float()?;
+            c.output(c.operands[0].dtype, c.operands[0].shape.clone())
+        },
+        kernel: Kernel::Real(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::View(|_, _, l| Some(l.clone())),
         aten: aten!("alias", self: X),
         replay: torch!(|r| r.x()?.f_alias()?),

@@ -88,8 +88,8 @@ pub(crate) fn cone(
     Some(Cone { key: ConeKey(walk.key), leaves: walk.leaves, entries: walk.entries, size: walk.nodes })
 }
 
-/// Views and joins between a joined tensor and the shared values that it is made of.
-const MAX_WRITES: usize = 8;
+/// Terms between a joined tensor and the shared values that it is made of.
+const MAX_JOINED: usize = 64;
 
 /// What is read of a term.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,13 +130,15 @@ struct Walk<'a, B> {
 impl<B: Boundary> Walk<'_, B> {
     /// Whether the operands of a term are shared, or views of what is. Where they are computed by one side alone, as products whose
     /// joined result the other side computes at once, what is joined is the shared value.
-    fn is_made_of_shared(&self, t: TermId, depth: usize) -> bool {
+    fn is_made_of_shared(&self, t: TermId, left: &mut usize) -> bool {
+        let Some(fewer) = left.checked_sub(1) else { return false };
+        *left = fewer;
         self.arena.term(t).operands.iter().all(|&o| {
             let o = self.boundary.representative(o);
             match self.arena.head(o) {
                 _ if self.arena.value(o).is_some() || self.boundary.is_shared(o) => true,
                 Head::Apply { op, .. } if self.boundary.passes(op) || self.boundary.opens(op) => {
-                    depth > 0 && self.is_made_of_shared(o, depth - 1)
+                    self.is_made_of_shared(o, left)
                 }
                 Head::Apply { .. } => false,
                 Head::Input(_) | Head::Literal(_) | Head::Random(_) => true,
@@ -149,7 +151,7 @@ impl<B: Boundary> Walk<'_, B> {
         let opens = |op: &Op| self.boundary.opens(op);
         if read == Read::Part
             && matches!(self.arena.head(t), Head::Apply { op, .. } if opens(op))
-            && self.is_made_of_shared(t, MAX_WRITES)
+            && self.is_made_of_shared(t, &mut { MAX_JOINED })
         {
             let new = self.opened.insert(t);
             let entry = self.entries.get(&t).and_then(|&n| self.key.get(n as usize));

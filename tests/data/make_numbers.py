@@ -71,6 +71,8 @@ def pairs():
     yield "rest-by-rounded", lambda x: torch.fmod(x, 0.3), lambda x: torch.fmod(x, torch.full((), 0.3, dtype=torch.float16)), "same", ones
     yield "remainder-by-rounded", lambda x: torch.remainder(x, 0.3), lambda x: torch.remainder(x, 0.300048828125), "same", ones
     yield "shrunk-by-rounded", lambda x: nn.functional.hardshrink(x, 0.3), lambda x: nn.functional.hardshrink(x.float(), 0.3).half(), "other", ones
+    # One kernel, which may leave out the rounding of the product.
+    yield "sum-with-factor", lambda x: torch.add(x, x.flip(0), alpha=0.3), lambda x: x + 0.3 * x.flip(0), "other", torch.linspace(0.1, 7.3, 64)
     yield "weight-that-is-not-rounded", lambda x: torch.lerp(x, x.neg(), 0.4), lambda x: torch.lerp(x.float(), x.neg().float(), 0.4).to(torch.bfloat16), "same", torch.arange(1.0, 13.0).to(torch.bfloat16)
     rows = torch.tensor([[0.1, 0.7, 1.3, 2.9], [3.1, 4.7, -5.3, 0.01], [1e-3, 2e-3, 5e-3, 7e-3], [11.0, 13.0, 17.0, 19.5]]).to(torch.bfloat16)
     yield "deviation-in-f32", lambda x: x.std(1), lambda x: x.var(1).sqrt(), "other", rows.repeat(8, 1) * torch.arange(1.0, 33.0).to(torch.bfloat16)[:, None]

@@ -159,6 +159,18 @@ def edges():
     save("edges", nodes, [value("x", T.FLOAT, [1, 2, 4, 4])], [value("y", T.FLOAT, [4, 24])], numbers)
 
 
+def unlike():
+    """Operators whose attributes, or whose version, say something else than they seem to."""
+    heads = [value(name, T.FLOAT, [1, 2, 4, 8]) for name in "qkv"]
+    result = [value("y", T.FLOAT, [1, 2, 4, 8])]
+    save("attention-of-scale-0", [node("Attention", ["q", "k", "v"], "y", scale=0.0)], heads, result, opset=23)
+    save("attention-of-usual-scale", [node("Attention", ["q", "k", "v"], "y")], heads, result, opset=23)
+    x, y = [value("x", T.FLOAT, [4])], [value("y", T.FLOAT, [4])]
+    save("clip-without-bounds-6", [node("Clip", ["x"], "y")], x, y, opset=6)
+    save("clip-without-bounds-13", [node("Clip", ["x"], "y")], x, y, opset=13)
+    save("sign", [node("Sign", ["x"], "y")], x, y)
+
+
 def broken():
     """What the checker of ONNX refuses."""
     x, y = [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])]
@@ -176,5 +188,5 @@ def broken():
     save("unknown", [unknown, node("Neg", ["h"], "y")], x, y, domains=["own"])
 
 
-for make in [perceptron, numbers, functions, control, outside, folded, edges, broken]:
+for make in [perceptron, numbers, functions, control, outside, folded, edges, unlike, broken]:
     make()

@@ -45,7 +45,7 @@ fn other_numbers_are_never_proven_equal() {
     assert!(verdicts.len() >= 20, "{}", verdicts.len());
     for (name, verdict) in verdicts {
         // Over the real numbers there is one zero, and nothing is rounded.
-        let bits_alone = name.starts_with("sign-of-zero") || name == "deviation-in-f32";
+        let bits_alone = name.starts_with("sign-of-zero") || ["deviation-in-f32", "sum-with-factor"].contains(&&*name);
         let equal = matches!(verdict, Verdict::Equivalent { tier } if tier == Tier::Exact || !bits_alone);
         assert!(!equal, "{name}: {verdict:?}");
     }

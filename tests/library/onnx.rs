@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use magneton_ir::frontend::{self, LoadOptions, Loaded};
 use magneton_ir::ir::text;
 use magneton_ir::prove::{BoundPair, Context, Verdict, bind_with_contents, prove_bound};
-use magneton_ir::rules::RuleSet;
+use magneton_ir::rules::{RuleSet, Tier};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/onnx/{name}.onnx"))
@@ -109,6 +109,25 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         let error = refusal(name);
         assert!(error.contains(place) && error.contains(reason), "{name}: {error}");
     }
+}
+
+/// By the standard (and `onnx.reference`), a scale of 0 weighs all keys alike: it was taken for none.
+#[test]
+fn a_scale_of_zero_is_a_scale() {
+    assert!(matches!(verdict("attention-of-scale-0", "attention-of-usual-scale"), Verdict::Different(_)));
+}
+
+/// Operator set 6 limits to the largest numbers of `f32` where no bound is given, which cuts off infinities.
+#[test]
+fn an_old_clip_has_bounds_that_nobody_wrote() {
+    let verdict = verdict("clip-without-bounds-6", "clip-without-bounds-13");
+    assert_ne!(verdict, Verdict::Equivalent { tier: Tier::Exact });
+}
+
+/// The standard leaves open what it is of NaN.
+#[test]
+fn a_sign_is_not_bit_for_bit_that_of_pytorch() {
+    assert!(text::print(&load("sign").graph).contains("fused("));
 }
 
 #[test]

@@ -49,6 +49,22 @@ const ONE: &str = "x: f32[4, 8]";
 const HALF: &str = "x: f16[4, 8]";
 
 #[test]
+fn a_kernel_that_fuses_operators_is_not_bit_for_bit_these() {
+    let inputs = "x: f32[4, 8], y: f32[4, 8]";
+    let steps = "p = mul(y, 0.3)\ns = add(x, p)\n";
+    let fused = format!("{steps}f = fused(s)\nr = permute(f; dims=[1, 0])\nreturn r");
+    let apart = format!("{steps}r = permute(s; dims=[1, 0])\nreturn r");
+    holds_without_assumptions(inputs, &fused, &apart, "real");
+    let [one, other] = [&fused, &apart].map(|body| graph(inputs, body));
+    assert_eq!(compared(&one, &other, &with_rules(""), Tier::Exact).verdict, ReportedVerdict::Unknown);
+    // Moved by rules, it stays what it is.
+    let moved = "q = permute(mul(y, 0.3); dims=[1, 0])\nt = permute(permute(q; dims=[1, 0]); dims=[1, 0])\n\
+                 f = fused(add(x, permute(t; dims=[1, 0])))\nr = permute(f; dims=[1, 0])\nreturn r";
+    let moved = graph(inputs, moved);
+    assert_eq!(compared(&one, &moved, &with_rules(""), Tier::Exact).verdict, ReportedVerdict::Equivalent);
+}
+
+#[test]
 fn a_cast_to_f8_that_is_moved_is_not_real() {
     for t in ["f8e4m3", "f8e5m2"] {
         let before = format!("c = cast(x; dtype={t})\nw = cast(c; dtype=f32)\ny = relu(w)\nreturn y");

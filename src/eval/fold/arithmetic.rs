@@ -69,6 +69,7 @@ pub(super) fn arithmetic(
             | Arithmetic::Max
             | Arithmetic::Min
             | Arithmetic::AddProduct
+            | Arithmetic::Fused
             | Arithmetic::And
             | Arithmetic::Or
             | Arithmetic::Not

@@ -38,23 +38,26 @@ impl<'a> Importer<'a> {
         if matches!(self.builder.graph.node(value.node).kind, NodeKind::Op { op: Op::Custom(_), .. }) {
             return Ok(Sharing::Unknown);
         }
+        let named = |argument: &str| match &node.inputs.iter().find(|i| i.name == argument)?.arg {
+            Argument::Tensor(name) => Some(name.as_str()),
+            _ => None,
+        };
         let Some((source, path)) = views::path(&self.builder.graph, value, first) else {
             // A view that is written out in another way, such as one by strides, or a conjugate, which only says how it is to be read.
-            // Conversions to another type are copies, although their schema names a view.
-            let is_view = effects.is_some_and(|e| !e.views.is_empty());
-            let converts =
-                matches!(Target::of(&node.target).name, "to" | "type_as" | "contiguous" | "reshape" | "reshape_as");
-            return Ok(if is_view && !converts { Sharing::Unknown } else { Sharing::Own });
+            // What is converted to another type is a copy, although the schema names a view.
+            for argument in effects.into_iter().flat_map(|e| &e.views).filter_map(|&argument| named(argument)) {
+                let shown = self.memory.value(scope.tensor(argument)?);
+                if self.builder.graph.ty(shown).dtype == self.builder.graph.ty(value).dtype {
+                    return Ok(Sharing::Unknown);
+                }
+            }
+            return Ok(Sharing::Own);
         };
         if copies(Target::of(&node.target).name) || is_set(node, "copy") {
             return Ok(Sharing::Own);
         }
         let shown = effects.into_iter().flat_map(|e| &e.views).chain(gives_back(node));
-        let shown = shown.filter_map(|&argument| match &node.inputs.iter().find(|i| i.name == argument)?.arg {
-            Argument::Tensor(name) => Some(name.as_str()),
-            _ => None,
-        });
-        for argument in shown {
+        for argument in shown.filter_map(|&argument| named(argument)) {
             let tensor = scope.tensor(argument)?;
             if self.memory.value(tensor) != source {
                 continue;

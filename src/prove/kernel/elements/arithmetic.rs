@@ -92,6 +92,7 @@ impl Formulas<'_> {
         let (x, y, z) = (form(0)?, form(1), form(2));
         let one = || Form::number(BigRational::one());
         Some(Some(match function {
+            Arithmetic::Fused => x,
             Arithmetic::Neg => x.scaled(&-BigRational::one()),
             Arithmetic::Add if over_reals => self.sum_with_sign(x, y?),
             Arithmetic::Add => self.sum([x, y?]),
