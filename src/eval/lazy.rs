@@ -159,6 +159,11 @@ impl<'p, P: Program> LazyEvaluator<'p, P> {
         self
     }
 
+    /// Lets so many elements be computed from here on. What is computed already stays known.
+    pub fn allow(&mut self, budget: usize) {
+        self.left = (budget as u64).saturating_mul(COMPUTED);
+    }
+
     /// Elements that may still be computed.
     pub fn left(&self) -> usize {
         (self.left / COMPUTED) as usize
@@ -366,7 +371,8 @@ impl<'p, P: Program> LazyEvaluator<'p, P> {
             self.read_real(x, &broadcast_index(&x.ty.shape, index))?,
             self.read_real(y, &broadcast_index(&y.ty.shape, index))?,
         );
-        Ok(x != y && (x - y).abs() <= TRUSTED_MOVES * DISTURBANCE * x.abs().max(y.abs()))
+        // No rounding brings a number near infinity.
+        Ok((x - y).is_finite() && x != y && (x - y).abs() <= TRUSTED_MOVES * DISTURBANCE * x.abs().max(y.abs()))
     }
 
     /// An element as a real number.

@@ -5,9 +5,10 @@
 //! weight, it stays one: what is not bound to it may still be made of it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::plan::{Plan, Slot};
-use crate::ir::{Contents, Role};
+use super::plan::{Meaning, Plan, Slot, Source};
+use crate::ir::{Contents, DType, Number, Role};
 use crate::prove::Side;
 
 /// The most elements of a tensor that becomes a constant.
@@ -44,6 +45,32 @@ impl Plan {
                 if slot.is_alone() && !is_weight && slot.input.ty.numel() <= MAX_ELEMENTS {
                     let elements = contents.elements(i).filter(|all| all.len() == slot.input.ty.numel());
                     slot.literal = elements.map(Into::into);
+                }
+            }
+        }
+    }
+
+    /// Lets buffers of integers count as constants where both files hold the same elements for them: nobody trains them, so that the two
+    /// programs are what they are with these positions, scales and masks. What a binding file says stays.
+    pub(super) fn keep_whole_buffers(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
+        for j in 0..self.b.len() {
+            let Some((Meaning::Same(i), source)) = self.b[j].meaning else { continue };
+            let is_buffer = |slot: &Slot| {
+                let ty = &slot.input.ty;
+                slot.input.role == Role::Buffer && (ty.dtype.is_int() || ty.dtype == DType::Bool)
+            };
+            let [x, y] = [&self.a[i], &self.b[j]];
+            let is_open = [x, y].iter().all(|slot| is_buffer(slot) && !slot.used) && source != Source::Stated;
+            if !is_open || x.input.ty.numel() > MAX_ELEMENTS || x.checksum != y.checksum && x.checksum.is_some() {
+                continue;
+            }
+            let all = |elements: Option<Vec<Number>>| elements.filter(|all| all.len() == x.input.ty.numel());
+            if let (Some(of_a), Some(of_b)) = (all(of_a.elements(i)), all(of_b.elements(j)))
+                && of_a == of_b
+            {
+                let elements: Arc<[Number]> = of_a.into();
+                for slot in [&mut self.a[i], &mut self.b[j]] {
+                    (slot.meaning, slot.literal) = (None, Some(elements.clone()));
                 }
             }
         }

@@ -24,6 +24,27 @@ impl Contents for File {
     }
 }
 
+/// A file that holds these integers for input 1.
+struct Whole([i64; 2]);
+
+impl Contents for Whole {
+    fn holds(&mut self, input: usize) -> bool {
+        input == 1
+    }
+
+    fn checksum(&mut self, _: usize) -> Option<u32> {
+        None
+    }
+
+    fn content(&mut self, _: usize) -> Option<Content> {
+        None
+    }
+
+    fn elements(&mut self, input: usize) -> Option<Vec<Number>> {
+        (input == 1).then(|| self.0.map(Number::Int).to_vec())
+    }
+}
+
 fn sentences(a: &str, of_a: &[&[f64]], b: &str, of_b: &[&[f64]]) -> Vec<String> {
     let file = |all: &[&[f64]]| File(all.iter().map(|elements| elements.to_vec()).collect());
     let (a, b) = (parse("a", a).unwrap(), parse("b", b).unwrap());
@@ -91,4 +112,21 @@ fn an_element_is_compared_by_its_own_size() {
     let near = [1e8 + 1.0, 1.5, 1.76, 1.25];
     let all = sentences(&sized(RAISED), &[&[], &held], &sized(HELD), &[&[], &near]);
     assert!(!all.iter().any(|s| s.contains("add(w")), "{all:?}");
+}
+
+/// A witness gave the positions in a buffer that both files hold other values.
+#[test]
+fn a_buffer_of_integers_that_both_files_hold_is_a_constant() {
+    let graph = |name: &str| {
+        format!("graph {name}(x: f32[2], at: buffer i64[2]) {{ y = index_select(x, at; dim=0) return y }}")
+    };
+    let bound = |of_a: [i64; 2], of_b: [i64; 2]| {
+        let [a, b] = ["a", "b"].map(|name| parse(name, &graph(name)).unwrap());
+        bind_with_contents(a, b, None, [&mut Whole(of_a), &mut Whole(of_b)])
+    };
+    let alike = bound([1, 0], [1, 0]);
+    assert_eq!([alike.a.inputs().len(), alike.b.inputs().len()], [1, 1]);
+    assert_eq!(alike.binding.inputs.len(), 1);
+    let unlike = bound([1, 0], [0, 1]);
+    assert_eq!(unlike.binding.inputs.len(), 2);
 }

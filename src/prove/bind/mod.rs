@@ -85,6 +85,7 @@ pub fn bind_with_contents(
     plan.only_narrower();
     plan.compare([&mut *of_a, &mut *of_b]);
     plan.tied_by_content(of_a);
+    plan.keep_whole_buffers([&mut *of_a, &mut *of_b]);
     plan.keep_constants([&mut *of_a, &mut *of_b]);
     plan.suppose([&a, &b], [&mut *of_a, &mut *of_b]);
     let mut bound = share::share(a, b, &plan).aligned();
