@@ -7,7 +7,7 @@ use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, Objective, Weights, graph_items};
 use crate::explain::{Form, ValueLayouts, form_of, proof_of};
 pub use crate::extract::Once;
-use crate::extract::{self, Applied, Improved, Rewrite};
+use crate::extract::{self, Among, Applied, Improved, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
 use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization, Point, Step};
@@ -71,7 +71,13 @@ pub fn optimize(
     let items = graph_items(graph, costs);
     let weights = objective.weights(&items.iter().collect::<Bill>().total());
     let frozen = Improved::new(graph, Vec::new(), costs, weights)?;
-    let found = extract::cheaper_forms(graph, &frozen.items, &Context { rules: &rules, ..*context }, costs, weights);
+    let found = extract::cheaper_forms(
+        graph,
+        &frozen.items,
+        &Context { rules: &rules, ..*context },
+        costs,
+        (weights, Among::ShortForms),
+    );
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());

@@ -40,8 +40,14 @@ fn names_stand_for_what_they_replace() {
     let rules = RuleSet::library().unwrap();
     let costs = CostModel::shipped().unwrap();
     let items = crate::energy::graph_items(&graph, &costs);
-    let rewrites =
-        crate::extract::cheaper_forms(&graph, &items, &Context::under(&rules), &costs, Weights::ENERGY).unwrap();
+    let rewrites = crate::extract::cheaper_forms(
+        &graph,
+        &items,
+        &Context::under(&rules),
+        &costs,
+        (Weights::ENERGY, crate::extract::Among::Rules),
+    )
+    .unwrap();
     let mut named = 0;
     let memory = ValueLayouts::of(&graph, &items);
     for rewrite in &rewrites {

@@ -7,6 +7,7 @@ mod merge;
 mod once;
 mod pay_off;
 mod plan;
+mod short;
 mod undecided;
 mod worth;
 
@@ -20,10 +21,11 @@ use smallvec::SmallVec;
 
 use crate::energy::{Bill, Cost, CostModel, Item, Weights, computed_nodes};
 use crate::ir::{Fixed, Graph, MathConfig, NodeId, NodeKind, Value, layouts};
-use crate::ops::TypeError;
+use crate::ops::{Family, KernelClass, Op, TypeError};
 use crate::prove::{
-    Boundary, Closure, ConeKey, Context, GraphLeaves, Head, Lemma, Limits, Made, Narrow, Places, Said, Side, Steps,
-    TermArena, TermId, Values, Window, assumed, cached, cone, graph_terms, has_narrow, narrow, ranges, show,
+    Boundary, Closure, ConeKey, Context, GraphLeaves, Head, Lemma, Limits, Made, Narrow, Places, Said, Samples, Side,
+    Steps, TermArena, TermId, Values, Window, assumed, cached, cone, graph_terms, has_narrow, narrow, proven_equal,
+    ranges, show,
 };
 use crate::rules::{RuleSet, Sentence, Tier};
 
@@ -33,6 +35,7 @@ pub(crate) use merge::{Merged, Pair, merge};
 pub use once::Once;
 pub(crate) use pay_off::{Improved, pay_off};
 use plan::{By, Counts, Leaf, Leaves};
+use short::short_forms;
 pub(crate) use undecided::undecided;
 
 /// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
@@ -169,8 +172,23 @@ const MAX_BYTES: f64 = 1e12;
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
+/// Short forms of one part that a proof is tried for.
+const MAX_GUESSES: usize = 3;
+
+/// What a short form may cost at most, relative to the form that the rules come to: theirs is the one with steps that say why.
+const WORTH: f64 = 0.98;
+
 /// A time beyond which a cheaper form counts as slower, relative to the other one: it is a trade-off then, and no waste.
 pub(crate) const SLOWER: f64 = 1.01;
+
+/// Where cheaper forms are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Among {
+    /// Forms that rules come to.
+    Rules,
+    /// Those, and short forms that no rule names. Takes longer.
+    ShortForms,
+}
 
 /// Parts of `graph`, whose nodes are priced as `items`, that have a form which takes less of what counts beyond doubt. They do not
 /// overlap. What is computed once is [`Item::Once`] among `items`, and in forms costs nothing either.
@@ -179,9 +197,9 @@ pub(crate) fn cheaper_forms(
     items: &[Item],
     context: &Context,
     model: &CostModel,
-    weights: Weights,
+    (weights, among): (Weights, Among),
 ) -> Result<Vec<Rewrite>, TypeError> {
-    let Candidates { all, values } = candidates(graph, items, context, model, weights)?;
+    let Candidates { all, values } = candidates(graph, items, context, model, (weights, among))?;
     let chosen = without_overlaps(all, graph.len(), weights);
     Ok(chosen.into_iter().map(|candidate| candidate.rewrite(graph, &values)).collect())
 }
@@ -192,7 +210,7 @@ fn candidates(
     items: &[Item],
     context: &Context,
     model: &CostModel,
-    weights: Weights,
+    (weights, among): (Weights, Among),
 ) -> Result<Candidates, TypeError> {
     let computed = computed_nodes(graph, items);
     let fixed = Fixed::of(graph, model.is_frozen());
@@ -256,7 +274,7 @@ fn candidates(
     let total = searches.len() as u64;
     let done = AtomicU64::new(0);
     let fingerprint = context.cache.map(|_| model.fingerprint());
-    let prices = Prices { model, config: &graph.config, weights, fingerprint };
+    let prices = Prices { model, config: &graph.config, weights, among, fingerprint };
     let found: Vec<Option<Arc<Found>>> = searches
         .into_par_iter()
         // A core that is done with its share, or with the proof, takes over what another one has not begun.
@@ -438,6 +456,7 @@ struct Prices<'a> {
     model: &'a CostModel,
     config: &'a MathConfig,
     weights: Weights,
+    among: Among,
     /// Of the figures of the model, where answers are remembered.
     fingerprint: Option<u64>,
 }
@@ -445,12 +464,14 @@ struct Prices<'a> {
 impl Search {
     /// The cheapest form, if it takes less of what counts beyond doubt: the one that an earlier run found, or else this one.
     fn run(self, leaves: &Leaves, prices: &Prices, context: &Context) -> Option<Found> {
-        let Prices { config, weights, fingerprint, .. } = prices;
+        let Prices { config, weights, among, fingerprint, .. } = prices;
         let (Some(cache), Some(fingerprint)) = (context.cache, fingerprint) else {
             return self.searched(leaves, prices, context.rules);
         };
-        let asked =
-            format!("cheaper {} {leaves:?} {config:?} {weights:?} figures {fingerprint:016x}", self.root.index());
+        let asked = format!(
+            "cheaper {} {leaves:?} {config:?} {weights:?} {among:?} figures {fingerprint:016x}",
+            self.root.index()
+        );
         let question = cached::question(&asked, &self.arena, context.rules);
         if let Some(kept) = cached::get::<Kept>(cache, &question) {
             let mut arena = self.arena.clone();
@@ -471,10 +492,21 @@ impl Search {
         found
     }
 
+    /// The cheapest form that the rules come to, or a short one that is cheaper still.
+    fn searched(self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
+        let by_rules = self.by_rules(leaves, prices, rules);
+        if prices.among == Among::Rules {
+            return by_rules;
+        }
+        let cost = |bill: &Bill| prices.weights.cost(&bill.total());
+        let than = cost(by_rules.as_ref().map_or(&self.before, |found| &found.after));
+        self.short(leaves, prices, rules, &|bill| cost(bill) < WORTH * than).or(by_rules)
+    }
+
     /// Saturates a window and extracts the form that takes least of what counts. Where that is not sure to save any, one that is better
     /// known may be.
-    fn searched(mut self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
-        let (mut window, classes) = Window::new(std::mem::take(&mut self.arena), &[self.root]);
+    fn by_rules(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
+        let (mut window, classes) = Window::new(self.arena.clone(), &[self.root]);
         window.saturate(rules, None, LIMITS);
         for counts in [Counts::Value, Counts::UpperEnd] {
             let by = By { counts, weights: prices.weights, config: prices.config, model: prices.model };
@@ -485,6 +517,36 @@ impl Search {
             }
         }
         None
+    }
+
+    /// The cheapest short form that is proven, and that `is_better` than what is known.
+    fn short(
+        &self,
+        leaves: &Leaves,
+        prices: &Prices,
+        rules: &RuleSet,
+        is_better: &dyn Fn(&Bill) -> bool,
+    ) -> Option<Found> {
+        // What a view shows has a short form or none, and one kernel that streams is as short as can be.
+        let Some((Op::Table(def), ..)) = self.arena.op(self.root) else { return None };
+        let streams = def.kernels == KernelClass::Streaming && self.before.total().launches < 2;
+        if def.family == Family::View || streams {
+            return None;
+        }
+        let samples = Samples::of(&self.arena, self.root)?;
+        let mut arena = self.arena.clone();
+        let forms = short_forms(&mut arena, self.root);
+        let forms = samples.alike(&arena, &forms).into_iter();
+        let forms = forms.filter_map(|form| Some((form, self.saving(&arena, form, leaves, prices)?)));
+        let mut forms: Vec<(TermId, Bill)> = forms.filter(|(_, after)| is_better(after)).collect();
+        let cost = |bill: &Bill| prices.weights.cost(&bill.total());
+        forms.sort_by(|(_, x), (_, y)| cost(x).total_cmp(&cost(y)));
+        forms.into_iter().take(MAX_GUESSES).find_map(|(form, after)| {
+            let mut own = self.arena.clone();
+            let form = own.import(&arena, form, &mut FxHashMap::default());
+            let (arena, proof) = proven_equal(rules, own, [self.root, form])?;
+            Some(found(arena, [self.root, form], after, proof))
+        })
     }
 
     /// What the form `best` executes, if that takes less of what counts than the part beyond doubt.

@@ -66,6 +66,12 @@ pub(super) const REPORT: Effort =
 /// The most samples.
 const MOST: usize = 6;
 
+/// Samples for a first look at many terms.
+const SOME: usize = 2;
+
+/// Elements that may be computed for further samples of that kind.
+const LITTLE: usize = 2_000;
+
 /// Further samples where those that were asked for tell nothing.
 const MORE: u64 = 3;
 
@@ -87,7 +93,12 @@ struct Cone<'a> {
 
 impl<'a> Cone<'a> {
     fn new(arena: &'a TermArena, seed: u64) -> Self {
-        let positive = positive_leaves(arena, seed);
+        Cone::asked_by(arena, arena.len(), seed)
+    }
+
+    /// As [`Cone::new`], where only the first `asking` terms have a say in which leaves are positive.
+    fn asked_by(arena: &'a TermArena, asking: usize, seed: u64) -> Self {
+        let positive = positive_leaves(arena, asking, seed);
         let mut intervals: Vec<Option<Interval>> = Vec::with_capacity(arena.len());
         for id in (0..arena.len()).map(|n| arena.nth(n)) {
             let ty = arena.ty(id);
@@ -111,9 +122,9 @@ impl<'a> Cone<'a> {
 }
 
 /// The leaves that an operator asks to be positive, directly or behind what keeps their sign.
-fn positive_leaves(arena: &TermArena, seed: u64) -> FxHashMap<TermId, Draw> {
+fn positive_leaves(arena: &TermArena, asking: usize, seed: u64) -> FxHashMap<TermId, Draw> {
     let mut leaves = FxHashMap::default();
-    for id in (0..arena.len()).map(|n| arena.nth(n)) {
+    for id in (0..asking).map(|n| arena.nth(n)) {
         let Some((Op::Table(def), attrs, _)) = arena.op(id) else { continue };
         let operands = &arena.term(id).operands;
         let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
@@ -208,6 +219,66 @@ pub(super) fn sampled(arena: &TermArena, a: TermId, b: TermId, effort: Effort, b
     let agreed = compare(&mut evaluator, a, b, ty, effort);
     *budget = budget.saturating_sub(allowance - evaluator.left().min(allowance));
     agreed
+}
+
+/// Elements that may be computed of a term that others are compared with.
+const ONE: usize = 30_000;
+
+/// Elements that may be computed of all those others, and of those of a term that takes little.
+const MANY: usize = 100_000;
+const MANY_SMALL: usize = 300_000;
+
+/// Elements of one term, for a look at which of many others are like it.
+pub(crate) struct Samples {
+    term: TermId,
+    /// Terms of the arena when they were taken: those have a say in which leaves are positive.
+    known: usize,
+    values: Vec<(Shape, Number)>,
+    /// How many elements were computed for them.
+    spent: usize,
+}
+
+impl Samples {
+    /// Some elements of a term, more of them where they take little; `None` where it takes too much to compute any, or too few of them
+    /// tell anything.
+    pub(crate) fn of(arena: &TermArena, term: TermId) -> Option<Samples> {
+        let ty = arena.ty(term);
+        let program = Cone::new(arena, SEED);
+        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: ONE });
+        let mut values = Vec::new();
+        let wanted = SOME.min(ty.numel());
+        for flat in sample(ty, MOST).into_iter().rev() {
+            if values.len() >= wanted && ONE - evaluator.left().min(ONE) >= LITTLE {
+                break;
+            }
+            let index = unflatten(&ty.shape, flat);
+            let value = evaluator.element(term, &index).ok()?;
+            values.push((index, value));
+        }
+        let informative = values.iter().filter(|(_, value)| value.to_f64() != 0.0 && value.is_finite()).count();
+        let spent = ONE - evaluator.left().min(ONE);
+        (wanted > 0 && informative >= wanted).then_some(Samples { term, known: arena.len(), values, spent })
+    }
+
+    /// Those of `candidates` that have the same elements, in the arena that the samples are from, which may have grown.
+    pub(crate) fn alike(&self, arena: &TermArena, candidates: &[TermId]) -> Vec<TermId> {
+        let program = Cone::asked_by(arena, self.known, SEED);
+        // A short form that takes much more to compute is no better one.
+        let allowance = 2 * self.spent + ALWAYS;
+        let mut left = if self.spent < ONE / 6 { MANY_SMALL } else { MANY };
+        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 0 });
+        let mut agrees = |&candidate: &TermId| {
+            let budget = allowance.min(left);
+            evaluator.allow(budget);
+            let agrees = self.values.iter().all(|(index, value)| {
+                evaluator.element(candidate, index).is_ok_and(|found| within(found, *value, TOLERANCE))
+            });
+            left -= budget - evaluator.left().min(budget);
+            agrees
+        };
+        let others = candidates.iter().copied().filter(|&candidate| candidate != self.term);
+        others.filter(|candidate| agrees(candidate)).collect()
+    }
 }
 
 /// Those of some views of `a` that may be `b`, by one element. What costs most is computed once: the element of the one

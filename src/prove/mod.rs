@@ -53,13 +53,14 @@ pub(crate) use bind::bind;
 pub(crate) use cached::Steps;
 pub(crate) use closure::Closure;
 pub(crate) use cone::{Boundary, ConeKey, cone};
+pub(crate) use fingerprint::Samples;
 pub(crate) use kernel::{
     GraphLeaves, Made, Narrow, Places, Said, Side, Values, graph_terms, grouped, has_narrow, narrow, ranges,
 };
 pub(crate) use language::Node;
 pub(crate) use lemma::{Lemma, Reason};
 pub(crate) use math::math_tier;
-pub(crate) use pair_solver::PairProof;
+pub(crate) use pair_solver::{PairProof, proven_equal};
 pub(crate) use rewriting::{Rewritten, rewriting};
 pub(crate) use show::{show, show_above};
 pub(crate) use snippet::rule_between;

@@ -72,6 +72,7 @@ enum KeptAnswer {
 }
 
 /// A proof over an arena of its own, whose input `n` stands for leaf `n` of the cone.
+#[derive(Clone)]
 pub(super) struct Proved {
     pub arena: TermArena,
     /// What is equal by it.
@@ -315,6 +316,18 @@ impl std::fmt::Display for Caught {
                  this is a bug of magneton-ir, please report it",
             ),
         }
+    }
+}
+
+/// A proof that two terms of an arena are equal, with the arena of its steps, which goes on from the one that is given.
+pub(crate) fn proven_equal(rules: &RuleSet, arena: TermArena, ends: [TermId; 2]) -> Option<(TermArena, Vec<Lemma>)> {
+    let mut solver = PairSolver { elements: ELEMENTS, ..PairSolver::new(rules, None) };
+    match solver.search(arena, ends, Sampled::Agree) {
+        Answer::Proven(proved) => {
+            let Proved { arena, lemmas, .. } = Arc::unwrap_or_clone(proved);
+            Some((arena, lemmas))
+        }
+        Answer::Differs | Answer::Unevaluated | Answer::Unproven { .. } => None,
     }
 }
 

@@ -36,6 +36,7 @@ mod rules_hostile;
 mod rules_library;
 mod rules_prove;
 mod rules_refused;
+mod short_forms;
 mod slowdown;
 mod switches;
 mod tiers;
