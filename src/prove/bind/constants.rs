@@ -42,7 +42,7 @@ impl Plan {
             let weights = contents.tells_weights();
             for (i, slot) in slots.iter_mut().enumerate() {
                 let is_weight = weights && slot.input.role == Role::Parameter;
-                if slot.is_alone() && !is_weight && slot.input.ty.numel() <= MAX_ELEMENTS {
+                if slot.is_alone() && !slot.changes && !is_weight && slot.input.ty.numel() <= MAX_ELEMENTS {
                     let elements = contents.elements(i).filter(|all| all.len() == slot.input.ty.numel());
                     slot.literal = elements.map(Into::into);
                 }
@@ -51,7 +51,7 @@ impl Plan {
     }
 
     /// Lets buffers of integers count as constants where both files hold the same elements for them: nobody trains them, so that the two
-    /// programs are what they are with these positions, scales and masks. What a binding file says stays.
+    /// programs are what they are with these positions, scales and masks. What a program counts up is none, and what a binding file says stays.
     pub(super) fn keep_whole_buffers(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
         for j in 0..self.b.len() {
             let Some((Meaning::Same(i), source)) = self.b[j].meaning else { continue };
@@ -60,7 +60,8 @@ impl Plan {
                 slot.input.role == Role::Buffer && (ty.dtype.is_int() || ty.dtype == DType::Bool)
             };
             let [x, y] = [&self.a[i], &self.b[j]];
-            let is_open = [x, y].iter().all(|slot| is_buffer(slot) && !slot.used) && source != Source::Stated;
+            let is_open =
+                [x, y].iter().all(|slot| is_buffer(slot) && !slot.used && !slot.changes) && source != Source::Stated;
             if !is_open || x.input.ty.numel() > MAX_ELEMENTS || x.checksum != y.checksum && x.checksum.is_some() {
                 continue;
             }

@@ -130,3 +130,12 @@ fn a_buffer_of_integers_that_both_files_hold_is_a_constant() {
     let unlike = bound([1, 0], [0, 1]);
     assert_eq!(unlike.binding.inputs.len(), 2);
 }
+
+#[test]
+fn a_buffer_that_the_program_writes_is_no_constant() {
+    let graph =
+        "graph a(x: f32[2], n: buffer i64[2]) { m = add(n, 1) y = add(x, cast(n; dtype=f32)) return y, m writes n }";
+    let [a, b] = ["a", "b"].map(|name| parse(name, graph).unwrap());
+    let bound = bind_with_contents(a, b, None, [&mut Whole([3, 4]), &mut Whole([3, 4])]);
+    assert_eq!(bound.binding.inputs.len(), 2);
+}

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::Expression;
 use super::bound_input::BoundInput;
-use crate::ir::{Content, Graph, NodeId, NodeKind, Number, Role};
+use crate::ir::{Content, Graph, NodeId, NodeKind, Number, Role, Target};
 use crate::prove::Side;
 
 /// What an input is in terms of the other graph.
@@ -69,6 +69,8 @@ pub(super) struct Slot {
     pub used: bool,
     /// Whether the graph reads it. An export lists a weight that two layers share under both names and reads one of them.
     pub live: bool,
+    /// Whether an output is its new value, or its gradient: it is no constant then.
+    pub changes: bool,
     /// What the file holds for it, if that was read.
     pub content: Option<Content>,
     /// A checksum of what the file holds for it, if there is one that takes no reading.
@@ -134,11 +136,14 @@ impl Plan {
     pub(super) fn new(a: &Graph, b: &Graph) -> Plan {
         let slots = |graph: &Graph| {
             let given: FxHashSet<NodeId> = graph.outputs().iter().map(|output| output.value.node).collect();
+            let changed: FxHashSet<&str> =
+                graph.outputs().iter().filter_map(|output| changed_input(&output.target)).collect();
             let slot = |&id| Slot {
                 input: describe(graph, id),
                 meaning: None,
                 used: false,
                 live: graph.users(id).next().is_some() || given.contains(&id),
+                changes: changed.contains(&*graph.node(id).name),
                 content: None,
                 checksum: None,
                 literal: None,
@@ -183,6 +188,14 @@ impl Plan {
             self.side_mut(side.other())[leaf].used = true;
         }
         self.side_mut(side)[target].meaning = Some((Meaning::Derived(expression), source));
+    }
+}
+
+/// The input that an output changes, or that it is the gradient of.
+fn changed_input(target: &Target) -> Option<&str> {
+    match target {
+        Target::Write(name) | Target::Gradient(name) => Some(name),
+        Target::Result(_) | Target::Loss(_) => None,
     }
 }
 
