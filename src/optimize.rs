@@ -7,7 +7,7 @@ use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, Objective, Weights, graph_items};
 use crate::explain::{Form, ValueLayouts, form_of, proof_of};
 pub use crate::extract::Once;
-use crate::extract::{self, Among, Applied, Improved, Rewrite};
+use crate::extract::{self, Applied, FormSearch, Improved, Rewrite};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
 use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization, Point, Step};
@@ -76,7 +76,8 @@ pub fn optimize(
         &frozen.items,
         &Context { rules: &rules, ..*context },
         costs,
-        (weights, Among::ShortForms),
+        weights,
+        FormSearch::WithShortForms,
     );
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.

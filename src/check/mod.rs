@@ -19,7 +19,7 @@ use whole::{UNKNOWN_BEST, Whole, best, mixed, take_back};
 
 use crate::diagnose;
 use crate::energy::{CostModel, Weights};
-use crate::extract::{self, Among, Improved};
+use crate::extract::{self, FormSearch, Improved};
 use crate::guard::guarded;
 use crate::ir::{Graph, NodeId};
 use crate::ops::TypeError;
@@ -209,7 +209,8 @@ pub fn compare_bound(
 fn improved(side: &Priced, context: &Context, tier: Tier, costs: &CostModel) -> Result<Option<Improved>, TypeError> {
     // A graph that cannot be built is no equivalent.
     let Ok(frozen) = Improved::new(side.graph, Vec::new(), costs, Weights::ENERGY) else { return Ok(None) };
-    let mut forms = extract::cheaper_forms(side.graph, &frozen.items, context, costs, (Weights::ENERGY, Among::Rules))?;
+    let mut forms =
+        extract::cheaper_forms(side.graph, &frozen.items, context, costs, Weights::ENERGY, FormSearch::ByRules)?;
     forms.retain(|form| tier.refuses(form.tier, None).is_none() && !form.is_trade_off());
     let improved = extract::pay_off(side.graph, &frozen.total(), forms, costs, Weights::ENERGY).ok();
     Ok(improved.filter(|improved| !improved.rewrites.is_empty() || improved.once.is_some()))

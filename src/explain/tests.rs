@@ -45,7 +45,8 @@ fn names_stand_for_what_they_replace() {
         &items,
         &Context::under(&rules),
         &costs,
-        (Weights::ENERGY, crate::extract::Among::Rules),
+        Weights::ENERGY,
+        crate::extract::FormSearch::ByRules,
     )
     .unwrap();
     let mut named = 0;

@@ -7,7 +7,9 @@ mod merge;
 mod once;
 mod pay_off;
 mod plan;
+mod search;
 mod short;
+mod term;
 mod undecided;
 mod worth;
 
@@ -20,22 +22,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::energy::{Bill, Cost, CostModel, Item, Weights, computed_nodes};
-use crate::ir::{Fixed, Graph, MathConfig, NodeId, NodeKind, Value, layouts};
-use crate::ops::{Family, KernelClass, Op, TypeError};
+use crate::ir::{Fixed, Graph, NodeId, NodeKind, Value, layouts};
+use crate::ops::TypeError;
 use crate::prove::{
-    Boundary, Closure, ConeKey, Context, GraphLeaves, Head, Lemma, Limits, Made, Narrow, Places, Said, Samples, Side,
-    Steps, TermArena, TermId, Values, Window, assumed, cached, cone, graph_terms, has_narrow, narrow, proven_equal,
-    ranges, show,
+    Boundary, ConeKey, Context, GraphLeaves, Head, Lemma, Made, Places, Said, Side, TermArena, TermId, Values, cone,
+    graph_terms,
 };
-use crate::rules::{RuleSet, Sentence, Tier};
+use crate::rules::Tier;
 
 pub(crate) use apply::{Applied, apply};
 use fanout_free::Users;
 pub(crate) use merge::{Merged, Pair, merge};
 pub use once::Once;
 pub(crate) use pay_off::{Improved, pay_off};
-use plan::{By, Counts, Leaf, Leaves};
-use short::short_forms;
+use plan::{Leaf, Leaves};
+pub(crate) use search::FormSearch;
+use search::{Found, Prices, Search, closure};
+use term::Term;
 pub(crate) use undecided::undecided;
 
 /// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
@@ -71,30 +74,6 @@ pub struct Rewrite {
 struct Elsewhere {
     mj: f64,
     us: f64,
-}
-
-/// A form as a term of an arena of its own, whose input `n` stands for leaf `n`, and the proof that it equals
-/// what it replaces.
-#[derive(Clone)]
-struct Term {
-    arena: Arc<TermArena>,
-    /// What it replaces.
-    replaced: TermId,
-    root: TermId,
-    proof: Arc<[Lemma]>,
-}
-
-impl std::fmt::Debug for Term {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text(&|n| format!("%{n}")))
-    }
-}
-
-impl Term {
-    /// The form written down, given what its leaves are called.
-    fn text(&self, leaf: &dyn Fn(u32) -> String) -> String {
-        show(&self.arena, self.root, leaf)
-    }
 }
 
 impl Rewrite {
@@ -156,39 +135,11 @@ impl Rewrite {
     }
 }
 
-/// What a search finds, whatever the leaves are called.
-#[derive(Clone)]
-struct Found {
-    term: Term,
-    after: Bill,
-    rules: Vec<Arc<str>>,
-    tier: Tier,
-    assumed: Vec<Sentence<TermId>>,
-}
-
 /// No GPU holds the operands of a part that moves more bytes: nobody runs it.
 const MAX_BYTES: f64 = 1e12;
 
-/// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
-const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
-
-/// Short forms of one part that a proof is tried for.
-const MAX_GUESSES: usize = 3;
-
-/// What a short form may cost at most, relative to the form that the rules come to: theirs is the one with steps that say why.
-const WORTH: f64 = 0.98;
-
 /// A time beyond which a cheaper form counts as slower, relative to the other one: it is a trade-off then, and no waste.
 pub(crate) const SLOWER: f64 = 1.01;
-
-/// Where cheaper forms are looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Among {
-    /// Forms that rules come to.
-    Rules,
-    /// Those, and short forms that no rule names. Takes longer.
-    ShortForms,
-}
 
 /// Parts of `graph`, whose nodes are priced as `items`, that have a form which takes less of what counts beyond doubt. They do not
 /// overlap. What is computed once is [`Item::Once`] among `items`, and in forms costs nothing either.
@@ -197,9 +148,10 @@ pub(crate) fn cheaper_forms(
     items: &[Item],
     context: &Context,
     model: &CostModel,
-    (weights, among): (Weights, Among),
+    weights: Weights,
+    forms: FormSearch,
 ) -> Result<Vec<Rewrite>, TypeError> {
-    let Candidates { all, values } = candidates(graph, items, context, model, (weights, among))?;
+    let Candidates { all, values } = candidates(graph, items, context, model, weights, forms)?;
     let chosen = without_overlaps(all, graph.len(), weights);
     Ok(chosen.into_iter().map(|candidate| candidate.rewrite(graph, &values)).collect())
 }
@@ -210,7 +162,8 @@ fn candidates(
     items: &[Item],
     context: &Context,
     model: &CostModel,
-    (weights, among): (Weights, Among),
+    weights: Weights,
+    forms: FormSearch,
 ) -> Result<Candidates, TypeError> {
     let computed = computed_nodes(graph, items);
     let fixed = Fixed::of(graph, model.is_frozen());
@@ -274,7 +227,7 @@ fn candidates(
     let total = searches.len() as u64;
     let done = AtomicU64::new(0);
     let fingerprint = context.cache.map(|_| model.fingerprint());
-    let prices = Prices { model, config: &graph.config, weights, among, fingerprint };
+    let prices = Prices { model, config: &graph.config, weights, forms, fingerprint };
     let found: Vec<Option<Arc<Found>>> = searches
         .into_par_iter()
         // A core that is done with its share, or with the proof, takes over what another one has not begun.
@@ -419,159 +372,6 @@ impl Candidate {
         let places = Places::new(&arena, &closure, made);
         found.assumed.iter().map(|sentence| places.said(sentence)).collect()
     }
-}
-
-/// What follows from those steps of a proof that are at least as strong as `tier`.
-fn closure(arena: &TermArena, proof: &[Lemma], tier: Tier) -> Closure {
-    let mut closure = if tier == Tier::Exact { Closure::exact() } else { Closure::default() };
-    closure.extend(arena);
-    for (n, lemma) in (0..).zip(proof).filter(|(_, lemma)| lemma.tier() <= tier) {
-        closure.assume(arena, lemma.before, lemma.after, n);
-    }
-    closure
-}
-
-/// The values that have to stay within the range of their types for `best` to be what `root` is.
-fn narrow_values(arena: &TermArena, root: TermId, best: TermId, proof: &[Lemma]) -> Vec<Narrow> {
-    if !has_narrow(arena) {
-        return Vec::new();
-    }
-    let exact = closure(arena, proof, Tier::Exact);
-    narrow(arena, &exact, &closure(arena, proof, Tier::ANY_ERROR), &[(root, best)])
-}
-
-/// A search for the cheapest form of one part, whose leaves are the inputs of `arena`.
-struct Search {
-    arena: TermArena,
-    root: TermId,
-    /// What the part executes as it is.
-    before: Bill,
-}
-
-/// A form as a cache keeps it; none if there is none that costs less.
-type Kept = Option<Steps>;
-
-/// What a part is priced with.
-struct Prices<'a> {
-    model: &'a CostModel,
-    config: &'a MathConfig,
-    weights: Weights,
-    among: Among,
-    /// Of the figures of the model, where answers are remembered.
-    fingerprint: Option<u64>,
-}
-
-impl Search {
-    /// The cheapest form, if it takes less of what counts beyond doubt: the one that an earlier run found, or else this one.
-    fn run(self, leaves: &Leaves, prices: &Prices, context: &Context) -> Option<Found> {
-        let Prices { config, weights, among, fingerprint, .. } = prices;
-        let (Some(cache), Some(fingerprint)) = (context.cache, fingerprint) else {
-            return self.searched(leaves, prices, context.rules);
-        };
-        let asked = format!(
-            "cheaper {} {leaves:?} {config:?} {weights:?} {among:?} figures {fingerprint:016x}",
-            self.root.index()
-        );
-        let question = cached::question(&asked, &self.arena, context.rules);
-        if let Some(kept) = cached::get::<Kept>(cache, &question) {
-            let mut arena = self.arena.clone();
-            if let Some((proof, [from, to])) = kept?.read(&mut arena, context.rules)
-                && from == self.root
-            {
-                let after = self.saving(&arena, to, leaves, prices)?;
-                return Some(found(arena, [from, to], after, proof));
-            }
-            cache.invalid(&question);
-        }
-        let (known, root) = (self.arena.len(), self.root);
-        let found = self.searched(leaves, prices, context.rules);
-        let steps = found
-            .as_ref()
-            .map(|f| Steps::write(&f.term.arena, known, &f.term.proof, [root, f.term.root], context.rules));
-        cached::put::<Kept>(cache, &question, &steps);
-        found
-    }
-
-    /// The cheapest form that the rules come to, or a short one that is cheaper still.
-    fn searched(self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
-        let by_rules = self.by_rules(leaves, prices, rules);
-        if prices.among == Among::Rules {
-            return by_rules;
-        }
-        let cost = |bill: &Bill| prices.weights.cost(&bill.total());
-        let than = cost(by_rules.as_ref().map_or(&self.before, |found| &found.after));
-        self.short(leaves, prices, rules, &|bill| cost(bill) < WORTH * than).or(by_rules)
-    }
-
-    /// Saturates a window and extracts the form that takes least of what counts. Where that is not sure to save any, one that is better
-    /// known may be.
-    fn by_rules(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
-        let (mut window, classes) = Window::new(self.arena.clone(), &[self.root]);
-        window.saturate(rules, None, LIMITS);
-        for counts in [Counts::Value, Counts::UpperEnd] {
-            let by = By { counts, weights: prices.weights, config: prices.config, model: prices.model };
-            let best = plan::cheapest(&mut window, classes[0], leaves, &by)?;
-            if let Some(after) = self.saving(&window.arena, best, leaves, prices) {
-                let proof = window.proof(self.root, best)?;
-                return Some(found(window.arena, [self.root, best], after, proof));
-            }
-        }
-        None
-    }
-
-    /// The cheapest short form that is proven, and that `is_better` than what is known.
-    fn short(
-        &self,
-        leaves: &Leaves,
-        prices: &Prices,
-        rules: &RuleSet,
-        is_better: &dyn Fn(&Bill) -> bool,
-    ) -> Option<Found> {
-        // What a view shows has a short form or none, and one kernel that streams is as short as can be.
-        let Some((Op::Table(def), ..)) = self.arena.op(self.root) else { return None };
-        let streams = def.kernels == KernelClass::Streaming && self.before.total().launches < 2;
-        if def.family == Family::View || streams {
-            return None;
-        }
-        let samples = Samples::of(&self.arena, self.root)?;
-        let mut arena = self.arena.clone();
-        let forms = short_forms(&mut arena, self.root);
-        let forms = samples.alike(&arena, &forms).into_iter();
-        let forms = forms.filter_map(|form| Some((form, self.saving(&arena, form, leaves, prices)?)));
-        let mut forms: Vec<(TermId, Bill)> = forms.filter(|(_, after)| is_better(after)).collect();
-        let cost = |bill: &Bill| prices.weights.cost(&bill.total());
-        forms.sort_by(|(_, x), (_, y)| cost(x).total_cmp(&cost(y)));
-        forms.into_iter().take(MAX_GUESSES).find_map(|(form, after)| {
-            let mut own = self.arena.clone();
-            let form = own.import(&arena, form, &mut FxHashMap::default());
-            let (arena, proof) = proven_equal(rules, own, [self.root, form])?;
-            Some(found(arena, [self.root, form], after, proof))
-        })
-    }
-
-    /// What the form `best` executes, if that takes less of what counts than the part beyond doubt.
-    fn saving(&self, arena: &TermArena, best: TermId, leaves: &Leaves, prices: &Prices) -> Option<Bill> {
-        let after = plan::bill(arena, best, leaves, prices.config, prices.model);
-        self.before.saving_of(&after, prices.weights).is_sure.then_some(after)
-    }
-}
-
-fn found(mut arena: TermArena, [root, best]: [TermId; 2], after: Bill, proof: Vec<Lemma>) -> Found {
-    let mut assumed = assumed(&mut arena, &proof);
-    let narrow = narrow_values(&arena, root, best, &proof);
-    assumed.extend(ranges(&arena, &narrow));
-    let mut rules: Vec<Arc<str>> = Vec::new();
-    for lemma in &proof {
-        if !rules.iter().any(|n| &**n == lemma.name()) {
-            rules.push(lemma.name().into());
-        }
-    }
-    let mut tier = proof.iter().map(Lemma::tier).max().unwrap_or(Tier::Exact);
-    if narrow.iter().any(|n| n.weakens) {
-        tier = tier.max(Tier::Rounding);
-    }
-    let term = Term { arena: Arc::new(arena), replaced: root, root: best, proof: proof.into() };
-    Found { term, after, rules, tier, assumed }
 }
 
 /// The terms of a part as a boundary: everything else is a leaf.

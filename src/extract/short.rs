@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 
-use crate::ir::{AttrValue, Attrs, Shape, TensorType};
+use crate::ir::{AttrValue, Attrs, Ints, Shape, TensorType};
 use crate::ops::shapes::broadcast;
 use crate::ops::{
     self, Arithmetic, Arity, AttrDef, AttrKind, Call, Default, Family, Kernel, Movement, Op, OpDef, canonical_attrs,
@@ -32,10 +32,10 @@ const MAX_FORMS: usize = 4_000;
 /// Inputs of a part. With more of them there are too many forms to look at.
 const MAX_INPUTS: usize = 5;
 
-/// Choices for all attributes of a call.
-type AllAttrs = Vec<Attrs>;
+/// Dimensions of a value. Nobody's tensors have more, and each of them multiplies the choices of attributes.
+const MAX_RANK: usize = 8;
 
-/// The operators of the table that are evaluated, by how many operands they take at least, and at most so many as have a name.
+/// The operators of the table that can be evaluated, by the number of operands that have to be given: one, two or three.
 static OPERATORS: LazyLock<[Vec<&'static OpDef>; 3]> = LazyLock::new(|| {
     [1, 2, 3].map(|count| {
         let takes = |def: &&OpDef| {
@@ -55,33 +55,36 @@ struct Short<'a> {
     forms: IndexSet<TermId>,
 }
 
-/// Forms of the type of `root`, built in `arena` out of at most two operators over what `root` is computed from.
+/// Forms of the type of `root`, built in `arena`: an operator over inputs of the part, over what the part computes, or over what one or two of the part's
+/// own operators make of inputs.
 pub(super) fn short_forms(arena: &mut TermArena, root: TermId) -> Vec<TermId> {
     let below = below(arena, root);
     let is_input = |arena: &TermArena, t: TermId| matches!(arena.head(t), Head::Input(_)) && arena.value(t).is_none();
     let inputs: Vec<TermId> = below.iter().copied().filter(|&t| is_input(arena, t)).collect();
-    if inputs.is_empty() || inputs.len() > MAX_INPUTS {
+    let is_large = below.iter().any(|&t| arena.ty(t).rank() > MAX_RANK);
+    if inputs.is_empty() || inputs.len() > MAX_INPUTS || is_large {
         return Vec::new();
     }
     let numbers = below.iter().copied().filter(|&t| arena.value(t).is_some() && arena.ty(t).rank() == 0);
     let numbers: Vec<TermId> = numbers.take(MAX_NUMBERS).collect();
     let on_the_way = below.iter().copied().filter(|&t| t != root && arena.value(t).is_none() && !is_input(arena, t));
     let on_the_way: Vec<TermId> = on_the_way.take(MAX_ON_THE_WAY).collect();
-    let calls = below.iter().filter_map(|&t| match arena.op(t)? {
-        (Op::Table(def), attrs, 0) => Some((*def, attrs.clone())),
-        _ => None,
-    });
-    let calls: IndexSet<(&'static str, Attrs)> = calls.map(|(def, attrs)| (def.name, attrs)).collect();
-    let calls = calls.into_iter().filter_map(|(name, attrs)| Some((ops::find(name)?, attrs))).collect();
+    let mut calls: Vec<(&'static OpDef, Attrs)> = Vec::new();
+    for &term in &below {
+        let Some((Op::Table(def), attrs, 0)) = arena.op(term) else { continue };
+        if !calls.iter().any(|(known, own)| known.name == def.name && own == attrs) {
+            calls.push((def, attrs.clone()));
+        }
+    }
     let wanted = arena.ty(root).clone();
     let mut short = Short { arena, wanted, calls, forms: IndexSet::new() };
     let made = short.made_of(&inputs);
     let values: Vec<TermId> = inputs.iter().chain(&numbers).chain(&made).chain(&on_the_way).copied().collect();
     short.forms.extend(&values);
-    for &value in &values {
+    let reads: Vec<u8> = values.iter().map(|&t| short.reads(t, &inputs)).collect();
+    for (&value, _) in values.iter().zip(&reads).filter(|(_, reads)| **reads != 0) {
         short.add(&[value], true);
     }
-    let reads: Vec<u8> = values.iter().map(|&t| short.reads(t, &inputs)).collect();
     let all = short.reads(root, &inputs);
     // Pairs of what stands in front come first.
     for sum in 0..2 * values.len() {
@@ -109,7 +112,7 @@ fn is_order(def: &OpDef) -> bool {
     def.movement() == Some(Movement::Permute)
 }
 
-/// `root` and what it is computed from, operands behind what they are operands of; constants are not looked into.
+/// `root` and what it is computed from, users before their operands. What constants are computed from is left out.
 fn below(arena: &TermArena, root: TermId) -> Vec<TermId> {
     let mut all = IndexSet::from([root]);
     let mut next = 0;
@@ -142,10 +145,10 @@ impl Short<'_> {
             }
         }
         let values: Vec<TermId> = inputs.iter().chain(&made).copied().take(MAX_MADE / 2).collect();
-        // What two inputs come to in a product is no larger than they are, as a rule; what broadcasting makes of them may be.
-        let place_by_place = |def: &&&OpDef| def.family == Family::Elementwise;
-        let others = of_two.iter().filter(own).filter(|def| !place_by_place(def));
-        for def in others.chain(of_two.iter().filter(own).filter(place_by_place)) {
+        // Products come first: their results are seldom larger than the operands, as those of broadcasting are.
+        let elementwise = |def: &&&OpDef| def.family == Family::Elementwise;
+        let others = of_two.iter().filter(own).filter(|def| !elementwise(def));
+        for def in others.chain(of_two.iter().filter(own).filter(elementwise)) {
             for (i, &a) in values.iter().enumerate() {
                 for &b in values.iter().skip(i + 1) {
                     made.extend(self.results(def, &[a, b], None));
@@ -156,8 +159,8 @@ impl Short<'_> {
         made.into_iter().filter(|t| !inputs.contains(t)).take(MAX_MADE).collect()
     }
 
-    /// Adds what the operators of the table make of some operands, if not `all` then those that go place by place: most others have many
-    /// choices of attributes.
+    /// Adds what the operators of the table make of some operands. If not `all`, only elementwise operators: most others have many choices of
+    /// attributes.
     fn add(&mut self, operands: &[TermId], all: bool) {
         let Some(operators) = operands.len().checked_sub(1).and_then(|at| OPERATORS.get(at)) else { return };
         let wanted = self.wanted.clone();
@@ -167,7 +170,7 @@ impl Short<'_> {
         }
         for &def in operators {
             let in_order = !def.commutative || operands.len() != 2 || operands[0] <= operands[1];
-            // Of the functions of two numbers, only those with laws lead to a proof.
+            // Of elementwise functions of several operands, only those with laws lead to a proof.
             let has_law = operands.len() == 1 || def.arithmetic() != Arithmetic::Other;
             let fits = if def.family == Family::Elementwise { meet && has_law } else { all };
             if in_order && fits && self.forms.len() < MAX_FORMS {
@@ -206,16 +209,16 @@ impl Short<'_> {
 
     /// The attributes that come into question: those that the part itself has, and all choices of dimensions, of sizes as the result
     /// has them, and of what is on or off.
-    fn attrs(&self, def: &'static OpDef, operands: &[TermId]) -> AllAttrs {
+    fn attrs(&self, def: &'static OpDef, operands: &[TermId]) -> Vec<Attrs> {
         let own = self.calls.iter().filter(|(other, _)| other.name == def.name).map(|(_, attrs)| attrs.clone());
-        let mut all: AllAttrs = own.collect();
+        let mut all: Vec<Attrs> = own.collect();
         let first = operands.first().map_or(0, |&o| self.arena.ty(o).rank());
-        let mut chosen: AllAttrs = vec![Attrs::new()];
+        let mut chosen: Vec<Attrs> = vec![Attrs::new()];
         for attr in def.attrs {
             let choices = self.choices(def, attr, first);
             let with = |attrs: &Attrs| {
                 let with = |choice: &AttrValue| attrs.iter().chain([choice]).cloned().collect();
-                choices.iter().map(with).collect::<AllAttrs>()
+                choices.iter().map(with).collect::<Vec<Attrs>>()
             };
             chosen = chosen.iter().flat_map(with).collect();
         }
@@ -229,20 +232,12 @@ impl Short<'_> {
             (AttrKind::Bool, _) => smallvec![AttrValue::Bool(false), AttrValue::Bool(true)],
             (AttrKind::Dim, _) => dims().map(AttrValue::Int).collect(),
             (AttrKind::Dims, Default::Required) if is_order(def) => {
-                // Two dimensions change places.
-                let swapped = |(a, b): (i64, i64)| {
-                    let at = |d: i64| {
-                        if d == a {
-                            b
-                        } else if d == b {
-                            a
-                        } else {
-                            d
-                        }
-                    };
-                    AttrValue::Ints(dims().map(at).collect())
+                let exchanged = |(a, b): (usize, usize)| {
+                    let mut order: Ints = dims().collect();
+                    order.swap(a, b);
+                    AttrValue::Ints(order)
                 };
-                dims().flat_map(|a| dims().skip(a as usize + 1).map(move |b| (a, b))).map(swapped).collect()
+                (0..rank).flat_map(|a| (a + 1..rank).map(move |b| (a, b))).map(exchanged).collect()
             }
             (AttrKind::Dims, Default::Required) => {
                 dims().map(|d| AttrValue::Ints(smallvec![d])).chain([AttrValue::Ints(dims().collect())]).collect()

@@ -3,7 +3,7 @@
 use indexmap::IndexSet;
 use smallvec::SmallVec;
 
-use super::{Among, Candidate, Leaf, Leaves, candidates, plan};
+use super::{Candidate, FormSearch, Leaf, Leaves, candidates, plan};
 use crate::energy::{CostModel, KernelKey, Weights, graph_items};
 use crate::ir::{Graph, Layout, Value, layouts};
 use crate::ops::TypeError;
@@ -19,7 +19,7 @@ pub(crate) fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> 
         |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false, made_of: None };
     let mut keys = IndexSet::new();
     for Candidate { part, found, .. } in
-        candidates(graph, &graph_items(graph, model), context, model, (Weights::ENERGY, Among::Rules))?.all
+        candidates(graph, &graph_items(graph, model), context, model, Weights::ENERGY, FormSearch::ByRules)?.all
     {
         let lie = Leaves { read: part.leaves.iter().map(|v| leaf(*v)).collect(), is_frozen: false };
         plan::for_each_call(&found.term.arena, found.term.root, &lie, &mut |call, lie, _| {

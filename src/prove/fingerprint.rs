@@ -66,12 +66,6 @@ pub(super) const REPORT: Effort =
 /// The most samples.
 const MOST: usize = 6;
 
-/// Samples for a first look at many terms.
-const SOME: usize = 2;
-
-/// Elements that may be computed for further samples of that kind.
-const LITTLE: usize = 2_000;
-
 /// Further samples where those that were asked for tell nothing.
 const MORE: u64 = 3;
 
@@ -221,16 +215,19 @@ pub(super) fn sampled(arena: &TermArena, a: TermId, b: TermId, effort: Effort, b
     agreed
 }
 
-/// Elements that may be computed of a term that others are compared with.
-const ONE: usize = 30_000;
+/// Samples of a term that many others are compared with: at least so many, and more as long as fewer elements than this were computed.
+const FIRST_SAMPLES: usize = 2;
+const CHEAP_SAMPLES: usize = 2_000;
 
-/// Elements that may be computed of all those others, and of those of a term that takes little.
-const MANY: usize = 100_000;
-const MANY_SMALL: usize = 300_000;
+/// Elements that may be computed for these samples.
+const SAMPLES_BUDGET: usize = 30_000;
+
+/// Elements that may be computed for all the others, and where the samples took less than a sixth of their budget.
+const OTHERS_BUDGET: usize = 100_000;
+const CHEAP_OTHERS_BUDGET: usize = 300_000;
 
 /// Elements of one term, for a look at which of many others are like it.
 pub(crate) struct Samples {
-    term: TermId,
     /// Terms of the arena when they were taken: those have a say in which leaves are positive.
     known: usize,
     values: Vec<(Shape, Number)>,
@@ -244,11 +241,11 @@ impl Samples {
     pub(crate) fn of(arena: &TermArena, term: TermId) -> Option<Samples> {
         let ty = arena.ty(term);
         let program = Cone::new(arena, SEED);
-        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: ONE });
+        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: SAMPLES_BUDGET });
         let mut values = Vec::new();
-        let wanted = SOME.min(ty.numel());
+        let wanted = FIRST_SAMPLES.min(ty.numel());
         for flat in sample(ty, MOST).into_iter().rev() {
-            if values.len() >= wanted && ONE - evaluator.left().min(ONE) >= LITTLE {
+            if values.len() >= wanted && SAMPLES_BUDGET - evaluator.left().min(SAMPLES_BUDGET) >= CHEAP_SAMPLES {
                 break;
             }
             let index = unflatten(&ty.shape, flat);
@@ -256,8 +253,8 @@ impl Samples {
             values.push((index, value));
         }
         let informative = values.iter().filter(|(_, value)| value.to_f64() != 0.0 && value.is_finite()).count();
-        let spent = ONE - evaluator.left().min(ONE);
-        (wanted > 0 && informative >= wanted).then_some(Samples { term, known: arena.len(), values, spent })
+        let spent = SAMPLES_BUDGET - evaluator.left().min(SAMPLES_BUDGET);
+        (wanted > 0 && informative >= wanted).then_some(Samples { known: arena.len(), values, spent })
     }
 
     /// Those of `candidates` that have the same elements, in the arena that the samples are from, which may have grown.
@@ -265,7 +262,7 @@ impl Samples {
         let program = Cone::asked_by(arena, self.known, SEED);
         // A short form that takes much more to compute is no better one.
         let allowance = 2 * self.spent + ALWAYS;
-        let mut left = if self.spent < ONE / 6 { MANY_SMALL } else { MANY };
+        let mut left = if self.spent < SAMPLES_BUDGET / 6 { CHEAP_OTHERS_BUDGET } else { OTHERS_BUDGET };
         let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: 0 });
         let mut agrees = |&candidate: &TermId| {
             let budget = allowance.min(left);
@@ -276,8 +273,7 @@ impl Samples {
             left -= budget - evaluator.left().min(budget);
             agrees
         };
-        let others = candidates.iter().copied().filter(|&candidate| candidate != self.term);
-        others.filter(|candidate| agrees(candidate)).collect()
+        candidates.iter().copied().filter(|candidate| agrees(candidate)).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Formats that keep weights and other constants in one list do not say which is which. What the other side has is a weight; what
 //! is left is a mask, a table of positions or a folded weight, and counts by its elements. Where a format says that a tensor is a
-//! weight, it stays one: what is not bound to it may still be made of it.
+//! weight, it stays one: what is not bound to it may still be made of it. Buffers of integers that both files hold alike are constants, too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +13,9 @@ use crate::prove::Side;
 
 /// The most elements of a tensor that becomes a constant.
 const MAX_ELEMENTS: usize = 1 << 18;
+
+/// The most elements of all buffers that become constants because both files hold the same.
+const MAX_ALL_ELEMENTS: usize = 1 << 22;
 
 /// A tensor whose values are in a file that does not exist, and that nothing of the other side can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +56,7 @@ impl Plan {
     /// Lets buffers of integers count as constants where both files hold the same elements for them: nobody trains them, so that the two
     /// programs are what they are with these positions, scales and masks. What a program counts up is none, and what a binding file says stays.
     pub(super) fn keep_whole_buffers(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
+        let mut left = MAX_ALL_ELEMENTS;
         for j in 0..self.b.len() {
             let Some((Meaning::Same(i), source)) = self.b[j].meaning else { continue };
             let is_buffer = |slot: &Slot| {
@@ -62,16 +66,18 @@ impl Plan {
             let [x, y] = [&self.a[i], &self.b[j]];
             let is_open =
                 [x, y].iter().all(|slot| is_buffer(slot) && !slot.used && !slot.changes) && source != Source::Stated;
-            if !is_open || x.input.ty.numel() > MAX_ELEMENTS || x.checksum != y.checksum && x.checksum.is_some() {
+            let count = x.input.ty.numel();
+            if !is_open || count > MAX_ELEMENTS.min(left) || x.checksum != y.checksum && x.checksum.is_some() {
                 continue;
             }
-            let all = |elements: Option<Vec<Number>>| elements.filter(|all| all.len() == x.input.ty.numel());
+            left -= count;
+            let all = |elements: Option<Vec<Number>>| elements.filter(|all| all.len() == count);
             if let (Some(of_a), Some(of_b)) = (all(of_a.elements(i)), all(of_b.elements(j)))
                 && of_a == of_b
             {
                 let elements: Arc<[Number]> = of_a.into();
                 for slot in [&mut self.a[i], &mut self.b[j]] {
-                    (slot.meaning, slot.literal) = (None, Some(elements.clone()));
+                    (slot.meaning, slot.literal, slot.held_alike) = (None, Some(elements.clone()), true);
                 }
             }
         }

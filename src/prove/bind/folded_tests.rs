@@ -114,7 +114,7 @@ fn an_element_is_compared_by_its_own_size() {
     assert!(!all.iter().any(|s| s.contains("add(w")), "{all:?}");
 }
 
-/// A witness gave the positions in a buffer that both files hold other values.
+/// A witness gave the positions in such a buffer other values: a wrong `different`.
 #[test]
 fn a_buffer_of_integers_that_both_files_hold_is_a_constant() {
     let graph = |name: &str| {
@@ -127,6 +127,9 @@ fn a_buffer_of_integers_that_both_files_hold_is_a_constant() {
     let alike = bound([1, 0], [1, 0]);
     assert_eq!([alike.a.inputs().len(), alike.b.inputs().len()], [1, 1]);
     assert_eq!(alike.binding.inputs.len(), 1);
+    assert_eq!(alike.binding.keeps_constants, [false, false]);
+    let said = "the integers that both files hold for the buffer `at` are part of the programs";
+    assert!(alike.binding.assumptions.iter().any(|s| s == said), "{:?}", alike.binding.assumptions);
     let unlike = bound([1, 0], [0, 1]);
     assert_eq!(unlike.binding.inputs.len(), 2);
 }

@@ -75,9 +75,11 @@ pub(super) struct Slot {
     pub content: Option<Content>,
     /// A checksum of what the file holds for it, if there is one that takes no reading.
     pub checksum: Option<u32>,
-    /// The elements of a constant of the file, where nothing of the other side is known to be the same, or what a buffer without values
-    /// is supposed to hold.
+    /// The elements of a constant of the file: one that nothing of the other side is known to be the same as, or a buffer of integers that
+    /// both files hold alike. Also what a buffer without values is supposed to hold.
     pub literal: Option<Arc<[Number]>>,
+    /// Whether both files hold these elements for it.
+    pub held_alike: bool,
     /// The constant of the other side for the sake of which the buffer is supposed to hold this.
     pub supposed_by: Option<String>,
 }
@@ -147,6 +149,7 @@ impl Plan {
                 content: None,
                 checksum: None,
                 literal: None,
+                held_alike: false,
                 supposed_by: None,
             };
             graph.inputs().iter().map(slot).collect()

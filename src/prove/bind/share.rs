@@ -74,7 +74,8 @@ fn numbered(plan: &Plan, inputs: [&[Key]; 2]) -> Binding {
     binding.guessed = of_keys(bound_by(plan, |_, _, source| source.is_guess()));
     binding.stated = of_keys(bound_by(plan, |_, _, source| source == Source::Stated));
     binding.unlike = of_keys(bound_by(plan, |side, i, _| plan.unlike.contains(&(side, i))));
-    binding.keeps_constants = [&plan.a, &plan.b].map(|slots| slots.iter().any(|slot| slot.literal.is_some()));
+    binding.keeps_constants =
+        [&plan.a, &plan.b].map(|slots| slots.iter().any(|slot| slot.literal.is_some() && !slot.held_alike));
     binding.keeps_folded_weights = [&plan.a, &plan.b].into_iter().flatten().any(Slot::is_constant_of_weights);
     binding.gives_weights = plan.gives_weights();
     binding.supposes_values = [&plan.a, &plan.b].into_iter().flatten().any(|slot| slot.supposed_by.is_some());

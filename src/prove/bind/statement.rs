@@ -60,8 +60,19 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
             "{count} inputs are bound to expressions whose values were not compared with what the files hold, first `{name}` of {side}"
         ));
     }
+    let held: Vec<&Slot> = plan.a.iter().filter(|slot| slot.held_alike).collect();
+    if let [first, rest @ ..] = &held[..] {
+        let name = &first.input.name;
+        all.push(match rest.len() {
+            0 => format!("the integers that both files hold for the buffer `{name}` are part of the programs"),
+            _ => format!(
+                "the integers that both files hold for {} buffers are part of the programs, first `{name}`",
+                held.len()
+            ),
+        });
+    }
     for (side, slots) in [(Side::A, &plan.a), (Side::B, &plan.b)] {
-        for slot in slots.iter().filter(|s| s.literal.is_some()) {
+        for slot in slots.iter().filter(|s| s.literal.is_some() && !s.held_alike) {
             let name = &slot.input.name;
             all.push(match &slot.supposed_by {
                 Some(constant) => format!(

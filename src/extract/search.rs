@@ -1,0 +1,198 @@
+//! The cheapest form of one part of a graph.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::plan::{self, By, Counts, Leaves};
+use super::short::short_forms;
+use super::term::Term;
+use crate::energy::{Bill, CostModel, Weights};
+use crate::ir::MathConfig;
+use crate::ops::{Family, KernelClass, Op};
+use crate::prove::{
+    Closure, Context, Lemma, Limits, Narrow, Samples, Steps, TermArena, TermId, Window, assumed, cached, has_narrow,
+    narrow, proven_equal, ranges,
+};
+use crate::rules::{RuleSet, Sentence, Tier};
+
+/// Which forms are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FormSearch {
+    /// Those that the rules lead to.
+    ByRules,
+    /// Those, and short forms that no rule names. Takes longer.
+    WithShortForms,
+}
+
+/// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
+const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
+
+/// Short forms of one part that a proof is tried for.
+const MAX_GUESSES: usize = 3;
+
+/// What a short form may cost at most, relative to the form that the rules come to: theirs is the one with steps that say why.
+const WORTH: f64 = 0.98;
+
+/// What a search finds, whatever the leaves are called.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub term: Term,
+    pub after: Bill,
+    pub rules: Vec<Arc<str>>,
+    pub tier: Tier,
+    pub assumed: Vec<Sentence<TermId>>,
+}
+
+/// A search for the cheapest form of one part, whose leaves are the inputs of `arena`.
+pub(super) struct Search {
+    pub arena: TermArena,
+    pub root: TermId,
+    /// What the part executes as it is.
+    pub before: Bill,
+}
+
+/// A form as a cache keeps it; none if there is none that costs less.
+type Kept = Option<Steps>;
+
+/// What a part is priced with.
+pub(super) struct Prices<'a> {
+    pub model: &'a CostModel,
+    pub config: &'a MathConfig,
+    pub weights: Weights,
+    pub forms: FormSearch,
+    /// Of the figures of the model, where answers are remembered.
+    pub fingerprint: Option<u64>,
+}
+
+impl Search {
+    /// The cheapest form, if it takes less of what counts beyond doubt: the one that an earlier run found, or else this one.
+    pub(super) fn run(self, leaves: &Leaves, prices: &Prices, context: &Context) -> Option<Found> {
+        let Prices { config, weights, forms, fingerprint, .. } = prices;
+        let (Some(cache), Some(fingerprint)) = (context.cache, fingerprint) else {
+            return self.searched(leaves, prices, context.rules);
+        };
+        let asked = format!(
+            "cheaper {} {leaves:?} {config:?} {weights:?} {forms:?} figures {fingerprint:016x}",
+            self.root.index()
+        );
+        let question = cached::question(&asked, &self.arena, context.rules);
+        if let Some(kept) = cached::get::<Kept>(cache, &question) {
+            let mut arena = self.arena.clone();
+            if let Some((proof, [from, to])) = kept?.read(&mut arena, context.rules)
+                && from == self.root
+            {
+                let after = self.saving(&arena, to, leaves, prices)?;
+                return Some(found(arena, [from, to], after, proof));
+            }
+            cache.invalid(&question);
+        }
+        let (known, root) = (self.arena.len(), self.root);
+        let found = self.searched(leaves, prices, context.rules);
+        let steps = found
+            .as_ref()
+            .map(|f| Steps::write(&f.term.arena, known, &f.term.proof, [root, f.term.root], context.rules));
+        cached::put::<Kept>(cache, &question, &steps);
+        found
+    }
+
+    /// The cheapest form that the rules come to, or a short one that is cheaper still.
+    fn searched(self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
+        let by_rules = self.by_rules(leaves, prices, rules);
+        if prices.forms == FormSearch::ByRules {
+            return by_rules;
+        }
+        let cost = |bill: &Bill| prices.weights.cost(&bill.total());
+        let than = cost(by_rules.as_ref().map_or(&self.before, |found| &found.after));
+        self.short(leaves, prices, rules, &|bill| cost(bill) < WORTH * than).or(by_rules)
+    }
+
+    /// Saturates a window and extracts the form that takes least of what counts. Where that is not sure to save any, one that is better
+    /// known may be.
+    fn by_rules(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
+        let (mut window, classes) = Window::new(self.arena.clone(), &[self.root]);
+        window.saturate(rules, None, LIMITS);
+        for counts in [Counts::Value, Counts::UpperEnd] {
+            let by = By { counts, weights: prices.weights, config: prices.config, model: prices.model };
+            let best = plan::cheapest(&mut window, classes[0], leaves, &by)?;
+            if let Some(after) = self.saving(&window.arena, best, leaves, prices) {
+                let proof = window.proof(self.root, best)?;
+                return Some(found(window.arena, [self.root, best], after, proof));
+            }
+        }
+        None
+    }
+
+    /// The cheapest short form that is proven, and that `is_better` than what is known.
+    fn short(
+        &self,
+        leaves: &Leaves,
+        prices: &Prices,
+        rules: &RuleSet,
+        is_better: &dyn Fn(&Bill) -> bool,
+    ) -> Option<Found> {
+        // What a view shows has a short form or none, and one kernel that streams is as short as can be.
+        let Some((Op::Table(def), ..)) = self.arena.op(self.root) else { return None };
+        let streams = def.kernels == KernelClass::Streaming && self.before.total().launches < 2;
+        if def.family == Family::View || streams {
+            return None;
+        }
+        let samples = Samples::of(&self.arena, self.root)?;
+        let mut arena = self.arena.clone();
+        let forms = short_forms(&mut arena, self.root);
+        let forms = samples.alike(&arena, &forms).into_iter();
+        let forms = forms.filter_map(|form| Some((form, self.saving(&arena, form, leaves, prices)?)));
+        let mut forms: Vec<(TermId, Bill)> = forms.filter(|(_, after)| is_better(after)).collect();
+        let cost = |bill: &Bill| prices.weights.cost(&bill.total());
+        forms.sort_by(|(_, x), (_, y)| cost(x).total_cmp(&cost(y)));
+        forms.into_iter().take(MAX_GUESSES).find_map(|(form, after)| {
+            let mut own = self.arena.clone();
+            let form = own.import(&arena, form, &mut FxHashMap::default());
+            let (arena, proof) = proven_equal(rules, own, [self.root, form])?;
+            Some(found(arena, [self.root, form], after, proof))
+        })
+    }
+
+    /// What the form `best` executes, if that takes less of what counts than the part beyond doubt.
+    fn saving(&self, arena: &TermArena, best: TermId, leaves: &Leaves, prices: &Prices) -> Option<Bill> {
+        let after = plan::bill(arena, best, leaves, prices.config, prices.model);
+        self.before.saving_of(&after, prices.weights).is_sure.then_some(after)
+    }
+}
+
+fn found(mut arena: TermArena, [root, best]: [TermId; 2], after: Bill, proof: Vec<Lemma>) -> Found {
+    let mut assumed = assumed(&mut arena, &proof);
+    let narrow = narrow_values(&arena, root, best, &proof);
+    assumed.extend(ranges(&arena, &narrow));
+    let mut rules: Vec<Arc<str>> = Vec::new();
+    for lemma in &proof {
+        if !rules.iter().any(|n| &**n == lemma.name()) {
+            rules.push(lemma.name().into());
+        }
+    }
+    let mut tier = proof.iter().map(Lemma::tier).max().unwrap_or(Tier::Exact);
+    if narrow.iter().any(|n| n.weakens) {
+        tier = tier.max(Tier::Rounding);
+    }
+    let term = Term { arena: Arc::new(arena), replaced: root, root: best, proof: proof.into() };
+    Found { term, after, rules, tier, assumed }
+}
+
+/// The values that have to stay within the range of their types for `best` to be what `root` is.
+fn narrow_values(arena: &TermArena, root: TermId, best: TermId, proof: &[Lemma]) -> Vec<Narrow> {
+    if !has_narrow(arena) {
+        return Vec::new();
+    }
+    let exact = closure(arena, proof, Tier::Exact);
+    narrow(arena, &exact, &closure(arena, proof, Tier::ANY_ERROR), &[(root, best)])
+}
+
+/// What follows from those steps of a proof that are at least as strong as `tier`.
+pub(super) fn closure(arena: &TermArena, proof: &[Lemma], tier: Tier) -> Closure {
+    let mut closure = if tier == Tier::Exact { Closure::exact() } else { Closure::default() };
+    closure.extend(arena);
+    for (n, lemma) in (0..).zip(proof).filter(|(_, lemma)| lemma.tier() <= tier) {
+        closure.assume(arena, lemma.before, lemma.after, n);
+    }
+    closure
+}
