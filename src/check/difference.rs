@@ -69,24 +69,23 @@ fn made<'g>(side: &Priced<'g>, nodes: &[NodeId]) -> Vec<(&'g str, MadeTensor)> {
 
 /// How many kernels read a value, itself or through views; none where anything outside does.
 fn reads_inside(side: &Priced, value: Value, inside: &FxHashSet<NodeId>) -> Option<usize> {
-    let mut reads = 0;
     let mut open = vec![value];
+    // A tensor that was written to in many parts is read along many ways.
+    let (mut seen, mut readers) = (FxHashSet::default(), FxHashSet::default());
     while let Some(value) = open.pop() {
         if side.graph.outputs().iter().any(|output| output.value == value) {
             return None;
         }
-        // One reader uses a value as several operands.
-        let users: FxHashSet<NodeId> = side.graph.users(value.node).collect();
-        for reader in users.into_iter().filter(|&r| side.graph.operands(r).contains(&value)) {
+        for reader in side.graph.users(value.node).filter(|&r| side.graph.operands(r).contains(&value)) {
             if !inside.contains(&reader) {
                 return None;
             }
             if side.runs(reader) {
-                reads += 1;
-            } else {
+                readers.insert(reader);
+            } else if seen.insert(reader) {
                 open.extend((0..side.graph.node(reader).types.len()).map(|slot| Value::new(reader, slot as u32)));
             }
         }
     }
-    Some(reads)
+    Some(readers.len())
 }

@@ -156,7 +156,11 @@ impl Writer {
                     let operands: SmallVec<[Value; 4]> = operands.iter().map(|o| done[o]).collect();
                     // A scalar is a number in a call and no operator of its own.
                     let implicit = op.def().is_some_and(is_number);
-                    let origin = if implicit { Origin::implicit() } else { root.origin.clone() };
+                    // What takes the place of a step that cost nothing may cost something.
+                    let origin = match implicit {
+                        true => Origin::implicit(),
+                        false => Origin { implicit: false, ..root.origin.clone() },
+                    };
                     let name = name(self);
                     let node = self.call(&name, op, attrs, &operands, [ty], origin)?;
                     Value::new(node, *slot)

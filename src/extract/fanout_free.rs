@@ -3,11 +3,14 @@
 use rustc_hash::FxHashSet;
 
 use crate::ir::{Graph, NodeId, NodeKind};
+use crate::ops::{Movement, Op};
 
-/// Users of every node, and which nodes are outputs.
+/// Users of every node, and which nodes stay whatever becomes of their users.
 pub(super) struct Users {
     users: Vec<Vec<NodeId>>,
     is_output: Vec<bool>,
+    /// Whether the kernel of a node writes to a part of larger memory, which reads as joined tensors.
+    is_written: Vec<bool>,
 }
 
 impl Users {
@@ -16,7 +19,19 @@ impl Users {
         for output in graph.outputs() {
             is_output[output.value.node.index()] = true;
         }
-        Users { users: graph.nodes().map(|(id, _)| graph.users(id).collect()).collect(), is_output }
+        let users: Vec<Vec<NodeId>> = graph.nodes().map(|(id, _)| graph.users(id).collect()).collect();
+        let joins = |&n: &NodeId| {
+            let node = graph.node(n);
+            let is_concat = |op: &Op| op.def().is_some_and(|def| def.movement() == Some(Movement::Concat));
+            node.origin.implicit && matches!(&node.kind, NodeKind::Op { op, .. } if is_concat(op))
+        };
+        let is_written = graph.nodes().map(|(id, node)| !node.origin.implicit && users[id.index()].iter().any(joins));
+        Users { is_written: is_written.collect(), users, is_output }
+    }
+
+    /// Whether the kernel of a node puts its result in its place, so that some kernel has to.
+    pub(super) fn is_written(&self, node: NodeId) -> bool {
+        self.is_written[node.index()]
     }
 }
 
@@ -36,6 +51,7 @@ pub(super) fn cone(graph: &Graph, users: &Users, root: NodeId, limit: usize) -> 
                 let free = matches!(node.kind, NodeKind::Op { .. })
                     && !inside.contains(&n)
                     && !users.is_output[n.index()]
+                    && !users.is_written[n.index()]
                     && users.users[n.index()].iter().all(|u| inside.contains(u));
                 if !free {
                     continue;

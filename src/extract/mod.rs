@@ -238,8 +238,11 @@ fn candidates(
             found.map(Arc::new)
         })
         .collect();
-    let candidate =
-        |part: Part| found[part.search].clone().map(|found| Candidate { part, cost: found.after.total(), found });
+    let candidate = |part: Part| {
+        let found = found[part.search].clone()?;
+        let is_left = found.after.total().launches > 0 || !users.is_written(part.root);
+        is_left.then(|| Candidate { part, cost: found.after.total(), found })
+    };
     Ok(Candidates { all: parts.into_iter().filter_map(candidate).collect(), values })
 }
 

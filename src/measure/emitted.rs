@@ -196,6 +196,6 @@ impl Part<'_> {
 #[path = "emitted_tests.rs"]
 mod tests;
 
-#[cfg(all(test, feature = "torch"))]
+#[cfg(test)]
 #[path = "emitted_torch_tests.rs"]
 mod torch_tests;

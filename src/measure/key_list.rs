@@ -91,9 +91,10 @@ mod tests {
         let present: rustc_hash::FxHashSet<&str> = keys.iter().map(|k| k.op.as_str()).collect();
         let is_view = |def: &OpDef| matches!(def.layout, LayoutRule::View(_));
         let absent = crate::ops::all().filter(|def| !is_view(def) && !present.contains(def.name));
-        // Canonical keys state the first three in terms of another operator, the next two run nothing, and eigenvalues wait
-        // for the host.
-        let expected = ["linear", "repeat_heads", "repeat_interleave", "number", "empty", "eigvals", "eigvalsh"];
+        // Canonical keys state `linear` and the repetitions in terms of another operator, `fused` stands for kernels of any kind, the next
+        // two run nothing, and eigenvalues wait for the host.
+        let expected =
+            ["linear", "fused", "repeat_heads", "repeat_interleave", "number", "empty", "eigvals", "eigvalsh"];
         assert_eq!(absent.map(|def| def.name).collect::<Vec<_>>(), expected);
     }
 

@@ -56,7 +56,7 @@ pub mod replay_graph;
 mod resample;
 mod running;
 #[cfg(feature = "torch")]
-mod scalars;
+pub mod scalars;
 mod scatter;
 mod semantics;
 pub mod shapes;

@@ -72,13 +72,13 @@ unsafe fn made<const N: usize>(
 }
 
 /// `x` to a power.
-pub(super) fn pow(x: &Tensor, exponent: Number) -> Result<Tensor> {
+pub fn pow(x: &Tensor, exponent: Number) -> Result<Tensor> {
     // SAFETY: tensor and number live until the call is over.
     unsafe { made([exponent], |out, [exponent]| calls::atg_pow_tensor_scalar(out, at(x), exponent)) }
 }
 
 /// `x` limited by the given bounds, of which there is at least one.
-pub(super) fn clamp(x: &Tensor, min: Option<Number>, max: Option<Number>) -> Result<Tensor> {
+pub fn clamp(x: &Tensor, min: Option<Number>, max: Option<Number>) -> Result<Tensor> {
     // SAFETY: tensor and numbers live until the call is over.
     unsafe {
         match (min, max) {
@@ -91,19 +91,19 @@ pub(super) fn clamp(x: &Tensor, min: Option<Number>, max: Option<Number>) -> Res
 }
 
 /// `x` with all elements set to `value`.
-pub(super) fn fill(x: Tensor, value: Number) -> Result<Tensor> {
+pub fn fill(x: Tensor, value: Number) -> Result<Tensor> {
     // SAFETY: tensor and number live until the call is over.
     unsafe { made([value], |out, [value]| calls::atg_fill_(out, at(&x), value)) }
 }
 
 /// `beta b + alpha x y`, batch by batch.
-pub(super) fn baddbmm(b: &Tensor, x: &Tensor, y: &Tensor, beta: Number, alpha: Number) -> Result<Tensor> {
+pub fn baddbmm(b: &Tensor, x: &Tensor, y: &Tensor, beta: Number, alpha: Number) -> Result<Tensor> {
     // SAFETY: tensors and numbers live until the call is over.
     unsafe { made([beta, alpha], |out, [beta, alpha]| calls::atg_baddbmm(out, at(b), at(x), at(y), beta, alpha)) }
 }
 
 /// The variance over some dimensions: the sum of squares divided by `correction` less than there are elements.
-pub(super) fn variance(x: &Tensor, dims: &[i64], correction: f64, keep: bool) -> Result<Tensor> {
+pub fn variance(x: &Tensor, dims: &[i64], correction: f64, keep: bool) -> Result<Tensor> {
     let (start, length) = (dims.as_ptr(), dims.len() as c_int);
     // SAFETY: tensor, list and number live until the call is over; the list is as long as the call is told.
     unsafe {
@@ -114,7 +114,7 @@ pub(super) fn variance(x: &Tensor, dims: &[i64], correction: f64, keep: bool) ->
 }
 
 /// `start`, `start + step`, … up to `end`, of the type and on the device of `like`.
-pub(super) fn arange(start: Number, end: Number, step: Number, like: &Tensor) -> Result<Tensor> {
+pub fn arange(start: Number, end: Number, step: Number, like: &Tensor) -> Result<Tensor> {
     // SAFETY: the tensor lives until the calls are over, the numbers too.
     unsafe {
         let (kind, device) = (at_scalar_type(at(like)), at_device(at(like)));
@@ -141,28 +141,5 @@ pub(super) fn norm(x: &Tensor, ord: f64, dims: &[i64], keep: bool) -> Result<Ten
         made([Number::float(ord)], |out, [ord]| {
             calls::atg_norm_scalaropt_dim(out, at(x), ord, start, length, c_int::from(keep));
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_that_libtorch_refuses_is_an_error_and_no_panic() {
-        let bytes = Tensor::from_slice(&[1_i8, 2]);
-        let (large, negative) = (Number::Int(1 << 40), Number::Int(-1));
-        assert!(pow(&bytes, large).is_err());
-        assert!(pow(&bytes, negative).is_err());
-        assert!(clamp(&bytes, Some(large), None).is_err());
-        assert!(clamp(&bytes, None, Some(large)).is_err());
-        assert!(clamp(&bytes, Some(negative), Some(large)).is_err());
-        assert!(fill(bytes.shallow_clone(), large).is_err());
-        assert!(variance(&bytes, &[0], 1.0, false).is_err());
-        assert!(arange(Number::Int(0), Number::Int(3), Number::Int(0), &bytes).is_err());
-        assert!(baddbmm(&bytes, &bytes, &bytes, negative, negative).is_err());
-        // Nothing of that is left for a later call to find.
-        let power = pow(&bytes, Number::Int(3)).unwrap();
-        assert_eq!(Vec::<i8>::try_from(power).unwrap(), [1, 8]);
     }
 }

@@ -324,7 +324,10 @@ pub(super) static OPS: &[OpDef] = &[
             c.output(c.operands[0].dtype, c.operands[0].shape.clone())
         },
         kernel: Kernel::Real(|_, _, index, fetch| fetch(0, index)),
-        layout: LayoutRule::View(|_, _, l| Some(l.clone())),
+        layout: LayoutRule::Elementwise,
+        launch: Launch::Elementwise,
+        // The operators before it are implicit: this one stands for the kernel.
+        work: Work::per_output::<1>,
         aten: aten!("alias", self: X),
         replay: torch!(|r| r.x()?.f_alias()?),
         support: support::same,

@@ -189,6 +189,8 @@ pub(super) enum Sampled {
     TooMuch,
     /// Some operator has no semantics here, or some element no value.
     NoValue,
+    /// Other pairs took what there was to compute.
+    NotTried,
 }
 
 /// Whether two terms of one type agree on sampled elements; `None` if they cannot be evaluated. Takes what it computes from
@@ -197,7 +199,7 @@ pub(super) fn agree(arena: &TermArena, a: TermId, b: TermId, effort: Effort, bud
     match sampled(arena, a, b, effort, budget) {
         Sampled::Agree => Some(true),
         Sampled::Differ => Some(false),
-        Sampled::TooMuch | Sampled::NoValue => None,
+        Sampled::TooMuch | Sampled::NoValue | Sampled::NotTried => None,
     }
 }
 
@@ -210,9 +212,12 @@ pub(super) fn sampled(arena: &TermArena, a: TermId, b: TermId, effort: Effort, b
     let program = Cone::new(arena, SEED);
     let allowance = effort.elements.min((*budget).max(ALWAYS));
     let mut evaluator = LazyEvaluator::new(&program, Options { rounding: false, budget: allowance });
-    let agreed = compare(&mut evaluator, a, b, ty, effort);
+    let sampled = compare(&mut evaluator, a, b, ty, effort);
     *budget = budget.saturating_sub(allowance - evaluator.left().min(allowance));
-    agreed
+    match sampled {
+        Sampled::TooMuch if allowance < effort.elements => Sampled::NotTried,
+        sampled => sampled,
+    }
 }
 
 /// Samples of a term that many others are compared with: at least so many, and more as long as fewer elements than this were computed.

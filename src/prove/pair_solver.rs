@@ -214,7 +214,9 @@ impl<'r> PairSolver<'r> {
     fn found(&mut self, local: TermArena, [a, b]: [TermId; 2], effort: Effort) -> Answer {
         match fingerprint::sampled(&local, a, b, effort, &mut self.evaluations) {
             Sampled::Differ => Answer::Differs,
-            Sampled::TooMuch | Sampled::NoValue if !effort.search_unevaluated => Answer::Unevaluated,
+            Sampled::TooMuch | Sampled::NoValue | Sampled::NotTried if !effort.search_unevaluated => {
+                Answer::Unevaluated
+            }
             sampled => self.search(local, [a, b], sampled),
         }
     }

@@ -53,6 +53,10 @@ pub(super) struct Sweep<'r> {
     merged: FxHashMap<TermId, TermId>,
     in_leader: FxHashSet<TermId>,
     in_follower: FxHashSet<TermId>,
+    /// What values of either side are views of, without being values themselves: the normal form of a linear layer over three
+    /// dimensions is a view of a product over two.
+    viewed_in_leader: FxHashSet<TermId>,
+    viewed_in_follower: FxHashSet<TermId>,
     /// Values of the leader by type.
     of_type: Candidates<TypeId>,
     /// Values of the leader by element type and number of elements.
@@ -86,7 +90,8 @@ impl Boundary for Sweep<'_> {
     }
 
     fn is_shared(&self, t: TermId) -> bool {
-        self.in_leader.contains(&t) && self.in_follower.contains(&t)
+        let known = |values: &FxHashSet<TermId>, viewed: &FxHashSet<TermId>| values.contains(&t) || viewed.contains(&t);
+        known(&self.in_leader, &self.viewed_in_leader) && known(&self.in_follower, &self.viewed_in_follower)
     }
 }
 
@@ -229,6 +234,8 @@ impl<'r> Sweep<'r> {
             merged: FxHashMap::default(),
             in_leader: FxHashSet::default(),
             in_follower: FxHashSet::default(),
+            viewed_in_leader: FxHashSet::default(),
+            viewed_in_follower: FxHashSet::default(),
             of_type: Candidates::default(),
             of_size: Candidates::default(),
             newest: Newest::default(),
@@ -248,6 +255,11 @@ impl<'r> Sweep<'r> {
         self.views.get(&term).map_or(term, |(original, _)| *original)
     }
 
+    /// What a term is a view of, view by view.
+    fn viewed(&self, t: TermId) -> SmallVec<[TermId; 4]> {
+        std::iter::successors(Some(t), |&t| Some(self.representative(moves_all_of(&self.arena, t)?))).skip(1).collect()
+    }
+
     /// Takes in the graph that leads.
     fn lead(&mut self, graph: &Graph, leaves: &GraphLeaves) -> Result<Values, TypeError> {
         let mut values = Values::with_capacity(graph.len());
@@ -255,6 +267,8 @@ impl<'r> Sweep<'r> {
             let terms = self.lower(graph, id, leaves, &values)?;
             for &t in &terms {
                 if self.in_leader.insert(t) {
+                    let viewed = self.viewed(t);
+                    self.viewed_in_leader.extend(viewed);
                     let newest = self.newest.of(&self.arena, t);
                     self.of_type.push(self.arena.term(t).ty, newest, t);
                     let ty = self.arena.ty(t);
@@ -287,6 +301,8 @@ impl<'r> Sweep<'r> {
                     *t = self.representative(*t);
                 }
                 self.in_follower.insert(*t);
+                let viewed = self.viewed(*t);
+                self.viewed_in_follower.extend(viewed);
             }
             values.push(terms);
         }

@@ -295,6 +295,12 @@ def pairs():
     # Memory that is read by strides is not followed: a write to it, or below it, is refused.
     yield "strided-written", changed(lambda y: strided(y, (4,), (1,), 4).mul_(3)), None, "refused", TRAINING, nothing
     yield "written-below-strided", seen(lambda y: strided(y, (4,), (1,), 4)), None, "refused", TRAINING, nothing
+    # What is stored depends on the order in which the kernel reads and writes. Where torch sees that, it refuses as well.
+    yield "written-beside-what-is-read", changed(lambda y: y[:, :2].mul_(y[:, 2:])), lambda _, x: torch.cat([(x * 2)[:, :2] * (x * 2)[:, 2:], (x * 2)[:, 2:]], 1), "same", TRAINING, nothing
+    yield "written-between-what-is-read", changed(lambda y: y[:, ::2].add_(y[:, 1::2])), lambda _, x: torch.stack([(x * 2)[:, ::2] + (x * 2)[:, 1::2], (x * 2)[:, 1::2]], 2).reshape(4, 4), "same", TRAINING, nothing
+    yield "written-by-itself", changed(lambda y: y[:, :2].add_(y[:, :2])), changed(lambda y: y[:, :2].mul_(2)), "same", TRAINING, nothing
+    yield "written-where-it-is-read-turned", changed(lambda y: y[:3, :3].copy_(y[:3, :3].t())), None, "refused", TRAINING, nothing
+    yield "written-where-it-is-read-shifted", changed(lambda y: y[1:, 0:4:2].add_(y[:-1, 0:4:2])), None, "refused", TRAINING, nothing
     yield "optional-operands", lambda _, x: torch.clamp(x, min=x[0]), lambda _, x: torch.clamp(x, max=x[0]), "other", TRAINING, nothing
     # Modes.
     product = cast(lambda x: (x @ x).float())

@@ -72,14 +72,16 @@ fn no_program_differs_from_itself() {
     }
 }
 
-/// A write through `as_strided` was lost, and a tensor that shows memory by strides kept its elements when that was written.
+/// A write through `as_strided` was lost, and a tensor that shows memory by strides kept its elements when that was written. An operator
+/// that reads at other places what it writes was taken to read all of it first.
 #[test]
-fn writes_to_memory_that_is_read_by_strides_are_refused() {
+fn writes_to_memory_that_is_read_by_strides_or_at_other_places_are_refused() {
     let all = fs::read_dir(folder()).unwrap().map(|e| e.unwrap().path());
     let refused: Vec<PathBuf> = all.filter(|path| path.to_string_lossy().ends_with(".refused.pt2")).collect();
-    assert_eq!(refused.len(), 2);
+    assert_eq!(refused.len(), 4);
     for path in refused {
         let error = frontend::load(&path).unwrap_err();
-        assert!(format!("{error:?}").contains("may share memory"), "{}: {error:?}", path.display());
+        let is_known = ["may share memory", "reads the same memory"].iter().any(|why| format!("{error:?}").contains(why));
+        assert!(is_known, "{}: {error:?}", path.display());
     }
 }

@@ -1,4 +1,4 @@
-//! The reference evaluator against libtorch on the CPU, for every operator of the table.
+//! Against libtorch on the CPU: the reference evaluator, for every operator of the table, and the rules.
 #![allow(clippy::unwrap_used, reason = "whoever runs it sees the panic")]
 #![cfg(feature = "torch")]
 
@@ -10,6 +10,8 @@ mod fitting;
 mod fitting_functions;
 mod fitting_windows;
 mod fold;
+mod refused;
+mod rules;
 mod whole;
 mod wild;
 mod witness;

@@ -10,6 +10,7 @@ use super::autocast::{Autocast, Casts};
 use super::constants::Constants;
 use super::lowering::{NodeLowering, Refusal, Values};
 use super::memory::{Memory, Sharing, Tensor};
+use super::overlap::Overlap;
 use super::record::{self, Recorded};
 use super::schema::{self, ExportedProgram, InputSpec, node_name};
 use super::scope::Scope;
@@ -22,7 +23,8 @@ use crate::frontend::LoadError;
 use crate::frontend::builder::Builder;
 use crate::frontend::names::Names;
 use crate::frontend::origins::Origins;
-use crate::ir::{Graph, Origin, Role, Value};
+use crate::ir::{Graph, NodeKind, Origin, Role, Value};
+use crate::ops::{Arithmetic, Family, Op};
 
 /// The graph under construction.
 pub(super) struct Importer<'a> {
@@ -213,6 +215,7 @@ impl<'a> Importer<'a> {
             let stated = scope.stated(output).map_err(|refusal| refused(self, refusal))?;
             self.builder.check_type(name, &node.target, output, value, stated)?;
         }
+        self.reads_apart(scope, node, &written, first).map_err(|refusal| refused(self, refusal))?;
         let end = self.builder.graph.len();
         if let Some(calls) = self.calls.as_mut().filter(|_| written.is_empty()) {
             calls.extend(record::recorded(node, scope, &self.memory, &values, first..end));
@@ -272,6 +275,49 @@ impl<'a> Importer<'a> {
         let other = self.memory.view(tensor, &path, *value);
         self.memory.reshape(tensor, other);
         scope.bind(output, tensor)
+    }
+
+    /// Refuses an operator that reads what it writes at other places: what it computes depends on the order in which its kernel does.
+    /// The nodes that stand for it start at number `first`.
+    fn reads_apart(
+        &self,
+        scope: &Scope<'a>,
+        node: &schema::Node,
+        written: &[&str],
+        first: usize,
+    ) -> Result<(), Refusal> {
+        let graph = &self.builder.graph;
+        let by_place = || {
+            graph.nodes().skip(first).all(|(_, node)| match &node.kind {
+                NodeKind::Op { op: Op::Table(def), .. } => {
+                    def.arithmetic() != Arithmetic::Other || matches!(def.family, Family::View | Family::Create)
+                }
+                NodeKind::Op { .. } => false,
+                NodeKind::Input { .. } | NodeKind::Literal(_) => true,
+            })
+        };
+        let written_by_name: Vec<&str> = mutation::effects_of(node)
+            .into_iter()
+            .flat_map(|effects| effects.writes(|name| mutation::given(node, name)))
+            .copied()
+            .collect();
+        let read = node.inputs.iter().filter(|i| !written_by_name.contains(&&*i.name)).flat_map(|i| i.arg.tensors());
+        for &argument in written {
+            let tensor = scope.tensor(argument)?;
+            for other in read.clone() {
+                let is_apart = match self.memory.overlap(graph, tensor, scope.tensor(other)?) {
+                    Some(Overlap::None) => true,
+                    Some(Overlap::Same) => by_place(),
+                    Some(Overlap::Partial) | None => false,
+                };
+                if !is_apart {
+                    let reason = format!("writes `{argument}`, and reads the same memory as `{other}`");
+                    let help = "what it computes depends on the order in which it does: pass a copy (`.clone()`) of what it reads";
+                    return Err(Refusal::new(reason).help(help));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Puts the new contents of what the operator writes into its place, and binds its results.

@@ -299,6 +299,16 @@ impl<'a> NodeLowering<'_, 'a> {
         self.lowering.step(op, attrs, operands)
     }
 
+    /// A kernel that computes `op` with all before it that is implicit. It adds and rounds in its own way, so that other bits may come
+    /// out than operator by operator.
+    pub(super) fn emit_fused(&mut self, op: &str, attrs: &[(&str, AttrValue)], operands: &[Value]) -> Converted {
+        if !operands.iter().any(|&o| self.dtype(o).is_float()) {
+            return self.emit(op, attrs, operands);
+        }
+        let value = self.implicit(op, op, attrs, operands)?;
+        self.emit("fused", &[], &[value])
+    }
+
     /// See [`Lowering::cast`].
     pub(super) fn cast(&mut self, part: &str, value: Value, dtype: DType) -> Result<Value, Refusal> {
         self.lowering.cast(part, value, dtype)

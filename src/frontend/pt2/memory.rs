@@ -4,8 +4,9 @@
 use std::rc::Rc;
 
 use super::lowering::Refusal;
-use super::views::Views;
-use crate::ir::{Layout, Value};
+use super::overlap::{Overlap, overlap};
+use super::views::{self, Views};
+use crate::ir::{Graph, Layout, Value};
 
 /// A tensor of the program: a piece of memory, or a view of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,23 @@ impl Memory {
     /// What the tensor held when it was last brought up to date.
     pub(super) fn value(&self, tensor: Tensor) -> Value {
         self.tensors[tensor.0].value
+    }
+
+    /// How a tensor overlaps another one; `None` if one of them lies in its memory in a way that is not known.
+    pub(super) fn overlap(&self, graph: &Graph, a: Tensor, b: Tensor) -> Option<Overlap> {
+        let [seen_a, seen_b] = [a, b].map(|tensor| &self.tensors[tensor.0]);
+        if seen_a.storage != seen_b.storage {
+            return Some(Overlap::None);
+        }
+        // Places within what the memory holds, however that lies in memory.
+        let whole = Layout::contiguous(&graph.ty(self.storages[seen_a.storage].value).shape);
+        let place = |seen: &Seen| views::layout(graph, &seen.path, whole.clone());
+        let shape = |seen: &Seen| &graph.ty(seen.value).shape;
+        match (seen_a.path == seen_b.path, place(seen_a), place(seen_b)) {
+            (true, ..) => Some(Overlap::Same),
+            (false, Some(at_a), Some(at_b)) => Some(overlap((&at_a, shape(seen_a)), (&at_b, shape(seen_b)))),
+            (false, ..) => None,
+        }
     }
 
     /// What all of the memory holds that `tensor` lies in, and how it lies there.

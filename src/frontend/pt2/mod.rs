@@ -20,6 +20,7 @@ mod memory;
 mod mutation;
 mod nested;
 mod original;
+mod overlap;
 mod program;
 mod record;
 #[cfg(test)]

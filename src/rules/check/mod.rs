@@ -117,6 +117,15 @@ pub fn redundant(
     rules.iter().zip(found).filter_map(warn).collect()
 }
 
+/// Every rule, with the number of its instances of which libtorch has an opinion, up to `wanted`.
+#[cfg(feature = "torch")]
+#[must_use]
+pub fn libtorch_answers(set: &RuleSet, wanted: usize) -> Vec<(&str, usize)> {
+    let rules = first_of_each_name(set, 0);
+    let answers = on_all_cores(0..rules.len(), |n| trial::answered(set, rules[n], wanted));
+    rules.iter().map(|&i| &*set.rules[i].name).zip(answers).collect()
+}
+
 /// The numbers of those rules from `first` on that are the first of their name.
 fn first_of_each_name(set: &RuleSet, first: usize) -> Vec<usize> {
     let mut seen = rustc_hash::FxHashSet::default();

@@ -59,34 +59,3 @@ fn tensor(
     known.insert(id, made.shallow_clone());
     Some(made)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::effort::Effort;
-    use super::super::trial::answered;
-    use super::super::{check, first_of_each_name, on_all_cores};
-    use crate::rules::RuleSet;
-
-    /// Instances of each rule of which libtorch has to have an opinion.
-    const ANSWERED: usize = 4;
-
-    /// Rules about types in which a difference would say nothing.
-    const COARSE: [&str; 1] = ["cast_through_bf16"];
-
-    #[test]
-    fn libtorch_has_an_opinion_of_every_rule() {
-        let set = RuleSet::library().unwrap();
-        let mut rules = first_of_each_name(&set, 0);
-        rules.retain(|&i| !COARSE.contains(&&*set.rules[i].name));
-        let answers = on_all_cores(0..rules.len(), |n| answered(&set, rules[n], ANSWERED));
-        let silent = rules.iter().zip(answers).filter(|(_, answers)| *answers < ANSWERED);
-        let silent: Vec<_> = silent.map(|(&i, answers)| (set.rules[i].name.clone(), answers)).collect();
-        assert!(silent.is_empty(), "{silent:?}");
-    }
-
-    #[test]
-    fn the_library_holds_under_libtorch() {
-        let error = check(&RuleSet::library().unwrap(), Effort::default()).err();
-        assert!(error.is_none(), "{:?}", error.map(miette::Report::new));
-    }
-}

@@ -251,7 +251,7 @@ pub fn samples(set: &RuleSet, i: usize, count: usize) -> Vec<Choice> {
 }
 
 /// Of how many instances of rule number `i` libtorch has an opinion, up to `wanted`.
-#[cfg(all(test, feature = "torch"))]
+#[cfg(feature = "torch")]
 pub(super) fn answered(set: &RuleSet, i: usize, wanted: usize) -> usize {
     let rule = &*set.rules[i];
     let (named, effort) = (Named::of(rule), Effort::default());

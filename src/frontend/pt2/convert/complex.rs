@@ -83,7 +83,8 @@ fn arithmetic(site: &mut NodeLowering, target: Target) -> Converted {
         }
         ("abs" | "absolute", "") => {
             let x = site.tensor("self")?;
-            site.emit("vector_norm", &[("dim", ints(&[site.rank(x) as i64 - 1]))], &[x])
+            // Without overflow between, as squares of large numbers would.
+            site.emit_fused("vector_norm", &[("dim", ints(&[site.rank(x) as i64 - 1]))], &[x])
         }
         ("square", "") => square(site),
         ("pow", "Tensor_Scalar")

@@ -339,10 +339,10 @@ fn trilinear(
     let product = site.implicit("product", "mul", &[], &[product, parts[2]])?;
     let sum = [("dim", ints(summed))];
     match bias {
-        None => site.emit("sum", &sum, &[product]),
+        None => site.emit_fused("sum", &sum, &[product]),
         Some(bias) => {
             let sum = site.implicit("sum", "sum", &sum, &[product])?;
-            site.emit("add", &[], &[sum, bias])
+            site.emit_fused("add", &[], &[sum, bias])
         }
     }
 }
@@ -530,8 +530,9 @@ fn deviation_and_mean(site: &mut NodeLowering) -> Converted {
     let [dim, keepdim] = dims.clone();
     let variance = [dim, keepdim, ("correction", AttrValue::float(correction))];
     let variance = site.implicit("variance", "var", &variance, &[x])?;
-    let Some(mut values) = site.emit("sqrt", &[], &[variance])? else { return Ok(None) };
-    values.push(site.implicit("mean", "mean", &dims, &[x])?);
+    let Some(mut values) = site.emit_fused("sqrt", &[], &[variance])? else { return Ok(None) };
+    let mean = site.implicit("mean", "mean", &dims, &[x])?;
+    values.push(site.implicit("mean", "fused", &[], &[mean])?);
     Ok(Some(values))
 }
 

@@ -35,11 +35,13 @@ fn overwrite(site: &mut NodeLowering, source: &str) -> Converted {
     let (target, source) = (site.tensor("self")?, site.tensor(source)?);
     let ty = site.ty(target);
     let dtype = AttrValue::DType(ty.dtype);
-    if site.ty(source).shape == ty.shape {
+    if site.ty(source).shape == ty.shape && site.dtype(source) != ty.dtype {
         return site.emit("cast", &[("dtype", dtype)], &[source]);
     }
     let source = site.cast("cast", source, ty.dtype)?;
-    site.emit("expand", &[("shape", AttrValue::shape(&ty.shape))], &[source])
+    let source = site.implicit("everywhere", "expand", &[("shape", AttrValue::shape(&ty.shape))], &[source])?;
+    // A kernel moves them, to wherever they are put.
+    site.emit("clone", &[], &[source])
 }
 
 /// The places on one side of a diagonal.

@@ -204,7 +204,7 @@ fn likelihood(site: &mut NodeLowering) -> Converted {
     let (scores, target) = (site.tensor("self")?, site.tensor("target")?);
     let Some(loss) = of_classes(site, scores, target)? else { return Ok(None) };
     match loss.reduced(site)? {
-        Some((op, attrs, operands)) => site.emit(op, &attrs, &operands),
+        Some(call) => kernel(site, call),
         None => Ok(None),
     }
 }
@@ -221,6 +221,14 @@ struct OfClasses {
 
 /// An operator with its attributes and operands.
 type Call = (&'static str, Vec<(&'static str, AttrValue)>, Vec<Value>);
+
+/// The last operator of a loss: where nothing is added up, every element is one of the scores.
+fn kernel(site: &mut NodeLowering, (op, attrs, operands): Call) -> Converted {
+    match op {
+        "where" => site.emit(op, &attrs, &operands),
+        _ => site.emit_fused(op, &attrs, &operands),
+    }
+}
 
 fn of_classes(site: &mut NodeLowering, scores: Value, target: Value) -> Result<Option<OfClasses>, Refusal> {
     let (dtype, rank) = (site.dtype(scores), site.rank(scores));
@@ -291,7 +299,8 @@ fn cross_entropy(site: &mut NodeLowering) -> Converted {
     }
     let class = i64::from(rank > 1);
     let Some(&classes) = site.ty(x).shape.get(class as usize) else { return Ok(None) };
-    let logarithms = site.implicit("logarithms", "log_softmax", &[("dim", AttrValue::Int(class))], &[x])?;
+    // PyTorch runs it as a kernel of its own.
+    let logarithms = site.step("log_softmax", &[("dim", AttrValue::Int(class))], &[x])?;
     if site.ty(target) == site.ty(x) {
         let plain = !site.given("weight") && smoothing == 0.0 && site.int_or("reduction", 1)? == 1;
         let vectors = site.ty(x).numel() / classes.max(1);
@@ -308,7 +317,7 @@ fn cross_entropy(site: &mut NodeLowering) -> Converted {
     let Some(loss) = of_classes(site, logarithms, target)? else { return Ok(None) };
     let Some((op, attrs, operands)) = loss.reduced(site)? else { return Ok(None) };
     if smoothing == 0.0 {
-        return site.emit(op, &attrs, &operands);
+        return kernel(site, (op, attrs, operands));
     }
     let at_target = site.implicit("at_target", op, &attrs, &operands)?;
     let sum = site.implicit("sum", "sum", &[("dim", ints(&[class]))], &[logarithms])?;
@@ -322,5 +331,5 @@ fn cross_entropy(site: &mut NodeLowering) -> Converted {
     };
     let (at_target, everywhere) =
         (scaled(at_target, 1.0 - smoothing)?, scaled(everywhere, smoothing / classes as f64)?);
-    site.emit("add", &[], &[at_target, everywhere])
+    site.emit_fused("add", &[], &[at_target, everywhere])
 }

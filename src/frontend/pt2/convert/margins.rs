@@ -117,12 +117,12 @@ fn multi_margin(f: &mut Formula) -> Converted {
     let (other, zero) = (f.op("ne", &[numbers, place])?, f.literal(0.0)?);
     let loss = f.op("where", &[other, loss, zero])?;
     match f.site.int_or("reduction", 1)? {
-        0 => f.site.emit("mean", &[("dim", ints(&[1]))], &[loss]),
-        1 => f.site.emit("mean", &[("dim", ints(&[0, 1]))], &[loss]),
+        0 => f.site.emit_fused("mean", &[("dim", ints(&[1]))], &[loss]),
+        1 => f.site.emit_fused("mean", &[("dim", ints(&[0, 1]))], &[loss]),
         2 => {
             let sum = f.sum(loss, &[0, 1])?;
             let count = f.literal(classes as f64)?;
-            f.site.emit("div", &[], &[sum, count])
+            f.site.emit_fused("div", &[], &[sum, count])
         }
         _ => Ok(None),
     }

@@ -180,7 +180,9 @@ fn moving(site: &mut NodeLowering, kept: Value, own: Value) -> Result<Value, Ref
         site.implicit("part", "mul", &[], &[value, share])
     };
     let (new, old) = (part(own, momentum)?, part(kept, 1.0 - momentum)?);
-    site.implicit("moving", "add", &[], &[new, old])
+    // The kernel computes statistics and shares in one go.
+    let moving = site.implicit("moving", "add", &[], &[new, old])?;
+    site.implicit("moving", "fused", &[], &[moving])
 }
 
 /// What PyTorch does: every channel of every sample becomes a channel of one sample.

@@ -167,6 +167,7 @@ fn entropy(f: &mut Formula, x: &[Value]) -> Last {
     let (above, zero) = (f.with("gt", x[0], 0.0)?, f.with("eq", x[0], 0.0)?);
     let (opposite, logarithm) = (f.op("neg", &[x[0]])?, f.op("log", &[x[0]])?);
     let inside = f.op("mul", &[opposite, logarithm])?;
+    let inside = f.op("fused", &[inside])?;
     let (nothing, low) = (f.literal(0.0)?, f.literal(f64::NEG_INFINITY)?);
     let outside = f.op("where", &[zero, nothing, low])?;
     let number = f.op("where", &[above, inside, outside])?;
@@ -213,6 +214,7 @@ fn times_logarithm(f: &mut Formula, x: &[Value], logarithm: &str) -> Last {
     let (zero, undefined) = (f.with("eq", x, 0.0)?, f.op("ne", &[y, y])?);
     let logarithm = f.op(logarithm, &[y])?;
     let product = f.op("mul", &[x, logarithm])?;
+    let product = f.op("fused", &[product])?;
     let (nothing, nan) = (f.literal(0.0)?, f.literal(f64::NAN)?);
     let product = f.op("where", &[zero, nothing, product])?;
     f.last("where", &[undefined, nan, product])

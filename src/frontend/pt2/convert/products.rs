@@ -21,12 +21,12 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         }
         ("addmv", "") if of_one_type(site, &["self", "mat", "vec"])? => {
             let (a, b) = (site.tensor("mat")?, site.tensor("vec")?);
-            let product = site.implicit("product", "matmul", &[], &[a, b])?;
+            let product = site.step("matmul", &[], &[a, b])?;
             weighed(site, product)
         }
         ("addbmm", "") if of_one_type(site, &["self", "batch1", "batch2"])? => {
             let (a, b) = (site.tensor("batch1")?, site.tensor("batch2")?);
-            let products = site.implicit("products", "matmul", &[], &[a, b])?;
+            let products = site.step("matmul", &[], &[a, b])?;
             let sum = site.implicit("sum", "sum", &[("dim", ints(&[0]))], &[products])?;
             weighed(site, sum)
         }
@@ -72,7 +72,7 @@ fn weighed(site: &mut NodeLowering, product: Value) -> Converted {
         return site.emit("expand", &[("shape", AttrValue::shape(&shape))], &[product]);
     }
     let x = scaled(site, "beta", x, beta)?;
-    site.emit("add", &[], &[x, product])
+    site.emit_fused("add", &[], &[x, product])
 }
 
 /// A product of a matrix with itself, in the order that PyTorch takes: squares, and the squares that the power has bits for.

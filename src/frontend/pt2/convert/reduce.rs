@@ -50,7 +50,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let x = site.cast("self", x, wide)?;
             let variance = site.implicit("var", "var", &attrs, &[x])?;
             if wide == own {
-                return site.emit("sqrt", &[], &[variance]);
+                return site.emit_fused("sqrt", &[], &[variance]);
             }
             let root = site.implicit("sqrt", "sqrt", &[], &[variance])?;
             site.emit("cast", &[("dtype", AttrValue::DType(own))], &[root])
