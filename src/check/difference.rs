@@ -89,3 +89,31 @@ fn reads_inside(side: &Priced, value: Value, inside: &FxHashSet<NodeId>) -> Opti
     }
     Some(readers.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+
+    /// As masks of windows are: every write reads what the one before left, twice.
+    #[test]
+    fn readers_of_a_tensor_that_was_written_in_many_parts_are_found_at_once() {
+        let mut lines = String::from("m1 = exp(x)\nr = neg(y)\n");
+        for n in 1..60 {
+            let last = n + 1;
+            lines += &format!(
+                "a{n} = slice(m{n}; dim=0, start=0, end={n}) @ implicit
+                 b{n} = slice(m{n}; dim=0, start={last}, end=64) @ implicit
+                 m{last} = concat(a{n}, r, b{n}; dim=0) @ implicit\n"
+            );
+        }
+        let source = format!("graph g(x: f32[64, 8], y: f32[1, 8]) {{ {lines} z = sqrt(m60) return z }}");
+        let graph = text::parse("test.mir", &source).unwrap_or_else(|e| panic!("{e:?}"));
+        let model = CostModel::shipped().unwrap();
+        let side = Priced::new(&graph, &model);
+        let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
+        let made: Vec<(String, usize)> =
+            super::made(&side, &nodes).into_iter().map(|(_, tensor)| (tensor.op, tensor.reads)).collect();
+        assert_eq!(made, [("m1".to_owned(), 1), ("r".to_owned(), 1)]);
+    }
+}

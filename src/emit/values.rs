@@ -5,7 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::EmitError;
 use crate::eval::{GraphProgram, LazyEvaluator, Options};
 use crate::extract::Once;
-use crate::ir::{Contents, Graph, NodeId, NodeKind, Number, Value};
+use crate::ir::{Contents, Graph, NodeId, NodeKind, Number, TensorType, Value};
+use crate::ops::{Call, Op};
 
 /// Elements that one tensor may take to compute, as the reference evaluator counts them.
 const BUDGET: usize = 1 << 26;
@@ -19,6 +20,9 @@ pub(super) fn values(once: &Once, graph: &Graph, contents: &mut dyn Contents) ->
     let mut all = Values::default();
     for output in once.before.outputs() {
         let lacks = |reason: &str| EmitError::Values { name: output.name.to_string(), reason: reason.to_owned() };
+        if operations(&once.before, output.value) > BUDGET as f64 {
+            return Err(lacks("it takes too many operations"));
+        }
         let mut program = GraphProgram::new(&once.before, 0);
         for input in inputs_of(&once.before, output.value) {
             let name = &once.before.node(input).name;
@@ -36,8 +40,25 @@ pub(super) fn values(once: &Once, graph: &Graph, contents: &mut dyn Contents) ->
     Ok(all)
 }
 
+/// The arithmetic that a value takes: a product of large matrices would use up any budget before it is known to.
+fn operations(graph: &Graph, value: Value) -> f64 {
+    let of = |id: NodeId| match &graph.node(id).kind {
+        NodeKind::Op { op: Op::Table(op), attrs } => {
+            let operands: Vec<&TensorType> = graph.operands(id).iter().map(|&v| graph.ty(v)).collect();
+            Call { op, attrs, operands: &operands }.work(&graph.node(id).types).flops
+        }
+        _ => 0.0,
+    };
+    needed(graph, value).into_iter().map(of).sum()
+}
+
 /// The inputs that a value depends on.
 fn inputs_of(graph: &Graph, value: Value) -> Vec<NodeId> {
+    needed(graph, value).into_iter().filter(|&id| matches!(graph.node(id).kind, NodeKind::Input { .. })).collect()
+}
+
+/// The nodes that a value depends on, with its own.
+fn needed(graph: &Graph, value: Value) -> FxHashSet<NodeId> {
     let mut seen: FxHashSet<NodeId> = FxHashSet::default();
     let mut stack = vec![value.node];
     while let Some(id) = stack.pop() {
@@ -45,5 +66,5 @@ fn inputs_of(graph: &Graph, value: Value) -> Vec<NodeId> {
             stack.extend(graph.operands(id).iter().map(|v| v.node));
         }
     }
-    seen.into_iter().filter(|&id| matches!(graph.node(id).kind, NodeKind::Input { .. })).collect()
+    seen
 }

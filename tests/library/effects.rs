@@ -81,7 +81,8 @@ fn writes_to_memory_that_is_read_by_strides_or_at_other_places_are_refused() {
     assert_eq!(refused.len(), 4);
     for path in refused {
         let error = frontend::load(&path).unwrap_err();
-        let is_known = ["may share memory", "reads the same memory"].iter().any(|why| format!("{error:?}").contains(why));
+        let is_known =
+            ["may share memory", "reads the same memory"].iter().any(|why| format!("{error:?}").contains(why));
         assert!(is_known, "{}: {error:?}", path.display());
     }
 }

@@ -103,6 +103,12 @@ pairs! {
         "h = add(x, r); p = pow(h; exponent=2.0); m = mean(p; dim=[-1], keepdim=true); e = add(m, 1e-6); q = rsqrt(e); n = mul(h, q); y = mul(n, w)";
 }
 
+/// A number was taken for a row along a dimension that it lacks.
+#[test]
+fn rows_of_single_numbers_are_compared_without_a_panic() {
+    assert!(proven("x: f32[]", "y = log_softmax(x; dim=0)", "s = softmax(x; dim=0); y = log(s)") <= Tier::Real);
+}
+
 /// What a rule file defines can be evaluated: a fused operator in the wrong place is found out, and not only left unproven.
 #[test]
 fn a_fused_operator_that_computes_something_else_is_refuted() {
