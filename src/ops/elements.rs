@@ -116,6 +116,8 @@ impl Call<'_> {
             return Some(self.dim_axis());
         }
         let mut dims = self.dims("dim").ok()?;
+        // A single number has no dimension, whatever the attribute says.
+        dims.retain(|&mut d| d < rank);
         dims.sort_unstable();
         Some(dims)
     }

@@ -359,10 +359,6 @@ impl<'a> Formulas<'a> {
     ) -> Option<Form> {
         let call = applied.call();
         let (x, axes) = (call.operands[0], call.lane_dims()?);
-        // A number is a row of itself, of which no dimension says so.
-        if axes.iter().any(|&d| d >= x.rank()) {
-            return None;
-        }
         let mut start = Shape::from_elem(0, x.rank());
         let whole = call.reduces_lanes();
         if whole && !call.bool("keepdim") {
