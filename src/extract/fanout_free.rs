@@ -9,7 +9,7 @@ use crate::ops::{Movement, Op};
 pub(super) struct Users {
     users: Vec<Vec<NodeId>>,
     is_output: Vec<bool>,
-    /// Whether the kernel of a node writes to a part of larger memory, which reads as joined tensors.
+    /// Whether the result of a node is stored as a part of larger memory. Such a write is an implicit join of tensors.
     is_written: Vec<bool>,
 }
 
@@ -29,7 +29,7 @@ impl Users {
         Users { is_written: is_written.collect(), users, is_output }
     }
 
-    /// Whether the kernel of a node puts its result in its place, so that some kernel has to.
+    /// Whether the result of a node is stored as a part of larger memory: whatever form it has, some kernel has to put it there.
     pub(super) fn is_written(&self, node: NodeId) -> bool {
         self.is_written[node.index()]
     }

@@ -215,7 +215,9 @@ impl<'a> Importer<'a> {
             let stated = scope.stated(output).map_err(|refusal| refused(self, refusal))?;
             self.builder.check_type(name, &node.target, output, value, stated)?;
         }
-        self.reads_apart(scope, node, &written, first).map_err(|refusal| refused(self, refusal))?;
+        if !written.is_empty() {
+            self.reads_apart(scope, node, &written, first).map_err(|refusal| refused(self, refusal))?;
+        }
         let end = self.builder.graph.len();
         if let Some(calls) = self.calls.as_mut().filter(|_| written.is_empty()) {
             calls.extend(record::recorded(node, scope, &self.memory, &values, first..end));

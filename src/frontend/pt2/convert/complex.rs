@@ -83,7 +83,7 @@ fn arithmetic(site: &mut NodeLowering, target: Target) -> Converted {
         }
         ("abs" | "absolute", "") => {
             let x = site.tensor("self")?;
-            // Without overflow between, as squares of large numbers would.
+            // The kernel scales first, so that squares of large numbers do not overflow.
             site.emit_fused("vector_norm", &[("dim", ints(&[site.rank(x) as i64 - 1]))], &[x])
         }
         ("square", "") => square(site),

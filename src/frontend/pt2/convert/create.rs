@@ -40,7 +40,7 @@ fn overwrite(site: &mut NodeLowering, source: &str) -> Converted {
     }
     let source = site.cast("cast", source, ty.dtype)?;
     let source = site.implicit("everywhere", "expand", &[("shape", AttrValue::shape(&ty.shape))], &[source])?;
-    // A kernel moves them, to wherever they are put.
+    // A copy is a kernel of its own, also into a part of larger memory.
     site.emit("clone", &[], &[source])
 }
 

@@ -222,7 +222,7 @@ struct OfClasses {
 /// An operator with its attributes and operands.
 type Call = (&'static str, Vec<(&'static str, AttrValue)>, Vec<Value>);
 
-/// The last operator of a loss: where nothing is added up, every element is one of the scores.
+/// The last operator of a loss. Where nothing is added up, every element is one of the scores, so that no bits differ.
 fn kernel(site: &mut NodeLowering, (op, attrs, operands): Call) -> Converted {
     match op {
         "where" => site.emit(op, &attrs, &operands),

@@ -26,7 +26,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     let limits = [("min", AttrValue::float(least as f64)), ("max", AttrValue::float(most as f64))];
     let held = f.site.implicit("held", "clamp", &limits, &[code])?;
     let moved = f.op("sub", &[held, zero])?;
-    // The kernel goes through whole numbers, which what is no number has no place among.
+    // The kernel converts to integers in between, which have no NaN.
     let Some(mut values) = f.site.emit_fused("mul", &[], &[moved, scale])? else { return Ok(None) };
     if target.name.ends_with("_cachemask") {
         // Where nothing was cut off.
