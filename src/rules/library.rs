@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::error::{Problem, Reporter, RuleError, RuleFile};
 use super::set::RuleSet;
@@ -50,13 +50,18 @@ pub struct Sources {
 }
 
 impl RuleSet {
-    /// The rules that are part of the program.
+    /// The rules that are part of the program, loaded once per process.
     ///
     /// # Errors
     /// A damaged library, which tests rule out.
     pub fn library() -> Result<Arc<RuleSet>, RuleError> {
+        static LOADED: OnceLock<Arc<RuleSet>> = OnceLock::new();
+        if let Some(rules) = LOADED.get() {
+            return Ok(rules.clone());
+        }
         let files: Vec<_> = LIBRARY.iter().map(|(name, text)| RuleFile::new(name, text)).collect();
-        load::load(&RuleSet::default(), &files).map(Arc::new)
+        let rules = Arc::new(load::load(&RuleSet::default(), &files)?);
+        Ok(LOADED.get_or_init(|| rules).clone())
     }
 
     /// These rules and those in `files`, parsed but not tried out.

@@ -4,6 +4,7 @@ use magneton_ir::corpus::{self, Status};
 use magneton_ir::energy::CostModel;
 use magneton_ir::progress::Silent;
 use magneton_ir::rules::RuleSet;
+use rayon::prelude::*;
 
 use super::{root, up_to_date};
 
@@ -22,7 +23,7 @@ sets the two sides apart most, \"B saves\" is a share of A. What is not measured
 fn the_page_of_published_cases_is_current() {
     let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
     let cases = corpus::read(&root().join("corpus/cases")).unwrap();
-    let results: Vec<_> = cases.iter().map(|case| corpus::run(case, &rules, &costs, &Silent).unwrap()).collect();
+    let results: Vec<_> = cases.par_iter().map(|case| corpus::run(case, &rules, &costs, &Silent).unwrap()).collect();
     let wrong: Vec<String> =
         results.iter().flat_map(|r| r.misses.iter().map(move |miss| format!("{}: {miss}", r.id))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -42,12 +42,23 @@ fn changed(files: &[PathBuf; 2], lines: Option<&str>) -> Option<String> {
     (there != back).then(|| format!("{}: {there}, exchanged {back}", files[1].display()))
 }
 
-#[test]
-fn exchanging_the_sides_changes_no_answer() {
-    let pairs: Vec<[PathBuf; 2]> = ["pairs", "bugs"].into_iter().flat_map(pairs_in).collect();
-    assert!(pairs.len() > 50, "{}", pairs.len());
+fn assert_unchanged(pairs: &[[PathBuf; 2]]) {
     let all: Vec<String> = pairs.par_iter().filter_map(|files| changed(files, None)).collect();
     assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+#[test]
+fn exchanging_the_sides_changes_no_answer() {
+    let every_tenth: Vec<[PathBuf; 2]> = pairs_in("pairs").into_iter().step_by(10).collect();
+    assert!(every_tenth.len() > 10);
+    assert_unchanged(&every_tenth);
+    assert_unchanged(&pairs_in("bugs"));
+}
+
+#[test]
+#[ignore = "slow: `.ci/run` runs it"]
+fn exchanging_the_sides_of_any_pair_changes_no_answer() {
+    assert_unchanged(&pairs_in("pairs"));
 }
 
 /// Once `unknown` in this order: the side with merged weights led.

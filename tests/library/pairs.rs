@@ -7,6 +7,7 @@ use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Certificate, Context, Verdict, bind_graphs, prove, prove_bound};
 use magneton_ir::rules::RuleSet;
+use rayon::prelude::*;
 
 fn load(path: &Path) -> Graph {
     let source = fs::read_to_string(path).unwrap();
@@ -30,37 +31,37 @@ fn side_a(b: &Path) -> PathBuf {
 #[test]
 fn right_pairs_are_proven() {
     let rules = RuleSet::library().unwrap();
-    let mut missed = Vec::new();
     let pairs = files(".b.mir");
     assert!(!pairs.is_empty());
-    for b in pairs {
-        let graphs = bind_graphs(load(&side_a(&b)), load(&b), None);
+    let missed_of = |b: &PathBuf| {
+        let graphs = bind_graphs(load(&side_a(b)), load(b), None);
         let proof = prove_bound(&graphs, &Context::under(&rules)).unwrap();
         if !matches!(proof.verdict, Verdict::Equivalent { .. }) {
-            missed.push(format!("{}: {:?} {:?}", b.display(), proof.verdict, proof.unproven));
+            return Some(format!("{}: {:?} {:?}", b.display(), proof.verdict, proof.unproven));
         }
         // Through a file and back: the proof has to stand without the search.
         let file = Certificate::from_json(&proof.certificate(&graphs.a, &graphs.b, &rules).to_json()).unwrap();
         match file.verify(&graphs, &rules) {
-            Ok(shown) if shown.holds() => {}
-            other => missed.push(format!("{}: the proof file: {other:?}", b.display())),
+            Ok(shown) if shown.holds() => None,
+            other => Some(format!("{}: the proof file: {other:?}", b.display())),
         }
-    }
+    };
+    let missed: Vec<String> = pairs.par_iter().filter_map(missed_of).collect();
     assert!(missed.is_empty(), "not proven:\n{}", missed.join("\n"));
 }
 
 #[test]
 fn wrong_pairs_are_refuted() {
     let rules = RuleSet::library().unwrap();
-    let mut missed = Vec::new();
     let pairs = files(".b-wrong-");
     assert!(!pairs.is_empty());
-    for b in pairs {
-        let proof = prove(&load(&side_a(&b)), &load(&b), &rules, &Silent).unwrap();
-        match proof.verdict {
-            Verdict::Different(w) => assert!(w.a != w.b),
-            other => missed.push(format!("{}: {other:?}", b.display())),
+    let missed_of = |b: &PathBuf| match prove(&load(&side_a(b)), &load(b), &rules, &Silent).unwrap().verdict {
+        Verdict::Different(w) => {
+            assert!(w.a != w.b);
+            None
         }
-    }
+        other => Some(format!("{}: {other:?}", b.display())),
+    };
+    let missed: Vec<String> = pairs.par_iter().filter_map(missed_of).collect();
     assert!(missed.is_empty(), "no witness for:\n{}", missed.join("\n"));
 }

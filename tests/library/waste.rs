@@ -56,6 +56,7 @@ fn verdict(now: f64, lean: f64, best: f64) -> &'static str {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn waste_is_found() {
     let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap().launched(Launch::Graph));
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
