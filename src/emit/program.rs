@@ -318,15 +318,18 @@ impl Lowering<'_> {
         self.ids.get(&value).copied().ok_or_else(lacking)
     }
 
-    /// The graph's outputs. An output that shows an input which the program writes is copied before.
+    /// The graph's outputs. An output that shows an input which the program writes is copied before, and so is what a second input
+    /// gets: an exported program tells the new values of inputs by their names.
     fn outputs(&mut self) -> Result<(), EmitError> {
         let graph = self.program.graph;
         let changed: FxHashSet<&str> = graph.outputs().iter().filter_map(|o| written(&o.target)).collect();
+        let mut given = FxHashSet::default();
         for output in graph.outputs() {
             let mut id = self.value(output.value, None)?;
             let shown = shown(graph, output.value);
             let shown = if let NodeKind::Input { .. } = &shown.kind { Some(&*shown.name) } else { None };
-            if shown.is_some_and(|name| changed.contains(name) && written(&output.target) != Some(name)) {
+            let shows_other = shown.is_some_and(|name| changed.contains(name) && written(&output.target) != Some(name));
+            if shows_other || written(&output.target).is_some() && !given.insert(id) {
                 id = self.copied(output.value.node, id);
             }
             self.program.outputs.push(id);

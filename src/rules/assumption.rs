@@ -55,6 +55,24 @@ impl Rule {
         };
         elements.into_iter().map(sentence).collect()
     }
+
+    /// What condition number `at` assumes of a tensor, if it says that all of its elements lie above a number or below one: the
+    /// tensor and the two limits.
+    pub(crate) fn assumed_limit<T: Terms>(
+        &self,
+        at: usize,
+        terms: &T,
+        bindings: &Bindings<T::Id>,
+    ) -> Option<(T::Id, f64, f64)> {
+        let Expr::Tensor(function, tensor, rest) = &self.conditions.get(at)?.expr else { return None };
+        let scope = Scope { terms, bindings, element: None };
+        let number = || rest.first()?.eval(&scope).ok()?.as_float();
+        match function.name {
+            "is_above" => Some((scope.tensor(*tensor)?, number()?, f64::INFINITY)),
+            "is_below" => Some((scope.tensor(*tensor)?, f64::NEG_INFINITY, number()?)),
+            _ => None,
+        }
+    }
 }
 
 struct Said<'a, T: Terms> {

@@ -21,6 +21,9 @@ pub(super) struct Bounds {
 
 const ANYTHING: Bounds = Bounds { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
+/// No number at all.
+const NOTHING: Bounds = Bounds { low: f64::INFINITY, high: f64::NEG_INFINITY };
+
 const NOT_NEGATIVE: Bounds = Bounds { low: 0.0, high: f64::INFINITY };
 
 impl Bounds {
@@ -108,6 +111,8 @@ fn of_function(function: Arithmetic, call: &Call, ty: &TensorType, of: impl Fn(u
     let float = ty.dtype.is_float();
     match function {
         Arithmetic::Sigmoid => NOT_NEGATIVE.and(Bounds::of_any_operands(call)),
+        // All of it is NaN.
+        Arithmetic::Log | Arithmetic::Sqrt | Arithmetic::InverseSqrt if float && of(0).high < 0.0 => NOTHING,
         Arithmetic::Exp | Arithmetic::Sqrt | Arithmetic::InverseSqrt if float => NOT_NEGATIVE,
         Arithmetic::Abs if float => {
             let Bounds { low, high } = of(0);

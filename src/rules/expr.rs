@@ -11,6 +11,7 @@ use super::masks;
 use super::tensor_functions::{IS_REAL, KEEPS_A_FINITE_KEY};
 use super::terms::Terms;
 use super::vars::{AttrVar, Bindings, ListVar, TensorVar};
+use crate::eval::Constant;
 use crate::ir::{AttrValue, Ints};
 use crate::ops::Sign;
 
@@ -97,8 +98,8 @@ impl Expr {
                     return masks::keeps_a_finite_key(scope.terms, id).map(AttrValue::Bool);
                 }
                 if *function == IS_REAL {
-                    let real = scope.terms.sign(id) >= Sign::Real;
-                    return if real { Ok(AttrValue::Bool(true)) } else { Err(Undecided::Unknown) };
+                    let real = if scope.terms.sign(id) >= Sign::Real { Some(true) } else { never_real(scope.terms, id) };
+                    return real.map(AttrValue::Bool).ok_or(Undecided::Unknown);
                 }
                 let rest = rest.iter().map(|e| e.eval(scope)).collect::<Result<Vec<_>, _>>()?;
                 let found = function.eval(scope.terms.ty(id), scope.terms.constant(id), &rest);
@@ -183,11 +184,23 @@ impl<T: Terms> Scope<'_, T> {
     }
 }
 
-/// What bounds on a term say where its value is not known: that it is never above a number, or never beyond a type's range.
+/// `false` if no element of the term can be a real number.
+fn never_real<T: Terms>(terms: &T, id: T::Id) -> Option<bool> {
+    let known = terms.constant(id).and_then(Constant::uniform).is_some_and(|number| !number.is_finite());
+    let Bounds { low, high } = bounds(terms, id);
+    (known || low > high || low == f64::INFINITY || high == f64::NEG_INFINITY).then_some(false)
+}
+
+/// What bounds on a term say where its value is not known: that it is never above a number or below one, or never beyond a type's
+/// range.
 fn by_bounds<T: Terms>(function: TensorFunction, terms: &T, id: T::Id, rest: &[AttrValue]) -> Evaluated {
     let truth = match (function.name, rest) {
         ("is_above", [AttrValue::Int(_) | AttrValue::Float(_)]) => {
             let never = rest[0].as_float().is_some_and(|bound| bounds(terms, id).high <= bound);
+            never.then_some(false)
+        }
+        ("is_below", [AttrValue::Int(_) | AttrValue::Float(_)]) => {
+            let never = rest[0].as_float().is_some_and(|bound| bounds(terms, id).low >= bound);
             never.then_some(false)
         }
         ("in_range", [AttrValue::DType(to)]) => {

@@ -11,6 +11,7 @@ mod graph;
 mod instances;
 mod known;
 pub(super) mod lemma;
+mod limits;
 mod near;
 mod outputs;
 mod range;

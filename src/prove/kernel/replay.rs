@@ -19,6 +19,7 @@ use super::graph::{GraphLeaves, Values, graph_terms};
 use super::instances::Instances;
 use super::known::fold_known;
 use super::lemma::{Lemma, NEAR, Reason};
+use super::limits::{Limit, impossible};
 use super::near::{contradicts, near, sentence};
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
@@ -47,6 +48,9 @@ pub enum CheckError {
     #[error("constants that are apart by rounding make others equal that are not")]
     #[diagnostic(code(proof::near_constants))]
     Contradiction,
+    #[error("its assumption and that of another step cannot hold at once")]
+    #[diagnostic(code(proof::impossible))]
+    Impossible,
     #[error("the steps do not make {what} equal")]
     #[diagnostic(code(proof::incomplete))]
     Incomplete { what: String },
@@ -79,8 +83,14 @@ struct Step {
     before: TermId,
     after: TermId,
     tier: Tier,
-    /// What its rule assumes.
-    assumed: Vec<Sentence<TermId>>,
+    assumed: StepAssumption,
+}
+
+/// What the rule of a step assumes: in words, and as limits where it is one.
+#[derive(Default)]
+struct StepAssumption {
+    sentences: Vec<Sentence<TermId>>,
+    limits: Vec<Limit>,
 }
 
 /// What a proof takes for granted.
@@ -119,13 +129,26 @@ impl Replay {
         log: &[Lemma],
     ) -> Result<(Replay, Option<Refused>), TypeError> {
         let all = Replay::of_some(a, b, source, log, |_| true)?;
-        let near = |lemma: &Lemma| matches!(lemma.reason, Reason::Near);
-        if !log.iter().any(near) || !contradicts(&all.0.arena, &all.0.closure) {
-            return Ok(all);
-        }
-        let (others, refused) = Replay::of_some(a, b, source, log, |lemma| !near(lemma))?;
-        let contradiction = Refused { step: NEAR.to_owned(), error: CheckError::Contradiction };
-        Ok((others, refused.or(Some(contradiction))))
+        let near = |n: usize| matches!(log.get(n).map(|lemma| &lemma.reason), Some(Reason::Near));
+        let is_near = (0..log.len()).any(near) && contradicts(&all.0.arena, &all.0.closure);
+        let impossible = all.0.impossible();
+        let error = match impossible.iter().min() {
+            None if !is_near => return Ok(all),
+            None => Refused { step: NEAR.to_owned(), error: CheckError::Contradiction },
+            Some(&n) => Refused { step: log[n].name().to_owned(), error: CheckError::Impossible },
+        };
+        let wanted = |n: usize| !(impossible.contains(&n) || is_near && near(n));
+        let (others, refused) = Replay::of_some(a, b, source, log, wanted)?;
+        Ok((others, refused.or(Some(error))))
+    }
+
+    /// The steps whose assumptions cannot hold at once.
+    fn impossible(&self) -> FxHashSet<usize> {
+        let of_step = |(n, step): (usize, &Option<Step>)| {
+            let limits = step.iter().flat_map(|step| step.assumed.limits.clone());
+            limits.map(move |limit| (n, limit)).collect::<Vec<_>>()
+        };
+        impossible(&self.arena, &self.closure, self.steps.iter().enumerate().flat_map(of_step))
     }
 
     /// As [`Replay::of_valid`], of those steps alone that are `wanted`.
@@ -134,7 +157,7 @@ impl Replay {
         b: (&Graph, &[u32]),
         source: &TermArena,
         log: &[Lemma],
-        wanted: impl Fn(&Lemma) -> bool,
+        wanted: impl Fn(usize) -> bool,
     ) -> Result<(Replay, Option<Refused>), TypeError> {
         // Constants are joined by value. Every value is computed again from those of its operands.
         let mut arena = TermArena::judging_values(recomputed);
@@ -146,7 +169,7 @@ impl Replay {
         let mut steps = Vec::with_capacity(log.len());
         let mut refused = None;
         for (step, lemma) in log.iter().enumerate() {
-            if !wanted(lemma) {
+            if !wanted(step) {
                 steps.push(None);
                 continue;
             }
@@ -220,7 +243,7 @@ impl Replay {
             of_outputs = narrow(&self.arena, &exact, all(), &outputs);
             found = narrow(&self.arena, &exact, all(), &[outputs, inner].concat());
         }
-        let of_rules = self.some(steps).flat_map(|(_, step)| step.assumed.iter().cloned());
+        let of_rules = self.some(steps).flat_map(|(_, step)| step.assumed.sentences.iter().cloned());
         let sentences: Vec<Sentence<TermId>> = of_rules.chain(ranges(&self.arena, &found)).collect();
         let mut texts = Vec::new();
         if !sentences.is_empty() {
@@ -309,7 +332,7 @@ pub(crate) fn shows(arena: &mut TermArena, lemmas: &[Lemma], a: TermId, b: TermI
 }
 
 /// Checks one step by itself. Gives what its rule assumes.
-fn verify(arena: &mut TermArena, lemma: &Lemma, step: usize) -> Result<Vec<Sentence<TermId>>, CheckError> {
+fn verify(arena: &mut TermArena, lemma: &Lemma, step: usize) -> Result<StepAssumption, CheckError> {
     let name = || lemma.name().to_owned();
     if arena.ty(lemma.before) != arena.ty(lemma.after) {
         return Err(CheckError::Types { step, name: name() });
@@ -324,19 +347,26 @@ fn verify(arena: &mut TermArena, lemma: &Lemma, step: usize) -> Result<Vec<Sente
             if instance(rule, &bindings, &mut terms) != Some((lemma.before, lemma.after)) {
                 return Err(CheckError::NotAnInstance { step, name: name() });
             }
-            Ok(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect())
+            let limit = |&at: &usize| rule.assumed_limit(at, &terms, &bindings);
+            Ok(StepAssumption {
+                limits: assumed.iter().filter_map(limit).map(|(of, low, high)| Limit { of, low, high }).collect(),
+                sentences: assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect(),
+            })
         }
         Reason::Near => match near(arena, lemma.before, lemma.after) {
-            Some(units) => Ok(vec![sentence(lemma.before, lemma.after, units)]),
+            Some(units) => {
+                let sentences = vec![sentence(lemma.before, lemma.after, units)];
+                Ok(StepAssumption { sentences, ..StepAssumption::default() })
+            }
             None => Err(CheckError::NotAnInstance { step, name: name() }),
         },
-        Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(Vec::new()),
+        Reason::SplitSlice if is_slice_of_split(arena, lemma.before, lemma.after) => Ok(StepAssumption::default()),
         Reason::Elements { leaves, tier } => {
             let leaves = leaves.iter().copied().collect();
             // Enough for all comparisons, as the search had.
             let mut budget = ALL_WAYS;
             match same_elements(arena, [lemma.before, lemma.after], &leaves, *tier, &mut budget) {
-                Some(_) => Ok(Vec::new()),
+                Some(_) => Ok(StepAssumption::default()),
                 None => Err(CheckError::NotAnInstance { step, name: name() }),
             }
         }

@@ -139,6 +139,15 @@ fn top_k(s: &mut NodeLowering) -> Lowered {
     let dim = s.dim(x, axis)?;
     let k = k.ok_or_else(|| Refusal::new("needs `k`"))?;
     let largest = s.int("largest", 1)? != 0;
+    if s.int("sorted", 1)? == 0 {
+        let attrs = [
+            ("k", int(k)),
+            ("dim", int(dim)),
+            ("largest", AttrValue::Bool(largest)),
+            ("sorted", AttrValue::Bool(false)),
+        ];
+        return Ok(Some(s.nodes("topk", &attrs, &[x])?.into_iter().map(Into::into).collect()));
+    }
     // Of equal elements, that with the lower index comes first, which a stable order gives.
     let attrs = [("dim", int(dim)), ("descending", AttrValue::Bool(largest)), ("stable", AttrValue::Bool(true))];
     let size = s.size(x, dim as usize);

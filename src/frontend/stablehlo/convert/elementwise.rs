@@ -247,9 +247,8 @@ fn reduce_precision(site: &mut NodeLowering) -> Converted {
     let narrow = match bits.ok_or_else(|| Refusal::new("has no format"))? {
         (11, 52) => DType::F64,
         (8, 23) => DType::F32,
-        (5, 10) => DType::F16,
         (8, 7) => DType::BF16,
-        (5, 2) => DType::F8E5M2,
+        // Where the exponent has fewer bits than that of f32, XLA makes zeros of what would be subnormal, and a cast does not.
         _ => return Ok(None),
     };
     // The IR rounds doubles to narrow types by way of f32.

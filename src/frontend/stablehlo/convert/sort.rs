@@ -14,8 +14,15 @@ pub(super) fn convert(site: &mut NodeLowering, name: &str) -> Converted {
     }
 }
 
-/// Whether a comparator puts the elements of the first operand in descending order; `None` if it does something else.
-fn descending(results: &[String], float: bool) -> Option<bool> {
+/// An order of the first operand's elements.
+struct Order {
+    descends: bool,
+    /// Whether NaN has a place in it, too: the one that it has in the IR.
+    is_total: bool,
+}
+
+/// The order that a comparator puts elements in; `None` if it does something else.
+fn order(results: &[String], float: bool) -> Option<Order> {
     let [result] = results else { return None };
     // NaN counts as the largest number, and zeros of both signs as equal, where the comparator says so.
     let canonical = |i: usize| {
@@ -26,7 +33,7 @@ fn descending(results: &[String], float: bool) -> Option<bool> {
         let plain = format!("compare {direction}(#0, #1)");
         let total = format!("compare {direction} TOTALORDER({}, {})", canonical(0), canonical(1));
         if *result == plain || float && *result == total {
-            return Some(descends);
+            return Some(Order { descends, is_total: !float || *result == total });
         }
     }
     None
@@ -39,16 +46,21 @@ fn sort(site: &mut NodeLowering) -> Converted {
     let rank = site.rank(first) as i64;
     let dim = site.int_or(&["dimension"], -1);
     let dim = if dim < 0 { dim + rank } else { dim };
-    let Some(descending) = descending(&results, site.dtype(first).is_float()) else {
+    let Some(Order { descends, is_total }) = order(&results, site.dtype(first).is_float()) else {
         return Ok(None);
     };
     if !(0..rank).contains(&dim) || rest.iter().any(|&v| site.shape(v) != site.shape(first)) {
         return Err(Refusal::new("has operands of different shapes, or no such dimension"));
     }
     let stable = site.form.attribute(&["is_stable"]).and_then(Attribute::bool).unwrap_or(false);
-    let attrs = [("dim", int(dim)), ("descending", AttrValue::Bool(descending)), ("stable", AttrValue::Bool(stable))];
+    let attrs = [("dim", int(dim)), ("descending", AttrValue::Bool(descends)), ("stable", AttrValue::Bool(stable))];
     let Some(sorted) = site.emit("sort", &attrs, &[first])? else { return Ok(None) };
-    let &[value, places] = &sorted[..] else { return Ok(None) };
+    let &[mut value, mut places] = &sorted[..] else { return Ok(None) };
+    // Where NaN has no place, the order is this one for numbers only: equal, but not exactly.
+    if !is_total {
+        value = site.part("fused", &[], &[value])?;
+        places = site.part("fused", &[], &[places])?;
+    }
     let mut values = Values::from_elem(value, 1);
     for &other in rest {
         // What counts up along the dimension is the places themselves.

@@ -1,0 +1,57 @@
+//! Assumptions that exclude each other: from `x > 0` and `-x > 0` anything follows, so that it shows nothing.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::arena::{TermArena, TermId};
+use super::closure::Closure;
+use crate::ops::Op;
+
+/// That every element of `of` lies between two numbers, and is neither of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit {
+    pub of: TermId,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Limit {
+    /// The same of what the term is a multiple of.
+    fn of_base(mut self, arena: &TermArena) -> Limit {
+        while let Some((factor, base)) = multiple(arena, self.of) {
+            let (x, y) = (self.low / factor, self.high / factor);
+            self = Limit { of: base, low: x.min(y), high: x.max(y) };
+        }
+        self
+    }
+}
+
+/// The number that a term multiplies another by, and that other one.
+fn multiple(arena: &TermArena, term: TermId) -> Option<(f64, TermId)> {
+    let (Op::Table(def), ..) = arena.op(term)? else { return None };
+    let operands = &arena.term(term).operands;
+    let number = |t: TermId| arena.constant(t)?.uniform().map(|n| n.to_f64()).filter(|n| n.is_finite() && *n != 0.0);
+    let same_shape = |t: TermId| arena.ty(t) == arena.ty(term);
+    let (factor, base) = match (def.name, &operands[..]) {
+        ("neg", &[x]) => (-1.0, x),
+        ("mul", &[x, y]) => number(y).map(|n| (n, x)).or_else(|| number(x).map(|n| (n, y)))?,
+        ("div", &[x, y]) => (1.0 / number(y)?, x),
+        _ => return None,
+    };
+    (same_shape(base) && arena.ty(base).dtype.is_float()).then_some((factor, base))
+}
+
+/// The steps whose limits no number meets at once, given what is equal.
+pub(super) fn impossible(
+    arena: &TermArena,
+    closure: &Closure,
+    limits: impl Iterator<Item = (usize, Limit)>,
+) -> FxHashSet<usize> {
+    let mut of_class: FxHashMap<TermId, (f64, f64, Vec<usize>)> = FxHashMap::default();
+    for (step, limit) in limits {
+        let Limit { of, low, high } = limit.of_base(arena);
+        let class = of_class.entry(closure.find(of)).or_insert((f64::NEG_INFINITY, f64::INFINITY, Vec::new()));
+        *class = (class.0.max(low), class.1.min(high), std::mem::take(&mut class.2));
+        class.2.push(step);
+    }
+    of_class.into_values().filter(|(low, high, _)| low >= high).flat_map(|(.., steps)| steps).collect()
+}
