@@ -395,3 +395,25 @@ fn the_checker_folds_what_follows_to_be_known() {
     assert_eq!(proof.rejected, None);
     assert_eq!(proof.covered(&graph(a), &graph(b)), (3, 12));
 }
+
+/// From logarithms of a number and of its opposite, everything followed.
+#[test]
+fn assumptions_that_exclude_each_other_show_nothing() {
+    let of = |body: &str| format!("graph g(y: f32[4, 6], z: f32[4, 6]) {{\n{body}\nreturn s }}");
+    let (a, b) = (of("s = add(log(y), log(neg(z)))"), of("s = add(log(z), log(neg(y)))"));
+    assert_eq!(proven(&a, &b), None);
+    assert_eq!(proven(&b, &a), None);
+    // Both may be positive.
+    let (a, b) = (of("s = add(log(y), log(z))"), of("s = log(mul(y, z))"));
+    assert_eq!(proven(&a, &b), Some(Tier::Real));
+}
+
+/// That the logarithm of -1 is a real number was assumed, so that it could be added and taken away.
+#[test]
+fn what_is_no_number_is_not_assumed_to_be_one() {
+    let of = |body: &str| format!("graph g(x: f32[2, 6], u: f32[2, 6]) {{\nn = log(neg(log(u)))\n{body}\nreturn s }}");
+    let (a, b) = (of("s = sub(log(softmax(x; dim=1)), n)"), of("s = add(log_softmax(x; dim=1), n)"));
+    assert_eq!(proven(&a, &b), None);
+    let kept = "graph g(x: f32[4]) { n = log(-1.0)\n s = sub(add(x, n), n)\n return s }";
+    assert_eq!(proven(kept, "graph g(x: f32[4]) { s = add(x, 0.0)\n return s }"), None);
+}

@@ -98,7 +98,8 @@ impl Expr {
                     return masks::keeps_a_finite_key(scope.terms, id).map(AttrValue::Bool);
                 }
                 if *function == IS_REAL {
-                    let real = if scope.terms.sign(id) >= Sign::Real { Some(true) } else { never_real(scope.terms, id) };
+                    let real =
+                        if scope.terms.sign(id) >= Sign::Real { Some(true) } else { never_real(scope.terms, id) };
                     return real.map(AttrValue::Bool).ok_or(Undecided::Unknown);
                 }
                 let rest = rest.iter().map(|e| e.eval(scope)).collect::<Result<Vec<_>, _>>()?;

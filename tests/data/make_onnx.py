@@ -169,6 +169,9 @@ def unlike():
     save("clip-without-bounds-6", [node("Clip", ["x"], "y")], x, y, opset=6)
     save("clip-without-bounds-13", [node("Clip", ["x"], "y")], x, y, opset=13)
     save("sign", [node("Sign", ["x"], "y")], x, y)
+    results = [value("y", T.FLOAT, [2]), value("places", T.INT64, [2])]
+    for name, given in [("top-k-sorted", 1), ("top-k-unsorted", 0)]:
+        save(name, [node("TopK", ["x", "k"], ["y", "places"], sorted=given)], x, results, [init("k", np.int64([2]))])
 
 
 def broken():

@@ -45,6 +45,13 @@ def write(name, value):
     return call
 
 
+def write_twice(model, x, n):
+    """One value for two buffers."""
+    model.one.mul_(2)
+    model.two.copy_(model.one)
+    return x + 1
+
+
 PROGRAMS = {
     "dict": lambda m, x, n: {"a": x * 2, "b": x + 1},
     "dict-other-order": lambda m, x, n: {"b": x + 1, "a": x * 2},
@@ -69,6 +76,8 @@ PROGRAMS = {
     "write-one": write("one", lambda m, x: x * 3),
     "write-two": write("two", lambda m, x: x * 3),
     "write-nothing": lambda m, x, n: x + 1,
+    # PyTorch itself cannot decompose it.
+    "twice": write_twice,
     "write-back": write("one", lambda m, x: m.one * 1),
     "given-two": lambda m, x, n: x * n,
 }

@@ -156,3 +156,12 @@ fn a_file_that_is_cut_off_is_refused_at_a_byte() {
     let error = frontend::load(&path).unwrap_err().to_string();
     assert!(error.contains("byte ") && error.contains("are left"), "{error}");
 }
+
+/// They were sorted whatever the attribute says.
+#[test]
+fn the_largest_elements_without_an_order_are_not_those_in_order() {
+    let exact = Verdict::Equivalent { tier: Tier::Exact };
+    assert_eq!(verdict("top-k-sorted", "top-k-sorted"), exact);
+    assert_eq!(verdict("top-k-unsorted", "top-k-unsorted"), exact);
+    assert_eq!(verdict("top-k-sorted", "top-k-unsorted"), Verdict::Unknown);
+}

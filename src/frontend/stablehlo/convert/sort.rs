@@ -54,13 +54,10 @@ fn sort(site: &mut NodeLowering) -> Converted {
     }
     let stable = site.form.attribute(&["is_stable"]).and_then(Attribute::bool).unwrap_or(false);
     let attrs = [("dim", int(dim)), ("descending", AttrValue::Bool(descends)), ("stable", AttrValue::Bool(stable))];
-    let Some(sorted) = site.emit("sort", &attrs, &[first])? else { return Ok(None) };
-    let &[mut value, mut places] = &sorted[..] else { return Ok(None) };
     // Where NaN has no place, the order is this one for numbers only: equal, but not exactly.
-    if !is_total {
-        value = site.part("fused", &[], &[value])?;
-        places = site.part("fused", &[], &[places])?;
-    }
+    let keys = if is_total { first } else { site.part("fused", &[], &[first])? };
+    let Some(sorted) = site.emit("sort", &attrs, &[keys])? else { return Ok(None) };
+    let &[value, places] = &sorted[..] else { return Ok(None) };
     let mut values = Values::from_elem(value, 1);
     for &other in rest {
         // What counts up along the dimension is the places themselves.
