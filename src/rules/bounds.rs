@@ -1,7 +1,9 @@
 //! Bounds on what a term can be, where its form tells: an assumption that can never hold is none.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::terms::Terms;
@@ -53,10 +55,20 @@ impl Bounds {
 
 /// What is known of the elements of `id`.
 pub(super) fn bounds<T: Terms>(terms: &T, id: T::Id) -> Bounds {
-    below(terms, id, DEPTH)
+    below(terms, id, DEPTH, &mut FxHashMap::default())
 }
 
-fn below<T: Terms>(terms: &T, id: T::Id, depth: usize) -> Bounds {
+/// Whether the form of `id`, or that of an operand of it, tells that no element can be a real number.
+pub(super) fn is_never_real<T: Terms>(terms: &T, id: T::Id) -> bool {
+    let Bounds { low, high } = below(terms, id, 2, &mut FxHashMap::default());
+    low > high || low == f64::INFINITY || high == f64::NEG_INFINITY
+}
+
+/// `seen` holds what is known already at this depth: terms with many forms have common operands.
+fn below<T: Terms>(terms: &T, id: T::Id, depth: usize, seen: &mut FxHashMap<(T::Id, usize), Bounds>) -> Bounds {
+    if let Some(known) = seen.get(&(id, depth)) {
+        return *known;
+    }
     let ty = terms.ty(id);
     if let Some(constant) = terms.constant(id) {
         return of_constant(constant, ty);
@@ -67,10 +79,12 @@ fn below<T: Terms>(terms: &T, id: T::Id, depth: usize) -> Bounds {
     }
     // Every form of a term has all of its elements.
     let _ = terms.visit(id, &mut |op, attrs, _, operands| {
-        let of = |n: usize| operands.get(n).map_or(ANYTHING, |&o| below(terms, o, depth - 1));
+        let seen = RefCell::new(&mut *seen);
+        let of = |n: usize| operands.get(n).map_or(ANYTHING, |&o| below(terms, o, depth - 1, &mut seen.borrow_mut()));
         known = known.and(of_form(terms, &Form { op, attrs, operands }, ty, of));
         ControlFlow::Continue(())
     });
+    seen.insert((id, depth), known);
     known
 }
 

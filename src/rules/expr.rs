@@ -4,7 +4,7 @@
 //! `Invalid` (no such dimension, an inexact division). Facts about a term are only ever added, so a
 //! condition that holds once holds for ever.
 
-use super::bounds::{Bounds, bounds};
+use super::bounds::{Bounds, bounds, is_never_real};
 use super::evaluated::{Evaluated, Undecided, position};
 use super::function::{Function, TensorFunction};
 use super::masks;
@@ -188,8 +188,7 @@ impl<T: Terms> Scope<'_, T> {
 /// `false` if no element of the term can be a real number.
 fn never_real<T: Terms>(terms: &T, id: T::Id) -> Option<bool> {
     let known = terms.constant(id).and_then(Constant::uniform).is_some_and(|number| !number.is_finite());
-    let Bounds { low, high } = bounds(terms, id);
-    (known || low > high || low == f64::INFINITY || high == f64::NEG_INFINITY).then_some(false)
+    (known || is_never_real(terms, id)).then_some(false)
 }
 
 /// What bounds on a term say where its value is not known: that it is never above a number or below one, or never beyond a type's

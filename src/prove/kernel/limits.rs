@@ -4,7 +4,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arena::{TermArena, TermId};
 use super::closure::Closure;
-use crate::ops::Op;
+use crate::ir::TensorType;
+use crate::ops::{Arithmetic, Call, Elements, Op};
 
 /// That every element of `of` lies between two numbers, and is neither of them.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +28,16 @@ impl Limit {
 
 /// The number that a term multiplies another by, and that other one.
 fn multiple(arena: &TermArena, term: TermId) -> Option<(f64, TermId)> {
-    let (Op::Table(def), ..) = arena.op(term)? else { return None };
+    let (Op::Table(def), attrs, _) = arena.op(term)? else { return None };
     let operands = &arena.term(term).operands;
+    let types: Vec<&TensorType> = operands.iter().map(|&o| arena.ty(o)).collect();
+    let Elements::Placewise(function) = (Call { op: def, attrs, operands: &types }).elements() else { return None };
     let number = |t: TermId| arena.constant(t)?.uniform().map(|n| n.to_f64()).filter(|n| n.is_finite() && *n != 0.0);
     let same_shape = |t: TermId| arena.ty(t) == arena.ty(term);
-    let (factor, base) = match (def.name, &operands[..]) {
-        ("neg", &[x]) => (-1.0, x),
-        ("mul", &[x, y]) => number(y).map(|n| (n, x)).or_else(|| number(x).map(|n| (n, y)))?,
-        ("div", &[x, y]) => (1.0 / number(y)?, x),
+    let (factor, base) = match (function, &operands[..]) {
+        (Arithmetic::Neg, &[x]) => (-1.0, x),
+        (Arithmetic::Mul, &[x, y]) => number(y).map(|n| (n, x)).or_else(|| number(x).map(|n| (n, y)))?,
+        (Arithmetic::Div, &[x, y]) => (1.0 / number(y)?, x),
         _ => return None,
     };
     (same_shape(base) && arena.ty(base).dtype.is_float()).then_some((factor, base))
