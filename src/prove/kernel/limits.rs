@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arena::{TermArena, TermId};
 use super::closure::Closure;
-use crate::ir::TensorType;
+use crate::ir::{Number, TensorType};
 use crate::ops::{Arithmetic, Call, Elements, Op};
 
 /// That every element of `of` lies between two numbers, and is neither of them.
@@ -32,7 +32,7 @@ fn multiple(arena: &TermArena, term: TermId) -> Option<(f64, TermId)> {
     let operands = &arena.term(term).operands;
     let types: Vec<&TensorType> = operands.iter().map(|&o| arena.ty(o)).collect();
     let Elements::Placewise(function) = (Call { op: def, attrs, operands: &types }).elements() else { return None };
-    let number = |t: TermId| arena.constant(t)?.uniform().map(|n| n.to_f64()).filter(|n| n.is_finite() && *n != 0.0);
+    let number = |t: TermId| arena.constant(t)?.uniform().map(Number::to_f64).filter(|n| n.is_finite() && *n != 0.0);
     let same_shape = |t: TermId| arena.ty(t) == arena.ty(term);
     let (factor, base) = match (function, &operands[..]) {
         (Arithmetic::Neg, &[x]) => (-1.0, x),
