@@ -28,6 +28,16 @@ fn accumulator(c: &Call) -> DType {
     c.operands[0].dtype.accumulator()
 }
 
+/// PyTorch converts truth values and shorter integers to 64 bits in a kernel of its own before it adds or multiplies them up.
+fn widened_first(c: &Call, _: &[&Layout]) -> Work {
+    let (own, wide) = (c.operands[0].dtype, accumulator(c));
+    if own == wide {
+        return Work::NONE;
+    }
+    let bytes = wide.bytes() as f64 * c.operands[0].numel() as f64;
+    Work { bytes_read: bytes, bytes_written: bytes, kernels: 1, ..Work::NONE }
+}
+
 /// A reduction over the list `dim` that gives `dtype`. An empty list means "all" to some PyTorch operators and
 /// "none" to others, so it is refused.
 pub(super) fn reduced(c: &Call, dtype: DType) -> Result<Types, TypeError> {
@@ -321,6 +331,7 @@ pub(super) static OPS: &[OpDef] = &[
         amplifies: Amplifies::Always,
         vanishes: Vanishes::With { operand: 0, bias: None },
         support: reduced_support,
+        further_work: widened_first,
         ..REDUCTION
     },
     OpDef {
@@ -372,6 +383,7 @@ pub(super) static OPS: &[OpDef] = &[
         aten: aten!(|c| super::aten_formulas::product_of_all(c)),
         replay: torch!(|r| product_of_dims(r)?),
         amplifies: Amplifies::Always,
+        further_work: widened_first,
         ..REDUCTION
     },
     OpDef {
@@ -499,6 +511,7 @@ pub(super) static OPS: &[OpDef] = &[
         amplifies: Amplifies::Always,
         synthesis: Synthesis::Broadcast,
         support: |s| s.all_along(s.call.size("dim")),
+        further_work: widened_first,
         ..REDUCTION
     },
     OpDef {
@@ -517,6 +530,7 @@ pub(super) static OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_cumprod(r.c.int("dim"), None::<tch::Kind>)?),
         amplifies: Amplifies::Always,
         synthesis: Synthesis::Broadcast,
+        further_work: widened_first,
         ..REDUCTION
     },
     OpDef {

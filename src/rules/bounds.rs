@@ -58,8 +58,12 @@ pub(super) fn bounds<T: Terms>(terms: &T, id: T::Id) -> Bounds {
     below(terms, id, DEPTH, &mut FxHashMap::default())
 }
 
-/// Whether the form of `id`, or that of an operand of it, tells that no element can be a real number.
+/// Whether no element of `id` can be a real number, as its value tells, or its form and those of its operands: it is asked for every
+/// match of a rule, so that it does not look further.
 pub(super) fn is_never_real<T: Terms>(terms: &T, id: T::Id) -> bool {
+    if let Some(number) = terms.constant(id).and_then(Constant::uniform) {
+        return !number.is_finite();
+    }
     let Bounds { low, high } = below(terms, id, 2, &mut FxHashMap::default());
     low > high || low == f64::INFINITY || high == f64::NEG_INFINITY
 }

@@ -11,7 +11,6 @@ use super::masks;
 use super::tensor_functions::{IS_REAL, KEEPS_A_FINITE_KEY};
 use super::terms::Terms;
 use super::vars::{AttrVar, Bindings, ListVar, TensorVar};
-use crate::eval::Constant;
 use crate::ir::{AttrValue, Ints};
 use crate::ops::Sign;
 
@@ -98,9 +97,13 @@ impl Expr {
                     return masks::keeps_a_finite_key(scope.terms, id).map(AttrValue::Bool);
                 }
                 if *function == IS_REAL {
-                    let real =
-                        if scope.terms.sign(id) >= Sign::Real { Some(true) } else { never_real(scope.terms, id) };
-                    return real.map(AttrValue::Bool).ok_or(Undecided::Unknown);
+                    return if scope.terms.sign(id) >= Sign::Real {
+                        Ok(AttrValue::Bool(true))
+                    } else if is_never_real(scope.terms, id) {
+                        Ok(AttrValue::Bool(false))
+                    } else {
+                        Err(Undecided::Unknown)
+                    };
                 }
                 let rest = rest.iter().map(|e| e.eval(scope)).collect::<Result<Vec<_>, _>>()?;
                 let found = function.eval(scope.terms.ty(id), scope.terms.constant(id), &rest);
@@ -183,12 +186,6 @@ impl<T: Terms> Scope<'_, T> {
             TensorRef::Element(l) => self.bindings.lists.get(l)?.as_ref()?.get(self.element?).copied(),
         }
     }
-}
-
-/// `false` if no element of the term can be a real number.
-fn never_real<T: Terms>(terms: &T, id: T::Id) -> Option<bool> {
-    let known = terms.constant(id).and_then(Constant::uniform).is_some_and(|number| !number.is_finite());
-    (known || is_never_real(terms, id)).then_some(false)
 }
 
 /// What bounds on a term say where its value is not known: that it is never above a number or below one, or never beyond a type's

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arena::{TermArena, TermId};
 use super::closure::Closure;
-use crate::ir::{Number, TensorType};
+use crate::ir::{DType, Number, TensorType};
 use crate::ops::{Arithmetic, Call, Elements, Op};
 
 /// That every element of `of` lies between two numbers, and is neither of them.
@@ -56,5 +56,24 @@ pub(super) fn impossible(
         *class = (class.0.max(low), class.1.min(high), std::mem::take(&mut class.2));
         class.2.push(step);
     }
-    of_class.into_values().filter(|(low, high, _)| low >= high).flat_map(|(.., steps)| steps).collect()
+    let excluded = |(of, (low, high, steps))| none_between(arena.ty(of).dtype, low, high).then_some(steps);
+    of_class.into_iter().filter_map(excluded).flatten().collect()
+}
+
+/// Whether no number of a type lies between two.
+fn none_between(dtype: DType, low: f64, high: f64) -> bool {
+    if dtype.is_float() { low >= high } else { low.floor() + 1.0 >= high }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_neighbours_are_numbers_but_no_integers() {
+        assert!(!none_between(DType::F32, 0.0, 1.0) && none_between(DType::I64, 0.0, 1.0));
+        assert!(!none_between(DType::I64, -1.0, 1.0) && !none_between(DType::I32, 0.5, 1.5));
+        assert!(none_between(DType::F32, 0.0, 0.0) && none_between(DType::I64, f64::INFINITY, 3.0));
+        assert!(!none_between(DType::I64, f64::NEG_INFINITY, 3.0) && !none_between(DType::I64, 3.0, f64::INFINITY));
+    }
 }

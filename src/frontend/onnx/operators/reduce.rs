@@ -139,6 +139,10 @@ fn top_k(s: &mut NodeLowering) -> Lowered {
     let dim = s.dim(x, axis)?;
     let k = k.ok_or_else(|| Refusal::new("needs `k`"))?;
     let largest = s.int("largest", 1)? != 0;
+    let size = s.size(x, dim as usize);
+    if !(0..=size).contains(&k) {
+        return Err(Refusal::new(format!("takes {k} of {size} elements")));
+    }
     if s.int("sorted", 1)? == 0 {
         let attrs = [
             ("k", int(k)),
@@ -150,10 +154,6 @@ fn top_k(s: &mut NodeLowering) -> Lowered {
     }
     // Of equal elements, that with the lower index comes first, which a stable order gives.
     let attrs = [("dim", int(dim)), ("descending", AttrValue::Bool(largest)), ("stable", AttrValue::Bool(true))];
-    let size = s.size(x, dim as usize);
-    if !(0..=size).contains(&k) {
-        return Err(Refusal::new(format!("takes {k} of {size} elements")));
-    }
     let sorted = s.nodes("sort", &attrs, &[x])?;
     let mut outputs = Vec::new();
     for value in sorted {
