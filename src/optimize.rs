@@ -7,7 +7,7 @@ use crate::diagnose::Part;
 use crate::energy::{Bill, Calls, Cost, CostModel, Item, Objective, Weights, graph_items};
 use crate::explain::{Form, ValueLayouts, form_of, proof_of};
 pub use crate::extract::Once;
-use crate::extract::{self, Applied, FormSearch, Improved, Rewrite};
+use crate::extract::{self, Applied, FormSearch, Improved, Rewrite, SLOWER};
 use crate::ir::{Graph, GraphError, NodeId, NodeKind};
 use crate::prove::{Context, ProveError, Said, grouped};
 use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization, Point, Step};
@@ -77,15 +77,13 @@ pub fn optimize(
         &Context { rules: &rules, ..*context },
         costs,
         weights,
-        FormSearch::WithShortForms,
+        FormSearch::Thorough,
     );
     let mut rewrites = found.map_err(ProveError::from)?;
     // That values may leave the range of a type is only known at the end; of errors inside of a graph, no bound is known.
     rewrites.retain(|rewrite| tier.refuses(rewrite.tier, None).is_none());
-    let rewrites = worth_launching(graph, &frozen.items, rewrites, costs, weights)?;
+    let [rewrites, slower] = worth_launching(graph, &frozen.items, rewrites, costs, weights)?;
     let frozen = frozen.total();
-    let is_apart = |rewrite: &Rewrite| weights.is_energy() && rewrite.is_trade_off();
-    let (slower, rewrites): (Vec<Rewrite>, Vec<Rewrite>) = rewrites.into_iter().partition(is_apart);
     let improved = extract::pay_off(graph, &frozen, rewrites, costs, weights)?;
     let mut found = summary(graph, &items, frozen, improved, costs, Aim { objective, weights });
     found.slower = slower;
@@ -94,31 +92,40 @@ pub fn optimize(
 }
 
 /// Those that save what counts on any host that launches them one by one: a form of more operators may cost more waiting than
-/// its kernels save.
+/// its kernels save. Second, those of these with which the workload takes longer.
 fn worth_launching(
     graph: &Graph,
     items: &[Item],
     rewrites: Vec<Rewrite>,
     costs: &CostModel,
     weights: Weights,
-) -> Result<Vec<Rewrite>, GraphError> {
+) -> Result<[Vec<Rewrite>; 2], GraphError> {
     let kernels = items.iter().collect::<Bill>().total();
-    let Some(host) = costs.host().filter(|_| kernels.time_us.is_known()) else { return Ok(rewrites) };
+    let is_slower = |rewrite: &Rewrite| weights.is_energy() && rewrite.is_trade_off();
+    let Some(host) = costs.host().filter(|_| kernels.time_us.is_known()) else {
+        let (slower, rewrites) = rewrites.into_iter().partition(is_slower);
+        return Ok([rewrites, slower]);
+    };
     let Improved { rewrites, applied, items: items_after, .. } = Improved::new(graph, rewrites, costs, weights)?;
     let Applied { graph: rewritten, made } = applied;
     let named: FxHashMap<&str, NodeId> = rewritten.nodes().map(|(id, node)| (&*node.name, id)).collect();
     let (now, now_us) = (Calls::of_graph(graph, items), kernels.time_us.value);
-    let saves = |rewrite: &Rewrite, made: &[Arc<str>]| {
+    let launched_us = |calls: Calls, kernels_us: f64| host.time_us(calls).value.max(kernels_us);
+    let mut kept = [Vec::new(), Vec::new()];
+    for (rewrite, made) in rewrites.iter().zip(&made) {
         let new = Calls::of(&rewritten, &items_after, made.iter().filter_map(|name| named.get(&**name).copied()));
         let old = Calls::of(graph, items, rewrite.replaced.iter().copied());
         let (before, after) = (&rewrite.before, &rewrite.after);
-        let then_us = now_us - before.time_us.value + after.time_us.value;
-        let (now, then) = ((now, now_us), (now.with(new, old), then_us));
-        let of_waiting = weights.of(host.surely_saved_mj(now, then), host.surely_saved_us(now, then));
-        weights.cost(before) - weights.cost(after) + of_waiting
-    };
-    let kept = rewrites.iter().zip(&made).filter(|(rewrite, made)| saves(rewrite, made) > 0.0);
-    Ok(kept.map(|(rewrite, _)| rewrite.clone()).collect())
+        let (then, then_us) = (now.with(new, old), now_us - before.time_us.value + after.time_us.value);
+        let (as_is, changed) = ((now, now_us), (then, then_us));
+        let of_waiting = weights.of(host.surely_saved_mj(as_is, changed), host.surely_saved_us(as_is, changed));
+        if weights.cost(before) - weights.cost(after) + of_waiting <= 0.0 {
+            continue;
+        }
+        let longer = launched_us(then, then_us) > launched_us(now, now_us) * SLOWER;
+        kept[usize::from(is_slower(rewrite) || weights.is_energy() && longer)].push(rewrite.clone());
+    }
+    Ok(kept)
 }
 
 impl Optimized {
@@ -152,6 +159,7 @@ impl Optimized {
     fn trade_offs(&mut self, graph: &Graph, items: &[Item], costs: &CostModel) -> Result<(), OptimizeError> {
         let price: Vec<Cost> = items.iter().map(Item::cost).collect();
         let mut listed = listed(graph, &self.slower, &price, &ValueLayouts::of(graph, items), costs, self.aim.weights);
+        listed.iter_mut().for_each(|one| one.trade_off = true);
         listed.truncate(MAX_TRADE_OFFS);
         // The best form stays; points of an earlier choice of forms do not.
         self.optimization.frontier.truncate(1);

@@ -12,6 +12,7 @@ use super::cost::{Cost, Figure, Source};
 use super::coverage::COVERAGE_SD;
 use super::item::Item;
 use super::measured::Measured;
+use super::objective::Weights;
 use crate::ir::{Graph, NodeId, NodeKind};
 
 /// No host takes this many microseconds for one call.
@@ -99,6 +100,24 @@ impl Calls {
     }
 }
 
+/// What one call more counts for the choice of forms, by what weighs energy and time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct CallPrice {
+    launching: f64,
+    silent: f64,
+}
+
+impl CallPrice {
+    /// What the call of an operator counts that is priced as `item`.
+    pub(crate) fn of(self, item: &Item) -> f64 {
+        match item {
+            Item::Once => 0.0,
+            Item::Free => self.silent,
+            Item::Kernel(_) | Item::Gap(_) => self.launching,
+        }
+    }
+}
+
 impl Add for Calls {
     type Output = Calls;
 
@@ -136,6 +155,19 @@ impl HostCosts {
         let energy_mj =
             Figure::new(mj(time_us.value, mean), mj(time_us.low, low), mj(time_us.high, high), Source::Estimated);
         Some(Waiting { host_us, time_us, energy_mj })
+    }
+
+    /// What one call less surely saves of a workload of these calls whose kernels take `kernels_us`: nothing unless the GPU waits for
+    /// any host.
+    pub(crate) fn call_price(&self, calls: Calls, kernels_us: f64, weights: Weights) -> CallPrice {
+        let without = |one: Calls| {
+            let (before, after) = ((calls, kernels_us), (calls.with(Calls::default(), one), kernels_us));
+            weights.of(self.surely_saved_mj(before, after), self.surely_saved_us(before, after)).max(0.0)
+        };
+        CallPrice {
+            launching: without(Calls { launching: 1, silent: 0 }),
+            silent: without(Calls { launching: 0, silent: 1 }),
+        }
     }
 
     /// What waiting takes less after a change than before, in millijoules: see [`HostCosts::surely_saved_us`].

@@ -30,6 +30,7 @@ mod work;
 
 pub use bill::{Bill, Saving};
 pub use cost::{BasisShares, Cost, Figure, Source};
+pub(crate) use host::CallPrice;
 pub use host::{Calls, HostCosts, Launch, Waiting};
 pub use item::{Gap, Item};
 pub use key::{KernelKey, KeyOperand, LayoutClass, MathMode};

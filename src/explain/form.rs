@@ -2,7 +2,7 @@
 
 use super::argument::{Known, expression};
 use super::order::post_order;
-use crate::extract::Rewrite;
+use crate::extract::{Rewrite, results};
 use crate::ir::Graph;
 use crate::ops::is_number;
 use crate::prove::{Head, TermId};
@@ -29,7 +29,7 @@ pub(crate) fn form_of(graph: &Graph, rewrite: &Rewrite) -> Form {
     };
     let known = Known { arena, input: &input, given: &|_, _| None, between: &|_| None, prices: None };
     let (definitions, call) = expression(&known, root);
-    let terms = post_order(arena, &[root], |_| true);
+    let terms = post_order(arena, &results(arena, root), |_| true);
     let called = |&term: &TermId| match arena.head(term) {
         Head::Apply { op, .. } if !op.def().is_some_and(is_number) => Some(op.name().to_owned()),
         _ => None,

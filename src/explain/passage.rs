@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::prices::StepPrices;
-use crate::extract::Rewrite;
+use crate::extract::{Rewrite, results};
 use crate::prove::{Head, Lemma, PairProof, Proof, Region, Rewritten, Side, TermArena, TermId, rewriting};
 
 /// Operators between a result and a value of the region that takes its place in it.
@@ -76,8 +76,9 @@ impl<'l> Passage<'l> {
         let leaves: Vec<TermId> =
             (0..arena.len()).map(|n| arena.nth(n)).filter(|&t| matches!(arena.head(t), Head::Input(_))).collect();
         let steps = rewriting(arena, &leaves, lemmas, ends)?;
-        let step = |s: Rewritten| Some((lemmas.get(s.lemma)?, s.is_reversed, vec![s.term]));
-        Some(Passage { start: vec![ends[0]], steps: steps.into_iter().map(step).collect::<Option<_>>()? })
+        let forms = |term| results(arena, term).to_vec();
+        let step = |s: Rewritten| Some((lemmas.get(s.lemma)?, s.is_reversed, forms(s.term)));
+        Some(Passage { start: forms(ends[0]), steps: steps.into_iter().map(step).collect::<Option<_>>()? })
     }
 
     /// The steps with the price of the form after each, and the price of the first form, where `elsewhere_mj` is what is executed

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::Rewrite;
+use super::joint::results;
 use crate::ir::{Attrs, Graph, GraphError, Node, NodeId, NodeKind, Origin, Role, TensorType, Value};
 use crate::ops::{Op, is_number};
 use crate::prove::{Head, TermId};
@@ -21,8 +22,9 @@ pub(crate) struct Applied {
 /// [`super::cheaper_forms`] of this graph. Inputs, outputs, math flags and the names of all that stays are kept; what only served
 /// operators that are gone is left out.
 pub(crate) fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, GraphError> {
-    let of_root: FxHashMap<NodeId, usize> = rewrites.iter().enumerate().map(|(i, r)| (r.root, i)).collect();
-    let mut made = vec![Vec::new(); rewrites.len()];
+    let of_root: FxHashMap<NodeId, usize> =
+        rewrites.iter().enumerate().flat_map(|(i, r)| r.roots.iter().map(move |root| (root.node, i))).collect();
+    let mut forms: Vec<Form> = rewrites.iter().map(|_| Form::default()).collect();
     let replaced: FxHashSet<NodeId> = rewrites.iter().flat_map(|r| r.replaced.iter().copied()).collect();
     let needed = needed(graph, rewrites, &of_root);
     let mut writer = Writer::new(graph, graph.nodes().map(|(_, n)| n.name.clone()).collect());
@@ -31,7 +33,7 @@ pub(crate) fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, Grap
             continue;
         }
         if let Some(&i) = of_root.get(&id) {
-            made[i] = writer.write_form(graph, &rewrites[i])?;
+            writer.write_form(graph, &rewrites[i], id, &mut forms[i])?;
         } else if !replaced.contains(&id) {
             let operands: SmallVec<[Value; 4]> =
                 graph.operands(id).into_iter().map(|v| writer.moved(graph, v)).collect::<Result<_, _>>()?;
@@ -43,7 +45,7 @@ pub(crate) fn apply(graph: &Graph, rewrites: &[Rewrite]) -> Result<Applied, Grap
     }
     let Writer { mut target, moved, .. } = writer;
     target.take_outputs(graph, |value| moved.get(&value).copied().ok_or_else(|| missing(graph, value)))?;
-    Ok(Applied { graph: target, made })
+    Ok(Applied { graph: target, made: forms.into_iter().map(|form| form.made).collect() })
 }
 
 /// Which nodes still have a use once the rewrites are in place. Inputs do, and so does what had none before.
@@ -67,6 +69,16 @@ fn needed(graph: &Graph, rewrites: &[Rewrite], of_root: &FxHashMap<NodeId, usize
 
 fn missing(graph: &Graph, value: Value) -> GraphError {
     GraphError::Missing { node: graph.node(value.node).name.to_string() }
+}
+
+/// What was written of a cheaper form.
+#[derive(Default)]
+struct Form {
+    /// Names of the nodes that were made for it.
+    made: Vec<Arc<str>>,
+    done: FxHashMap<TermId, Value>,
+    /// The node of every call: of an operator with several results, one.
+    calls: FxHashMap<(String, Attrs, SmallVec<[Value; 4]>), NodeId>,
 }
 
 /// Writes a graph that is made of parts of others.
@@ -123,54 +135,71 @@ impl Writer {
         }
     }
 
-    /// Writes a cheaper form. Its last operator gets the name of the value that it computes. Gives the names of its nodes.
-    fn write_form(&mut self, graph: &Graph, rewrite: &Rewrite) -> Result<Vec<Arc<str>>, GraphError> {
-        let mut made = Vec::new();
-        let root = graph.node(rewrite.root);
-        let (arena, top) = (&rewrite.term.arena, rewrite.term.root);
-        let mut done: FxHashMap<TermId, Value> = FxHashMap::default();
-        let mut stack = vec![top];
-        while let Some(&term) = stack.last() {
-            let operands = &arena.term(term).operands;
-            let before = stack.len();
-            stack.extend(operands.iter().filter(|o| !done.contains_key(o)));
-            if stack.len() > before {
-                continue;
-            }
-            stack.pop();
-            if done.contains_key(&term) {
-                continue;
-            }
-            let ty = arena.ty(term).clone();
-            let mut name = |writer: &mut Writer| {
-                made.push(if term == top { root.name.clone() } else { writer.fresh(&root.name) });
-                made[made.len() - 1].clone()
-            };
-            let value = match arena.head(term) {
-                Head::Input(n) => self.moved(graph, rewrite.leaves[*n as usize])?,
-                Head::Literal(data) => {
-                    let name = name(self);
-                    self.target.add_literal(&name, ty, data.clone(), root.origin.clone())?.into()
+    /// Writes what a cheaper form computes in place of the node `of`, after what was written of it before. The last operator gets the name
+    /// of that node.
+    fn write_form(
+        &mut self,
+        graph: &Graph,
+        rewrite: &Rewrite,
+        of: NodeId,
+        form: &mut Form,
+    ) -> Result<(), GraphError> {
+        let replaced = graph.node(of);
+        let arena = &rewrite.arena;
+        let tops = rewrite.roots.iter().copied().zip(results(arena, rewrite.root));
+        for (root, top) in tops.filter(|(root, _)| root.node == of) {
+            let mut stack = vec![top];
+            while let Some(&term) = stack.last() {
+                let operands = &arena.term(term).operands;
+                let before = stack.len();
+                stack.extend(operands.iter().filter(|o| !form.done.contains_key(o)));
+                if stack.len() > before {
+                    continue;
                 }
-                Head::Apply { op, attrs, slot } => {
-                    let operands: SmallVec<[Value; 4]> = operands.iter().map(|o| done[o]).collect();
-                    // A scalar is a number in a call and no operator of its own.
-                    let implicit = op.def().is_some_and(is_number);
-                    // What takes the place of a step that cost nothing may cost something.
-                    let origin = match implicit {
-                        true => Origin::implicit(),
-                        false => Origin { implicit: false, ..root.origin.clone() },
-                    };
-                    let name = name(self);
-                    let node = self.call(&name, op, attrs, &operands, [ty], origin)?;
-                    Value::new(node, *slot)
+                stack.pop();
+                if form.done.contains_key(&term) {
+                    continue;
                 }
-                Head::Random(_) => unreachable!("what is drawn anew at every call is a leaf of every part"),
-            };
-            done.insert(term, value);
+                let ty = arena.ty(term).clone();
+                let mut name = |writer: &mut Writer| {
+                    let is_free = term == top && !form.made.contains(&replaced.name);
+                    form.made.push(if is_free { replaced.name.clone() } else { writer.fresh(&replaced.name) });
+                    form.made[form.made.len() - 1].clone()
+                };
+                let value = match arena.head(term) {
+                    Head::Input(n) => self.moved(graph, rewrite.leaves[*n as usize])?,
+                    Head::Literal(data) => {
+                        let name = name(self);
+                        self.target.add_literal(&name, ty, data.clone(), replaced.origin.clone())?.into()
+                    }
+                    Head::Apply { op, attrs, slot } => {
+                        let operands: SmallVec<[Value; 4]> = operands.iter().map(|o| form.done[o]).collect();
+                        let call = (op.name().to_owned(), attrs.clone(), operands);
+                        let node = match form.calls.get(&call) {
+                            Some(&node) => node,
+                            None => {
+                                // A scalar is a number in a call and no operator of its own.
+                                let implicit = op.def().is_some_and(is_number);
+                                // What takes the place of a step that cost nothing may cost something.
+                                let origin = match implicit {
+                                    true => Origin::implicit(),
+                                    false => Origin { implicit: false, ..replaced.origin.clone() },
+                                };
+                                let name = name(self);
+                                let node = self.call(&name, op, attrs, &call.2, [ty], origin)?;
+                                form.calls.insert(call, node);
+                                node
+                            }
+                        };
+                        Value::new(node, *slot)
+                    }
+                    Head::Random(_) => unreachable!("what is drawn anew at every call is a leaf of every part"),
+                };
+                form.done.insert(term, value);
+            }
+            self.moved.insert(root, form.done[&top]);
         }
-        self.moved.insert(Value::from(rewrite.root), done[&top]);
-        Ok(made)
+        Ok(())
     }
 
     pub(super) fn fresh(&mut self, base: &str) -> Arc<str> {

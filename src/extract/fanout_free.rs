@@ -29,6 +29,11 @@ impl Users {
         Users { is_written: is_written.collect(), users, is_output }
     }
 
+    /// The operators that read a node.
+    pub(super) fn of_node(&self, node: NodeId) -> &[NodeId] {
+        &self.users[node.index()]
+    }
+
     /// Whether the result of a node is stored as a part of larger memory: whatever form it has, some kernel has to put it there.
     pub(super) fn is_written(&self, node: NodeId) -> bool {
         self.is_written[node.index()]

@@ -6,10 +6,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::dag::{Choice, Classes, Effort};
+use super::joint::{is_together, results};
 use super::worth::is_worth_keeping;
-use crate::energy::{Bill, CostModel, Weights, WorkWithLayout, call_item};
-use crate::ir::{Layout, MathConfig, TensorType, added, output_layout};
-use crate::ops::{Call, Op};
+use crate::energy::{Bill, CallPrice, CostModel, Weights, WorkWithLayout, call_item};
+use crate::ir::{AttrValue, Layout, MathConfig, TensorType, added, output_layout};
+use crate::ops::{Arithmetic, Call, Op};
 use crate::prove::{Head, Node, TermArena, TermId, Window};
 
 /// A value that a part of a graph reads.
@@ -70,6 +71,10 @@ pub(super) enum Counts {
 /// What forms are chosen by.
 pub(super) struct By<'a> {
     pub counts: Counts,
+    /// What calls count beside their kernels.
+    pub calls: CallPrice,
+    /// Whether the part that forms are looked for computes exponentials itself.
+    pub has_exponentials: bool,
     pub weights: Weights,
     pub config: &'a MathConfig,
     pub model: &'a CostModel,
@@ -96,13 +101,49 @@ pub(super) fn cheapest(window: &mut Window, root: Id, leaves: &Leaves, by: &By) 
         choices.push(of_class.iter().map(choice).collect());
         nodes.push(of_class);
     }
+    pay_calls_once(window, &nodes, &mut choices, &mut alone);
     let (selection, _) = Classes { choices, roots: vec![0] }.select(alone, EFFORT)?;
-    let chosen = |(number, place): (usize, &Option<usize>)| Some((number, nodes[number].get((*place)?)?.0.clone()));
+    let chosen =
+        |(number, place): (usize, &Option<usize>)| Some((number, nodes.get(number)?.get((*place)?)?.0.clone()));
     let chosen: FxHashMap<Id, Node> = (selection.chosen.iter().enumerate())
         .filter_map(chosen)
         .filter_map(|(number, node)| Some((*numbers.get_index(number)?.0, node)))
         .collect();
     build(window, root, &chosen, &mut FxHashMap::default())
+}
+
+/// Results of one call are classes of their own, and the call is paid once: it becomes a class that they all use.
+fn pay_calls_once(
+    window: &Window,
+    nodes: &[&[(Node, f64)]],
+    choices: &mut Vec<Vec<Choice>>,
+    alone: &mut Vec<Option<usize>>,
+) {
+    /// Operator, attributes and operands.
+    type Called<'w> = (&'w str, &'w [AttrValue], SmallVec<[Id; 4]>);
+    let mut calls: IndexMap<Called, Vec<(usize, usize)>> = IndexMap::new();
+    let mut further = false;
+    for (class, of_class) in nodes.iter().enumerate() {
+        for (place, (node, _)) in of_class.iter().enumerate() {
+            let Some((op, attrs, slot)) = window.arena.op(node.term).filter(|_| node.head.is_some()) else { continue };
+            further |= slot > 0;
+            let operands = node.children.iter().map(|&child| window.egraph.find(child)).collect();
+            calls.entry((op.name(), attrs, operands)).or_default().push((class, place));
+        }
+    }
+    if !further {
+        return;
+    }
+    for results in calls.into_values().filter(|results| results.iter().any(|(class, _)| *class != results[0].0)) {
+        let (class, place) = results[0];
+        let call = choices[class][place].clone();
+        let number = choices.len();
+        for (class, place) in results {
+            choices[class][place] = Choice { cost: 0.0, children: SmallVec::from_slice(&[number]) };
+        }
+        choices.push(vec![call]);
+        alone.push(Some(0));
+    }
 }
 
 /// The nodes of every class with what they count, but for those without a price.
@@ -115,7 +156,10 @@ fn priced(window: &Window, leaves: &Leaves, by: &By) -> FxHashMap<Id, Priced> {
         let mut changed = false;
         for class in window.egraph.classes() {
             for node in &class.nodes {
-                let price = *own.entry(node.term).or_insert_with(|| price(&window.arena, node, by));
+                let price = *own.entry(node.term).or_insert_with(|| match by.has_exponentials {
+                    false if may_overflow(window, node) => f64::INFINITY,
+                    _ => price(&window.arena, node, by),
+                });
                 let part = |class: &Id| best.get(&window.egraph.find(*class)).map(|part| (part.total, part.made_of));
                 let parts = node.children.iter().map(part).collect::<Option<(SmallVec<[f64; 4]>, MadeOf)>>();
                 let Some((below, parts)) = parts else { continue };
@@ -159,23 +203,45 @@ fn made_of(arena: &TermArena, term: TermId, leaves: &Leaves, parts: &[Option<u64
     }
 }
 
+/// Whether a term computes exponentials.
+pub(super) fn has_exponentials(arena: &TermArena) -> bool {
+    (0..arena.len()).any(|n| arena.op(arena.nth(n)).is_some_and(|(op, ..)| is_exponential(op)))
+}
+
+fn is_exponential(op: &Op) -> bool {
+    matches!(op.arithmetic(), Arithmetic::Exp | Arithmetic::ExpMinusOne)
+}
+
+/// Whether a node is the exponential of something that may be of any size: over the real numbers it may stand for a part of a function
+/// that never overflows, as in `log(sum(exp(x)))`. What is less something, as in a softmax, does not count.
+fn may_overflow(window: &Window, node: &Node) -> bool {
+    let is_difference = |term: TermId| window.arena.op(term).is_some_and(|(op, ..)| op.arithmetic() == Arithmetic::Sub);
+    let operand = node.children.first().map(|&child| &window.egraph[window.egraph.find(child)].nodes);
+    window.arena.op(node.term).is_some_and(|(op, ..)| is_exponential(op))
+        && !operand.is_some_and(|nodes| nodes.iter().any(|node| is_difference(node.term)))
+}
+
 /// What a node alone counts.
 fn price(arena: &TermArena, node: &Node, by: &By) -> f64 {
     let Some((op, attrs, _)) = arena.op(node.term) else { return 0.0 };
     if node.head.is_none() || node.constant {
         return 0.0;
     }
-    let Op::Table(def) = op else { return f64::INFINITY };
+    let def = match op {
+        Op::Table(def) => def,
+        Op::Custom(_) if is_together(op) => return 0.0,
+        Op::Custom(_) => return f64::INFINITY,
+    };
     let types: SmallVec<[&TensorType; 4]> = arena.term(node.term).operands.iter().map(|&o| arena.ty(o)).collect();
     let lie: Vec<Layout> = types.iter().map(|t| Layout::contiguous(&t.shape)).collect();
-    let cost =
-        call_item(&Call { op: def, attrs, operands: &types }, &lie, &vec![true; types.len()], by.config, by.model)
-            .cost();
+    let call = Call { op: def, attrs, operands: &types };
+    let item = call_item(&call, &lie, &vec![true; types.len()], by.config, by.model);
+    let cost = item.cost();
     let price = match by.counts {
         Counts::Value => by.weights.cost(&cost),
         Counts::UpperEnd => by.weights.most(&cost),
     };
-    if cost.energy_mj.is_known() { price + TIE } else { f64::INFINITY }
+    if cost.energy_mj.is_known() { price + by.calls.of(&item) + TIE } else { f64::INFINITY }
 }
 
 fn build(
@@ -216,15 +282,20 @@ pub(super) fn bill(arena: &TermArena, root: TermId, leaves: &Leaves, config: &Ma
 /// stay as they are.
 pub(super) fn for_each_call(arena: &TermArena, root: TermId, leaves: &Leaves, each: &mut Each) {
     let mut form = Form { arena, leaves, places: FxHashMap::default() };
-    form.place(root);
+    results(arena, root).iter().for_each(|&result| form.place(result));
     let mut seen: FxHashSet<TermId> = FxHashSet::default();
-    let mut stack = vec![root];
+    // Several results of one call are one execution.
+    let mut executed: FxHashSet<(&str, &[AttrValue], &[TermId])> = FxHashSet::default();
+    let mut stack = results(arena, root).to_vec();
     while let Some(term) = stack.pop() {
         let Head::Apply { op: Op::Table(op), attrs, .. } = arena.head(term) else { continue };
         if !seen.insert(term) || arena.constant(term).is_some() || form.places[&term].is_once {
             continue;
         }
         let operands = &arena.term(term).operands;
+        if !executed.insert((op.name, attrs, operands)) {
+            continue;
+        }
         let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
         let (inputs, computed): (Vec<Layout>, Vec<bool>) =
             operands.iter().map(|o| &form.places[o].leaf).map(|leaf| (leaf.layout.clone(), leaf.is_computed)).unzip();

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::plan::{self, By, Counts, Leaves};
 use super::short::short_forms;
 use super::term::Term;
-use crate::energy::{Bill, CostModel, Weights};
+use crate::energy::{Bill, CallPrice, CostModel, Weights};
 use crate::ir::MathConfig;
 use crate::ops::{Family, KernelClass, Op};
 use crate::prove::{
@@ -21,8 +21,8 @@ use crate::rules::{RuleSet, Sentence, Tier};
 pub(crate) enum FormSearch {
     /// Those that the rules lead to.
     ByRules,
-    /// Those, and short forms that no rule names. Takes longer.
-    WithShortForms,
+    /// Those, short forms that no rule names, and forms of several values together. Takes longer.
+    Thorough,
 }
 
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
@@ -60,6 +60,7 @@ pub(super) struct Prices<'a> {
     pub model: &'a CostModel,
     pub config: &'a MathConfig,
     pub weights: Weights,
+    pub calls: CallPrice,
     pub forms: FormSearch,
     /// Of the figures of the model, where answers are remembered.
     pub fingerprint: Option<u64>,
@@ -68,12 +69,12 @@ pub(super) struct Prices<'a> {
 impl Search {
     /// The cheapest form, if it takes less of what counts beyond doubt: the one that an earlier run found, or else this one.
     pub(super) fn run(self, leaves: &Leaves, prices: &Prices, context: &Context) -> Option<Found> {
-        let Prices { config, weights, forms, fingerprint, .. } = prices;
+        let Prices { config, weights, calls, forms, fingerprint, .. } = prices;
         let (Some(cache), Some(fingerprint)) = (context.cache, fingerprint) else {
             return self.searched(leaves, prices, context.rules);
         };
         let asked = format!(
-            "cheaper {} {leaves:?} {config:?} {weights:?} {forms:?} figures {fingerprint:016x}",
+            "cheaper {} {leaves:?} {config:?} {weights:?} {calls:?} {forms:?} figures {fingerprint:016x}",
             self.root.index()
         );
         let question = cached::question(&asked, &self.arena, context.rules);
@@ -112,8 +113,21 @@ impl Search {
     fn by_rules(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
         let (mut window, classes) = Window::new(self.arena.clone(), &[self.root]);
         window.saturate(rules, None, LIMITS);
-        for counts in [Counts::Value, Counts::UpperEnd] {
-            let by = By { counts, weights: prices.weights, config: prices.config, model: prices.model };
+        let ways = [
+            (Counts::Value, prices.calls),
+            (Counts::Value, CallPrice::default()),
+            (Counts::UpperEnd, CallPrice::default()),
+        ];
+        let no_calls = prices.calls == CallPrice::default();
+        for (counts, calls) in ways.into_iter().skip(usize::from(no_calls)) {
+            let by = By {
+                counts,
+                calls,
+                has_exponentials: plan::has_exponentials(&self.arena),
+                weights: prices.weights,
+                config: prices.config,
+                model: prices.model,
+            };
             let best = plan::cheapest(&mut window, classes[0], leaves, &by)?;
             if let Some(after) = self.saving(&window.arena, best, leaves, prices) {
                 let proof = window.proof(self.root, best)?;

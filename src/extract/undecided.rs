@@ -3,9 +3,10 @@
 use indexmap::IndexSet;
 use smallvec::SmallVec;
 
-use super::{Candidate, FormSearch, Leaf, Leaves, candidates, plan};
+use super::plan::{self, Leaf, Leaves};
+use super::{Candidate, FormSearch, candidates};
 use crate::energy::{CostModel, KernelKey, Weights, graph_items};
-use crate::ir::{Graph, Layout, Value, layouts};
+use crate::ir::{Graph, Layout};
 use crate::ops::TypeError;
 use crate::prove::Context;
 
@@ -13,15 +14,14 @@ use crate::prove::Context;
 /// more than `model` says: what to measure before [`cheaper_forms`] can tell. Of every part only the form of least energy
 /// counts, so that figures for these may raise new questions.
 pub(crate) fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<KernelKey>, TypeError> {
-    let layouts = layouts(graph);
-    // Only what the calls are is asked for.
-    let leaf =
-        |v: Value| Leaf { layout: layouts[v.node.index()][v.slot as usize].clone(), is_computed: false, made_of: None };
     let mut keys = IndexSet::new();
-    for Candidate { part, found, .. } in
-        candidates(graph, &graph_items(graph, model), context, model, Weights::ENERGY, FormSearch::ByRules)?.all
-    {
-        let lie = Leaves { read: part.leaves.iter().map(|v| leaf(*v)).collect(), is_frozen: false };
+    let items = graph_items(graph, model);
+    let (parts, all) = candidates(graph, &items, context, model, Weights::ENERGY, FormSearch::ByRules)?;
+    for (found, leaves) in all.iter().map(Candidate::found) {
+        // Only what the calls are is asked for.
+        let leaf = |leaf: Leaf| Leaf { is_computed: false, made_of: None, ..leaf };
+        let read = parts.leaves(leaves).read.into_iter().map(leaf).collect();
+        let lie = Leaves { read, is_frozen: false };
         plan::for_each_call(&found.term.arena, found.term.root, &lie, &mut |call, lie, _| {
             let lie: SmallVec<[&Layout; 4]> = lie.iter().collect();
             let key = KernelKey::of_call(call, &lie, &graph.config);

@@ -93,7 +93,7 @@ pub use launch::Launch;
 pub use linear::{Contraction, Line, contraction};
 pub use math::MathMode;
 pub use meaning::{Arithmetic, Comparison, Movement, RowFunction, Triangle};
-pub use numbers::{as_number, shortest_number, stored_number};
+pub use numbers::{as_number, is_in_range, keeps_both, shortest_number, stored_number};
 pub use on_torch::Replay;
 pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};

@@ -17,6 +17,29 @@ pub fn stored_number(dtype: DType, value: Number) -> Number {
     if dtype.is_float() { Number::float(dtype.round(value.to_f64())) } else { value }
 }
 
+/// Whether a number beside a tensor of a float type `dtype` is neither infinite nor, unless it is 0, comes to 0.
+pub fn is_in_range(dtype: DType, value: f64) -> bool {
+    let held = as_number(dtype, Number::float(value)).to_f64();
+    held.is_finite() && (held != 0.0 || value == 0.0)
+}
+
+/// How much of the smaller of two numbers that are added may get lost in rounding, relatively.
+const MAX_LOST: f64 = 1e-5;
+
+/// Whether the sum of two numbers beside a tensor of type `dtype` still has next to all of both. `1 + 1e-9` is 1 in single precision:
+/// what kept a logarithm away from 0 would be gone.
+pub fn keeps_both(dtype: DType, x: f64, y: f64) -> bool {
+    let sum = x + y;
+    if !sum.is_finite() || x == 0.0 || y == 0.0 {
+        return true;
+    }
+    // What the sum of doubles leaves out: Knuth, The Art of Computer Programming, volume 2, section 4.2.2, theorem B.
+    let of_y = sum - x;
+    let left_out = (x - (sum - of_y)) + (y - of_y);
+    let lost = (sum - as_number(dtype, Number::float(sum)).to_f64()) + left_out;
+    lost.abs() <= MAX_LOST * x.abs().min(y.abs())
+}
+
 /// One name for all numbers that [`as_number`] takes for the same. What was written as 0.1 and what is left of it in `f32` are one
 /// number, and so are √8 and 2.828427, and 1/√8 and 0.35355338. The name is that of a root that scales attention, or else the number
 /// with the fewest digits. Beside doubles and integers every number is its own, and so is an element of a narrow type.
@@ -80,5 +103,15 @@ mod tests {
         fn integers_are_numbers_of_their_own(value in any::<i64>()) {
             prop_assert_eq!(shortest_number(DType::I64, Number::Int(value)), Number::Int(value));
         }
+    }
+
+    #[test]
+    fn a_sum_keeps_both_numbers_or_is_none() {
+        assert!(keeps_both(DType::F32, 0.1, 0.2) && keeps_both(DType::F32, 1.0, -1.0));
+        assert!(!keeps_both(DType::F32, 1.0, 1e-9) && !keeps_both(DType::F32, 1e8, 1.0));
+        assert!(!keeps_both(DType::F32, 1e-9, -1.0));
+        assert!(!keeps_both(DType::BF16, 1.0, 1e-9) && keeps_both(DType::BF16, 1.0, 0.1));
+        assert!(keeps_both(DType::F64, 1e8, 1.0) && keeps_both(DType::F64, 1.0, 1e-9));
+        assert!(!keeps_both(DType::F64, 1.0, 1e-17));
     }
 }

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 use thiserror::Error;
 
+use super::computed_number::is_held;
 use super::expr::Scope;
 use super::matcher::from_start;
 use super::rule::{AttrPattern, Operand, Pattern, Rule};
@@ -22,6 +23,8 @@ pub enum BuildError {
     NoValue { op: String, attr: String },
     #[error("the element type of a scalar is not known")]
     NoDType,
+    #[error("{dtype} does not hold the number that is computed")]
+    NotHeld { dtype: DType },
 }
 
 impl Rule {
@@ -63,6 +66,11 @@ impl<B: Build> Builder<'_, B> {
             }
             Pattern::Scalar(value) => {
                 let dtype = dtype.ok_or(BuildError::NoDType)?;
+                if let AttrPattern::Expr(expr) = value
+                    && !is_held(expr, &self.scope(), dtype)
+                {
+                    return Err(BuildError::NotHeld { dtype });
+                }
                 let value = self.attr(value).and_then(|v| v.as_number());
                 let value = value.ok_or(BuildError::NoValue { op: "number".into(), attr: "value".into() })?;
                 let (number, attrs) = ops::number(value, dtype);
@@ -132,10 +140,12 @@ impl<B: Build> Builder<'_, B> {
         match pattern {
             AttrPattern::Value(v) => Some(v.clone()),
             AttrPattern::Var(v) => self.bindings.attrs.get(*v).cloned().flatten(),
-            AttrPattern::Expr(e) => {
-                e.eval(&Scope { terms: &*self.build, bindings: self.bindings, element: self.element }).ok()
-            }
+            AttrPattern::Expr(e) => e.eval(&self.scope()).ok(),
         }
+    }
+
+    fn scope(&self) -> Scope<'_, B> {
+        Scope { terms: &*self.build, bindings: self.bindings, element: self.element }
     }
 
     fn apply_attr(&self, op: &Op, at: usize, pattern: &AttrPattern, rank: usize) -> Result<AttrValue, BuildError> {

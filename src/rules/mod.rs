@@ -5,6 +5,7 @@ pub(crate) mod arena;
 mod assumption;
 mod ast;
 mod bounds;
+mod computed_number;
 pub mod check;
 mod definition;
 mod error;

@@ -11,8 +11,29 @@ use smallvec::SmallVec;
 use crate::eval::{Constant, Folded, fold};
 use crate::ir::{Attrs, Number, TensorType};
 use crate::ops::{
-    Call, Interval, Op, OpDef, Sign, TypeError, as_number, is_number, numbers_to_store, shortest_number, sign_of,
+    Arithmetic, Call, Interval, Op, OpDef, Sign, TypeError, as_number, is_number, keeps_both, numbers_to_store,
+    shortest_number, sign_of,
 };
+
+/// Whether what arithmetic gives for single numbers has all of them: rules may bring together what a program kept apart, as the 1 and
+/// the 1e-9 of `(x + 1) + 1e-9`, whose sum is 1.
+fn holds(op: &OpDef, operands: &[&Constant], value: &Constant, ty: &TensorType) -> bool {
+    let numbers: Option<SmallVec<[f64; 4]>> =
+        operands.iter().map(|constant| constant.uniform().map(|number| number.to_f64())).collect();
+    let (Some(&[x, y]), Some(value)) = (numbers.as_deref(), value.uniform()) else { return true };
+    if !ty.dtype.is_float() || ty.rank() > 0 || !x.is_finite() || !y.is_finite() {
+        return true;
+    }
+    let value = value.to_f64();
+    match op.arithmetic() {
+        Arithmetic::Add => value.is_finite() && keeps_both(ty.dtype, x, y),
+        Arithmetic::Sub => value.is_finite() && keeps_both(ty.dtype, x, -y),
+        Arithmetic::Mul => value.is_finite() && (value != 0.0 || x == 0.0 || y == 0.0),
+        // What is divided by 0 is infinite in the program, too.
+        Arithmetic::Div => y == 0.0 || value.is_finite() && (value != 0.0 || x == 0.0),
+        _ => true,
+    }
+}
 
 /// An expression in an [`TermArena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -244,7 +265,7 @@ impl TermArena {
                 operands.iter().map(|&t| self.read_value(t)).collect();
             let mut folded = constants.and_then(|c| {
                 let constants: SmallVec<[&Constant; 4]> = c.iter().map(AsRef::as_ref).collect();
-                fold(&call, slot as usize, &constants, &ty)
+                fold(&call, slot as usize, &constants, &ty).filter(|folded| holds(def, &constants, &folded.value, &ty))
             });
             // Numbers that compute the same are the same.
             if let Some(Folded { value: Constant::Uniform(number), .. }) = folded.as_mut().filter(|_| is_number(def)) {

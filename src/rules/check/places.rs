@@ -29,18 +29,35 @@ pub(super) fn add_slices(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorT
     Some(vec![w.ty.clone(), tensor(DType::I64, Shape::from_slice(&[count])), source])
 }
 
+/// How often, in percent, places cover a part of what is written to, or less than what is written.
+const PARTIAL: usize = 30;
+
 pub(super) fn scatter(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = written_dim(w)?;
-    let known = w.known.iter().skip(1).flatten().next().map(|t| t.shape.clone());
-    let places = match known {
-        Some(shape) => shape,
-        None => {
-            let mut shape = w.ty.shape.clone();
-            shape[dim] = w.generator.size();
-            shape
-        }
+    let known = |w: &OperandSynthesis<'_, '_>, operand: usize| {
+        w.known.get(operand).and_then(Option::as_ref).map(|ty| ty.shape.clone())
     };
-    Some(vec![w.ty.clone(), tensor(DType::I64, places.clone()), tensor(w.ty.dtype, places)])
+    let (known_places, known_source) = (known(w, 1), known(w, 2));
+    let places = known_places.or_else(|| known_source.clone()).unwrap_or_else(|| {
+        let mut shape = w.ty.shape.clone();
+        let is_partial = w.generator.random.chance(PARTIAL);
+        for (d, size) in shape.iter_mut().enumerate() {
+            if d == dim {
+                *size = w.generator.size();
+            } else if is_partial && *size > 1 {
+                *size = 1 + w.generator.random.below(*size);
+            }
+        }
+        shape
+    });
+    let source = known_source.unwrap_or_else(|| {
+        let mut shape = places.clone();
+        if w.generator.random.chance(PARTIAL) {
+            shape.iter_mut().for_each(|size| *size += w.generator.random.below(3));
+        }
+        shape
+    });
+    Some(vec![w.ty.clone(), tensor(DType::I64, places), tensor(w.ty.dtype, source)])
 }
 
 /// The attribute `dim`: as it is fixed, or one along which all random places lie.

@@ -83,13 +83,13 @@ impl Formulas<'_> {
     pub(super) fn times(&mut self, x: &Form, y: &Form) -> Option<Form> {
         for (number, other) in [(x, y), (y, x)] {
             if let Some(number) = number.as_number() {
-                let product = other.clone().scaled(&number);
+                let product = other.clone().scaled(&number).with_share(x.share().min(y.share()));
                 return Some(self.store.over_reals(product));
             }
         }
         for (sum, other) in [(x, y), (y, x)] {
             if let Some(product) = self.divided_out(sum, other)? {
-                return Some(product);
+                return Some(product.with_share(sum.share()));
             }
         }
         let long = (x.bits() + y.bits()) / BITS_PER_STEP + (x.degree() + y.degree()) / FACTORS_PER_STEP;
@@ -163,13 +163,13 @@ impl Formulas<'_> {
         if self.way.cases
             && let Some(product) = self.in_cases(&mut factors, &number)
         {
-            return product;
+            return product.map(|product| product.with_share(p.share.min(q.share)));
         }
         let part = match self.known_square(&mut factors)? {
             None => self.product_of_waves(&mut factors)?,
             square => square,
         };
-        let product = Form::product(Product::new(factors, number));
+        let product = Form::product(Product::new(factors, number)).with_share(p.share.min(q.share));
         match part {
             Some(part) => self.times(&product, &part),
             None => Some(product),
@@ -231,7 +231,7 @@ impl Formulas<'_> {
             return form;
         }
         let sign = self.store.sign(&form);
-        let (form, changed) = form.with_numbers(|number| self.numbers.settled(number));
+        let (form, changed) = form.with_numbers(|product| self.numbers.settled(product));
         if changed {
             self.tier = Tier::Rounding;
             self.store.learn(&form, sign);
@@ -241,6 +241,10 @@ impl Formulas<'_> {
 
     /// `1 / x`.
     pub(super) fn inverse(&mut self, x: &Form) -> Option<Form> {
+        Some(self.inverse_of(x)?.with_share(x.share()))
+    }
+
+    fn inverse_of(&mut self, x: &Form) -> Option<Form> {
         if x.is_zero() {
             return None;
         }
@@ -505,7 +509,7 @@ impl Formulas<'_> {
                 factors.push(self.store.atom_id(Atom::Function(Function::Exp, own)));
             }
             factors.sort_unstable();
-            rest.push(Form::product(Product::new(factors, &product.number / &number)));
+            rest.push(Form::product(Product::new(factors, &product.number / &number)).with_share(form.share()));
         }
         let rest = self.sum(rest);
         (rest.is_small() && exponent.is_small()).then_some(Content { number, exponent, factors: common, rest })

@@ -272,7 +272,7 @@ impl Formulas<'_> {
             return Some(None);
         }
         Some(Some(match y.as_number() {
-            Some(number) => x.scaled(&number.recip()),
+            Some(number) => x.scaled(&number.recip()).with_share(y.share()),
             None => {
                 let reciprocal = self.reciprocal(y, dtype);
                 self.store.product(x, reciprocal)

@@ -105,6 +105,8 @@ pub(super) struct Product {
     pub number: BigRational,
     /// Whether the number is a sum of numbers of both signs, or 0: for an infinite product it then comes to NaN.
     pub cancels: bool,
+    /// The smallest of the numbers that were added up in it or in what it was divided by, as a share of it; 1 where none were.
+    pub share: f64,
 }
 
 /// A sum of products: ordered by their factors, which no two share.
@@ -138,7 +140,25 @@ impl Hash for Product {
 
 impl Product {
     pub(super) fn new(factors: Monomial, number: BigRational) -> Product {
-        Product { factors, number, cancels: false }
+        Product { factors, number, cancels: false, share: 1.0 }
+    }
+
+    /// Whether the numbers are apart by rounding to so many bits, where some were multiplied. Numbers that the type has are as they were
+    /// written, and have to be the same. What was added is no rounding error of what it was added to: `1e8 + 1` is not `1e8`.
+    fn is_near(&self, other: &Product, precision: u64) -> bool {
+        let (x, y) = (&self.number, &other.number);
+        let written = is_representable(x, precision) && is_representable(y, precision);
+        x == y || !written && part_by_rounding(x, y, precision) && self.parts_by_less_than_its_share(other, precision)
+    }
+
+    /// Whether the numbers differ by no more than rounding makes of the smallest of those that they were added up from.
+    pub(super) fn parts_by_less_than_its_share(&self, other: &Product, precision: u64) -> bool {
+        let share = self.share.min(other.share);
+        if share >= 1.0 {
+            return true;
+        }
+        let apart = ((&self.number - &other.number) / &self.number).to_f64().map_or(f64::INFINITY, f64::abs);
+        apart <= share * 0.5_f64.powi(precision as i32 - 2)
     }
 }
 
@@ -224,6 +244,19 @@ impl Form {
         self
     }
 
+    /// What [`Product::share`] is at least.
+    pub(super) fn share(&self) -> f64 {
+        self.0.iter().map(|product| product.share).fold(1.0, f64::min)
+    }
+
+    /// The same, made with the help of numbers of this share.
+    pub(super) fn with_share(mut self, share: f64) -> Form {
+        if share < 1.0 {
+            self.0.iter_mut().for_each(|product| product.share = product.share.min(share));
+        }
+        self
+    }
+
     /// The sum of many.
     pub(super) fn sum(forms: impl IntoIterator<Item = Form>) -> Form {
         Form::sum_of_sorted(sorted_products(forms))
@@ -257,7 +290,11 @@ impl Form {
             match sum.last_mut() {
                 Some(last) if last.factors == product.factors => {
                     last.cancels |= product.cancels || last.number.is_negative() != product.number.is_negative();
+                    let smallest = |p: &Product| p.number.to_f64().map_or(0.0, f64::abs) * p.share;
+                    let smallest = smallest(last).min(smallest(&product));
                     last.number = plus(&last.number, &product.number);
+                    let all = last.number.to_f64().map_or(f64::INFINITY, f64::abs);
+                    last.share = if smallest < all { smallest / all } else { 1.0 };
                 }
                 _ => sum.push(product),
             }
@@ -270,25 +307,20 @@ impl Form {
     }
 
     /// The formula with the numbers that `settled` makes of its own, and whether any changed.
-    pub(super) fn with_numbers(mut self, mut settled: impl FnMut(&BigRational) -> BigRational) -> (Form, bool) {
+    pub(super) fn with_numbers(mut self, mut settled: impl FnMut(&Product) -> BigRational) -> (Form, bool) {
         let mut changed = false;
         for product in &mut self.0 {
-            let number = settled(&product.number);
+            let number = settled(product);
             changed |= number != product.number;
             product.number = number;
         }
         (self, changed)
     }
 
-    /// Whether two formulas have the same products with the same numbers, up to the rounding of numbers of type `dtype` where
-    /// some were multiplied. Numbers that the type has are as they were written, and have to be the same.
+    /// Whether two formulas have the same products with the same numbers, up to the rounding of numbers of so many bits.
     pub(super) fn is_near(&self, other: &Form, precision: u64) -> bool {
-        let near = |x: &BigRational, y: &BigRational| {
-            let written = is_representable(x, precision) && is_representable(y, precision);
-            x == y || !written && part_by_rounding(x, y, precision)
-        };
         let alike = |(x, y): (&Product, &Product)| {
-            x.factors == y.factors && x.cancels == y.cancels && near(&x.number, &y.number)
+            x.factors == y.factors && x.cancels == y.cancels && x.is_near(y, precision)
         };
         self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(alike)
     }
@@ -325,8 +357,14 @@ fn is_residue(run: &[Product], precision: u64) -> bool {
     }
     let sum = run.iter().fold(BigRational::zero(), |sum, product| plus(&sum, &product.number));
     let largest = run.iter().map(|product| product.number.abs()).max().unwrap_or_default();
+    let rounding = 0.5_f64.powi(precision as i32 - 2);
+    let is_less_than_parts = || {
+        let sum = sum.to_f64().map_or(f64::INFINITY, f64::abs);
+        run.iter().zip(sizes()).all(|(product, size)| product.share >= 1.0 || sum <= size.abs() * product.share * rounding)
+    };
     !sum.is_zero()
         && sum.abs() * BigInt::from(1_i64 << (precision - 2)) <= largest
+        && is_less_than_parts()
         && run.iter().any(|product| !is_representable(&product.number, precision))
 }
 

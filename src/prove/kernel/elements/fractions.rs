@@ -81,7 +81,8 @@ impl Formulas<'_> {
         match root {
             Some(root) if self.way.rounds && size.is_positive() && !size.is_one() => {
                 self.tier = Tier::Rounding;
-                self.function(Function::Sqrt, x.scaled(&size.recip())).scaled(&root)
+                let share = x.share();
+                self.function(Function::Sqrt, x.scaled(&size.recip()).with_share(share)).scaled(&root).with_share(share)
             }
             _ => self.function(Function::Sqrt, x),
         }

@@ -233,7 +233,7 @@ impl Store {
         match form.products() {
             [] => true,
             [product] if product.factors.is_empty() => true,
-            [Product { factors, number, cancels: false }] if factors.len() == 1 && number.is_one() => {
+            [Product { factors, number, cancels: false, .. }] if factors.len() == 1 && number.is_one() => {
                 matches!(
                     self.atoms.get_index(factors[0] as usize),
                     Some(Atom::Leaf(..) | Atom::Constant(_) | Atom::Applied { what: CAST, .. })
@@ -260,26 +260,28 @@ impl Store {
         &self.forms[id as usize]
     }
 
-    /// A form as factors and a number.
-    fn factors(&mut self, form: Form) -> (Monomial, BigRational) {
+    /// A form as one product.
+    fn as_product(&mut self, form: Form) -> Product {
         match form.products() {
-            [Product { factors, number, cancels: false }] => (factors.clone(), number.clone()),
+            [product] if !product.cancels => product.clone(),
             _ => {
                 let whole = self.keep(form);
-                (Monomial::from_slice(&[self.atom_id(Atom::Sum(whole))]), BigRational::one())
+                Product::new(Monomial::from_slice(&[self.atom_id(Atom::Sum(whole))]), BigRational::one())
             }
         }
     }
 
     pub(super) fn product(&mut self, x: Form, y: Form) -> Form {
         match (x.as_number(), y.as_number()) {
-            (Some(number), _) => return y.scaled(&number),
-            (_, Some(number)) => return x.scaled(&number),
+            (Some(number), _) => return y.scaled(&number).with_share(x.share()),
+            (_, Some(number)) => return x.scaled(&number).with_share(y.share()),
             _ => {}
         }
-        let ((mut factors, a), (others, b)) = (self.factors(x), self.factors(y));
-        factors.extend(others);
-        factors.sort_unstable();
-        Form::product(Product::new(factors, times(&a, &b)))
+        let (a, b) = (self.as_product(x), self.as_product(y));
+        let mut product = Product::new(a.factors.clone(), times(&a.number, &b.number));
+        product.factors.extend(b.factors.iter().copied());
+        product.factors.sort_unstable();
+        product.share = a.share.min(b.share);
+        Form::product(product)
     }
 }

@@ -104,7 +104,9 @@ impl Formulas<'_> {
             for q in y.products() {
                 let mut factors: Monomial = p.factors.iter().chain(&q.factors).copied().collect();
                 factors.sort_unstable();
-                products.push(Form::product(Product::new(factors, times(&p.number, &q.number))));
+                let share = p.share.min(q.share);
+                let product = Product { share, ..Product::new(factors, times(&p.number, &q.number)) };
+                products.push(Form::product(product));
             }
         }
         Some(Form::sum(products))

@@ -1,0 +1,101 @@
+//! Numbers that a type does not hold beside others, and places and limits that only look harmless: pairs that were once proven equal.
+
+use magneton_ir::ir::{Graph, text};
+use magneton_ir::progress::Silent;
+use magneton_ir::prove::{Verdict, prove};
+use magneton_ir::rules::RuleSet;
+
+fn graph(inputs: &str, result: &str) -> Graph {
+    let source = format!("graph g({inputs}) {{ y = {result} return y }}");
+    text::parse("pair.mir", &source).unwrap_or_else(|e| panic!("{source}\n{:?}", miette::Report::new(e)))
+}
+
+fn is_proven(inputs: &str, a: &str, b: &str) -> bool {
+    let rules = RuleSet::library().unwrap();
+    let pair = [graph(inputs, a), graph(inputs, b)];
+    [[0, 1], [1, 0]]
+        .iter()
+        .any(|&[x, y]| matches!(prove(&pair[x], &pair[y], &rules, &Silent).unwrap().verdict, Verdict::Equivalent { .. }))
+}
+
+fn none_is_proven(inputs: &str, pairs: &[(&str, &str)]) {
+    for (a, b) in pairs {
+        assert!(!is_proven(inputs, a, b), "{a}\n{b}");
+    }
+}
+
+/// What kept a logarithm or a quotient away from 0 was added to 1, and gone.
+#[test]
+fn what_a_sum_of_numbers_would_lose_stays() {
+    none_is_proven(
+        "x: f32[6]",
+        &[
+            ("log(add(sub(1.0, x), 1e-9))", "log(sub(1.0, x))"),
+            ("log(add(sub(1.0, x), 1e-9))", "log1p(neg(x))"),
+            ("reciprocal(add(sub(x, 1.0), 1e-9))", "reciprocal(sub(x, 1.0))"),
+            ("rsqrt(add(sub(1.0, mul(x, x)), 1e-8))", "rsqrt(sub(1.0, mul(x, x)))"),
+            ("log(add(sub(1.0, sigmoid(x)), 1e-9))", "log_sigmoid(neg(x))"),
+            ("add(add(x, 1e8), 1.0)", "add(x, 1e8)"),
+        ],
+    );
+    none_is_proven("x: f64[6]", &[("add(add(x, 1.0), 1e-17)", "add(x, 1.0)")]);
+    assert!(is_proven("x: f32[6]", "add(add(x, 0.1), 0.2)", "add(x, 0.3)"));
+    assert!(is_proven("x: f64[6]", "add(add(x, 1.0), 1e-9)", "add(x, 1.000000001)"));
+}
+
+/// 1e8 + 1 counted as 1e8, rounded.
+#[test]
+fn a_summand_is_no_rounding_error_of_a_larger_one() {
+    none_is_proven(
+        "x: f32[6], y: f32[6]",
+        &[("mul(sub(x, y), 1e8)", "add(x, mul(sub(x, y), 1e8))"), ("mul(x, 1e8)", "add(mul(x, 1e8), x)")],
+    );
+    none_is_proven(
+        "x: f32[4, 8], w: f32[8, 8], v: f32[8, 8]",
+        &[("mul(matmul(x, sub(w, v)), 1e8)", "add(matmul(x, w), mul(matmul(x, sub(w, v)), 1e8))")],
+    );
+    assert!(is_proven("x: f32[6]", "add(mul(x, 0.1), mul(x, 0.2))", "mul(x, 0.3)"));
+}
+
+#[test]
+fn numbers_that_leave_the_range_of_a_type_are_not_brought_together() {
+    none_is_proven(
+        "x: f32[6]",
+        &[
+            ("mul(mul(x, 1e30), 1e30)", "mul(x, 1e60)"),
+            ("div(div(x, 1e-25), 1e-25)", "div(x, 1e-50)"),
+            ("argmax(mul(x, inf); dim=0)", "argmax(x; dim=0)"),
+            ("amax(mul(x, inf); dim=[0])", "mul(amax(x; dim=[0]), inf)"),
+            ("sort(mul(x, inf); dim=0).0", "mul(sort(x; dim=0).0, inf)"),
+        ],
+    );
+}
+
+/// `source` may be larger than `index`, and `index` than what is written to.
+#[test]
+fn what_is_written_at_places_is_as_large_as_the_places() {
+    none_is_proven(
+        "x: f32[3, 5], i: i64[3, 1], y: f32[3, 5]",
+        &[(
+            "scatter(x, i, y; dim=1)",
+            "where(cast(one_hot(reshape(i; shape=[3]); num_classes=5); dtype=bool), y, x)",
+        )],
+    );
+    none_is_proven(
+        "x: f32[4, 6], i: i64[3], y: f32[4, 3]",
+        &[("scatter_add(x, expand(i; shape=[2, 3]), y; dim=1)", "index_add(x, i, y; dim=1)")],
+    );
+    none_is_proven(
+        "x: f32[8, 6], i: i64[3], y: f32[3, 6]",
+        &[(
+            "scatter_add(x, expand(reshape(i; shape=[3, 1]); shape=[3, 5]), y; dim=0)",
+            "index_add(x, i, y; dim=0)",
+        )],
+    );
+}
+
+/// A single limit that is NaN is none; one of two makes everything NaN.
+#[test]
+fn limits_that_are_no_numbers_are_not_put_together() {
+    none_is_proven("x: f32[6]", &[("clamp(clamp(x; min=nan); max=1.0)", "clamp(x; min=nan, max=1.0)")]);
+}
