@@ -238,14 +238,18 @@ fn is_contained(rest: &BTreeMap<Line, i64>) -> bool {
     })
 }
 
-/// Whether a kernel moves clearly less than another one that does the same. Only where the work decides what it costs: of
-/// matrix products a smaller one may get a slower kernel.
+/// Whether a kernel moves clearly less than another one that does the same. Only where the work decides what it costs, each element of
+/// the result for itself: of matrix products a smaller one may get a slower kernel, and of reductions one with fewer threads.
 fn is_less_of_the_same(kernel: &Kernel, other: &Kernel) -> bool {
     let alike = match (&kernel.estimated, &other.estimated) {
-        (Some(a), Some(b)) => a.is_same_kernel(b) && a.class == KernelClass::Streaming,
+        (Some(a), Some(b)) => a.is_same_kernel(b) && decided_by_work(a.class),
         _ => false,
     };
     alike && kernel.cost.bytes <= CLEARLY_LESS * other.cost.bytes && kernel.cost.flops <= other.cost.flops
+}
+
+fn decided_by_work(class: KernelClass) -> bool {
+    matches!(class, KernelClass::Streaming | KernelClass::Window | KernelClass::Gather)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::check::Checked;
 use crate::energy::{Cost, CostModel, Figure, Item, graph_items};
 use crate::extract::{Rewrite, letter};
 use crate::ir::{Graph, NodeId, Value};
-use crate::prove::{Closure, Head, Lemma, Region, TermId, Values};
+use crate::prove::{Closure, Lemma, Region, TermId, Values};
 use crate::report::{self as model, Chain, Details, Explanation, Step};
 
 /// Looks at the regions of a comparison one by one.
@@ -233,12 +233,9 @@ fn cheaper_proof(
     let (arena, lemmas) = rewrite.proof();
     let mut arena = arena.clone();
     let passage = Passage::of_rewrite(rewrite, &mut arena);
-    let (.., leaves) = rewrite.expression();
-    let given_at = |term| match arena.head(term) {
-        Head::Input(n) => memory.given(*leaves.get(*n as usize)?),
-        _ => None,
-    };
-    let prices = Prices { model, config: memory.config(), given: &given_at, is_given: &|_| false };
+    let given_at = |term| memory.given(rewrite.given(term)?);
+    let is_given = |term| rewrite.given(term).is_some();
+    let prices = Prices { model, config: memory.config(), given: &given_at, is_given: &is_given };
     let (steps, start) = applied(passage, lemmas, Some(StepPrices::new(&prices, &arena)), elsewhere_mj);
     let known = Known { arena: &arena, input: &letter, given: &|_, _| None, between: &|_| None, prices: Some(&prices) };
     (argument(&known, &steps), start)

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::Rewrite;
 use super::joint::results;
+use super::rewrite::Rewrite;
+use crate::eval::Constant;
 use crate::ir::{Attrs, Graph, GraphError, Node, NodeId, NodeKind, Origin, Role, TensorType, Value};
-use crate::ops::{Op, is_number};
+use crate::ops::{self, Op, is_number};
 use crate::prove::{Head, TermId};
 
 /// A graph with cheaper forms in place.
@@ -137,20 +138,17 @@ impl Writer {
 
     /// Writes what a cheaper form computes in place of the node `of`, after what was written of it before. The last operator gets the name
     /// of that node.
-    fn write_form(
-        &mut self,
-        graph: &Graph,
-        rewrite: &Rewrite,
-        of: NodeId,
-        form: &mut Form,
-    ) -> Result<(), GraphError> {
+    fn write_form(&mut self, graph: &Graph, rewrite: &Rewrite, of: NodeId, form: &mut Form) -> Result<(), GraphError> {
         let replaced = graph.node(of);
         let arena = &rewrite.arena;
         let tops = rewrite.roots.iter().copied().zip(results(arena, rewrite.root));
         for (root, top) in tops.filter(|(root, _)| root.node == of) {
             let mut stack = vec![top];
             while let Some(&term) = stack.last() {
-                let operands = &arena.term(term).operands;
+                // Arithmetic of numbers is a number: nobody launches a kernel for it.
+                let number = arena.constant(term).and_then(Constant::uniform);
+                let number = number.filter(|_| term != top && arena.ty(term).rank() == 0);
+                let operands = if number.is_some() { &[] } else { &*arena.term(term).operands };
                 let before = stack.len();
                 stack.extend(operands.iter().filter(|o| !form.done.contains_key(o)));
                 if stack.len() > before {
@@ -173,6 +171,12 @@ impl Writer {
                         self.target.add_literal(&name, ty, data.clone(), replaced.origin.clone())?.into()
                     }
                     Head::Apply { op, attrs, slot } => {
+                        let number = number.map(|number| ops::number(number, ty.dtype));
+                        let number = number.map(|(number, attrs)| (Op::Table(number), attrs));
+                        let (op, attrs, slot) = match &number {
+                            Some((number, attrs)) => (number, attrs, 0),
+                            None => (op, attrs, *slot),
+                        };
                         let operands: SmallVec<[Value; 4]> = operands.iter().map(|o| form.done[o]).collect();
                         let call = (op.name().to_owned(), attrs.clone(), operands);
                         let node = match form.calls.get(&call) {
@@ -191,7 +195,7 @@ impl Writer {
                                 node
                             }
                         };
-                        Value::new(node, *slot)
+                        Value::new(node, slot)
                     }
                     Head::Random(_) => unreachable!("what is drawn anew at every call is a leaf of every part"),
                 };

@@ -6,9 +6,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::part::{Part, Parts};
+use super::plan;
+use super::rewrite::{Elsewhere, Rewrite, is_slower, letter};
 use super::search::{Found, closure};
 use super::trim::Trimmed;
-use super::{Elsewhere, Rewrite, is_slower, letter, plan};
 use crate::energy::{Bill, Cost, CostModel, Weights};
 use crate::ir::{NodeKind, Value};
 use crate::prove::{Head, Made, Places, Said, TermArena, TermId, show};
@@ -63,8 +64,9 @@ impl Candidate {
     pub(super) fn rewrite(self, parts: &Parts) -> Rewrite {
         let assumed = if self.found.assumed.is_empty() { Vec::new() } else { self.said(parts) };
         let Candidate { found, trimmed, before, bill, after, .. } = self;
-        let Trimmed { replaced, roots, arena, root, leaves } = trimmed;
-        let name = |n: u32| leaves.get(n as usize).map_or("?".to_owned(), |v| parts.graph.node(v.node).name.to_string());
+        let Trimmed { replaced, roots, arena, root, leaves, given } = trimmed;
+        let name =
+            |n: u32| leaves.get(n as usize).map_or("?".to_owned(), |v| parts.graph.node(v.node).name.to_string());
         Rewrite {
             form: show(&arena, root, &name),
             pattern: show(&arena, root, &letter),
@@ -81,6 +83,7 @@ impl Candidate {
             root,
             leaves,
             proof: found.term.clone(),
+            given,
         }
     }
 

@@ -5,6 +5,9 @@ use rustc_hash::FxHashSet;
 use crate::ir::{Graph, NodeId, NodeKind};
 use crate::ops::{Movement, Op};
 
+/// Operators that one rewrite may replace. Larger parts hold more forms than a search gets through.
+pub(super) const MAX_OPERATORS: usize = 12;
+
 /// Users of every node, and which nodes stay whatever becomes of their users.
 pub(super) struct Users {
     users: Vec<Vec<NodeId>>,

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::fanout_free::Users;
+use super::fanout_free::{MAX_OPERATORS, Users};
 use super::joint::{read_outside, together};
 use super::plan::{Leaf, Leaves};
 use super::search::Search;
@@ -85,10 +85,9 @@ impl<'g> Parts<'g> {
         }
         let tops: Vec<TermId> = roots.iter().map(|v| self.values[v.node.index()][v.slot as usize]).collect();
         let top = together(&mut self.arena, &tops)?;
-        let mut inside: FxHashSet<TermId> =
-            nodes.iter().flat_map(|n| self.values[n.index()].iter().copied()).collect();
+        let mut inside: FxHashSet<TermId> = nodes.iter().flat_map(|n| self.values[n.index()].iter().copied()).collect();
         inside.insert(top);
-        let shape = cone(&self.arena, &Inside(inside), &[top], 0, 2 * nodes.len().max(super::MAX_OPERATORS))?;
+        let shape = cone(&self.arena, &Inside(inside), &[top], 0, 2 * nodes.len().max(MAX_OPERATORS))?;
         // What depends on no input is computed once, whatever form it has.
         if shape.leaves.iter().all(|&t| self.arena.constant(t).is_some()) {
             return None;

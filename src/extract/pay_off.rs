@@ -1,8 +1,9 @@
 //! Which cheaper forms pay off in the whole: a form that leaves its result in another layout may cost those who read it more than
 //! it saves.
 
+use super::apply::{Applied, apply};
 use super::once::{Cut, Once, cut};
-use super::{Applied, Elsewhere, Rewrite, apply};
+use super::rewrite::{Elsewhere, Rewrite};
 use crate::energy::{Bill, Cost, CostModel, Item, Weights, graph_items};
 use crate::ir::{Graph, GraphError};
 

@@ -22,6 +22,8 @@ pub(super) struct Trimmed {
     pub root: TermId,
     /// What the part reads, by the numbers that the proof has for it; then values of the part that the form reads.
     pub leaves: Vec<Value>,
+    /// The values of the part that the form reads, as terms of the arena of the proof.
+    pub given: Vec<(TermId, Value)>,
 }
 
 impl Trimmed {
@@ -76,6 +78,7 @@ impl Trimmed {
             arena: Arc::default(),
             root: term.root,
             leaves: leaves.to_vec(),
+            given: Vec::new(),
         };
         let mut shown = TermArena::default();
         let mut copies: FxHashMap<TermId, TermId> = FxHashMap::default();
@@ -88,6 +91,7 @@ impl Trimmed {
                     kept.push(value.node);
                     let number = Head::Input(trimmed.leaves.len() as u32);
                     trimmed.leaves.push(value);
+                    trimmed.given.push((term, value));
                     copies.insert(term, shown.leaf_like(arena, term, number));
                 }
                 (None, Head::Input(n)) => {

@@ -211,6 +211,12 @@ def checked(_, x):
     return x + 1
 
 
+def at_mask(x, mask, value):
+    y = x.clone()
+    y[mask] = value
+    return y
+
+
 def pairs():
     """Name, A, B, whether they are the same, how they are exported, what else the modules hold."""
     off = written_dropout(lambda y: F.dropout(y, 0.5, False))
@@ -219,6 +225,13 @@ def pairs():
     yield "write-to-dropout-of-nothing", nothing_dropped, lambda s, x: (x + 1) * 3, "same", [False], nothing
     yield "write-to-dropout-of-copy", off, lambda s, x: x + 1, "other", [False], nothing
     yield "number-for-check", checked, lambda s, x: x + 1, "same", [False, True], nothing
+    # One number where a mask holds.
+    masked = lambda _, x: (y := x.clone()).masked_fill_(x > 1, 0.5)
+    yield "write-where-mask", (lambda _, x: at_mask(x, x > 1, 0.5)), masked, "same", [False, True], nothing
+    rows = lambda _, x: torch.where((x[:, 0] > 1)[:, None], 0.5, x)
+    yield "write-where-mask-of-rows", (lambda _, x: at_mask(x, x[:, 0] > 1, 0.5)), rows, "same", [False, True], nothing
+    columns = lambda _, x: torch.where((x[:, 0] > 1)[None], 0.5, x)
+    yield "write-where-mask-of-columns", (lambda _, x: at_mask(x, x[:, 0] > 1, 0.5)), columns, "other", [False, True], nothing
     # Draws.
     for name, kind in [("lstm", nn.LSTM), ("gru", nn.GRU), ("rnn", nn.RNN)]:
         run = (lambda s, x: s.rnn(x)[0] - s.rnn(x)[0], lambda s, x: (lambda y: y - y)(s.rnn(x)[0]))

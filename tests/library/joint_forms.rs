@@ -6,7 +6,7 @@ use magneton_ir::ir::{Graph, text};
 use magneton_ir::optimize::{Optimized, optimize};
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::Context;
-use magneton_ir::report::{Report, ReportedVerdict};
+use magneton_ir::report::ReportedVerdict;
 use magneton_ir::rules::{RuleSet, Tier};
 
 fn graph(source: &str) -> Graph {

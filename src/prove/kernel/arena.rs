@@ -20,17 +20,18 @@ use crate::ops::{
 fn holds(op: &OpDef, operands: &[&Constant], value: &Constant, ty: &TensorType) -> bool {
     let numbers: Option<SmallVec<[f64; 4]>> =
         operands.iter().map(|constant| constant.uniform().map(|number| number.to_f64())).collect();
-    let (Some(&[x, y]), Some(value)) = (numbers.as_deref(), value.uniform()) else { return true };
-    if !ty.dtype.is_float() || ty.rank() > 0 || !x.is_finite() || !y.is_finite() {
+    let (Some(numbers), Some(value)) = (numbers, value.uniform()) else { return true };
+    if !ty.dtype.is_float() || ty.rank() > 0 || !numbers.iter().all(|x| x.is_finite()) {
         return true;
     }
     let value = value.to_f64();
-    match op.arithmetic() {
-        Arithmetic::Add => value.is_finite() && keeps_both(ty.dtype, x, y),
-        Arithmetic::Sub => value.is_finite() && keeps_both(ty.dtype, x, -y),
-        Arithmetic::Mul => value.is_finite() && (value != 0.0 || x == 0.0 || y == 0.0),
+    match (op.arithmetic(), numbers.as_slice()) {
+        (Arithmetic::Add, &[x, y]) => value.is_finite() && keeps_both(ty.dtype, x, y),
+        (Arithmetic::Sub, &[x, y]) => value.is_finite() && keeps_both(ty.dtype, x, -y),
+        (Arithmetic::Mul, &[x, y]) => value.is_finite() && (value != 0.0 || x == 0.0 || y == 0.0),
         // What is divided by 0 is infinite in the program, too.
-        Arithmetic::Div => y == 0.0 || value.is_finite() && (value != 0.0 || x == 0.0),
+        (Arithmetic::Div, &[x, y]) => y == 0.0 || value.is_finite() && (value != 0.0 || x == 0.0),
+        (Arithmetic::Power, &[x]) => x == 0.0 || value.is_finite() && value != 0.0,
         _ => true,
     }
 }

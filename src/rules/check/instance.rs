@@ -11,6 +11,7 @@ use crate::rules::Tier;
 use crate::rules::arena::{InstanceArena, Term, TermId};
 use crate::rules::definition::Definitions;
 use crate::rules::expr::{Expr, Scope, TensorRef};
+use crate::rules::instantiate::BuildError;
 use crate::rules::matcher::holds;
 use crate::rules::rule::{Outcome, Rule};
 use crate::rules::terms::Terms;
@@ -93,7 +94,11 @@ pub(super) fn build(rule: &Rule, definitions: &Definitions, choice: &Choice, dat
     if !matches!(rule.check_conditions(&arena, &mut bindings), Outcome::Holds { .. }) {
         return Err(Unfit::Condition);
     }
-    let rhs = rule.build_rhs(&bindings, &mut arena).map_err(|e| e.to_string());
+    let rhs = match rule.build_rhs(&bindings, &mut arena) {
+        // The rule does not apply.
+        Err(BuildError::NotHeld { .. }) => return Err(Unfit::Condition),
+        rhs => rhs.map_err(|e| e.to_string()),
+    };
     Ok(Instance { arena, data, bindings, lhs, rhs })
 }
 

@@ -253,9 +253,31 @@ fn filled(site: &mut NodeLowering, part: &str, value: f64, like: Value) -> Resul
 fn index_put(site: &mut NodeLowering) -> Converted {
     let (x, values) = (site.tensor("self")?, site.tensor("values")?);
     let (accumulate, bool) = (site.bool_or("accumulate", false)?, site.dtype(x) == DType::Bool);
+    if let Some(mask) = mask(site, x, values)?.filter(|_| !(accumulate && bool)) {
+        let new = if accumulate { site.implicit("sum", "add", &[], &[x, values])? } else { values };
+        return site.emit("where", &[], &[mask, new, x]);
+    }
     let Some((dims, positions)) = positions(site)?.filter(|_| !(accumulate && bool)) else { return Ok(None) };
     let operands: Vec<Value> = [x, values].into_iter().chain(positions).collect();
     site.emit("index_put", &[("dims", dims), ("accumulate", AttrValue::Bool(accumulate))], &operands)
+}
+
+/// The mask over the elements of `x` where one number is written, as in `x[mask] = 0`: PyTorch has a kernel of its own for it.
+fn mask(site: &mut NodeLowering, x: Value, values: Value) -> Result<Option<Value>, Refusal> {
+    let indices = site.optional_tensors("indices")?;
+    let [Some(mask)] = indices[..] else { return Ok(None) };
+    let rank = site.rank(x);
+    let (of_mask, of_values) = (site.ty(mask).shape.clone(), site.ty(values));
+    let leads = site.ty(x).shape.get(..of_mask.len()) == Some(&of_mask[..]);
+    if site.dtype(mask) != DType::Bool || !leads || of_values.numel() != 1 || of_values.rank() > rank {
+        return Ok(None);
+    }
+    if of_mask.len() == rank {
+        return Ok(Some(mask));
+    }
+    let mut shape = of_mask;
+    shape.resize(rank, 1);
+    Ok(Some(site.implicit("mask", "reshape", &[("shape", AttrValue::shape(&shape))], &[mask])?))
 }
 
 /// A histogram over a range that is given. Without one, it depends on the data.

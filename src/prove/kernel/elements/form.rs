@@ -113,6 +113,9 @@ pub(super) struct Product {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Form(Vec<Product>);
 
+/// How much of the smallest of the numbers that are added up may count as rounding.
+const MAX_LOST: f64 = 1e-3;
+
 /// Bits of a number beyond which it is not worth computing with.
 const MAX_BITS: u64 = 4096;
 
@@ -148,17 +151,17 @@ impl Product {
     fn is_near(&self, other: &Product, precision: u64) -> bool {
         let (x, y) = (&self.number, &other.number);
         let written = is_representable(x, precision) && is_representable(y, precision);
-        x == y || !written && part_by_rounding(x, y, precision) && self.parts_by_less_than_its_share(other, precision)
+        x == y || !written && part_by_rounding(x, y, precision) && self.parts_by_less_than_its_share(other)
     }
 
-    /// Whether the numbers differ by no more than rounding makes of the smallest of those that they were added up from.
-    pub(super) fn parts_by_less_than_its_share(&self, other: &Product, precision: u64) -> bool {
+    /// Whether the numbers differ by next to nothing of the smallest of those that they were added up from.
+    pub(super) fn parts_by_less_than_its_share(&self, other: &Product) -> bool {
         let share = self.share.min(other.share);
         if share >= 1.0 {
             return true;
         }
         let apart = ((&self.number - &other.number) / &self.number).to_f64().map_or(f64::INFINITY, f64::abs);
-        apart <= share * 0.5_f64.powi(precision as i32 - 2)
+        apart <= share * MAX_LOST
     }
 }
 
@@ -319,9 +322,8 @@ impl Form {
 
     /// Whether two formulas have the same products with the same numbers, up to the rounding of numbers of so many bits.
     pub(super) fn is_near(&self, other: &Form, precision: u64) -> bool {
-        let alike = |(x, y): (&Product, &Product)| {
-            x.factors == y.factors && x.cancels == y.cancels && x.is_near(y, precision)
-        };
+        let alike =
+            |(x, y): (&Product, &Product)| x.factors == y.factors && x.cancels == y.cancels && x.is_near(y, precision);
         self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(alike)
     }
 
@@ -357,10 +359,11 @@ fn is_residue(run: &[Product], precision: u64) -> bool {
     }
     let sum = run.iter().fold(BigRational::zero(), |sum, product| plus(&sum, &product.number));
     let largest = run.iter().map(|product| product.number.abs()).max().unwrap_or_default();
-    let rounding = 0.5_f64.powi(precision as i32 - 2);
     let is_less_than_parts = || {
         let sum = sum.to_f64().map_or(f64::INFINITY, f64::abs);
-        run.iter().zip(sizes()).all(|(product, size)| product.share >= 1.0 || sum <= size.abs() * product.share * rounding)
+        run.iter()
+            .zip(sizes())
+            .all(|(product, size)| product.share >= 1.0 || sum <= size.abs() * product.share * MAX_LOST)
     };
     !sum.is_zero()
         && sum.abs() * BigInt::from(1_i64 << (precision - 2)) <= largest

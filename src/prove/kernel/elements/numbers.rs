@@ -43,7 +43,7 @@ impl Numbers {
             let is_other = written.is_some() && known.written.is_some() && known.written.as_ref() != written;
             let is_near = || {
                 part_by_rounding(&known.product.number, number, self.precision)
-                    && known.product.parts_by_less_than_its_share(product, self.precision)
+                    && known.product.parts_by_less_than_its_share(product)
             };
             if known.product.number == *number || !is_other && is_near() {
                 known.written = known.written.take().or_else(|| written.cloned());
