@@ -19,7 +19,7 @@ use crate::ops::{
 /// the 1e-9 of `(x + 1) + 1e-9`, whose sum is 1.
 fn holds(op: &OpDef, operands: &[&Constant], value: &Constant, ty: &TensorType) -> bool {
     let numbers: Option<SmallVec<[f64; 4]>> =
-        operands.iter().map(|constant| constant.uniform().map(|number| number.to_f64())).collect();
+        operands.iter().map(|constant| constant.uniform().map(Number::to_f64)).collect();
     let (Some(numbers), Some(value)) = (numbers, value.uniform()) else { return true };
     if !ty.dtype.is_float() || ty.rank() > 0 || !numbers.iter().all(|x| x.is_finite()) {
         return true;
