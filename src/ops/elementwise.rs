@@ -64,14 +64,8 @@ fn whole_power(x: i64, mut exponent: i64) -> i64 {
     power
 }
 
-/// `x` limited to `low..=high`. Zeros of both signs are equal and stay as they are. As in PyTorch on a CPU, one of two bounds that is
-/// NaN wins, and a single one is none.
+/// `x` limited to `low..=high`. Zeros of both signs are equal and stay as they are; a bound that is NaN wins.
 fn clamp(mut x: Number, low: Option<Number>, high: Option<Number>) -> Number {
-    if let (Some(bound), None) | (None, Some(bound)) = (low, high)
-        && bound.is_nan()
-    {
-        return x;
-    }
     if let Some(low) = low
         && (low.is_above(x) || low.is_nan())
     {

@@ -232,6 +232,11 @@ def pairs():
     yield "write-where-mask-of-rows", (lambda _, x: at_mask(x, x[:, 0] > 1, 0.5)), rows, "same", [False, True], nothing
     columns = lambda _, x: torch.where((x[:, 0] > 1)[None], 0.5, x)
     yield "write-where-mask-of-columns", (lambda _, x: at_mask(x, x[:, 0] > 1, 0.5)), columns, "other", [False, True], nothing
+    # A single limit that is NaN is none, but for the functions of one limit.
+    nan = float("nan")
+    yield "limit-nan", (lambda _, x: x.clamp(min=nan) + 1), (lambda _, x: x + 1), "same", [False, True], nothing
+    yield "limit-nan-of-one", (lambda _, x: x.clamp_min(nan) + 1), (lambda _, x: x + 1), "other", [False], nothing
+    yield "limits-nan-in-turn", (lambda _, x: x.clamp(min=nan).clamp(max=1.0)), (lambda _, x: x.clamp(nan, 1.0)), "other", [False], nothing
     # Draws.
     for name, kind in [("lstm", nn.LSTM), ("gru", nn.GRU), ("rnn", nn.RNN)]:
         run = (lambda s, x: s.rnn(x)[0] - s.rnn(x)[0], lambda s, x: (lambda y: y - y)(s.rnn(x)[0]))

@@ -1,4 +1,4 @@
-//! Numbers that a type does not hold beside others, and places and limits that only look harmless: pairs that were once proven equal.
+//! Numbers that a type does not hold beside others, and places that only look harmless: pairs that were once proven equal.
 
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
@@ -85,10 +85,4 @@ fn what_is_written_at_places_is_as_large_as_the_places() {
         "x: f32[8, 6], i: i64[3], y: f32[3, 6]",
         &[("scatter_add(x, expand(reshape(i; shape=[3, 1]); shape=[3, 5]), y; dim=0)", "index_add(x, i, y; dim=0)")],
     );
-}
-
-/// A single limit that is NaN is none; one of two makes everything NaN.
-#[test]
-fn limits_that_are_no_numbers_are_not_put_together() {
-    none_is_proven("x: f32[6]", &[("clamp(clamp(x; min=nan); max=1.0)", "clamp(x; min=nan, max=1.0)")]);
 }

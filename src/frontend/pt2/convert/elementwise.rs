@@ -31,7 +31,17 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         "square" => power(site, Scalar::Int(2)),
         "pow" if target.overload == "Tensor_Scalar" => power(site, site.scalar("exponent")?),
         "clamp" | "clip" if target.overload.is_empty() => {
-            clamp(site, site.maybe_scalar("min")?, site.maybe_scalar("max")?)
+            match (site.maybe_scalar("min")?, site.maybe_scalar("max")?) {
+                // Unlike `clamp_min` and `clamp_max`, it takes no notice of a single bound that is NaN.
+                (Some(bound), None) | (None, Some(bound)) if bound.value().is_nan() => {
+                    let x = site.tensor("self")?;
+                    let operands = [Operand::Tensor(x), Operand::Scalar(bound)];
+                    let dtype = result_dtype(site, &operands, Promotion::Common)?;
+                    let x = site.cast("self", x, dtype)?;
+                    site.emit("alias", &[], &[x])
+                }
+                (min, max) => clamp(site, min, max),
+            }
         }
         "clamp_min" if target.overload.is_empty() => clamp(site, Some(site.scalar("min")?), None),
         "clamp_max" if target.overload.is_empty() => clamp(site, None, Some(site.scalar("max")?)),
