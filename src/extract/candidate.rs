@@ -1,9 +1,9 @@
 //! Parts with the forms that their searches found, of which those are chosen that save most.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use super::part::{Part, Parts};
 use super::plan;
@@ -11,13 +11,13 @@ use super::rewrite::{Elsewhere, Rewrite, is_slower, letter};
 use super::search::{Found, closure};
 use super::trim::Trimmed;
 use crate::energy::{Bill, Cost, CostModel, Weights};
-use crate::ir::{NodeKind, Value};
-use crate::prove::{Head, Made, Places, Said, TermArena, TermId, show};
+use crate::ir::{NodeId, Value};
+use crate::prove::{Made, Places, Said, TermId, show};
 use crate::rules::Tier;
 
 /// By how much, relative to what they save, a form of several values together has to save more than the forms of one value each that it
 /// rules out.
-const WORTH: f64 = 0.02;
+const MARGIN: f64 = 0.02;
 
 /// A part with the form that its search found.
 pub(super) struct Candidate {
@@ -103,39 +103,6 @@ impl Candidate {
     }
 }
 
-impl Part {
-    /// The values that it reads and computes with their terms in the arena of its search, which knows it as terms over leaves that are
-    /// numbered.
-    fn terms(&self, parts: &Parts, arena: &mut TermArena) -> Vec<(Value, TermId)> {
-        let mut here: FxHashMap<TermId, TermId> = FxHashMap::default();
-        let mut terms = Vec::new();
-        let term_of = |v: Value| parts.values[v.node.index()][v.slot as usize];
-        for (n, &leaf) in (0..).zip(&self.leaves) {
-            let input = (0..arena.len()).map(|t| arena.nth(t)).find(|&t| *arena.head(t) == Head::Input(n));
-            if let Some(term) = input {
-                here.insert(term_of(leaf), term);
-                terms.push((leaf, term));
-            }
-        }
-        for &id in &self.nodes {
-            let node = parts.graph.node(id);
-            let operands: Option<SmallVec<[TermId; 4]>> =
-                parts.graph.operands(id).iter().map(|&v| here.get(&term_of(v)).copied()).collect();
-            let (NodeKind::Op { op, attrs }, Some(operands)) = (&node.kind, operands) else { continue };
-            for (slot, &graph_term) in parts.values[id.index()].iter().enumerate() {
-                let known = here.get(&graph_term).copied();
-                let call =
-                    |arena: &mut TermArena| arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot])).ok();
-                if let Some(term) = known.or_else(|| call(arena)) {
-                    here.insert(graph_term, term);
-                    terms.push((Value::new(id, slot as u32), term));
-                }
-            }
-        }
-        terms
-    }
-}
-
 /// The candidates that save most, none of which replaces what another one does or reads; in the order of the graph. Where energy alone
 /// counts, slower ones come last.
 pub(super) fn without_overlaps(candidates: Vec<Candidate>, nodes: usize, weights: Weights) -> Vec<Candidate> {
@@ -144,12 +111,18 @@ pub(super) fn without_overlaps(candidates: Vec<Candidate>, nodes: usize, weights
     sort(&mut single, weights);
     sort(&mut joint, weights);
     let mut chosen = Chosen::new(nodes);
-    let alone: Vec<usize> = (0..single.len()).filter(|&i| chosen.take(&single[i])).collect();
+    let alone: Vec<&Candidate> = single.iter().filter(|candidate| chosen.take(candidate)).collect();
+    let mut touching: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
+    for (i, candidate) in alone.iter().enumerate() {
+        candidate.trimmed.touched().for_each(|node| touching.entry(node).or_default().push(i));
+    }
     let mut chosen = Chosen::new(nodes);
     joint.retain(|candidate| {
-        let ruled_out = alone.iter().map(|&i| &single[i]).filter(|other| !are_apart(candidate, other));
+        let near: BTreeSet<usize> =
+            candidate.trimmed.touched().filter_map(|node| touching.get(&node)).flatten().copied().collect();
+        let ruled_out = near.into_iter().map(|i| alone[i]).filter(|other| excludes(&candidate.trimmed, &other.trimmed));
         let lost: f64 = ruled_out.map(|other| other.saves(weights)).sum();
-        candidate.saves(weights) > lost * (1.0 + WORTH) && chosen.take(candidate)
+        candidate.saves(weights) > lost * (1.0 + MARGIN) && chosen.take(candidate)
     });
     single.retain(|candidate| chosen.take(candidate));
     let mut all = joint;
@@ -168,11 +141,11 @@ fn sort(candidates: &mut [Candidate], weights: Weights) {
     });
 }
 
-/// Whether both can be in place.
-fn are_apart(x: &Candidate, y: &Candidate) -> bool {
-    let nodes = x.trimmed.replaced.iter().chain(&y.trimmed.replaced).map(|n| n.index());
-    let mut chosen = Chosen::new(nodes.max().map_or(0, |n| n + 1));
-    chosen.take(x) && chosen.take(y)
+/// Whether only one of two can be in place: both replace an operator, or one leaves out what the other one reads.
+fn excludes(x: &Trimmed, y: &Trimmed) -> bool {
+    x.replaced.iter().any(|node| y.replaced.contains(node))
+        || y.reads().any(|value| x.leaves_out(value.node))
+        || x.reads().any(|value| y.leaves_out(value.node))
 }
 
 /// Which nodes of a graph are taken.
@@ -191,23 +164,18 @@ impl Chosen {
 
     /// Takes a candidate, if it can be in place beside those that were taken.
     fn take(&mut self, candidate: &Candidate) -> bool {
-        let Trimmed { replaced, roots, .. } = &candidate.trimmed;
-        let is = |of: &[bool], n: usize| of.get(n).copied().unwrap_or(false);
-        let goes = |n: &usize| !roots.iter().any(|root| root.node.index() == *n);
-        let reads = || candidate.trimmed.reads().map(|v| v.node.index());
-        let free = replaced.iter().all(|n| !is(&self.replaced, n.index()))
-            && replaced.iter().map(|n| n.index()).filter(goes).all(|n| !is(&self.read, n))
-            && reads().all(|n| !is(&self.gone, n));
+        let trimmed = &candidate.trimmed;
+        let free = trimmed.replaced.iter().all(|node| {
+            let taken = self.replaced[node.index()] || trimmed.leaves_out(*node) && self.read[node.index()];
+            !taken
+        });
+        let free = free && trimmed.reads().all(|value| !self.gone[value.node.index()]);
         if free {
-            for n in replaced.iter().map(|n| n.index()) {
-                self.replaced[n] = true;
-                self.gone[n] = goes(&n);
+            for node in &trimmed.replaced {
+                self.replaced[node.index()] = true;
+                self.gone[node.index()] = trimmed.leaves_out(*node);
             }
-            for n in reads() {
-                if let Some(read) = self.read.get_mut(n) {
-                    *read = true;
-                }
-            }
+            trimmed.reads().for_each(|value| self.read[value.node.index()] = true);
         }
         free
     }

@@ -25,7 +25,7 @@ const MAX_BEFORE: usize = 4;
 /// Nodes that are looked at for one part.
 const MAX_VISITS: usize = 4 * MAX_PART;
 
-/// Stands above several results, so that a part has one term. Nobody executes it, and no file can name it.
+/// Stands above several results, so that a part has one term. Nobody executes it, and graphs have no operators without a name.
 static TOGETHER: LazyLock<Op> = LazyLock::new(|| Op::Custom(Arc::new(CustomOp::new("", Vec::new()))));
 
 /// Several terms as one; a single one stays as it is.

@@ -2,15 +2,16 @@
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::fanout_free::{MAX_OPERATORS, Users};
 use super::joint::{read_outside, together};
 use super::plan::{Leaf, Leaves};
 use super::search::Search;
 use crate::energy::{Bill, CostModel, Item, computed_nodes};
-use crate::ir::{Fixed, Graph, Layout, NodeId, Value, layouts};
-use crate::ops::TypeError;
-use crate::prove::{Boundary, ConeKey, GraphLeaves, Side, TermArena, TermId, Values, cone, graph_terms};
+use crate::ir::{Fixed, Graph, Layout, NodeId, NodeKind, Value, layouts};
+use crate::ops::{Op, TypeError};
+use crate::prove::{Boundary, ConeKey, GraphLeaves, Head, Side, TermArena, TermId, Values, cone, graph_terms};
 
 /// No GPU holds the operands of a part that moves more bytes: nobody runs it.
 const MAX_BYTES: f64 = 1e12;
@@ -35,7 +36,7 @@ pub(super) struct Parts<'g> {
     /// The terms of its values.
     pub values: Values,
     arena: TermArena,
-    layouts: Vec<smallvec::SmallVec<[Layout; 1]>>,
+    layouts: Vec<SmallVec<[Layout; 1]>>,
     computed: Vec<bool>,
     fixed: Fixed,
     pub all: Vec<Part>,
@@ -129,6 +130,39 @@ impl<'g> Parts<'g> {
     }
 }
 
+impl Part {
+    /// The values that it reads and computes with their terms in the arena of its search, which knows it as terms over leaves that are
+    /// numbered.
+    pub(super) fn terms(&self, parts: &Parts, arena: &mut TermArena) -> Vec<(Value, TermId)> {
+        let mut here: FxHashMap<TermId, TermId> = FxHashMap::default();
+        let mut terms = Vec::new();
+        let term_of = |v: Value| parts.values[v.node.index()][v.slot as usize];
+        for (n, &leaf) in (0..).zip(&self.leaves) {
+            let input = (0..arena.len()).map(|t| arena.nth(t)).find(|&t| *arena.head(t) == Head::Input(n));
+            if let Some(term) = input {
+                here.insert(term_of(leaf), term);
+                terms.push((leaf, term));
+            }
+        }
+        for &id in &self.nodes {
+            let node = parts.graph.node(id);
+            let operands: Option<SmallVec<[TermId; 4]>> =
+                parts.graph.operands(id).iter().map(|&v| here.get(&term_of(v)).copied()).collect();
+            let (NodeKind::Op { op, attrs }, Some(operands)) = (&node.kind, operands) else { continue };
+            for (slot, &graph_term) in parts.values[id.index()].iter().enumerate() {
+                let known = here.get(&graph_term).copied();
+                let call =
+                    |arena: &mut TermArena| arena.call(op, attrs, slot as u32, &operands, Some(&node.types[slot])).ok();
+                if let Some(term) = known.or_else(|| call(arena)) {
+                    here.insert(graph_term, term);
+                    terms.push((Value::new(id, slot as u32), term));
+                }
+            }
+        }
+        terms
+    }
+}
+
 /// The values that a part may read, by their terms: what its operators read from outside, and what they compute themselves.
 fn values_read(graph: &Graph, values: &Values, part: &[NodeId]) -> FxHashMap<TermId, Value> {
     let own = part.iter().flat_map(|&id| (0..values[id.index()].len() as u32).map(move |slot| Value::new(id, slot)));
@@ -158,11 +192,11 @@ impl Boundary for Inside {
         !self.0.contains(&t)
     }
 
-    fn passes(&self, _: &crate::ops::Op) -> bool {
+    fn passes(&self, _: &Op) -> bool {
         false
     }
 
-    fn opens(&self, _: &crate::ops::Op) -> bool {
+    fn opens(&self, _: &Op) -> bool {
         false
     }
 }

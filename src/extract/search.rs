@@ -118,12 +118,14 @@ impl Search {
             (Counts::Value, CallPrice::default()),
             (Counts::UpperEnd, CallPrice::default()),
         ];
-        let no_calls = prices.calls == CallPrice::default();
-        for (counts, calls) in ways.into_iter().skip(usize::from(no_calls)) {
+        // Where calls count nothing, the first two are one.
+        let repeats = usize::from(prices.calls == CallPrice::default());
+        let has_exponentials = plan::has_exponentials(&self.arena);
+        for (counts, calls) in ways.into_iter().skip(repeats) {
             let by = By {
                 counts,
                 calls,
-                has_exponentials: plan::has_exponentials(&self.arena),
+                has_exponentials,
                 weights: prices.weights,
                 config: prices.config,
                 model: prices.model,

@@ -11,7 +11,6 @@ use crate::ir::{Graph, NodeId, Value};
 use crate::prove::{Head, TermArena, TermId};
 
 /// What a form changes of a part.
-#[derive(Clone)]
 pub(super) struct Trimmed {
     /// The operators that it replaces, in topological order.
     pub replaced: Vec<NodeId>,
@@ -30,6 +29,16 @@ impl Trimmed {
     /// The values that the form reads.
     pub(super) fn reads(&self) -> impl Iterator<Item = Value> {
         joint::reads(&self.arena, self.root, &self.leaves)
+    }
+
+    /// Whether nothing computes the results of an operator any more.
+    pub(super) fn leaves_out(&self, node: NodeId) -> bool {
+        self.replaced.contains(&node) && !self.roots.iter().any(|root| root.node == node)
+    }
+
+    /// The operators that it replaces or reads.
+    pub(super) fn touched(&self) -> impl Iterator<Item = NodeId> {
+        self.replaced.iter().copied().chain(self.reads().map(|value| value.node))
     }
 
     /// `roots` are the values of the part `nodes`, which reads `leaves`, that `term` computes; `terms` has the term of each value of the part

@@ -108,6 +108,9 @@ pub enum GraphError {
     #[error("`{node}` holds {found} elements, its type {ty} wants {}", ty.numel())]
     #[diagnostic(code(ir::literal_size))]
     LiteralSize { node: String, ty: TensorType, found: usize },
+    #[error("`{node}` calls an operator without a name")]
+    #[diagnostic(code(ir::no_operator))]
+    NoOperator { node: String },
 }
 
 impl Graph {
@@ -184,6 +187,9 @@ impl Graph {
         origin: Origin,
     ) -> Result<NodeId, GraphError> {
         self.operand_types(name, operands)?;
+        if op.name().is_empty() {
+            return Err(GraphError::NoOperator { node: name.to_owned() });
+        }
         Ok(self.attach(name, op, attrs, operands, types.into_iter().collect(), origin))
     }
 

@@ -211,6 +211,7 @@ fn errors_carry_their_code_and_place() {
         ("a = literal i64[1] [0.5] return a", "mir::type_error", "literal i64[1] [0.5]"),
         ("a = add(x, 99999999999999999999) return a", "mir::number", "99999999999999999999"),
         ("a = opaque \"\\q\"(x) -> f32[1] return a", "mir::escape", "\"\\q\""),
+        ("a = opaque \"\"(x) -> f32[1] return a", "mir::type_error", "opaque \"\"(x) -> f32[1]"),
         ("a = literal f32[-1] [] return a", "mir::tensor_type", "f32[-1]"),
         ("a = literal f32[99999999, 99999999] [] return a", "mir::tensor_type", "f32[99999999, 99999999]"),
         ("a = neg(x) @ once return a", "mir::not_fixed", "a"),

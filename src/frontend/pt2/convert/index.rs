@@ -253,9 +253,8 @@ fn filled(site: &mut NodeLowering, part: &str, value: f64, like: Value) -> Resul
 fn index_put(site: &mut NodeLowering) -> Converted {
     let (x, values) = (site.tensor("self")?, site.tensor("values")?);
     let (accumulate, bool) = (site.bool_or("accumulate", false)?, site.dtype(x) == DType::Bool);
-    if let Some(mask) = mask(site, x, values)?.filter(|_| !(accumulate && bool)) {
-        let new = if accumulate { site.implicit("sum", "add", &[], &[x, values])? } else { values };
-        return site.emit("where", &[], &[mask, new, x]);
+    if !accumulate && let Some(mask) = mask(site, x, values)? {
+        return site.emit("where", &[], &[mask, values, x]);
     }
     let Some((dims, positions)) = positions(site)?.filter(|_| !(accumulate && bool)) else { return Ok(None) };
     let operands: Vec<Value> = [x, values].into_iter().chain(positions).collect();

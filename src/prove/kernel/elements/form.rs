@@ -113,7 +113,8 @@ pub(super) struct Product {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Form(Vec<Product>);
 
-/// How much of the smallest of the numbers that are added up may count as rounding.
+/// How much of the smallest of the numbers that are added up may count as rounding: more than a few roundings of a sum take from a summand
+/// that is 10,000 times smaller, and far less than all of it.
 const MAX_LOST: f64 = 1e-3;
 
 /// Bits of a number beyond which it is not worth computing with.
