@@ -92,7 +92,8 @@ pub fn optimize(
 }
 
 /// Those that save what counts on any host that launches them one by one: a form of more operators may cost more waiting than
-/// its kernels save. Second, those of these with which the workload takes longer.
+/// its kernels save. Second, those of these that are slower: with longer kernels, or because the host takes longer to launch them than the
+/// energy that they save is worth.
 fn worth_launching(
     graph: &Graph,
     items: &[Item],
@@ -111,6 +112,8 @@ fn worth_launching(
     let named: FxHashMap<&str, NodeId> = rewritten.nodes().map(|(id, node)| (&*node.name, id)).collect();
     let (now, now_us) = (Calls::of_graph(graph, items), kernels.time_us.value);
     let launched_us = |calls: Calls, kernels_us: f64| host.time_us(calls).value.max(kernels_us);
+    let launched_mj =
+        kernels.energy_mj.value + costs.waiting(now, &kernels).map_or(0.0, |waiting| waiting.energy_mj.value);
     let mut kept = [Vec::new(), Vec::new()];
     for (rewrite, made) in rewrites.iter().zip(&made) {
         let new = Calls::of(&rewritten, &items_after, made.iter().filter_map(|name| named.get(&**name).copied()));
@@ -122,8 +125,12 @@ fn worth_launching(
         if weights.cost(before) - weights.cost(after) + of_waiting <= 0.0 {
             continue;
         }
-        let longer = launched_us(then, then_us) > launched_us(now, now_us) * SLOWER;
-        kept[usize::from(is_slower(rewrite) || weights.is_energy() && longer)].push(rewrite.clone());
+        // What the host takes longer to launch, kernels that are no slower have to outweigh: in the product of energy and time.
+        let longer = launched_us(then, then_us) / launched_us(now, now_us);
+        let saved_mj = before.energy_mj.value - after.energy_mj.value + host.surely_saved_mj(as_is, changed);
+        let outweighs = (1.0 - saved_mj / launched_mj) * longer < 1.0;
+        let slower = is_slower(rewrite) || weights.is_energy() && longer > SLOWER && !outweighs;
+        kept[usize::from(slower)].push(rewrite.clone());
     }
     Ok(kept)
 }

@@ -164,7 +164,7 @@ pub enum LaunchArg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ObjectiveArg {
-    /// Energy. Forms that take more time are listed and not taken.
+    /// Energy. Forms with slower kernels are listed and not taken, nor are those that take longer to launch than they save.
     Energy,
     /// Time, whatever energy that takes.
     Time,

@@ -3,13 +3,21 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::EmitError;
-use crate::eval::{GraphProgram, LazyEvaluator, Options};
+use crate::eval::{EvalError, GraphProgram, LazyEvaluator, Options, Program, Source, product, product_steps};
 use crate::extract::Once;
 use crate::ir::{Contents, Graph, NodeId, NodeKind, Number, TensorType, Value};
 use crate::ops::{Call, Op};
 
 /// Elements that one tensor may take to compute, as the reference evaluator counts them.
 const BUDGET: usize = 1 << 26;
+
+/// Steps of a matrix product from which on it is computed at once.
+const LARGE: u64 = 1 << 20;
+
+/// Steps of all matrix products that one tensor may take: some seconds.
+const MOST_STEPS: u64 = 1 << 33;
+
+const OPTIONS: Options = Options { rounding: true, budget: BUDGET };
 
 /// Elements of tensors by name.
 pub(super) type Values = FxHashMap<String, Vec<Number>>;
@@ -20,8 +28,11 @@ pub(super) fn values(once: &Once, graph: &Graph, contents: &mut dyn Contents) ->
     let mut all = Values::default();
     for output in once.before.outputs() {
         let lacks = |reason: &str| EmitError::Values { name: output.name.to_string(), reason: reason.to_owned() };
+        let products = products(&once.before, output.value);
+        let steps: u64 = products.iter().map(|(_, steps)| steps).sum();
         // A product with a sum is one of its elements, and two operations.
-        if operations(&once.before, output.value) / 2.0 > BUDGET as f64 {
+        let others = operations(&once.before, output.value) / 2.0 - steps as f64;
+        if steps > MOST_STEPS || others > BUDGET as f64 {
             return Err(lacks("it takes too many operations"));
         }
         let mut program = GraphProgram::new(&once.before, 0);
@@ -34,11 +45,41 @@ pub(super) fn values(once: &Once, graph: &Graph, contents: &mut dyn Contents) ->
             let given = own.and_then(|own| program.with_input(own, data).ok());
             program = given.ok_or_else(|| lacks(&format!("the values of `{name}` are of another size")))?;
         }
-        let mut evaluator = LazyEvaluator::new(&program, Options { rounding: true, budget: BUDGET });
+        for (value, _) in products {
+            let data = computed(&program, value).map_err(|error| lacks(&error.to_string()))?;
+            program = program.with_value(value, data);
+        }
+        let mut evaluator = LazyEvaluator::new(&program, OPTIONS);
         let data = evaluator.tensor(output.value).map_err(|error| lacks(&error.to_string()))?;
         all.insert(output.name.to_string(), data);
     }
     Ok(all)
+}
+
+/// The large matrix products that a value depends on, in topological order, with the steps that each takes.
+fn products(graph: &Graph, value: Value) -> Vec<(Value, u64)> {
+    let mut nodes: Vec<NodeId> = needed(graph, value).into_iter().collect();
+    nodes.sort_unstable();
+    let steps = |id: NodeId| match &graph.node(id).kind {
+        NodeKind::Op { op: Op::Table(op), attrs } => {
+            let operands: Vec<&TensorType> = graph.operands(id).iter().map(|&v| graph.ty(v)).collect();
+            product_steps(&Call { op, attrs, operands: &operands }, graph.ty(id.into()))
+        }
+        _ => None,
+    };
+    let large = |id: NodeId| Some((id.into(), steps(id).filter(|&steps| steps >= LARGE)?));
+    nodes.into_iter().filter_map(large).collect()
+}
+
+/// The elements of a matrix product.
+fn computed(program: &GraphProgram, value: Value) -> Result<Vec<Number>, EvalError> {
+    let mut evaluator = LazyEvaluator::new(program, OPTIONS);
+    let Source::Call { op, attrs, types, operands, .. } = program.source(value) else {
+        return evaluator.tensor(value);
+    };
+    let operands: Vec<Vec<Number>> = operands.iter().map(|&o| evaluator.tensor(o)).collect::<Result<_, _>>()?;
+    let whole = product(&Call { op, attrs, operands: &types }, program.ty(value), &operands);
+    whole.unwrap_or_else(|| evaluator.tensor(value))
 }
 
 /// The arithmetic that a value takes: a product of large matrices would use up any budget before it is known to.

@@ -12,8 +12,9 @@ use super::cost::{BasisShares, Cost, Figure};
 use super::coverage::COVERAGE_SD;
 use super::features::correlation;
 use super::item::{Item, Kernel};
+use super::key::KernelKey;
 use super::objective::Weights;
-use crate::ops::KernelClass;
+use crate::ops::{self, Elements, KernelClass};
 
 /// What an execution in a model takes more or less than one by itself, as a standard deviation of the logarithm: its operands may
 /// still be in the cache, and its neighbours decide on the clock. Independent from kernel to kernel.
@@ -222,11 +223,15 @@ fn is_clear_ratio(rest: &BTreeMap<Line, i64>, of: impl Fn(&Kernel) -> (f64, f64)
     saved > 0.0 && added > 0.0 && (saved / added).ln() > SURE_SD * (of_saved + of_added).sqrt()
 }
 
-/// Whether all that is left is saved, or each kernel that takes its place does clearly less of the same.
+/// Whether all that is left is saved, or each kernel that takes its place does clearly less of the same, or the work of several smaller
+/// ones: a larger kernel uses a GPU no worse than they do.
 fn is_contained(rest: &BTreeMap<Line, i64>) -> bool {
     let mut saved: Vec<(&Kernel, i64)> = rest.iter().filter(|(_, n)| **n > 0).map(|(l, n)| (&*l.0, *n)).collect();
     rest.iter().filter(|(_, n)| **n < 0).all(|(line, count)| {
         let mut open = -count;
+        while open > 0 && takes_together(&line.0, &mut saved) {
+            open -= 1;
+        }
         for (kernel, left) in &mut saved {
             if is_less_of_the_same(&line.0, kernel) {
                 let taken = open.min(*left);
@@ -238,6 +243,41 @@ fn is_contained(rest: &BTreeMap<Line, i64>) -> bool {
     })
 }
 
+/// Whether several smaller kernels in `saved` do at least the work of `kernel` together. If so, takes them out.
+fn takes_together(kernel: &Kernel, saved: &mut [(&Kernel, i64)]) -> bool {
+    let cost = &kernel.cost;
+    let is_part = |other: &Kernel| {
+        let does_no_more = other.cost.flops <= cost.flops && other.cost.bytes <= cost.bytes;
+        does_no_more && work_alike(kernel, other)
+    };
+    let (mut parts, mut flops, mut bytes) = (Vec::new(), 0.0, 0.0);
+    for (at, (other, left)) in saved.iter().enumerate().filter(|(_, (other, left))| *left > 0 && is_part(other)) {
+        let mut taken = 0;
+        while taken < *left && (flops < cost.flops || bytes < cost.bytes) {
+            taken += 1;
+            flops += other.cost.flops;
+            bytes += other.cost.bytes;
+        }
+        parts.push((at, taken));
+    }
+    let enough = flops >= cost.flops && bytes >= cost.bytes && parts.iter().map(|(_, taken)| taken).sum::<i64>() > 1;
+    if enough {
+        parts.into_iter().for_each(|(at, taken)| saved[at].1 -= taken);
+    }
+    enough
+}
+
+/// Whether two kernels work in the same way: those of one operator over elements of the same types, or those of one class over operands
+/// of the same types and layouts, such as two reductions of the same rows.
+fn work_alike(x: &Kernel, y: &Kernel) -> bool {
+    let (a, b) = (&x.key, &y.key);
+    let dtypes = |key: &KernelKey| key.operands.iter().map(|o| o.ty.dtype).collect::<Vec<_>>();
+    let class = |key: &KernelKey| ops::find(&key.op).map(|def| def.kernels);
+    let is_one_kernel = || matches!((&x.estimated, &y.estimated), (Some(x), Some(y)) if x.is_same_kernel(y));
+    let is_one_operator = || a.op == b.op && dtypes(a) == dtypes(b) && (a.attrs == b.attrs || is_one_kernel());
+    a.math == b.math && (is_one_operator() || a.operands == b.operands && class(a) == class(b))
+}
+
 /// Whether a kernel moves clearly less than another one that does the same. Only where the work decides what it costs, each element of
 /// the result for itself: of matrix products a smaller one may get a slower kernel, and of reductions one with fewer threads.
 fn is_less_of_the_same(kernel: &Kernel, other: &Kernel) -> bool {
@@ -245,7 +285,21 @@ fn is_less_of_the_same(kernel: &Kernel, other: &Kernel) -> bool {
         (Some(a), Some(b)) => a.is_same_kernel(b) && decided_by_work(a.class),
         _ => false,
     };
-    alike && kernel.cost.bytes <= CLEARLY_LESS * other.cost.bytes && kernel.cost.flops <= other.cost.flops
+    let is_less =
+        alike && kernel.cost.bytes <= CLEARLY_LESS * other.cost.bytes && kernel.cost.flops <= other.cost.flops;
+    is_less || leaves_mask_out(kernel, other)
+}
+
+/// Whether a kernel attends to the same as another one, which reads a mask beside: without one it may use the faster kernels that take
+/// none.
+fn leaves_mask_out(kernel: &Kernel, other: &Kernel) -> bool {
+    let (key, masked) = (&kernel.key, &other.key);
+    let attends = ops::find(&key.op).is_some_and(|def| matches!(def.elements, Elements::Attention));
+    let same = attends && key.op == masked.op && key.math == masked.math;
+    same && masked.operands.len() > key.operands.len()
+        && masked.operands.starts_with(&key.operands)
+        && kernel.cost.flops <= other.cost.flops
+        && kernel.cost.bytes <= other.cost.bytes
 }
 
 fn decided_by_work(class: KernelClass) -> bool {

@@ -10,7 +10,7 @@ use crate::ops::{AttrKind, Call, Default, Op, OpDef};
 
 /// Attributes that change values and not which kernel runs or how long. They are left out of keys, so that
 /// a norm with another `eps` finds the same figure.
-const NEUTRAL_ATTRS: [&str; 4] = ["eps", "scale", "value", "p"];
+const NEUTRAL_ATTRS: [&str; 5] = ["eps", "scale", "value", "p", "alpha"];
 
 /// How an operand lies in memory, as far as a kernel's cost depends on it. Offsets are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

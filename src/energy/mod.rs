@@ -11,6 +11,7 @@ mod coverage;
 mod estimate;
 mod features;
 mod fit;
+mod fused_key;
 mod host;
 mod item;
 mod key;

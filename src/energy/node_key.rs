@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::fused_key::fused_key;
 use super::key::KernelKey;
 use super::work::WorkWithLayout;
 use crate::ir::{Graph, Layout, NodeId, NodeKind, TensorType, Value, read_value};
@@ -34,6 +35,9 @@ fn written_key(
     operands: &[Value],
 ) -> Option<KernelKey> {
     let NodeKind::Op { op, attrs } = &graph.node(node).kind else { return None };
+    if let Some(key) = fused_key(graph, layouts, node) {
+        return Some(key);
+    }
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&v| graph.ty(v)).collect();
     let of = |v: &Value| layouts.get(v.node.index())?.get(v.slot as usize);
     let operand_layouts: SmallVec<[&Layout; 4]> = operands.iter().map(of).collect::<Option<_>>()?;

@@ -122,7 +122,7 @@ impl CallParts {
             "eps" => Some(AttrValue::float(1e-5)),
             "scale" => Some(AttrValue::float(0.125)),
             "value" => Some(AttrValue::float(0.0)),
-            "p" => Some(AttrValue::float(0.1)),
+            "p" | "alpha" => Some(AttrValue::float(0.1)),
             _ => None,
         };
         let attrs = def.attrs.iter().map(|a| {

@@ -164,6 +164,12 @@ impl<'g> GraphProgram<'g> {
         self
     }
 
+    /// Sets the elements, in row-major order, of a value that somebody has computed.
+    pub fn with_value(mut self, value: Value, data: Vec<Number>) -> Self {
+        self.given.insert(value, data);
+        self
+    }
+
     /// Sets the elements, in row-major order, of input number `position`.
     pub fn with_input(mut self, position: usize, data: Vec<Number>) -> Result<Self, InputSize> {
         let input = self.graph.inputs().get(position).map(|&node| Value::from(node));
@@ -185,11 +191,13 @@ impl Program for GraphProgram<'_> {
         if let Some(constant) = self.constants.get(&value) {
             return Source::Constant(constant);
         }
+        if let Some(data) = self.given.get(&value) {
+            return Source::Data(data);
+        }
         match &self.graph.node(value.node).kind {
-            NodeKind::Input { .. } => match (self.given.get(&value), self.drawn.get(&value)) {
-                (Some(data), _) => Source::Data(data),
-                (None, Some(draw)) => Source::Drawn(draw),
-                (None, None) => {
+            NodeKind::Input { .. } => match self.drawn.get(&value) {
+                Some(draw) => Source::Drawn(draw),
+                None => {
                     let position = self.positions.get(&value).copied().unwrap_or(u64::MAX);
                     Source::Random { seed: random::mix(self.seed, position) }
                 }

@@ -16,7 +16,7 @@ use super::{Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::ties::{self, Ties};
-use crate::ops::{Amplifies, Call, EvalError, Family, RowFunction, as_number, is_number};
+use crate::ops::{Amplifies, Arithmetic, Call, EvalError, Family, RowFunction, as_number, is_number};
 use node::{Application, Computation, Node, Operands};
 use shortcut::Shortcut;
 
@@ -424,9 +424,18 @@ impl<'p, P: Program> LazyEvaluator<'p, P> {
     }
 
     /// `value` with the disturbance that is asked for. Small whole numbers are taken to be exact: positions, masks,
-    /// zeros. Large ones are not: they may be what rounding left.
+    /// zeros. Large ones are not: they may be what rounding left. Neither is 1 of a function that comes near it and never is.
     fn disturb(&self, node: &Node<'p, P::Id>, flat: usize, value: Number) -> Result<Number, EvalError> {
+        let saturates = || match &node.kind {
+            Computation::Call(call) => {
+                matches!(call.op.arithmetic(), Arithmetic::HyperbolicTangent | Arithmetic::Sigmoid)
+            }
+            _ => false,
+        };
         Ok(match (self.disturbance, value) {
+            (Some(seed), Number::Float(v)) if v.0.abs() == 1.0 && saturates() => {
+                Number::float(v.0 * (1.0 - DISTURBANCE * self.noise(node, flat, seed).abs()))
+            }
             (Some(seed), Number::Float(v)) if is_inexact(v.0, EXACT) => {
                 within(node.ty.dtype, v.0)?;
                 Number::float(v.0 * (1.0 + DISTURBANCE * self.noise(node, flat, seed)))

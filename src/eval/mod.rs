@@ -1,6 +1,7 @@
 //! The reference interpreter: what every operator computes, in f64, on demand.
 
 mod constant;
+mod dense;
 mod draw;
 mod fold;
 mod graph;
@@ -10,6 +11,7 @@ pub mod random;
 mod range;
 
 pub use constant::{Affine, Constant};
+pub use dense::{product, product_steps};
 pub use draw::{Arranged, DIAGONALS, Draw, Places, Sparse};
 pub use fold::{DENSE_LIMIT, Folded, canonical, fold, stored};
 pub use graph::{GraphProgram, InputSize};

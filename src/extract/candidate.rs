@@ -53,6 +53,23 @@ impl Candidate {
         (is_left && saves).then_some(Candidate { part, found, trimmed, before, bill, after })
     }
 
+    /// An operator that computes `first` again, which is read in its place.
+    pub(super) fn again(id: NodeId, first: Value, parts: &Parts, weights: Weights) -> Option<Candidate> {
+        let (part, term) = parts.single(id)?;
+        let terms = [(first, term.root)];
+        let trimmed = Trimmed::of(parts.graph, &part.nodes, &part.roots, &part.leaves, &term, (&term.arena, &terms))?;
+        let (before, bill) = (parts.price(&trimmed.replaced).total(), Bill::default());
+        let found = Found {
+            term: term.clone(),
+            after: bill.clone(),
+            rules: Vec::new(),
+            tier: Tier::Exact,
+            assumed: Vec::new(),
+        };
+        let candidate = Candidate { part, found: Arc::new(found), trimmed, before, after: bill.total(), bill };
+        (candidate.saves(weights) > 0.0).then_some(candidate)
+    }
+
     fn saves(&self, weights: Weights) -> f64 {
         weights.cost(&self.before) - weights.cost(&self.after)
     }
@@ -136,7 +153,9 @@ fn sort(candidates: &mut [Candidate], weights: Weights) {
     let slower = |c: &Candidate| weights.is_energy() && is_slower(&c.before, &c.after);
     candidates.sort_by(|x, y| {
         let by_time = slower(x).cmp(&slower(y));
-        let by_savings = y.saves(weights).total_cmp(&x.saves(weights));
+        // Of those that save the same but for rounding, the smallest one says best what changes.
+        let saves = |c: &Candidate| (c.saves(weights) as f32).to_bits() >> 8;
+        let by_savings = saves(y).cmp(&saves(x)).then_with(|| x.trimmed.replaced.len().cmp(&y.trimmed.replaced.len()));
         by_time.then(by_savings).then_with(|| x.trimmed.replaced.cmp(&y.trimmed.replaced))
     });
 }

@@ -14,7 +14,7 @@ use crate::ops::{CustomOp, Op};
 use crate::prove::{Head, TermArena, TermId};
 
 /// A graph of no more operators is one part.
-const MAX_WHOLE: usize = 24;
+pub(super) const MAX_WHOLE: usize = 24;
 
 /// Operators of a part of a larger graph.
 const MAX_PART: usize = 12;

@@ -13,6 +13,7 @@ mod plan;
 mod rewrite;
 mod search;
 mod short;
+mod spellings;
 mod term;
 mod trim;
 mod undecided;
@@ -75,6 +76,9 @@ fn candidates<'g>(
         }
     }
     if forms == FormSearch::Thorough {
+        for (root, _) in graph.operators().filter(|(root, _)| live[root.index()]) {
+            parts.add_loop(root);
+        }
         joint::parts(graph, &parts.users, &live).into_iter().for_each(|part| parts.add_joint(part));
     }
     let searches = std::mem::take(&mut parts.searches);
@@ -101,10 +105,14 @@ fn candidates<'g>(
         })
         .collect();
     let all = std::mem::take(&mut parts.all);
-    let candidate = |part: Part| {
-        let found = found[part.search].clone()?;
+    let candidate = |(part, search): (Part, usize)| {
+        let found = found[search].clone()?;
         Candidate::new(part, found, &parts, model, weights)
     };
-    let all = all.into_iter().filter_map(candidate).collect();
+    let mut all: Vec<Candidate> = all.into_iter().filter_map(candidate).collect();
+    if forms == FormSearch::Thorough {
+        let repeated = parts.repeated(&live).into_iter();
+        all.extend(repeated.filter_map(|(id, first)| Candidate::again(id, first, &parts, weights)));
+    }
     Ok((parts, all))
 }

@@ -1,20 +1,29 @@
 //! Parts of a graph that a cheaper form may replace, each as a question that no name and no place in the graph matters to.
 
-use indexmap::IndexMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::fanout_free::{MAX_OPERATORS, Users};
-use super::joint::{read_outside, together};
+use super::fanout_free::{self, MAX_OPERATORS, Users};
+use super::joint::{self, read_outside, together};
 use super::plan::{Leaf, Leaves};
 use super::search::Search;
+use super::term::Term;
 use crate::energy::{Bill, CostModel, Item, computed_nodes};
 use crate::ir::{Fixed, Graph, Layout, NodeId, NodeKind, Value, layouts};
 use crate::ops::{Op, TypeError};
-use crate::prove::{Boundary, ConeKey, GraphLeaves, Head, Side, TermArena, TermId, Values, cone, graph_terms};
+use crate::prove::{
+    Boundary, ConeKey, GraphLeaves, Head, Side, TermArena, TermId, Values, cone, graph_terms, may_end_loop,
+};
 
 /// No GPU holds the operands of a part that moves more bytes: nobody runs it.
 const MAX_BYTES: f64 = 1e12;
+
+/// Operators of a loop that a program ran through step by step.
+const MAX_LOOP: usize = 400;
 
 /// A part of a graph that a cheaper form may replace.
 pub(super) struct Part {
@@ -24,8 +33,6 @@ pub(super) struct Part {
     pub nodes: Vec<NodeId>,
     /// What it reads.
     pub leaves: Vec<Value>,
-    /// Number of the search for its forms.
-    pub search: usize,
 }
 
 /// The parts of a graph, and what is known of it.
@@ -39,7 +46,8 @@ pub(super) struct Parts<'g> {
     layouts: Vec<SmallVec<[Layout; 1]>>,
     computed: Vec<bool>,
     fixed: Fixed,
-    pub all: Vec<Part>,
+    /// With the number of the search for its forms.
+    pub all: Vec<(Part, usize)>,
     /// Parts that are alike, such as the layers of a model, are searched once.
     pub searches: IndexMap<(ConeKey, Leaves), Search>,
 }
@@ -64,9 +72,64 @@ impl<'g> Parts<'g> {
         })
     }
 
+    /// Operators that compute what an earlier one has computed, with that. Views are free, and what is drawn is never the same.
+    pub(super) fn repeated(&self, live: &[bool]) -> Vec<(NodeId, Value)> {
+        let mut first: FxHashMap<TermId, Value> = FxHashMap::default();
+        let mut repeated = Vec::new();
+        for (id, node) in self.graph.nodes() {
+            let runs = matches!(self.items[id.index()], Item::Kernel(_)) && !node.origin.implicit;
+            let is_one = matches!(node.kind, NodeKind::Op { op: Op::Table(_), .. }) && node.types.len() == 1;
+            let term = self.values[id.index()].first().filter(|_| runs && is_one && live[id.index()]);
+            let Some(&term) = term.filter(|&&term| self.arena.constant(term).is_none()) else { continue };
+            match first.entry(term) {
+                Entry::Occupied(known) if !self.users.is_written(id) => repeated.push((id, *known.get())),
+                Entry::Occupied(_) => {}
+                Entry::Vacant(place) => {
+                    place.insert(id.into());
+                }
+            }
+        }
+        repeated
+    }
+
+    /// A part that is one operator, as a term over what it reads.
+    pub(super) fn single(&self, id: NodeId) -> Option<(Part, Term)> {
+        let NodeKind::Op { op, attrs } = &self.graph.node(id).kind else { return None };
+        let leaves: IndexSet<Value> = self.graph.operands(id).into_iter().collect();
+        let mut arena = TermArena::default();
+        let given: Vec<TermId> = (0..)
+            .zip(&leaves)
+            .map(|(n, v)| arena.leaf_like(&self.arena, self.values[v.node.index()][v.slot as usize], Head::Input(n)))
+            .collect();
+        let operands: SmallVec<[TermId; 4]> =
+            self.graph.operands(id).iter().map(|v| Some(given[leaves.get_index_of(v)?])).collect::<Option<_>>()?;
+        let term = arena.call(op, attrs, 0, &operands, None).ok()?;
+        let part = Part { roots: vec![id.into()], nodes: vec![id], leaves: leaves.into_iter().collect() };
+        Some((part, Term { arena: Arc::new(arena), replaced: term, root: term, proof: Arc::from([]) }))
+    }
+
     /// Adds the part `nodes`, which computes the one value `root`, unless it is no part that a form can replace.
     pub(super) fn add(&mut self, nodes: Vec<NodeId>, root: Value) {
         self.add_part(nodes, vec![root]);
+    }
+
+    /// Adds the part that ends in `root`, if that may be the end of a loop of many steps.
+    pub(super) fn add_loop(&mut self, root: NodeId) {
+        let def = |id: NodeId| match &self.graph.node(id).kind {
+            NodeKind::Op { op: Op::Table(def), .. } => Some(*def),
+            _ => None,
+        };
+        let Some(last) = def(root).filter(|def| may_end_loop(def)) else { return };
+        // A chain ends in its last link.
+        let is_link = |&user: &NodeId| last.operands.len() == 2 && def(user).is_some_and(|def| def.name == last.name);
+        let readers = self.users.of_node(root);
+        if readers.len() == 1 && readers.iter().all(is_link) {
+            return;
+        }
+        let nodes = fanout_free::cone(self.graph, &self.users, root, MAX_LOOP);
+        if nodes.len() > MAX_OPERATORS {
+            self.add(nodes, root.into());
+        }
     }
 
     /// Adds a part with what others read of it.
@@ -104,13 +167,15 @@ impl<'g> Parts<'g> {
         if before.total().launches == 0 {
             return None;
         }
+        let explicit = nodes.iter().filter(|&&id| !self.graph.node(id).origin.implicit).count();
+        let is_loop = roots.len() == 1 && explicit > joint::MAX_WHOLE;
         let entry = self.searches.entry((shape.key.clone(), self.leaves(&leaves)));
         let search = entry.index();
         entry.or_insert_with(|| {
             let (arena, copies) = shape.localise(&self.arena, &Nothing, &[top]);
-            Search { arena, root: copies[0], before }
+            Search { arena, root: copies[0], before, is_loop }
         });
-        self.all.push(Part { roots, nodes, leaves, search });
+        self.all.push((Part { roots, nodes, leaves }, search));
         Some(())
     }
 

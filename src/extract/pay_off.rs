@@ -83,7 +83,7 @@ pub(crate) fn pay_off(
         let with_all = bill.total();
         let expected: f64 = best.rewrites.iter().map(|rewrite| rewrite.saves(weights)).sum();
         let saved = now - weights.cost(&with_all);
-        if best.rewrites.is_empty() || !now.is_finite() || saved >= expected * (1.0 - SHORTFALL) {
+        if best.rewrites.is_empty() || !now.is_finite() || (saved - expected).abs() <= expected * SHORTFALL {
             return Ok(best);
         }
         let mut without = Vec::new();
@@ -95,22 +95,31 @@ pub(crate) fn pay_off(
             without.push((kind, others.total(), improved, is_sure));
         }
         let counts = |at: &usize| weights.cost(&without[*at].1);
-        let in_doubt = (0..without.len()).filter(|&at| !without[at].3);
+        let in_doubt = (0..without.len()).filter(|&at| saved < expected && !without[at].3);
         match in_doubt.min_by(|x, y| counts(x).total_cmp(&counts(y))) {
             Some(at) => best = without.swap_remove(at).2,
             // What a kind of form saves is what the whole costs without it.
             None => {
-                for (kind, without, ..) in &without {
+                // What a kind of form costs elsewhere, per place.
+                let elsewhere = |(kind, without, ..): &(Rewrite, Cost, Improved, bool)| {
                     let alike = || best.rewrites.iter().filter(|r| is_alike(r, kind));
                     let count = alike().count() as f64;
                     let mj = alike().map(Rewrite::saves_mj).sum::<f64>()
                         - (without.energy_mj.value - with_all.energy_mj.value);
                     let us =
                         alike().map(Rewrite::saves_us).sum::<f64>() - (without.time_us.value - with_all.time_us.value);
+                    (Elsewhere { mj: mj / count, us: us / count }, weights.of(mj, us))
+                };
+                let all: Vec<(Elsewhere, f64)> = without.iter().map(elsewhere).collect();
+                // What several forms save only together, each of them would count as its own.
+                let more: f64 = -all.iter().map(|(_, counts)| counts.min(0.0)).sum::<f64>();
+                let share = if saved > expected && more > 0.0 { ((saved - expected) / more).min(1.0) } else { 1.0 };
+                for ((kind, ..), (elsewhere, counts)) in without.iter().zip(all) {
+                    let share = if counts < 0.0 { share } else { 1.0 };
                     let rewrites = best.rewrites.iter_mut().filter(|r| is_alike(r, kind));
                     rewrites.for_each(|rewrite| {
-                        rewrite.elsewhere.mj += mj / count;
-                        rewrite.elsewhere.us += us / count;
+                        rewrite.elsewhere.mj += elsewhere.mj * share;
+                        rewrite.elsewhere.us += elsewhere.us * share;
                     });
                 }
                 return Ok(best);

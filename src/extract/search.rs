@@ -6,13 +6,14 @@ use rustc_hash::FxHashMap;
 
 use super::plan::{self, By, Counts, Leaves};
 use super::short::short_forms;
+use super::spellings::{joined_products, parts_as_slices};
 use super::term::Term;
 use crate::energy::{Bill, CallPrice, CostModel, Weights};
 use crate::ir::MathConfig;
 use crate::ops::{Family, KernelClass, Op};
 use crate::prove::{
     Closure, Context, Lemma, Limits, Narrow, Samples, Steps, TermArena, TermId, Window, assumed, cached, has_narrow,
-    narrow, proven_equal, ranges,
+    narrow, proven_equal, ranges, rolled,
 };
 use crate::rules::{RuleSet, Sentence, Tier};
 
@@ -27,6 +28,9 @@ pub(crate) enum FormSearch {
 
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
+
+/// How far a search for kernels that do the work of several goes after it: their nodes are added to its own.
+const FUSED: Limits = Limits { rounds: 2, nodes: 500, search: 100_000 };
 
 /// Short forms of one part that a proof is tried for.
 const MAX_GUESSES: usize = 3;
@@ -50,6 +54,8 @@ pub(super) struct Search {
     pub root: TermId,
     /// What the part executes as it is.
     pub before: Bill,
+    /// Whether it is too large for the rules, and may be a loop that can be rolled up.
+    pub is_loop: bool,
 }
 
 /// A form as a cache keeps it; none if there is none that costs less.
@@ -64,6 +70,12 @@ pub(super) struct Prices<'a> {
     pub forms: FormSearch,
     /// Of the figures of the model, where answers are remembered.
     pub fingerprint: Option<u64>,
+}
+
+impl Prices<'_> {
+    fn cost(&self, bill: &Bill) -> f64 {
+        self.weights.cost(&bill.total())
+    }
 }
 
 impl Search {
@@ -97,22 +109,61 @@ impl Search {
         found
     }
 
-    /// The cheapest form that the rules come to, or a short one that is cheaper still.
+    /// The cheapest form that the rules come to, or a short one that is cheaper still. A loop is rolled up first.
     fn searched(self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
-        let by_rules = self.by_rules(leaves, prices, rules);
+        let rolled = match prices.forms {
+            FormSearch::Thorough => self.rolled(leaves, prices, rules),
+            FormSearch::ByRules => None,
+        };
+        if self.is_loop {
+            return rolled;
+        }
+        let by_rules = match (self.by_rules(leaves, prices, rules), rolled) {
+            (Some(by_rules), Some(rolled)) if prices.cost(&rolled.after) < prices.cost(&by_rules.after) => Some(rolled),
+            (by_rules, rolled) => by_rules.or(rolled),
+        };
         if prices.forms == FormSearch::ByRules {
             return by_rules;
         }
-        let cost = |bill: &Bill| prices.weights.cost(&bill.total());
-        let than = cost(by_rules.as_ref().map_or(&self.before, |found| &found.after));
-        self.short(leaves, prices, rules, &|bill| cost(bill) < WORTH * than).or(by_rules)
+        let than = prices.cost(by_rules.as_ref().map_or(&self.before, |found| &found.after));
+        self.short(leaves, prices, rules, &|bill| prices.cost(bill) < WORTH * than).or(by_rules)
+    }
+
+    /// The cheapest form of a loop over all of its steps at once.
+    fn rolled(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
+        let mut arena = self.arena.clone();
+        let rolled = rolled(&mut arena, self.root)?;
+        let form = rolled.form;
+        let after = self.saving(&arena, form, leaves, prices)?;
+        let prove = |arena, ends, limits| proven_equal(rules, arena, ends, limits);
+        let (arena, mut proof) = rolled.proof(arena, self.root, &prove)?;
+        let whole = Search { arena: arena.clone(), root: form, before: self.before.clone(), is_loop: false };
+        // What views cost is not in the bill: the rules leave out those that are idle.
+        let better = whole.by_rules(leaves, prices, rules);
+        let Some(better) = better.filter(|better| prices.cost(&better.after) <= prices.cost(&after)) else {
+            return Some(found(arena, [self.root, form], after, proof));
+        };
+        proof.extend(better.term.proof.iter().cloned());
+        Some(found(Arc::unwrap_or_clone(better.term.arena), [self.root, better.term.root], better.after, proof))
     }
 
     /// Saturates a window and extracts the form that takes least of what counts. Where that is not sure to save any, one that is better
     /// known may be.
     fn by_rules(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
-        let (mut window, classes) = Window::new(self.arena.clone(), &[self.root]);
+        let mut arena = self.arena.clone();
+        let mut equal = Vec::new();
+        if prices.forms == FormSearch::Thorough {
+            equal = parts_as_slices(&mut arena);
+            let (with_products, of_products) = joined_products(arena, rules);
+            arena = with_products;
+            equal.extend(of_products);
+        }
+        let (mut window, classes) = Window::with_steps(arena, equal, &[self.root]);
         window.saturate(rules, None, LIMITS);
+        if prices.forms == FormSearch::Thorough {
+            let nodes = window.egraph.total_number_of_nodes() + FUSED.nodes;
+            window.fuse(rules, Limits { nodes, ..FUSED });
+        }
         let ways = [
             (Counts::Value, prices.calls),
             (Counts::Value, CallPrice::default()),
@@ -159,12 +210,11 @@ impl Search {
         let forms = samples.alike(&arena, &forms).into_iter();
         let forms = forms.filter_map(|form| Some((form, self.saving(&arena, form, leaves, prices)?)));
         let mut forms: Vec<(TermId, Bill)> = forms.filter(|(_, after)| is_better(after)).collect();
-        let cost = |bill: &Bill| prices.weights.cost(&bill.total());
-        forms.sort_by(|(_, x), (_, y)| cost(x).total_cmp(&cost(y)));
+        forms.sort_by(|(_, x), (_, y)| prices.cost(x).total_cmp(&prices.cost(y)));
         forms.into_iter().take(MAX_GUESSES).find_map(|(form, after)| {
             let mut own = self.arena.clone();
             let form = own.import(&arena, form, &mut FxHashMap::default());
-            let (arena, proof) = proven_equal(rules, own, [self.root, form])?;
+            let (arena, proof) = proven_equal(rules, own, [self.root, form], Limits::default())?;
             Some(found(arena, [self.root, form], after, proof))
         })
     }

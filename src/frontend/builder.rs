@@ -192,6 +192,11 @@ impl Lowering<'_> {
         values.first().copied().ok_or_else(|| Refusal::new(format!("makes `{op}` give nothing")))
     }
 
+    /// Says that a kernel computes `value`, which was made as an implicit node, with all that is implicit before it.
+    pub(super) fn make_explicit(&mut self, value: Value) {
+        self.graph.make_explicit(value.node);
+    }
+
     /// The node as an operator that the table lacks: it equals only itself on equal operands.
     pub(super) fn opaque(
         &mut self,

@@ -133,6 +133,13 @@ impl Graph {
         nodes.filter(|node| !node.origin.implicit).for_each(|node| node.origin.once = true);
     }
 
+    /// Says of an operator that a kernel computes it, with what is implicit before it.
+    pub(crate) fn make_explicit(&mut self, id: NodeId) {
+        if let Some(node) = self.dag.node_weight_mut(id) {
+            node.origin.implicit = false;
+        }
+    }
+
     /// Adds a tensor whose elements are known, in row-major order.
     ///
     /// # Errors

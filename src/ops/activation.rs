@@ -191,15 +191,54 @@ pub(super) static OPS: &[OpDef] = &[
         }),
         work: Work::per_output::<3>,
         aten: aten!("addcmul", self: X, tensor1: Y, tensor2: Z; value),
-        replay: torch!(|r| {
-            let product = r.y()?.f_mul(r.operand(2)?)?;
-            r.x()?.f_add(&r.factor(&product, r.scalar("value", r.dtype(0)?))?)?
-        }),
+        replay: torch!(|r| r.with_product()?),
         amplifies: Amplifies::Always,
         bounds: Bounds {
             range: |r| r.x()?.plus(r.of(1)?.times(r.of(2)?)?.scaled(r.call.float("value"))?),
             ..Bounds::UNKNOWN
         },
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "add_scaled",
+        elements: Elements::Placewise(Arithmetic::AddScaled),
+        doc: "`x + alpha y`, rounded once.",
+        operands: &[one("x"), one("y")],
+        attrs: &[attr("alpha", AttrKind::Float, Default::Required)],
+        infer: |call| {
+            call.want_float()?;
+            call.output(call.same_dtype(0..2)?, call.broadcast(0..2)?)
+        },
+        kernel: Kernel::Real(|call, _, index, fetch| {
+            let mut read = |i: usize| fetch(i, &broadcast_index(&call.operands[i].shape, index));
+            let (x, y) = (read(0)?, read(1)?);
+            Ok(x + call.float("alpha") * y)
+        }),
+        work: Work::per_output::<2>,
+        aten: aten!("add.Tensor", self: X, other: Y; alpha),
+        replay: torch!(|r| r.with_multiple()?),
+        amplifies: Amplifies::Always,
+        bounds: Bounds { range: |r| r.x()?.plus(r.y()?.scaled(r.call.float("alpha"))?), ..Bounds::UNKNOWN },
+        ..TRANSCENDENTAL
+    },
+    OpDef {
+        name: "lerp",
+        elements: Elements::Placewise(Arithmetic::Between),
+        doc: "From `x` to `y` by the weight `w`: `x + w (y - x)`, computed from the nearer end.",
+        operands: &[one("x"), one("y"), one("w")],
+        infer: |call| {
+            call.want_float()?;
+            call.output(call.same_dtype(0..3)?, call.broadcast(0..3)?)
+        },
+        kernel: Kernel::Real(|call, _, index, fetch| {
+            let mut read = |i: usize| fetch(i, &broadcast_index(&call.operands[i].shape, index));
+            let (x, y, w) = (read(0)?, read(1)?, read(2)?);
+            Ok(if w.abs() < 0.5 { x + w * (y - x) } else { y - (y - x) * (1.0 - w) })
+        }),
+        work: Work::per_output::<3>,
+        aten: aten!(|c| super::aten_formulas::between(c)),
+        replay: torch!(|r| r.x()?.f_lerp_tensor(r.y()?, r.operand(2)?)?),
+        amplifies: Amplifies::Always,
         ..TRANSCENDENTAL
     },
     OpDef {
@@ -218,10 +257,7 @@ pub(super) static OPS: &[OpDef] = &[
         }),
         work: Work::per_output::<3>,
         aten: aten!("addcdiv", self: X, tensor1: Y, tensor2: Z; value),
-        replay: torch!(|r| {
-            let quotient = r.y()?.f_div(r.operand(2)?)?;
-            r.x()?.f_add(&r.times(&quotient, r.c.float("value"))?)?
-        }),
+        replay: torch!(|r| r.with_quotient()?),
         amplifies: Amplifies::Always,
         ..TRANSCENDENTAL
     },

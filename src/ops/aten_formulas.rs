@@ -121,6 +121,16 @@ pub(super) fn larger_or_smaller(c: &mut Calls, target: &'static str, bound: &'st
     single(c.one(target, &arguments, &[], result))
 }
 
+/// From one tensor to another one by a weight, a number or a tensor of their type.
+pub(super) fn between(c: &mut Calls) -> Stated {
+    let is_number = c.number(2).is_some();
+    let [x, y, weight] = [0, 1, 2].map(Tensor::Operand);
+    let (target, weight) =
+        if is_number { ("lerp.Scalar", Arg::Either(weight)) } else { ("lerp.Tensor", weight.into()) };
+    let result = c.result();
+    single(c.one(target, &[("self", x.into()), ("end", y.into()), ("weight", weight)], &[], result))
+}
+
 /// PyTorch takes one dimension at a time, or all: from the last on, so that the others keep their place.
 pub(super) fn product_of_all(c: &mut Calls) -> Stated {
     let mut dims: Ints = c.c.ints("dim").into();

@@ -354,6 +354,90 @@ pub(super) static OPS: &[OpDef] = &[
         ..PICK
     },
     OpDef {
+        name: "kthvalue",
+        kernels: KernelClass::Order,
+        doc: "Element number `k` along `dim` in ascending order, counted from 1, and its place; `dim` stays, with a size of 1. Which of \
+              equal elements it is is open, zeros of both signs among them.",
+        operands: X,
+        attrs: &[attr("k", AttrKind::Int, Default::Required), attr("dim", AttrKind::Dim, Default::Required)],
+        infer: |c| {
+            c.refuse_bool()?;
+            let mut shape = c.operands[0].shape.clone();
+            let dim = c.dim("dim", 0)?;
+            let size = shape.get_mut(dim).ok_or_else(|| c.error("takes no scalar"))?;
+            if !(1..=*size as i64).contains(&c.int("k")) {
+                return Err(c.error(format!("has no element number {} of {size}", c.int("k"))));
+            }
+            *size = 1;
+            values_and_places(c, shape)
+        },
+        kernel: Kernel::Lane {
+            axes: |c| c.dim_axis(),
+            lane: |c, slot, index, fetch| {
+                let lane = ordered(c, slot, index, fetch, false)?;
+                Ok(lane.get(c.size("k").saturating_sub(1)).copied().into_iter().collect())
+            },
+        },
+        work: sorts,
+        aten: aten!("kthvalue", self: X, k, dim, keepdim: Bool(true)),
+        replay: torch!(
+            several | r | {
+                let (values, places) = r.x()?.f_kthvalue(r.c.int("k"), r.c.int("dim"), true)?;
+                vec![values, places]
+            }
+        ),
+        bounds: Bounds::SAME,
+        synthesis: Synthesis::OrderFirst,
+        ..PICK
+    },
+    OpDef {
+        name: "searchsorted",
+        doc: "How many elements of the last dimension of `list` a search by halves finds below a number, or with `right` not above it. Of \
+              a list that does not ascend, or holds NaN, that is what the search comes to.",
+        operands: &[one("list"), one("x")],
+        attrs: &[attr("right", AttrKind::Bool, Default::Bool(false))],
+        infer: |c| {
+            c.refuse_bool()?;
+            c.same_dtype(0..2)?;
+            let (list, x) = (c.operands[0], c.operands[1]);
+            let one_for_all = list.rank() == 1;
+            let one_for_each =
+                list.rank() == x.rank() && list.rank() > 0 && list.shape[..list.rank() - 1] == x.shape[..x.rank() - 1];
+            if !one_for_all && !one_for_each {
+                return Err(c.error(format!("cannot look up {x} in {list}")));
+            }
+            c.output(DType::I64, x.shape.clone())
+        },
+        kernel: Kernel::Element(|c, _, index, fetch| {
+            let (value, right) = (fetch(1, index)?, c.bool("right"));
+            let rank = c.operands[0].rank();
+            let mut at = if rank == 1 { Shape::from_slice(&[0]) } else { Shape::from_slice(index) };
+            let (mut start, mut end) = (0, c.operands[0].shape[rank - 1]);
+            while start < end {
+                let middle = start + (end - start) / 2;
+                at[rank - 1] = middle;
+                let order = fetch(0, &at)?.compare(value);
+                let is_behind = order.is_some_and(|order| if right { order.is_gt() } else { order.is_ge() });
+                if is_behind {
+                    end = middle;
+                } else {
+                    start = middle + 1;
+                }
+            }
+            Ok(Number::Int(start as i64))
+        }),
+        work: |c, outputs| picks(c, outputs, 1),
+        aten: aten!("searchsorted.Tensor", sorted_sequence: X, self: Y; right),
+        replay: torch!(|r| r.y()?.f_searchsorted::<&tch::Tensor>(
+            r.x()?,
+            false,
+            r.c.bool("right"),
+            if r.c.bool("right") { "right" } else { "left" },
+            None
+        )?),
+        ..PICK
+    },
+    OpDef {
         name: "sort",
         kernels: KernelClass::Order,
         doc: "The elements along `dim` in order, and their old places. Unless it is `stable`, the order of equal elements is open, \

@@ -29,9 +29,10 @@ fn length(c: &Call, _: usize, index: &[usize], fetch: &mut FetchReal) -> Result<
         f64::INFINITY => values.fold(0.0, |a, b| best(a, b, true)),
         f64::NEG_INFINITY => values.fold(f64::INFINITY, |a, b| best(a, b, false)),
         0.0 => values.filter(|&x| x != 0.0).count() as f64,
-        1.0 => values.sum(),
-        2.0 => values.map(|x| x * x).sum::<f64>().sqrt(),
-        ord => values.map(|x| x.powf(ord)).sum::<f64>().powf(1.0 / ord),
+        // From 0, as PyTorch adds: an empty sum of Rust is -0.
+        1.0 => values.fold(0.0, |sum, x| sum + x),
+        2.0 => values.fold(0.0, |sum, x| sum + x * x).sqrt(),
+        ord => values.fold(0.0, |sum, x| sum + x.powf(ord)).powf(1.0 / ord),
     })
 }
 

@@ -51,6 +51,10 @@ pub enum Arithmetic {
     Min,
     /// `x + value a b`, with the attribute `value`.
     AddProduct,
+    /// `x + alpha y`, with the attribute `alpha`.
+    AddScaled,
+    /// `x + w (y - x)`.
+    Between,
     /// The same real number, perhaps with other bits.
     Fused,
     Compare(Comparison),
@@ -218,6 +222,8 @@ mod tests {
             Arithmetic::Max => v[0].max(v[1]),
             Arithmetic::Min => v[0].min(v[1]),
             Arithmetic::AddProduct => v[0] + 3.0 * v[1] * v[2],
+            Arithmetic::AddScaled => v[0] + 3.0 * v[1],
+            Arithmetic::Between => v[0] + v[2] * (v[1] - v[0]),
             Arithmetic::Compare(comparison) => holds(match comparison {
                 Comparison::Equal => v[0] == v[1],
                 Comparison::NotEqual => v[0] != v[1],
@@ -268,7 +274,7 @@ mod tests {
 
     fn attrs(op: &OpDef, dtype: DType) -> crate::ir::Attrs {
         let value = |name: &str| match name {
-            "exponent" | "value" => Some(AttrValue::float(3.0)),
+            "exponent" | "value" | "alpha" => Some(AttrValue::float(3.0)),
             "min" => Some(AttrValue::float(-1.0)),
             "max" => Some(AttrValue::float(2.0)),
             "dtype" => Some(AttrValue::DType(dtype)),

@@ -27,6 +27,7 @@ mod digits;
 mod effects;
 mod elements;
 mod elementwise;
+mod extreme;
 mod fold;
 mod fourier;
 mod functions;
@@ -99,7 +100,7 @@ pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, Layo
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
 pub use support::{Dim, Dims, Known, PlaceSet, Support, Supports, support};
 pub use synthesis::Synthesis;
-pub use table::{all, find};
+pub use table::{all, find, moving};
 pub use work::{Unit, Work};
 
 use std::fmt;

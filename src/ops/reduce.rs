@@ -13,12 +13,10 @@ use super::{
 };
 use crate::ir::{DType, Layout, Number, Shape, TensorType};
 
-const X: &[OperandDef] = &[one("x")];
+pub(super) const X: &[OperandDef] = &[one("x")];
 const DIMS: &[AttrDef] =
     &[attr("dim", AttrKind::Dims, Default::Required), attr("keepdim", AttrKind::Bool, Default::Bool(false))];
 const DIM: &[AttrDef] = &[attr("dim", AttrKind::Dim, Default::Required)];
-const DIM_KEEP: &[AttrDef] =
-    &[attr("dim", AttrKind::Dim, Default::Required), attr("keepdim", AttrKind::Bool, Default::Bool(false))];
 
 /// The target that `cross_entropy` leaves out of loss and mean, PyTorch's default.
 const IGNORED_CLASS: f64 = -100.0;
@@ -54,16 +52,7 @@ fn reduced_float(c: &Call) -> Result<Types, TypeError> {
     reduced(c, c.operands[0].dtype)
 }
 
-/// A reduction that has no value for no elements.
-fn reduced_nonempty(c: &Call) -> Result<Types, TypeError> {
-    let x = c.operands[0];
-    if c.dims("dim")?.iter().any(|&d| x.shape.get(d) == Some(&0)) {
-        return Err(c.error(format!("has no value for no elements of {x}")));
-    }
-    reduced(c, x.dtype)
-}
-
-fn without(shape: &[usize], dims: &[usize], keepdim: bool) -> Shape {
+pub(super) fn without(shape: &[usize], dims: &[usize], keepdim: bool) -> Shape {
     let kept = |(i, &size): (usize, &usize)| match dims.contains(&i) {
         false => Some(size),
         true => keepdim.then_some(1),
@@ -113,45 +102,23 @@ fn fold(
     Ok(total)
 }
 
-/// The element that is left when `choose` has chosen between all.
-fn extreme(
-    c: &Call,
-    index: &[usize],
-    fetch: &mut Fetch,
-    choose: fn(Number, Number) -> Number,
-) -> Result<Number, EvalError> {
-    let mut best = None;
-    gather(c, &c.dims("dim").unwrap_or_default(), index, fetch, |x| best = Some(best.map_or(x, |b| choose(b, x))))?;
-    best.ok_or(EvalError::IndexOutOfRange)
-}
-
 fn values(c: &Call, index: &[usize], fetch: &mut FetchReal) -> Result<Vec<f64>, EvalError> {
     let mut values = Vec::new();
     gather(c, &c.dims("dim").unwrap_or_default(), index, fetch, |x| values.push(x))?;
     Ok(values)
 }
 
-/// The place of the first value that no other one `beats`; the first NaN beats everything.
-fn arg(c: &Call, index: &[usize], fetch: &mut Fetch, beats: fn(Number, Number) -> bool) -> Result<Number, EvalError> {
-    let mut best: Option<(i64, Number)> = None;
-    let mut place = 0;
-    gather(c, &[c.size("dim")], index, fetch, |x| {
-        if best.is_none_or(|(_, b)| !b.is_nan() && (x.is_nan() || beats(x, b))) {
-            best = Some((place, x));
-        }
-        place += 1;
-    })?;
-    best.map(|(place, _)| Number::Int(place)).ok_or(EvalError::IndexOutOfRange)
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn arg_types(c: &Call) -> Result<Types, TypeError> {
-    c.refuse_bool()?;
-    let x = c.operands[0];
-    let dim = c.dim("dim", 0)?;
-    if x.shape.get(dim) == Some(&0) {
-        return Err(c.error(format!("has no value for no elements of {x}")));
+fn variance(values: &[f64], correction: f64) -> f64 {
+    if values.is_empty() {
+        return f64::NAN;
     }
-    c.output(DType::I64, without(&x.shape, &[dim], c.bool("keepdim")))
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    squares / (values.len() as f64 - correction).max(0.0)
 }
 
 /// Truth of any or all elements; PyTorch gives `u8` for `u8`.
@@ -306,7 +273,7 @@ pub(super) fn shares(c: &Call, results: usize) -> usize {
 }
 
 /// What the reductions have in common.
-const REDUCTION: OpDef = OpDef {
+pub(super) const REDUCTION: OpDef = OpDef {
     family: Family::Reduce,
     kernels: KernelClass::Rows,
     operands: X,
@@ -341,37 +308,14 @@ pub(super) static OPS: &[OpDef] = &[
         infer: reduced_float,
         kernel: Kernel::Real(|c, _, index, fetch| {
             let values = values(c, index, fetch)?;
-            Ok(values.iter().sum::<f64>() / values.len() as f64)
+            // From 0, as PyTorch adds: a sum of Rust begins with -0.
+            Ok(values.iter().fold(0.0, |sum, x| sum + x) / values.len() as f64)
         }),
         aten: aten!("mean.dim", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_mean_dim(r.c.ints("dim"), r.c.bool("keepdim"), None::<tch::Kind>)?),
         bounds: Bounds::SAME,
         vanishes: Vanishes::With { operand: 0, bias: None },
         support: reduced_support,
-        ..REDUCTION
-    },
-    OpDef {
-        name: "amax",
-        elements: Elements::Lane(RowFunction::Max),
-        doc: "Largest element over `dim`; NaN if any is.",
-        infer: reduced_nonempty,
-        kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::max)),
-        aten: aten!("amax", self: X, dim, keepdim),
-        replay: torch!(|r| r.x()?.f_amax(r.c.ints("dim"), r.c.bool("keepdim"))?),
-        bounds: Bounds::SAME,
-        hands_on: true,
-        ..REDUCTION
-    },
-    OpDef {
-        name: "amin",
-        elements: Elements::Lane(RowFunction::Min),
-        doc: "Smallest element over `dim`; NaN if any is.",
-        infer: reduced_nonempty,
-        kernel: Kernel::Ordered(|c, _, index, fetch| extreme(c, index, fetch, Number::min)),
-        aten: aten!("amin", self: X, dim, keepdim),
-        replay: torch!(|r| r.x()?.f_amin(r.c.ints("dim"), r.c.bool("keepdim"))?),
-        bounds: Bounds::SAME,
-        hands_on: true,
         ..REDUCTION
     },
     OpDef {
@@ -384,30 +328,6 @@ pub(super) static OPS: &[OpDef] = &[
         replay: torch!(|r| product_of_dims(r)?),
         amplifies: Amplifies::Always,
         further_work: widened_first,
-        ..REDUCTION
-    },
-    OpDef {
-        name: "argmax",
-        doc: "Place of the first largest element along `dim`.",
-        attrs: DIM_KEEP,
-        infer: arg_types,
-        kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, Number::is_above)),
-        aten: aten!("argmax", self: X, dim, keepdim),
-        replay: torch!(|r| r.x()?.f_argmax(r.c.int("dim"), r.c.bool("keepdim"))?),
-        elements: Elements::Lane(RowFunction::PlaceOfLargest),
-        synthesis: Synthesis::ReduceToPlace,
-        ..REDUCTION
-    },
-    OpDef {
-        name: "argmin",
-        doc: "Place of the first smallest element along `dim`.",
-        attrs: DIM_KEEP,
-        infer: arg_types,
-        kernel: Kernel::Element(|c, _, index, fetch| arg(c, index, fetch, |x, best| best.is_above(x))),
-        aten: aten!("argmin", self: X, dim, keepdim),
-        replay: torch!(|r| r.x()?.f_argmin(r.c.int("dim"), r.c.bool("keepdim"))?),
-        elements: Elements::Lane(RowFunction::PlaceOfSmallest),
-        synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
     },
     OpDef {
@@ -462,16 +382,7 @@ pub(super) static OPS: &[OpDef] = &[
             attr("keepdim", AttrKind::Bool, Default::Bool(false)),
         ],
         infer: reduced_float,
-        kernel: Kernel::Real(|c, _, index, fetch| {
-            let values = values(c, index, fetch)?;
-            if values.is_empty() {
-                return Ok(f64::NAN);
-            }
-            let n = values.len() as f64;
-            let mean = values.iter().sum::<f64>() / n;
-            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-            Ok(squares / (n - c.float("correction")).max(0.0))
-        }),
+        kernel: Kernel::Real(|c, _, index, fetch| Ok(variance(&values(c, index, fetch)?, c.float("correction")))),
         work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
         aten: aten!("var.correction", self: X, dim; correction, keepdim),
         replay: torch!(|r| super::scalars::variance(
@@ -491,6 +402,34 @@ pub(super) static OPS: &[OpDef] = &[
             },
             ..Bounds::UNKNOWN
         },
+        ..REDUCTION
+    },
+    OpDef {
+        name: "var_mean",
+        doc: "Variance and mean over `dim` in one pass, with the divisor of the variance lessened by `correction`.",
+        attrs: &[
+            attr("dim", AttrKind::Dims, Default::Required),
+            attr("correction", AttrKind::Float, Default::Float(1.0)),
+            attr("keepdim", AttrKind::Bool, Default::Bool(false)),
+        ],
+        infer: |c| {
+            let each = reduced_float(c)?;
+            Ok(each.iter().chain(&each).cloned().collect())
+        },
+        kernel: Kernel::Real(|c, slot, index, fetch| {
+            let values = values(c, index, fetch)?;
+            Ok(if slot == 0 { variance(&values, c.float("correction")) } else { mean(&values) })
+        }),
+        work: Work::per_input::<TRANSCENDENTAL_FLOPS>,
+        aten: aten!("var_mean.correction", self: X, dim; correction, keepdim),
+        replay: torch!(
+            several | r | {
+                let (dims, correction, keepdim) = (r.c.ints("dim"), r.c.float("correction"), r.c.bool("keepdim"));
+                let mean = r.x()?.f_mean_dim(dims, keepdim, None::<tch::Kind>)?;
+                vec![super::scalars::variance(r.x()?, dims, correction, keepdim)?, mean]
+            }
+        ),
+        amplifies: Amplifies::Always,
         ..REDUCTION
     },
     OpDef {

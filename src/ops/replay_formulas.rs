@@ -21,6 +21,35 @@ impl Run<'_> {
         self.factor(x, Number::float(value))
     }
 
+    /// The bindings know the factor 1 only, which is the one that kernels are measured with.
+    pub(super) fn with_product(&self) -> Replayed<Tensor> {
+        let (x, a, b, value) = (self.x()?, self.y()?, self.operand(2)?, self.scalar("value", self.dtype(0)?));
+        if value.to_f64() == 1.0 {
+            return Ok(x.f_addcmul(a, b)?);
+        }
+        Ok(x.f_add(&self.factor(&a.f_mul(b)?, value)?)?)
+    }
+
+    /// As [`with_product`](Self::with_product), with a quotient.
+    pub(super) fn with_quotient(&self) -> Replayed<Tensor> {
+        let (x, a, b, value) = (self.x()?, self.y()?, self.operand(2)?, self.c.float("value"));
+        if value == 1.0 {
+            return Ok(x.f_addcdiv(a, b)?);
+        }
+        Ok(x.f_add(&self.times(&a.f_div(b)?, value)?)?)
+    }
+
+    /// The bindings give a sum no factor. The sum with a product that has a number as one factor is one kernel, too; narrow types would
+    /// round that number.
+    pub(super) fn with_multiple(&self) -> Replayed<Tensor> {
+        let (x, y, alpha) = (self.x()?, self.y()?, self.c.float("alpha"));
+        if matches!(x.kind(), tch::Kind::Float | tch::Kind::Double) {
+            return Ok(x.f_addcmul(y, &self.beside(y, Number::float(alpha))?)?);
+        }
+        let wide = |tensor: &Tensor| tensor.f_to_kind(tch::Kind::Double);
+        Ok(wide(x)?.f_add(&self.times(&wide(y)?, alpha)?)?.f_to_kind(x.kind())?)
+    }
+
     pub(super) fn above(&self, x: &Tensor, value: f64) -> Replayed<Tensor> {
         Ok(x.f_gt_tensor(&self.beside(x, Number::float(value))?)?)
     }

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use super::{
-    OpDef, activation, adaptive, antialias, arithmetic, attention, batch_statistics, columns, comparison, complex,
-    conv, create, elementwise, fourier, functions, grid_sample, index, length, linear, norm, rearrange, reduce,
-    resample, running, scatter, spectral, transposed, view, window_view,
+    Movement, OpDef, activation, adaptive, antialias, arithmetic, attention, batch_statistics, columns, comparison,
+    complex, conv, create, elementwise, extreme, fourier, functions, grid_sample, index, length, linear, norm,
+    rearrange, reduce, resample, running, scatter, spectral, transposed, view, window_view,
 };
 
 static TABLE: LazyLock<FxHashMap<&'static str, &'static OpDef>> =
@@ -28,6 +28,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
         view::OPS,
         window_view::OPS,
         reduce::OPS,
+        extreme::OPS,
         length::OPS,
         running::OPS,
         index::OPS,
@@ -52,6 +53,11 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
 /// The operator of that name.
 pub fn find(name: &str) -> Option<&'static OpDef> {
     TABLE.get(name).copied()
+}
+
+/// The first operator of the table that moves elements in this way.
+pub fn moving(movement: Movement) -> Option<&'static OpDef> {
+    all().find(|def| def.movement() == Some(movement))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What operators leave open: the order of equal elements, and which of several writes to one place counts.
 //!
-//! PyTorch promises neither for `sort` (unless it is stable) and `topk`, nor for `scatter` and `index_put` with one place
+//! PyTorch promises neither for `sort` (unless it is stable), `topk` and `kthvalue`, nor for `scatter` and `index_put` with one place
 //! twice. The reference semantics take one answer, and this module tells when another would be as good. An operator is one
 //! function of the values that it reads: on equal values it gives equal answers, wherever they lie.
 
@@ -31,7 +31,7 @@ pub enum Ties {
 pub fn leaves_open(call: &Call) -> bool {
     match call.op.name {
         "sort" => !call.bool("stable"),
-        "topk" | "scatter" => true,
+        "topk" | "kthvalue" | "scatter" => true,
         "index_put" => !call.bool("accumulate"),
         _ => false,
     }
@@ -53,7 +53,7 @@ pub fn compute(
         return kernel.compute(call, slot, index, fetch);
     }
     match call.op.name {
-        "sort" | "topk" => in_order(kernel, call, slot, index, fetch, ties),
+        "sort" | "topk" | "kthvalue" => in_order(kernel, call, slot, index, fetch, ties),
         _ => written(kernel, call, slot, index, fetch, ties),
     }
 }
@@ -107,15 +107,18 @@ fn is_unsorted(call: &Call) -> bool {
 
 /// Whether the order of equal elements shows in a result: their places do, and zeros of both signs.
 fn differs(call: &Call, slot: usize, mut values: Vec<Number>) -> bool {
-    let descending = call.bool(if call.op.name == "topk" { "largest" } else { "descending" });
+    let (descending, shown) = match call.op.name {
+        "topk" => (call.bool("largest"), 0..call.size("k")),
+        "kthvalue" => (false, call.size("k").saturating_sub(1)..call.size("k")),
+        _ => (call.bool("descending"), 0..values.len()),
+    };
     values.sort_by(|&a, &b| if descending { compare(b, a) } else { compare(a, b) });
-    let shown = if call.op.name == "topk" { call.size("k") } else { values.len() };
     let differ = |run: &[Number]| run.len() > 1 && (slot == 1 || run.iter().any(|v| *v != run[0]));
     let mut before = 0;
     values.chunk_by(|&a, &b| compare(a, b) == Ordering::Equal).any(|run| {
         let start = before;
         before += run.len();
-        start < shown && differ(run)
+        start < shown.end && before > shown.start && differ(run)
     })
 }
 

@@ -318,16 +318,27 @@ pub(super) static OPS: &[OpDef] = &[
         digits: |r| Some(r.same()),
         doc: "The same real numbers, computed by one kernel together with the operators before it. Other bits may come out than operator \
               by operator: such a kernel leaves out roundings between products and sums, and may add in another order or treat NaN in \
-              its own way.",
+              its own way. `reads`, if given, is what the kernel reads in place of `x`.",
+        operands: &[one("x"), many("reads")],
         infer: |c| {
-            c.want_float()?;
-            c.output(c.operands[0].dtype, c.operands[0].shape.clone())
+            let x = c.operands[0];
+            if !x.dtype.is_float() {
+                return Err(c.error(format!("takes real numbers, not {x}")));
+            }
+            c.output(x.dtype, x.shape.clone())
         },
         kernel: Kernel::Real(|_, _, index, fetch| fetch(0, index)),
         layout: LayoutRule::Elementwise,
         launch: Launch::Elementwise,
         // The operators before it are implicit: this one stands for the kernel.
-        work: Work::per_output::<1>,
+        work: |call, outputs| match call.operands {
+            [_, reads @ ..] if !reads.is_empty() => {
+                let operations: usize = outputs.iter().map(|ty| ty.numel() * reads.len()).sum();
+                let bytes_read = reads.iter().map(|ty| ty.bytes() as f64).sum();
+                Work { bytes_read, ..Work::streaming(call, outputs, operations as f64, Unit::Vector) }
+            }
+            _ => Work::per_output::<1>(call, outputs),
+        },
         aten: aten!("alias", self: X),
         replay: torch!(|r| r.x()?.f_alias()?),
         support: support::same,

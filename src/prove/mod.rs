@@ -24,6 +24,7 @@ mod reach;
 mod refute;
 mod regions;
 mod rewriting;
+mod rolled;
 mod show;
 mod snippet;
 mod sweep;
@@ -60,8 +61,10 @@ pub(crate) use kernel::{
 pub(crate) use language::Node;
 pub(crate) use lemma::{Lemma, Reason};
 pub(crate) use math::math_tier;
+pub(crate) use normalise::slice_of_split;
 pub(crate) use pair_solver::{PairProof, proven_equal};
 pub(crate) use rewriting::{Rewritten, rewriting};
+pub(crate) use rolled::{may_end_loop, rolled};
 pub(crate) use show::{show, show_above};
 pub(crate) use snippet::rule_between;
 pub(crate) use window::{Limits, Window, assumed};

@@ -80,7 +80,7 @@ impl Normaliser {
             let equal = *self.constants.entry((t.ty, value.id)).or_insert(term);
             return (equal != term).then_some(equal);
         }
-        if let Some(slice) = split_slice(arena, term) {
+        if let Some(slice) = slice_of_split(arena, term) {
             return Some(self.log(term, slice, Reason::SplitSlice));
         }
         let Head::Apply { op, .. } = arena.head(term) else { return None };
@@ -116,7 +116,7 @@ impl Normaliser {
 }
 
 /// Output `i` of a `split` as the slice that it is.
-fn split_slice(arena: &mut TermArena, term: TermId) -> Option<TermId> {
+pub(crate) fn slice_of_split(arena: &mut TermArena, term: TermId) -> Option<TermId> {
     let (op, attrs, slot) = arena.op(term)?;
     let def = op.def().filter(|d| d.movement() == Some(ops::Movement::Split))?;
     let sizes = attrs[def.attr_index("sizes")?].as_ints()?;

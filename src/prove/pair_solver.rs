@@ -13,6 +13,7 @@ use super::fingerprint::{self, Effort, Sampled};
 use super::kernel::{ELEMENTS, Leaves};
 use super::lemma::Lemma;
 use super::plain_form::smallest;
+use super::rolled::{may_end_loop, rolled};
 use super::window::{Limits, Stop, Window};
 use crate::ops::Op;
 use crate::result_cache::ResultCache;
@@ -91,6 +92,10 @@ pub(super) struct PairSolver<'r> {
     elements: usize,
     /// By how much the sides of a rule may part, at most.
     error: f64,
+    /// How far a search goes.
+    limits: Limits,
+    /// Whether loops are rolled up where rules and elements say nothing.
+    rolls_up: bool,
     /// Nodes of the e-graphs of searches that found no proof.
     failed_nodes: usize,
     /// Steps that cannot be right.
@@ -108,6 +113,8 @@ impl<'r> PairSolver<'r> {
             evaluations: fingerprint::TOTAL,
             elements: MAX_ELEMENTS,
             error: rules.rules().iter().filter_map(|rule| rule.tier.error()).fold(0.0, f64::max),
+            limits: Limits::default(),
+            rolls_up: true,
             failed_nodes: 0,
             caught: Vec::new(),
             busiest: Vec::new(),
@@ -238,8 +245,10 @@ impl<'r> PairSolver<'r> {
         let computed: Leaves = shared.iter().copied().filter(|&t| local.value(t).is_none()).collect();
         let mut leaves = vec![shared, computed, inputs(&local)];
         leaves.dedup();
+        let ends_loop = |t| matches!(local.op(t), Some((Op::Table(def), ..)) if may_end_loop(def));
+        let with_loops = (self.rolls_up && (ends_loop(a) || ends_loop(b))).then(|| local.clone());
         let (mut window, classes) = Window::new(local, &[a, b]);
-        let stop = window.saturate(self.rules, Some((classes[0], classes[1])), Limits::default());
+        let stop = window.saturate(self.rules, Some((classes[0], classes[1])), self.limits);
         if let Stop::Limit { .. } = stop
             && let Some(lemmas) = self.restarted(&mut window, [a, b], [classes[0], classes[1]])
         {
@@ -260,6 +269,9 @@ impl<'r> PairSolver<'r> {
         if met && let Some(lemmas) = window.proof(a, b) {
             return Answer::Proven(Arc::new(Proved { arena: window.arena, ends: [a, b], lemmas }));
         }
+        if let Some(proved) = with_loops.and_then(|local| self.over_loops(&local, [a, b])) {
+            return Answer::Proven(Arc::new(proved));
+        }
         self.failed_nodes += window.egraph.total_number_of_nodes();
         match stop {
             Stop::IllTyped { rule } => self.caught.push(Caught::Types { rule }),
@@ -271,6 +283,22 @@ impl<'r> PairSolver<'r> {
 }
 
 impl PairSolver<'_> {
+    /// Goes on with a loop of one side as one expression over all of its steps.
+    fn over_loops(&mut self, local: &TermArena, ends: [TermId; 2]) -> Option<Proved> {
+        let proved = [ends, [ends[1], ends[0]]].into_iter().find_map(|[root, other]| {
+            let mut arena = local.clone();
+            let rolled = rolled(&mut arena, root)?;
+            let prove = |arena, ends, limits| proven_equal(self.rules, arena, ends, limits);
+            let (arena, mut steps) = rolled.proof(arena, root, &prove)?;
+            let (arena, rest) = proven_equal(self.rules, arena, [rolled.form, other], self.limits)?;
+            steps.extend(rest);
+            let (mut window, _) = Window::with_steps(arena, steps, &[]);
+            let lemmas = window.proof(ends[0], ends[1])?;
+            Some(Proved { arena: window.arena, ends, lemmas })
+        })?;
+        self.is_confirmed(&proved.arena, ends[0], ends[1]).then_some(proved)
+    }
+
     /// Goes on from the smallest forms of two terms that a search found, without all others: what a fused operator replaces has
     /// many forms of its own, which use up the limits.
     fn restarted(&mut self, window: &mut Window, [a, b]: [TermId; 2], classes: [Id; 2]) -> Option<Vec<Lemma>> {
@@ -281,7 +309,7 @@ impl PairSolver<'_> {
         let (mut arena, mut copies) = (TermArena::default(), FxHashMap::default());
         let ends = [x, y].map(|t| arena.import(&window.arena, t, &mut copies));
         let (mut fresh, roots) = Window::new(arena, &ends);
-        match fresh.saturate(self.rules, Some((roots[0], roots[1])), Limits::default()) {
+        match fresh.saturate(self.rules, Some((roots[0], roots[1])), self.limits) {
             Stop::Proven => {}
             Stop::IllTyped { rule } => {
                 self.caught.push(Caught::Types { rule });
@@ -321,9 +349,15 @@ impl std::fmt::Display for Caught {
     }
 }
 
-/// A proof that two terms of an arena are equal, with the arena of its steps, which goes on from the one that is given.
-pub(crate) fn proven_equal(rules: &RuleSet, arena: TermArena, ends: [TermId; 2]) -> Option<(TermArena, Vec<Lemma>)> {
-    let mut solver = PairSolver { elements: ELEMENTS, ..PairSolver::new(rules, None) };
+/// A proof that two terms of an arena are equal, with the arena of its steps, which goes on from the one that is given. `limits` says how
+/// far rules are tried before elements are compared.
+pub(crate) fn proven_equal(
+    rules: &RuleSet,
+    arena: TermArena,
+    ends: [TermId; 2],
+    limits: Limits,
+) -> Option<(TermArena, Vec<Lemma>)> {
+    let mut solver = PairSolver { elements: ELEMENTS, limits, rolls_up: false, ..PairSolver::new(rules, None) };
     match solver.search(arena, ends, Sampled::Agree) {
         Answer::Proven(proved) => {
             let Proved { arena, lemmas, .. } = Arc::unwrap_or_clone(proved);

@@ -21,6 +21,9 @@ use crate::ir::{Attrs, TensorType};
 use crate::ops::{Op, Sign, TypeError};
 use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Sentence, Terms, Tier, Visitor};
 
+/// Name of the rule file with forms that one kernel computes: they cost less than what they are made of, and prove nothing.
+const KERNELS: &str = "kernels";
+
 /// Forms of a class that are compared element by element.
 const MAX_FORMS: usize = 6;
 
@@ -110,8 +113,13 @@ impl Build for Window {
 }
 
 impl Window {
-    /// The e-graph of the terms below `roots` in `arena`, whose inputs are leaves. Gives their classes.
+    /// The e-graph of the terms of `arena`, whose inputs are leaves. Gives the classes of `roots`.
     pub(crate) fn new(arena: TermArena, roots: &[TermId]) -> (Window, Vec<Id>) {
+        Window::with_steps(arena, Vec::new(), roots)
+    }
+
+    /// The same, where `steps` say that some of the terms are equal.
+    pub(crate) fn with_steps(arena: TermArena, steps: Vec<Lemma>, roots: &[TermId]) -> (Window, Vec<Id>) {
         let mut window =
             Window { arena, egraph: EGraph::default(), lemmas: Vec::new(), constants: FxHashMap::default() };
         let mut classes: Vec<Id> = Vec::new();
@@ -121,6 +129,10 @@ impl Window {
                 window.arena.term(term).operands.iter().map(|o| classes[o.index()]).collect();
             classes.push(window.add(term, &operands));
         }
+        for step in &steps {
+            window.egraph.union(classes[step.before.index()], classes[step.after.index()]);
+        }
+        window.lemmas = steps;
         window.rebuild();
         let roots = roots.iter().map(|r| classes[r.index()]).collect();
         (window, roots)
@@ -167,6 +179,22 @@ impl Window {
 
     /// Applies rules until the goal's classes meet, nothing changes, or a limit is reached.
     pub(crate) fn saturate(&mut self, rules: &RuleSet, goal: Option<(Id, Id)>, limits: Limits) -> Stop {
+        self.apply(rules, |rule| &*rule.family != KERNELS, goal, limits)
+    }
+
+    /// Adds forms that one kernel computes in place of several.
+    pub(crate) fn fuse(&mut self, rules: &RuleSet, limits: Limits) -> Stop {
+        self.apply(rules, |rule| &*rule.family == KERNELS, None, limits)
+    }
+
+    /// Applies those of `rules` that are `wanted`, as [`saturate`](Self::saturate) does.
+    fn apply(
+        &mut self,
+        rules: &RuleSet,
+        wanted: impl Fn(&Rule) -> bool,
+        goal: Option<(Id, Id)>,
+        limits: Limits,
+    ) -> Stop {
         let mut seen: FxHashSet<Match> = FxHashSet::default();
         let mut added: FxHashMap<usize, usize> = FxHashMap::default();
         let busiest = |added: &FxHashMap<usize, usize>| {
@@ -184,7 +212,7 @@ impl Window {
             return Stop::Proven;
         }
         // Rules of associativity are not searched for: chains are compared by their operands instead.
-        let height = |rule: &Rule| rule.associativity().is_none().then_some(rule.height);
+        let height = |rule: &Rule| (rule.associativity().is_none() && wanted(rule)).then_some(rule.height);
         let heights: Vec<Option<usize>> = rules.rules().iter().map(|rule| height(rule)).collect();
         let highest = heights.iter().flatten().copied().max().unwrap_or(0);
         let mut complete = false;

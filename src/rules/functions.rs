@@ -242,6 +242,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         run: |a| Some(AttrValue::float(a[0].as_float()?.sqrt())),
     },
     Function {
+        name: "is_whole",
+        arguments: &["a"],
+        doc: "Whether a number is an integer.",
+        run: |a| bool(a[0].as_float()?.fract() == 0.0),
+    },
+    Function {
         name: "near",
         arguments: &["a", "b"],
         doc: "Whether two numbers agree within a relative 1e-6, as when people type decimals.",

@@ -12,6 +12,7 @@ use super::{check, load, parser};
 const LIBRARY: &[(&str, &str)] = &[
     ("normalise.rules", include_str!("../../rules/normalise.rules")),
     ("elementwise.rules", include_str!("../../rules/elementwise.rules")),
+    ("kernels.rules", include_str!("../../rules/kernels.rules")),
     ("activation.rules", include_str!("../../rules/activation.rules")),
     ("linear.rules", include_str!("../../rules/linear.rules")),
     ("norm.rules", include_str!("../../rules/norm.rules")),

@@ -1,5 +1,7 @@
 //! The functions of the attribute language that look at a tensor.
 
+use std::cmp::Ordering;
+
 use super::evaluated::{Evaluated, Undecided, position};
 use super::function::TensorFunction;
 use super::masks;
@@ -46,6 +48,23 @@ fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Und
                 lane.sort_by(order);
                 lane.windows(2).all(|w| order(&w[0], &w[1]).is_ne())
             }))
+        }
+        Constant::Polyhedron(_) => Err(Undecided::Unknown),
+    }
+}
+
+/// Whether the elements of a constant along the last dim never decrease, and none is NaN.
+fn is_ascending(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
+    let size = ty.shape.last().copied().unwrap_or(1).max(1);
+    match constant {
+        Constant::Uniform(value) => Ok(!value.is_nan()),
+        Constant::Affine(a) => Ok(a.coefficients.last().is_none_or(|&slope| slope >= 0)),
+        Constant::Dense(values) => {
+            let ascends = |lane: &[Number]| {
+                let in_order = |w: &[Number]| w[0].compare(w[1]).is_some_and(Ordering::is_le);
+                lane.windows(2).all(in_order) && !lane.iter().any(|v| v.is_nan())
+            };
+            Ok(values.chunks(size).all(ascends))
         }
         Constant::Polyhedron(_) => Err(Undecided::Unknown),
     }
@@ -138,6 +157,12 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
             let at = a[0].as_int().and_then(|i| position(i, t.rank())).ok_or(Undecided::Invalid)?;
             distinct(constant_of(c)?, t, at).map(AttrValue::Bool)
         },
+    },
+    TensorFunction {
+        name: "is_ascending",
+        arguments: &[],
+        doc: "Whether no element of the value is NaN or below the one before it in the last dim.",
+        run: |t, c, _| is_ascending(constant_of(c)?, t).map(AttrValue::Bool),
     },
     TensorFunction {
         name: "is_counted",

@@ -188,7 +188,7 @@ fn names_in_a_file_never_become_code() {
     let output = run(&["optimize", &at("hostile.mir"), "-o", &at("out.py")]);
     assert_eq!(status(&output), 0, "{}", text(&output.stderr));
     let python = std::fs::read_to_string(at("out.py")).unwrap();
-    let code = python.lines().filter(|line| line.trim_start().starts_with("import"));
+    let code = python.lines().filter(|line| line.trim_start().starts_with("import "));
     assert_eq!(code.collect::<Vec<_>>(), ["import torch"], "{python}");
     assert!(!python.contains(['\r', '\u{2028}']), "{python}");
 }

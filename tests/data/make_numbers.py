@@ -76,7 +76,22 @@ def pairs():
     yield "weight-that-is-not-rounded", lambda x: torch.lerp(x, x.neg(), 0.4), lambda x: torch.lerp(x.float(), x.neg().float(), 0.4).to(torch.bfloat16), "same", torch.arange(1.0, 13.0).to(torch.bfloat16)
     rows = torch.tensor([[0.1, 0.7, 1.3, 2.9], [3.1, 4.7, -5.3, 0.01], [1e-3, 2e-3, 5e-3, 7e-3], [11.0, 13.0, 17.0, 19.5]]).to(torch.bfloat16)
     yield "deviation-in-f32", lambda x: x.std(1), lambda x: x.var(1).sqrt(), "other", rows.repeat(8, 1) * torch.arange(1.0, 33.0).to(torch.bfloat16)[:, None]
+    # What was read as another operator: in 8 bits, by sorting, by counting.
+    short = torch.arange(12, dtype=torch.int8)
+    yield "narrow-common-multiple", lambda x: x + torch.lcm(torch.tensor(36, dtype=torch.int8), torch.tensor(5, dtype=torch.int8)), lambda x: x + torch.tensor(-76, dtype=torch.int8), "same", short
+    yield "common-multiple-that-is-cut-off", lambda x: torch.lcm(x + 36, torch.tensor(5, dtype=torch.int8)), lambda x: torch.lcm(x.int() + 36, torch.tensor(5, dtype=torch.int32)).clamp(max=127).to(torch.int8), "other", short
+    equal = torch.tensor([[-1.0, -1.0, -1.0, 2.0, 1.0]])
+    yield "place-of-an-equal-element", lambda x: x.kthvalue(2, 1)[1], lambda x: x.sort(1)[1][:, 1], "other", equal
+    yield "place-in-a-list-that-falls", lambda x: torch.searchsorted(x, x + 0.5), lambda x: (x < x[:, None] + 0.5).sum(1), "other", torch.tensor([3.0, 1.0, 2.0, 0.0, 5.0])
+    yield "mean-of-negative-zeros", lambda x: x + 1 / torch.tensor([-0.0, -0.0]).mean(), lambda x: x - inf, "other", FLOATS[2:8]
+    yield "length-of-nothing", lambda x: x + 1 / torch.linalg.vector_norm(torch.zeros(3, 0), dim=1)[0], lambda x: x - inf, "other", FLOATS[2:8]
     yield "beside-and-rounded", lambda x: x * 1.01, lambda x: x * torch.full((), 1.01, dtype=torch.bfloat16), "other", torch.arange(128.0, 256.0).to(torch.bfloat16)
+    # Of complex numbers, what was read as if they were real.
+    table = torch.tensor([[1.0, 2.0, -3.0], [0.5, 0.0, 4.0]])
+    yield "transpose-with-conjugates", lambda x: torch.complex(x, x + 1).mH.imag + 0.5, lambda x: torch.complex(x, x + 1).mT.imag + 0.5, "other", table
+    yield "conjugates-of-a-transpose", lambda x: torch.complex(x, x + 1).mH.imag + 0.5, lambda x: torch.complex(x, x + 1).mT.conj().imag + 0.5, "same", table
+    yield "complex-numbers-that-are-not-real", lambda x: torch.isreal(torch.complex(x, x)), lambda x: torch.ones_like(x, dtype=torch.bool), "other", table
+    yield "complex-numbers-that-are-real", lambda x: torch.isreal(torch.complex(x, x)), lambda x: torch.complex(x, x).imag == 0, "same", table
 
 
 class Program(nn.Module):

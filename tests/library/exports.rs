@@ -71,8 +71,8 @@ fn with_last_number(text: &str, key: &str, edit: impl Fn(f64) -> Option<f64>) ->
     })
 }
 
-/// One model of each kind; a proof that fails takes longer than one that is found.
-const CHANGED: [&str; 4] = ["bert", "vit", "gpt2", "mistral"];
+/// An encoder and a decoder; a proof that fails takes longer than one that is found.
+const CHANGED: [&str; 2] = ["vit", "mistral"];
 
 #[test]
 #[ignore = "slow: `.ci/run` runs it"]

@@ -129,8 +129,8 @@ fn graphs() -> impl Iterator<Item = (PathBuf, Graph)> {
 #[ignore = "slow: `.ci/run` runs it"]
 fn what_is_claimed_is_what_the_part_costs_that_every_execution_computes() {
     let costs = costs(true);
-    // A third of them: `optimize` has a test of its own for what it claims of all.
-    let some: Vec<(PathBuf, Graph)> = graphs().step_by(3).collect();
+    // A quarter of them: `optimize` has a test of its own for what it claims of all.
+    let some: Vec<(PathBuf, Graph)> = graphs().step_by(4).collect();
     let cut = some.par_iter().filter(|(path, graph)| {
         let found = optimized(graph, true);
         let told = &found.optimization;

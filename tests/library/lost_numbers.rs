@@ -3,7 +3,7 @@
 use magneton_ir::ir::{Graph, text};
 use magneton_ir::progress::Silent;
 use magneton_ir::prove::{Verdict, prove};
-use magneton_ir::rules::RuleSet;
+use magneton_ir::rules::{RuleSet, Tier};
 
 fn graph(inputs: &str, result: &str) -> Graph {
     let source = format!("graph g({inputs}) {{ result = {result} return result }}");
@@ -85,4 +85,19 @@ fn what_is_written_at_places_is_as_large_as_the_places() {
         "x: f32[8, 6], i: i64[3], y: f32[3, 6]",
         &[("scatter_add(x, expand(reshape(i; shape=[3, 1]); shape=[3, 5]), y; dim=0)", "index_add(x, i, y; dim=0)")],
     );
+}
+
+/// A sum of 64-bit integers wraps around where the sum of floats does not.
+#[test]
+fn a_sum_of_long_integers_is_that_of_floats_within_64_bits() {
+    let of = |element: &str| {
+        let input = format!("x: {element}[64]");
+        let (a, b) =
+            (graph(&input, "cast(sum(x; dim=[0]); dtype=f32)"), graph(&input, "sum(cast(x; dtype=f32); dim=[0])"));
+        prove(&a, &b, &RuleSet::library().unwrap(), &Silent).unwrap()
+    };
+    for element in ["i64", "i32"] {
+        assert!(matches!(of(element).verdict, Verdict::Equivalent { tier: Tier::Real }), "{element}");
+    }
+    assert!(of("i64").assumed.iter().any(|said| said.contains("below")), "{:?}", of("i64").assumed);
 }

@@ -22,6 +22,7 @@ mod hostile_weights;
 mod jax;
 mod joint_forms;
 mod launches;
+mod loops;
 mod lost_numbers;
 mod mutated_pt2;
 mod mutations;

@@ -35,8 +35,8 @@ fn no_edit_comes_out_equivalent() {
     let mut pairs = Vec::new();
     for (other, edited, first) in [("gpt2-eager", "gpt2-sdpa", 0), ("mistral-eager", "mistral-sdpa", 2)] {
         let (a, b) = (export(other), export(edited));
-        // Every fourth kind: the whole campaign takes minutes.
-        for (mutation, mutant) in sample(&b, 1).into_iter().skip(first).step_by(4) {
+        // Every sixth kind: the whole campaign takes minutes.
+        for (mutation, mutant) in sample(&b, 1).into_iter().skip(first).step_by(6) {
             let what = format!("{} at {} of {edited}", mutation.kind.name, b.node(mutation.node).name);
             pairs.push((what, a.clone(), mutant));
         }

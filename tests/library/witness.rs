@@ -67,7 +67,7 @@ fn a_number_that_fills_a_tensor_is_a_value_of_its_type_over_the_real_numbers_too
 fn a_literal_zero_keeps_its_sign_over_the_real_numbers() {
     let graph = |op: &str| text::parse("test", &format!("graph g(x: f32[]) {{\n y = {op}\n return y\n }}")).unwrap();
     let rules = RuleSet::library().unwrap();
-    let bound = bind_graphs(graph("div(x, -0.0)"), graph("gelu(div(x, -0.0))"), None);
+    let bound = bind_graphs(graph("div(x, -0.0)"), graph("relu(div(x, -0.0))"), None);
     let proof = prove_bound(&bound, &Context::under(&rules)).unwrap();
     let Verdict::Different(witness) = &proof.verdict else { panic!("{:?}", proof.verdict) };
     let x = needed_inputs(&bound.a, &bound.b, &proof.binding, witness).unwrap()[0].values[0];
@@ -100,4 +100,18 @@ fn a_number_that_is_handed_on_is_an_element() {
     let b = graph("f = full(; shape=[8], value=0.1, dtype=f16)\n y = where(m, f, x)");
     let proof = prove_bound(&bind_graphs(a, b, None), &Context::under(&rules)).unwrap();
     assert!(!matches!(proof.verdict, Verdict::Different(_)), "{:?}", proof.verdict);
+}
+
+/// A saturated function gave exactly 1, which counted as a whole number that nothing had rounded, and what is infinite at 1 was a witness.
+#[test]
+fn a_saturated_function_is_rounded() {
+    let rules = RuleSet::library().unwrap();
+    for (a, b) in [("x", "atanh(tanh(x))"), ("log(sigmoid(neg(x)))", "log(sub(1.0, sigmoid(x)))")] {
+        let [a, b] = [a, b].map(|body| {
+            let source = format!("graph g(x: f32[4]) {{ y = mul({body}, 1.0) return y }}");
+            text::parse("test", &source).unwrap_or_else(|e| panic!("{e:?}"))
+        });
+        let proof = prove_bound(&bind_graphs(a, b, None), &Context::under(&rules)).unwrap();
+        assert!(!matches!(proof.verdict, Verdict::Different(_)), "{:?}", proof.verdict);
+    }
 }

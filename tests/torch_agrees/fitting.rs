@@ -259,15 +259,15 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.push(("times", int(1 + d.below(3))));
             vec![d.operand(dtype, &x, special)]
         }
-        "sum" | "mean" | "amax" | "amin" | "prod" | "any" | "all" | "logsumexp" | "var" => {
+        "sum" | "mean" | "amax" | "amin" | "prod" | "any" | "all" | "logsumexp" | "var" | "var_mean" => {
             let (dtype, x) = (d.dtype(), d.shape(0, 4));
             attrs.extend([("dim", AttrValue::Ints(d.dims(x.len()))), ("keepdim", d.flag())]);
-            if op.name == "var" {
+            if op.name.starts_with("var") {
                 attrs.push(("correction", AttrValue::float(d.pick(&[0.0, 1.0, 1.5]))));
             }
             vec![d.operand(dtype, &x, special)]
         }
-        "argmax" | "argmin" => {
+        "argmax" | "argmin" | "max" | "min" => {
             let (dtype, x) = (d.dtype(), d.shape(0, 4));
             attrs.extend([("dim", d.dim(x.len())), ("keepdim", d.flag())]);
             vec![d.operand(dtype, &x, special)]
@@ -401,6 +401,23 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
             attrs.extend([("k", int(k)), ("dim", int(dim)), ("largest", d.flag())]);
             // The order of ties is not defined.
             vec![d.operand(dtype, &x, Fill::Any)]
+        }
+        "kthvalue" => {
+            let (dtype, mut x) = (d.float(), d.shape(1, 3));
+            let dim = d.below(x.len());
+            x[dim] = x[dim].max(1);
+            attrs.extend([("k", int(1 + d.below(x[dim]))), ("dim", int(dim))]);
+            // Which of equal elements it is is not defined.
+            vec![d.operand(dtype, &x, Fill::Any)]
+        }
+        "searchsorted" => {
+            let (dtype, x) = (d.pick(&[DType::F64, DType::F32, DType::I64, DType::I32]), d.shape(1, 3));
+            let mut list = if d.chance(2) { x.clone() } else { [d.below(6)].into_iter().collect() };
+            if let Some(size) = list.last_mut() {
+                *size = d.below(6);
+            }
+            attrs.push(("right", d.flag()));
+            vec![d.operand(dtype, &list, special), d.operand(dtype, &x, special)]
         }
         "sort" => {
             let (dtype, x) = (d.dtype(), d.shape(0, 3));

@@ -70,6 +70,18 @@ pub(crate) fn fitting(op: &OpDef, d: &mut Draw) -> Option<Case> {
                 })
                 .collect()
         }
+        "add_scaled" | "lerp" => {
+            let (dtype, full) = (d.float(), d.shape(0, 3));
+            if op.name == "add_scaled" {
+                attrs.push(("alpha", AttrValue::float(d.pick(&[-0.5, 2.0, 3.0]))));
+            }
+            (0..op.operands.len())
+                .map(|_| {
+                    let shape = d.weakened(&full);
+                    d.operand(dtype, &shape, Fill::Any)
+                })
+                .collect()
+        }
         "complex_mul" | "complex_div" | "polar" => {
             let dtype = d.pick(&[DType::F32, DType::F64]);
             let full = d.shape(0, 3);

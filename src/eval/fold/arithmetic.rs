@@ -69,6 +69,8 @@ pub(super) fn arithmetic(
             | Arithmetic::Max
             | Arithmetic::Min
             | Arithmetic::AddProduct
+            | Arithmetic::AddScaled
+            | Arithmetic::Between
             | Arithmetic::Fused
             | Arithmetic::And
             | Arithmetic::Or

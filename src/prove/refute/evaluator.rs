@@ -11,6 +11,13 @@ const FLOOR: f64 = 1e-10;
 
 pub(super) type Evaluator<'d, 'q> = LazyEvaluator<'d, GraphProgram<'q>>;
 
+/// Whether one value is no number and the other one infinite: a quotient by 0 is one or the other by how it is written.
+pub(super) fn neither_is_real(x: Number, y: Number) -> bool {
+    let (Number::Float(_), Number::Float(_)) = (x, y) else { return false };
+    let (x, y) = (x.to_f64(), y.to_f64());
+    !x.is_finite() && !y.is_finite() && (x.is_nan() || y.is_nan())
+}
+
 /// Whether two values are the same integer, or the same real number up to the error of f64 arithmetic. NaN equals only NaN, and an
 /// infinity only itself.
 pub(super) fn close(x: Number, y: Number) -> bool {

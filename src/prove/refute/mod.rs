@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 pub(super) use evaluable::refute_defined;
-use evaluator::{Evaluator, close};
+use evaluator::{Evaluator, close, neither_is_real};
 use inputs::Uses;
 pub(super) use locate::Location;
 use locate::locate;
@@ -213,7 +213,7 @@ impl<'q> Trial<'q> {
         for (number, indices) in all.into_iter().enumerate() {
             for ((&a, &b), index) in left[number].iter().zip(&right[number]).zip(indices) {
                 let distance = if a.is_nan() != b.is_nan() { f64::INFINITY } else { distance(a, b) };
-                if close(a, b) {
+                if close(a, b) || neither_is_real(a, b) {
                     continue;
                 }
                 differing.push(Witness {

@@ -74,9 +74,9 @@ fn write(o: &Optimization, width: usize, out: &mut String) -> fmt::Result {
     if !o.trade_offs.is_empty() {
         writeln!(out, "\n{BOLD}less energy for more time{BOLD:#}, left out of the figures above")?;
         for c in &o.trade_offs {
-            let (saves, us) = (wording::energy(Some(c.total_mj())), -c.total_us());
+            let saves = wording::energy(Some(c.total_mj()));
             let form = format!("{} for {}", c.pattern, c.from.join(", "));
-            let text = format!("saves {saves}, takes {} longer: {form}", wording::time(Some(us)));
+            let text = format!("saves {saves}, takes {}: {form}", wording::more_time(c));
             paragraph(width, "  ", "    ", &text, out)?;
         }
         frontier(o, width, out)?;

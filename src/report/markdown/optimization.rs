@@ -66,9 +66,9 @@ fn write(o: &Optimization, out: &mut String) -> fmt::Result {
     }
     if !o.trade_offs.is_empty() {
         writeln!(out, "\nLess energy for more time, left out of the figures above:\n")?;
-        let mut rows = table(&["saves", "takes longer", "now", "cheaper"]);
+        let mut rows = table(&["saves", "takes", "now", "cheaper"]);
         for c in &o.trade_offs {
-            let (saves, longer) = (wording::energy(Some(c.total_mj())), wording::time(Some(-c.total_us())));
+            let (saves, longer) = (wording::energy(Some(c.total_mj())), wording::more_time(c));
             rows.add_row([saves, longer, code(&c.from.join(", ")), code(&c.pattern)]);
         }
         writeln!(out, "{rows}")?;

@@ -17,7 +17,7 @@ use crate::printable::one_line;
 
 pub(super) use chain::{chain, changes_nothing, figures, rule};
 pub(super) use difference::{main_parts, only_made, part, parts, shown_parts};
-pub(super) use optimization::{change, forms, frontier, less, max_slowdown, saved, saves};
+pub(super) use optimization::{change, forms, frontier, less, max_slowdown, more_time, saved, saves};
 pub(super) use switch::{decides, paths, place, switch, variables};
 
 /// What two processes had set differently, the first `most` of it.

@@ -53,6 +53,12 @@ fn amount(saved: f64, of: &str) -> String {
     }
 }
 
+/// How much longer a form takes that is a trade-off: its kernels, or else the host that launches them.
+pub(in crate::report) fn more_time(c: &Cheaper) -> String {
+    let us = -c.total_us();
+    if us > 0.0 { format!("{} longer", time(Some(us))) } else { "longer to launch".to_owned() }
+}
+
 /// What a cheaper form saves in all places of what forms were chosen by, with its share of the workload: `4.80 J (10.7 %)`.
 pub(in crate::report) fn saves(o: &Optimization, c: &Cheaper) -> String {
     let part = |text: String, amount: f64, whole: Option<f64>| match whole.filter(|&whole| whole > 0.0) {

@@ -17,13 +17,14 @@ use crate::rules::rule::{Outcome, Rule};
 use crate::rules::terms::Terms;
 
 /// Functions that ask for the value of a tensor.
-const ABOUT_VALUES: [&str; 12] = [
+const ABOUT_VALUES: [&str; 13] = [
     "is_const",
     "is_uniform",
     "value",
     "is_above",
     "is_below",
     "distinct",
+    "is_ascending",
     "is_counted",
     "is_diagonal",
     "is_causal_mask",

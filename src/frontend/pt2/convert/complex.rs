@@ -38,6 +38,14 @@ fn arithmetic(site: &mut NodeLowering, target: Target) -> Converted {
             let last = site.rank(x) as i64 - 1;
             site.emit("squeeze", &[("dim", int(last))], &[part])
         }
+        ("isreal", "") => {
+            let x = site.tensor("self")?;
+            let part = slice_of_part(site, x, 1)?;
+            let imaginary = site.implicit("imaginary", "squeeze", &[("dim", int(site.rank(x) as i64 - 1))], &[part])?;
+            let dtype = site.dtype(x);
+            let zero = site.number("zero", Number::float(0.0), dtype)?;
+            site.emit("eq", &[], &[imaginary, zero])
+        }
         ("complex" | "polar", "") => {
             let of = if target.name == "polar" { ["abs", "angle"] } else { ["real", "imag"] };
             let result = site.stated(0)?;
@@ -55,6 +63,16 @@ fn arithmetic(site: &mut NodeLowering, target: Target) -> Converted {
                 *operand = site.implicit("part", "unsqueeze", &last, &[*operand])?;
             }
             site.emit("concat", &last, &operands)
+        }
+        ("mH" | "adjoint" | "matrix_H", "") => {
+            let x = site.tensor("self")?;
+            let mut dims: Vec<i64> = (0..site.rank(x) as i64).collect();
+            // The last dimension is that of the parts.
+            let [.., rows, columns, _] = &mut dims[..] else { return Ok(None) };
+            std::mem::swap(rows, columns);
+            let swapped = site.implicit("swapped", "permute", &[("dims", ints(&dims))], &[x])?;
+            let signs = literal(site, [1.0, -1.0], site.dtype(x))?;
+            Ok(Some(Values::from_elem(site.implicit("conj", "mul", &[], &[swapped, signs])?, 1)))
         }
         ("conj" | "_conj" | "conj_physical" | "_conj_physical" | "_conj_copy", "") => {
             let x = site.tensor("self")?;

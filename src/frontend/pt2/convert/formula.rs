@@ -121,6 +121,11 @@ impl<'f, 's, 'a> Formula<'f, 's, 'a> {
         self.site.emit("cast", &[("dtype", AttrValue::DType(dtype))], &[wide])
     }
 
+    /// Says that a kernel computes `value` with all that is implicit before it.
+    pub(super) fn kernel(&mut self, value: Value) {
+        self.site.make_explicit(value);
+    }
+
     /// The mean or the sum of all elements, or these themselves.
     pub(super) fn reduced(&mut self, loss: Value) -> Converted {
         let op = match self.site.int_or("reduction", 1)? {

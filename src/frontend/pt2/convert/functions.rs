@@ -2,6 +2,7 @@
 
 use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar, int};
 use super::super::target::Target;
+use super::pointwise;
 use super::promote::{Promotion, result_dtype};
 use crate::ir::{AttrValue, DType};
 
@@ -41,6 +42,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         ("clamp" | "clip", "Tensor") => bounded(site),
         ("clamp_min" | "clamp_max", "Tensor") => bounded(site),
         ("addcmul" | "addcdiv", "") => sum_of_products(site, target.name),
+        ("lerp", _) => pointwise::lerp(site),
         (name, "") => match real_function(name) {
             Some(op) => {
                 let x = site.float_argument("self")?;

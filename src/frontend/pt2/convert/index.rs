@@ -178,8 +178,7 @@ fn index_fill(site: &mut NodeLowering) -> Converted {
     site.emit("index_put", &[("dims", ints(&[dim])), ("accumulate", AttrValue::Bool(false))], &[x, value, index])
 }
 
-/// How many of the numbers in a list in ascending order lie below an element, or with `right` not above it. What is no number lies
-/// behind all.
+/// How many of the numbers in a list in ascending order lie below an element, or with `right` not above it.
 fn counted_below(site: &mut NodeLowering, list: &str) -> Converted {
     let (list, x) = (site.tensor(list)?, site.tensor("self")?);
     let right = site.bool_or("right", false)? || site.str("side") == Some("right");
@@ -187,22 +186,11 @@ fn counted_below(site: &mut NodeLowering, list: &str) -> Converted {
     {
         return Ok(None);
     }
-    let last = site.rank(x) as i64;
-    let each = site.implicit("each", "unsqueeze", &[("dim", int(last))], &[x])?;
-    let list = match site.rank(list) {
-        1 => list,
-        _ => site.implicit("list", "unsqueeze", &[("dim", int(last - 1))], &[list])?,
-    };
-    let below = if site.dtype(x).is_float() {
-        let above = site.implicit("above", if right { "gt" } else { "ge" }, &[], &[list, each])?;
-        site.implicit("below", "logical_not", &[], &[above])?
-    } else {
-        site.implicit("below", if right { "le" } else { "lt" }, &[], &[list, each])?
-    };
+    let attrs = [("right", AttrValue::Bool(right))];
     if !site.bool_or("out_int32", false)? {
-        return site.emit("sum", &[("dim", ints(&[last]))], &[below]);
+        return site.emit("searchsorted", &attrs, &[list, x]);
     }
-    let count = site.implicit("count", "sum", &[("dim", ints(&[last]))], &[below])?;
+    let count = site.step("searchsorted", &attrs, &[list, x])?;
     site.emit("cast", &[("dtype", AttrValue::DType(DType::I32))], &[count])
 }
 

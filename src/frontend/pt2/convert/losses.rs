@@ -7,6 +7,9 @@ use super::super::target::Target;
 use super::formula::Formula;
 use crate::ir::{AttrValue, DType, Value};
 
+/// Makes the nodes of a loss before it is reduced.
+type LossFormula = fn(&mut Formula) -> Result<Option<Value>, Refusal>;
+
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     if let ("nll_loss_nd" | "nll_loss" | "nll_loss2d" | "nll_loss_forward" | "nll_loss2d_forward", "") =
         (target.name, target.overload)
@@ -16,18 +19,19 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     if target.name == "cross_entropy_loss" {
         return cross_entropy(site);
     }
-    let formula: fn(&mut Formula) -> Result<Option<Value>, Refusal> = match (target.name, target.overload) {
-        ("mse_loss", "") => mean_square,
-        ("l1_loss", "") => mean_distance,
-        ("smooth_l1_loss", "") => smooth_distance,
-        ("huber_loss", "") => huber,
-        ("binary_cross_entropy", "") => binary_cross_entropy,
-        ("binary_cross_entropy_with_logits", "") => binary_cross_entropy_with_logits,
-        ("kl_div", "") => divergence,
-        ("margin_ranking_loss", "") => margin_ranking,
-        ("hinge_embedding_loss", "") => hinge_embedding,
-        ("soft_margin_loss", "") => soft_margin,
-        ("poisson_nll_loss", "") => poisson,
+    // PyTorch runs one kernel for all operators of a loss, or one for each of them (`steps`).
+    let (formula, steps): (LossFormula, bool) = match (target.name, target.overload) {
+        ("mse_loss", "") => (mean_square, false),
+        ("l1_loss", "") => (mean_distance, true),
+        ("smooth_l1_loss", "") => (smooth_distance, false),
+        ("huber_loss", "") => (huber, false),
+        ("binary_cross_entropy", "") => (binary_cross_entropy, false),
+        ("binary_cross_entropy_with_logits", "") => (binary_cross_entropy_with_logits, true),
+        ("kl_div", "") => (divergence, true),
+        ("margin_ranking_loss", "") => (margin_ranking, true),
+        ("hinge_embedding_loss", "") => (hinge_embedding, false),
+        ("soft_margin_loss", "") => (soft_margin, true),
+        ("poisson_nll_loss", "") => (poisson, true),
         _ => return Ok(None),
     };
     let tensors: Vec<&str> = ["self", "input", "input1", "input2", "target", "weight", "pos_weight"]
@@ -46,9 +50,10 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     if !matches!(dtype, DType::F32 | DType::F64) {
         return Ok(None);
     }
-    let mut formula_site = Formula::new(site, dtype);
-    let Some(loss) = formula(&mut formula_site)? else { return Ok(None) };
-    formula_site.reduced(loss)
+    let mut f = if steps { Formula::in_steps(site, dtype) } else { Formula::new(site, dtype) };
+    let Some(loss) = formula(&mut f)? else { return Ok(None) };
+    f.kernel(loss);
+    f.reduced(loss)
 }
 
 fn mean_square(f: &mut Formula) -> Result<Option<Value>, Refusal> {
@@ -125,12 +130,16 @@ fn divergence(f: &mut Formula) -> Result<Option<Value>, Refusal> {
         let (exponential, difference) = (f.op("exp", &[y])?, f.op("sub", &[y, x])?);
         return f.op("mul", &[exponential, difference]).map(Some);
     }
+    // One kernel.
+    f.in_steps = false;
     let logarithm = f.op("log", &[y])?;
     let product = f.op("mul", &[y, logarithm])?;
     let (zero, undefined) = (f.with("eq", y, 0.0)?, f.op("ne", &[y, y])?);
     let (nothing, nan) = (f.literal(0.0)?, f.literal(f64::NAN)?);
     let entropy = f.op("where", &[zero, nothing, product])?;
     let entropy = f.op("where", &[undefined, nan, entropy])?;
+    f.kernel(entropy);
+    f.in_steps = true;
     let cross = f.op("mul", &[y, x])?;
     f.op("sub", &[entropy, cross]).map(Some)
 }

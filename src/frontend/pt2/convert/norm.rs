@@ -211,6 +211,6 @@ fn instance_norm(site: &mut NodeLowering) -> Converted {
         operands.push(site.implicit("all", "reshape", &[("shape", ints(&[samples * channels]))], &[each])?);
     }
     let op = if own { "batch_norm_training" } else { "batch_norm" };
-    let normal = site.implicit("normal", op, &[("eps", eps(site, 1e-5)?)], &operands)?;
+    let normal = site.step(op, &[("eps", eps(site, 1e-5)?)], &operands)?;
     site.emit("reshape", &[("shape", AttrValue::shape(&shape))], &[normal])
 }

@@ -11,9 +11,6 @@ use crate::frontend::builder::Lowering;
 use crate::ir::{AttrValue, Attrs, Graph, NodeKind, Origin, Role, TensorType, Value};
 use crate::ops::{Op, OpDef};
 
-/// Names of operators that do more to complex numbers than to real ones, although they only move those.
-const CONJUGATING: [&str; 2] = ["adjoint", "matrix_H"];
-
 /// A node to add: its operator, with its attributes for pairs.
 struct Step {
     def: &'static OpDef,
@@ -21,9 +18,6 @@ struct Step {
 }
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    if CONJUGATING.contains(&target.name) {
-        return Ok(None);
-    }
     let mut bare = Graph::new("");
     // By value of the graph: the operand as it is without its last dimension, and whether it is one of pairs.
     let mut operands: FxHashMap<Value, (Value, bool)> = FxHashMap::default();
@@ -45,8 +39,10 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     let Some(values) = converted(site, target, &mut bare, &operands)? else { return Ok(None) };
     let mut paired: FxHashMap<Value, bool> = operands.values().copied().collect();
     let Some(steps) = steps(&bare, first, &mut paired) else { return Ok(None) };
+    // A result that is real although operands are complex was converted as if those were real, too.
+    let is_real = operands.values().any(|&(_, paired)| paired) && values.iter().any(|v| paired.get(v) != Some(&true));
     let wanted = site.output_names().map(|name| site.scope.is_complex(name));
-    if wanted.zip(&values).any(|(wanted, value)| paired.get(value) != Some(&wanted)) {
+    if is_real || wanted.zip(&values).any(|(wanted, value)| paired.get(value) != Some(&wanted)) {
         return Ok(None);
     }
     let mut moved: FxHashMap<Value, Value> = operands.into_iter().map(|(value, (bare, _))| (bare, value)).collect();

@@ -40,16 +40,14 @@ fn of_order(site: &mut NodeLowering) -> Converted {
         return Ok(None);
     }
     let dim = site.dim_of(x, site.int_or("dim", -1)?)?;
-    let sort = crate::ops::find("sort").ok_or_else(|| Refusal::new("needs the operator `sort`"))?;
-    let attrs = sort.attrs(&[("dim", int(dim))]).map_err(|e| Refusal::new(e.to_string()))?;
-    let sorted = site.implicit_op("sorted", sort, attrs, &[x])?;
-    let (keep, slice) = (site.bool_or("keepdim", false)?, [("dim", int(dim)), ("start", int(k - 1)), ("end", int(k))]);
-    let mut results = Values::new();
-    for (part, &value) in ["value", "place"].iter().zip(&sorted) {
-        let single = site.implicit(part, "slice", &slice, &[value])?;
-        results.push(if keep { single } else { site.implicit(part, "squeeze", &[("dim", int(dim))], &[single])? });
+    let op = crate::ops::find("kthvalue").ok_or_else(|| Refusal::new("needs the operator `kthvalue`"))?;
+    let attrs = op.attrs(&[("k", int(k)), ("dim", int(dim))]).map_err(|e| Refusal::new(e.to_string()))?;
+    let found = site.part("found", op, attrs, &[x])?;
+    if site.bool_or("keepdim", false)? {
+        return Ok(Some(found));
     }
-    Ok(Some(results))
+    let single = |value: &Value| site.implicit("single", "squeeze", &[("dim", int(dim))], &[*value]);
+    found.iter().map(single).collect::<Result<Values, Refusal>>().map(Some)
 }
 
 /// A lookup along a dimension, before which both sides are brought to one shape in the others; without a dimension, of all elements.

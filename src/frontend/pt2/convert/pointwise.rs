@@ -6,12 +6,15 @@ use super::super::lowering::{Converted, NodeLowering, Operand, Refusal};
 use super::super::target::Target;
 use super::formula::{Formula, Last};
 use super::promote::{Promotion, result_dtype};
-use crate::ir::{DType, Value};
+use crate::ir::{AttrValue, DType, Value};
+
+/// Makes the nodes of a formula of the operands.
+type ElementFormula = fn(&mut Formula, &[Value]) -> Last;
 
 const DEGREE: f64 = std::f64::consts::PI / 180.0;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    let formula: fn(&mut Formula, &[Value]) -> Last = match target.name {
+    let formula: ElementFormula = match target.name {
         "frac" => |f, x| {
             let whole = f.op("trunc", &[x[0]])?;
             f.last("sub", &[x[0], whole])
@@ -80,7 +83,6 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         },
         "xlogy" | "special_xlogy" => |f, x| times_logarithm(f, x, "log"),
         "special_xlog1py" => |f, x| times_logarithm(f, x, "log1p"),
-        "lerp" => interpolated,
         "prelu" | "_prelu_kernel" => leaky,
         "isclose" => close,
         _ => return Ok(None),
@@ -91,19 +93,25 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
 /// Sums and differences of floats with a factor `alpha`, which one kernel computes.
 pub(super) fn sum_with_factor(site: &mut NodeLowering, target: Target) -> Converted {
     let alpha = site.maybe_scalar("alpha")?.map_or(1.0, |s| s.value().to_f64());
-    if alpha.abs() == 1.0 {
-        return Ok(None);
-    }
-    let formula: fn(&mut Formula, &[Value]) -> Last = match target.name {
-        "add" => |f, x| with_factor(f, "add", x),
-        "sub" | "subtract" => |f, x| with_factor(f, "sub", x),
-        "rsub" => |f, x| with_factor(f, "sub", &x.iter().rev().copied().collect::<Vec<_>>()),
+    let (sign, is_reversed, formula): (f64, bool, ElementFormula) = match target.name {
+        _ if alpha.abs() == 1.0 => return Ok(None),
+        "add" => (1.0, false, |f, x| with_factor(f, "add", x)),
+        "sub" | "subtract" => (-1.0, false, |f, x| with_factor(f, "sub", x)),
+        "rsub" => (-1.0, true, |f, x| with_factor(f, "sub", &[x[1], x[0]])),
         _ => return Ok(None),
     };
-    pointwise(site, formula)
+    let operands = [site.operand("self")?, site.operand("other")?];
+    let dtype = result_dtype(site, &operands, Promotion::Float)?;
+    let [Operand::Tensor(x), Operand::Tensor(y)] = operands else { return pointwise(site, formula) };
+    if !dtype.is_float() || site.stated(0)?.dtype != dtype {
+        return Ok(None);
+    }
+    let (x, y) = (site.cast("self", x, dtype)?, site.cast("other", y, dtype)?);
+    let operands = if is_reversed { [y, x] } else { [x, y] };
+    site.emit("add_scaled", &[("alpha", AttrValue::float(sign * alpha))], &operands)
 }
 
-/// `x ± alpha y`.
+/// `x ± alpha y`, of which one is a number.
 fn with_factor(f: &mut Formula, op: &'static str, operands: &[Value]) -> Last {
     let [x, y] = *operands else { return Err(Refusal::new("takes two tensors")) };
     let alpha = f.number("alpha", 1.0)?;
@@ -111,10 +119,34 @@ fn with_factor(f: &mut Formula, op: &'static str, operands: &[Value]) -> Last {
     f.last(op, &[x, product])
 }
 
+/// From `self` to `end` by a weight.
+pub(super) fn lerp(site: &mut NodeLowering) -> Converted {
+    let (x, y) = (site.tensor("self")?, site.tensor("end")?);
+    let dtype = site.dtype(x);
+    if !dtype.is_float() || site.dtype(y) != dtype {
+        return Ok(None);
+    }
+    match site.operand("weight")? {
+        Operand::Tensor(weight) if site.dtype(weight) == dtype => site.emit("lerp", &[], &[x, y, weight]),
+        Operand::Tensor(_) => Ok(None),
+        // A number is never rounded to a narrow type.
+        Operand::Scalar(number) if matches!(dtype, DType::F16 | DType::BF16) => {
+            let (x, y) = (site.cast("wide", x, DType::F32)?, site.cast("wide", y, DType::F32)?);
+            let weight = site.literal("weight", number, DType::F32)?;
+            let between = site.implicit("between", "lerp", &[], &[x, y, weight])?;
+            site.emit("cast", &[("dtype", AttrValue::DType(dtype))], &[between])
+        }
+        Operand::Scalar(number) => {
+            let weight = site.literal("weight", number, dtype)?;
+            site.emit("lerp", &[], &[x, y, weight])
+        }
+    }
+}
+
 /// A formula of the operands, in their common type or in f32.
-fn pointwise(site: &mut NodeLowering, formula: fn(&mut Formula, &[Value]) -> Last) -> Converted {
+fn pointwise(site: &mut NodeLowering, formula: ElementFormula) -> Converted {
     let mut operands: Vec<Operand> = Vec::new();
-    for name in ["self", "other", "end", "weight"] {
+    for name in ["self", "other", "weight"] {
         if site.given(name) {
             operands.push(site.operand(name)?);
         }
@@ -218,18 +250,6 @@ fn times_logarithm(f: &mut Formula, x: &[Value], logarithm: &str) -> Last {
     let (nothing, nan) = (f.literal(0.0)?, f.literal(f64::NAN)?);
     let product = f.op("where", &[zero, nothing, product])?;
     f.last("where", &[undefined, nan, product])
-}
-
-/// From `x` to `y` by a weight, from the nearer end.
-fn interpolated(f: &mut Formula, x: &[Value]) -> Last {
-    let [x, y, weight] = *x else { return Err(Refusal::new("takes two tensors and a weight")) };
-    let size = f.op("abs", &[weight])?;
-    let far = f.with("ge", size, 0.5)?;
-    let rest = f.with("sub", weight, 1.0)?;
-    let (weight, from) = (f.op("where", &[far, rest, weight])?, f.op("where", &[far, y, x])?);
-    let difference = f.op("sub", &[y, x])?;
-    let step = f.op("mul", &[weight, difference])?;
-    f.last("add", &[step, from])
 }
 
 /// A factor for numbers below 0, one for all or one for each channel.

@@ -57,12 +57,7 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         }
         "var_mean" => {
             let (x, attrs) = (site.tensor("self")?, variance(site)?);
-            let Some(mut values) = site.emit("var", &attrs, &[x])? else { return Ok(None) };
-            let [dims, _, keepdim] = attrs;
-            // Both are computed in one pass, which adds the elements up in another way than `mean`.
-            let mean = site.implicit("mean", "mean", &[dims, keepdim], &[x])?;
-            values.push(site.implicit("mean", "fused", &[], &[mean])?);
-            Ok(Some(values))
+            site.emit("var_mean", &attrs, &[x])
         }
         "cross_entropy_loss" => cross_entropy(site),
         _ => Ok(None),
@@ -104,14 +99,12 @@ fn stored(site: &mut NodeLowering, values: Option<Values>) -> Converted {
 /// The extreme values along a dimension and their places, as far as the program uses them.
 fn extreme(site: &mut NodeLowering, name: &str) -> Converted {
     let x = site.tensor("self")?;
-    let (value, place) = if name == "max" { ("amax", "argmax") } else { ("amin", "argmin") };
-    let Some(mut values) = reduce(site, value, x)? else { return Ok(None) };
     if site.is_used(1) {
         let dim = int(site.dim_of(x, site.int("dim")?)?);
         let keepdim = AttrValue::Bool(site.bool_or("keepdim", false)?);
-        values.push(site.implicit("indices", place, &[("dim", dim), ("keepdim", keepdim)], &[x])?);
+        return site.emit(name, &[("dim", dim), ("keepdim", keepdim)], &[x]);
     }
-    Ok(Some(values))
+    reduce(site, if name == "max" { "amax" } else { "amin" }, x)
 }
 
 fn arg(site: &mut NodeLowering, op: &str) -> Converted {

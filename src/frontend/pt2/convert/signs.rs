@@ -139,13 +139,20 @@ fn common_multiple(site: &mut NodeLowering) -> Converted {
     if !dtype.is_int() {
         return Ok(None);
     }
+    // Narrow integers are multiplied in i32, and the result is cut off.
+    let wide = if dtype == DType::I64 { dtype } else { DType::I32 };
+    let (x, y) = (site.cast("wide", x, wide)?, site.cast("wide", y, wide)?);
     let divisor = site.implicit("divisor", "gcd", &[], &[x, y])?;
-    let (zero, one) = (zero(site, dtype)?, site.literal("one", Scalar::Int(1), dtype)?);
+    let (zero, one) = (zero(site, wide)?, site.literal("one", Scalar::Int(1), wide)?);
     let none = site.implicit("none", "eq", &[], &[divisor, zero])?;
     let divisor = site.implicit("divides", "where", &[], &[none, one, divisor])?;
     let part = site.implicit("part", "trunc_div", &[], &[x, divisor])?;
     let product = site.implicit("product", "mul", &[], &[part, y])?;
-    site.emit("abs", &[], &[product])
+    if dtype == wide {
+        return site.emit("abs", &[], &[product]);
+    }
+    let size = site.implicit("size", "abs", &[], &[product])?;
+    site.emit("cast", &[("dtype", AttrValue::DType(dtype))], &[size])
 }
 
 /// Of a real number: half a turn for negative ones.

@@ -113,6 +113,16 @@ impl Formulas<'_> {
                 let product = self.times(&y?, &z?)?.scaled(&factor);
                 self.sum([x, product])
             }
+            Arithmetic::AddScaled => {
+                let factor = Form::number(self.finite_number(call.number("alpha", dtype)?)?);
+                let product = self.store.product(factor, y?);
+                self.sum([x, product])
+            }
+            Arithmetic::Between if over_reals => {
+                let difference = self.minus(y?, &x);
+                let step = self.times(&z?, &difference)?;
+                self.sum([x, step])
+            }
             Arithmetic::Exp if over_reals => self.exponential(&x)?,
             Arithmetic::ExpMinusOne if over_reals => {
                 let exponential = self.exponential(&x)?;
@@ -147,6 +157,7 @@ impl Formulas<'_> {
             // Functions that sums of products do not know, and what has no law at all.
             Arithmetic::Reciprocal
             | Arithmetic::AddProduct
+            | Arithmetic::Between
             | Arithmetic::Exp
             | Arithmetic::ExpMinusOne
             | Arithmetic::Log

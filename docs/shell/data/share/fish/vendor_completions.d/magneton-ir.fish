@@ -113,7 +113,7 @@ junit\t'Findings as tests, for CI systems'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l report -d 'Write the report to this file, not to standard output' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l write-json -d 'Write the report to this file too, as `--format json` gives it' -r -F
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -s o -l output -d 'Write the graph with all cheaper forms in place: as PyTorch code (`.py`), as an exported program with the weights of the workload (`.pt2`), or as text of the IR (`.mir`). It is proven to be equivalent first' -r -F
-complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l objective -d 'What is to be as little as possible: energy, time, or the product of both' -r -f -a "energy\t'Energy. Forms that take more time are listed and not taken'
+complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l objective -d 'What is to be as little as possible: energy, time, or the product of both' -r -f -a "energy\t'Energy. Forms with slower kernels are listed and not taken, nor are those that take longer to launch than they save'
 time\t'Time, whatever energy that takes'
 edp\t'Energy times time, the energy–delay product'"
 complete -c magneton-ir -n "__fish_magneton_ir_using_subcommand optimize" -l max-slowdown -d 'Take forms that are slower and need less energy, too, as long as the whole takes at most this much more time than the workload does now. Without it, they are listed and not taken' -r
