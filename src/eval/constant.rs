@@ -19,6 +19,26 @@ impl Affine {
     }
 }
 
+/// Elements that are one number where every bound is at most 0, and another one elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Region {
+    /// Sorted and without repeats.
+    pub bounds: Vec<Affine>,
+    pub inside: Number,
+    pub outside: Number,
+}
+
+impl Region {
+    /// True within the bounds, and false elsewhere.
+    pub fn of_truth(bounds: Vec<Affine>) -> Region {
+        Region { bounds, inside: true.into(), outside: false.into() }
+    }
+
+    fn at(&self, index: &[usize]) -> Number {
+        if self.bounds.iter().all(|a| a.at(index) <= 0) { self.inside } else { self.outside }
+    }
+}
+
 /// The elements of an input-independent tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Constant {
@@ -26,9 +46,8 @@ pub enum Constant {
     Uniform(Number),
     /// Integer positions: what `arange` and arithmetic on it give.
     Affine(Affine),
-    /// A bool tensor that holds where every formula is at most 0: comparisons of positions, such as causal masks.
-    /// Sorted and without repeats.
-    Polyhedron(Vec<Affine>),
+    /// One of two numbers by the place: comparisons of positions and what is chosen by them, such as causal masks.
+    Region(Region),
     /// Everything else, if it is small: elements in row-major order.
     Dense(Arc<[Number]>),
 }
@@ -41,7 +60,7 @@ impl Constant {
             // The formula holds values of the type only.
             Constant::Affine(a) if ty.dtype.is_float() => Number::float(a.at(index) as f64),
             Constant::Affine(a) => Number::Int(a.at(index)),
-            Constant::Polyhedron(all) => all.iter().all(|a| a.at(index) <= 0).into(),
+            Constant::Region(region) => region.at(index),
             Constant::Dense(data) => data[flat_index(&ty.shape, index)],
         }
     }
@@ -57,9 +76,11 @@ impl Constant {
     /// Whether this bool tensor of type `ty` is true exactly where the last index is at most the one before it.
     pub fn is_causal_mask(&self, ty: &TensorType) -> bool {
         let rank = ty.rank();
-        let Constant::Polyhedron(all) = self else { return false };
-        let [a] = all.as_slice() else { return false };
+        let Constant::Region(Region { bounds, inside, outside }) = self else { return false };
+        let [a] = bounds.as_slice() else { return false };
         rank >= 2
+            && inside.is_true()
+            && !outside.is_true()
             && a.offset == 0
             && a.coefficients.iter().enumerate().all(|(d, &c)| {
                 c == match d {

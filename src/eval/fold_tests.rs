@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use smallvec::SmallVec;
 
-use super::{Affine, Constant, canonical, fold};
+use super::{Affine, Constant, Region, canonical, fold};
 use crate::ir::{AttrValue, Attrs, DType, Number, Shape, TensorType, unflatten};
 use crate::ops::{Call, EvalError, canonical_attrs, find};
 
@@ -67,10 +67,28 @@ proptest! {
     #[test]
     fn conjunctions_of_comparisons(a in -4_i64..5, p in -2_i64..3, q in -2_i64..3, b in -4_i64..5, r in -2_i64..3, s in -2_i64..3) {
         let t = ty(DType::Bool, &[4, 5]);
-        let mask = |offset, c: &[i64]| Constant::Polyhedron(vec![Affine { offset, coefficients: SmallVec::from_slice(c) }]);
+        let mask = |offset, c: &[i64]| Constant::Region(Region::of_truth(vec![Affine { offset, coefficients: SmallVec::from_slice(c) }]));
         let (x, y) = ((t.clone(), mask(a, &[p, q])), (t, mask(b, &[r, s])));
         prop_assert!(folded("logical_and", &[], &[x.clone(), y]).is_some());
         prop_assert!(folded("logical_not", &[], &[x]).is_some());
+    }
+
+    #[test]
+    fn functions_of_masks_of_numbers(a in -4_i64..5, p in -2_i64..3, b in -4_i64..5, r in -2_i64..3, n in -2_i64..3, op in 0_usize..6, diagonal in -2_i64..3) {
+        let t = ty(DType::F32, &[4, 5]);
+        let mask = |offset, c: &[i64], inside: f64, outside: f64| {
+            let bounds = vec![Affine { offset, coefficients: SmallVec::from_slice(c) }];
+            Constant::Region(Region { bounds, inside: Number::float(inside), outside: Number::float(outside) })
+        };
+        let (low, high) = (f64::NEG_INFINITY, n as f64);
+        let op = ["add", "sub", "mul", "eq", "maximum", "minimum"][op];
+        let (x, y) = (mask(a, &[p, 1], 0.0, low), mask(b, &[-1, r], high, low));
+        folded(op, &[], &[(t.clone(), x.clone()), (t.clone(), y)]);
+        let number = (TensorType::scalar(DType::F32), Constant::Uniform(Number::float(high)));
+        prop_assert!(folded(op, &[], &[(t.clone(), x.clone()), number]).is_some());
+        for side in ["tril", "triu"] {
+            folded(side, &[("diagonal", AttrValue::Int(diagonal))], &[(t.clone(), x.clone())]);
+        }
     }
 
     #[test]
@@ -101,6 +119,32 @@ fn a_causal_mask_of_a_million_elements_is_one_inequality() {
 }
 
 #[test]
+fn an_additive_causal_mask_of_a_million_elements_is_one_inequality() {
+    // As most programs make it: the upper triangle of -inf.
+    let t = ty(DType::F32, &[1024, 1024]);
+    let low = Number::float(f64::NEG_INFINITY);
+    let attrs: Attrs = find("triu").unwrap().attrs(&[("diagonal", AttrValue::Int(1))]).unwrap();
+    let call = Call { op: find("triu").unwrap(), attrs: &attrs, operands: &[&t] };
+    let mask = fold(&call, 0, &[&Constant::Uniform(low)], &t).unwrap().value;
+    let number = TensorType::scalar(DType::F32);
+    let call = Call { op: find("eq").unwrap(), attrs: &[], operands: &[&t, &number] };
+    let bools = ty(DType::Bool, &[1024, 1024]);
+    let kept = fold(&call, 0, &[&mask, &Constant::Uniform(Number::float(0.0))], &bools).unwrap().value;
+    assert!(kept.is_causal_mask(&bools));
+}
+
+#[test]
+fn what_a_band_leaves_out_is_one_region_however_it_is_made() {
+    let t = ty(DType::F32, &[3, 4]);
+    let data = |v: [f64; 12]| canonical(Constant::Dense(v.iter().map(|&v| Number::float(v)).collect()), &t);
+    let outside = data([1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0]);
+    let Constant::Region(region) = &outside else { panic!("{outside:?}") };
+    assert_eq!((region.inside, region.outside, region.bounds.len()), (Number::float(0.0), Number::float(1.0), 2));
+    let columns = data([7.0, 7.0, 2.0, 2.0, 7.0, 7.0, 2.0, 2.0, 7.0, 7.0, 2.0, 2.0]);
+    assert!(matches!(columns, Constant::Region(_)));
+}
+
+#[test]
 fn tril_and_comparison_give_the_same_constant() {
     let ones = (ty(DType::Bool, &[6, 6]), Constant::Uniform(true.into()));
     let tril = folded("tril", &[], &[ones]).unwrap();
@@ -116,8 +160,10 @@ fn differences_of_positions_are_one() {
     let before = (ty(DType::I64, &[2, 1]), affine(-1, &[0, 0]));
     let attrs = [("dim", AttrValue::Int(1)), ("n", AttrValue::Int(1))];
     assert_eq!(folded("diff", &attrs, &[x.clone(), before]), Some(Constant::Uniform(Number::Int(1))));
+    // -9, then 0 and what follows: one large step, and small ones.
     let gap = (ty(DType::I64, &[2, 1]), affine(-9, &[0, 0]));
-    assert!(matches!(folded("diff", &attrs, &[x, gap]), Some(Constant::Dense(_))));
+    let Some(Constant::Region(region)) = folded("diff", &attrs, &[x, gap]) else { panic!("no region") };
+    assert_eq!((region.inside, region.outside), (Number::Int(1), Number::Int(9)));
 }
 
 #[test]
@@ -212,9 +258,10 @@ fn a_mask_of_one_row_is_the_same_for_all_rows_that_it_is_broadcast_to() {
     // Not equal to 0: a list of bools, which one inequality gives.
     let row: Arc<[Number]> = (0..5).map(|n| Number::from(n != 0)).collect();
     let row = canonical(Constant::Dense(row), &ty(DType::Bool, &[1, 1, 5]));
-    assert!(matches!(row, Constant::Polyhedron(_)));
+    assert!(matches!(row, Constant::Region(_)));
     folded("ne", &[], &[positions, zero]);
-    let causal = Constant::Polyhedron(vec![Affine { offset: 0, coefficients: SmallVec::from_slice(&[0, -1, 1]) }]);
+    let causal =
+        Constant::Region(Region::of_truth(vec![Affine { offset: 0, coefficients: SmallVec::from_slice(&[0, -1, 1]) }]));
     let wide = (ty(DType::Bool, &[2, 4, 5]), causal);
     assert!(folded("logical_and", &[], &[wide, (ty(DType::Bool, &[1, 1, 5]), row)]).is_some());
 }

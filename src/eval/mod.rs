@@ -10,7 +10,7 @@ mod program;
 pub mod random;
 mod range;
 
-pub use constant::{Affine, Constant};
+pub use constant::{Affine, Constant, Region};
 pub use dense::{product, product_steps};
 pub use draw::{Arranged, DIAGONALS, Draw, Places, Sparse};
 pub use fold::{DENSE_LIMIT, Folded, canonical, fold, stored};

@@ -9,7 +9,7 @@ impl Interval {
     pub fn of(constant: &Constant, ty: &TensorType) -> Option<Interval> {
         match constant {
             Constant::Uniform(v) => Interval::new(v.to_f64(), v.to_f64()),
-            Constant::Polyhedron(_) => Interval::new(0.0, 1.0),
+            Constant::Region(region) => Interval::over([region.inside, region.outside].iter().map(|v| v.to_f64())),
             Constant::Dense(data) => Interval::over(data.iter().map(|v| v.to_f64())),
             Constant::Affine(a) => {
                 let ends = a.coefficients.iter().zip(&ty.shape).map(|(&c, &n)| c as f64 * n.saturating_sub(1) as f64);

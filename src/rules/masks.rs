@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::evaluated::Undecided;
 use super::terms::Terms;
-use crate::eval::{Affine, Constant};
+use crate::eval::{Affine, Constant, Region};
 use crate::ir::{DType, Number, TensorType, unflatten};
 use crate::ops::Arithmetic;
 
@@ -43,7 +43,7 @@ pub(super) fn is_diagonal(constant: &Constant, ty: &TensorType) -> bool {
         }
         Constant::Uniform(v) => v.is_true() && rows == 1 && columns == 1,
         // i <= j and j <= i.
-        Constant::Polyhedron(all) => {
+        Constant::Region(Region { bounds, inside, outside }) => {
             let last = ty.rank() - 1;
             let slope = |a: &Affine, d: usize| a.coefficients.get(d).copied().unwrap_or(0);
             let along = |a: &Affine, sign: i64| {
@@ -59,7 +59,8 @@ pub(super) fn is_diagonal(constant: &Constant, ty: &TensorType) -> bool {
                             }
                     })
             };
-            matches!(all.as_slice(), [a, b] if along(a, -1) && along(b, 1) || along(a, 1) && along(b, -1))
+            let is_true = inside.is_true() && !outside.is_true();
+            is_true && matches!(bounds.as_slice(), [a, b] if along(a, -1) && along(b, 1) || along(a, 1) && along(b, -1))
         }
         Constant::Affine(_) => false,
     }
@@ -79,7 +80,7 @@ pub(super) fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, 
         Constant::Dense(data) if data.len() <= MAX_ELEMENTS => {
             Ok(data.chunks(columns).all(|row| row.iter().any(|v| v.is_true())))
         }
-        Constant::Polyhedron(all) => rows_keep_a_key(all, ty, columns),
+        Constant::Region(region) if region.inside.is_true() => rows_keep_a_key(&region.bounds, ty, columns),
         _ => Err(Undecided::Unknown),
     }
 }
@@ -94,6 +95,14 @@ pub(super) fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<boo
         Some(Constant::Affine(_)) => return Ok(true),
         Some(Constant::Dense(data)) if data.len() <= MAX_ELEMENTS => {
             return Ok(data.chunks(columns).all(|row| row.iter().any(|v| v.to_f64() > f64::NEG_INFINITY)));
+        }
+        Some(Constant::Region(Region { bounds, inside, outside })) => {
+            if inside.to_f64() > f64::NEG_INFINITY && outside.to_f64() > f64::NEG_INFINITY {
+                return Ok(true);
+            }
+            if inside.to_f64() > f64::NEG_INFINITY {
+                return rows_keep_a_key(bounds, ty, columns);
+            }
         }
         _ => {}
     }
@@ -119,25 +128,27 @@ pub(super) fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<boo
     found
 }
 
-/// Whether a constant float tensor is an additive mask: 0 or the lowest number (or -inf) everywhere, and 0 somewhere in
-/// every row of its last dim.
+/// Whether a constant float tensor is an additive mask: 0, or a number that hides scores, everywhere, and 0 somewhere in every
+/// row of its last dim.
 pub(super) fn is_additive(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
     let Some(&columns) = ty.shape.last().filter(|&&columns| columns > 0) else { return Err(Undecided::Invalid) };
     match constant {
         Constant::Dense(data) if data.len() <= MAX_ELEMENTS => {
-            let all_known = data.iter().all(|v| !v.is_true() || is_lowest(v.to_f64()));
+            let all_known = data.iter().all(|v| !v.is_true() || hides(v.to_f64()));
             Ok(all_known && data.chunks(columns).all(|row| row.iter().any(|v| !v.is_true())))
         }
         Constant::Dense(_) => Err(Undecided::Unknown),
         Constant::Uniform(v) => Ok(!v.is_true()),
-        _ => Ok(false),
+        Constant::Region(Region { bounds, inside, outside }) if !inside.is_true() && hides(outside.to_f64()) => {
+            rows_keep_a_key(bounds, ty, columns)
+        }
+        Constant::Region(_) | Constant::Affine(_) => Ok(false),
     }
 }
 
-/// What programs add to scores that must not count: -inf, or the lowest number of a float type.
-fn is_lowest(value: f64) -> bool {
-    let lowest = |dtype: DType| dtype.max_finite().is_some_and(|max| value == -max);
-    value == f64::NEG_INFINITY || [DType::F32, DType::F16, DType::BF16].into_iter().any(lowest)
+/// What programs add to scores that must not count: -inf, the lowest number of a float type, or -10000.
+fn hides(value: f64) -> bool {
+    value <= -1e4
 }
 
 /// Each formula bounds the last index from one side; a row keeps a key where the bounds leave room.
@@ -191,16 +202,16 @@ mod tests {
 
     #[test]
     fn a_causal_mask_keeps_a_key_and_a_strict_one_does_not() {
-        let causal = Constant::Polyhedron(vec![formula(0, &[-1, 1])]);
+        let causal = Constant::Region(Region::of_truth(vec![formula(0, &[-1, 1])]));
         assert_eq!(keeps_a_key(&causal, &bools(&[9, 9])), Ok(true));
-        let strict = Constant::Polyhedron(vec![formula(1, &[-1, 1])]);
+        let strict = Constant::Region(Region::of_truth(vec![formula(1, &[-1, 1])]));
         assert_eq!(keeps_a_key(&strict, &bools(&[9, 9])), Ok(false));
     }
 
     #[test]
     fn a_sliding_window_that_leaves_the_keys_behind_keeps_none() {
         // j <= i and j > i - 3: the last rows of a tall mask see no key.
-        let window = Constant::Polyhedron(vec![formula(0, &[-1, 1]), formula(-2, &[1, -1])]);
+        let window = Constant::Region(Region::of_truth(vec![formula(0, &[-1, 1]), formula(-2, &[1, -1])]));
         assert_eq!(keeps_a_key(&window, &bools(&[6, 6])), Ok(true));
         assert_eq!(keeps_a_key(&window, &bools(&[9, 6])), Ok(false));
     }
@@ -219,7 +230,8 @@ mod tests {
         let mask = |v: &[f64]| Constant::Dense(v.iter().map(|&v| Number::float(v)).collect());
         let lowest = f64::from(f32::MIN);
         assert_eq!(is_additive(&mask(&[0.0, lowest, 0.0, 0.0]), &ty), Ok(true));
-        assert_eq!(is_additive(&mask(&[0.0, -1e9, 0.0, 0.0]), &ty), Ok(false));
+        assert_eq!(is_additive(&mask(&[0.0, -1e9, 0.0, 0.0]), &ty), Ok(true));
+        assert_eq!(is_additive(&mask(&[0.0, -5.0, 0.0, 0.0]), &ty), Ok(false));
         assert_eq!(is_additive(&mask(&[0.0, 0.0, lowest, f64::NEG_INFINITY]), &ty), Ok(false));
     }
 }

@@ -25,7 +25,7 @@ fn is_counted(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided> {
             Ok(a.offset == 0 && still && (columns == 1 || slope(rows.len()) == 1))
         }
         Constant::Dense(all) => Ok(all.iter().enumerate().all(|(i, v)| v.to_f64() == (i % columns) as f64)),
-        Constant::Polyhedron(_) => Err(Undecided::Unknown),
+        Constant::Region(_) => Err(Undecided::Unknown),
     }
 }
 
@@ -49,7 +49,7 @@ fn distinct(constant: &Constant, ty: &TensorType, at: usize) -> Result<bool, Und
                 lane.windows(2).all(|w| order(&w[0], &w[1]).is_ne())
             }))
         }
-        Constant::Polyhedron(_) => Err(Undecided::Unknown),
+        Constant::Region(_) => Err(Undecided::Unknown),
     }
 }
 
@@ -66,7 +66,7 @@ fn is_ascending(constant: &Constant, ty: &TensorType) -> Result<bool, Undecided>
             };
             Ok(values.chunks(size).all(ascends))
         }
-        Constant::Polyhedron(_) => Err(Undecided::Unknown),
+        Constant::Region(_) => Err(Undecided::Unknown),
     }
 }
 
@@ -198,7 +198,8 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
             let infinite = match constant_of(c)? {
                 Constant::Uniform(v) => number(v.to_f64()),
                 Constant::Dense(values) => values.iter().all(|v| number(v.to_f64())),
-                _ => false,
+                Constant::Region(region) => number(region.inside.to_f64()) && number(region.outside.to_f64()),
+                Constant::Affine(_) => false,
             };
             if infinite { Ok(AttrValue::Bool(true)) } else { Err(Undecided::Unknown) }
         },
@@ -230,7 +231,7 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
     TensorFunction {
         name: "is_additive_mask",
         arguments: &[],
-        doc: "Whether the float value is 0 or the lowest number (or -inf) everywhere, with a 0 in every row of the last dim.",
+        doc: "Whether the float value is 0, or -10000 or less, everywhere, with a 0 in every row of the last dim.",
         run: |t, c, _| {
             let c = constant_of(c)?;
             Ok(AttrValue::Bool(t.dtype.is_float() && masks::is_additive(c, t)?))

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::condition::{compare, conjunction, negation};
+use super::condition::compare;
 use super::formula::{affine, combine, exact, integer, multiple, range};
 use crate::eval::constant::{Affine, Constant};
-use crate::ir::{DType, Number, TensorType};
+use crate::ir::{Number, TensorType};
 use crate::ops::{Arithmetic, Call};
 
 /// The formula that a function gives for formulas, if it is one that its type holds.
@@ -15,7 +15,7 @@ pub(super) fn arithmetic(
     operands: &[&Constant],
     ty: &TensorType,
 ) -> Option<Constant> {
-    use Constant::{Affine as A, Polyhedron as P, Uniform as U};
+    use Constant::{Affine as A, Uniform as U};
     let formula = |i: usize| affine(operands.get(i)?, call.operands.get(i)?, ty);
     let sum = |sign: i64| combine(&formula(0)?, &formula(1)?, sign).and_then(|a| exact(a, ty));
     match (function, operands) {
@@ -31,13 +31,7 @@ pub(super) fn arithmetic(
         }
         (Arithmetic::Neg, [A(a)]) => multiple(a, -1, ty),
         (Arithmetic::Cast, [A(a)]) => exact(a.clone(), ty),
-        (Arithmetic::Cast, [P(p)]) if ty.dtype == DType::Bool => Some(P(p.clone())),
         (Arithmetic::Compare(comparison), _) => compare(comparison, &formula(0)?, &formula(1)?, ty),
-        (Arithmetic::And, [x, y]) => conjunction(x, y, call, ty),
-        (Arithmetic::Not, [P(p)]) => match p.as_slice() {
-            [a] => Some(P(vec![negation(a)?])),
-            _ => None,
-        },
         (Arithmetic::Clamp, [A(a)]) => unlimited(a, call, ty).then(|| A(a.clone())),
         (Arithmetic::Select, [U(condition), ..]) => exact(formula(if condition.is_true() { 1 } else { 2 })?, ty),
         // What has no formula, or one for other operands than these.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::formula::{integer, range};
-use crate::eval::constant::{Affine, Constant};
+use super::region::negation;
+use crate::eval::constant::{Affine, Constant, Region};
 use crate::ir::{DType, Number, TensorType, unflatten};
 
 /// One form per value, so that equal constants compare equal: no slope along dimensions of size 1, no
@@ -24,7 +25,7 @@ pub fn canonical(constant: Constant, ty: &TensorType) -> Constant {
                 Constant::Affine(a)
             }
         }
-        Constant::Polyhedron(all) => canonical_polyhedron(all.into_iter().map(|a| tighten(flat(a, ty))), ty),
+        Constant::Region(region) => canonical_region(region, ty),
         Constant::Dense(data) => canonical_dense(&data, ty),
         Constant::Uniform(v) => Constant::Uniform(v),
     }
@@ -57,12 +58,15 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn canonical_polyhedron(all: impl Iterator<Item = Affine>, ty: &TensorType) -> Constant {
+fn canonical_region(Region { bounds, inside, outside }: Region, ty: &TensorType) -> Constant {
+    if inside == outside {
+        return Constant::Uniform(inside);
+    }
     let mut kept: Vec<Affine> = Vec::new();
-    for a in all {
+    for a in bounds.into_iter().map(|a| tighten(flat(a, ty))) {
         match range(&a, &ty.shape) {
             Some((_, high)) if high <= 0 => {}
-            Some((low, _)) if low > 0 => return Constant::Uniform(false.into()),
+            Some((low, _)) if low > 0 => return Constant::Uniform(outside),
             _ => kept.push(a),
         }
     }
@@ -75,7 +79,19 @@ fn canonical_polyhedron(all: impl Iterator<Item = Affine>, ty: &TensorType) -> C
         }
         parallel
     });
-    if kept.is_empty() { Constant::Uniform(true.into()) } else { Constant::Polyhedron(kept) }
+    match kept.as_slice() {
+        [] => Constant::Uniform(inside),
+        // One bound can be turned round: what is inside is true, or on the side where the first slope falls.
+        [a] if (if ty.dtype == DType::Bool { !inside.is_true() } else { rises(a) }) => match negation(a) {
+            Some(turned) => Constant::Region(Region { bounds: vec![turned], inside: outside, outside: inside }),
+            None => Constant::Region(Region { bounds: kept, inside, outside }),
+        },
+        _ => Constant::Region(Region { bounds: kept, inside, outside }),
+    }
+}
+
+fn rises(a: &Affine) -> bool {
+    a.coefficients.iter().find(|&&c| c != 0).is_some_and(|&c| c > 0)
 }
 
 fn canonical_dense(data: &Arc<[Number]>, ty: &TensorType) -> Constant {
@@ -87,13 +103,10 @@ fn canonical_dense(data: &Arc<[Number]>, ty: &TensorType) -> Constant {
     if let Some(a) = fit(data, ty) {
         return Constant::Affine(a);
     }
-    if ty.dtype == DType::Bool
-        && ty.rank() >= 2
-        && let Some(bounds) = fit_band(data, ty)
-    {
-        return canonical_polyhedron(bounds.into_iter(), ty);
+    match fit_region(data, ty) {
+        Some(region) => canonical_region(region, ty),
+        None => dense(),
     }
-    dense()
 }
 
 /// The formula that gives all elements, if there is one.
@@ -114,20 +127,39 @@ fn fit(data: &[Number], ty: &TensorType) -> Option<Affine> {
     fits.then_some(a)
 }
 
-/// The bounds of the band `least <= column - row <= most` that gives all elements, if there is one.
-fn fit_band(data: &[Number], ty: &TensorType) -> Option<[Affine; 2]> {
-    let rank = ty.rank();
+/// The two numbers that all elements are, and the band of places that tells them apart, if there is one.
+fn fit_region(data: &[Number], ty: &TensorType) -> Option<Region> {
+    let one = *data.first()?;
+    let other = *data.iter().find(|&&v| v != one)?;
+    if ty.rank() == 0 || data.iter().any(|&v| v != one && v != other) {
+        return None;
+    }
+    // Seen from the diagonal, or along the rows.
+    [true, false].into_iter().find_map(|from_diagonal| {
+        [(one, other), (other, one)].into_iter().find_map(|(inside, outside)| {
+            let bounds = fit_band(data, ty, from_diagonal && ty.rank() >= 2, inside)?.to_vec();
+            Some(Region { bounds, inside, outside })
+        })
+    })
+}
+
+/// The bounds of the band `least <= column - row <= most`, or `least <= column <= most`, that holds the number `inside` and no
+/// other, if there is one.
+fn fit_band(data: &[Number], ty: &TensorType, from_diagonal: bool, inside: Number) -> Option<[Affine; 2]> {
+    let last = ty.rank() - 1;
     let distance = |flat: usize| {
         let index = unflatten(&ty.shape, flat);
-        index[rank - 1] as i64 - index[rank - 2] as i64
+        index[last] as i64 - if from_diagonal { index[last - 1] as i64 } else { 0 }
     };
-    let inside = || (0..data.len()).filter(|&i| data[i].is_true()).map(distance);
-    let (least, most) = (inside().min()?, inside().max()?);
-    let fits = (0..data.len()).all(|i| data[i].is_true() == (least..=most).contains(&distance(i)));
+    let within = || (0..data.len()).filter(|&i| data[i] == inside).map(distance);
+    let (least, most) = (within().min()?, within().max()?);
+    let fits = (0..data.len()).all(|i| (data[i] == inside) == (least..=most).contains(&distance(i)));
     let bound = |sign: i64, limit: i64| {
-        let mut a = Affine { offset: -sign * limit, coefficients: SmallVec::from_elem(0, rank) };
-        a.coefficients[rank - 1] = sign;
-        a.coefficients[rank - 2] = -sign;
+        let mut a = Affine { offset: -sign * limit, coefficients: SmallVec::from_elem(0, ty.rank()) };
+        a.coefficients[last] = sign;
+        if from_diagonal {
+            a.coefficients[last - 1] = -sign;
+        }
         flat(a, ty)
     };
     fits.then(|| [bound(1, most), bound(-1, least)])

@@ -1,9 +1,9 @@
-//! Conditions on an index: comparisons of formulas, and what is made of them.
+//! Conditions on an index: comparisons of formulas.
 
-use super::formula::{affine, combine, range, scale};
-use crate::eval::constant::{Affine, Constant};
+use super::formula::{combine, range, scale};
+use crate::eval::constant::{Affine, Constant, Region};
 use crate::ir::TensorType;
-use crate::ops::{Call, Comparison};
+use crate::ops::Comparison;
 
 /// `x OP y` as constraints on the index.
 pub(super) fn compare(comparison: Comparison, x: &Affine, y: &Affine, ty: &TensorType) -> Option<Constant> {
@@ -37,29 +37,5 @@ pub(super) fn compare(comparison: Comparison, x: &Affine, y: &Affine, ty: &Tenso
         Comparison::Equal => vec![difference, minus],
         Comparison::NotEqual => return None,
     };
-    Some(Constant::Polyhedron(constraints))
-}
-
-/// `a <= 0` turned round: `a >= 1`.
-pub(super) fn negation(a: &Affine) -> Option<Affine> {
-    let mut out = scale(a, -1)?;
-    out.offset = out.offset.checked_add(1)?;
-    Some(out)
-}
-
-pub(super) fn conjunction(x: &Constant, y: &Constant, call: &Call, ty: &TensorType) -> Option<Constant> {
-    let constraints = |c: &Constant, from: &TensorType| -> Option<Vec<Affine>> {
-        let Constant::Polyhedron(all) = c else { return None };
-        all.iter().map(|a| affine(&Constant::Affine(a.clone()), from, ty)).collect()
-    };
-    match (x.uniform(), y.uniform()) {
-        (Some(v), _) | (_, Some(v)) if !v.is_true() => Some(Constant::Uniform(false.into())),
-        (Some(_), _) => constraints(y, call.operands[1]).map(Constant::Polyhedron),
-        (_, Some(_)) => constraints(x, call.operands[0]).map(Constant::Polyhedron),
-        _ => {
-            let mut all = constraints(x, call.operands[0])?;
-            all.extend(constraints(y, call.operands[1])?);
-            Some(Constant::Polyhedron(all))
-        }
-    }
+    Some(Constant::Region(Region::of_truth(constraints)))
 }

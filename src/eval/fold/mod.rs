@@ -8,6 +8,7 @@ mod canonical;
 mod condition;
 mod formula;
 mod moved;
+mod region;
 
 pub use canonical::canonical;
 
@@ -16,6 +17,7 @@ use smallvec::SmallVec;
 use self::arithmetic::arithmetic;
 use self::formula::{affine, exact, integer};
 use self::moved::moved;
+use self::region::chosen;
 use super::constant::{Affine, Constant};
 use crate::ir::{DType, Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::ties::{self, Ties};
@@ -37,6 +39,7 @@ pub fn fold(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -
     let formula = by_formula(call, slot, operands, ty).map(|value| (value, true));
     let (value, exact) = formula
         .or_else(|| Some((uniform(call, slot, operands, ty)?, call.op.kernel.is_exact(call, ty))))
+        .or_else(|| Some((by_place(call, slot, operands, ty)?, call.op.kernel.is_exact(call, ty))))
         .or_else(|| Some((by_element(call, slot, operands, ty)?, call.op.kernel.is_exact(call, ty))))?;
     Some(Folded { value: canonical(value, ty), exact })
 }
@@ -92,6 +95,14 @@ fn uniform(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) ->
     let at: Shape = SmallVec::from_elem(0, ty.rank());
     let value = call.op.kernel.compute(call, slot, &at, &mut fetch).ok()?[0];
     Some(Constant::Uniform(stored(call, value, ty)?))
+}
+
+/// A function of single elements, applied to masks.
+fn by_place(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -> Option<Constant> {
+    match call.elements() {
+        Elements::Placewise(_) => chosen(call, slot, operands, ty),
+        _ => None,
+    }
 }
 
 /// What a tensor of type `ty` gives back for the result of an operator. A number beside a tensor stays as it is written;

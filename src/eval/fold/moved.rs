@@ -3,8 +3,9 @@
 use smallvec::SmallVec;
 
 use super::formula::{affine, combine, exact, range, scale};
-use crate::eval::constant::{Affine, Constant};
-use crate::ir::{DType, TensorType};
+use super::region::meeting;
+use crate::eval::constant::{Affine, Constant, Region};
+use crate::ir::{Number, TensorType};
 use crate::ops::shapes::inverse_permutation;
 use crate::ops::{Call, Movement, Triangle};
 
@@ -66,11 +67,12 @@ pub(super) fn moved(
     }
 }
 
-/// One side of the diagonal of what is true everywhere.
+/// One side of the diagonal of what is one number everywhere, or one of two by the place.
 fn triangle(side: Triangle, call: &Call, x: &Constant, ty: &TensorType) -> Option<Constant> {
-    if ty.dtype != DType::Bool || ty.rank() < 2 || !x.uniform()?.is_true() {
+    if ty.rank() < 2 {
         return None;
     }
+    let zero = ty.dtype.store(Number::ZERO)?;
     // The lower side keeps column - row <= diagonal, the upper one row - column <= -diagonal.
     let sign = match side {
         Triangle::Lower => 1,
@@ -80,14 +82,20 @@ fn triangle(side: Triangle, call: &Call, x: &Constant, ty: &TensorType) -> Optio
     a.offset = call.int("diagonal").checked_mul(-sign)?;
     a.coefficients[ty.rank() - 1] = sign;
     a.coefficients[ty.rank() - 2] = -sign;
-    Some(Constant::Polyhedron(vec![a]))
+    match x {
+        Constant::Uniform(v) => Some(Constant::Region(Region { bounds: vec![a], inside: *v, outside: zero })),
+        Constant::Region(Region { bounds, inside, outside }) => meeting(&[a], bounds, [[*inside, *outside], [zero; 2]]),
+        Constant::Affine(_) | Constant::Dense(_) => None,
+    }
 }
 
 fn map_formula(constant: &Constant, f: impl Fn(&Affine) -> Affine) -> Option<Constant> {
     match constant {
         Constant::Affine(a) => Some(Constant::Affine(f(a))),
-        Constant::Polyhedron(all) => Some(Constant::Polyhedron(all.iter().map(f).collect())),
-        _ => None,
+        Constant::Region(region) => {
+            Some(Constant::Region(Region { bounds: region.bounds.iter().map(f).collect(), ..*region }))
+        }
+        Constant::Uniform(_) | Constant::Dense(_) => None,
     }
 }
 
@@ -153,7 +161,10 @@ fn index(call: &Call, x: &Constant, indices: &[&Constant], ty: &TensorType) -> O
     };
     match x {
         Constant::Affine(a) => Some(Constant::Affine(compose(a)?)),
-        Constant::Polyhedron(all) => all.iter().map(compose).collect::<Option<_>>().map(Constant::Polyhedron),
-        _ => None,
+        Constant::Region(region) => {
+            let bounds = region.bounds.iter().map(compose).collect::<Option<_>>()?;
+            Some(Constant::Region(Region { bounds, ..*region }))
+        }
+        Constant::Uniform(_) | Constant::Dense(_) => None,
     }
 }

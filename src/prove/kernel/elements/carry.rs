@@ -157,7 +157,7 @@ fn is_alike(known: Known, ty: &TensorType, Digit { dim, step, size }: Digit) -> 
         _ if known.is_number => true,
         Constant::Uniform(_) => true,
         Constant::Affine(formula) => is_constant(&formula.coefficients),
-        Constant::Polyhedron(all) => all.iter().all(|formula| is_constant(&formula.coefficients)),
+        Constant::Region(region) => region.bounds.iter().all(|bound| is_constant(&bound.coefficients)),
         Constant::Dense(data) => {
             let inner = step * ty.shape[dim + 1..].iter().product::<usize>();
             data.is_empty()
