@@ -32,6 +32,9 @@ const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 /// How far a search for kernels that do the work of several goes after it: their nodes are added to its own.
 const FUSED: Limits = Limits { rounds: 2, nodes: 500, search: 100_000 };
 
+/// Searches that start from the form that the one before came to.
+const MAX_REPEATS: usize = 3;
+
 /// Short forms of one part that a proof is tried for.
 const MAX_GUESSES: usize = 3;
 
@@ -118,7 +121,7 @@ impl Search {
         if self.is_loop {
             return rolled;
         }
-        let by_rules = match (self.by_rules(leaves, prices, rules), rolled) {
+        let by_rules = match (self.step_by_step(leaves, prices, rules), rolled) {
             (Some(by_rules), Some(rolled)) if prices.cost(&rolled.after) < prices.cost(&by_rules.after) => Some(rolled),
             (by_rules, rolled) => by_rules.or(rolled),
         };
@@ -147,14 +150,30 @@ impl Search {
         Some(found(Arc::unwrap_or_clone(better.term.arena), [self.root, better.term.root], better.after, proof))
     }
 
+    /// The form that the rules come to, and those that they come to from there: what many steps lead to is found from halfway.
+    fn step_by_step(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
+        let mut best = self.by_rules(leaves, prices, rules)?;
+        for _ in 0..MAX_REPEATS {
+            let (arena, before) = (TermArena::clone(&best.term.arena), self.before.clone());
+            let halfway = Search { arena, root: best.term.root, before, is_loop: false };
+            let next = halfway.by_rules(leaves, prices, rules);
+            let Some(next) = next.filter(|next| prices.cost(&next.after) < WORTH * prices.cost(&best.after)) else {
+                break;
+            };
+            let proof = best.term.proof.iter().chain(next.term.proof.iter()).cloned().collect();
+            best = found(Arc::unwrap_or_clone(next.term.arena), [self.root, next.term.root], next.after, proof);
+        }
+        Some(best)
+    }
+
     /// Saturates a window and extracts the form that takes least of what counts. Where that is not sure to save any, one that is better
     /// known may be.
     fn by_rules(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
         let mut arena = self.arena.clone();
         let mut equal = Vec::new();
         if prices.forms == FormSearch::Thorough {
-            equal = parts_as_slices(&mut arena);
-            let (with_products, of_products) = joined_products(arena, rules);
+            equal = parts_as_slices(&mut arena, self.root);
+            let (with_products, of_products) = joined_products(arena, self.root, rules);
             arena = with_products;
             equal.extend(of_products);
         }

@@ -1,6 +1,8 @@
 //! Equal terms that stand beside those of a part when the search for its forms begins, since no rule about one value leads to them:
 //! parts of a split are slices, slices are parts of a split, and products that share a factor are parts of one product.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
@@ -15,11 +17,21 @@ const MAX_PRODUCTS: usize = 8;
 /// Groups of products of one part.
 const MAX_GROUPS: usize = 8;
 
-/// Adds the slices that parts of splits are. Gives what says so.
-pub(super) fn parts_as_slices(arena: &mut TermArena) -> Vec<Lemma> {
+/// A term and all that it is made of, operands first.
+fn parts_of(arena: &TermArena, root: TermId) -> BTreeSet<TermId> {
+    let (mut all, mut next) = (BTreeSet::new(), vec![root]);
+    while let Some(term) = next.pop() {
+        if all.insert(term) {
+            next.extend(&arena.term(term).operands);
+        }
+    }
+    all
+}
+
+/// Adds the slices that parts of splits are which `root` is made of. Gives what says so.
+pub(super) fn parts_as_slices(arena: &mut TermArena, root: TermId) -> Vec<Lemma> {
     let mut equal = Vec::new();
-    for n in 0..arena.len() {
-        let part = arena.nth(n);
+    for part in parts_of(arena, root) {
         if let Some(slice) = slice_of_split(arena, part) {
             equal.push(Lemma { before: part, after: slice, reason: Reason::SplitSlice });
         }
@@ -27,10 +39,10 @@ pub(super) fn parts_as_slices(arena: &mut TermArena) -> Vec<Lemma> {
     equal
 }
 
-/// Adds products that compute several of `arena` at once, with what the rules prove of them.
-pub(super) fn joined_products(mut arena: TermArena, rules: &RuleSet) -> (TermArena, Vec<Lemma>) {
+/// Adds products that compute several of those at once which `root` is made of, with what the rules prove of them.
+pub(super) fn joined_products(mut arena: TermArena, root: TermId, rules: &RuleSet) -> (TermArena, Vec<Lemma>) {
     let mut equal = Vec::new();
-    for products in products_of_one_factor(&arena).into_iter().take(MAX_GROUPS) {
+    for products in products_of_one_factor(&arena, root).into_iter().take(MAX_GROUPS) {
         let mut tried = arena.clone();
         let Some(parts) = joined(&mut tried, &products) else { continue };
         let mut proof = Vec::new();
@@ -51,10 +63,10 @@ pub(super) fn joined_products(mut arena: TermArena, rules: &RuleSet) -> (TermAre
 
 /// Products of one kind that differ in the first factor and what belongs to it or in the second one, and none of which another one is
 /// made of.
-fn products_of_one_factor(arena: &TermArena) -> Vec<Vec<TermId>> {
+fn products_of_one_factor(arena: &TermArena, root: TermId) -> Vec<Vec<TermId>> {
     type Shared<'t> = (&'t str, &'t Attrs, usize, usize, TermId);
     let mut groups: IndexMap<Shared, Vec<TermId>> = IndexMap::new();
-    for term in (0..arena.len()).map(|n| arena.nth(n)) {
+    for term in parts_of(arena, root) {
         let Some((Op::Table(def), attrs, 0)) = arena.op(term) else { continue };
         let is_product = matches!(def.kernels, KernelClass::Product | KernelClass::Convolution);
         let operands = &arena.term(term).operands;

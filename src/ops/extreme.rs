@@ -57,13 +57,18 @@ fn best(
 }
 
 fn best_types(c: &Call) -> Result<Types, TypeError> {
-    let places = arg_types(c)?;
+    let places = place_types(c)?;
     let values = places.iter().map(|ty| TensorType { dtype: c.operands[0].dtype, ..ty.clone() });
     Ok(values.chain(places.iter().cloned()).collect())
 }
 
+/// PyTorch finds the largest of truth values, but not its place alone.
 fn arg_types(c: &Call) -> Result<Types, TypeError> {
     c.refuse_bool()?;
+    place_types(c)
+}
+
+fn place_types(c: &Call) -> Result<Types, TypeError> {
     let x = c.operands[0];
     let dim = c.dim("dim", 0)?;
     if x.shape.get(dim) == Some(&0) {

@@ -186,8 +186,19 @@ fn conclude(
     let BoundPair { a, b, binding } = bound;
     progress.stage("checking the proof");
     let checked = check(bound, outputs, &sweep, &values_a, &values_b)?;
-    let Checked { tier, output_error, mut partition, ends, cuts, needed, assumed, narrow, rejected, complete } =
-        checked;
+    let Checked {
+        tier,
+        output_error,
+        mut partition,
+        ends,
+        cuts,
+        needed,
+        assumed,
+        one_sign,
+        narrow,
+        rejected,
+        complete,
+    } = checked;
 
     let mut binding = binding.clone();
     let (verdict, unproven) = match (outputs.unequal.first(), tier) {
@@ -197,7 +208,12 @@ fn conclude(
             binding.assumptions.push(text);
             (Verdict::Unknown, Vec::new())
         }
-        (None, Some(tier)) => (Verdict::Equivalent { tier }, Vec::new()),
+        (None, Some(tier)) => {
+            // What holds for one sign of an input only is no equality of programs that take both.
+            let found = one_sign
+                .then(|| difference(bound, context, refute::IN_DOUBT, &mut partition, &mut binding.assumptions));
+            (found.filter(|v| matches!(v, Verdict::Different(_))).unwrap_or(Verdict::Equivalent { tier }), Vec::new())
+        }
         (None, None) => {
             progress.stage("looking for a difference");
             // What the sweep takes for equal is no pair that it could not prove.
@@ -205,7 +221,7 @@ fn conclude(
                 true => smallest_unproven(a, b, outputs, &partition, &values_a, &values_b, &sweep),
                 false => Vec::new(),
             };
-            (difference(bound, context, &mut partition, &mut binding.assumptions), unproven)
+            (difference(bound, context, refute::TOTAL, &mut partition, &mut binding.assumptions), unproven)
         }
     };
     binding.assumptions.extend(chance_assumptions(a, b));
@@ -275,6 +291,8 @@ struct Checked {
     needed: Vec<u32>,
     /// See [`Proof::assumed`].
     assumed: Vec<String>,
+    /// Whether an input of real numbers has one sign only by what is assumed.
+    one_sign: bool,
     /// See [`Proof::narrow`].
     narrow: Vec<(Side, NodeId)>,
     /// See [`Proof::rejected`].
@@ -323,8 +341,8 @@ fn check(
     let assumed = replay.assumed([a, b], &needed, equal_outputs, &cuts);
     let tier = tier.map(|t| if assumed.weakens { t.max(Tier::Rounding) } else { t });
     let narrow = replay.weakening(&assumed.narrow);
-    let assumed = assumed.texts;
-    Ok(Checked { tier, output_error, partition, ends, cuts, needed, assumed, narrow, rejected, complete })
+    let (assumed, one_sign) = (assumed.texts, assumed.one_sign);
+    Ok(Checked { tier, output_error, partition, ends, cuts, needed, assumed, one_sign, narrow, rejected, complete })
 }
 
 /// The classes in which the sweep puts values that are not equal by valid steps, and what is missing for the first of them.
@@ -363,6 +381,7 @@ fn refused_classes(
 fn difference(
     bound: &BoundPair,
     context: &Context,
+    effort: usize,
     partition: &mut Partition,
     assumptions: &mut Vec<String>,
 ) -> Verdict {
@@ -371,7 +390,7 @@ fn difference(
     // Where any difference may come from a wrong guess, finding one is of little use.
     let effort = match (0..a.outputs().len()).all(|output| binding.is_doubtful(a, b, output)) {
         true => refute::IN_DOUBT,
-        false => refute::TOTAL,
+        false => effort,
     };
     let question = Question { graphs: [a, b], binding, seed: context.seed, effort, unproven };
     let Some((mut witness, location)) = refute_defined(&question, context.rules) else { return Verdict::Unknown };

@@ -3,7 +3,7 @@
 use super::evaluated::position;
 use super::function::{Function, TensorFunction};
 use super::tensor_functions::{TENSOR_FUNCTIONS, TERM_FUNCTIONS};
-use crate::ir::{AttrValue, Ints, Shape};
+use crate::ir::{AttrValue, Ints, Number, Shape};
 use crate::ops::shapes;
 
 fn ints(values: impl IntoIterator<Item = i64>) -> Option<AttrValue> {
@@ -246,6 +246,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
         arguments: &["a"],
         doc: "Whether a number is an integer.",
         run: |a| bool(a[0].as_float()?.fract() == 0.0),
+    },
+    Function {
+        name: "holds",
+        arguments: &["t", "a"],
+        doc: "Whether the element type `t` holds the number `a` as it is, so that it is not rounded.",
+        run: |a| {
+            let (dtype, number) = (a[0].as_dtype()?, a[1].as_float()?);
+            bool(dtype.store(Number::float(number)).is_some_and(|stored| stored.to_f64() == number))
+        },
     },
     Function {
         name: "near",

@@ -32,6 +32,45 @@ pub(super) fn is_causal(constant: &Constant, ty: &TensorType) -> Result<bool, Un
     }
 }
 
+/// Whether a constant matrix, or a batch of them, is 1 up to the diagonal (with `upper` from it on) and 0 elsewhere.
+pub(super) fn is_triangle_of_ones(constant: &Constant, ty: &TensorType, upper: bool) -> bool {
+    let (&[.., rows, columns], rank) = (&ty.shape[..], ty.rank()) else { return false };
+    let is_one = |v: Number, expected: bool| v.to_f64() == f64::from(u8::from(expected));
+    match constant {
+        Constant::Dense(data) => data.iter().enumerate().all(|(i, &v)| {
+            let (row, column) = ((i / columns) % rows, i % columns);
+            is_one(v, if upper { column >= row } else { column <= row })
+        }),
+        Constant::Region(Region { bounds, inside, outside }) => {
+            let [bound] = bounds.as_slice() else { return false };
+            let slope = |d: usize| bound.coefficients.get(d).copied().unwrap_or(0);
+            let along = |sign: i64| {
+                (0..rank).all(|d| {
+                    slope(d)
+                        == if d + 1 == rank {
+                            sign
+                        } else if d + 2 == rank {
+                            -sign
+                        } else {
+                            0
+                        }
+                })
+            };
+            // column - row <= 0, or its opposite: column - row >= 1 outside, and so on.
+            match (upper, along(1), along(-1)) {
+                (false, true, _) => bound.offset == 0 && is_one(*inside, true) && is_one(*outside, false),
+                (false, _, true) => bound.offset == 1 && is_one(*inside, false) && is_one(*outside, true),
+                (true, true, _) => bound.offset == 1 && is_one(*inside, false) && is_one(*outside, true),
+                (true, _, true) => bound.offset == 0 && is_one(*inside, true) && is_one(*outside, false),
+                _ => false,
+            }
+        }
+        // One row or column is 1 everywhere, or holds one 1.
+        Constant::Uniform(v) => is_one(*v, true) && (if upper { rows } else { columns }) == 1,
+        Constant::Affine(_) => false,
+    }
+}
+
 /// Whether a constant bool tensor of two dims or more is true exactly where the first index is the last. `false` where that is
 /// not known.
 pub(super) fn is_diagonal(constant: &Constant, ty: &TensorType) -> bool {

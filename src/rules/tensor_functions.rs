@@ -223,6 +223,18 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         },
     },
     TensorFunction {
+        name: "is_lower_ones",
+        arguments: &[],
+        doc: "Whether the value is 1 where the last index is at most the one before, and 0 elsewhere.",
+        run: |t, c, _| Ok(AttrValue::Bool(masks::is_triangle_of_ones(constant_of(c)?, t, false))),
+    },
+    TensorFunction {
+        name: "is_upper_ones",
+        arguments: &[],
+        doc: "Whether the value is 1 where the last index is at least the one before, and 0 elsewhere.",
+        run: |t, c, _| Ok(AttrValue::Bool(masks::is_triangle_of_ones(constant_of(c)?, t, true))),
+    },
+    TensorFunction {
         name: "mask_keeps_a_key",
         arguments: &[],
         doc: "Whether the bool value has a true element in every row of the last dim.",

@@ -2,8 +2,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::arena::{TermArena, TermId};
+use super::arena::{Head, TermArena, TermId};
 use super::closure::Closure;
+use super::range::moves_all_of;
 use crate::ir::{DType, Number, TensorType};
 use crate::ops::{Arithmetic, Call, Elements, Op};
 
@@ -41,6 +42,17 @@ fn multiple(arena: &TermArena, term: TermId) -> Option<(f64, TermId)> {
         _ => return None,
     };
     (same_shape(base) && arena.ty(base).dtype.is_float()).then_some((factor, base))
+}
+
+/// Whether a limit leaves an input of real numbers one sign only: half of what such an input usually holds is beyond it.
+pub(super) fn leaves_one_sign(arena: &TermArena, limit: Limit) -> bool {
+    let Limit { of, low, high } = limit.of_base(arena);
+    let mut from = of;
+    while let Some(below) = moves_all_of(arena, from) {
+        from = below;
+    }
+    let is_input = matches!(arena.head(from), Head::Input(_)) && arena.ty(from).dtype.is_float();
+    is_input && (low >= 0.0 || high <= 0.0)
 }
 
 /// The steps whose limits no number meets at once, given what is equal.

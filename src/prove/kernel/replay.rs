@@ -19,7 +19,7 @@ use super::graph::{GraphLeaves, Values, graph_terms};
 use super::instances::Instances;
 use super::known::fold_known;
 use super::lemma::{Lemma, NEAR, Reason};
-use super::limits::{Limit, impossible};
+use super::limits::{Limit, impossible, leaves_one_sign};
 use super::near::{contradicts, near, sentence};
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
@@ -100,6 +100,8 @@ pub(crate) struct Assumed {
     pub narrow: Vec<Narrow>,
     /// Whether the outputs are no more than `rounding` because of those.
     pub weakens: bool,
+    /// Whether an input of real numbers has one sign only.
+    pub one_sign: bool,
 }
 
 impl Replay {
@@ -251,7 +253,9 @@ impl Replay {
             let places = Places::new(&self.arena, all(), values);
             texts = grouped(sentences.iter().map(|s| places.said(s)));
         }
-        Assumed { texts, weakens: of_outputs.iter().any(|n| n.weakens), narrow: found }
+        let mut limits = self.some(steps).flat_map(|(_, step)| &step.assumed.limits);
+        let one_sign = limits.any(|&limit| leaves_one_sign(&self.arena, limit));
+        Assumed { texts, weakens: of_outputs.iter().any(|n| n.weakens), narrow: found, one_sign }
     }
 
     fn some<'s>(&'s self, steps: &'s [u32]) -> impl Iterator<Item = (u32, &'s Step)> {

@@ -17,7 +17,7 @@ use crate::rules::rule::{Outcome, Rule};
 use crate::rules::terms::Terms;
 
 /// Functions that ask for the value of a tensor.
-const ABOUT_VALUES: [&str; 13] = [
+const ABOUT_VALUES: [&str; 15] = [
     "is_const",
     "is_uniform",
     "value",
@@ -28,6 +28,8 @@ const ABOUT_VALUES: [&str; 13] = [
     "is_counted",
     "is_diagonal",
     "is_causal_mask",
+    "is_lower_ones",
+    "is_upper_ones",
     "mask_keeps_a_key",
     "keeps_a_finite_key",
     "is_additive_mask",

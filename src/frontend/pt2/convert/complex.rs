@@ -241,6 +241,11 @@ fn cast(site: &mut NodeLowering) -> Converted {
     let dtype = [("dtype", AttrValue::DType(result.dtype))];
     match (site.argument_is_complex("self"), to_complex) {
         (true, true) => site.emit("cast", &dtype, &[x]),
+        // One of both parts is not 0.
+        (true, false) if result.dtype == DType::Bool => {
+            let parts = site.implicit("parts", "cast", &dtype, &[x])?;
+            site.emit("any", &[("dim", ints(&[site.rank(x) as i64 - 1]))], &[parts])
+        }
         (true, false) => {
             let real = slice_of_part(site, x, 0)?;
             let last = site.rank(x) as i64 - 1;
@@ -264,7 +269,12 @@ fn full(site: &mut NodeLowering, value: Option<[f64; 2]>) -> Converted {
 
 /// A sum, divided by a complex number as PyTorch does it.
 fn mean(site: &mut NodeLowering) -> Converted {
-    let x = site.tensor("self")?;
+    let (x, dtype) = (site.tensor("self")?, site.stated(0)?.dtype);
+    // It may be asked for in more digits.
+    let x = match dtype == site.dtype(x) {
+        true => x,
+        false => site.implicit("wide", "cast", &[("dtype", AttrValue::DType(dtype))], &[x])?,
+    };
     let (shape, given) = (site.ty(x).shape, site.maybe_ints("dim")?.filter(|dims| !dims.is_empty()));
     let own = shape.len().saturating_sub(1);
     let dims: Vec<i64> = match given {
