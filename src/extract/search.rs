@@ -154,13 +154,16 @@ impl Search {
     fn step_by_step(&self, leaves: &Leaves, prices: &Prices, rules: &RuleSet) -> Option<Found> {
         let mut best = self.by_rules(leaves, prices, rules)?;
         for _ in 0..MAX_REPEATS {
-            let (arena, before) = (TermArena::clone(&best.term.arena), self.before.clone());
-            let halfway = Search { arena, root: best.term.root, before, is_loop: false };
+            // The next search starts from the steps so far, and not from all that was tried.
+            let (mut arena, ends) = (self.arena.clone(), [self.root, best.term.root]);
+            let steps = Steps::write(&best.term.arena, self.arena.len(), &best.term.proof, ends, rules);
+            let Some((proof, [_, root])) = steps.read(&mut arena, rules) else { break };
+            let halfway = Search { arena, root, before: self.before.clone(), is_loop: false };
             let next = halfway.by_rules(leaves, prices, rules);
             let Some(next) = next.filter(|next| prices.cost(&next.after) < WORTH * prices.cost(&best.after)) else {
                 break;
             };
-            let proof = best.term.proof.iter().chain(next.term.proof.iter()).cloned().collect();
+            let proof = proof.into_iter().chain(next.term.proof.iter().cloned()).collect();
             best = found(Arc::unwrap_or_clone(next.term.arena), [self.root, next.term.root], next.after, proof);
         }
         Some(best)

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::arena::{Head, HeadId, KnownValue, Operands, TermArena, TermId, TypeId};
+use crate::eval::Constant;
 use crate::ops::{Arithmetic, Movement, Op, Sign, is_number};
 
 /// Two terms down to leaves, written so that pairs which differ only in what their leaves are read the same.
@@ -146,6 +147,13 @@ impl<B: Boundary> Walk<'_, B> {
         })
     }
 
+    /// Whether the value says all of a term that rules look at: how masks of numbers are made of masks, they see.
+    fn is_known(&self, t: TermId) -> bool {
+        let is_mask =
+            |constant: &Constant| matches!(constant, Constant::Region(_)) && self.arena.ty(t).dtype.is_float();
+        self.arena.constant(t).is_some_and(|constant| !is_mask(constant))
+    }
+
     /// Depth of recursion is bounded by `limit`: every level adds a node or ends in a leaf.
     fn visit(&mut self, t: TermId, depth: usize, read: Read) -> Option<u32> {
         let opens = |op: &Op| self.boundary.opens(op);
@@ -172,7 +180,7 @@ impl<B: Boundary> Walk<'_, B> {
             Head::Apply { op: Op::Table(def), .. } if def.arithmetic() == Arithmetic::Cast && term.value.is_some() => {
                 false
             }
-            Head::Apply { .. } if term.value.is_some() && !root => true,
+            Head::Apply { .. } if !root && self.is_known(t) => true,
             Head::Apply { op, .. } => {
                 read_below = read.below(op);
                 let passed = self.boundary.passes(op) || self.opened.contains(&t);

@@ -205,3 +205,24 @@ fn a_causal_mask_needs_no_reading() {
         &format!("graph g({inputs}) {{ y = sdpa(q, k, v; causal=true, scale=0.125) return y }}"),
     );
 }
+
+/// Programs mask scores by adding the upper triangle of -inf, however many there are.
+#[test]
+fn an_additive_mask_of_a_million_elements_becomes_causal_attention() {
+    let program = |rest: &str| {
+        graph(&format!(
+            "graph g(q: f32[2, 4, 1024, 64], k: f32[2, 4, 1024, 64], v: f32[2, 4, 1024, 64]) {{ {rest} return out }}"
+        ))
+    };
+    let masked = program(
+        "low = full(; shape=[1024, 1024], value=-inf, dtype=f32)
+         mask = triu(low; diagonal=1)
+         out = sdpa(q, k, v, mask; scale=0.125)",
+    );
+    let causal = program("out = sdpa(q, k, v; causal=true, scale=0.125)");
+    let rules = RuleSet::library().unwrap();
+    let found = optimize(&masked, &Context::under(&rules), Tier::Rounding, Objective::Energy, &costs()).unwrap();
+    let calls: Vec<String> = found.optimization.cheaper.iter().map(|one| one.call.clone()).collect();
+    assert!(calls.iter().any(|call| call.contains("causal=true")), "{calls:?}");
+    assert!(price(&found.rewritten) < 1.001 * price(&causal));
+}

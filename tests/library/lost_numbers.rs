@@ -101,3 +101,43 @@ fn a_sum_of_long_integers_is_that_of_floats_within_64_bits() {
     }
     assert!(of("i64").assumed.iter().any(|said| said.contains("below")), "{:?}", of("i64").assumed);
 }
+
+/// A positive factor was assumed of inputs of which every second one is negative.
+#[test]
+fn what_holds_for_one_sign_of_an_input_is_no_equality() {
+    let is_refuted = |inputs: &str, a: &str, b: &str| {
+        let proof = prove(&graph(inputs, a), &graph(inputs, b), &RuleSet::library().unwrap(), &Silent).unwrap();
+        matches!(proof.verdict, Verdict::Different(_))
+    };
+    for (inputs, a, b) in [
+        ("x: f32[4, 5], t: f32[4, 1]", "argmax(div(x, exp(t)); dim=1)", "argmax(mul(x, t); dim=1)"),
+        ("x: f32[4, 5], t: f32[4, 1]", "argmax(x; dim=1)", "argmax(mul(x, t); dim=1)"),
+        ("x: f32[4, 5], t: f32[]", "argmax(x; dim=1)", "argmax(div(x, t); dim=1)"),
+        ("x: f32[4, 5], t: f32[4, 5]", "gt(div(x, t), 0.5)", "gt(x, mul(t, 0.5))"),
+    ] {
+        assert!(is_refuted(inputs, a, b), "{a}\n{b}");
+    }
+    let inputs = "x: f32[4, 5], t: f32[4, 1]";
+    assert!(is_proven(inputs, "argmax(div(x, exp(t)); dim=1)", "argmax(x; dim=1)"));
+}
+
+/// 55 times 2 / 110, rounded to f32, is below 1.
+#[test]
+fn pixels_that_are_found_too_early_are_others() {
+    let twice = |first: i64, last: i64| {
+        let inner = format!("upsample_nearest(x; size=[{first}, {first}])");
+        format!("upsample_nearest({inner}; size=[{last}, {last}])")
+    };
+    let once = |last: i64| format!("upsample_nearest(x; size=[{last}, {last}])");
+    let input = "x: f32[1, 1, 2, 2]";
+    assert!(!is_proven(input, &twice(10, 110), &once(110)));
+    assert!(is_proven(input, &twice(10, 30), &once(30)));
+}
+
+/// Of two zeros as limits from below the first one stays, with its sign.
+#[test]
+fn limits_of_both_zeros_are_not_exact() {
+    let [a, b] = ["clamp(clamp(x; min=-0.0); min=0.0)", "clamp(x; min=0.0)"].map(|result| graph("x: f32[6]", result));
+    let proof = prove(&a, &b, &RuleSet::library().unwrap(), &Silent).unwrap();
+    assert!(!matches!(proof.verdict, Verdict::Equivalent { tier: Tier::Exact }), "{:?}", proof.verdict);
+}

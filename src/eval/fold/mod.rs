@@ -9,8 +9,10 @@ mod condition;
 mod formula;
 mod moved;
 mod region;
+mod stored;
 
 pub use canonical::canonical;
+pub use stored::stored;
 
 use smallvec::SmallVec;
 
@@ -21,7 +23,7 @@ use self::region::chosen;
 use super::constant::{Affine, Constant};
 use crate::ir::{DType, Number, Shape, TensorType, flat_index, unflatten};
 use crate::ops::ties::{self, Ties};
-use crate::ops::{Call, Elements, EvalError, Fold, Movement, RowFunction, is_number};
+use crate::ops::{Call, Elements, EvalError, Fold, Movement, RowFunction};
 
 /// The most elements of a constant that is kept element by element.
 pub const DENSE_LIMIT: usize = 1 << 14;
@@ -103,12 +105,6 @@ fn by_place(call: &Call, slot: usize, operands: &[&Constant], ty: &TensorType) -
         Elements::Placewise(_) => chosen(call, slot, operands, ty),
         _ => None,
     }
-}
-
-/// What a tensor of type `ty` gives back for the result of an operator. A number beside a tensor stays as it is written;
-/// whoever computes with it rounds it.
-pub fn stored(call: &Call, value: Number, ty: &TensorType) -> Option<Number> {
-    if is_number(call.op) { Some(value) } else { ty.dtype.store(value) }
 }
 
 /// The general way: compute every element, if there are few.

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::formula::{affine, scale};
-use super::stored;
+use super::stored::stored;
 use crate::eval::constant::{Affine, Constant, Region};
 use crate::ir::{Number, Shape, TensorType};
 use crate::ops::{Call, EvalError};
