@@ -211,7 +211,7 @@ fn a_causal_mask_needs_no_reading() {
 fn an_additive_mask_of_a_million_elements_becomes_causal_attention() {
     let program = |rest: &str| {
         graph(&format!(
-            "graph g(q: f32[2, 4, 1024, 64], k: f32[2, 4, 1024, 64], v: f32[2, 4, 1024, 64]) {{ {rest} return out }}"
+            "graph g(q: f32[4, 16, 1024, 64], k: f32[4, 16, 1024, 64], v: f32[4, 16, 1024, 64]) {{ {rest} return out }}"
         ))
     };
     let masked = program(
