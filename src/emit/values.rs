@@ -14,7 +14,7 @@ const BUDGET: usize = 1 << 26;
 /// Steps of a matrix product from which on it is computed at once.
 const LARGE: u64 = 1 << 20;
 
-/// Steps of all matrix products that one tensor may take: some seconds.
+/// Steps of all matrix products that one tensor may take: under a minute of one core.
 const MOST_STEPS: u64 = 1 << 33;
 
 const OPTIONS: Options = Options { rounding: true, budget: BUDGET };
