@@ -147,7 +147,8 @@ impl<B: Boundary> Walk<'_, B> {
         })
     }
 
-    /// Whether the value says all of a term that rules look at: how masks of numbers are made of masks, they see.
+    /// Whether a constant stands for its term, whatever operators compute it. A float mask does not: rules match the operators
+    /// that make it out of a bool mask.
     fn is_known(&self, t: TermId) -> bool {
         let is_mask =
             |constant: &Constant| matches!(constant, Constant::Region(_)) && self.arena.ty(t).dtype.is_float();

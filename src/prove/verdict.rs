@@ -210,9 +210,11 @@ fn conclude(
         }
         (None, Some(tier)) => {
             // What holds for one sign of an input only is no equality of programs that take both.
-            let found = one_sign
-                .then(|| difference(bound, context, refute::IN_DOUBT, &mut partition, &mut binding.assumptions));
-            (found.filter(|v| matches!(v, Verdict::Different(_))).unwrap_or(Verdict::Equivalent { tier }), Vec::new())
+            let found = match one_sign {
+                true => difference(bound, context, refute::IN_DOUBT, &mut partition, &mut binding.assumptions),
+                false => None,
+            };
+            (found.unwrap_or(Verdict::Equivalent { tier }), Vec::new())
         }
         (None, None) => {
             progress.stage("looking for a difference");
@@ -221,7 +223,8 @@ fn conclude(
                 true => smallest_unproven(a, b, outputs, &partition, &values_a, &values_b, &sweep),
                 false => Vec::new(),
             };
-            (difference(bound, context, refute::TOTAL, &mut partition, &mut binding.assumptions), unproven)
+            let found = difference(bound, context, refute::TOTAL, &mut partition, &mut binding.assumptions);
+            (found.unwrap_or(Verdict::Unknown), unproven)
         }
     };
     binding.assumptions.extend(chance_assumptions(a, b));
@@ -377,14 +380,15 @@ fn refused_classes(
     (refused, gap)
 }
 
-/// Looks for an input on which the sides differ, and cuts the region in which they part first out of the others.
+/// Looks for an input on which the sides differ, and cuts the region in which they part first out of the others. The verdict is
+/// `unknown` where the inputs may be bound wrongly; there is none if no such input was found.
 fn difference(
     bound: &BoundPair,
     context: &Context,
     effort: usize,
     partition: &mut Partition,
     assumptions: &mut Vec<String>,
-) -> Verdict {
+) -> Option<Verdict> {
     let BoundPair { a, b, binding } = bound;
     let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
     // Where any difference may come from a wrong guess, finding one is of little use.
@@ -393,7 +397,7 @@ fn difference(
         false => effort,
     };
     let question = Question { graphs: [a, b], binding, seed: context.seed, effort, unproven };
-    let Some((mut witness, location)) = refute_defined(&question, context.rules) else { return Verdict::Unknown };
+    let (mut witness, location) = refute_defined(&question, context.rules)?;
     if witness.output_number.is_none_or(|output| binding.is_doubtful(a, b, output)) {
         let output = &witness.output;
         assumptions.push(format!(
@@ -404,11 +408,11 @@ fn difference(
                 "of which the guesses may be wrong"
             }
         ));
-        return Verdict::Unknown;
+        return Some(Verdict::Unknown);
     }
     (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
     witness.region = partition.part(location.a, location.b);
-    Verdict::Different(witness)
+    Some(Verdict::Different(witness))
 }
 
 /// The pairs of values that regions end in.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::evaluated::Undecided;
 use super::terms::Terms;
-use crate::eval::{Affine, Constant, Region};
+use crate::eval::{Affine, Constant, Region, canonical};
 use crate::ir::{DType, Number, TensorType, unflatten};
 use crate::ops::Arithmetic;
 
@@ -34,41 +34,17 @@ pub(super) fn is_causal(constant: &Constant, ty: &TensorType) -> Result<bool, Un
 
 /// Whether a constant matrix, or a batch of them, is 1 up to the diagonal (with `upper` from it on) and 0 elsewhere.
 pub(super) fn is_triangle_of_ones(constant: &Constant, ty: &TensorType, upper: bool) -> bool {
-    let (&[.., rows, columns], rank) = (&ty.shape[..], ty.rank()) else { return false };
-    let is_one = |v: Number, expected: bool| v.to_f64() == f64::from(u8::from(expected));
-    match constant {
-        Constant::Dense(data) => data.iter().enumerate().all(|(i, &v)| {
-            let (row, column) = ((i / columns) % rows, i % columns);
-            is_one(v, if upper { column >= row } else { column <= row })
-        }),
-        Constant::Region(Region { bounds, inside, outside }) => {
-            let [bound] = bounds.as_slice() else { return false };
-            let slope = |d: usize| bound.coefficients.get(d).copied().unwrap_or(0);
-            let along = |sign: i64| {
-                (0..rank).all(|d| {
-                    slope(d)
-                        == if d + 1 == rank {
-                            sign
-                        } else if d + 2 == rank {
-                            -sign
-                        } else {
-                            0
-                        }
-                })
-            };
-            // column - row <= 0, or its opposite: column - row >= 1 outside, and so on.
-            match (upper, along(1), along(-1)) {
-                (false, true, _) => bound.offset == 0 && is_one(*inside, true) && is_one(*outside, false),
-                (false, _, true) => bound.offset == 1 && is_one(*inside, false) && is_one(*outside, true),
-                (true, true, _) => bound.offset == 1 && is_one(*inside, false) && is_one(*outside, true),
-                (true, _, true) => bound.offset == 0 && is_one(*inside, true) && is_one(*outside, false),
-                _ => false,
-            }
-        }
-        // One row or column is 1 everywhere, or holds one 1.
-        Constant::Uniform(v) => is_one(*v, true) && (if upper { rows } else { columns }) == 1,
-        Constant::Affine(_) => false,
-    }
+    let (Some(column), Some(zero), Some(one)) =
+        (ty.rank().checked_sub(1).filter(|&d| d > 0), ty.dtype.store(Number::ZERO), ty.dtype.store(Number::Int(1)))
+    else {
+        return false;
+    };
+    let sign = if upper { -1 } else { 1 };
+    let mut bound = Affine { offset: 0, coefficients: ty.shape.iter().map(|_| 0).collect() };
+    (bound.coefficients[column - 1], bound.coefficients[column]) = (-sign, sign);
+    let triangle = Region { bounds: vec![bound], inside: one, outside: zero };
+    // Every value has one canonical form.
+    canonical(constant.clone(), ty) == canonical(Constant::Region(triangle), ty)
 }
 
 /// Whether a constant bool tensor of two dims or more is true exactly where the first index is the last. `false` where that is
@@ -253,6 +229,24 @@ mod tests {
         let window = Constant::Region(Region::of_truth(vec![formula(0, &[-1, 1]), formula(-2, &[1, -1])]));
         assert_eq!(keeps_a_key(&window, &bools(&[6, 6])), Ok(true));
         assert_eq!(keeps_a_key(&window, &bools(&[9, 6])), Ok(false));
+    }
+
+    #[test]
+    fn triangles_of_ones_are_told_from_their_transposes() {
+        let ty = |shape: &[usize]| TensorType::new(DType::F32, Shape::from_slice(shape)).unwrap();
+        let of = |v: &[f64]| Constant::Dense(v.iter().map(|&v| Number::float(v)).collect());
+        let lower = of(&[1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0]);
+        let upper = of(&[1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+        let square = ty(&[3, 3]);
+        let both =
+            |constant: &Constant, ty: &TensorType| [false, true].map(|upper| is_triangle_of_ones(constant, ty, upper));
+        assert_eq!(both(&lower, &square), [true, false]);
+        assert_eq!(both(&upper, &square), [false, true]);
+        assert_eq!(both(&of(&[2.0, 0.0, 0.0, 2.0, 2.0, 0.0, 2.0, 2.0, 2.0]), &square), [false, false]);
+        // One column is all ones from the top down, and has one 1 from the bottom up.
+        let column = ty(&[3, 1]);
+        assert_eq!(both(&of(&[1.0, 1.0, 1.0]), &column), [true, false]);
+        assert_eq!(both(&of(&[1.0, 0.0, 0.0]), &column), [false, true]);
     }
 
     #[test]
