@@ -7,8 +7,9 @@ use super::{cache, output, progress};
 use crate::emit::{self, EmitError, Workload};
 use crate::energy::CostModel;
 use crate::frontend::Loaded;
+use crate::ir::Graph;
 use crate::optimize::{Optimized, optimize};
-use crate::prove::Context;
+use crate::prove::{Context, KnownBuffers};
 use crate::report::Report;
 use miette::miette;
 
@@ -26,18 +27,25 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
     args.output.as_deref().map(|path| emit::can_be_written(&args.file, path)).transpose()?;
     let loaded = load(&args.file, "the workload", &args.config, &options(&args.sizes))?;
     loaded.assumptions.iter().for_each(|text| output::note(text));
-    let Loaded { graph, mut contents, .. } = loaded;
+    let Loaded { graph: plain, mut contents, .. } = loaded;
     let (rules, costs) = conditions(&args.search)?;
     let bar = progress::progress();
     let cache = cache::open(args.search.no_cache);
     let context = Context { cache: cache.as_deref(), progress: &*bar, ..Context::under(&rules) };
     let mut costs = costs;
-    let search = |costs: &CostModel| -> miette::Result<Optimized> {
-        let mut found = optimize(&graph, &context, args.search.tier, args.objective.into(), costs)?;
-        args.max_slowdown.map(|most| found.allow_slowdown(&graph, most, costs)).transpose()?;
+    let search = |graph: &Graph, costs: &CostModel| -> miette::Result<Optimized> {
+        let mut found = optimize(graph, &context, args.search.tier, args.objective.into(), costs)?;
+        args.max_slowdown.map(|most| found.allow_slowdown(graph, most, costs)).transpose()?;
         Ok(found)
     };
-    let mut found = search(&costs)?;
+    let mut known =
+        if costs.is_frozen() { KnownBuffers::read(&plain, &mut *contents) } else { KnownBuffers::none(&plain) };
+    let mut graph = known.put_into(&plain);
+    let mut found = search(&graph, &costs)?;
+    while known.forget_computed(&found.rewritten) {
+        graph = known.put_into(&plain);
+        found = search(&graph, &costs)?;
+    }
     if let Some(path) = &args.output {
         loop {
             let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
@@ -46,7 +54,9 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
                 Err(error @ EmitError::Values { .. }) if costs.is_frozen() => {
                     output::note(&format!("nothing is computed once: {error}"));
                     costs = costs.frozen(false);
-                    found = search(&costs)?;
+                    known = KnownBuffers::none(&plain);
+                    graph = plain.clone();
+                    found = search(&graph, &costs)?;
                 }
                 // Each form has a proof of its own. One that the proof of the whole does not find is left out, here and below.
                 Err(EmitError::Unproven { nodes, .. }) if found.leave_out(&graph, &nodes, &costs)? => {}
@@ -55,6 +65,7 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
         }
     }
     drop(bar);
+    found.optimization.assumptions.extend(known.assumption());
     args.frontier.as_deref().map(|path| output::write(path, &found.optimization.frontier_svg())).transpose()?;
     output::show(&found.optimization, &found.optimization.findings(), &args.shown, false)?;
     Ok(Answer::Yes)

@@ -122,6 +122,26 @@ fn a_picture_of_time_against_energy_is_a_file_of_its_own() {
     refused(&both, &["--max-slowdown", "--objective", "leave one of the two out"]);
 }
 
+/// A mask that a file holds is part of the program, unless its buffers may change.
+#[test]
+fn a_causal_mask_in_a_buffer_becomes_the_causal_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let lean = folder.path().join("lean.pt2").display().to_string();
+    let archive = "tests/data/weights-masked.pt2";
+    let forms = |more: &[&str]| {
+        let output = run(&[&["optimize", archive, "--format", "json"], more].concat());
+        assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (found["cheaper"].to_string(), found["assumptions"].to_string())
+    };
+    let (cheaper, assumptions) = forms(&["-o", &lean]);
+    assert!(cheaper.contains("causal=true"), "{cheaper}");
+    assert!(assumptions.contains("what the file holds for the buffer `mask` is part of the program"), "{assumptions}");
+    assert_eq!(json(archive, &lean)["verdict"], "equivalent");
+    let (cheaper, assumptions) = forms(&["--frozen", "no"]);
+    assert!(!cheaper.contains("causal=true") && !assumptions.contains("`mask` is part"), "{cheaper} {assumptions}");
+}
+
 #[test]
 fn what_runs_is_written_or_refused_whole() {
     let folder = tempfile::tempdir().unwrap();

@@ -12,6 +12,7 @@ retrained        as plain, with that weight
 merged-other     as merged, with that weight
 merged-retrained as merged, with other values for every weight
 scaled           a linear layer and a table whose weights are computed of parameters at every call
+masked           attention with a causal mask of 0 and -inf in a buffer
 """
 
 import io
@@ -95,9 +96,9 @@ def transposed(layer):
     return {name: turned(name, value) if value.dim() == 2 else value for name, value in layer.items()}
 
 
-def save(name, model):
+def save(name, model, *inputs):
     with torch.no_grad():
-        program = torch.export.export(model.eval(), (torch.zeros(4, SIZE),))
+        program = torch.export.export(model.eval(), inputs or (torch.zeros(4, SIZE),))
     buffer = io.BytesIO()
     torch.export.save(program, buffer)
     site = pathlib.Path(torch.__file__).resolve().parent.parent
@@ -106,6 +107,17 @@ def save(name, model):
             data = source.read(info).replace(f"{site}/".encode(), b"site-packages/").replace(f"{HERE}/".encode(), b"")
             packed = zipfile.ZIP_DEFLATED if info.filename.endswith(".json") else zipfile.ZIP_STORED
             target.writestr(zipfile.ZipInfo(info.filename, (1980, 1, 1, 0, 0, 0)), data, packed)
+
+
+class Masked(torch.nn.Module):
+    def __init__(self, positions=64):
+        super().__init__()
+        mask = torch.full((positions, positions), float("-inf"), dtype=torch.bfloat16).triu(1)
+        self.register_buffer("mask", mask, persistent=False)
+
+    def forward(self, q, k, v):
+        scores = q @ k.transpose(-1, -2) * 0.125 + self.mask[: q.shape[-2], : q.shape[-2]]
+        return torch.softmax(scores, dim=-1) @ v
 
 
 class Scaled(torch.nn.Module):
@@ -136,3 +148,4 @@ save("retrained", Model(Layer(v, named(v), linear) for v in all))
 save("merged-other", Model(Layer(v, named(v, "w_"), linear) for v in map(merged, all)))
 save("merged-retrained", Model(Layer(v, named(v, "w_"), linear) for v in (merged(values()) for _ in range(LAYERS))))
 save("scaled", Scaled())
+save("masked", Masked(), *(torch.zeros(16, 16, 64, 64, dtype=torch.bfloat16) for _ in range(3)))

@@ -2,17 +2,23 @@
 //!
 //! Formats that keep weights and other constants in one list do not say which is which. What the other side has is a weight; what
 //! is left is a mask, a table of positions or a folded weight, and counts by its elements. Where a format says that a tensor is a
-//! weight, it stays one: what is not bound to it may still be made of it. Buffers of integers that both files hold alike are constants, too.
+//! weight, it stays one: what is not bound to it may still be made of it. Buffers of integers and causal masks that both files hold alike are
+//! constants, too, and so they are where one workload is looked at by itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::mask;
 use super::plan::{Meaning, Plan, Slot, Source};
-use crate::ir::{Contents, DType, Number, Role};
+use crate::eval::{Constant, canonical};
+use crate::ir::{Contents, Number, Role, TensorType};
 use crate::prove::Side;
 
 /// The most elements of a tensor that becomes a constant.
 const MAX_ELEMENTS: usize = 1 << 18;
+
+/// The most elements of a causal mask that becomes one.
+const MAX_MASK_ELEMENTS: usize = 1 << 22;
 
 /// The most elements of all buffers that become constants because both files hold the same.
 const MAX_ALL_ELEMENTS: usize = 1 << 22;
@@ -38,44 +44,91 @@ impl Slot {
     }
 }
 
+/// What slots hold, each list of elements once: the layers of a model have a mask each, and all of them the same one.
+pub(super) struct Reader {
+    kept: Vec<Arc<[Number]>>,
+    /// How many elements may still be read that the two files may hold alike.
+    left: usize,
+}
+
+impl Reader {
+    pub(super) fn new() -> Reader {
+        Reader { kept: Vec::new(), left: MAX_ALL_ELEMENTS }
+    }
+
+    /// The elements of a slot, if they may count as a constant: a causal mask of any size, or few.
+    fn constant(&mut self, slot: &Slot, elements: Option<Vec<Number>>) -> Option<Arc<[Number]>> {
+        let ty = &slot.input.ty;
+        let elements = elements.filter(|all| all.len() == ty.numel())?;
+        let counts = elements.len() <= MAX_ELEMENTS || mask::is_causal(ty, &elements);
+        counts.then(|| self.shared(elements))
+    }
+
+    /// The elements of a buffer, if they are part of its program: integers, or a causal mask.
+    pub(super) fn known(&mut self, slot: &Slot, contents: &mut dyn Contents, input: usize) -> Option<Arc<[Number]>> {
+        let ty = &slot.input.ty;
+        if !may_be_mask(ty) && (ty.dtype.is_float() || ty.numel() > MAX_ELEMENTS.min(self.left)) {
+            return None;
+        }
+        let elements = self.constant(slot, contents.elements(input))?;
+        (!ty.dtype.is_float() || mask::is_causal(ty, &elements)).then_some(elements)
+    }
+
+    /// Whether a proof knows these elements as a formula of their places.
+    pub(super) fn is_formula(ty: &TensorType, elements: &Arc<[Number]>) -> bool {
+        let is_formula = || !matches!(canonical(Constant::Dense(elements.clone()), ty), Constant::Dense(_));
+        mask::is_causal(ty, elements) || elements.len() <= MAX_ELEMENTS && is_formula()
+    }
+
+    fn shared(&mut self, elements: Vec<Number>) -> Arc<[Number]> {
+        if let Some(known) = self.kept.iter().find(|known| known[..] == elements[..]) {
+            return known.clone();
+        }
+        let elements: Arc<[Number]> = elements.into();
+        self.left = self.left.saturating_sub(elements.len());
+        self.kept.push(elements.clone());
+        elements
+    }
+}
+
+/// Whether a tensor may be a causal mask by its type.
+fn may_be_mask(ty: &TensorType) -> bool {
+    matches!(ty.shape[..], [.., queries, keys] if queries > 1 && keys > 1) && ty.numel() <= MAX_MASK_ELEMENTS
+}
+
 impl Plan {
     /// Reads what is bound to nothing, where the file holds it.
     pub(super) fn keep_constants(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
+        let mut reader = Reader::new();
         for (slots, contents) in [(&mut self.a, of_a), (&mut self.b, of_b)] {
             let weights = contents.tells_weights();
             for (i, slot) in slots.iter_mut().enumerate() {
-                let is_weight = weights && slot.input.role == Role::Parameter;
-                if slot.is_alone() && !slot.changes && !is_weight && slot.input.ty.numel() <= MAX_ELEMENTS {
-                    let elements = contents.elements(i).filter(|all| all.len() == slot.input.ty.numel());
-                    slot.literal = elements.map(Into::into);
+                let ty = &slot.input.ty;
+                let is_weight = slot.input.role == Role::Parameter;
+                let is_small = ty.numel() <= MAX_ELEMENTS && !(weights && is_weight);
+                if slot.is_alone() && !slot.changes && (is_small || !is_weight && may_be_mask(ty)) {
+                    slot.literal = reader.constant(slot, contents.elements(i));
                 }
             }
         }
     }
 
-    /// Lets buffers of integers count as constants where both files hold the same elements for them: nobody trains them, so that the two
-    /// programs are what they are with these positions, scales and masks. What a program counts up is none, and what a binding file says stays.
+    /// Lets buffers of integers and causal masks count as constants where both files hold the same elements for them: nobody trains them, so
+    /// that the two programs are what they are with these positions, scales and masks. What a program counts up is none, and what a binding
+    /// file says stays.
     pub(super) fn keep_whole_buffers(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
-        let mut left = MAX_ALL_ELEMENTS;
+        let mut reader = Reader::new();
         for j in 0..self.b.len() {
             let Some((Meaning::Same(i), source)) = self.b[j].meaning else { continue };
-            let is_buffer = |slot: &Slot| {
-                let ty = &slot.input.ty;
-                slot.input.role == Role::Buffer && (ty.dtype.is_int() || ty.dtype == DType::Bool)
-            };
             let [x, y] = [&self.a[i], &self.b[j]];
-            let is_open =
-                [x, y].iter().all(|slot| is_buffer(slot) && !slot.used && !slot.changes) && source != Source::Stated;
-            let count = x.input.ty.numel();
-            if !is_open || count > MAX_ELEMENTS.min(left) || x.checksum != y.checksum && x.checksum.is_some() {
+            let may_be_known = |slot: &Slot| slot.input.role == Role::Buffer && !slot.used && !slot.changes;
+            let is_open = [x, y].into_iter().all(may_be_known) && source != Source::Stated;
+            if !is_open || x.checksum != y.checksum && x.checksum.is_some() {
                 continue;
             }
-            left -= count;
-            let all = |elements: Option<Vec<Number>>| elements.filter(|all| all.len() == count);
-            if let (Some(of_a), Some(of_b)) = (all(of_a.elements(i)), all(of_b.elements(j)))
-                && of_a == of_b
+            if let Some(elements) = reader.known(x, of_a, i)
+                && of_b.elements(j).is_some_and(|of_b| of_b[..] == elements[..])
             {
-                let elements: Arc<[Number]> = of_a.into();
                 for slot in [&mut self.a[i], &mut self.b[j]] {
                     (slot.meaning, slot.literal, slot.held_alike) = (None, Some(elements.clone()), true);
                 }

@@ -128,7 +128,7 @@ fn a_buffer_of_integers_that_both_files_hold_is_a_constant() {
     assert_eq!([alike.a.inputs().len(), alike.b.inputs().len()], [1, 1]);
     assert_eq!(alike.binding.inputs.len(), 1);
     assert_eq!(alike.binding.keeps_constants, [false, false]);
-    let said = "the integers that both files hold for the buffer `at` are part of the programs";
+    let said = "what both files hold for the buffer `at` is part of the program";
     assert!(alike.binding.assumptions.iter().any(|s| s == said), "{:?}", alike.binding.assumptions);
     let unlike = bound([1, 0], [0, 1]);
     assert_eq!(unlike.binding.inputs.len(), 2);

@@ -1,6 +1,8 @@
 //! Constants that are causal masks, written as comparisons of positions: a proof knows those, however large they are.
 
-use crate::ir::{AttrValue, DType, Graph, Number, Origin, TensorType, Value, unflatten};
+use std::iter::zip;
+
+use crate::ir::{AttrValue, DType, Graph, Number, Origin, TensorType, Value};
 use crate::ops;
 
 /// The tensor `kept` where a key stands at most `offset` places behind the query, and `hidden` elsewhere.
@@ -13,17 +15,22 @@ struct Causal {
 /// What a constant is if its last dimensions are queries and keys, and all its matrices are the same causal mask.
 fn causal(ty: &TensorType, data: &[Number]) -> Option<Causal> {
     let [.., queries, keys] = ty.shape[..] else { return None };
-    if queries < 2 || keys < 2 || !ty.dtype.is_float() {
+    if queries < 2 || keys < 2 || data.len() != ty.numel() {
         return None;
     }
     let (&kept, &hidden) = (data.first()?, data.get(keys - 1)?);
     let offset = data.get(..keys)?.iter().take_while(|n| **n == kept).count() as i64 - 1;
-    let holds = |(flat, &value): (usize, &Number)| {
-        let index = unflatten(&ty.shape, flat);
-        let (i, j) = (index[ty.rank() - 2] as i64, index[ty.rank() - 1] as i64);
-        value == if j <= i + offset { kept } else { hidden }
+    let holds = |(row, i): (&[Number], usize)| {
+        let seen = (i as i64 + offset + 1).clamp(0, keys as i64) as usize;
+        row.iter().take(seen).all(|n| *n == kept) && row.iter().skip(seen).all(|n| *n == hidden)
     };
-    (kept != hidden && data.iter().enumerate().all(holds)).then_some(Causal { kept, hidden, offset })
+    let rows = zip(data.chunks_exact(keys), (0..queries).cycle());
+    (kept != hidden && rows.into_iter().all(holds)).then_some(Causal { kept, hidden, offset })
+}
+
+/// Whether the elements are a causal mask, whose size does not matter.
+pub(super) fn is_causal(ty: &TensorType, data: &[Number]) -> bool {
+    causal(ty, data).is_some()
 }
 
 /// Adds a constant of a file to a graph. `None` if a node cannot be made, which types rule out.
@@ -46,7 +53,12 @@ pub(super) fn add_constant(graph: &mut Graph, name: &str, ty: &TensorType, data:
     };
     let (rows, columns) = (counted("queries", offset, queries, [queries, 1])?, counted("keys", 0, keys, [1, keys])?);
     let seen = add("seen", "le", &[], &[columns, rows])?;
-    let seen = add("mask", "expand", &[("shape", AttrValue::shape(&ty.shape))], &[seen])?;
+    let is_seen = ty.dtype == DType::Bool && kept.is_true();
+    let part = if is_seen { "" } else { "mask" };
+    let seen = add(part, "expand", &[("shape", AttrValue::shape(&ty.shape))], &[seen])?;
+    if is_seen {
+        return Some(seen);
+    }
     let mut number = |part: &str, value: Number| {
         add(part, "number", &[("value", value.into()), ("dtype", AttrValue::DType(ty.dtype))], &[])
     };

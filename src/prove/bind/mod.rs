@@ -17,6 +17,7 @@ mod fold_candidates;
 mod folded;
 mod held;
 mod join;
+mod known;
 mod mask;
 mod matched_uses;
 mod merged;
@@ -38,6 +39,7 @@ use crate::ir::{Contents, Graph, NoContents};
 use crate::prove::Side;
 pub use binding::{Binding, BoundPair};
 pub use bound_input::BoundInput;
+pub use known::KnownBuffers;
 
 /// Binds what can be bound without looking at the graphs' operators: inputs of one name and type, then, per role and
 /// type, the rest by position.
@@ -97,6 +99,8 @@ pub fn bind_with_contents(
 mod content_tests;
 #[cfg(test)]
 mod folded_tests;
+#[cfg(test)]
+mod known_tests;
 #[cfg(test)]
 mod suppose_tests;
 #[cfg(test)]

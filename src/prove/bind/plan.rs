@@ -75,8 +75,8 @@ pub(super) struct Slot {
     pub content: Option<Content>,
     /// A checksum of what the file holds for it, if there is one that takes no reading.
     pub checksum: Option<u32>,
-    /// The elements of a constant of the file: one that nothing of the other side is known to be the same as, or a buffer of integers that
-    /// both files hold alike. Also what a buffer without values is supposed to hold.
+    /// The elements of a constant of the file: one that nothing of the other side is known to be the same as, or a buffer of
+    /// integers or a causal mask that both files hold alike. Also what a buffer without values is supposed to hold.
     pub literal: Option<Arc<[Number]>>,
     /// Whether both files hold these elements for it.
     pub held_alike: bool,

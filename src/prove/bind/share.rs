@@ -108,7 +108,21 @@ pub(super) fn share(a: Graph, b: Graph, plan: &Plan) -> BoundPair {
     BoundPair { a, b, binding }
 }
 
+/// The graph with the constants of its slots as operators or literals. The inputs stay.
+pub(super) fn with_constants(graph: Graph, plan: &Plan) -> Graph {
+    rewrite_inputs(graph, plan, Side::A, true).0
+}
+
+/// The name of the constant that stands for an input which stays.
+pub(super) fn constant_name(input: &str) -> String {
+    format!("{input}.values")
+}
+
 fn rewrite(graph: Graph, plan: &Plan, side: Side) -> (Graph, Vec<Key>) {
+    rewrite_inputs(graph, plan, side, false)
+}
+
+fn rewrite_inputs(graph: Graph, plan: &Plan, side: Side, keeps_inputs: bool) -> (Graph, Vec<Key>) {
     let slots = plan.side(side);
     let derived = slots.iter().any(|s| s.literal.is_some() || matches!(s.meaning, Some((Meaning::Derived(_), _))));
     let own: Vec<Key> = (0..slots.len()).map(|i| (side, i)).collect();
@@ -124,6 +138,7 @@ fn rewrite(graph: Graph, plan: &Plan, side: Side) -> (Graph, Vec<Key>) {
         taken,
         names: graph.inputs().iter().map(|&i| graph.node(i).name.to_string()).collect(),
         side,
+        keeps_inputs,
     };
     writer.out.config = graph.config.clone();
     match writer.graph(&graph) {
@@ -145,6 +160,8 @@ struct Writer<'p> {
     /// Names of this side's inputs.
     names: Vec<String>,
     side: Side,
+    /// Whether inputs that are constants stay.
+    keeps_inputs: bool,
 }
 
 impl Writer<'_> {
@@ -152,7 +169,12 @@ impl Writer<'_> {
         let slots = self.plan.side(self.side);
         for (i, slot) in slots.iter().enumerate() {
             if let Some(literal) = &slot.literal {
-                let value = mask::add_constant(&mut self.out, &slot.input.name, &slot.input.ty, literal)?;
+                let mut name = slot.input.name.clone();
+                if self.keeps_inputs {
+                    self.add_input((self.side, i), &slot.input, &name);
+                    name = self.free_name(&constant_name(&name));
+                }
+                let value = mask::add_constant(&mut self.out, &name, &slot.input.ty, literal)?;
                 self.inputs.insert((self.side, i), value);
             } else if !matches!(slot.meaning, Some((Meaning::Derived(_), _))) {
                 self.add_input((self.side, i), &slot.input, &slot.input.name);

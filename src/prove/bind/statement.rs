@@ -60,17 +60,7 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
             "{count} inputs are bound to expressions whose values were not compared with what the files hold, first `{name}` of {side}"
         ));
     }
-    let held: Vec<&Slot> = plan.a.iter().filter(|slot| slot.held_alike).collect();
-    if let [first, rest @ ..] = &held[..] {
-        let name = &first.input.name;
-        all.push(match rest.len() {
-            0 => format!("the integers that both files hold for the buffer `{name}` are part of the programs"),
-            _ => format!(
-                "the integers that both files hold for {} buffers are part of the programs, first `{name}`",
-                held.len()
-            ),
-        });
-    }
+    all.extend(known(plan, "both files hold"));
     for (side, slots) in [(Side::A, &plan.a), (Side::B, &plan.b)] {
         for slot in slots.iter().filter(|s| s.literal.is_some() && !s.held_alike) {
             let name = &slot.input.name;
@@ -90,6 +80,16 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
         }
     }
     all
+}
+
+/// Which buffers are part of the programs because of what `files_hold` for them.
+pub(super) fn known(plan: &Plan, files_hold: &str) -> Option<String> {
+    let held: Vec<&Slot> = plan.a.iter().filter(|slot| slot.held_alike).collect();
+    let name = &held.first()?.input.name;
+    Some(match held.len() {
+        1 => format!("what {files_hold} for the buffer `{name}` is part of the program"),
+        count => format!("what {files_hold} for {count} buffers is part of the program, first for `{name}`"),
+    })
 }
 
 /// The binding in the form that binding files have. Inputs of one name and type are left out, as they need no line.

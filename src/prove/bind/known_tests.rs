@@ -1,0 +1,96 @@
+use super::*;
+use crate::ir::text::parse;
+use crate::ir::{Content, Number};
+
+/// Positions that a mask in a file has; it is larger than other constants may be.
+const POSITIONS: usize = 520;
+
+/// A file whose input `at` holds `elements`.
+struct File {
+    at: usize,
+    elements: Vec<Number>,
+}
+
+impl Contents for File {
+    fn holds(&mut self, input: usize) -> bool {
+        input == self.at
+    }
+
+    fn checksum(&mut self, _: usize) -> Option<u32> {
+        None
+    }
+
+    fn content(&mut self, _: usize) -> Option<Content> {
+        None
+    }
+
+    fn elements(&mut self, input: usize) -> Option<Vec<Number>> {
+        (input == self.at).then(|| self.elements.clone())
+    }
+}
+
+/// A causal mask: `kept` up to the diagonal, `hidden` above.
+fn causal(kept: f64, hidden: f64) -> File {
+    let number = |i: usize| Number::float(if i % POSITIONS <= i / POSITIONS { kept } else { hidden });
+    File { at: 1, elements: (0..POSITIONS * POSITIONS).map(number).collect() }
+}
+
+fn masked(name: &str) -> Graph {
+    let text = format!(
+        "graph {name}(x: f32[{POSITIONS}, {POSITIONS}], m: buffer f32[{POSITIONS}, {POSITIONS}]) {{ y = add(x, m) return y }}"
+    );
+    parse(name, &text).unwrap()
+}
+
+fn inputs_read(graph: &Graph) -> Vec<&str> {
+    let read = graph.inputs().iter().filter(|&&id| graph.users(id).next().is_some());
+    read.map(|&id| &*graph.node(id).name).collect()
+}
+
+/// Such a mask was free to choose, so that attention with it and with the causal flag were neither equal nor different.
+#[test]
+fn a_causal_mask_of_any_size_that_both_files_hold_is_a_constant() {
+    let bound = |of_a: File, mut of_b: File| {
+        let mut of_a = of_a;
+        bind_with_contents(masked("a"), masked("b"), None, [&mut of_a, &mut of_b]).binding.inputs.len()
+    };
+    let hidden = f64::NEG_INFINITY;
+    assert_eq!(bound(causal(0.0, hidden), causal(0.0, hidden)), 1);
+    assert_eq!(bound(causal(0.0, hidden), causal(0.0, -1e4)), 2);
+    let mut trained = causal(0.0, hidden);
+    trained.elements[3] = Number::float(0.5);
+    assert_eq!(bound(File { at: 1, elements: trained.elements.clone() }, trained), 2);
+}
+
+#[test]
+fn a_causal_mask_that_only_one_file_has_is_a_constant() {
+    let b = parse("b", &format!("graph b(x: f32[{POSITIONS}, {POSITIONS}]) {{ y = add(x, 1.0) return y }}")).unwrap();
+    let mut none = NoContents;
+    let bound = bind_with_contents(masked("a"), b, None, [&mut causal(1.0, 0.0), &mut none]);
+    assert_eq!((bound.binding.inputs.len(), bound.binding.keeps_constants), (1, [true, false]));
+}
+
+#[test]
+fn a_mask_that_one_workload_holds_is_known_and_stays_an_input() {
+    let graph = masked("a");
+    let mut known = KnownBuffers::read(&graph, &mut causal(1.0, 0.0));
+    let with = known.put_into(&graph);
+    assert_eq!((with.inputs().len(), inputs_read(&with)), (2, vec!["x"]));
+    let said = "what the file holds for the buffer `m` is part of the program";
+    assert_eq!(known.assumption().as_deref(), Some(said));
+    // A form that computes it had better read it.
+    assert!(known.forget_computed(&with));
+    assert!(known.assumption().is_none() && !known.forget_computed(&with));
+    assert_eq!(inputs_read(&known.put_into(&graph)), ["x", "m"]);
+}
+
+#[test]
+fn a_buffer_of_trained_numbers_is_not_known() {
+    let graph = parse("a", "graph a(x: f32[4], m: buffer f32[4]) { y = add(x, m) return y }").unwrap();
+    let zeros = || File { at: 1, elements: vec![Number::float(0.0); 4] };
+    assert!(KnownBuffers::read(&graph, &mut zeros()).assumption().is_none());
+    let written = "graph a(x: i64[4], m: buffer i64[4]) { y = add(x, m) return y, y writes m }";
+    let counted = || File { at: 1, elements: (0..4).map(Number::Int).collect() };
+    let known = |text: &str| KnownBuffers::read(&parse("a", text).unwrap(), &mut counted()).assumption().is_some();
+    assert!(!known(written) && known("graph a(x: i64[4], m: buffer i64[4]) { y = add(x, m) return y }"));
+}
