@@ -107,7 +107,7 @@ impl Terms for Window {
 impl Build for Window {
     fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[Id]) -> Result<Id, TypeError> {
         let terms: SmallVec<[TermId; 4]> = operands.iter().map(|&o| self.egraph[o].data.term).collect();
-        let term = self.arena.call(op, attrs, slot as u32, &terms, None)?;
+        let term = self.arena.call_of_rule(op, attrs, slot as u32, &terms)?;
         Ok(self.add(term, operands))
     }
 }

@@ -1,8 +1,10 @@
 //! Numbers that a type does not hold beside others, and places that only look harmless: pairs that were once proven equal.
 
+use magneton_ir::energy::{CostModel, Objective};
 use magneton_ir::ir::{Graph, text};
+use magneton_ir::optimize::optimize;
 use magneton_ir::progress::Silent;
-use magneton_ir::prove::{Verdict, prove};
+use magneton_ir::prove::{Context, Verdict, prove};
 use magneton_ir::rules::{RuleSet, Tier};
 
 fn graph(inputs: &str, result: &str) -> Graph {
@@ -140,4 +142,51 @@ fn limits_of_both_zeros_are_not_exact() {
     let [a, b] = ["clamp(clamp(x; min=-0.0); min=0.0)", "clamp(x; min=0.0)"].map(|result| graph("x: f32[6]", result));
     let proof = prove(&a, &b, &RuleSet::library().unwrap(), &Silent).unwrap();
     assert!(!matches!(proof.verdict, Verdict::Equivalent { tier: Tier::Exact }), "{:?}", proof.verdict);
+}
+
+/// A rule put a number where nothing but numbers stood, and what the type stores of it took its place: 1e-8 was 0.
+#[test]
+fn a_number_beside_a_tensor_is_not_stored_by_a_rule() {
+    none_is_proven(
+        "x: f16[6]",
+        &[
+            ("div(x, 1e-8)", "div(x, 0.0)"),
+            ("tanh(neg(mul(x, 70000.0)))", "tanh(neg(mul(x, 80000.0)))"),
+            ("neg(mul(mul(x, 300.0), 300.0))", "neg(mul(x, inf))"),
+            ("mul(add(mul(x, 300.0), mul(x, 300.0)), 300.0)", "mul(x, inf)"),
+            ("sigmoid(neg(mul(mul(x, 300.0), 300.0)))", "sigmoid(neg(mul(mul(x, 400.0), 400.0)))"),
+            ("sigmoid(div(x, 1e-8))", "sigmoid(div(x, 2e-8))"),
+            ("div(x, 1.0003)", "neg(neg(x))"),
+        ],
+    );
+    none_is_proven(
+        "x: bf16[6]",
+        &[("div(x, 1.003)", "neg(neg(x))"), ("add(div(x, 1e-41), 1.0)", "add(div(x, 0.0), 1.0)")],
+    );
+    none_is_proven("x: f32[6]", &[("div(x, 1e-39)", "mul(x, inf)"), ("div(x, 1e-39)", "div(x, 0.0)")]);
+    none_is_proven("x: f64[6]", &[("div(x, 1e-310)", "mul(x, inf)")]);
+    assert!(is_proven("x: f16[6]", "div(x, 1.5)", "mul(x, 0.66666666666)"));
+    assert!(is_proven("x: bf16[6]", "div(x, 9.797958971132712)", "mul(x, 0.10206207261596575)"));
+}
+
+/// The product of two numbers that are none in the type stood in a form: `x * 1e30 * 1e30` was written as `(1e30 * 1e30) x`, an infinity.
+#[test]
+fn no_form_computes_a_number_that_its_type_does_not_hold() {
+    let rules = RuleSet::library().unwrap();
+    let costs = CostModel::shipped().unwrap();
+    for (inputs, result) in [
+        ("x: f32[64, 4096]", "mul(mul(x, 1e30), 1e30)"),
+        ("x: f32[64, 4096]", "div(div(x, 1e-20), 1e-20)"),
+        ("x: f16[64, 4096]", "mul(add(mul(x, 300.0), mul(x, 300.0)), 300.0)"),
+        ("x: f16[64, 4096]", "mul(add(mul(x, 3000.0), mul(x, 3000.0)), 30.0)"),
+    ] {
+        let workload = graph(inputs, result);
+        let found = optimize(&workload, &Context::under(&rules), Tier::Real, Objective::Energy, &costs).unwrap();
+        let forms = text::print(&found.rewritten);
+        let makes_numbers = found.rewritten.operators().any(|(id, _)| {
+            let operands = found.rewritten.operands(id);
+            !operands.is_empty() && operands.iter().all(|&v| found.rewritten.ty(v).rank() == 0)
+        });
+        assert!(!makes_numbers && !forms.contains("inf"), "{forms}");
+    }
 }

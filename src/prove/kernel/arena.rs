@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::eval::{Constant, Folded, fold};
 use crate::ir::{Attrs, Number, TensorType};
 use crate::ops::{
-    Arithmetic, Call, Interval, Op, OpDef, Sign, TypeError, as_number, is_number, keeps_both, numbers_to_store,
+    Arithmetic, Call, Family, Interval, Op, OpDef, Sign, TypeError, as_number, is_number, keeps_both, numbers_to_store,
     shortest_number, sign_of,
 };
 
@@ -31,7 +31,11 @@ fn holds(op: &OpDef, operands: &[&Constant], value: &Constant, ty: &TensorType) 
         (Arithmetic::Mul, &[x, y]) => value.is_finite() && (value != 0.0 || x == 0.0 || y == 0.0),
         // What is divided by 0 is infinite in the program, too.
         (Arithmetic::Div, &[x, y]) => y == 0.0 || value.is_finite() && (value != 0.0 || x == 0.0),
-        (Arithmetic::Power, &[x]) => x == 0.0 || value.is_finite() && value != 0.0,
+        (Arithmetic::Reciprocal | Arithmetic::InverseSqrt | Arithmetic::Power, &[x]) => {
+            x == 0.0 || value.is_finite() && value != 0.0
+        }
+        (Arithmetic::Exp, _) => value.is_finite() && value != 0.0,
+        (Arithmetic::ExpMinusOne | Arithmetic::HyperbolicSine | Arithmetic::HyperbolicCosine, _) => value.is_finite(),
         _ => true,
     }
 }
@@ -278,6 +282,29 @@ impl TermArena {
         let exact = operands.iter().all(|&t| self.term(t).value.is_some_and(|v| v.exact));
         let value = folded.map(|f| KnownValue { id: self.constant_id(f.value), exact: exact && f.exact });
         Ok(self.intern(head, ty, operands.into(), value, None))
+    }
+
+    /// The same for a call that a rule makes. It computes with numbers as they are written, so that one of nothing but numbers has to hold
+    /// them all: `x / 1e-8` is no product of `x` and the reciprocal of what a narrow type stores of 1e-8.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call), and where a number gets lost.
+    pub fn call_of_rule(
+        &mut self,
+        op: &Op,
+        attrs: &Attrs,
+        slot: u32,
+        operands: &[TermId],
+    ) -> Result<TermId, TypeError> {
+        let id = self.call(op, attrs, slot, operands, None)?;
+        let Op::Table(def) = op else { return Ok(id) };
+        let computes = def.family == Family::Elementwise && !operands.is_empty();
+        let are_numbers = || operands.iter().all(|&o| self.ty(o).rank() == 0 && self.value(o).is_some());
+        let is_held = || self.value(id).is_some() && *self.term(id).operands == *operands;
+        if computes && self.ty(id).dtype.is_float() && are_numbers() && !is_held() {
+            return Err(TypeError::new(def.name, "computes a number that its type does not hold"));
+        }
+        Ok(id)
     }
 
     /// The operands of `op` with what it stores of numbers in their places: see [`numbers_to_store`].

@@ -38,6 +38,6 @@ impl Terms for Instances<'_> {
 
 impl Build for Instances<'_> {
     fn apply(&mut self, op: &Op, attrs: &Attrs, slot: usize, operands: &[TermId]) -> Result<TermId, TypeError> {
-        self.arena.call(op, attrs, slot as u32, operands, None)
+        self.arena.call_of_rule(op, attrs, slot as u32, operands)
     }
 }
