@@ -304,6 +304,11 @@ def pairs():
     yield "contiguous-that-copies", seen(lambda y: y.t().contiguous()), lambda _, x: (x * 2).t().contiguous(), "same", TRAINING, nothing
     yield "conversion-that-is-a-view", seen(lambda y: y.to(torch.float32)), lambda _, x: x * 2, "other", TRAINING, nothing
     yield "conversion-that-copies", seen(lambda y: y.to(torch.float32, copy=True)), lambda _, x: x * 2, "same", TRAINING, nothing
+    yield "type-that-is-a-view", seen(lambda y: y.type_as(y + 1)), lambda _, x: x * 2 + 1, "same", TRAINING, nothing
+    yield "written-through-einsum", changed(lambda y: torch.einsum("ab->ba", y)[0].zero_()), changed(lambda y: y[:, 0].zero_()), "same", TRAINING, nothing
+    yield "einsum-that-copies", changed(lambda y: torch.einsum("ab->a", y).zero_()), lambda _, x: x * 2, "same", TRAINING, nothing
+    yield "norm-with-a-shift-alone", lambda _, x: F.layer_norm(x, (4,), None, x[0]), lambda _, x: F.layer_norm(x, (4,)) + x[0], "same", BOTH, nothing
+    yield "groups-with-a-shift-alone", lambda _, x: F.group_norm(x, 2, None, x[0]), lambda _, x: F.group_norm(x, 2), "other", TRAINING, nothing
     yield "expanded-view", seen(lambda y: y[:1].expand(4, 4)), lambda _, x: (x * 2)[:1].expand(4, 4), "other", TRAINING, nothing
     yield "transposed-in-place", changed(lambda y: y.t_(), lambda y, z: y * 1), lambda _, x: (x * 2).t() * 1, "same", TRAINING, nothing
     yield "written-by-out", changed(lambda y: torch.max(y, y + 1, out=y)), lambda _, x: x * 2, "other", TRAINING, nothing

@@ -40,6 +40,10 @@ impl<'a> Importer<'a> {
         }
         let named = |argument: &str| match &node.inputs.iter().find(|i| i.name == argument)?.arg {
             Argument::Tensor(name) => Some(name.as_str()),
+            Argument::Tensors(names) => match &names[..] {
+                [name] => Some(name.as_str()),
+                _ => None,
+            },
             _ => None,
         };
         let Some((source, path)) = views::path(&self.builder.graph, value, first) else {
@@ -83,8 +87,14 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// The argument that the operator itself gives back, which its schema does not say: dropout that is switched off, or drops nothing.
+/// The argument that the operator itself gives back, or a view of it, which its schema does not say: dropout that is switched off, or drops
+/// nothing, a conversion to the type that the tensor has, and `einsum` where it only moves dimensions.
 fn gives_back(node: &schema::Node) -> Option<&'static &'static str> {
+    match Target::of(&node.target).name {
+        "type_as" => return Some(&"self"),
+        "einsum" => return Some(&"tensors"),
+        _ => {}
+    }
     let names = ["dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"];
     let drops = names.contains(&Target::of(&node.target).name);
     let drops_nothing = node.inputs.iter().any(|i| match (i.name.as_str(), &i.arg) {

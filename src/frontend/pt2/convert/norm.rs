@@ -53,14 +53,20 @@ fn weight_norm(site: &mut NodeLowering) -> Converted {
     site.emit("mul", &[], &[v, factor])
 }
 
-/// Operands with the optional ones `weight` and `bias`; `None` if there is a bias but no weight.
-fn with_parameters(site: &NodeLowering, mut operands: Vec<Value>) -> Result<Option<Vec<Value>>, Refusal> {
-    let (weight, bias) = (site.maybe_tensor("weight")?, site.maybe_tensor("bias")?);
-    if weight.is_none() && bias.is_some() {
-        return Ok(None);
+/// Operands with the optional ones `weight` and `bias`. A bias by itself stands behind a weight of ones.
+fn with_parameters(site: &mut NodeLowering, mut operands: Vec<Value>) -> Result<Vec<Value>, Refusal> {
+    let (mut weight, bias) = (site.maybe_tensor("weight")?, site.maybe_tensor("bias")?);
+    if let (None, Some(bias)) = (weight, bias) {
+        let shape = site.ty(bias).shape;
+        let attrs = [
+            ("shape", AttrValue::shape(&shape)),
+            ("value", AttrValue::float(1.0)),
+            ("dtype", AttrValue::DType(site.dtype(bias))),
+        ];
+        weight = Some(site.implicit("weight", "full", &attrs, &[])?);
     }
     operands.extend(weight.into_iter().chain(bias));
-    Ok(Some(operands))
+    Ok(operands)
 }
 
 fn eps(site: &NodeLowering, default: f64) -> Result<AttrValue, Refusal> {
@@ -69,7 +75,8 @@ fn eps(site: &NodeLowering, default: f64) -> Result<AttrValue, Refusal> {
 
 /// A normalisation over the last dimensions.
 fn trailing(site: &mut NodeLowering, op: &str, default_eps: f64) -> Converted {
-    let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
+    let x = site.tensor("input")?;
+    let operands = with_parameters(site, vec![x])?;
     // The table knows sizes of errors only.
     if site.float_or("eps", default_eps)? < 0.0 {
         return Ok(None);
@@ -101,7 +108,8 @@ fn with_statistics(site: &mut NodeLowering) -> Converted {
 }
 
 fn group_norm(site: &mut NodeLowering, groups: &str) -> Converted {
-    let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
+    let x = site.tensor("input")?;
+    let operands = with_parameters(site, vec![x])?;
     let attrs = [("groups", int(site.int(groups)?)), ("eps", eps(site, 1e-5)?)];
     site.emit("group_norm", &attrs, &operands)
 }
@@ -111,7 +119,7 @@ fn batch_norm(site: &mut NodeLowering) -> Converted {
         return Ok(None);
     };
     let x = site.tensor("input")?;
-    let Some(operands) = with_parameters(site, vec![x, mean, var])? else { return Ok(None) };
+    let operands = with_parameters(site, vec![x, mean, var])?;
     // A vector has no channels.
     if site.rank(x) < 2 || site.float_or("eps", 1e-5)? < 0.0 {
         return Ok(None);
@@ -132,7 +140,8 @@ fn by_batch(site: &mut NodeLowering) -> Converted {
     if site.given("running_mean") || site.given("running_var") {
         return Ok(None);
     }
-    let Some(operands) = with_parameters(site, vec![site.tensor("input")?])? else { return Ok(None) };
+    let x = site.tensor("input")?;
+    let operands = with_parameters(site, vec![x])?;
     let attrs = [("eps", eps(site, 1e-5)?)];
     match has_statistics(site, &operands) {
         true => site.emit("batch_norm_training", &attrs, &operands),
@@ -154,7 +163,7 @@ pub(super) fn keeping_statistics(site: &mut NodeLowering, target: Target) -> Con
         return Ok(None);
     };
     let x = site.tensor("input")?;
-    let Some(operands) = with_parameters(site, vec![x])? else { return Ok(None) };
+    let operands = with_parameters(site, vec![x])?;
     if !has_statistics(site, &[&operands[..], &[mean, variance]].concat()) {
         return Ok(None);
     }
@@ -197,7 +206,7 @@ fn instance_norm(site: &mut NodeLowering) -> Converted {
         // Statistics that are kept are written.
         _ => return Ok(None),
     };
-    let Some(parameters) = with_parameters(site, kept)? else { return Ok(None) };
+    let parameters = with_parameters(site, kept)?;
     if shape.len() < 3 || !has_statistics(site, &[&[x], &parameters[..]].concat()) {
         return Ok(None);
     }
