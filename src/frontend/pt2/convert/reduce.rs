@@ -18,6 +18,10 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let x = site.tensor("self")?;
             reduce(site, target.name, x)
         }
+        "_is_all_true" | "_is_any_true" => {
+            let x = site.tensor("self")?;
+            reduce(site, if target.name == "_is_all_true" { "all" } else { "any" }, x)
+        }
         "max" | "min" if target.overload.is_empty() => {
             let x = site.tensor("self")?;
             reduce(site, if target.name == "max" { "amax" } else { "amin" }, x)
