@@ -59,13 +59,15 @@ struct Priced {
     cheapest: Option<usize>,
 }
 
-/// Which end of a price counts.
+/// What counts of a price.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Counts {
     /// The price itself.
     Value,
     /// The upper end of its interval: what is better known is worth more.
     UpperEnd,
+    /// The price itself, and twice the price of operators that the part does not run itself: less of the same is surer than something else.
+    OtherOperatorsTwice,
 }
 
 /// What forms are chosen by.
@@ -75,6 +77,8 @@ pub(super) struct By<'a> {
     pub calls: CallPrice,
     /// Whether the part that forms are looked for computes exponentials itself.
     pub has_exponentials: bool,
+    /// What that part executes.
+    pub before: &'a Bill,
     pub weights: Weights,
     pub config: &'a MathConfig,
     pub model: &'a CostModel,
@@ -240,6 +244,7 @@ fn price(arena: &TermArena, node: &Node, by: &By) -> f64 {
     let price = match by.counts {
         Counts::Value => by.weights.cost(&cost),
         Counts::UpperEnd => by.weights.most(&cost),
+        Counts::OtherOperatorsTwice => by.weights.cost(&cost) * if by.before.runs(def.name) { 1.0 } else { 2.0 },
     };
     if cost.energy_mj.is_known() { price + by.calls.of(&item) + TIE } else { f64::INFINITY }
 }

@@ -190,6 +190,7 @@ impl Search {
             (Counts::Value, prices.calls),
             (Counts::Value, CallPrice::default()),
             (Counts::UpperEnd, CallPrice::default()),
+            (Counts::OtherOperatorsTwice, CallPrice::default()),
         ];
         // Where calls count nothing, the first two are one.
         let repeats = usize::from(prices.calls == CallPrice::default());
@@ -199,6 +200,7 @@ impl Search {
                 counts,
                 calls,
                 has_exponentials,
+                before: &self.before,
                 weights: prices.weights,
                 config: prices.config,
                 model: prices.model,
