@@ -9,10 +9,10 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use crate::eval::{Constant, Folded, fold};
-use crate::ir::{Attrs, Number, TensorType};
+use crate::ir::{Attrs, Number, TensorType, unflatten};
 use crate::ops::{
-    Arithmetic, Call, Family, Interval, Op, OpDef, Sign, TypeError, as_number, is_number, keeps_both, numbers_to_store,
-    shortest_number, sign_of,
+    Arithmetic, Call, Family, Interval, Op, OpDef, RowFunction, Sign, TypeError, as_number, is_number, keeps_both,
+    numbers_to_store, shortest_number, sign_of,
 };
 
 /// Whether what arithmetic gives for single numbers has all of them: rules may bring together what a program kept apart, as the 1 and
@@ -38,6 +38,18 @@ fn holds(op: &OpDef, operands: &[&Constant], value: &Constant, ty: &TensorType) 
         (Arithmetic::ExpMinusOne | Arithmetic::HyperbolicSine | Arithmetic::HyperbolicCosine, _) => value.is_finite(),
         _ => true,
     }
+}
+
+/// Rows of a mask that are looked at.
+const MAX_ROWS: usize = 1 << 16;
+
+/// Whether a constant keeps the first element of every row of its last dim, or the last one of every row.
+fn keeps_an_end(constant: &Constant, ty: &TensorType, is_kept: &dyn Fn(Number) -> bool) -> bool {
+    let Some((&columns, rows)) = ty.shape.split_last().filter(|(columns, _)| **columns > 0) else { return false };
+    let count: usize = rows.iter().product();
+    let keeps =
+        |column: usize| (0..count).all(|row| is_kept(constant.at(ty, &unflatten(&ty.shape, row * columns + column))));
+    count <= MAX_ROWS && (keeps(0) || keeps(columns - 1))
 }
 
 /// An expression in an [`TermArena`].
@@ -379,10 +391,38 @@ impl TermArena {
         match &self.heads[head.0 as usize] {
             Head::Input(_) => Sign::Real,
             Head::Apply { op: Op::Table(def), attrs, slot: 0 } => {
-                sign_of(def, attrs, operands.iter().map(|&o| (self.ty(o), self.term(o).sign)))
+                let dim = def.attr_index("dim").and_then(|i| attrs.get(i)?.as_int());
+                let masked = |o: TermId| {
+                    def.row_function() == RowFunction::Softmax
+                        && dim.is_some_and(|dim| dim + 1 == self.ty(o).rank() as i64)
+                        && self.are_masked_scores(o)
+                };
+                let sign = |o: TermId| if masked(o) { Sign::Real } else { self.term(o).sign };
+                sign_of(def, attrs, operands.iter().map(|&o| (self.ty(o), sign(o))))
             }
             Head::Literal(data) => Sign::of(Interval::over(data.iter().map(|n| n.to_f64()))),
             Head::Apply { .. } | Head::Random(_) => Sign::Unknown,
+        }
+    }
+
+    /// Whether a term is real numbers where a known mask keeps them and -inf elsewhere, with one of them in every row along the last dim: over
+    /// such rows a softmax is what it is over real numbers.
+    fn are_masked_scores(&self, scores: TermId) -> bool {
+        let Some((op, ..)) = self.op(scores) else { return false };
+        let is_real = |t: TermId| self.term(t).sign >= Sign::Real;
+        let hides = |t: TermId| {
+            let number = self.constant(t).and_then(Constant::uniform);
+            number.is_some_and(|number| number.to_f64() == f64::NEG_INFINITY)
+        };
+        let keeps = |mask: TermId, is_kept: &dyn Fn(Number) -> bool| {
+            let has_keys = self.ty(mask).shape.last() == self.ty(scores).shape.last();
+            has_keys && self.constant(mask).is_some_and(|constant| keeps_an_end(constant, self.ty(mask), is_kept))
+        };
+        match (op.arithmetic(), self.term(scores).operands.as_slice()) {
+            (Arithmetic::Select, &[mask, x, hidden]) if hides(hidden) => is_real(x) && keeps(mask, &Number::is_true),
+            (Arithmetic::Select, &[mask, hidden, x]) if hides(hidden) => is_real(x) && keeps(mask, &|n| !n.is_true()),
+            (Arithmetic::Add, &[x, mask] | &[mask, x]) if is_real(x) => keeps(mask, &|n| n.to_f64().is_finite()),
+            _ => false,
         }
     }
 
