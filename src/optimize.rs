@@ -8,8 +8,8 @@ use crate::energy::{Bill, Calls, Cost, CostModel, Item, Objective, Weights, grap
 use crate::explain::{Form, ValueLayouts, form_of, proof_of};
 pub use crate::extract::Once;
 use crate::extract::{self, Applied, FormSearch, Improved, Rewrite, SLOWER};
-use crate::ir::{Graph, GraphError, NodeId, NodeKind};
-use crate::prove::{Context, ProveError, Said, grouped};
+use crate::ir::{Contents, Graph, GraphError, NodeId, NodeKind};
+use crate::prove::{Context, KnownMasks, ProveError, Said, grouped};
 use crate::report::{Cheaper, Figure, Launched, LeftOut, Optimization, Point, Step};
 use crate::rules::Tier;
 use miette::Diagnostic;
@@ -89,6 +89,26 @@ pub fn optimize(
     found.slower = slower;
     found.trade_offs(graph, &items, costs)?;
     Ok(found)
+}
+
+/// Searches `graph` with the causal masks that its file holds as part of it: a form may leave them out, and one that would compute them reads
+/// the buffers instead. Gives the graph that was searched, what was found, and what is taken for granted.
+///
+/// # Errors
+/// As `search`.
+pub fn with_known_masks<E>(
+    graph: &Graph,
+    contents: &mut dyn Contents,
+    search: impl Fn(&Graph) -> Result<Optimized, E>,
+) -> Result<(Graph, Optimized, Option<String>), E> {
+    let mut masks = KnownMasks::read(graph, contents);
+    loop {
+        let with_masks = masks.put_into(graph);
+        let found = search(&with_masks)?;
+        if !masks.forget_computed(&found.rewritten) {
+            return Ok((with_masks, found, masks.assumption()));
+        }
+    }
 }
 
 /// Those that save what counts on any host that launches them one by one: a form of more operators may cost more waiting than

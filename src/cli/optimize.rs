@@ -8,8 +8,8 @@ use crate::emit::{self, EmitError, Workload};
 use crate::energy::CostModel;
 use crate::frontend::Loaded;
 use crate::ir::Graph;
-use crate::optimize::{Optimized, optimize};
-use crate::prove::{Context, KnownBuffers};
+use crate::optimize::{Optimized, optimize, with_known_masks};
+use crate::prove::Context;
 use crate::report::Report;
 use miette::miette;
 
@@ -38,14 +38,10 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
         args.max_slowdown.map(|most| found.allow_slowdown(graph, most, costs)).transpose()?;
         Ok(found)
     };
-    let mut known =
-        if costs.is_frozen() { KnownBuffers::read(&plain, &mut *contents) } else { KnownBuffers::none(&plain) };
-    let mut graph = known.put_into(&plain);
-    let mut found = search(&graph, &costs)?;
-    while known.forget_computed(&found.rewritten) {
-        graph = known.put_into(&plain);
-        found = search(&graph, &costs)?;
-    }
+    let (mut graph, mut found, mut assumption) = match costs.is_frozen() {
+        true => with_known_masks(&plain, &mut *contents, |graph| search(graph, &costs))?,
+        false => (plain.clone(), search(&plain, &costs)?, None),
+    };
     if let Some(path) = &args.output {
         loop {
             let workload = Workload { path: &args.file, graph: &graph, contents: &mut *contents };
@@ -54,9 +50,7 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
                 Err(error @ EmitError::Values { .. }) if costs.is_frozen() => {
                     output::note(&format!("nothing is computed once: {error}"));
                     costs = costs.frozen(false);
-                    known = KnownBuffers::none(&plain);
-                    graph = plain.clone();
-                    found = search(&graph, &costs)?;
+                    (graph, found, assumption) = (plain.clone(), search(&plain, &costs)?, None);
                 }
                 // Each form has a proof of its own. One that the proof of the whole does not find is left out, here and below.
                 Err(EmitError::Unproven { nodes, .. }) if found.leave_out(&graph, &nodes, &costs)? => {}
@@ -65,7 +59,7 @@ pub(super) fn run(args: &Optimize) -> miette::Result<Answer> {
         }
     }
     drop(bar);
-    found.optimization.assumptions.extend(known.assumption());
+    found.optimization.assumptions.extend(assumption);
     args.frontier.as_deref().map(|path| output::write(path, &found.optimization.frontier_svg())).transpose()?;
     output::show(&found.optimization, &found.optimization.findings(), &args.shown, false)?;
     Ok(Answer::Yes)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::cost::{BasisShares, Cost, Figure};
 use super::coverage::COVERAGE_SD;
-use super::features::{Features, correlation};
+use super::features::correlation;
 use super::item::{Item, Kernel};
 use super::key::KernelKey;
 use super::objective::Weights;
@@ -28,14 +28,6 @@ const SURE_SD: f64 = 1.96;
 
 /// A kernel of which another one does that much more is the smaller one of both whatever the libraries choose.
 const CLEARLY_LESS: f64 = 0.9;
-
-/// The part of the traffic of other kernels that stream floats of the same type below which one takes less than they do, whatever it computes:
-/// those of the profile that move [`MUCH_TRAFFIC`] take the same energy for a byte, but for 7 to 17 % as a standard deviation of the
-/// logarithm.
-const CLEARLY_LESS_TRAFFIC: f64 = 0.75;
-
-/// Bytes of a kernel from which on its traffic decides what it takes.
-const MUCH_TRAFFIC: f64 = 1e7;
 
 /// A kernel in the order of sums.
 #[derive(Clone, Debug)]
@@ -259,36 +251,25 @@ fn is_contained(rest: &BTreeMap<Line, i64>) -> bool {
 /// Whether several smaller kernels in `saved` do at least the work of `kernel` together. If so, takes them out.
 fn takes_together(kernel: &Kernel, saved: &mut [(&Kernel, i64)]) -> bool {
     let cost = &kernel.cost;
-    let does_no_more = |other: &Kernel| other.cost.flops <= cost.flops && other.cost.bytes <= cost.bytes;
-    let mut take = |is_part: &dyn Fn(&Kernel) -> bool, needed_bytes: f64| {
-        let (mut parts, mut flops, mut bytes) = (Vec::new(), 0.0, 0.0);
-        for (at, (other, left)) in saved.iter().enumerate().filter(|(_, (other, left))| *left > 0 && is_part(other)) {
-            let mut taken = 0;
-            while taken < *left && (flops < cost.flops || bytes < needed_bytes) {
-                taken += 1;
-                flops += other.cost.flops;
-                bytes += other.cost.bytes;
-            }
-            parts.push((at, taken));
-        }
-        let count: i64 = parts.iter().map(|(_, taken)| taken).sum();
-        let enough = flops >= cost.flops && bytes >= needed_bytes && count > 1;
-        if enough {
-            parts.into_iter().for_each(|(at, taken)| saved[at].1 -= taken);
-        }
-        enough
+    let is_part = |other: &Kernel| {
+        let does_no_more = other.cost.flops <= cost.flops && other.cost.bytes <= cost.bytes;
+        does_no_more && work_alike(kernel, other)
     };
-    take(&|other| does_no_more(other) && work_alike(kernel, other), cost.bytes)
-        || take(&|other| stream_alike(kernel, other), cost.bytes.max(MUCH_TRAFFIC) / CLEARLY_LESS_TRAFFIC)
-}
-
-/// Whether two kernels stream floats of one type, and the first one reads in the best way that there is.
-fn stream_alike(kernel: &Kernel, other: &Kernel) -> bool {
-    let streams = |kernel: &Kernel| {
-        let features = kernel.estimated.clone().or_else(|| Features::of_key(&kernel.key));
-        features.filter(|features| features.streams_floats(&kernel.key))
-    };
-    matches!((streams(kernel), streams(other)), (Some(x), Some(y)) if x.mode == y.mode && x.is_dense())
+    let (mut parts, mut flops, mut bytes) = (Vec::new(), 0.0, 0.0);
+    for (at, (other, left)) in saved.iter().enumerate().filter(|(_, (other, left))| *left > 0 && is_part(other)) {
+        let mut taken = 0;
+        while taken < *left && (flops < cost.flops || bytes < cost.bytes) {
+            taken += 1;
+            flops += other.cost.flops;
+            bytes += other.cost.bytes;
+        }
+        parts.push((at, taken));
+    }
+    let enough = flops >= cost.flops && bytes >= cost.bytes && parts.iter().map(|(_, taken)| taken).sum::<i64>() > 1;
+    if enough {
+        parts.into_iter().for_each(|(at, taken)| saved[at].1 -= taken);
+    }
+    enough
 }
 
 /// Whether two kernels work in the same way: those of one operator over elements of the same types, or those of one class over operands
@@ -311,15 +292,7 @@ fn is_less_of_the_same(kernel: &Kernel, other: &Kernel) -> bool {
     };
     let is_less =
         alike && kernel.cost.bytes <= CLEARLY_LESS * other.cost.bytes && kernel.cost.flops <= other.cost.flops;
-    is_less || leaves_mask_out(kernel, other) || is_less_traffic(kernel, other)
-}
-
-/// Whether a kernel streams clearly less than another one.
-fn is_less_traffic(kernel: &Kernel, other: &Kernel) -> bool {
-    other.cost.bytes >= MUCH_TRAFFIC
-        && kernel.cost.bytes <= CLEARLY_LESS_TRAFFIC * other.cost.bytes
-        && kernel.cost.flops <= other.cost.flops
-        && stream_alike(kernel, other)
+    is_less || leaves_mask_out(kernel, other)
 }
 
 /// Whether a kernel attends to the same as another one, which reads a mask beside: without one it may use the faster kernels that take

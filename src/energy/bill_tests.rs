@@ -118,19 +118,6 @@ fn a_kernel_that_moves_clearly_less_is_cheaper() {
 }
 
 #[test]
-fn a_kernel_that_streams_clearly_less_than_others_is_cheaper() {
-    let model = model();
-    let of = |keys: &[&str]| keys.iter().map(|k| item(&model, k)).collect::<Vec<_>>().iter().collect::<Bill>();
-    let [x, s] = ["f16[3000, 4096]", "f16[]"];
-    let [sum, scaled] = [format!("mish({x})"), format!("mul({x}, {s})")];
-    let both = of(&[&sum, &scaled]);
-    // One of 37 MB instead of two of 49 MB each.
-    assert!(both.saving(&of(&["hypot(f16[2000, 4096], f16[2000, 4096])"])).is_sure);
-    // Nearly as much may take as much.
-    assert!(!of(&[&scaled]).saving(&of(&["hypot(f16[1900, 4096], f16[1900, 4096])"])).is_sure);
-}
-
-#[test]
 fn a_gap_makes_a_sum_a_lower_bound_and_forbids_savings_of_the_form_that_has_it() {
     let model = model();
     let (whole, mut gap) = (bill(&model, &[0, 1, 2]), bill(&model, &[0]));

@@ -137,17 +137,6 @@ impl Features {
         distance
     }
 
-    /// Whether it computes each result by itself from floats of one type, so that its traffic decides what it takes.
-    pub(super) fn streams_floats(&self, key: &KernelKey) -> bool {
-        let are_alike = key.operands.iter().all(|o| o.ty.dtype == self.mode.dtype);
-        self.class == KernelClass::Streaming && self.mode.dtype.is_float() && are_alike
-    }
-
-    /// Whether it reads all its elements one after the other, which no other way of reading outdoes.
-    pub(super) fn is_dense(&self) -> bool {
-        self.access.iter().all(|access| matches!(access, Access::Dense | Access::Number))
-    }
-
     /// Whether both are one kernel at two sizes.
     pub(super) fn is_same_kernel(&self, other: &Features) -> bool {
         self.class == other.class

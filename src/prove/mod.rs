@@ -35,7 +35,7 @@ mod window;
 
 use kernel::{arena, closure, lemma};
 
-pub use bind::{Binding, BoundInput, BoundPair, KnownBuffers, MissingConstant, bind_graphs, bind_with_contents};
+pub use bind::{Binding, BoundInput, BoundPair, MissingConstant, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};
 pub use context::Context;
 pub use derive::derivation;
@@ -50,7 +50,7 @@ pub use crate::result_cache::ResultCache;
 
 // What the search for cheaper forms, `explain` and `check` need beside.
 pub(crate) use arena::{Head, TermArena, TermId};
-pub(crate) use bind::bind;
+pub(crate) use bind::{KnownMasks, bind};
 pub(crate) use cached::Steps;
 pub(crate) use closure::Closure;
 pub(crate) use cone::{Boundary, ConeKey, cone};

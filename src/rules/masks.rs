@@ -100,6 +100,21 @@ pub(super) fn keeps_a_key(constant: &Constant, ty: &TensorType) -> Result<bool, 
     }
 }
 
+/// Whether every row of the last dim of a constant has an element that `is_kept`. `false` where that is not known.
+pub(crate) fn every_row_has(constant: &Constant, ty: &TensorType, is_kept: &dyn Fn(Number) -> bool) -> bool {
+    let kept = |n: &Number| Number::from(is_kept(*n));
+    let places = match constant {
+        Constant::Uniform(n) => Constant::Uniform(kept(n)),
+        Constant::Region(Region { bounds, inside, outside }) => {
+            Constant::Region(Region { bounds: bounds.clone(), inside: kept(inside), outside: kept(outside) })
+        }
+        Constant::Dense(data) => Constant::Dense(data.iter().map(kept).collect()),
+        Constant::Affine(_) => return false,
+    };
+    let truth = TensorType { dtype: DType::Bool, ..ty.clone() };
+    keeps_a_key(&canonical(places, &truth), &truth) == Ok(true)
+}
+
 /// Whether an additive mask is above -inf somewhere in every row of its last dim: read from its value, or from the
 /// choice between two numbers that it is.
 pub(super) fn keeps_a_finite_key<T: Terms>(terms: &T, mask: T::Id) -> Result<bool, Undecided> {

@@ -41,6 +41,7 @@ pub use tier::Tier;
 pub(crate) use applied_once::AppliedOnce;
 pub(crate) use assumption::{Piece, Sentence};
 pub(crate) use inlined::InlinedDefinitions;
+pub(crate) use masks::every_row_has;
 pub(crate) use rule::{Associativity, Outcome, Rule};
 pub(crate) use terms::{Build, Terms, Visitor};
 pub(crate) use vars::Bindings;

@@ -3,14 +3,13 @@
 //! Formats that keep weights and other constants in one list do not say which is which. What the other side has is a weight; what
 //! is left is a mask, a table of positions or a folded weight, and counts by its elements. Where a format says that a tensor is a
 //! weight, it stays one: what is not bound to it may still be made of it. Buffers of integers and causal masks that both files hold alike are
-//! constants, too, and so they are where one workload is looked at by itself.
+//! constants, too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::mask;
 use super::plan::{Meaning, Plan, Slot, Source};
-use crate::eval::{Constant, canonical};
 use crate::ir::{Contents, Number, Role, TensorType};
 use crate::prove::Side;
 
@@ -60,24 +59,24 @@ impl Reader {
     fn constant(&mut self, slot: &Slot, elements: Option<Vec<Number>>) -> Option<Arc<[Number]>> {
         let ty = &slot.input.ty;
         let elements = elements.filter(|all| all.len() == ty.numel())?;
-        let counts = elements.len() <= MAX_ELEMENTS || mask::is_causal(ty, &elements);
-        counts.then(|| self.shared(elements))
+        (elements.len() <= MAX_ELEMENTS || mask::is_causal(ty, &elements)).then(|| self.shared(elements))
     }
 
-    /// The elements of a buffer, if they are part of its program: integers, or a causal mask.
-    pub(super) fn known(&mut self, slot: &Slot, contents: &mut dyn Contents, input: usize) -> Option<Arc<[Number]>> {
+    /// The elements of a causal mask.
+    pub(super) fn mask(&mut self, slot: &Slot, contents: &mut dyn Contents, input: usize) -> Option<Arc<[Number]>> {
         let ty = &slot.input.ty;
-        if !may_be_mask(ty) && (ty.dtype.is_float() || ty.numel() > MAX_ELEMENTS.min(self.left)) {
-            return None;
-        }
-        let elements = self.constant(slot, contents.elements(input))?;
-        (!ty.dtype.is_float() || mask::is_causal(ty, &elements)).then_some(elements)
+        let elements = may_be_mask(ty).then(|| contents.elements(input)).flatten()?;
+        mask::is_causal(ty, &elements).then(|| self.shared(elements))
     }
 
-    /// Whether a proof knows these elements as a formula of their places.
-    pub(super) fn is_formula(ty: &TensorType, elements: &Arc<[Number]>) -> bool {
-        let is_formula = || !matches!(canonical(Constant::Dense(elements.clone()), ty), Constant::Dense(_));
-        mask::is_causal(ty, elements) || elements.len() <= MAX_ELEMENTS && is_formula()
+    /// The elements of a buffer, if they are part of its program: a causal mask, or other integers.
+    fn known(&mut self, slot: &Slot, contents: &mut dyn Contents, input: usize) -> Option<Arc<[Number]>> {
+        let ty = &slot.input.ty;
+        let is_open = !ty.dtype.is_float() && ty.numel() <= MAX_ELEMENTS.min(self.left);
+        match is_open {
+            true => self.constant(slot, contents.elements(input)),
+            false => self.mask(slot, contents, input),
+        }
     }
 
     fn shared(&mut self, elements: Vec<Number>) -> Arc<[Number]> {

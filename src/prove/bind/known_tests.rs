@@ -73,7 +73,7 @@ fn a_causal_mask_that_only_one_file_has_is_a_constant() {
 #[test]
 fn a_mask_that_one_workload_holds_is_known_and_stays_an_input() {
     let graph = masked("a");
-    let mut known = KnownBuffers::read(&graph, &mut causal(1.0, 0.0));
+    let mut known = KnownMasks::read(&graph, &mut causal(1.0, 0.0));
     let with = known.put_into(&graph);
     assert_eq!((with.inputs().len(), inputs_read(&with)), (2, vec!["x"]));
     let said = "what the file holds for the buffer `m` is part of the program";
@@ -85,12 +85,15 @@ fn a_mask_that_one_workload_holds_is_known_and_stays_an_input() {
 }
 
 #[test]
-fn a_buffer_of_trained_numbers_is_not_known() {
-    let graph = parse("a", "graph a(x: f32[4], m: buffer f32[4]) { y = add(x, m) return y }").unwrap();
-    let zeros = || File { at: 1, elements: vec![Number::float(0.0); 4] };
-    assert!(KnownBuffers::read(&graph, &mut zeros()).assumption().is_none());
-    let written = "graph a(x: i64[4], m: buffer i64[4]) { y = add(x, m) return y, y writes m }";
-    let counted = || File { at: 1, elements: (0..4).map(Number::Int).collect() };
-    let known = |text: &str| KnownBuffers::read(&parse("a", text).unwrap(), &mut counted()).assumption().is_some();
-    assert!(!known(written) && known("graph a(x: i64[4], m: buffer i64[4]) { y = add(x, m) return y }"));
+fn what_is_no_mask_or_is_written_is_not_known() {
+    let is_known = |graph: &Graph, mut file: File| KnownMasks::read(graph, &mut file).assumption().is_some();
+    assert!(is_known(&masked("a"), causal(1.0, 0.0)));
+    let mut trained = causal(1.0, 0.0);
+    trained.elements[3] = Number::float(0.5);
+    assert!(!is_known(&masked("a"), trained));
+    let written = masked("a");
+    let text = crate::ir::text::print(&written).replace("return y", "return y, y writes m");
+    assert!(!is_known(&parse("a", &text).unwrap(), causal(1.0, 0.0)));
+    let weight = crate::ir::text::print(&written).replace("buffer", "param");
+    assert!(!is_known(&parse("a", &weight).unwrap(), causal(1.0, 0.0)));
 }

@@ -24,8 +24,8 @@ fn causal(ty: &TensorType, data: &[Number]) -> Option<Causal> {
         let seen = (i as i64 + offset + 1).clamp(0, keys as i64) as usize;
         row.iter().take(seen).all(|n| *n == kept) && row.iter().skip(seen).all(|n| *n == hidden)
     };
-    let rows = zip(data.chunks_exact(keys), (0..queries).cycle());
-    (kept != hidden && rows.into_iter().all(holds)).then_some(Causal { kept, hidden, offset })
+    let mut rows = zip(data.chunks_exact(keys), (0..queries).cycle());
+    (kept != hidden && rows.all(holds)).then_some(Causal { kept, hidden, offset })
 }
 
 /// Whether the elements are a causal mask, whose size does not matter.

@@ -39,7 +39,7 @@ use crate::ir::{Contents, Graph, NoContents};
 use crate::prove::Side;
 pub use binding::{Binding, BoundPair};
 pub use bound_input::BoundInput;
-pub use known::KnownBuffers;
+pub(crate) use known::KnownMasks;
 
 /// Binds what can be bound without looking at the graphs' operators: inputs of one name and type, then, per role and
 /// type, the rest by position.

@@ -8,12 +8,13 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
-use crate::eval::{Constant, Folded, fold};
-use crate::ir::{Attrs, Number, TensorType, unflatten};
+use crate::eval::{Constant, Folded, Region, fold};
+use crate::ir::{Attrs, Number, TensorType};
 use crate::ops::{
     Arithmetic, Call, Family, Interval, Op, OpDef, RowFunction, Sign, TypeError, as_number, is_number, keeps_both,
     numbers_to_store, shortest_number, sign_of,
 };
+use crate::rules::every_row_has;
 
 /// Whether what arithmetic gives for single numbers has all of them: rules may bring together what a program kept apart, as the 1 and
 /// the 1e-9 of `(x + 1) + 1e-9`, whose sum is 1.
@@ -40,16 +41,12 @@ fn holds(op: &OpDef, operands: &[&Constant], value: &Constant, ty: &TensorType) 
     }
 }
 
-/// Rows of a mask that are looked at.
-const MAX_ROWS: usize = 1 << 16;
+fn is_finite(n: Number) -> bool {
+    n.to_f64().is_finite()
+}
 
-/// Whether a constant keeps the first element of every row of its last dim, or the last one of every row.
-fn keeps_an_end(constant: &Constant, ty: &TensorType, is_kept: &dyn Fn(Number) -> bool) -> bool {
-    let Some((&columns, rows)) = ty.shape.split_last().filter(|(columns, _)| **columns > 0) else { return false };
-    let count: usize = rows.iter().product();
-    let keeps =
-        |column: usize| (0..count).all(|row| is_kept(constant.at(ty, &unflatten(&ty.shape, row * columns + column))));
-    count <= MAX_ROWS && (keeps(0) || keeps(columns - 1))
+fn is_minus_infinity(n: Number) -> bool {
+    n.to_f64() == f64::NEG_INFINITY
 }
 
 /// An expression in an [`TermArena`].
@@ -391,37 +388,51 @@ impl TermArena {
         match &self.heads[head.0 as usize] {
             Head::Input(_) => Sign::Real,
             Head::Apply { op: Op::Table(def), attrs, slot: 0 } => {
-                let dim = def.attr_index("dim").and_then(|i| attrs.get(i)?.as_int());
-                let masked = |o: TermId| {
-                    def.row_function() == RowFunction::Softmax
-                        && dim.is_some_and(|dim| dim + 1 == self.ty(o).rank() as i64)
-                        && self.are_masked_scores(o)
-                };
-                let sign = |o: TermId| if masked(o) { Sign::Real } else { self.term(o).sign };
-                sign_of(def, attrs, operands.iter().map(|&o| (self.ty(o), sign(o))))
+                if let &[scores] = operands
+                    && def.row_function() == RowFunction::Softmax
+                    && self.term(scores).sign == Sign::Unknown
+                    && def.attr_index("dim").and_then(|i| attrs.get(i)?.as_int())
+                        == Some(self.ty(scores).rank() as i64 - 1)
+                    && self.are_masked_scores(scores)
+                {
+                    // What is hidden gets 0.
+                    return Sign::NotNegative;
+                }
+                sign_of(def, attrs, operands.iter().map(|&o| (self.ty(o), self.term(o).sign)))
             }
             Head::Literal(data) => Sign::of(Interval::over(data.iter().map(|n| n.to_f64()))),
             Head::Apply { .. } | Head::Random(_) => Sign::Unknown,
         }
     }
 
-    /// Whether a term is real numbers where a known mask keeps them and -inf elsewhere, with one of them in every row along the last dim: over
-    /// such rows a softmax is what it is over real numbers.
+    /// Whether a term is real numbers where a known mask keeps them and -inf elsewhere, and the mask keeps one in every row of the last dim:
+    /// the softmax of such a row is what it is of real numbers.
     fn are_masked_scores(&self, scores: TermId) -> bool {
         let Some((op, ..)) = self.op(scores) else { return false };
         let is_real = |t: TermId| self.term(t).sign >= Sign::Real;
-        let hides = |t: TermId| {
-            let number = self.constant(t).and_then(Constant::uniform);
-            number.is_some_and(|number| number.to_f64() == f64::NEG_INFINITY)
-        };
-        let keeps = |mask: TermId, is_kept: &dyn Fn(Number) -> bool| {
+        let hides = |t: TermId| self.constant(t).and_then(Constant::uniform).is_some_and(is_minus_infinity);
+        let keeps_a_key = |mask: TermId, is_kept: &dyn Fn(Number) -> bool| {
             let has_keys = self.ty(mask).shape.last() == self.ty(scores).shape.last();
-            has_keys && self.constant(mask).is_some_and(|constant| keeps_an_end(constant, self.ty(mask), is_kept))
+            has_keys && self.constant(mask).is_some_and(|constant| every_row_has(constant, self.ty(mask), is_kept))
+        };
+        let adds_or_hides = |mask: TermId| match self.constant(mask) {
+            Some(Constant::Uniform(n)) => is_finite(*n),
+            Some(Constant::Region(Region { inside, outside, .. })) => {
+                [*inside, *outside].into_iter().all(|n| is_finite(n) || is_minus_infinity(n))
+            }
+            Some(Constant::Dense(data)) => data.iter().all(|&n| is_finite(n) || is_minus_infinity(n)),
+            Some(Constant::Affine(_)) | None => false,
         };
         match (op.arithmetic(), self.term(scores).operands.as_slice()) {
-            (Arithmetic::Select, &[mask, x, hidden]) if hides(hidden) => is_real(x) && keeps(mask, &Number::is_true),
-            (Arithmetic::Select, &[mask, hidden, x]) if hides(hidden) => is_real(x) && keeps(mask, &|n| !n.is_true()),
-            (Arithmetic::Add, &[x, mask] | &[mask, x]) if is_real(x) => keeps(mask, &|n| n.to_f64().is_finite()),
+            (Arithmetic::Select, &[mask, x, hidden]) if hides(hidden) => {
+                is_real(x) && keeps_a_key(mask, &Number::is_true)
+            }
+            (Arithmetic::Select, &[mask, hidden, x]) if hides(hidden) => {
+                is_real(x) && keeps_a_key(mask, &|n| !n.is_true())
+            }
+            (Arithmetic::Add, &[x, mask] | &[mask, x]) if is_real(x) => {
+                adds_or_hides(mask) && keeps_a_key(mask, &is_finite)
+            }
             _ => false,
         }
     }
@@ -482,3 +493,7 @@ impl TermArena {
         done[&id]
     }
 }
+
+#[cfg(test)]
+#[path = "arena_tests.rs"]
+mod tests;
