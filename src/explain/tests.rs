@@ -85,6 +85,7 @@ fn a_step_costs_what_its_operators_cost() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn every_region_fits_in_60_lines_of_100_columns() {
     let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
     let mut regions = 0;

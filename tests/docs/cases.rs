@@ -20,6 +20,7 @@ sets the two sides apart most, \"B saves\" is a share of A. What is not measured
 ";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn the_page_of_published_cases_is_current() {
     let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
     let cases = corpus::read(&root().join("corpus/cases")).unwrap();

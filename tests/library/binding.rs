@@ -210,6 +210,7 @@ fn serving(lines: Option<&str>) -> (BoundPair, Proof) {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_serving_implementation_is_proven_with_and_without_a_binding_file() {
     let lines = std::fs::read_to_string(export("serving.bind")).unwrap();
     for (lines, word) in [(Some(lines.as_str()), "(stated)"), (None, "(guessed from shapes and use)")] {

@@ -213,6 +213,7 @@ fn endless_loops_stay_opaque() {
 }
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn huge_literals_and_lists_are_read_in_linear_time() {
     let numbers = vec!["1.5"; 200_000].join(", ");
     let body = format!("%c = stablehlo.constant dense<[{numbers}]> : tensor<200000xf32>\nreturn %x : tensor<4xf32>");

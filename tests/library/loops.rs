@@ -44,6 +44,7 @@ fn a_head_for_each_time_is_one_head() {
 
 /// Products of products, whose elements take too much to write down: each operator is proven by itself.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn attention_head_by_head_is_attention() {
     let step = "q# = squeeze(slice(q; dim=1, start=#, end=#1); dim=1)
         k# = squeeze(slice(k; dim=1, start=#, end=#1); dim=1)
@@ -114,6 +115,7 @@ fn steps_in_another_order_are_no_loop() {
 
 /// Where both operands of a sum are one value, a chain of 70 sums has 2⁷⁰ summands.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn sums_that_double_are_bounded() {
     let links: String = (1..70).map(|n| format!("t{n} = add(t{0}, t{0})\n", n - 1)).collect();
     let source = format!("graph g(x: f32[64]) {{ t0 = exp(x)\n {links} return t69 }}");
