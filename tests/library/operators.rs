@@ -75,6 +75,14 @@ fn agrees(export: &str, recorded: &str, least: usize) {
     assert!(compared > least, "only {compared}");
 }
 
+fn none_is_opaque(export: &str) {
+    let graph = frontend::load(data(export)).unwrap();
+    let is_opaque = |kind: &NodeKind| matches!(kind, NodeKind::Op { op: Op::Custom(_), .. });
+    let opaque: Vec<&str> =
+        graph.nodes().filter(|(_, node)| is_opaque(&node.kind)).map(|(_, node)| &*node.name).collect();
+    assert!(opaque.is_empty(), "{export}: {opaque:?}");
+}
+
 #[test]
 fn exported_operators_compute_what_pytorch_computes() {
     agrees("operators.pt2", "operators.json", 230);
@@ -105,11 +113,15 @@ fn operators_that_are_several_nodes_compute_what_pytorch_computes() {
 fn operators_that_the_sweep_found_compute_what_pytorch_computes() {
     for export in ["swept-operators.pt2", "swept-operators-decomposed.pt2"] {
         agrees(export, "swept-operators.json", 130);
-        let graph = frontend::load(data(export)).unwrap();
-        let is_opaque = |kind: &NodeKind| matches!(kind, NodeKind::Op { op: Op::Custom(_), .. });
-        let opaque: Vec<&str> =
-            graph.nodes().filter(|(_, node)| is_opaque(&node.kind)).map(|(_, node)| &*node.name).collect();
-        assert!(opaque.is_empty(), "{export}: {opaque:?}");
+        none_is_opaque(export);
+    }
+}
+
+#[test]
+fn operators_of_training_compute_what_pytorch_computes() {
+    for export in ["gradients.pt2", "gradients-decomposed.pt2"] {
+        agrees(export, "gradients.json", 70);
+        none_is_opaque(export);
     }
 }
 

@@ -250,6 +250,15 @@ impl<'a> NodeLowering<'_, 'a> {
         }
     }
 
+    /// A list of truth values; `None` where there is none.
+    pub(super) fn bools(&self, name: &str) -> Result<Option<Vec<bool>>, Refusal> {
+        match self.argument(name) {
+            None => Ok(None),
+            Some(Argument::Bools(all)) => Ok(Some(all.clone())),
+            Some(_) => Err(self.wrong(name, "truth values")),
+        }
+    }
+
     /// The names of all outputs.
     pub(super) fn output_names(&self) -> impl Iterator<Item = &'a str> {
         self.node.outputs.iter().flat_map(Argument::tensors)

@@ -207,15 +207,18 @@ fn poisson(f: &mut Formula) -> Result<Option<Value>, Refusal> {
 
 /// The negated element of the target's class (dimension 1, or 0 of a vector), without the targets that are to be ignored.
 fn likelihood(site: &mut NodeLowering) -> Converted {
-    if site.is_used(1) {
+    let needs_total = site.is_used(1);
+    if needs_total && site.int_or("reduction", 1)? == 0 {
         return Ok(None);
     }
     let (scores, target) = (site.tensor("self")?, site.tensor("target")?);
     let Some(loss) = of_classes(site, scores, target)? else { return Ok(None) };
-    match loss.reduced(site)? {
-        Some(call) => kernel(site, call),
-        None => Ok(None),
+    let Some(call) = loss.reduced(site)? else { return Ok(None) };
+    let Some(mut values) = kernel(site, call)? else { return Ok(None) };
+    if needs_total {
+        values.push(loss.total(site)?);
     }
+    Ok(Some(values))
 }
 
 /// Losses of single targets, 0 where one is ignored, and what they count in a mean.
@@ -278,22 +281,30 @@ fn of_classes(site: &mut NodeLowering, scores: Value, target: Value) -> Result<O
 impl OfClasses {
     /// The last operator of the loss.
     fn reduced(&self, site: &mut NodeLowering) -> Result<Option<Call>, Refusal> {
-        let all = || vec![("dim", AttrValue::Ints((0..self.rank as i64 - 1).collect()))];
+        let all = || self.all_targets();
         Ok(Some(match site.int_or("reduction", 1)? {
             0 => ("where", Vec::new(), self.losses.to_vec()),
             2 => ("sum", all(), vec![site.implicit("losses", "where", &[], &self.losses)?]),
             1 => {
                 let losses = site.implicit("losses", "where", &[], &self.losses)?;
                 let sum = site.implicit("sum", "sum", &all(), &[losses])?;
-                let counted = match self.counts[..] {
-                    [counts] => site.cast("counted", counts, self.dtype)?,
-                    _ => site.implicit("counted", "where", &[], &self.counts)?,
-                };
-                let count = site.implicit("count", "sum", &all(), &[counted])?;
-                ("div", Vec::new(), vec![sum, count])
+                ("div", Vec::new(), vec![sum, self.total(site)?])
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// What all targets count together.
+    fn total(&self, site: &mut NodeLowering) -> Result<Value, Refusal> {
+        let counted = match self.counts[..] {
+            [counts] => site.cast("counted", counts, self.dtype)?,
+            _ => site.implicit("counted", "where", &[], &self.counts)?,
+        };
+        site.implicit("count", "sum", &self.all_targets(), &[counted])
+    }
+
+    fn all_targets(&self) -> Vec<(&'static str, AttrValue)> {
+        vec![("dim", AttrValue::Ints((0..self.rank as i64 - 1).collect()))]
     }
 }
 

@@ -6,6 +6,7 @@
 mod aliases;
 mod assembled;
 mod attention;
+mod backward;
 mod complex;
 mod compositions;
 mod conv;
@@ -15,6 +16,7 @@ mod elementwise;
 mod formula;
 mod fourier;
 mod functions;
+mod gradients;
 mod index;
 mod length;
 mod linear;

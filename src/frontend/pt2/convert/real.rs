@@ -3,14 +3,14 @@
 use super::super::lowering::{Converted, NodeLowering};
 use super::super::target::Target;
 use super::{
-    assembled, attention, compositions, conv, create, elementwise, fourier, functions, index, length, linear, losses,
-    margins, norm, places, pointwise, products, quantise, rearrange, recurrent, reduce, sequence, signs, solvers,
-    spans, storage, view, windows,
+    assembled, attention, backward, compositions, conv, create, elementwise, fourier, functions, gradients, index,
+    length, linear, losses, margins, norm, places, pointwise, products, quantise, rearrange, recurrent, reduce,
+    sequence, signs, solvers, spans, storage, view, windows,
 };
 
 /// Converts an operator on real numbers.
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 28] = [
+    const FAMILIES: [fn(&mut NodeLowering, Target) -> Converted; 30] = [
         elementwise::convert,
         view::convert,
         linear::convert,
@@ -39,6 +39,8 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
         products::convert,
         spans::convert,
         solvers::convert,
+        gradients::convert,
+        backward::convert,
     ];
     for family in FAMILIES {
         if let Some(values) = family(site, target)? {
