@@ -193,3 +193,78 @@ fn operators_carry_the_digits_that_their_entries_say() {
     });
     assert_eq!(others.map(|op| op.name).collect::<Vec<_>>(), ["diagonal", "unfold"], "these alone carry none");
 }
+
+/// A tensor of these places along a dimension, and its type.
+fn selection(data: &[Number], ty: &TensorType, dim: usize, places: &[usize]) -> (Vec<Number>, TensorType) {
+    let mut taken = ty.clone();
+    taken.shape[dim] = places.len();
+    let from = |flat: usize| {
+        let mut index: Shape = unflatten(&taken.shape, flat);
+        index[dim] = places[index[dim]];
+        data[flat_index(&ty.shape, &index)]
+    };
+    ((0..taken.numel()).map(from).collect(), taken)
+}
+
+/// A call on inputs of these types, of the names that `inputs` gives them.
+fn on_types(inputs: &str, equation: &str, types: &[TensorType]) -> Option<Graph> {
+    let names = inputs.split(", ").filter_map(|input| input.split_once(": ")).map(|(name, _)| name);
+    let inputs: Vec<String> = names.zip(types).map(|(name, ty)| format!("{name}: {ty}")).collect();
+    text::parse("test", &format!("graph g({}) {{\n {equation}\n return r\n}}", inputs.join(", "))).ok()
+}
+
+#[test]
+fn places_that_are_local_are_computed_from_the_same_places() {
+    let mut local_of: BTreeSet<&'static str> = BTreeSet::new();
+    let mut dependent = 0;
+    for (inputs, call) in CALLS.iter().chain(DEPENDENT) {
+        let equation = if call.contains(" = ") { call.to_string() } else { format!("r = {call}") };
+        let graph = text::parse("test", &format!("graph g({inputs}) {{\n {equation}\n return r\n}}"));
+        let graph = graph.unwrap_or_else(|e| panic!("{call}: {e:?}"));
+        let node = graph.outputs()[0].value.node;
+        let NodeKind::Op { op: Op::Table(op), attrs } = &graph.node(node).kind else { panic!("{call}") };
+        let types: Vec<&TensorType> = graph.inputs().iter().map(|&input| graph.ty(input.into())).collect();
+        let plain: Vec<Vec<Number>> = types.iter().enumerate().map(|(n, ty)| elements(ty, n)).collect();
+        let of_call = Call { op, attrs, operands: &types };
+        for (slot, result) in graph.node(node).types.iter().enumerate() {
+            let output = Value::new(node, slot as u32);
+            let wanted = evaluated(&graph, &plain, output);
+            for dim in 0..result.rank() {
+                let Some(local) = of_call.local_dims(slot, result, dim) else {
+                    dependent += 1;
+                    continue;
+                };
+                for places in [vec![result.shape[dim] - 1], vec![0], vec![result.shape[dim] - 1, 0, 0]] {
+                    let taken = plain.iter().zip(&types).zip(&local).map(|((data, ty), &at)| match at {
+                        Some(at) => selection(data, ty, at, &places),
+                        None => (data.clone(), (*ty).clone()),
+                    });
+                    let (data, taken): (Vec<_>, Vec<_>) = taken.unzip();
+                    let (wanted, wanted_type) = selection(&wanted, result, dim, &places);
+                    // Attributes that name a size do not fit any more; then nothing is said.
+                    let Some(graph) = on_types(inputs, &equation, &taken) else { continue };
+                    let output = Value::new(graph.outputs()[0].value.node, slot as u32);
+                    if *graph.ty(output) == wanted_type {
+                        local_of.insert(op.name);
+                        assert_eq!(evaluated(&graph, &data, output), wanted, "{call}.{slot}: {dim} {places:?}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(local_of.len() > 40 && dependent > 50, "{} {dependent}", local_of.len());
+}
+
+/// Calls in which places along a dimension are alike and yet depend on each other.
+const DEPENDENT: &[(&str, &str)] = &[
+    ("x: f64[4, 3, 2]", "r, mean, scale = batch_norm_training(x)"),
+    ("x: f64[4, 3, 2]", "group_norm(x; groups=3, eps=1e-5)"),
+    ("x: f64[4, 3, 2]", "log_softmax(x; dim=0)"),
+    ("x: f64[4, 3, 2]", "cumsum(x; dim=0)"),
+    ("x: f64[4, 3]", "layer_norm(x; normalized_shape=[3], eps=1e-5)"),
+    ("x: f64[4, 3], y: f64[5, 3]", "cdist(x, y)"),
+    ("x: f64[4, 3]", "r, places = sort(x; dim=0, stable=true)"),
+    ("x: f64[4, 3]", "argmax(x; dim=0)"),
+    ("x: f64[4, 3]", "logcumsumexp(x; dim=0)"),
+    ("x: f64[4, 3, 2], m: bool[4, 1, 2], y: f64[2]", "where(m, x, y)"),
+];

@@ -235,6 +235,7 @@ fn doc(lemma: &Lemma) -> String {
     match &lemma.reason {
         Reason::Rule { rule, .. } => rule.doc.to_string(),
         Reason::SplitSlice => "One part of a split is a slice.".to_owned(),
+        Reason::PushedDown => "Only the places that are kept need computing.".to_owned(),
         Reason::Near => "Both constants are roundings of the same numbers.".to_owned(),
         Reason::Elements { .. } => "Every element is the same formula over elements of the tensors below.".to_owned(),
     }

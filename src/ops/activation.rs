@@ -79,6 +79,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "elu",
+        elements: Elements::Placewise(Arithmetic::Elu),
         doc: "`scale x` for positive `x`, `alpha scale (e^(input_scale x) - 1)` for others.",
         attrs: &[
             attr("alpha", AttrKind::Float, Default::Float(1.0)),
@@ -96,6 +97,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "leaky_relu",
+        elements: Elements::Placewise(Arithmetic::LeakyRelu),
         doc: "`x` where it is positive, `negative_slope x` elsewhere.",
         attrs: &[attr("negative_slope", AttrKind::Float, Default::Float(0.01))],
         kernel: Kernel::Real(|call, _, index, fetch| {
@@ -113,6 +115,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "hardsigmoid",
+        elements: Elements::Placewise(Arithmetic::HardSigmoid),
         doc: "`relu6(x + 3) / 6`.",
         kernel: Kernel::Real(|_, _, index, fetch| Ok(relu6(fetch(0, index)? + 3.0) / 6.0)),
         work: Work::per_output::<3>,
@@ -123,6 +126,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "hardswish",
+        elements: Elements::Placewise(Arithmetic::HardSwish),
         doc: "`x relu6(x + 3) / 6`.",
         kernel: Kernel::Real(|_, _, index, fetch| {
             let x = fetch(0, index)?;
@@ -243,6 +247,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "addcdiv",
+        elements: Elements::Placewise(Arithmetic::AddQuotient),
         doc: "`x + value a / b`.",
         operands: TERMS,
         attrs: &[attr("value", AttrKind::Float, Default::Float(1.0))],

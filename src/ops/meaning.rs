@@ -37,6 +37,14 @@ pub enum Arithmetic {
     Softplus,
     /// `max(x, 0)`.
     Relu,
+    /// `scale x` above 0, `alpha scale (e^(input_scale x) - 1)` below, with the attributes of these names.
+    Elu,
+    /// `x` above 0, `negative_slope x` below, with the attribute of this name.
+    LeakyRelu,
+    /// `min(max(x + 3, 0), 6) / 6`.
+    HardSigmoid,
+    /// `x min(max(x + 3, 0), 6) / 6`.
+    HardSwish,
     /// `x` to the power that the attribute `exponent` states.
     Power,
     /// `x` limited to the attributes `min` and `max`, as far as they are given.
@@ -51,6 +59,8 @@ pub enum Arithmetic {
     Min,
     /// `x + value a b`, with the attribute `value`.
     AddProduct,
+    /// `x + value a / b`, with the attribute `value`.
+    AddQuotient,
     /// `x + alpha y`, with the attribute `alpha`.
     AddScaled,
     /// `x + w (y - x)`.
@@ -212,6 +222,11 @@ mod tests {
             Arithmetic::LogSigmoid => sigmoid(v[0]).ln(),
             Arithmetic::Softplus => (1.0 + v[0].exp()).ln(),
             Arithmetic::Relu => v[0].max(0.0),
+            Arithmetic::Elu if v[0] > 0.0 => v[0],
+            Arithmetic::Elu => 3.0 * (v[0].exp() - 1.0),
+            Arithmetic::LeakyRelu => v[0] * if v[0] > 0.0 { 1.0 } else { 0.01 },
+            Arithmetic::HardSigmoid => (v[0] + 3.0).clamp(0.0, 6.0) / 6.0,
+            Arithmetic::HardSwish => v[0] * (v[0] + 3.0).clamp(0.0, 6.0) / 6.0,
             Arithmetic::Power => v[0] * v[0] * v[0],
             Arithmetic::Clamp => v[0].clamp(-1.0, 2.0),
             Arithmetic::Cast | Arithmetic::Fused => v[0],
@@ -222,6 +237,7 @@ mod tests {
             Arithmetic::Max => v[0].max(v[1]),
             Arithmetic::Min => v[0].min(v[1]),
             Arithmetic::AddProduct => v[0] + 3.0 * v[1] * v[2],
+            Arithmetic::AddQuotient => v[0] + 3.0 * v[1] / v[2],
             Arithmetic::AddScaled => v[0] + 3.0 * v[1],
             Arithmetic::Between => v[0] + v[2] * (v[1] - v[0]),
             Arithmetic::Compare(comparison) => holds(match comparison {

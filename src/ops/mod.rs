@@ -59,6 +59,7 @@ mod running;
 #[cfg(feature = "torch")]
 pub mod scalars;
 mod scatter;
+mod selection;
 mod semantics;
 pub mod shapes;
 mod signature;

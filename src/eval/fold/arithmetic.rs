@@ -55,6 +55,11 @@ pub(super) fn arithmetic(
             | Arithmetic::LogSigmoid
             | Arithmetic::Softplus
             | Arithmetic::Relu
+            | Arithmetic::Elu
+            | Arithmetic::LeakyRelu
+            | Arithmetic::HardSigmoid
+            | Arithmetic::HardSwish
+            | Arithmetic::AddQuotient
             | Arithmetic::Power
             | Arithmetic::Clamp
             | Arithmetic::Cast

@@ -214,6 +214,7 @@ fn apply(file: &mut Certificate, tamper: &Tamper) {
             Some(
                 Step::Rule { before, .. }
                 | Step::SplitSlice { before, .. }
+                | Step::PushedDown { before, .. }
                 | Step::Near { before, .. }
                 | Step::Elements { before, .. },
             ) => {
@@ -225,6 +226,7 @@ fn apply(file: &mut Certificate, tamper: &Tamper) {
             Some(
                 Step::Rule { after, .. }
                 | Step::SplitSlice { after, .. }
+                | Step::PushedDown { after, .. }
                 | Step::Near { after, .. }
                 | Step::Elements { after, .. },
             ) => {

@@ -12,6 +12,8 @@ pub enum Reason {
     Rule { rule: Arc<Rule>, bindings: Box<Bindings<TermId>> },
     /// One part of a `split` is a `slice`.
     SplitSlice,
+    /// Places are taken of the operands of an operator in place of its result.
+    PushedDown,
     /// Constants that are apart by rounding, one of them computed by functions that every library rounds in its own way.
     Near,
     /// All elements are the same formulas over elements of the leaves, as equal as `tier` says.
@@ -34,7 +36,7 @@ impl Lemma {
     pub fn tier(&self) -> Tier {
         match &self.reason {
             Reason::Rule { rule, .. } => rule.tier,
-            Reason::SplitSlice => Tier::Exact,
+            Reason::SplitSlice | Reason::PushedDown => Tier::Exact,
             Reason::Near => Tier::Rounding,
             Reason::Elements { tier, .. } => *tier,
         }
@@ -45,6 +47,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => &rule.name,
             Reason::SplitSlice => "split_is_slices",
+            Reason::PushedDown => "selection_pushed_down",
             Reason::Near => NEAR,
             Reason::Elements { .. } => "same_elements",
         }
@@ -60,6 +63,7 @@ impl Lemma {
                 Reason::Elements { leaves: leaves.iter().map(|&leaf| f(leaf)).collect(), tier: *tier }
             }
             Reason::SplitSlice => Reason::SplitSlice,
+            Reason::PushedDown => Reason::PushedDown,
             Reason::Near => Reason::Near,
         };
         Lemma { before: f(self.before), after: f(self.after), reason }

@@ -14,6 +14,7 @@ pub(super) mod lemma;
 mod limits;
 mod near;
 mod outputs;
+mod pushdown;
 mod range;
 mod replay;
 
@@ -27,5 +28,6 @@ pub(super) use instances::Instances;
 pub(super) use lemma::{Lemma, Reason};
 pub(in crate::prove) use near::{MAX_UNITS, near, units_apart};
 pub(super) use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
+pub(super) use pushdown::pushed_down;
 pub(crate) use range::{Narrow, has_narrow, moves_all_of, narrow};
 pub(super) use replay::{CheckError, Refused, Replay, shows};

@@ -130,6 +130,8 @@ pub enum Step {
     },
     /// One output of a `split` is a `slice`.
     SplitSlice { before: u32, after: u32 },
+    /// Places are taken of the operands of an operator in place of its result.
+    PushedDown { before: u32, after: u32 },
     /// Two constants are apart by rounding.
     Near { before: u32, after: u32 },
     /// All elements are the same formulas over elements of other terms.

@@ -115,6 +115,9 @@ impl Log {
                 Step::SplitSlice { before, after } => {
                     Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::SplitSlice })
                 }
+                Step::PushedDown { before, after } => {
+                    Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::PushedDown })
+                }
                 Step::Near { before, after } => {
                     Ok(Lemma { before: term(before)?, after: term(after)?, reason: Reason::Near })
                 }

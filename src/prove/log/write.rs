@@ -69,6 +69,7 @@ impl<'a> Writer<'a> {
                 attrs: bindings.attrs.iter().map(|v| v.as_ref().map(|v| self.value(v))).collect(),
             },
             Reason::SplitSlice => Step::SplitSlice { before, after },
+            Reason::PushedDown => Step::PushedDown { before, after },
             Reason::Near => Step::Near { before, after },
             Reason::Elements { leaves, tier } => Step::Elements {
                 before,

@@ -1,7 +1,7 @@
 //! What a function of the elements at one place is, as a formula over theirs.
 
 use num_rational::BigRational;
-use num_traits::{One, Signed};
+use num_traits::{One, Signed, Zero};
 use smallvec::SmallVec;
 
 use super::form::{Atom, Form, FormId, Function, Operation, Product};
@@ -113,6 +113,12 @@ impl Formulas<'_> {
                 let product = self.times(&y?, &z?)?.scaled(&factor);
                 self.sum([x, product])
             }
+            Arithmetic::AddQuotient if over_reals => {
+                let factor = self.finite_number(call.number("value", dtype)?)?;
+                let reciprocal = self.inverse(&z?)?;
+                let quotient = self.times(&y?, &reciprocal)?.scaled(&factor);
+                self.sum([x, quotient])
+            }
             Arithmetic::AddScaled => {
                 let factor = Form::number(self.finite_number(call.number("alpha", dtype)?)?);
                 let product = self.store.product(factor, y?);
@@ -152,11 +158,26 @@ impl Formulas<'_> {
                 self.logarithm(&gate)?
             }
             Arithmetic::Softplus if over_reals => return self.softplus(&x, call, dtype),
+            Arithmetic::Elu if over_reals => self.elu(x, call, dtype)?,
+            Arithmetic::LeakyRelu if over_reals => {
+                let slope = BigRational::from_float(call.float("negative_slope"))?;
+                self.in_two_pieces(x, dtype, |_, below| Some(below.scaled(&slope)))?
+            }
+            Arithmetic::HardSigmoid if over_reals => self.hard_sigmoid(&x, dtype),
+            Arithmetic::HardSwish if over_reals => {
+                let gate = self.hard_sigmoid(&x, dtype);
+                self.times(&x, &gate)?
+            }
             Arithmetic::Abs if over_reals => self.absolute(x),
             Arithmetic::Select if over_reals => return self.selected(operands[0].1, &y?, z?),
             // Functions that sums of products do not know, and what has no law at all.
             Arithmetic::Reciprocal
             | Arithmetic::AddProduct
+            | Arithmetic::AddQuotient
+            | Arithmetic::Elu
+            | Arithmetic::LeakyRelu
+            | Arithmetic::HardSigmoid
+            | Arithmetic::HardSwish
             | Arithmetic::Between
             | Arithmetic::Exp
             | Arithmetic::ExpMinusOne
@@ -333,9 +354,43 @@ impl Formulas<'_> {
         }
     }
 
+    /// What is above 0 of `x`, and a function, which gives 0 for 0, of what is below.
+    fn in_two_pieces(
+        &mut self,
+        x: Form,
+        dtype: DType,
+        below: impl FnOnce(&mut Self, Form) -> Option<Form>,
+    ) -> Option<Form> {
+        let above = self.extreme(Arithmetic::Max, x.clone(), Form::default(), dtype);
+        let rest = self.extreme(Arithmetic::Min, x, Form::default(), dtype);
+        let below = below(self, rest)?;
+        Some(self.sum([above, below]))
+    }
+
+    fn elu(&mut self, x: Form, call: &Call, dtype: DType) -> Option<Form> {
+        let [alpha, scale, inner] =
+            ["alpha", "scale", "input_scale"].map(|name| BigRational::from_float(call.float(name)));
+        let (alpha, scale, inner) = (alpha?, scale?, inner?);
+        let whole = self.in_two_pieces(x, dtype, |elements, below| {
+            let exponential = elements.exponential(&below.scaled(&inner))?;
+            Some(elements.minus(exponential, &Form::number(BigRational::one())).scaled(&alpha))
+        })?;
+        Some(whole.scaled(&scale))
+    }
+
+    fn hard_sigmoid(&mut self, x: &Form, dtype: DType) -> Form {
+        let number = |n: i64| Form::number(BigRational::from_integer(n.into()));
+        let shifted = self.sum([x.clone(), number(3)]);
+        let above = self.extreme(Arithmetic::Max, shifted, Form::default(), dtype);
+        self.extreme(Arithmetic::Min, above, number(6), dtype).scaled(&BigRational::new(1.into(), 6.into()))
+    }
+
     /// The first formula where a condition holds, the second elsewhere.
     fn selected(&mut self, condition: FormId, x: &Form, y: Form) -> Option<Option<Form>> {
         let condition = self.indicator(condition);
+        if let Some(holds) = condition.as_number() {
+            return Some(Some(if holds.is_zero() { y } else { x.clone() }));
+        }
         // What is not chosen may be NaN, and a factor of 0 would let it through.
         if !(self.store.is_real(x) && self.store.is_real(&y)) {
             return Some(None);

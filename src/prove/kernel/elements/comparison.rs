@@ -16,6 +16,9 @@ const MAX_DIVISORS: usize = 4;
 /// Products that such a multiple may have. Most pairs that are compared are unequal, and long ones would use up what the others need.
 const MAX_MULTIPLE: usize = 64;
 
+/// Fractions with divisors of their own in two sums that are compared.
+const MAX_FRACTIONS: usize = 64;
+
 impl Formulas<'_> {
     /// Whether two formulas say the same, up to the rounding of their numbers. No answer where that takes too much.
     pub(super) fn is_same(&mut self, x: FormId, y: FormId) -> Option<bool> {
@@ -33,7 +36,9 @@ impl Formulas<'_> {
         if x == y || self.is_near(&x, &y) {
             return Some(true);
         }
-        let Some(divisor) = self.common_divisor(&x, &y) else { return self.are_same_multiples(x, y) };
+        let Some(divisor) = self.common_divisor(&x, &y) else {
+            return if self.are_same_fractions(&x, &y)? { Some(true) } else { self.are_same_multiples(x, y) };
+        };
         let (x, y) = (self.over(divisor, &x)?, self.over(divisor, &y)?);
         Some(x == y || self.is_near(&x, &y))
     }
@@ -53,6 +58,40 @@ impl Formulas<'_> {
             }
         }
         Some(false)
+    }
+
+    /// Whether two sums are the same whose fractions have the same divisors, as `1 - a / c - b / d` and
+    /// `(c - 2 a) / 2 c + (d - 2 b) / 2 d`. Where one of these is 0, neither sum is a real number, and both are the same infinity or NaN.
+    fn are_same_fractions(&mut self, x: &Form, y: &Form) -> Option<bool> {
+        let divisors = self.unknown_factors(x);
+        if !(2..=MAX_FRACTIONS).contains(&divisors.len()) || divisors != self.unknown_factors(y) {
+            return Some(false);
+        }
+        let apart = self.minus(x.clone(), y);
+        let (mut over, mut whole) = (vec![Vec::new(); divisors.len()], Vec::new());
+        for product in apart.products() {
+            let mut product = product.clone();
+            let found = divisors.iter().position(|atom| product.factors.contains(atom));
+            if let Some(n) = found {
+                product.factors.remove(product.factors.iter().position(|&atom| atom == divisors[n])?);
+            }
+            if divisors.iter().any(|atom| product.factors.contains(atom)) {
+                return Some(false);
+            }
+            found.map_or(&mut whole, |n| &mut over[n]).push(Form::product(product));
+        }
+        for (atom, parts) in divisors.into_iter().zip(over) {
+            let Some(divisor) = self.real_divisor(atom) else { return Some(false) };
+            let numerator = self.sum(parts);
+            let (Some(first), Some(of)) = (numerator.products().first(), divisor.products().first()) else { continue };
+            let times = &first.number / &of.number;
+            let multiple = divisor.scaled(&times);
+            if numerator != multiple && !self.is_near(&numerator, &multiple) {
+                return Some(false);
+            }
+            whole.push(Form::number(times));
+        }
+        Some(self.sum(whole).is_zero())
     }
 
     fn is_near(&mut self, x: &Form, y: &Form) -> bool {
@@ -104,17 +143,19 @@ impl Formulas<'_> {
         })
     }
 
+    /// The factors of a formula that may be no real number, in order.
+    fn unknown_factors(&self, form: &Form) -> Vec<AtomId> {
+        let atoms = form.products().iter().flat_map(|product| product.factors.iter().copied());
+        let mut unknown: Vec<AtomId> =
+            atoms.filter(|&atom| self.store.sign(&Form::atom(atom)) == Sign::Unknown).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        unknown
+    }
+
     /// The only factor of two formulas that may be no real number, if each has it and it divides by a real number.
     fn common_divisor(&self, x: &Form, y: &Form) -> Option<AtomId> {
-        let unknown = |form: &Form| -> Vec<AtomId> {
-            let atoms = form.products().iter().flat_map(|product| product.factors.iter().copied());
-            let mut unknown: Vec<AtomId> =
-                atoms.filter(|&atom| self.store.sign(&Form::atom(atom)) == Sign::Unknown).collect();
-            unknown.sort_unstable();
-            unknown.dedup();
-            unknown
-        };
-        let (of_x, of_y) = (unknown(x), unknown(y));
+        let (of_x, of_y) = (self.unknown_factors(x), self.unknown_factors(y));
         match (&of_x[..], &of_y[..]) {
             (&[atom], &[other]) if atom == other => self.real_divisor(atom).map(|_| atom),
             _ => None,
@@ -159,6 +200,20 @@ mod tests {
         assert_eq!(equal(&apart, &joined("x")), None);
         // `x` is a number where `x x / x` is none.
         assert_eq!(equal("y = alias(x)", "p = mul(x, x)\n y = div(p, x)"), None);
+    }
+
+    #[test]
+    fn fractions_with_divisors_of_their_own_are_compared_one_by_one() {
+        let other = "t = permute(x; dims=[1, 0, 2])\n v = permute(x; dims=[2, 1, 0])\n \
+                     k = number(; value=3.0, dtype=f32)\n u = add(v, k)\n ";
+        let apart = format!("{other}q = div(x, t)\n r = div(t, u)\n s = add(q, r)\n y = sub(s, u)");
+        let joined = |of: &str| {
+            format!(
+                "{other}a = add(x, t)\n q = div(a, t)\n b = sub({of}, u)\n r = div(b, u)\n s = add(q, r)\n y = sub(s, u)"
+            )
+        };
+        assert_eq!(equal(&apart, &joined("t")), Some(Tier::Real));
+        assert_eq!(equal(&apart, &joined("x")), None);
     }
 
     #[test]
