@@ -125,7 +125,7 @@ impl CostModel {
 
     /// Whether the cost of `key` would be no measured figure.
     pub fn is_guess(&self, key: &KernelKey) -> bool {
-        WorkWithLayout::of_key(key).is_some_and(|w| w.launches > 0) && !self.profile.entries.contains_key(key)
+        key.can_be_measured() && !self.profile.entries.contains_key(key)
     }
 
     /// What one execution of `key` costs by itself, with nothing in the cache: measured, else estimated. Unknown only for

@@ -20,6 +20,15 @@ pub(crate) struct WorkWithLayout {
     pub unit: Unit,
 }
 
+impl KernelKey {
+    /// Whether it launches a kernel that a GPU can be asked to run alone. What stands for all operators of a kernel cannot: its key
+    /// does not say which these are.
+    pub fn can_be_measured(&self) -> bool {
+        let stands_for_others = self.def().is_some_and(|def| def.arithmetic() == Arithmetic::Fused);
+        !stands_for_others && WorkWithLayout::of_key(self).is_some_and(|w| w.launches > 0)
+    }
+}
+
 impl WorkWithLayout {
     /// An alias: nothing runs.
     pub(crate) const FREE: WorkWithLayout =

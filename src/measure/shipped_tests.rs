@@ -275,6 +275,7 @@ fn operators_add_up_to_their_models() {
 /// The same with all that matters measured in one run on one card: what holds less than a five hundredth of a model's energy
 /// is taken from the other cards.
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn on_one_card_operators_add_up_to_their_models() {
     let shipped = Profile::shipped().unwrap();
     let mut models = 0;
@@ -327,14 +328,6 @@ fn the_models_are_measured_throughout() {
 /// by at most.
 const OF_WEIGHT: f64 = 0.001;
 
-/// Operators of weight in forms that rules have led to since an H200 was last at hand: still to be measured.
-const TO_MEASURE: [&str; 2] = [
-    "gpt2-eager: matmul(f32[8, 12, 1024, 64] @order[0, 2, 1, 3], f32[8, 12, 64, 1024] @strides[2359296, 64, 1, 2304]) \
-     math=ieee",
-    "serving-plain: sdpa(bf16[1, 32, 512, 128] @order[0, 2, 1, 3], bf16[1, 32, 512, 128], bf16[1, 32, 512, 128]; \
-     causal=true)",
-];
-
 /// What `measure` would still ask for is of no weight: operators of forms that the rules find, and that could save energy if
 /// they cost no more than they must.
 #[test]
@@ -354,7 +347,7 @@ fn the_forms_that_rules_find_for_the_models_are_measured() {
             }
         }
     }
-    assert_eq!(of_weight, TO_MEASURE);
+    assert!(of_weight.is_empty(), "{of_weight:?}");
 }
 
 #[test]
