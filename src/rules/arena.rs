@@ -10,7 +10,7 @@ use super::definition::{Definitions, definition_of};
 use super::terms::{Build, Terms, Visitor};
 use crate::eval::{Constant, Program, Source, fold};
 use crate::ir::{Attrs, DType, Number, TensorType};
-use crate::ops::{Call, CustomOp, Op, TypeError, is_number};
+use crate::ops::{Call, CustomOp, Op, Sign, TypeError, is_number};
 
 /// A term of an [`InstanceArena`].
 pub(crate) type TermId = u32;
@@ -107,6 +107,18 @@ impl Terms for InstanceArena {
 
     fn constant(&self, id: TermId) -> Option<&Constant> {
         self.constants[id as usize].as_ref()
+    }
+
+    /// Of what a rule is tried on, whether it is finite. Of what is computed from that, nothing is known.
+    fn sign(&self, id: TermId) -> Sign {
+        let are_real = |elements: &[Number]| elements.iter().all(|number| number.to_f64().is_finite());
+        let is_real = match self.term(id) {
+            Term::Leaf(elements) => are_real(elements),
+            Term::Constant(Constant::Uniform(number)) => are_real(&[*number]),
+            Term::Constant(Constant::Dense(elements)) => are_real(elements),
+            Term::Constant(_) | Term::Apply { .. } => false,
+        };
+        if is_real { Sign::Real } else { Sign::Unknown }
     }
 }
 

@@ -142,7 +142,7 @@ fn a_region_is_explained_step_by_step() {
     let output = run(&["explain", &a, &b, "1"]);
     let report = text(&output.stdout);
     assert_eq!(status(&output), 0, "{report}");
-    for part in ["region 1 of 1, tier real", "addmm", "proof", "1. ", "[real, 0.4514 mJ to 0.7065 mJ]"] {
+    for part in ["region 1 of 1, tier real", "addmm", "proof", "1. ", "[real, 0.4514 mJ to 0.7581 mJ]"] {
         assert!(report.contains(part), "{part} in\n{report}");
     }
 }
@@ -177,6 +177,7 @@ rule my_mistake [real]:
 ";
 
 #[test]
+#[ignore = "slow: `.ci/run` runs it"]
 fn a_report_is_the_same_on_any_number_of_threads() {
     let report = |threads: &str, model: &str| {
         let mut command = binary();

@@ -226,7 +226,7 @@ impl OperandSynthesis<'_, '_> {
             _ if keep => (0..rank).filter(|&d| self.ty.shape[d] == 1).collect(),
             _ => {
                 let mut dims = self.generator.random.shuffled(total);
-                dims.truncate(total - rank);
+                dims.truncate(total.checked_sub(rank)?);
                 dims.sort_unstable();
                 dims.into()
             }

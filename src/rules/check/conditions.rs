@@ -6,8 +6,10 @@ use super::counterexample::{Shown, show};
 use super::data::{Data, Scale};
 use super::generator::{Generator, Style};
 use super::named::Named;
+use crate::rules::expr::Expr;
 use crate::rules::matcher::holds;
 use crate::rules::rule::{Condition, ConditionKind, Rule};
+use crate::rules::tensor_functions::IS_REAL;
 use crate::rules::terms::Terms;
 use crate::rules::{Problem, RuleSet};
 
@@ -34,7 +36,10 @@ pub(super) fn idle(set: &RuleSet, i: usize) -> Vec<Problem> {
     let rules: Vec<&Rule> = set.rules[i..].iter().filter(|r| r.name == *name).map(|r| &**r).collect();
     let mut spans: Vec<SourceSpan> = Vec::new();
     for condition in rules.iter().flat_map(|r| &r.conditions) {
-        if let Some(span) = condition.span.filter(|s| condition.kind == ConditionKind::Needed && !spans.contains(s)) {
+        // Rules are tried on real numbers.
+        let asks_for_reals = matches!(&condition.expr, Expr::Tensor(function, ..) if *function == IS_REAL);
+        let is_tried = condition.kind == ConditionKind::Needed && !asks_for_reals;
+        if let Some(span) = condition.span.filter(|s| is_tried && !spans.contains(s)) {
             spans.push(span);
         }
     }
