@@ -11,7 +11,7 @@ use crate::ir::{AttrValue, DType, Value};
 type Gradient = fn(&mut Formula, Value, Value) -> Last;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
-    if target.overload != "" {
+    if !target.overload.is_empty() {
         return Ok(None);
     }
     let gradient: Gradient = match target.name {
