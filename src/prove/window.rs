@@ -215,7 +215,7 @@ impl Window {
         let height = |rule: &Rule| (rule.associativity().is_none() && wanted(rule)).then_some(rule.height);
         let heights: Vec<Option<usize>> = rules.rules().iter().map(|rule| height(rule)).collect();
         let highest = heights.iter().flatten().copied().max().unwrap_or(0);
-        let mut complete = false;
+        let (mut complete, mut pushed) = (false, FxHashSet::default());
         for _ in 0..limits.rounds {
             let reach = Reach::of_changes(&mut self.egraph, highest);
             // After a search that did not get through, every place may hold a match that was not seen.
@@ -244,10 +244,7 @@ impl Window {
                     return if met(self) { Stop::Proven } else { Stop::Limit { busiest: busiest(&added) } };
                 }
             }
-            // Who compares two terms has their elements for that.
-            if goal.is_none() {
-                changed |= self.push_down(limits.nodes);
-            }
+            changed |= self.push_down(limits.nodes, &mut pushed);
             self.rebuild();
             if self.egraph.analysis.mismatch.is_some() {
                 return Stop::IllTyped { rule: busiest(&added).unwrap_or_else(|| "congruence".into()) };
@@ -299,9 +296,10 @@ impl Window {
     }
 
     /// Adds forms in which places are taken of the operands of an operator in place of its result, and gives whether there are new ones.
-    fn push_down(&mut self, limit: usize) -> bool {
+    /// `done` holds selections and operators that were looked at before.
+    fn push_down(&mut self, limit: usize, done: &mut FxHashSet<[TermId; 2]>) -> bool {
         let mut changed = false;
-        for (root, before, known) in self.selections() {
+        for (root, before, known) in self.selections(done) {
             if self.egraph.total_number_of_nodes() > limit {
                 break;
             }
@@ -318,7 +316,7 @@ impl Window {
 
     /// Selections from the results of operators: the class of each, a term for it over terms of the classes of the operands, and
     /// those classes by their terms.
-    fn selections(&mut self) -> Vec<(Id, TermId, FxHashMap<TermId, Id>)> {
+    fn selections(&mut self, done: &mut FxHashSet<[TermId; 2]>) -> Vec<(Id, TermId, FxHashMap<TermId, Id>)> {
         let mut found = Vec::new();
         for class in self.egraph.classes() {
             for node in &class.nodes {
@@ -330,6 +328,7 @@ impl Window {
                     continue;
                 }
                 let forms = self.egraph[result].nodes.iter().filter(|form| !form.children.is_empty()).take(MAX_FORMS);
+                let forms = forms.filter(|form| done.insert([node.term, form.term]));
                 found.extend(forms.map(|form| (class.id, node.term, form.clone(), SmallVec::<[Id; 4]>::from(named))));
             }
         }

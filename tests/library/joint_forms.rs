@@ -135,6 +135,30 @@ fn products_of_one_factor_are_one_product() {
     );
 }
 
+/// What is not kept is not computed, below operands of any rank and whatever the operator is.
+#[test]
+fn places_are_taken_before_they_are_computed() {
+    comes_to(
+        "graph g(x: f32[16, 1024, 2048], y: f32[1024, 2048]) {
+            s = add(x, y)
+            r = slice(s; dim=1, start=1023, end=1024)
+            return r }",
+        "graph g(x: f32[16, 1024, 2048], y: f32[1024, 2048]) {
+            p = slice(x; dim=1, start=1023, end=1024)
+            q = slice(y; dim=0, start=1023, end=1024)
+            r = add(p, q)
+            return r }",
+    );
+    comes_to(
+        "graph g(w: f32[50000, 1024], s: f32[50000, 1], i: i64[8, 512]) { p = mul(w, s) r = index(p, i; dims=[0]) return r }",
+        "graph g(w: f32[50000, 1024], s: f32[50000, 1], i: i64[8, 512]) {
+            p = index(w, i; dims=[0])
+            q = index(s, i; dims=[0])
+            r = mul(p, q)
+            return r }",
+    );
+}
+
 /// Sums with multiples, products and quotients, and ways by a weight, each in one kernel.
 #[test]
 fn one_kernel_does_what_several_did() {

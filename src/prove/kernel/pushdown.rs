@@ -40,3 +40,52 @@ pub(crate) fn pushed_down(arena: &mut TermArena, before: TermId) -> Option<TermI
     let after = arena.call(&op, &op_attrs, slot, &selected, None).ok()?;
     (arena.ty(after) == arena.ty(before)).then_some(after)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::text;
+    use crate::prove::kernel::arena::Side;
+    use crate::prove::kernel::{GraphLeaves, graph_terms};
+
+    /// Whether the selection that a graph gives can be made before the operator below it.
+    fn can_be_pushed(inputs: &str, body: &str) -> bool {
+        let graph = text::parse("test", &format!("graph g({inputs}) {{ {body}\n return r }}")).unwrap();
+        let mut arena = TermArena::default();
+        let numbers: Vec<u32> = (0..graph.inputs().len() as u32).collect();
+        let values = graph_terms(&mut arena, &graph, &GraphLeaves::of(&graph, Side::A, &numbers)).unwrap();
+        let before = values[graph.outputs()[0].value.node.index()][0];
+        pushed_down(&mut arena, before).is_some()
+    }
+
+    #[test]
+    fn places_are_taken_of_operands_where_each_is_computed_by_itself() {
+        let last = "r = slice(y; dim=1, start=3, end=4)";
+        for (inputs, body) in [
+            ("x: f32[2, 4, 3], b: f32[4, 1]", format!("y = add(x, b)\n {last}")),
+            ("x: f32[2, 4, 3], w: f32[5, 3]", format!("y = linear(x, w)\n {last}")),
+            ("x: f32[2, 4, 3]", format!("y = softmax(x; dim=2)\n {last}")),
+            ("x: f32[2, 4, 3]", format!("y = sum(x; dim=[0], keepdim=true)\n {last}")),
+            ("x: f32[4, 3], b: f32[1, 3], i: i64[2, 5]", "y = mul(x, b)\n r = index(y, i; dims=[0])".to_owned()),
+        ] {
+            assert!(can_be_pushed(inputs, &body), "{body}");
+        }
+    }
+
+    #[test]
+    fn places_that_depend_on_others_or_stand_elsewhere_are_not() {
+        let last = "r = slice(y; dim=1, start=3, end=4)";
+        for (inputs, body) in [
+            ("x: f32[2, 4, 3]", format!("y = softmax(x; dim=1)\n {last}")),
+            ("x: f32[2, 4, 3]", format!("y = cumsum(x; dim=1)\n {last}")),
+            ("x: f32[2, 4, 3]", format!("y = flip(x; dims=[1])\n {last}")),
+            ("x: f32[2, 4, 4]", format!("y = tril(x)\n {last}")),
+            ("x: f32[2, 4, 3]", format!("y = dropout(x; p=0.5, train=true)\n {last}")),
+            // The index puts two dims in the place of one: those before it are others for what is broadcast.
+            ("x: f32[2, 4, 3], b: f32[2, 1, 3], i: i64[2, 5]", "y = mul(x, b)\n r = index(y, i; dims=[1])".to_owned()),
+            ("x: f32[4, 3], i: i64[2, 5]", "y = softmax(x; dim=1)\n r = index(y, i; dims=[0])".to_owned()),
+        ] {
+            assert!(!can_be_pushed(inputs, &body), "{body}");
+        }
+    }
+}
