@@ -149,7 +149,7 @@ fn change(program: &mut Value, random: &mut Random) {
 fn changed_operators_never_panic() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut accepted, mut refused, mut panics) = (0, 0, Vec::new());
-    for file in ["operators.pt2", "operators-decomposed.pt2"] {
+    for file in ["operators.pt2", "operators-decomposed.pt2", "gradients.pt2"] {
         let model = model(file);
         let graph = &model["graph_module"]["graph"];
         let types = graph["tensor_values"].as_object().unwrap();

@@ -77,6 +77,31 @@ fn row_attrs(dims: std::ops::Range<usize>, keepdim: bool) -> [(&'static str, Att
     [("dim", ints(&dims)), ("keepdim", AttrValue::Bool(keepdim))]
 }
 
+/// How a filter moves along the dimensions of space.
+struct Window<'a> {
+    kernel: &'a [i64],
+    stride: &'a [i64],
+    padding: &'a [i64],
+    dilation: &'a [i64],
+}
+
+impl Window<'_> {
+    /// The places at the end of an input of these `sizes`, with its padding, that no filter of so many reaches: fewer than a step
+    /// along each dimension. `None` where the numbers do not fit each other.
+    fn left_over(&self, sizes: &[i64], filters: &[i64]) -> Option<Vec<i64>> {
+        let lists = [self.kernel, self.stride, self.padding, self.dilation, filters];
+        if lists.iter().any(|list| list.len() != sizes.len()) {
+            return None;
+        }
+        let left_along = |d: usize| {
+            let [kernel, stride, padding, dilation, filters] = lists.map(|list| i128::from(list[d]));
+            let left = i128::from(sizes[d]) + 2 * padding - dilation * (kernel - 1) - 1 - (filters - 1) * stride;
+            i64::try_from(left).ok().filter(|_| padding >= 0 && dilation >= 1 && (0..stride).contains(&left))
+        };
+        (0..sizes.len()).map(left_along).collect()
+    }
+}
+
 /// A transposed convolution for the input, one of input and gradient over the batch for the weight, a sum for the bias.
 fn convolution(site: &mut NodeLowering) -> Converted {
     let Some(asked) = asked(site, 3)? else { return Ok(None) };
@@ -90,13 +115,9 @@ fn convolution(site: &mut NodeLowering) -> Converted {
     let (stride, padding, dilation, groups) = (stride?, padding?, dilation?, site.int_or("groups", 1)?);
     let sizes = |v: Value| site.ty(v).shape.iter().map(|&n| n as i64).collect::<Vec<_>>();
     let (of_g, of_x, of_w) = (sizes(g), sizes(x), sizes(w));
-    // A filter that steps over the end leaves places of the input without a gradient.
-    let left: Vec<i64> = (0..spatial)
-        .map(|d| of_x[d + 2] + 2 * padding[d] - dilation[d] * (of_w[d + 2] - 1) - 1 - (of_g[d + 2] - 1) * stride[d])
-        .collect();
-    if groups < 1 || left.iter().zip(&stride).any(|(left, stride)| !(0..*stride).contains(left)) {
-        return Ok(None);
-    }
+    let window = Window { kernel: &of_w[2..], stride: &stride, padding: &padding, dilation: &dilation };
+    let left = (of_g.len() == of_x.len()).then(|| window.left_over(&of_x[2..], &of_g[2..])).flatten();
+    let Some(left) = left.filter(|_| groups >= 1 && of_x[1] % groups == 0) else { return Ok(None) };
     let mut gradients = Values::new();
     if asked[0] {
         let attrs = [
@@ -161,19 +182,19 @@ fn average_pool(site: &mut NodeLowering) -> Converted {
     if rank != 4 || site.bool_or("ceil_mode", false)? || !counts_padding {
         return Ok(None);
     }
-    let channels = site.ty(x).shape[1] as i64;
-    let count = site.maybe_int("divisor_override")?.unwrap_or(kernel[0] * kernel[1]);
+    let sizes = |v: Value| site.ty(v).shape.iter().map(|&n| n as i64).collect::<Vec<_>>();
+    let (of_g, of_x) = (sizes(g), sizes(x));
+    let window = Window { kernel: &kernel, stride: &stride, padding: &padding, dilation: &[1, 1] };
+    let left = (of_g.len() == 4).then(|| window.left_over(&of_x[2..], &of_g[2..])).flatten();
+    let all = kernel.iter().try_fold(1_i64, |all, &n| all.checked_mul(n));
+    let (Some(left), Some(all)) = (left, all) else { return Ok(None) };
+    let (channels, count) = (of_x[1], site.maybe_int("divisor_override")?.unwrap_or(all));
     let attrs = [
         ("shape", ints(&[channels, 1, kernel[0], kernel[1]])),
         ("value", AttrValue::float(1.0 / count as f64)),
         ("dtype", AttrValue::DType(dtype)),
     ];
     let share = site.implicit("share", "full", &attrs, &[])?;
-    let size = |v: Value, d: usize| site.ty(v).shape[d + 2] as i64;
-    let left = [0, 1].map(|d| size(x, d) + 2 * padding[d] - kernel[d] - (size(g, d) - 1) * stride[d]);
-    if (0..2).any(|d| !(0..stride[d]).contains(&left[d])) {
-        return Ok(None);
-    }
     let attrs = [
         ("stride", ints(&stride)),
         ("padding", ints(&padding)),
@@ -265,10 +286,10 @@ fn slice(site: &mut NodeLowering) -> Converted {
     let g = site.tensor("grad_output")?;
     let sizes = site.ints("input_sizes")?;
     let dim = site.int_or("dim", 0)?;
-    let dim = if dim < 0 { dim + sizes.len() as i64 } else { dim };
+    let dim = if dim < 0 { dim.saturating_add(sizes.len() as i64) } else { dim };
     let Some(&size) = usize::try_from(dim).ok().and_then(|d| sizes.get(d)) else { return Ok(None) };
     let start = site.int_or("start", 0)?;
-    let start = if start < 0 { start + size } else { start }.clamp(0, size);
+    let start = if start < 0 { start.saturating_add(size) } else { start }.clamp(0, size.max(0));
     if site.int_or("step", 1)? != 1 {
         return Ok(None);
     }
@@ -280,17 +301,16 @@ fn select(site: &mut NodeLowering) -> Converted {
     let g = site.tensor("grad_output")?;
     let sizes = site.ints("input_sizes")?;
     let (dim, index) = (site.int("dim")?, site.int("index")?);
-    let dim = if dim < 0 { dim + sizes.len() as i64 } else { dim };
+    let dim = if dim < 0 { dim.saturating_add(sizes.len() as i64) } else { dim };
     let Some(&size) = usize::try_from(dim).ok().and_then(|d| sizes.get(d)) else { return Ok(None) };
     let one = site.implicit("one", "unsqueeze", &[("dim", int(dim))], &[g])?;
-    padded(site, one, dim as usize, if index < 0 { index + size } else { index }, &sizes)
+    padded(site, one, dim as usize, if index < 0 { index.saturating_add(size) } else { index }, &sizes)
 }
 
 fn padded(site: &mut NodeLowering, part: Value, dim: usize, start: i64, sizes: &[i64]) -> Converted {
-    let behind = sizes[dim] - start - site.ty(part).shape.get(dim).map_or(0, |&n| n as i64);
-    if start < 0 || behind < 0 {
-        return Ok(None);
-    }
+    let own = site.ty(part).shape.get(dim).map_or(0, |&n| n as i64);
+    let behind = sizes[dim].checked_sub(start).and_then(|rest| rest.checked_sub(own)).filter(|&behind| behind >= 0);
+    let Some(behind) = behind.filter(|_| start >= 0) else { return Ok(None) };
     let mut pad = vec![0; 2 * sizes.len()];
     (pad[2 * dim], pad[2 * dim + 1]) = (start, behind);
     site.emit("pad", &[("pad", ints(&pad))], &[part])

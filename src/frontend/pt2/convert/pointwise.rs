@@ -123,12 +123,13 @@ fn with_factor(f: &mut Formula, op: &'static str, operands: &[Value]) -> Last {
 /// The logarithm of the sigmoid, and what its gradient may be computed from.
 fn log_sigmoid_forward(site: &mut NodeLowering) -> Converted {
     let x = site.tensor("self")?;
+    let needs_buffer = site.is_used(1) && site.output_names().count() == 2;
+    // Empty on GPUs: what reads it there computes it again.
+    if needs_buffer && (site.stated(1)? != site.ty(x) || !matches!(site.dtype(x), DType::F32 | DType::F64)) {
+        return Ok(None);
+    }
     let Some(mut values) = site.emit("log_sigmoid", &[], &[x])? else { return Ok(None) };
-    if site.is_used(1) && site.output_names().count() == 2 {
-        // Empty on GPUs: what reads it there computes it again.
-        if site.stated(1)? != site.ty(x) || !matches!(site.dtype(x), DType::F32 | DType::F64) {
-            return Ok(None);
-        }
+    if needs_buffer {
         let size = site.implicit("size", "abs", &[], &[x])?;
         let opposite = site.implicit("opposite", "neg", &[], &[size])?;
         values.push(site.implicit("buffer", "exp", &[], &[opposite])?);
