@@ -22,8 +22,9 @@ pub(crate) type Sentence<Id> = Vec<Piece<Id>>;
 
 /// What assuming a function of a tensor says; other functions stand as the rule writes them. `{}` is the tensor, `{1}` the
 /// first argument behind it.
-const WORDS: [(&str, &str); 8] = [
+const WORDS: [(&str, &str); 9] = [
     ("is_real", "every element of {} is a real number"),
+    ("stays_real", "every element of {} is a real number"),
     ("is_above", "every element of {} is above {1}"),
     ("is_below", "every element of {} is below {1}"),
     ("in_range", "{} stays within the range of {1}"),

@@ -268,8 +268,16 @@ pub(super) const IS_REAL: TensorFunction = TensorFunction {
     run: |_, _, _| Err(Undecided::Unknown),
 };
 
+/// As [`IS_REAL`], and false where an operator on the way makes what may be none of real numbers.
+pub(super) const STAYS_REAL: TensorFunction = TensorFunction {
+    name: "stays_real",
+    arguments: &[],
+    doc: "Whether all elements are real numbers; not where a quotient, a root or a logarithm that it is computed from may be none.",
+    run: |_, _, _| Err(Undecided::Unknown),
+};
+
 /// Functions that look at how a tensor is made, and not only at its type and value.
-pub(super) const TERM_FUNCTIONS: &[TensorFunction] = &[KEEPS_A_FINITE_KEY, IS_REAL];
+pub(super) const TERM_FUNCTIONS: &[TensorFunction] = &[KEEPS_A_FINITE_KEY, IS_REAL, STAYS_REAL];
 
 /// Whether a condition that holds between any two numbers for which it holds is true of every element.
 fn every(ty: &TensorType, constant: &Constant, holds: impl Fn(f64) -> bool) -> Evaluated {
