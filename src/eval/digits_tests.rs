@@ -134,6 +134,12 @@ fn elements(ty: &TensorType, seed: usize) -> Vec<Number> {
     (0..ty.numel()).map(value).collect()
 }
 
+/// The graph of a call, whose result is `r`; why there is none where the types of its inputs do not fit.
+fn graph_of(inputs: &str, call: &str) -> Result<Graph, String> {
+    let equation = if call.contains(" = ") { call.to_string() } else { format!("r = {call}") };
+    text::parse("test", &format!("graph g({inputs}) {{\n {equation}\n return r\n}}")).map_err(|e| format!("{e:?}"))
+}
+
 fn evaluated(graph: &Graph, inputs: &[Vec<Number>], output: Value) -> Vec<Number> {
     let mut program = GraphProgram::new(graph, 0);
     for (n, data) in inputs.iter().enumerate() {
@@ -156,9 +162,7 @@ fn operators_carry_the_digits_that_their_entries_say() {
     let mut carried: BTreeSet<&'static str> = BTreeSet::new();
     let mut refused = 0;
     for (inputs, call) in CALLS {
-        let equation = if call.contains(" = ") { call.to_string() } else { format!("r = {call}") };
-        let graph = format!("graph g({inputs}) {{\n {equation}\n return r\n}}");
-        let graph = text::parse("test", &graph).unwrap_or_else(|e| panic!("{call}: {e:?}"));
+        let graph = graph_of(inputs, call).unwrap_or_else(|e| panic!("{call}: {e}"));
         let node = graph.outputs()[0].value.node;
         let NodeKind::Op { op: Op::Table(op), attrs } = &graph.node(node).kind else { panic!("{call}") };
         let op: &'static OpDef = op;
@@ -206,11 +210,10 @@ fn selection(data: &[Number], ty: &TensorType, dim: usize, places: &[usize]) -> 
     ((0..taken.numel()).map(from).collect(), taken)
 }
 
-/// A call on inputs of these types, of the names that `inputs` gives them.
-fn on_types(inputs: &str, equation: &str, types: &[TensorType]) -> Option<Graph> {
-    let names = inputs.split(", ").filter_map(|input| input.split_once(": ")).map(|(name, _)| name);
-    let inputs: Vec<String> = names.zip(types).map(|(name, ty)| format!("{name}: {ty}")).collect();
-    text::parse("test", &format!("graph g({}) {{\n {equation}\n return r\n}}", inputs.join(", "))).ok()
+/// The inputs of a graph, with other types.
+fn with_types(graph: &Graph, types: &[TensorType]) -> String {
+    let names = graph.inputs().iter().map(|&input| &graph.node(input).name);
+    names.zip(types).map(|(name, ty)| format!("{name}: {ty}")).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
@@ -218,9 +221,7 @@ fn places_that_are_local_are_computed_from_the_same_places() {
     let mut local_of: BTreeSet<&'static str> = BTreeSet::new();
     let mut dependent = 0;
     for (inputs, call) in CALLS.iter().chain(DEPENDENT) {
-        let equation = if call.contains(" = ") { call.to_string() } else { format!("r = {call}") };
-        let graph = text::parse("test", &format!("graph g({inputs}) {{\n {equation}\n return r\n}}"));
-        let graph = graph.unwrap_or_else(|e| panic!("{call}: {e:?}"));
+        let graph = graph_of(inputs, call).unwrap_or_else(|e| panic!("{call}: {e}"));
         let node = graph.outputs()[0].value.node;
         let NodeKind::Op { op: Op::Table(op), attrs } = &graph.node(node).kind else { panic!("{call}") };
         let types: Vec<&TensorType> = graph.inputs().iter().map(|&input| graph.ty(input.into())).collect();
@@ -242,7 +243,7 @@ fn places_that_are_local_are_computed_from_the_same_places() {
                     let (data, taken): (Vec<_>, Vec<_>) = taken.unzip();
                     let (wanted, wanted_type) = selection(&wanted, result, dim, &places);
                     // Attributes that name a size do not fit any more; then nothing is said.
-                    let Some(graph) = on_types(inputs, &equation, &taken) else { continue };
+                    let Ok(graph) = graph_of(&with_types(&graph, &taken), call) else { continue };
                     let output = Value::new(graph.outputs()[0].value.node, slot as u32);
                     if *graph.ty(output) == wanted_type {
                         local_of.insert(op.name);

@@ -191,6 +191,7 @@ const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather,
 pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "embedding",
+        selects: |_| Some(0),
         launch: Launch::Positions,
         elements: Elements::Moved(Moved::First, Movement::Gather),
         digits: |r| (r.dim() + 1 == r.result.rank()).then(|| r.first(1)),
@@ -263,6 +264,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index_select",
+        selects: |c| c.dim("dim", 0).ok(),
         elements: Elements::Moved(Moved::First, Movement::Gather),
         digits: |r| r.same_if(!r.is_along()?),
         doc: "The slices of dimension `dim` that `index` names.",
@@ -299,6 +301,10 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index",
+        selects: |c| match c.dims("dims").ok()?[..] {
+            [dim] => Some(dim),
+            _ => None,
+        },
         elements: Elements::Moved(Moved::First, Movement::Index),
         digits: index_digits,
         doc: "Advanced indexing: one index tensor for each of `dims`, broadcast together. They go where the indexed dimensions \

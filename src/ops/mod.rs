@@ -273,6 +273,8 @@ pub struct OpDef {
     pub kernel: Kernel,
     /// Where the elements of the result come from.
     pub elements: Elements,
+    /// The dimension of operand 0 that places are taken along, in operators that do nothing else.
+    pub selects: fn(&Call) -> Option<usize>,
     /// Which digits of the operands' places are renumbered along with a digit of an output's.
     pub digits: fn(&Renumbering) -> Option<Digits>,
     /// What it gives for constants.
@@ -339,6 +341,7 @@ impl OpDef {
         infer: untyped,
         kernel: Kernel::Opaque,
         elements: Elements::Unknown,
+        selects: |_| None,
         digits: |r| r.by_elements(),
         fold: Fold::FromElements,
         layout: LayoutRule::Contiguous,

@@ -1,4 +1,4 @@
-//! Operators that take places along one dimension and leave all others as they are.
+//! Places along one dimension: operators that take some of them, and operators that compute each by itself.
 
 use smallvec::SmallVec;
 
@@ -7,19 +7,6 @@ use super::{Call, Digit, Draws, OpDef, Renumbering};
 use crate::ir::{AttrValue, Attrs, TensorType};
 
 impl Call<'_> {
-    /// The dimension of operand 0 that places are taken along, by an operator that does nothing else.
-    pub fn selected_dim(&self) -> Option<usize> {
-        match self.op.name {
-            "slice" | "index_select" => self.dim("dim", 0).ok(),
-            "embedding" => Some(0),
-            "index" => match self.dims("dims").ok()?[..] {
-                [dim] => Some(dim),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     /// For each operand the dimension along which places of `dim` of output `slot` stand: each place is computed from the same
     /// one there, in the same way as all others. `None` for an operand that is read in the same way for every place.
     ///

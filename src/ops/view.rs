@@ -153,6 +153,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "slice",
+        selects: |c| c.dim("dim", 0).ok(),
         elements: Elements::Moved(Moved::All, Movement::Slice),
         digits: |r| match r.is_along()? {
             true if r.call.int("step") == 1 => r.part(r.call.int("start")),

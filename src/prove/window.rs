@@ -324,7 +324,8 @@ impl Window {
                 let types = node.children.iter().map(|&id| self.arena.ty(self.egraph[id].data.term));
                 let types: SmallVec<[&TensorType; 4]> = types.collect();
                 let Some((&result, named)) = node.children.split_first() else { continue };
-                if (Call { op: selection, attrs, operands: &types }).selected_dim().is_none() || class.data.constant {
+                let call = Call { op: selection, attrs, operands: &types };
+                if class.data.constant || (selection.selects)(&call).is_none() {
                     continue;
                 }
                 let forms = self.egraph[result].nodes.iter().filter(|form| !form.children.is_empty()).take(MAX_FORMS);

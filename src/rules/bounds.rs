@@ -3,16 +3,19 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::terms::Terms;
 use crate::eval::{Constant, Interval};
 use crate::ir::{Attrs, DType, TensorType};
-use crate::ops::{Arithmetic, Call, Elements, Magnitudes, Op, RowFunction};
+use crate::ops::{Arithmetic, Call, Elements, Magnitudes, Op, RowFunction, Sign};
 
 /// How far below a term its form is looked at.
 const DEPTH: usize = 8;
+
+/// Terms that are looked at for one that makes what may be no real number.
+const MAX_LOOKED_AT: usize = 5_000;
 
 /// All numbers that the elements of a term can be, at most; infinite where there is no bound. NaN is not among them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,6 +69,29 @@ pub(super) fn is_never_real<T: Terms>(terms: &T, id: T::Id) -> bool {
     }
     let Bounds { low, high } = below(terms, id, 2, &mut FxHashMap::default());
     low > high || low == f64::INFINITY || high == f64::NEG_INFINITY
+}
+
+/// Whether an element may be no real number while others are: whether some operator makes what may be none of real numbers, as a
+/// quotient does, and each element is only moved or computed by itself from there on. Below a product or a reduction, one that is none
+/// makes all others that are computed from it none.
+pub(super) fn is_made_unreal<T: Terms>(terms: &T, id: T::Id) -> bool {
+    let is_real = |id: T::Id| terms.sign(id) >= Sign::Real || !terms.ty(id).dtype.is_float();
+    let (mut seen, mut stack) = (FxHashSet::from_iter([id]), vec![id]);
+    while let Some(term) = stack.pop().filter(|_| seen.len() <= MAX_LOOKED_AT) {
+        let made = terms.visit(term, &mut |op, _, _, operands| {
+            let one_by_one =
+                op.def().is_some_and(|def| matches!(def.elements, Elements::Placewise(_) | Elements::Moved(..)));
+            if one_by_one && !operands.is_empty() && operands.iter().all(|&o| is_real(o)) {
+                return ControlFlow::Break(());
+            }
+            stack.extend(operands.iter().filter(|&&o| one_by_one && !is_real(o) && seen.insert(o)));
+            ControlFlow::Continue(())
+        });
+        if made.is_break() {
+            return true;
+        }
+    }
+    false
 }
 
 /// `seen` holds what is known already at this depth: terms with many forms have common operands.

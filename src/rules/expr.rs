@@ -4,12 +4,7 @@
 //! `Invalid` (no such dimension, an inexact division). Facts about a term are only ever added, so a
 //! condition that holds once holds for ever.
 
-use std::collections::VecDeque;
-use std::ops::ControlFlow;
-
-use rustc_hash::FxHashSet;
-
-use super::bounds::{Bounds, bounds, is_never_real};
+use super::bounds::{Bounds, bounds, is_made_unreal, is_never_real};
 use super::evaluated::{Evaluated, Undecided, position};
 use super::function::{Function, TensorFunction};
 use super::masks;
@@ -192,30 +187,6 @@ impl<T: Terms> Scope<'_, T> {
             TensorRef::Element(l) => self.bindings.lists.get(l)?.as_ref()?.get(self.element?).copied(),
         }
     }
-}
-
-/// Terms that are looked at below one, the nearest first: what scores are divided by stands next to them, what positions are made
-/// of far below.
-const MAX_LOOKED_AT: usize = 8;
-
-/// Whether some operator that a term is computed by makes what may be no real number of real numbers, as a quotient does.
-fn is_made_unreal<T: Terms>(terms: &T, id: T::Id) -> bool {
-    let (mut seen, mut queue) = (FxHashSet::from_iter([id]), VecDeque::from([id]));
-    while let Some(term) = queue.pop_front() {
-        let is_unknown = |id: T::Id| terms.sign(id) < Sign::Real;
-        let mut makes = false;
-        let _ = terms.visit(term, &mut |_, _, _, operands: &[T::Id]| {
-            let computes =
-                !operands.is_empty() && operands.iter().all(|&o| !is_unknown(o) || !terms.ty(o).dtype.is_float());
-            makes |= computes;
-            queue.extend(operands.iter().filter(|&&o| is_unknown(o) && seen.insert(o)));
-            ControlFlow::Continue(())
-        });
-        if makes || seen.len() > MAX_LOOKED_AT {
-            return makes;
-        }
-    }
-    false
 }
 
 /// What bounds on a term say where its value is not known: that it is never above a number or below one, or never beyond a type's

@@ -268,11 +268,11 @@ pub(super) const IS_REAL: TensorFunction = TensorFunction {
     run: |_, _, _| Err(Undecided::Unknown),
 };
 
-/// As [`IS_REAL`], and false where an operator on the way makes what may be none of real numbers.
+/// As [`IS_REAL`], and false where single elements may be none.
 pub(super) const STAYS_REAL: TensorFunction = TensorFunction {
     name: "stays_real",
     arguments: &[],
-    doc: "Whether all elements are real numbers; not where a quotient, a root or a logarithm that it is computed from may be none.",
+    doc: "Whether all elements are real numbers; not where a quotient, a root or a logarithm of an element may be none.",
     run: |_, _, _| Err(Undecided::Unknown),
 };
 

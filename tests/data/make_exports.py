@@ -203,21 +203,26 @@ def numbers(tensor):
     return [number(float(f"{v:.7g}")) for v in tensor.detach().double().flatten().tolist()]
 
 
+def record(name, model, names, inputs, **settings):
+    """Writes the program of a model, its decomposition, and what it gives for these inputs and its parameters. `names` are the inputs'."""
+    program = torch.export.export(model, inputs, **settings)
+    given = dict(model.state_dict()) | dict(zip(names.split(), inputs))
+    values = {
+        "inputs": {name: numbers(tensor) for name, tensor in given.items()},
+        "outputs": [numbers(tensor) for tensor in model(*inputs)],
+    }
+    (HERE / f"{name}.json").write_text(json.dumps(values, separators=(",", ":")))
+    save(name, program)
+    save(f"{name}-decomposed", program.run_decompositions())
+
+
 def main():
     torch.manual_seed(0)
     model = Operators().eval()
     for tensor in model.state_dict().values():
         if tensor.is_floating_point():
             tensor.copy_(torch.rand(tensor.shape) + 0.5)
-    program = torch.export.export(model, inputs())
-    given = dict(model.state_dict()) | dict(zip("x h i m z im q".split(), inputs()))
-    values = {
-        "inputs": {name: numbers(tensor) for name, tensor in given.items()},
-        "outputs": [numbers(tensor) for tensor in model(*inputs())],
-    }
-    (HERE / "operators.json").write_text(json.dumps(values, separators=(",", ":")))
-    save("operators", program)
-    save("operators-decomposed", program.run_decompositions())
+    record("operators", model, "x h i m z im q", inputs())
     x = torch.ones(4, 4)
     for run in [
         in_place_on_view,

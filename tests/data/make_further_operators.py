@@ -4,11 +4,9 @@ that are read as several nodes: sums of products, loops, losses with margins, wh
 Needs torch 2.11. The files are checked in; run this only to add operators.
 """
 
-import json
-
 import torch
 import torch.nn.functional as F
-from make_exports import HERE, numbers, save
+from make_exports import record
 from torch._higher_order_ops.map import map as mapped
 from torch._higher_order_ops.scan import scan
 
@@ -71,15 +69,7 @@ def inputs():
 
 
 def main():
-    model = FurtherOperators().eval()
-    program = torch.export.export(model, inputs(), strict=False)
-    values = {
-        "inputs": {name: numbers(tensor) for name, tensor in zip("x y i im s z".split(), inputs())},
-        "outputs": [numbers(tensor) for tensor in model(*inputs())],
-    }
-    (HERE / "further-operators.json").write_text(json.dumps(values, separators=(",", ":")))
-    save("further-operators", program)
-    save("further-operators-decomposed", program.run_decompositions())
+    record("further-operators", FurtherOperators().eval(), "x y i im s z", inputs(), strict=False)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,8 @@ training graphs have in their backward halves.
 Needs torch 2.11. The files are checked in; run this only to add operators.
 """
 
-import json
-
 import torch
-from make_exports import HERE, numbers, save
+from make_exports import record
 
 aten = torch.ops.aten
 
@@ -67,16 +65,7 @@ def inputs():
 
 
 def main():
-    model = Gradients().eval()
-    program = torch.export.export(model, inputs())
-    given = dict(zip("x g i im w gi vol".split(), inputs()))
-    values = {
-        "inputs": {name: numbers(tensor) for name, tensor in given.items()},
-        "outputs": [numbers(tensor) for tensor in model(*inputs())],
-    }
-    (HERE / "gradients.json").write_text(json.dumps(values, separators=(",", ":")))
-    save("gradients", program)
-    save("gradients-decomposed", program.run_decompositions())
+    record("gradients", Gradients().eval(), "x g i im w gi vol", inputs())
 
 
 if __name__ == "__main__":

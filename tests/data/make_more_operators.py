@@ -4,12 +4,10 @@ less common ATen operators, most of them once for each form of their arguments.
 Needs torch 2.11. The files are checked in; run this only to add operators.
 """
 
-import json
-
 import torch
 import torch.nn.functional as F
 
-from make_exports import HERE, numbers, save
+from make_exports import record
 
 
 class MoreOperators(torch.nn.Module):
@@ -86,16 +84,7 @@ def inputs():
 
 def main():
     torch.manual_seed(0)
-    model = MoreOperators().eval()
-    program = torch.export.export(model, inputs())
-    given = dict(model.state_dict()) | dict(zip("x h i m im vol".split(), inputs()))
-    values = {
-        "inputs": {name: numbers(tensor) for name, tensor in given.items()},
-        "outputs": [numbers(tensor) for tensor in model(*inputs())],
-    }
-    (HERE / "more-operators.json").write_text(json.dumps(values, separators=(",", ":")))
-    save("more-operators", program)
-    save("more-operators-decomposed", program.run_decompositions())
+    record("more-operators", MoreOperators().eval(), "x h i m im vol", inputs())
 
 
 if __name__ == "__main__":

@@ -4,11 +4,9 @@ sweep over PyTorch's own samples (`tests/survey/samples.py`) found missing or wr
 Needs torch 2.11. The files are checked in; run this only to add operators.
 """
 
-import json
-
 import torch
 import torch.nn.functional as F
-from make_exports import HERE, numbers, save
+from make_exports import record
 
 LARGE = 2**60
 
@@ -80,15 +78,7 @@ def inputs():
 
 
 def main():
-    model = SweptOperators().eval()
-    program = torch.export.export(model, inputs(), strict=False)
-    values = {
-        "inputs": {name: numbers(tensor) for name, tensor in zip("x y i im e z".split(), inputs())},
-        "outputs": [numbers(tensor) for tensor in model(*inputs())],
-    }
-    (HERE / "swept-operators.json").write_text(json.dumps(values, separators=(",", ":")))
-    save("swept-operators", program)
-    save("swept-operators-decomposed", program.run_decompositions())
+    record("swept-operators", SweptOperators().eval(), "x y i im e z", inputs(), strict=False)
 
 
 if __name__ == "__main__":

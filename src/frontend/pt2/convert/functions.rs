@@ -4,7 +4,7 @@ use super::super::lowering::{Converted, NodeLowering, Operand, Refusal, Scalar, 
 use super::super::target::Target;
 use super::pointwise;
 use super::promote::{Promotion, result_dtype};
-use crate::ir::{AttrValue, DType};
+use crate::ir::{AttrValue, DType, Value};
 
 /// What PyTorch's `selu` takes for `alpha` and `scale` of `elu`.
 const SELU: (f64, f64) = (1.673_263_242_354_377_2, 1.050_700_987_355_480_5);
@@ -229,13 +229,27 @@ fn activation(site: &mut NodeLowering, name: &str) -> Converted {
             let slope = AttrValue::float((lower + upper) / 2.0);
             site.emit("leaky_relu", &[("negative_slope", slope)], &[x])
         }
-        // The second result is for the backward pass.
-        "log_sigmoid_forward" if site.is_used(1) => Ok(None),
-        "log_sigmoid" | "log_sigmoid_forward" => site.emit("log_sigmoid", &[], &[x]),
+        "log_sigmoid_forward" => log_sigmoid_forward(site, x),
         "glu" => {
             let dim = site.dim_of(x, site.int_or("dim", -1)?)?;
             site.emit("glu", &[("dim", int(dim))], &[x])
         }
         _ => site.emit(name, &[], &[x]),
     }
+}
+
+/// The logarithm of the sigmoid, and what its gradient may be computed from.
+fn log_sigmoid_forward(site: &mut NodeLowering, x: Value) -> Converted {
+    let needs_buffer = site.is_used(1) && site.output_names().count() == 2;
+    // Empty on GPUs: what reads it there computes it again.
+    if needs_buffer && (site.stated(1)? != site.ty(x) || !matches!(site.dtype(x), DType::F32 | DType::F64)) {
+        return Ok(None);
+    }
+    let Some(mut values) = site.emit("log_sigmoid", &[], &[x])? else { return Ok(None) };
+    if needs_buffer {
+        let size = site.implicit("size", "abs", &[], &[x])?;
+        let opposite = site.implicit("opposite", "neg", &[], &[size])?;
+        values.push(site.implicit("buffer", "exp", &[], &[opposite])?);
+    }
+    Ok(Some(values))
 }

@@ -4,7 +4,7 @@
 
 use super::super::lowering::{Converted, NodeLowering, Refusal};
 use super::super::target::Target;
-use super::formula::{Formula, Last, Term};
+use super::formula::{Formula, Last};
 use crate::ir::{AttrValue, DType, Value};
 
 /// Makes the nodes of a gradient of the operands: that of the result first.
@@ -74,23 +74,23 @@ pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
             let curved = f.op("div", &[product, more])?;
             f.last("where", &[linear, g, curved])
         },
-        "mse_loss_backward" => |f, g, x| {
+        "mse_loss_backward" => |f, g, _| {
             let share = f.share()?;
-            let difference = f.difference_from(x)?;
+            let difference = f.difference()?;
             let twice = f.with("mul", difference, 2.0 * share)?;
             f.last("mul", &[twice, g])
         },
-        "smooth_l1_loss_backward" => |f, g, x| {
+        "smooth_l1_loss_backward" => |f, g, _| {
             let beta = f.number("beta", 1.0)?;
-            limited(f, [g, x], beta, if beta > 0.0 { 1.0 / beta } else { 0.0 }, 1.0)
+            limited(f, g, beta, if beta > 0.0 { 1.0 / beta } else { 0.0 }, 1.0)
         },
-        "huber_loss_backward" => |f, g, x| {
+        "huber_loss_backward" => |f, g, _| {
             let delta = f.number("delta", 1.0)?;
-            limited(f, [g, x], delta, 1.0, delta)
+            limited(f, g, delta, 1.0, delta)
         },
         "binary_cross_entropy_backward" => |f, g, x| {
             let share = f.share()?;
-            let (difference, rest) = (f.difference_from(x)?, f.from(1.0, x)?);
+            let (difference, rest) = (f.difference()?, f.from(1.0, x)?);
             let variance = f.op("mul", &[rest, x])?;
             let variance = f.at_least(variance, 1e-12)?;
             let product = f.op("mul", &[g, difference])?;
@@ -130,11 +130,6 @@ impl Formula<'_, '_, '_> {
         let x = self.tensor("self")?;
         let count = self.site.ty(x).numel().max(1);
         Ok(if self.site.int_or("reduction", 1)? == 1 { 1.0 / count as f64 } else { 1.0 })
-    }
-
-    fn difference_from(&mut self, x: Value) -> Term {
-        let target = self.tensor("target")?;
-        self.op("sub", &[x, target])
     }
 }
 
@@ -201,9 +196,9 @@ fn elu(f: &mut Formula, g: Value, x: Value) -> Last {
 }
 
 /// The gradient of a loss that is a square up to `bound`, where it has this `slope`, and a line of slope `beyond` outside.
-fn limited(f: &mut Formula, [g, x]: [Value; 2], bound: f64, slope: f64, beyond: f64) -> Last {
+fn limited(f: &mut Formula, g: Value, bound: f64, slope: f64, beyond: f64) -> Last {
     let share = f.share()?;
-    let difference = f.difference_from(x)?;
+    let difference = f.difference()?;
     let (low, high) = (f.with("le", difference, -bound)?, f.with("ge", difference, bound)?);
     let inside = f.with("mul", difference, slope * share)?;
     let (least, most) = (f.literal(-beyond * share)?, f.literal(beyond * share)?);

@@ -15,7 +15,6 @@ const DEGREE: f64 = std::f64::consts::PI / 180.0;
 
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     let formula: ElementFormula = match target.name {
-        "log_sigmoid_forward" => return log_sigmoid_forward(site),
         "frac" => |f, x| {
             let whole = f.op("trunc", &[x[0]])?;
             f.last("sub", &[x[0], whole])
@@ -118,23 +117,6 @@ fn with_factor(f: &mut Formula, op: &'static str, operands: &[Value]) -> Last {
     let alpha = f.number("alpha", 1.0)?;
     let product = f.with("mul", y, alpha)?;
     f.last(op, &[x, product])
-}
-
-/// The logarithm of the sigmoid, and what its gradient may be computed from.
-fn log_sigmoid_forward(site: &mut NodeLowering) -> Converted {
-    let x = site.tensor("self")?;
-    let needs_buffer = site.is_used(1) && site.output_names().count() == 2;
-    // Empty on GPUs: what reads it there computes it again.
-    if needs_buffer && (site.stated(1)? != site.ty(x) || !matches!(site.dtype(x), DType::F32 | DType::F64)) {
-        return Ok(None);
-    }
-    let Some(mut values) = site.emit("log_sigmoid", &[], &[x])? else { return Ok(None) };
-    if needs_buffer {
-        let size = site.implicit("size", "abs", &[], &[x])?;
-        let opposite = site.implicit("opposite", "neg", &[], &[size])?;
-        values.push(site.implicit("buffer", "exp", &[], &[opposite])?);
-    }
-    Ok(Some(values))
 }
 
 /// From `self` to `end` by a weight.
