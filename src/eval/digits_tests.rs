@@ -237,8 +237,8 @@ fn places_that_are_local_are_computed_from_the_same_places() {
                 };
                 for places in [vec![result.shape[dim] - 1], vec![0], vec![result.shape[dim] - 1, 0, 0]] {
                     let taken = plain.iter().zip(&types).zip(&local).map(|((data, ty), &at)| match at {
-                        Some(at) => selection(data, ty, at, &places),
-                        None => (data.clone(), (*ty).clone()),
+                        Some(at) if ty.shape[at] == result.shape[dim] => selection(data, ty, at, &places),
+                        _ => (data.clone(), (*ty).clone()),
                     });
                     let (data, taken): (Vec<_>, Vec<_>) = taken.unzip();
                     let (wanted, wanted_type) = selection(&wanted, result, dim, &places);

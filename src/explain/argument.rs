@@ -235,7 +235,10 @@ fn doc(lemma: &Lemma) -> String {
     match &lemma.reason {
         Reason::Rule { rule, .. } => rule.doc.to_string(),
         Reason::SplitSlice => "One part of a split is a slice.".to_owned(),
-        Reason::PushedDown => "Only the places that are kept need computing.".to_owned(),
+        Reason::PushedDown => {
+            "Each place is computed by itself: places can be taken, joined or put in order before that or after it."
+                .to_owned()
+        }
         Reason::Near => "Both constants are roundings of the same numbers.".to_owned(),
         Reason::Elements { .. } => "Every element is the same formula over elements of the tensors below.".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
@@ -191,7 +191,7 @@ const PICK: OpDef = OpDef { family: Family::Index, kernels: KernelClass::Gather,
 pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "embedding",
-        selects: |_| Some(0),
+        moves_along: |_| Some(smallvec![0]),
         launch: Launch::Positions,
         elements: Elements::Moved(Moved::First, Movement::Gather),
         digits: |r| (r.dim() + 1 == r.result.rank()).then(|| r.first(1)),
@@ -264,7 +264,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index_select",
-        selects: |c| c.dim("dim", 0).ok(),
+        moves_along: |c| Some(smallvec![c.dim("dim", 0).ok()?]),
         elements: Elements::Moved(Moved::First, Movement::Gather),
         digits: |r| r.same_if(!r.is_along()?),
         doc: "The slices of dimension `dim` that `index` names.",
@@ -301,8 +301,8 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "index",
-        selects: |c| match c.dims("dims").ok()?[..] {
-            [dim] => Some(dim),
+        moves_along: |c| match c.dims("dims").ok()?[..] {
+            [dim] => Some(smallvec![dim]),
             _ => None,
         },
         elements: Elements::Moved(Moved::First, Movement::Index),

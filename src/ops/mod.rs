@@ -44,6 +44,7 @@ mod math;
 mod meaning;
 mod norm;
 mod numbers;
+mod places;
 mod rearrange;
 mod reduce;
 #[cfg(feature = "torch")]
@@ -59,7 +60,6 @@ mod running;
 #[cfg(feature = "torch")]
 pub mod scalars;
 mod scatter;
-mod selection;
 mod semantics;
 pub mod shapes;
 mod signature;
@@ -97,6 +97,8 @@ pub use math::MathMode;
 pub use meaning::{Arithmetic, Comparison, Movement, RowFunction, Triangle};
 pub use numbers::{as_number, is_in_range, keeps_both, shortest_number, stored_number};
 pub use on_torch::Replay;
+
+pub use places::Along;
 pub use semantics::{Axes, Element, Fetch, FetchAs, FetchReal, Kernel, Lane, LayoutRule};
 pub use signature::{Arity, AttrDef, AttrKind, Default, OperandDef, attr, many, one, optional};
 pub use support::{Dim, Dims, Known, PlaceSet, Support, Supports, support};
@@ -273,8 +275,9 @@ pub struct OpDef {
     pub kernel: Kernel,
     /// Where the elements of the result come from.
     pub elements: Elements,
-    /// The dimension of operand 0 that places are taken along, in operators that do nothing else.
-    pub selects: fn(&Call) -> Option<usize>,
+    /// The dimensions of operand 0, or of all operands that stand in a row, along which whole places are moved, in operators that
+    /// do nothing else: taken, repeated, joined or put in another order, whatever is in them.
+    pub moves_along: fn(&Call) -> Option<Along>,
     /// Which digits of the operands' places are renumbered along with a digit of an output's.
     pub digits: fn(&Renumbering) -> Option<Digits>,
     /// What it gives for constants.
@@ -341,7 +344,7 @@ impl OpDef {
         infer: untyped,
         kernel: Kernel::Opaque,
         elements: Elements::Unknown,
-        selects: |_| None,
+        moves_along: |_| None,
         digits: |r| r.by_elements(),
         fold: Fold::FromElements,
         layout: LayoutRule::Contiguous,

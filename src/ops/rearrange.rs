@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::{
     AttrDef, AttrKind, Bounds, Call, Default, Dims, Elements, EvalError, Family, Fetch, Fold, Interval, Kernel, Launch,
@@ -175,6 +175,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "flip",
+        moves_along: |c| Some(c.dims("dims").ok()?.into_iter().collect()),
         elements: Elements::Moved(Moved::All, Movement::Flip),
         digits: |r| r.same_if(!r.call.dims("dims").ok()?.contains(&r.dim())),
         doc: "The elements in reverse along each of `dims`.",
@@ -204,6 +205,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "roll",
+        moves_along: |c| Some(c.dims("dims").ok()?.into_iter().collect()),
         elements: Elements::Moved(Moved::All, Movement::Pattern),
         digits: |r| r.same_if(!r.call.dims("dims").ok()?.contains(&r.dim())),
         doc: "The elements moved by `shifts` along `dims`, around the end.",
@@ -228,6 +230,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "repeat_interleave",
+        moves_along: |c| Some(smallvec![c.dim("dim", 0).ok()?]),
         launch: Launch::RepeatedCopy("repeats"),
         elements: Elements::Moved(Moved::All, Movement::Repeat),
         digits: |r| r.same_if(!r.is_along()?),

@@ -1,6 +1,6 @@
 //! Operators that move or rename elements without computing: most are free aliases on a GPU.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::shapes::{clamp_bound, inverse_permutation};
 use super::{
@@ -120,6 +120,11 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "expand",
+        moves_along: |c| {
+            let (from, to) = (&c.operands.first()?.shape, c.ints("shape"));
+            let is_repeated = |&dim: &usize| from[dim] as i64 != to[dim];
+            (from.len() == to.len()).then(|| (0..to.len()).filter(is_repeated).collect())
+        },
         elements: Elements::Moved(Moved::All, Movement::Broadcast),
         digits: |r| Some(r.broadcast()),
         doc: "Repeats dimensions of size 1, and adds dimensions in front, up to `shape`.",
@@ -153,7 +158,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "slice",
-        selects: |c| c.dim("dim", 0).ok(),
+        moves_along: |c| Some(smallvec![c.dim("dim", 0).ok()?]),
         elements: Elements::Moved(Moved::All, Movement::Slice),
         digits: |r| match r.is_along()? {
             true if r.call.int("step") == 1 => r.part(r.call.int("start")),
@@ -377,6 +382,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "concat",
+        moves_along: |c| Some(smallvec![c.dim("dim", 0).ok()?]),
         elements: Elements::Moved(Moved::All, Movement::Concat),
         digits: |r| if r.is_along()? { r.parts() } else { Some(r.same_of_all()) },
         doc: "The operands one after the other along `dim`.",

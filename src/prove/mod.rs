@@ -16,6 +16,7 @@ mod kernel;
 mod language;
 mod log;
 mod math;
+mod movers;
 mod newest;
 mod normalise;
 mod pair_solver;

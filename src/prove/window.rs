@@ -11,21 +11,21 @@ use smallvec::SmallVec;
 use super::arena::{ConstantId, Head, TermArena, TermId, TypeId};
 use super::associative::Associative;
 use super::closure::Closure;
-use super::kernel::{ELEMENTS, Instances, Leaves, pushed_down, same_elements};
+use super::kernel::{ELEMENTS, Instances, Leaves, same_elements};
 use super::language::{Node, Types};
 use super::lemma::{Lemma, Reason};
 use super::plain_form::plainest;
 use super::reach::Reach;
 use crate::eval::Constant;
 use crate::ir::{Attrs, TensorType};
-use crate::ops::{Call, Op, Sign, TypeError};
+use crate::ops::{Op, Sign, TypeError};
 use crate::rules::{Bindings, Build, Outcome, Rule, RuleSet, Sentence, Terms, Tier, Visitor};
 
 /// Name of the rule file with forms that one kernel computes: they cost less than what they are made of, and prove nothing.
 const KERNELS: &str = "kernels";
 
 /// Forms of a class that are compared element by element.
-const MAX_FORMS: usize = 6;
+pub(super) const MAX_FORMS: usize = 6;
 
 /// How far a search may go.
 #[derive(Clone, Copy, Debug)]
@@ -147,22 +147,20 @@ impl Window {
         CLOCK.with(|clock| quanta::with_clock(clock, || self.egraph.rebuild()));
     }
 
-    fn add(&mut self, term: TermId, operands: &[Id]) -> Id {
+    /// The root of a term over classes of its operands.
+    pub(super) fn node(&self, term: TermId, operands: &[Id]) -> Node {
         let t = self.arena.term(term);
         let (head, commutative) = match self.arena.head(term) {
             Head::Apply { op, .. } => (Some(t.head), op.commutative()),
             _ => (None, false),
         };
-        let node = Node {
-            head,
-            ty: t.ty,
-            commutative,
-            term,
-            constant: self.arena.constant(term).is_some(),
-            children: operands.into(),
-        };
-        let (ty, value) = (t.ty, t.value);
-        let id = self.egraph.add(node);
+        let constant = self.arena.constant(term).is_some();
+        Node { head, ty: t.ty, commutative, term, constant, children: operands.into() }
+    }
+
+    pub(super) fn add(&mut self, term: TermId, operands: &[Id]) -> Id {
+        let (ty, value) = (self.arena.term(term).ty, self.arena.term(term).value);
+        let id = self.egraph.add(self.node(term, operands));
         if let Some(value) = value {
             // All forms of one value are one class.
             match self.constants.entry((ty, value.id)) {
@@ -244,7 +242,7 @@ impl Window {
                     return if met(self) { Stop::Proven } else { Stop::Limit { busiest: busiest(&added) } };
                 }
             }
-            changed |= self.push_down(limits.nodes, &mut pushed);
+            changed |= self.move_places(limits.nodes, &mut pushed);
             self.rebuild();
             if self.egraph.analysis.mismatch.is_some() {
                 return Stop::IllTyped { rule: busiest(&added).unwrap_or_else(|| "congruence".into()) };
@@ -293,80 +291,6 @@ impl Window {
         self.egraph.union(a, b);
         self.rebuild();
         true
-    }
-
-    /// Adds forms in which places are taken of the operands of an operator in place of its result, and gives whether there are new ones.
-    /// `done` holds selections and operators that were looked at before.
-    fn push_down(&mut self, limit: usize, done: &mut FxHashSet<[TermId; 2]>) -> bool {
-        let mut changed = false;
-        for (root, before, known) in self.selections(done) {
-            if self.egraph.total_number_of_nodes() > limit {
-                break;
-            }
-            let Some(after) = pushed_down(&mut self.arena, before) else { continue };
-            let pushed = self.add_all(after, &known);
-            if self.egraph.find(pushed) != self.egraph.find(root) {
-                self.lemmas.push(Lemma { before, after, reason: Reason::PushedDown });
-                self.egraph.union(root, pushed);
-                changed = true;
-            }
-        }
-        changed
-    }
-
-    /// Selections from the results of operators: the class of each, a term for it over terms of the classes of the operands, and
-    /// those classes by their terms.
-    fn selections(&mut self, done: &mut FxHashSet<[TermId; 2]>) -> Vec<(Id, TermId, FxHashMap<TermId, Id>)> {
-        let mut found = Vec::new();
-        for class in self.egraph.classes() {
-            for node in &class.nodes {
-                let Some((Op::Table(selection), attrs, 0)) = self.arena.op(node.term) else { continue };
-                let types = node.children.iter().map(|&id| self.arena.ty(self.egraph[id].data.term));
-                let types: SmallVec<[&TensorType; 4]> = types.collect();
-                let Some((&result, named)) = node.children.split_first() else { continue };
-                let call = Call { op: selection, attrs, operands: &types };
-                if class.data.constant || (selection.selects)(&call).is_none() {
-                    continue;
-                }
-                let forms = self.egraph[result].nodes.iter().filter(|form| !form.children.is_empty()).take(MAX_FORMS);
-                let forms = forms.filter(|form| done.insert([node.term, form.term]));
-                found.extend(forms.map(|form| (class.id, node.term, form.clone(), SmallVec::<[Id; 4]>::from(named))));
-            }
-        }
-        let mut selections = Vec::new();
-        for (root, selection, form, named) in found {
-            let mut known = FxHashMap::default();
-            let mut terms = |ids: &[Id]| -> SmallVec<[TermId; 4]> {
-                let term = |&id: &Id| {
-                    let term = self.egraph[id].data.term;
-                    known.insert(term, self.egraph.find(id));
-                    term
-                };
-                ids.iter().map(term).collect()
-            };
-            let (below, named) = (terms(&form.children), terms(&named));
-            let mut call = |of: TermId, operands: &[TermId]| {
-                let (op, attrs, slot) = self.arena.op(of).map(|(op, attrs, slot)| (op.clone(), attrs.clone(), slot))?;
-                let stated = self.arena.ty(of).clone();
-                self.arena.call(&op, &attrs, slot, operands, Some(&stated)).ok()
-            };
-            let Some(result) = call(form.term, &below) else { continue };
-            let operands: SmallVec<[TermId; 4]> = [result].into_iter().chain(named).collect();
-            let Some(before) = call(selection, &operands) else { continue };
-            self.add_all(before, &known);
-            selections.push((root, before, known));
-        }
-        selections
-    }
-
-    /// Adds a term over those that are `known`.
-    fn add_all(&mut self, term: TermId, known: &FxHashMap<TermId, Id>) -> Id {
-        if let Some(&id) = known.get(&term) {
-            return id;
-        }
-        let operands = self.arena.term(term).operands.clone();
-        let operands: SmallVec<[Id; 4]> = operands.iter().map(|&operand| self.add_all(operand, known)).collect();
-        self.add(term, &operands)
     }
 
     /// Makes the e-graph clean, and joins what applies an associative operator to the same operands. Gives whether

@@ -12,7 +12,7 @@ pub enum Reason {
     Rule { rule: Arc<Rule>, bindings: Box<Bindings<TermId>> },
     /// One part of a `split` is a `slice`.
     SplitSlice,
-    /// Places are taken of the operands of an operator in place of its result.
+    /// Places are moved of the operands of an operator in place of its result.
     PushedDown,
     /// Constants that are apart by rounding, one of them computed by functions that every library rounds in its own way.
     Near,
@@ -47,7 +47,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => &rule.name,
             Reason::SplitSlice => "split_is_slices",
-            Reason::PushedDown => "selection_pushed_down",
+            Reason::PushedDown => "places_moved_before",
             Reason::Near => NEAR,
             Reason::Elements { .. } => "same_elements",
         }

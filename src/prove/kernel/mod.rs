@@ -28,6 +28,6 @@ pub(super) use instances::Instances;
 pub(super) use lemma::{Lemma, Reason};
 pub(in crate::prove) use near::{MAX_UNITS, near, units_apart};
 pub(super) use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
-pub(super) use pushdown::pushed_down;
+pub(super) use pushdown::{expanded, is_pushed_down, mover, pushed_down};
 pub(crate) use range::{Narrow, has_narrow, moves_all_of, narrow};
 pub(super) use replay::{CheckError, Refused, Replay, shows};

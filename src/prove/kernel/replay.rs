@@ -21,7 +21,7 @@ use super::known::fold_known;
 use super::lemma::{Lemma, NEAR, Reason};
 use super::limits::{Limit, impossible, leaves_one_sign};
 use super::near::{contradicts, near, sentence};
-use super::pushdown::pushed_down;
+use super::pushdown::is_pushed_down;
 use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
 use crate::ir::{AttrValue, Graph, NodeId, Number, TensorType, Value, unflatten};
@@ -375,7 +375,7 @@ fn verify(arena: &mut TermArena, lemma: &Lemma, step: usize) -> Result<StepAssum
                 None => Err(CheckError::NotAnInstance { step, name: name() }),
             }
         }
-        Reason::PushedDown if pushed_down(arena, lemma.before) == Some(lemma.after) => Ok(StepAssumption::default()),
+        Reason::PushedDown if is_pushed_down(arena, lemma.before, lemma.after) => Ok(StepAssumption::default()),
         Reason::SplitSlice | Reason::PushedDown => Err(CheckError::NotAnInstance { step, name: name() }),
     }
 }

@@ -259,6 +259,10 @@ impl OperandSynthesis<'_, '_> {
         };
         self.set("dim", rank, AttrValue::Int(dim as i64))?;
         let mut shape = self.ty.shape.clone();
+        // Places may leave out the ends of other dims.
+        if self.generator.random.chance(places::PARTIAL) {
+            shape.iter_mut().for_each(|size| *size += self.generator.random.below(2));
+        }
         // Random indices lie in 0..=3.
         *shape.get_mut(dim)? = 4 + self.generator.random.below(2);
         Some(vec![tensor(self.ty.dtype, shape), tensor(DType::I64, self.ty.shape.clone())])

@@ -30,7 +30,7 @@ pub(super) fn add_slices(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorT
 }
 
 /// How often, in percent, places cover a part of what is written to, or less than what is written.
-const PARTIAL: usize = 30;
+pub(super) const PARTIAL: usize = 30;
 
 pub(super) fn scatter(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = written_dim(w)?;

@@ -89,17 +89,24 @@ impl Generator<'_> {
             self.alternatives(&condition.expr, var, condition.span.is_some(), &mut found);
         }
         let at = self.random.clone().below(found.len());
-        found.into_iter().nth(at)
+        found.into_iter().nth(at).flatten()
     }
 
-    fn alternatives(&self, expr: &Expr, var: AttrVar, whole_range: bool, found: &mut Vec<AttrValue>) {
+    /// Adds the values that `expr` asks of a variable; `None` where it also holds whatever the variable is.
+    fn alternatives(&self, expr: &Expr, var: AttrVar, whole_range: bool, found: &mut Vec<Option<AttrValue>>) {
         match expr {
             Expr::Or(a, b) => {
-                self.alternatives(a, var, whole_range, found);
-                self.alternatives(b, var, whole_range, found);
+                let asked = [a, b].map(|side| {
+                    let before = found.len();
+                    self.alternatives(side, var, whole_range, found);
+                    found.len() > before
+                });
+                if asked[0] != asked[1] {
+                    found.push(None);
+                }
             }
             Expr::Compare(Comparison::Eq, a, b) => match (a.as_ref(), b.as_ref()) {
-                (Expr::Attr(v), e) | (e, Expr::Attr(v)) if *v == var => found.extend(self.value(e)),
+                (Expr::Attr(v), e) | (e, Expr::Attr(v)) if *v == var => found.extend(self.value(e).map(Some)),
                 _ => {}
             },
             Expr::Call(f, arguments) if f.name == "near" => {
@@ -108,9 +115,9 @@ impl Generator<'_> {
                     && let Some(value) = self.value(e)
                 {
                     if let (true, Some(value)) = (whole_range, value.as_float()) {
-                        found.extend([1.0 - NEAR / 2.0, 1.0 + NEAR / 2.0].map(|f| AttrValue::float(value * f)));
+                        found.extend([1.0 - NEAR / 2.0, 1.0 + NEAR / 2.0].map(|f| Some(AttrValue::float(value * f))));
                     }
-                    found.push(value);
+                    found.push(Some(value));
                 }
             }
             _ => {}
