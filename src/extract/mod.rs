@@ -2,6 +2,7 @@
 
 mod apply;
 mod candidate;
+mod contractions;
 mod dag;
 mod fanout_free;
 mod joint;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::contractions::contractions;
 use super::plan::{self, By, Counts, Leaves};
 use super::short::short_forms;
 use super::spellings::{joined_products, parts_as_slices};
@@ -179,6 +180,9 @@ impl Search {
             let (with_products, of_products) = joined_products(arena, self.root, rules);
             arena = with_products;
             equal.extend(of_products);
+            let (with_products, of_sums) = contractions(arena, self.root, rules);
+            arena = with_products;
+            equal.extend(of_sums);
         }
         let (mut window, classes) = Window::with_steps(arena, equal, &[self.root]);
         window.saturate(rules, None, LIMITS);

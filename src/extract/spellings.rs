@@ -18,7 +18,7 @@ const MAX_PRODUCTS: usize = 8;
 const MAX_GROUPS: usize = 8;
 
 /// A term and all that it is made of, operands first.
-fn parts_of(arena: &TermArena, root: TermId) -> BTreeSet<TermId> {
+pub(super) fn parts_of(arena: &TermArena, root: TermId) -> BTreeSet<TermId> {
     let (mut all, mut next) = (BTreeSet::new(), vec![root]);
     while let Some(term) = next.pop() {
         if all.insert(term) {
