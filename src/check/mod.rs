@@ -210,7 +210,7 @@ fn improved(side: &Priced, context: &Context, tier: Tier, costs: &CostModel) -> 
     // A graph that cannot be built is no equivalent.
     let Ok(frozen) = Improved::new(side.graph, Vec::new(), costs, Weights::ENERGY) else { return Ok(None) };
     let mut forms =
-        extract::cheaper_forms(side.graph, &frozen.items, context, costs, Weights::ENERGY, FormSearch::ByRules)?;
+        extract::cheaper_forms(side.graph, &frozen.items, context, costs, Weights::ENERGY, FormSearch::ByRules, None)?;
     forms.retain(|form| tier.refuses(form.tier, None).is_none() && !form.is_trade_off());
     let improved = extract::pay_off(side.graph, &frozen.total(), forms, costs, Weights::ENERGY).ok();
     Ok(improved.filter(|improved| !improved.rewrites.is_empty() || improved.once.is_some()))

@@ -47,6 +47,7 @@ fn names_stand_for_what_they_replace() {
         &costs,
         Weights::ENERGY,
         crate::extract::FormSearch::ByRules,
+        None,
     )
     .unwrap();
     let mut named = 0;

@@ -130,7 +130,8 @@ impl Contraction {
         let matrix = |sizes: [usize; 2]| is_batch.then_some(b).into_iter().chain(sizes).collect::<Shape>();
         let x = self.x.matrix(arena, [&batch, &rows, &inner], &matrix([m, k]))?;
         let y = self.y.matrix(arena, [&batch, &inner, &columns], &matrix([k, n]))?;
-        let mut product = arena.call(&Op::Table(ops::find("matmul")?), &Attrs::new(), 0, &[x, y], None).ok()?;
+        let matmul = ops::all().find(|op| matches!(op.elements, Elements::Product))?;
+        let mut product = arena.call(&Op::Table(matmul), &Attrs::new(), 0, &[x, y], None).ok()?;
         if self.scale != 1.0 {
             let (number, attrs) = ops::number(Number::float(self.scale), arena.ty(term).dtype);
             let number = arena.call(&Op::Table(number), &attrs, 0, &[], None).ok()?;
@@ -165,12 +166,14 @@ impl Factor {
 
     /// The factor with its dimensions in this order, as a matrix or a batch of them.
     fn matrix(&self, arena: &mut TermArena, order: [&Labels; 3], shape: &Shape) -> Option<TermId> {
-        let at = |label: &usize| self.labels.iter().position(|l| l == label);
-        let mut dims: Labels = order.into_iter().flatten().map(at).collect::<Option<_>>()?;
-        // The others have one place.
-        let others: Labels = (0..self.labels.len()).filter(|dim| !dims.contains(dim)).collect();
-        dims.insert_many(0, others);
-        let permuted = permute(arena, self.term, dims.into_iter())?;
+        // Other dimensions have one place.
+        let order: Labels = order.into_iter().flatten().copied().collect();
+        let sizes = self.labels.iter().copied().zip(arena.ty(self.term).shape.iter().copied());
+        let (kept, sizes): (Labels, Shape) = sizes.filter(|(label, _)| order.contains(label)).unzip();
+        let dense = reshape(arena, self.term, &sizes)?;
+        let at = |label: &usize| kept.iter().position(|l| l == label);
+        let dims: Labels = order.iter().map(at).collect::<Option<_>>()?;
+        let permuted = permute(arena, dense, dims.into_iter())?;
         reshape(arena, permuted, shape)
     }
 }

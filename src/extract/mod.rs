@@ -44,7 +44,8 @@ use search::{Found, Prices};
 pub(crate) use undecided::undecided;
 
 /// Parts of `graph`, whose nodes are priced as `items`, that have a form which takes less of what counts beyond doubt. They do not
-/// overlap. What is computed once is [`Item::Once`] among `items`, and in forms costs nothing either.
+/// overlap. What is computed once is [`Item::Once`] among `items`, and in forms costs nothing either. A call more counts what it does beside
+/// so many calls whose kernels take so many microseconds: those of `graph`, if none are given.
 pub(crate) fn cheaper_forms(
     graph: &Graph,
     items: &[Item],
@@ -52,8 +53,9 @@ pub(crate) fn cheaper_forms(
     model: &CostModel,
     weights: Weights,
     forms: FormSearch,
+    beside: Option<(Calls, f64)>,
 ) -> Result<Vec<Rewrite>, TypeError> {
-    let (parts, all) = candidates(graph, items, context, model, weights, forms)?;
+    let (parts, all) = candidates(graph, items, context, model, weights, forms, beside)?;
     let chosen = without_overlaps(all, graph.len(), weights);
     Ok(chosen.into_iter().map(|candidate| candidate.rewrite(&parts)).collect())
 }
@@ -66,6 +68,7 @@ fn candidates<'g>(
     model: &CostModel,
     weights: Weights,
     forms: FormSearch,
+    beside: Option<(Calls, f64)>,
 ) -> Result<(Parts<'g>, Vec<Candidate>), TypeError> {
     let mut parts = Parts::new(graph, items, model)?;
     let live = graph.live();
@@ -89,8 +92,9 @@ fn candidates<'g>(
     let calls = match model.host() {
         Some(host) => {
             let kernels_us = items.iter().collect::<Bill>().total().time_us;
-            let all = Calls::of_graph(graph, items);
-            if kernels_us.is_known() { host.call_price(all, kernels_us.value, weights) } else { CallPrice::default() }
+            let own = kernels_us.is_known().then(|| (Calls::of_graph(graph, items), kernels_us.value));
+            let price = |(calls, kernels_us)| host.call_price(calls, kernels_us, weights);
+            beside.or(own).map(price).unwrap_or_default()
         }
         None => CallPrice::default(),
     };

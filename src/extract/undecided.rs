@@ -16,7 +16,7 @@ use crate::prove::Context;
 pub(crate) fn undecided(graph: &Graph, context: &Context, model: &CostModel) -> Result<Vec<KernelKey>, TypeError> {
     let mut keys = IndexSet::new();
     let items = graph_items(graph, model);
-    let (parts, all) = candidates(graph, &items, context, model, Weights::ENERGY, FormSearch::ByRules)?;
+    let (parts, all) = candidates(graph, &items, context, model, Weights::ENERGY, FormSearch::ByRules, None)?;
     for (found, leaves) in all.iter().map(Candidate::found) {
         // Only what the calls are is asked for.
         let leaf = |leaf: Leaf| Leaf { is_computed: false, made_of: None, ..leaf };

@@ -59,7 +59,7 @@ impl Window {
     /// The nodes of each class that move places.
     fn movers(&self) -> FxHashMap<Id, Vec<Node>> {
         let mut found: FxHashMap<Id, Vec<Node>> = FxHashMap::default();
-        for class in self.egraph.classes().filter(|class| !class.data.constant) {
+        for class in self.egraph.classes() {
             let moving =
                 class.nodes.iter().filter(|node| node.head.is_some() && mover(&self.arena, node.term).is_some());
             let moving: Vec<Node> = moving.take(MAX_FORMS).cloned().collect();
