@@ -142,7 +142,7 @@ fn a_region_is_explained_step_by_step() {
     let output = run(&["explain", &a, &b, "1"]);
     let report = text(&output.stdout);
     assert_eq!(status(&output), 0, "{report}");
-    for part in ["region 1 of 1, tier real", "addmm", "proof", "1. ", "[real, 0.4514 mJ to 0.7581 mJ]"] {
+    for part in ["region 1 of 1, tier real", "addmm", "proof", "1. ", "[real, 0.4514 mJ to 0.7591 mJ]"] {
         assert!(report.contains(part), "{part} in\n{report}");
     }
 }
