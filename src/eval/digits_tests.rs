@@ -256,6 +256,33 @@ fn places_that_are_local_are_computed_from_the_same_places() {
     assert!(local_of.len() > 40 && dependent > 50, "{} {dependent}", local_of.len());
 }
 
+/// What is done to every element before it is moved is done to it after that.
+#[test]
+fn operators_that_only_move_elements_do_so_whatever_those_are() {
+    let mut moving: BTreeSet<&'static str> = BTreeSet::new();
+    for (inputs, call) in CALLS {
+        let graph = graph_of(inputs, call).unwrap_or_else(|e| panic!("{call}: {e}"));
+        let node = graph.outputs()[0].value.node;
+        let NodeKind::Op { op: Op::Table(op), .. } = &graph.node(node).kind else { panic!("{call}") };
+        if !op.only_moves() {
+            continue;
+        }
+        moving.insert(op.name);
+        let types = graph.inputs().iter().map(|&input| graph.ty(input.into()));
+        let plain: Vec<Vec<Number>> = types.enumerate().map(|(n, ty)| elements(ty, n)).collect();
+        let changed = |data: &[Number]| -> Vec<Number> { data.iter().map(|&x| Number::float(1.0) - x * x).collect() };
+        let mut other = plain.clone();
+        other[0] = changed(&plain[0]);
+        for slot in 0..graph.node(node).types.len() {
+            let output = Value::new(node, slot as u32);
+            assert_eq!(evaluated(&graph, &other, output), changed(&evaluated(&graph, &plain, output)), "{call}.{slot}");
+        }
+    }
+    let all_moving: BTreeSet<&str> = all().filter(|op| op.only_moves()).map(|op| op.name).collect();
+    let untried: Vec<&&str> = all_moving.iter().filter(|&&name| !moving.contains(name)).collect();
+    assert_eq!(untried, [&"diagonal", &"unfold"], "{all_moving:?}");
+}
+
 /// Calls in which places along a dimension are alike and yet depend on each other.
 const DEPENDENT: &[(&str, &str)] = &[
     ("x: f64[4, 3, 2]", "r, mean, scale = batch_norm_training(x)"),

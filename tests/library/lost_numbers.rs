@@ -207,3 +207,37 @@ fn hidden_scores_that_may_be_infinite_are_not_added_to_a_mask() {
         )],
     );
 }
+
+/// Rows were cut off what names places, though not off what they are taken from.
+#[test]
+fn places_of_other_rows_are_not_the_same() {
+    none_is_proven(
+        "x: f32[4, 5], i: i64[4, 3], c: f32[1]",
+        &[(
+            "where(gt(c, 50.0), slice(gather(x, i; dim=1); dim=0, start=1, end=3), 0.0)",
+            "where(gt(c, 50.0), gather(x, slice(i; dim=0, start=1, end=3); dim=1), 0.0)",
+        )],
+    );
+    assert!(is_proven(
+        "x: f32[4, 5], i: i64[4, 3]",
+        "slice(gather(x, i; dim=1); dim=0, start=1, end=3)",
+        "gather(slice(x; dim=0, start=1, end=3), slice(i; dim=0, start=1, end=3); dim=1)",
+    ));
+}
+
+/// A weight of e^-1000000000 is 0 in every float, and its logarithm is none.
+#[test]
+fn scores_that_a_number_hides_are_hidden_from_products_alone() {
+    let (a, b) = ("where(m, x, -1e9)", "where(m, x, -inf)");
+    let of = |f: &str, scores: &str| f.replace("scores", scores);
+    for f in [
+        "log_softmax(scores; dim=1)",
+        "log(softmax(scores; dim=1))",
+        "sum(mul(softmax(scores; dim=1), log_softmax(scores; dim=1)); dim=[1])",
+        "cast(gt(softmax(scores; dim=1), 0.0); dtype=f32)",
+    ] {
+        none_is_proven("x: f32[2, 4], m: bool[2, 4]", &[(&of(f, a), &of(f, b))]);
+    }
+    let product = "matmul(softmax(scores; dim=1), v)";
+    assert!(is_proven("x: f32[2, 4], m: bool[2, 4], v: f32[4, 3]", &of(product, a), &of(product, b)));
+}

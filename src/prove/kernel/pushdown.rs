@@ -235,12 +235,41 @@ mod tests {
             // The index puts two dims in the place of one: those before it are others for what is broadcast.
             ("x: f32[2, 4, 3], b: f32[2, 1, 3], i: i64[2, 5]", "mul(x, b)", "r = index(y, i; dims=[1])", false),
             ("x: f32[4, 3], i: i64[2, 5]", "softmax(x; dim=1)", "r = index(y, i; dims=[0])", false),
+            // Places that change their order or their number, and elements that go anywhere.
+            ("x: f32[2, 4, 3], w: f32[5, 3]", "linear(x, w)", "r = flip(y; dims=[0, 1])", true),
+            ("x: f32[2, 4, 3], w: f32[5, 3]", "linear(x, w)", "r = flip(y; dims=[0, 2])", true),
+            ("x: f32[2, 4, 3]", "softmax(x; dim=2)", "r = roll(y; shifts=[1], dims=[1])", true),
+            ("x: f32[2, 4, 3]", "softmax(x; dim=2)", "r = roll(y; shifts=[1], dims=[2])", false),
+            ("x: f32[2, 4, 3]", "softmax(x; dim=2)", "r = reshape(y; shape=[8, 3])", false),
+            ("x: f32[2, 4, 3], b: f32[4, 1]", "add(x, b)", "r = permute(y; dims=[1, 2, 0])", true),
+            ("x: f32[2, 4, 3], b: f32[4, 1]", "add(x, b)", "r = reshape(y; shape=[24])", false),
+            ("x: f32[2, 4, 3], b: f32[2, 4, 3]", "add(x, b)", "r = reshape(y; shape=[24])", true),
+            ("x: f32[4, 3], i: i64[4, 2]", "exp(x)", "r = gather(y, i; dim=1)", true),
+            ("x: f32[4, 3]", "exp(x)", "r = tril(y)", false),
+            ("x: f32[4, 3]", "exp(x)", "r = pad(y; pad=[1, 0, 0, 0], value=0.0)", false),
         ] {
             assert_eq!(
                 can_be_pushed(inputs, &format!("y = {computed}\n {selected}")),
                 is_pushed,
                 "{computed}: {selected}"
             );
+        }
+    }
+
+    #[test]
+    fn parts_are_joined_where_the_operator_reads_the_same_of_all() {
+        for (inputs, first, second, dim, is_pushed) in [
+            ("x: f32[2, 3], y: f32[4, 3], w: f32[5, 3]", "linear(x, w)", "linear(y, w)", 0, true),
+            ("x: f32[2, 3], v: f32[4, 3], w: f32[5, 3]", "linear(x, w)", "linear(x, v)", 1, true),
+            ("x: f32[2, 3], y: f32[2, 3], v: f32[4, 3], w: f32[5, 3]", "linear(x, w)", "linear(y, v)", 1, false),
+            ("x: f32[2, 3], y: f32[2, 3]", "softmax(x; dim=1)", "softmax(y; dim=1)", 1, false),
+            ("x: f32[2, 3], y: f32[2, 3]", "softmax(x; dim=1)", "softmax(y; dim=1)", 0, true),
+            ("x: f32[2, 3], y: f32[2, 3]", "softmax(x; dim=1)", "log_softmax(y; dim=1)", 0, false),
+            ("x: f32[1, 3], y: f32[2, 3], b: f32[1, 3]", "add(x, b)", "add(y, b)", 0, false),
+            ("x: f32[2, 3], y: f32[4, 3], b: f32[1, 3]", "add(x, b)", "add(y, b)", 0, true),
+        ] {
+            let body = format!("p = {first}\n q = {second}\n r = concat(p, q; dim={dim})");
+            assert_eq!(can_be_pushed(inputs, &body), is_pushed, "{body}");
         }
     }
 }
