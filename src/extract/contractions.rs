@@ -42,7 +42,7 @@ pub(super) fn contractions(mut arena: TermArena, root: TermId, rules: &RuleSet) 
         let Some(contraction) = contraction(&arena, term).filter(|_| looked_at < MAX_SUMS) else { continue };
         looked_at += 1;
         let mut tried = arena.clone();
-        let Some(product) = contraction.as_product(&mut tried, term) else { continue };
+        let Some(product) = contraction.into_product(&mut tried, term) else { continue };
         if let Some((with_steps, steps)) = proven_equal(rules, tried, [term, product], Limits::default()) {
             equal.extend(steps);
             arena = with_steps;
@@ -98,7 +98,7 @@ fn contraction(arena: &TermArena, term: TermId) -> Option<Contraction> {
 
 impl Contraction {
     /// The product of matrices, in the type of the sum `term`.
-    fn as_product(mut self, arena: &mut TermArena, term: TermId) -> Option<TermId> {
+    fn into_product(mut self, arena: &mut TermArena, term: TermId) -> Option<TermId> {
         let has = |arena: &TermArena, factor: &Factor, label: usize| {
             factor.labels.iter().zip(&arena.ty(factor.term).shape).any(|(&l, &size)| l == label && size > 1)
         };

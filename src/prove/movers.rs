@@ -1,5 +1,5 @@
-//! Operators that move whole places along a dimension, such as slices and flips, change places in a window with operators that
-//! compute each place by itself.
+//! Operators that move elements, such as slices and reshapes, change places in a window with operators that compute each of them, or
+//! each place along a dimension, by itself.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -17,46 +17,40 @@ use crate::ops::{Call, Op};
 /// Terms that stand for classes in a term that is built over them.
 type Known = FxHashMap<TermId, Id>;
 
-/// A class, an operator of it, one of the operator's operands, and what moves places for that one.
-type Candidate = (Id, Node, usize, Node);
+/// An operator, one of its operands, and what moves elements for that one.
+type Candidate = (Node, usize, Node);
+
+/// What moves elements of the results of an operator, and the operator on moved elements of its operands: the same.
+struct Exchange {
+    before: TermId,
+    after: TermId,
+    known: Known,
+}
 
 impl Window {
-    /// Adds forms in which places are moved of the operands of an operator in place of its result, and the other way round where
+    /// Adds forms in which elements are moved of the operands of an operator in place of its result, and the other way round where
     /// that saves something. Gives whether there are new ones. `done` holds pairs of nodes that were looked at before.
-    pub(super) fn move_places(&mut self, limit: usize, done: &mut FxHashSet<[TermId; 2]>) -> bool {
-        let mut changed = false;
+    pub(super) fn move_elements(&mut self, limit: usize, done: &mut FxHashSet<[TermId; 2]>) -> bool {
         let movers = self.movers();
-        for (root, before, known) in self.moved_results(&movers, done) {
+        let mut found = self.moved_results(&movers, done);
+        found.extend(self.moved_operands(&movers, done));
+        let mut changed = false;
+        for Exchange { before, after, known } in found {
             if self.egraph.total_number_of_nodes() > limit {
-                return changed;
+                break;
             }
-            if let Some(after) = pushed_down(&mut self.arena, before) {
-                let pushed = self.add_all(after, &known);
-                changed |= self.exchanged([root, pushed], before, after);
+            let ends = [before, after].map(|term| self.add_all(term, &known));
+            let [a, b] = ends.map(|id| self.egraph.find(id));
+            if a != b {
+                self.lemmas.push(Lemma { before, after, reason: Reason::PushedDown });
+                self.egraph.union(a, b);
+                changed = true;
             }
-        }
-        for (root, before, after, known) in self.moved_operands(&movers, done) {
-            if self.egraph.total_number_of_nodes() > limit {
-                return changed;
-            }
-            let pulled = self.add_all(before, &known);
-            changed |= self.exchanged([root, pulled], before, after);
         }
         changed
     }
 
-    /// Joins the classes of the two sides of an exchange.
-    fn exchanged(&mut self, classes: [Id; 2], before: TermId, after: TermId) -> bool {
-        let [a, b] = classes.map(|id| self.egraph.find(id));
-        if a == b {
-            return false;
-        }
-        self.lemmas.push(Lemma { before, after, reason: Reason::PushedDown });
-        self.egraph.union(a, b);
-        true
-    }
-
-    /// The nodes of each class that move places.
+    /// The nodes of each class that move elements.
     fn movers(&self) -> FxHashMap<Id, Vec<Node>> {
         let mut found: FxHashMap<Id, Vec<Node>> = FxHashMap::default();
         for class in self.egraph.classes() {
@@ -74,13 +68,8 @@ impl Window {
         self.arena.ty(self.egraph[id].data.term)
     }
 
-    /// Operators that move places of results: the class of each, a term for it over terms of the classes of its operands' operands,
-    /// and those classes. What only repeats places is left where it is.
-    fn moved_results(
-        &mut self,
-        movers: &FxHashMap<Id, Vec<Node>>,
-        done: &mut FxHashSet<[TermId; 2]>,
-    ) -> Vec<(Id, TermId, Known)> {
+    /// Operators that move elements of results, which can be moved before. What only repeats them is left where it is.
+    fn moved_results(&mut self, movers: &FxHashMap<Id, Vec<Node>>, done: &mut FxHashSet<[TermId; 2]>) -> Vec<Exchange> {
         let mut found = Vec::new();
         for (&root, nodes) in movers {
             for node in nodes {
@@ -97,14 +86,14 @@ impl Window {
                         parts[1..].iter().map(|part| alike(part).cloned()).collect();
                     let Some(others) = others else { continue };
                     let forms: SmallVec<[Node; 2]> = [form.clone()].into_iter().chain(others).collect();
-                    found.push((root, node.term, forms, SmallVec::<[Id; 4]>::from(named)));
+                    found.push((node.term, forms, SmallVec::<[Id; 4]>::from(named)));
                 }
             }
         }
         // The order of a hash table is no order for the log.
-        found.sort_by_key(|(root, node, forms, _)| (*root, *node, forms[0].term));
+        found.sort_by_key(|(node, forms, _)| (*node, forms[0].term));
         let mut results = Vec::new();
-        for (root, moving, forms, named) in found {
+        for (moving, forms, named) in found {
             let mut known = Known::default();
             let mut operands: SmallVec<[TermId; 4]> = SmallVec::new();
             for form in &forms {
@@ -116,43 +105,47 @@ impl Window {
             }
             operands.extend(self.representatives(&named, &mut known));
             let Some(before) = self.again(moving, &operands) else { continue };
-            self.add_all(before, &known);
-            results.push((root, before, known));
+            if let Some(after) = pushed_down(&mut self.arena, before) {
+                results.push(Exchange { before, after, known });
+            }
         }
         results
     }
 
-    /// Operators of whose operands places are moved alike: the class of each, a term that moves places of its results, the operator
-    /// itself as a term, and the classes of the terms that they are over. Only where there is less to compute that way, or where it
-    /// is computed anyway.
+    /// Operators of whose operands elements are moved alike, which can be moved after. Whole places only where there is less to compute
+    /// that way, or where it is computed anyway.
     fn moved_operands(
         &mut self,
         movers: &FxHashMap<Id, Vec<Node>>,
         done: &mut FxHashSet<[TermId; 2]>,
-    ) -> Vec<(Id, TermId, TermId, Known)> {
+    ) -> Vec<Exchange> {
         let mut found = Vec::new();
         for class in self.egraph.classes().filter(|class| !class.data.constant) {
             for node in class.nodes.iter().filter(|node| node.head.is_some()) {
                 for (at, &child) in node.children.iter().enumerate() {
                     let forms = movers.get(&self.egraph.find(child)).into_iter().flatten();
                     let new = forms.filter(|form| done.insert([node.term, form.term]));
-                    found.extend(new.map(|form| (class.id, node.clone(), at, form.clone())));
+                    found.extend(new.map(|form| (node.clone(), at, form.clone())));
                 }
             }
         }
-        found.sort_by_key(|(root, node, at, form)| (*root, node.term, *at, form.term));
-        found.iter().filter_map(|candidate| self.moved_after(candidate, movers)).collect()
+        found.sort_by_key(|(node, at, form)| (node.term, *at, form.term));
+        let exchange = |(node, at, form): &Candidate| {
+            let of_elements = self.expanded_after(node, form).or_else(|| self.elements_after(node, form));
+            of_elements.or_else(|| self.places_after(node, *at, form, movers))
+        };
+        found.iter().filter_map(exchange).collect()
     }
 
     /// The operator of `node` with places moved after it that `form` moves of operand `at`.
-    fn moved_after(
+    fn places_after(
         &mut self,
-        (root, node, at, form): &Candidate,
+        node: &Node,
+        at: usize,
+        form: &Node,
         movers: &FxHashMap<Id, Vec<Node>>,
-    ) -> Option<(Id, TermId, TermId, Known)> {
-        if let Some(found) = self.expanded_after(*root, node, form).or_else(|| self.elements_after(*root, node, form)) {
-            return Some(found);
-        }
+    ) -> Option<Exchange> {
+        let result = self.arena.ty(node.term).clone();
         let (moving, along, count) = mover(&self.arena, form.term).filter(|(_, along, _)| !along.is_empty())?;
         let (moves, moved, _) = self.call_of(form.term)?;
         let (op, attrs, slot) = self.call_of(node.term)?;
@@ -160,12 +153,12 @@ impl Window {
         let types: SmallVec<[TensorType; 4]> = node.children.iter().map(|&id| self.type_of(id).clone()).collect();
         let local = {
             let types: SmallVec<[&TensorType; 4]> = types.iter().collect();
-            let (call, result) = (Call { op: computes, attrs: &attrs, operands: &types }, self.type_of(*root));
-            (0..result.rank()).map(|dim| call.local_dims(slot as usize, result, dim)).collect::<SmallVec<[_; 4]>>()
+            let call = Call { op: computes, attrs: &attrs, operands: &types };
+            (0..result.rank()).map(|dim| call.local_dims(slot as usize, &result, dim)).collect::<SmallVec<[_; 4]>>()
         };
         // Dimensions of the result in the places of those of the operand.
         let above = |dim: &usize| {
-            let leads = |l: &Option<SmallVec<[Option<usize>; 4]>>| l.as_ref().is_some_and(|l| l[*at] == Some(*dim));
+            let leads = |l: &Option<SmallVec<[Option<usize>; 4]>>| l.as_ref().is_some_and(|l| l[at] == Some(*dim));
             local.iter().position(leads).map(Some)
         };
         let above: SmallVec<[Option<usize>; 2]> = along.iter().map(above).collect::<Option<_>>()?;
@@ -211,19 +204,19 @@ impl Window {
         }
         let distinct: FxHashSet<TermId> = operands.iter().copied().collect();
         let computed: usize = distinct.iter().map(|&term| self.arena.ty(term).numel()).sum();
-        let all = self.type_of(*root).numel();
-        let moves_less = computed == all && all < types[*at].numel();
+        let all = result.numel();
+        let moves_less = computed == all && all < types[at].numel();
         if !is_there && computed >= all && !moves_less {
             return None;
         }
         let moved = moving.moving_along(&moved, &along, &above, self.arena.ty(operands[0]))?;
         operands.extend(named);
         let before = self.arena.call(&moves, &moved, 0, &operands, None).ok()?;
-        is_pushed_down(&mut self.arena, before, after).then_some((*root, before, after, known))
+        is_pushed_down(&mut self.arena, before, after).then_some(Exchange { before, after, known })
     }
 
     /// An operator that computes each element by itself, with its result repeated in place of operands.
-    fn expanded_after(&mut self, root: Id, node: &Node, form: &Node) -> Option<(Id, TermId, TermId, Known)> {
+    fn expanded_after(&mut self, node: &Node, form: &Node) -> Option<Exchange> {
         expanded(&self.arena, form.term)?;
         let mut known = Known::default();
         let (mut plain, mut given): (SmallVec<[TermId; 4]>, SmallVec<[TermId; 4]>) = Default::default();
@@ -241,15 +234,15 @@ impl Window {
         let (op, attrs, slot) = self.call_of(node.term)?;
         let (moves, moved, _) = self.call_of(form.term)?;
         let result = self.arena.call(&op, &attrs, slot, &plain, None).ok()?;
-        let whole = AttrValue::Ints(self.type_of(root).shape.iter().map(|&size| size as i64).collect());
+        let whole = AttrValue::shape(&self.arena.ty(node.term).shape);
         let moved = moved.iter().map(|_| whole.clone()).collect();
         let before = self.arena.call(&moves, &moved, 0, &[result], None).ok()?;
         let after = self.again(node.term, &given)?;
-        is_pushed_down(&mut self.arena, before, after).then_some((root, before, after, known))
+        is_pushed_down(&mut self.arena, before, after).then_some(Exchange { before, after, known })
     }
 
     /// An operator that computes each element by itself, with the elements of its result moved in place of those of its operands.
-    fn elements_after(&mut self, root: Id, node: &Node, form: &Node) -> Option<(Id, TermId, TermId, Known)> {
+    fn elements_after(&mut self, node: &Node, form: &Node) -> Option<Exchange> {
         mover(&self.arena, form.term).filter(|(moving, ..)| moving.only_moves())?;
         let (&source, named) = form.children.split_first()?;
         let mut known = Known::default();
@@ -277,7 +270,7 @@ impl Window {
         let operands: SmallVec<[TermId; 4]> = [result].into_iter().chain(named_terms).collect();
         let before = self.again_as(form.term, &operands)?;
         let after = self.again(node.term, &given)?;
-        is_pushed_down(&mut self.arena, before, after).then_some((root, before, after, known))
+        is_pushed_down(&mut self.arena, before, after).then_some(Exchange { before, after, known })
     }
 
     /// The operator at the root of a term, on operands of other types.

@@ -242,7 +242,7 @@ impl Window {
                     return if met(self) { Stop::Proven } else { Stop::Limit { busiest: busiest(&added) } };
                 }
             }
-            changed |= self.move_places(limits.nodes, &mut pushed);
+            changed |= self.move_elements(limits.nodes, &mut pushed);
             self.rebuild();
             if self.egraph.analysis.mismatch.is_some() {
                 return Stop::IllTyped { rule: busiest(&added).unwrap_or_else(|| "congruence".into()) };

@@ -1,4 +1,4 @@
-//! Places moved before an operator in place of after it: what is not kept need not be computed.
+//! Elements moved before an operator in place of after it: what is not kept need not be computed.
 
 use smallvec::SmallVec;
 
