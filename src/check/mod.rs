@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use cheaper::{Found, Within, improve, placed};
 pub(crate) use precomputed::{FROZEN, precomputed};
-use priced::{Priced, b_leads, names};
+use priced::{Priced, b_leads, names_of_any};
 use region::{describe, group_repeats};
 use whole::{UNKNOWN_BEST, Whole, best, mixed, take_back};
 
@@ -180,8 +180,8 @@ pub fn compare_bound(
             .unproven
             .iter()
             .map(|u| model::Unproven {
-                a_ops: names(a, &u.a),
-                b_ops: names(b, &u.b),
+                a_ops: names_of_any(a, &u.a),
+                b_ops: names_of_any(b, &u.b),
                 a_at: last_line(a, &u.a),
                 b_at: last_line(b, &u.b),
                 agrees_numerically: u.agrees_numerically,

@@ -104,6 +104,12 @@ pub(super) fn names(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
     explicit(graph, nodes).map(|n| graph.node(n).name.to_string()).collect()
 }
 
+/// The same. Where the file has none of them, the nodes that were made in reading it.
+pub(super) fn names_of_any(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
+    let names = names(graph, nodes);
+    if names.is_empty() { nodes.iter().map(|&n| graph.node(n).name.to_string()).collect() } else { names }
+}
+
 pub(super) fn kinds(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {
     let kind = |n: NodeId| match &graph.node(n).kind {
         NodeKind::Op { op, .. } => Some(op.name().to_owned()),
