@@ -236,7 +236,7 @@ fn doc(lemma: &Lemma) -> String {
         Reason::Rule { rule, .. } => rule.doc.to_string(),
         Reason::SplitSlice => "One part of a split is a slice.".to_owned(),
         Reason::PushedDown => {
-            "Each place is computed by itself: places can be taken, joined or put in order before that or after it."
+            "Each element, or each place along a dimension, is computed by itself: elements can be moved before that or after it."
                 .to_owned()
         }
         Reason::Near => "Both constants are roundings of the same numbers.".to_owned(),

@@ -13,7 +13,10 @@ use super::spellings::parts_of;
 /// Sums of one part that are looked at.
 const MAX_SUMS: usize = 8;
 
-/// A dimension of a sum of products, by its number.
+/// Both sides add up the same products, which their elements show: hardly any search is needed.
+const BY_ELEMENTS: Limits = Limits { rounds: 2, nodes: 200, search: 20_000 };
+
+/// Dimensions of a sum of products, by their numbers.
 type Labels = SmallVec<[usize; 6]>;
 
 /// A factor, and which dimensions of the sum its own ones are.
@@ -36,14 +39,13 @@ struct Contraction {
 
 /// Adds products of matrices that sums of products are which `root` is made of, with what is proven of them.
 pub(super) fn contractions(mut arena: TermArena, root: TermId, rules: &RuleSet) -> (TermArena, Vec<Lemma>) {
+    let sums = parts_of(&arena, root).into_iter().filter_map(|term| Some((term, contraction(&arena, term)?)));
+    let sums: Vec<(TermId, Contraction)> = sums.take(MAX_SUMS).collect();
     let mut equal = Vec::new();
-    let mut looked_at = 0;
-    for term in parts_of(&arena, root) {
-        let Some(contraction) = contraction(&arena, term).filter(|_| looked_at < MAX_SUMS) else { continue };
-        looked_at += 1;
+    for (term, contraction) in sums {
         let mut tried = arena.clone();
         let Some(product) = contraction.into_product(&mut tried, term) else { continue };
-        if let Some((with_steps, steps)) = proven_equal(rules, tried, [term, product], Limits::default()) {
+        if let Some((with_steps, steps)) = proven_equal(rules, tried, [term, product], BY_ELEMENTS) {
             equal.extend(steps);
             arena = with_steps;
         }

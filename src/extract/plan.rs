@@ -159,7 +159,10 @@ fn priced(window: &Window, leaves: &Leaves, by: &By) -> FxHashMap<Id, Priced> {
         let mut priced: FxHashMap<Id, Priced> = FxHashMap::default();
         let mut changed = false;
         for class in window.egraph.classes() {
-            for node in &class.nodes {
+            // Of forms that cost the same, the one that was there first is nearest to what was written.
+            let mut forms: SmallVec<[&Node; 8]> = class.nodes.iter().collect();
+            forms.sort_unstable_by_key(|form| form.term);
+            for node in forms {
                 let price = *own.entry(node.term).or_insert_with(|| match by.has_exponentials {
                     false if may_overflow(window, node) => f64::INFINITY,
                     _ => price(&window.arena, node, by),

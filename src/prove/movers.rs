@@ -29,11 +29,12 @@ struct Exchange {
 
 impl Window {
     /// Adds forms in which elements are moved of the operands of an operator in place of its result, and the other way round where
-    /// that saves something. Gives whether there are new ones. `done` holds pairs of nodes that were looked at before.
-    pub(super) fn move_elements(&mut self, limit: usize, done: &mut FxHashSet<[TermId; 2]>) -> bool {
-        let movers = self.movers();
-        let mut found = self.moved_results(&movers, done);
-        found.extend(self.moved_operands(&movers, done));
+    /// that saves something. Gives whether there are new ones. Each pair of nodes is tried once.
+    pub(super) fn move_elements(&mut self, limit: usize) -> bool {
+        let (movers, mut tried) = (self.movers(), std::mem::take(&mut self.tried));
+        let mut found = self.moved_results(&movers, &mut tried);
+        found.extend(self.moved_operands(&movers, &mut tried));
+        self.tried = tried;
         let mut changed = false;
         for Exchange { before, after, known } in found {
             if self.egraph.total_number_of_nodes() > limit {
@@ -69,7 +70,11 @@ impl Window {
     }
 
     /// Operators that move elements of results, which can be moved before. What only repeats them is left where it is.
-    fn moved_results(&mut self, movers: &FxHashMap<Id, Vec<Node>>, done: &mut FxHashSet<[TermId; 2]>) -> Vec<Exchange> {
+    fn moved_results(
+        &mut self,
+        movers: &FxHashMap<Id, Vec<Node>>,
+        tried: &mut FxHashSet<[TermId; 2]>,
+    ) -> Vec<Exchange> {
         let mut found = Vec::new();
         for (&root, nodes) in movers {
             for node in nodes {
@@ -80,7 +85,7 @@ impl Window {
                     continue;
                 }
                 let forms = self.egraph[parts[0]].nodes.iter().filter(|form| !form.children.is_empty()).take(MAX_FORMS);
-                for form in forms.filter(|form| done.insert([node.term, form.term])) {
+                for form in forms.filter(|form| tried.insert([node.term, form.term])) {
                     let alike = |&part: &Id| self.egraph[part].nodes.iter().find(|other| other.head == form.head);
                     let others: Option<SmallVec<[Node; 2]>> =
                         parts[1..].iter().map(|part| alike(part).cloned()).collect();
@@ -117,14 +122,14 @@ impl Window {
     fn moved_operands(
         &mut self,
         movers: &FxHashMap<Id, Vec<Node>>,
-        done: &mut FxHashSet<[TermId; 2]>,
+        tried: &mut FxHashSet<[TermId; 2]>,
     ) -> Vec<Exchange> {
         let mut found = Vec::new();
         for class in self.egraph.classes().filter(|class| !class.data.constant) {
             for node in class.nodes.iter().filter(|node| node.head.is_some()) {
                 for (at, &child) in node.children.iter().enumerate() {
                     let forms = movers.get(&self.egraph.find(child)).into_iter().flatten();
-                    let new = forms.filter(|form| done.insert([node.term, form.term]));
+                    let new = forms.filter(|form| tried.insert([node.term, form.term]));
                     found.extend(new.map(|form| (node.clone(), at, form.clone())));
                 }
             }
@@ -205,6 +210,7 @@ impl Window {
         let distinct: FxHashSet<TermId> = operands.iter().copied().collect();
         let computed: usize = distinct.iter().map(|&term| self.arena.ty(term).numel()).sum();
         let all = result.numel();
+        // What copies has less to copy behind an operator that leaves less.
         let moves_less = computed == all && all < types[at].numel();
         if !is_there && computed >= all && !moves_less {
             return None;

@@ -75,6 +75,8 @@ pub(crate) struct Window {
     pub egraph: EGraph<Node, Types>,
     pub lemmas: Vec<Lemma>,
     constants: FxHashMap<(TypeId, ConstantId), Id>,
+    /// Nodes that move elements, each with one that it was tried to exchange with.
+    pub(super) tried: FxHashSet<[TermId; 2]>,
 }
 
 impl Terms for Window {
@@ -120,8 +122,13 @@ impl Window {
 
     /// The same, where `steps` say that some of the terms are equal.
     pub(crate) fn with_steps(arena: TermArena, steps: Vec<Lemma>, roots: &[TermId]) -> (Window, Vec<Id>) {
-        let mut window =
-            Window { arena, egraph: EGraph::default(), lemmas: Vec::new(), constants: FxHashMap::default() };
+        let mut window = Window {
+            arena,
+            egraph: EGraph::default(),
+            lemmas: Vec::new(),
+            constants: FxHashMap::default(),
+            tried: FxHashSet::default(),
+        };
         let mut classes: Vec<Id> = Vec::new();
         for n in 0..window.arena.len() {
             let term = window.arena.nth(n);
@@ -213,7 +220,7 @@ impl Window {
         let height = |rule: &Rule| (rule.associativity().is_none() && wanted(rule)).then_some(rule.height);
         let heights: Vec<Option<usize>> = rules.rules().iter().map(|rule| height(rule)).collect();
         let highest = heights.iter().flatten().copied().max().unwrap_or(0);
-        let (mut complete, mut pushed) = (false, FxHashSet::default());
+        let mut complete = false;
         for _ in 0..limits.rounds {
             let reach = Reach::of_changes(&mut self.egraph, highest);
             // After a search that did not get through, every place may hold a match that was not seen.
@@ -242,7 +249,7 @@ impl Window {
                     return if met(self) { Stop::Proven } else { Stop::Limit { busiest: busiest(&added) } };
                 }
             }
-            changed |= self.move_elements(limits.nodes, &mut pushed);
+            changed |= self.move_elements(limits.nodes);
             self.rebuild();
             if self.egraph.analysis.mismatch.is_some() {
                 return Stop::IllTyped { rule: busiest(&added).unwrap_or_else(|| "congruence".into()) };

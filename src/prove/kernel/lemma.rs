@@ -47,7 +47,7 @@ impl Lemma {
         match &self.reason {
             Reason::Rule { rule, .. } => &rule.name,
             Reason::SplitSlice => "split_is_slices",
-            Reason::PushedDown => "places_moved_before",
+            Reason::PushedDown => "pushed_down",
             Reason::Near => NEAR,
             Reason::Elements { .. } => "same_elements",
         }

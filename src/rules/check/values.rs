@@ -92,7 +92,7 @@ impl Generator<'_> {
         found.into_iter().nth(at).flatten()
     }
 
-    /// Adds the values that `expr` asks of a variable; `None` where it also holds whatever the variable is.
+    /// Adds the values that `expr` asks of a variable; `None` where one side of an `or` asks for none.
     fn alternatives(&self, expr: &Expr, var: AttrVar, whole_range: bool, found: &mut Vec<Option<AttrValue>>) {
         match expr {
             Expr::Or(a, b) => {
