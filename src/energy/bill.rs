@@ -20,8 +20,9 @@ use crate::ops::{self, Elements, KernelClass};
 /// still be in the cache, and its neighbours decide on the clock. Independent from kernel to kernel.
 const CONTEXT_SD: f64 = 0.04;
 
-/// What all figures of a profile are off by together on another card of the kind, and in a model run in one piece.
-const COMMON_SD: f64 = 0.03;
+/// What all figures of a profile are off by together on another card of the kind, and in a graph that runs in one piece: with it, nine
+/// of ten of the graphs that are kept apart lie in the interval of their sum.
+const COMMON_SD: f64 = 0.075;
 
 /// Standard deviations that a difference has to exceed to count: one draw in forty of a normal distribution does by chance.
 const SURE_SD: f64 = 1.96;
@@ -197,16 +198,18 @@ fn variance(lines: &BTreeMap<Line, i64>, of: impl Fn(&Kernel) -> (f64, f64)) -> 
         let (value, sd) = of(&line.0);
         let value = value * *count as f64;
         variance += (value * CONTEXT_SD).powi(2);
-        match &line.0.estimated {
-            Some(features) => alike.entry(features.class).or_default().push((&line.0, value * sd)),
-            None => variance += (value * sd).powi(2),
+        match &line.0.features {
+            Some(features) if line.0.is_estimated => {
+                alike.entry(features.class).or_default().push((&line.0, value * sd));
+            }
+            _ => variance += (value * sd).powi(2),
         }
     }
     for kernels in alike.values() {
         for (i, (a, error_a)) in kernels.iter().enumerate() {
             variance += error_a * error_a;
             for (b, error_b) in kernels.get(i + 1..).unwrap_or_default() {
-                if let (Some(a), Some(b)) = (&a.estimated, &b.estimated) {
+                if let (Some(a), Some(b)) = (&a.features, &b.features) {
                     variance += 2.0 * error_a * error_b * correlation(a, b);
                 }
             }
@@ -278,7 +281,7 @@ fn work_alike(x: &Kernel, y: &Kernel) -> bool {
     let (a, b) = (&x.key, &y.key);
     let dtypes = |key: &KernelKey| key.operands.iter().map(|o| o.ty.dtype).collect::<Vec<_>>();
     let class = |key: &KernelKey| ops::find(&key.op).map(|def| def.kernels);
-    let is_one_kernel = || matches!((&x.estimated, &y.estimated), (Some(x), Some(y)) if x.is_same_kernel(y));
+    let is_one_kernel = || matches!((&x.features, &y.features), (Some(x), Some(y)) if x.is_same_kernel(y));
     let is_one_operator = || a.op == b.op && dtypes(a) == dtypes(b) && (a.attrs == b.attrs || is_one_kernel());
     a.math == b.math && (is_one_operator() || a.operands == b.operands && class(a) == class(b))
 }
@@ -286,7 +289,7 @@ fn work_alike(x: &Kernel, y: &Kernel) -> bool {
 /// Whether a kernel moves clearly less than another one that does the same. Only where the work decides what it costs, each element of
 /// the result for itself: of matrix products a smaller one may get a slower kernel, and of reductions one with fewer threads.
 fn is_less_of_the_same(kernel: &Kernel, other: &Kernel) -> bool {
-    let alike = match (&kernel.estimated, &other.estimated) {
+    let alike = match (&kernel.features, &other.features) {
         (Some(a), Some(b)) => a.is_same_kernel(b) && decided_by_work(a.class),
         _ => false,
     };

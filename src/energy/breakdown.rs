@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bill::Bill;
-use super::features::{Features, Mode};
+use super::features::Mode;
 use super::item::Kernel;
 use super::model::CostModel;
 
@@ -95,8 +95,9 @@ impl Breakdown {
         let (mj, time_us) = (kernel.cost.energy_mj.value * count, kernel.cost.time_us.value * count);
         self.memory.amount += kernel.cost.bytes * count;
         self.launches.amount += f64::from(kernel.cost.launches) * count;
-        let features = kernel.estimated.clone().or_else(|| Features::of_key(&kernel.key));
-        let Some((features, fit)) = features.and_then(|f| estimator.classes.get(&f.class).map(|fit| (f, fit))) else {
+        let Some((features, fit)) =
+            kernel.features.as_ref().and_then(|f| estimator.classes.get(&f.class).map(|fit| (f, fit)))
+        else {
             // The device draws no less than at rest, whatever the kernel does.
             let at_rest = (estimator.device.rest_w * time_us * 1e-3).min(mj);
             self.over_time.add(at_rest, time_us);
@@ -108,7 +109,7 @@ impl Breakdown {
         let launch_us = (fit.launch_us * count).min(time_us);
         let running_us = time_us - launch_us;
         let [launches, over_time] = [launch_us, running_us].map(|us| fit.base_w * us * 1e-3);
-        let [memory, arithmetic] = fit.dynamic_mj(&features).map(|mj| mj * count);
+        let [memory, arithmetic] = fit.dynamic_mj(features).map(|mj| mj * count);
         let memory = (memory - kernel.spared.traffic_mj * count).max(0.0);
         // No kernel draws more than the limit: the model's coefficients may say so far from what they were fitted on.
         let room = (estimator.device.limit_w * time_us * 1e-3 - launches - over_time).max(0.0);
@@ -117,10 +118,10 @@ impl Breakdown {
         self.over_time.add(over_time, running_us);
         self.memory.mj += memory * capped;
         self.arithmetic.entry(features.mode).or_default().add(arithmetic * capped, kernel.cost.flops * count);
-        let model_us = fit.model_us(&estimator.device, &features) - kernel.spared.time_us;
+        let model_us = fit.model_us(&estimator.device, features) - kernel.spared.time_us;
         let beyond_us = time_us - model_us * count;
         let work = (memory + arithmetic) * capped;
-        let dynamic = model.like(kernel, &features).map(|(us, mj)| (mj - fit.base_w * us * 1e-3) * count);
+        let dynamic = model.like(kernel, features).map(|(us, mj)| (mj - fit.base_w * us * 1e-3) * count);
         let overhead = dynamic.map_or(0.0, |dynamic| dynamic - work);
         self.overhead.entry(kernel.key.op.clone()).or_default().add(overhead, beyond_us);
         self.not_explained_mj += mj - launches - over_time - work - overhead;

@@ -16,8 +16,10 @@ pub struct Kernel {
     /// Standard deviations of the logarithms of energy and time.
     pub(super) energy_sd: f64,
     pub(super) time_sd: f64,
-    /// Set where the price is an estimate, whose error is shared by kernels nearby.
-    pub(super) estimated: Option<Features>,
+    /// What decides its price, where that is known.
+    pub(super) features: Option<Features>,
+    /// Whether the price is an estimate, whose error is shared by kernels nearby.
+    pub(super) is_estimated: bool,
     pub(super) context: Context,
     /// What the cache spares it.
     pub(super) spared: Spared,

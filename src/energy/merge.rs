@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::key::KernelKey;
-use super::profile::{Device, Entry, MIN_COMMON, Profile, ProfileError, Ratio, Run, Spread};
+use super::profile::{Device, Entry, MIN_COMMON, Profile, ProfileError, Run};
+use super::spread::{Repeat, Spread};
 
 /// One key in the comparison of two profiles.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +61,7 @@ impl Profile {
             }
             let own = other.entries.iter().filter(|(_, e)| e.run == run.id);
             match self.spread(own) {
-                Ok(spread) => runs.push((run.id, Run { id, against_first: Some(spread), ..run.clone() })),
+                Ok(spread) => runs.push((run.id, Run { id, against_others: Some(spread), ..run.clone() })),
                 Err(ProfileError::NothingInCommon(_)) if !missing(run) => continue,
                 Err(error) => return Err(error),
             }
@@ -103,42 +104,24 @@ impl Profile {
         self.runs.iter().any(same)
     }
 
-    /// How entries of another run stand to those of the first run here, from the keys that both hold.
+    /// How far entries of another run are from those here, by the keys that both hold. Each ratio is of two figures as they were
+    /// measured: through the figures of runs in between, errors would add up from run to run.
     pub(super) fn spread<'a>(
         &self,
         others: impl Iterator<Item = (&'a KernelKey, &'a Entry)>,
     ) -> Result<Spread, ProfileError> {
-        let mut device: (Vec<Ratio>, Vec<Ratio>) = Default::default();
-        let mut host: (Vec<Ratio>, Vec<Ratio>) = Default::default();
+        let (mut device, mut launch_bound) = (Vec::new(), Vec::new());
         for (key, other) in others {
             // Where one holds the pauses between launches and the other does not, they are figures of different things.
             let alike = |own: &&Entry| (own.launch_bound, own.recorded) == (other.launch_bound, other.recorded);
             let Some(own) = self.entries.get(key).filter(alike) else { continue };
-            // An entry of a later run stands for the first one as far as that run does.
-            let spread = self.runs.iter().find(|r| r.id == own.run).and_then(|r| r.against_first);
-            let (energy, time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(own));
-            let chain = |link: Ratio, ratio: f64| Ratio { low: link.low * ratio, high: link.high * ratio };
-            let (energies, times) = if own.launch_bound { &mut host } else { &mut device };
-            energies.push(chain(energy, other.energy_mj.mean / own.energy_mj.mean));
-            times.push(chain(time, other.time_us.mean / own.time_us.mean));
+            let ratios = if own.launch_bound { &mut launch_bound } else { &mut device };
+            ratios.push((other.energy_mj.mean / own.energy_mj.mean, other.time_us.mean / own.time_us.mean));
         }
-        let keys = device.0.len();
-        if keys < MIN_COMMON {
-            return Err(ProfileError::NothingInCommon(keys));
+        if device.len() < MIN_COMMON {
+            return Err(ProfileError::NothingInCommon(device.len()));
         }
-        let range = |all: &[Ratio]| Ratio {
-            low: all.iter().map(|r| r.low).fold(1.0, f64::min),
-            high: all.iter().map(|r| r.high).fold(1.0, f64::max),
-        };
-        // Without launch-bound keys in common, those differ at least as much as the others.
-        let host_range = |own: &[Ratio], all: &[Ratio]| range(if own.is_empty() { all } else { own });
-        Ok(Spread {
-            keys,
-            energy: range(&device.0),
-            time: range(&device.1),
-            launch_bound_energy: host_range(&host.0, &device.0),
-            launch_bound_time: host_range(&host.1, &device.1),
-        })
+        Ok(Spread { device: Repeat::of_ratios(&device), launch_bound: Repeat::of_ratios(&launch_bound) })
     }
 
     /// Every key of either profile, with what each holds for it. The devices may differ: that is what it is for.
@@ -232,11 +215,11 @@ mod tests {
         }
         other.entries.insert("abs(f32[4])".parse().unwrap(), entry(10.0));
         own.merge(other).unwrap();
-        // What the first run measured stays as it was.
+        // The values stay as they were; the intervals of both reach as far as the runs are apart.
         assert_eq!(own.figures(&"neg(f32[4])".parse().unwrap()).unwrap().0.value, 1.0);
         let (energy, _) = own.figures(&"abs(f32[4])".parse().unwrap()).unwrap();
         assert_eq!(energy.value, 10.0);
-        assert!(energy.low < 10.0 / 1.079 && energy.high > 10.0, "{energy:?}");
+        assert!(energy.low < 9.4 && energy.low > 9.0 && energy.high > 10.6, "{energy:?}");
         assert_eq!(own.runs.iter().map(|r| r.id).collect::<Vec<_>>(), [1, 2]);
     }
 
@@ -279,7 +262,7 @@ mod tests {
         assert_eq!((own.entries[&short].time_us.mean, own.entries[&short].run), (1.7, 2));
         assert_eq!((own.entries[&long].time_us.mean, own.entries[&long].run), (32.0, 1));
         assert_eq!((own.entries[&waiting].time_us.mean, own.entries[&waiting].run), (60.0, 2));
-        assert_eq!(own.runs[1].against_first.unwrap().keys, 4);
+        assert_eq!(own.runs[1].against_others.unwrap().device.keys, 4);
 
         let more = Entry { recorded: true, passes: 4, ..entry(1.8) };
         let better = |own: &Entry, other: &Entry| own.is_superseded_by(other);

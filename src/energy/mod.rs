@@ -25,6 +25,7 @@ mod objective;
 mod power_cap;
 mod profile;
 mod profile_file;
+mod spread;
 pub(crate) mod tables;
 mod unique;
 mod work;
@@ -40,9 +41,9 @@ pub use measured::Measured;
 pub use model::{CostModel, graph_items, graph_total};
 pub use objective::{Objective, Weights};
 pub use profile::{
-    BackendKind, Device, Entry, LeakageCorrection, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Ratio, Run,
-    Spread,
+    BackendKind, Device, Entry, LeakageCorrection, MeterKind, PacedEntry, Profile, ProfileError, Protocol, Run,
 };
+pub use spread::{Repeat, Spread};
 
 #[cfg(test)]
 pub(crate) use coverage::COVERAGE;

@@ -169,7 +169,8 @@ impl CostModel {
             return Item::Free;
         }
         let measured = self.profile.figures(key);
-        let features = if measured.is_some() { None } else { Features::of_key(key) };
+        let features = Features::of_key(key);
+        let is_estimated = measured.is_none();
         let ((energy_mj, time_us), [energy_sd, time_sd], basis) = match (measured, &features) {
             (Some((energy, time)), _) => ((energy, time), [&energy, &time].map(standard_deviation), Basis::Measured),
             (None, Some(features)) => {
@@ -192,7 +193,8 @@ impl CostModel {
             cost,
             energy_sd,
             time_sd,
-            estimated: features,
+            features,
+            is_estimated,
             context,
             spared,
             order: order.finish(),
@@ -201,7 +203,7 @@ impl CostModel {
 
     /// Time in µs and energy in mJ of a kernel in its context as other measured kernels tell them.
     pub(super) fn like(&self, kernel: &Kernel, features: &Features) -> Option<(f64, f64)> {
-        if kernel.estimated.is_some() {
+        if kernel.is_estimated {
             return Some((kernel.cost.time_us.value, kernel.cost.energy_mj.value));
         }
         let known = self.like.read().unwrap_or_else(PoisonError::into_inner).get(&kernel.key).copied();

@@ -8,11 +8,12 @@ use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::cost::{Figure, Source};
+use super::cost::Figure;
 use super::estimate::Estimator;
 use super::host::HostCosts;
 use super::key::KernelKey;
 use super::measured::{MOST, MOST_WATTS, Measured};
+use super::spread::{Repeat, Spread, repeated};
 
 /// The newest version of the measuring method whose figures this program knows how to read.
 pub(crate) const METHOD_VERSION: u32 = 10;
@@ -117,11 +118,8 @@ pub struct Protocol {
 /// No GPU runs hotter or colder.
 const MOST_DEGREES: f64 = 300.0;
 
-/// No two runs differ more.
-const MOST_RATIO: f64 = 1e3;
-
 /// One measuring run: one process on one card. Cards of one model differ, by up to a tenth in the energy of
-/// memory traffic, so every run says how its figures stand to those of the first.
+/// memory traffic, so every run says how far its figures are from those of the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -143,9 +141,9 @@ pub struct Run {
     /// The seconds between two changes of the counter, where it is known of the GPU that they are even.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_s: Option<f64>,
-    /// Figures of this run over those of the first, for what both measured; `None` for the first.
+    /// How far its figures are from those of the runs before it, for what both measured; `None` for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub against_first: Option<Spread>,
+    pub against_others: Option<Spread>,
 }
 
 /// What a warmer chip draws more: one temperature coefficient serves all runs.
@@ -164,43 +162,17 @@ impl LeakageCorrection {
     }
 }
 
-/// How the figures of one run stand to those of the first, by what limits the operator: device or host.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spread {
-    /// Keys that the comparison rests on.
-    pub keys: usize,
-    /// Of energies.
-    pub energy: Ratio,
-    /// Of times.
-    pub time: Ratio,
-    /// Of energies of operators that take less time than their launch.
-    pub launch_bound_energy: Ratio,
-    /// Of times of operators that take less time than their launch.
-    pub launch_bound_time: Ratio,
-}
-
-/// The range of a ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ratio {
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
-
 impl Run {
     pub(super) fn is_sane(&self) -> bool {
         (0.0..=MOST_WATTS).contains(&self.idle_w)
             && self.counter_s.is_none_or(|s| s > 0.0 && s <= MOST)
             && self.leakage.is_none_or(|w| w.is_sane())
-            && self.against_first.is_none_or(|s| s.is_sane())
+            && self.against_others.is_none_or(|s| s.is_sane())
     }
 
     /// Whether it is the same run, whatever number it has and whatever it was compared with.
     pub(super) fn is_that(&self, other: &Run) -> bool {
-        *other == Run { id: other.id, against_first: other.against_first, ..self.clone() }
+        *other == Run { id: other.id, against_others: other.against_others, ..self.clone() }
     }
 }
 
@@ -209,37 +181,6 @@ impl Protocol {
         let lengths = [self.warm_up_s, self.queue_ms];
         let fractions = [self.target_half_width, self.min_half_width, self.mean_half_width, self.pace];
         lengths.iter().all(|l| (0.0..=MOST).contains(l)) && fractions.iter().all(|f| (0.0..=1.0).contains(f))
-    }
-}
-
-impl Ratio {
-    /// No spread.
-    pub const ONE: Ratio = Ratio { low: 1.0, high: 1.0 };
-
-    /// A figure of a run in terms of the first run: the value stays, the interval reaches as far as the runs differ.
-    fn widen(&self, m: &Measured) -> Figure {
-        Figure::new(m.mean, m.low / self.high, m.high / self.low, Source::Measured)
-    }
-
-    /// The range of both, in either direction.
-    fn or(&self, other: &Ratio) -> Ratio {
-        let (low, high) = (self.low.min(other.low), self.high.max(other.high));
-        Ratio { low: low.min(1.0 / high), high: high.max(1.0 / low) }
-    }
-
-    fn is_sane(&self) -> bool {
-        1.0 / MOST_RATIO <= self.low && self.low <= self.high && self.high <= MOST_RATIO
-    }
-}
-
-impl Spread {
-    /// The ratios of energy and time that apply to an entry.
-    pub fn of(&self, entry: &Entry) -> (Ratio, Ratio) {
-        if entry.launch_bound { (self.launch_bound_energy, self.launch_bound_time) } else { (self.energy, self.time) }
-    }
-
-    pub(super) fn is_sane(&self) -> bool {
-        [self.energy, self.time, self.launch_bound_energy, self.launch_bound_time].iter().all(Ratio::is_sane)
     }
 }
 
@@ -430,16 +371,17 @@ impl Profile {
     /// Energy in mJ and time in µs of a key, if it was measured. The intervals hold the difference between runs.
     pub fn figures(&self, key: &KernelKey) -> Option<(Figure, Figure)> {
         let entry = self.entries.get(key)?;
-        let spread = self.runs.iter().find(|r| r.id == entry.run).and_then(|r| r.against_first);
-        let (mut energy, mut time) = spread.map_or((Ratio::ONE, Ratio::ONE), |s| s.of(entry));
-        if entry.launch_bound {
-            // What the host adds differs from run to run on one card too, and no single run can see by how much.
-            for other in self.runs.iter().filter_map(|r| r.against_first) {
-                energy = energy.or(&other.launch_bound_energy);
-                time = time.or(&other.launch_bound_time);
-            }
-        }
-        Some((energy.widen(&entry.energy_mj), time.widen(&entry.time_us)))
+        let spreads = || self.runs.iter().filter_map(|r| r.against_others.as_ref());
+        let pooled = |launch_bound| Repeat::pooled(spreads().map(move |s| s.of(launch_bound)));
+        // Where no two runs have launch-bound keys in common, those differ at least as much as the others.
+        let (launch_bound, all) = match pooled(entry.launch_bound) {
+            Repeat { keys: 0, .. } => (false, pooled(false)),
+            all => (entry.launch_bound, all),
+        };
+        let run = self.runs.iter().find(|r| r.id == entry.run).and_then(|r| r.against_others.as_ref());
+        let own = run.map_or(Repeat::default(), |spread| *spread.of(launch_bound));
+        let repeat = own.drawn_to(&all);
+        Some((repeated(&entry.energy_mj, repeat.energy_sd), repeated(&entry.time_us, repeat.time_sd)))
     }
 
     /// Fits the estimator anew on the entries.
@@ -452,4 +394,4 @@ impl Profile {
 pub(crate) const MIN_COMMON: usize = 3;
 
 /// The format this program reads and writes.
-pub(super) const SCHEMA: &str = "magneton-ir/profile/5";
+pub(super) const SCHEMA: &str = "magneton-ir/profile/6";

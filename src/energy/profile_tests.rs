@@ -36,7 +36,7 @@ fn an_empty_profile_survives_too() {
 
 #[test]
 fn other_formats_are_refused() {
-    for schema in ["magneton-ir/profile/4", "magneton-ir/profile/6", "something else"] {
+    for schema in ["magneton-ir/profile/5", "magneton-ir/profile/7", "something else"] {
         let error = Profile::parse("p", &text(schema, r#""x": 1"#)).unwrap_err();
         assert!(matches!(error, ProfileError::Version { .. }), "{error}");
     }

@@ -92,7 +92,7 @@ impl Header {
             backend: self.backend,
             leakage: leakage::correction(&self.device.name),
             counter_s: counter_s(&self.device.name).filter(|_| self.protocol.meter == MeterKind::EnergyCounter),
-            against_first: None,
+            against_others: None,
         }
     }
 }
