@@ -103,7 +103,7 @@ impl<'g> GraphProgram<'g> {
                     return Interval::new(-1.001 * length.sqrt(), 1.001 * length.sqrt());
                 }
                 let known = operands.iter().map(|v| (self.graph.ty(*v), self.intervals.get(v).copied()));
-                range_of(op, attrs, known, operands.windows(2).all(|pair| pair[0] == pair[1]))
+                range_of(op, attrs, value.slot, known, operands.windows(2).all(|pair| pair[0] == pair[1]))
             }
             NodeKind::Op { op: Op::Custom(_), .. } => None,
         }

@@ -1,8 +1,8 @@
-//! The facet `bounds` of an operator's entry: what bounds on the elements of the operands say about those of output 0.
+//! The facet `bounds` of an operator's entry: what bounds on the elements of the operands say about those of the result.
 
 use smallvec::SmallVec;
 
-use super::{Arithmetic, Call, Interval, OpDef};
+use super::{Arithmetic, Call, Interval, Movement, OpDef};
 use crate::ir::{AttrValue, Number, TensorType};
 
 /// How bounds on the operands bound the result.
@@ -81,13 +81,24 @@ impl Magnitudes<'_> {
     }
 }
 
-/// What the elements of output 0 of an operator lie in, from the types and bounds of its operands, and whether all of these are one value.
+/// Whether the bounds of an operator hold for one of its outputs. Those of an operator that gives values and their places are of the
+/// values.
+pub fn bounds_hold(op: &OpDef, slot: u32) -> bool {
+    slot == 0 || op.movement() == Some(Movement::Split)
+}
+
+/// What the elements of an output of an operator lie in, from the types and bounds of its operands, and whether all of these are one
+/// value.
 pub fn range_of<'t>(
     op: &'static OpDef,
     attrs: &[AttrValue],
+    slot: u32,
     operands: impl Iterator<Item = (&'t TensorType, Option<Interval>)>,
     is_one_value: bool,
 ) -> Option<Interval> {
+    if !bounds_hold(op, slot) {
+        return None;
+    }
     let (types, known): (SmallVec<[&TensorType; 4]>, SmallVec<[Option<Interval>; 4]>) = operands.unzip();
     if let ([ty, _], [x, _], Arithmetic::Mul, true) = (&types[..], &known[..], op.arithmetic(), is_one_value)
         && ty.dtype.is_float()
@@ -152,12 +163,22 @@ pub fn sign_of<'t>(
     attrs: &[AttrValue],
     operands: impl Iterator<Item = (&'t TensorType, Sign)>,
 ) -> Sign {
-    Sign::of(range_of(op, attrs, operands.map(|(ty, sign)| (ty, sign.sample())), false))
+    Sign::of(range_of(op, attrs, 0, operands.map(|(ty, sign)| (ty, sign.sample())), false))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_are_not_bounded_by_the_values_that_they_are_of() {
+        let ty = TensorType::new(crate::ir::DType::F32, crate::ir::Shape::from_slice(&[4])).unwrap();
+        let zero = Interval::new(0.0, 0.0);
+        let sort = super::super::find("sort").unwrap();
+        let attrs = sort.attrs(&[("dim", AttrValue::Int(0))]).unwrap();
+        let of = |slot| range_of(sort, &attrs, slot, std::iter::once((&ty, zero)), true);
+        assert_eq!((of(0), of(1)), (zero, None));
+    }
     use crate::ir::{DType, Shape};
     use crate::ops::{Family, all};
 

@@ -79,7 +79,7 @@ mod work;
 pub use asks::Ask;
 pub use aten::Aten;
 pub use attention::{Nonzero, attend, attention_key};
-pub use bounds::{Bounds, Magnitudes, Ranges, Sign, range, range_of, sign_of};
+pub use bounds::{Bounds, Magnitudes, Ranges, Sign, bounds_hold, range, range_of, sign_of};
 pub use call::Types;
 pub use call::{Call, EvalError, TypeError, canonical_attrs};
 pub use called::{is_called, operand_read};

@@ -102,11 +102,11 @@ impl<'a> Cone<'a> {
                     positive.get(&id).and_then(|draw| draw.interval(ty))
                 }
                 (_, Head::Input(_)) => Draw::Dense { seed, scale: 1.0 }.interval(ty),
-                (_, Head::Apply { op: Op::Table(op), attrs, slot: 0 }) => {
+                (_, Head::Apply { op: Op::Table(op), attrs, slot }) => {
                     let operands = &arena.term(id).operands;
                     let bounds = |o: &TermId| intervals.get(o.index()).copied().flatten();
                     let known = operands.iter().map(|o| (arena.ty(*o), bounds(o)));
-                    range_of(op, attrs, known, operands.windows(2).all(|pair| pair[0] == pair[1]))
+                    range_of(op, attrs, *slot, known, operands.windows(2).all(|pair| pair[0] == pair[1]))
                 }
                 _ => None,
             });

@@ -241,3 +241,31 @@ fn scores_that_a_number_hides_are_hidden_from_products_alone() {
     let product = "matmul(softmax(scores; dim=1), v)";
     assert!(is_proven("x: f32[2, 4], m: bool[2, 4], v: f32[4, 3]", &of(product, a), &of(product, b)));
 }
+
+/// The logarithm of what is too small for a number is -inf, and the exponential of a large score is infinite.
+#[test]
+fn no_form_takes_logarithms_of_what_a_softmax_or_a_sum_of_exponentials_loses() {
+    let rules = RuleSet::library().unwrap();
+    let costs = CostModel::shipped().unwrap();
+    for (shape, result) in [
+        ("1024, 8192", "add(softmax(x; dim=1), sub(x, logsumexp(x; dim=[1], keepdim=true)))"),
+        ("1024, 8192", "add(softmax(x; dim=1), amax(log_softmax(x; dim=1); dim=[1], keepdim=true))"),
+        ("4096, 8192", "exp(sub(amax(x; dim=[1]), logsumexp(x; dim=[1])))"),
+    ] {
+        let workload = graph(&format!("x: f32[{shape}]"), result);
+        let found = optimize(&workload, &Context::under(&rules), Tier::Real, Objective::Energy, &costs).unwrap();
+        let forms = text::print(&found.rewritten);
+        assert!(!forms.contains("= log("), "{forms}");
+    }
+}
+
+/// The places of equal values were taken for bounded by the values.
+#[test]
+fn places_of_zeros_in_order_are_not_all_the_first() {
+    let rules = RuleSet::library().unwrap();
+    let places =
+        text::parse("a", "graph a(x: f32[4]) { v, r = sort(mul(x, 0.0); dim=0, stable=true) return r }").unwrap();
+    let counted = graph("x: f32[4]", "arange(; end=4, dtype=i64)");
+    let verdict = prove(&places, &counted, &rules, &Silent).unwrap().verdict;
+    assert!(!matches!(verdict, Verdict::Different(_)), "{verdict:?}");
+}

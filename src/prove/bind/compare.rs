@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::held::Held;
+use super::made::Comparison;
 use super::plan::{Meaning, Plan, Slot};
 use crate::ir::{Content, Contents, TensorType};
 use crate::prove::Side;
@@ -37,6 +38,7 @@ impl Plan {
     /// Compares what the files hold for inputs that are bound to each other, unless their values are why they are. Guesses that the values
     /// contradict are taken back; other bindings are kept and noted. Values are read only where no checksums tell.
     pub(super) fn compare(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
+        let mut elements = Comparison::new();
         for side in [Side::A, Side::B] {
             for target in 0..self.side(side).len() {
                 let Some((meaning, source)) = self.side(side)[target].meaning.clone() else { continue };
@@ -57,7 +59,9 @@ impl Plan {
                             leaves.iter().map(|&i| Some((i, content(self.side_mut(side.other()), i, others)?.clone())));
                         let held = held.collect::<Option<FxHashMap<usize, Content>>>();
                         let made = held.and_then(|held| Held::by(expression, &held));
-                        made.zip(content(self.side_mut(side), target, own)).and_then(|(made, own)| made.is(own))
+                        let told =
+                            made.zip(content(self.side_mut(side), target, own)).and_then(|(made, own)| made.is(own));
+                        told.or_else(|| elements.agrees(expression, target, own, others))
                     }
                 };
                 match agrees {

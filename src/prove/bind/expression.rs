@@ -213,6 +213,11 @@ impl Expression {
         self.root
     }
 
+    /// All parts in order, with the types of their values.
+    pub(super) fn typed_parts(&self) -> impl Iterator<Item = &(Part, TensorType)> {
+        self.parts.iter()
+    }
+
     /// All parts in order; only those that the root needs count.
     pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
         self.parts.iter().map(|(part, _)| part)

@@ -22,7 +22,7 @@ const ALL_SAMPLED: usize = 1 << 25;
 const ALL_COMPARED: usize = 1 << 26;
 
 /// The most elements of a weight that is read.
-const MAX_ELEMENTS: usize = 1 << 22;
+pub(super) const MAX_ELEMENTS: usize = 1 << 22;
 
 /// Elements that one evaluator computes, and may compute on the way. It keeps them.
 const CHUNK: usize = SAMPLE;
@@ -198,7 +198,7 @@ fn program<'g>(graph: &'g Graph, candidate: &Candidate, contents: &mut dyn Conte
 }
 
 /// What a value is at these places of its tensor.
-fn computed(program: &GraphProgram, value: Value, ty: &TensorType, places: &[usize]) -> Option<Vec<Number>> {
+pub(super) fn computed(program: &GraphProgram, value: Value, ty: &TensorType, places: &[usize]) -> Option<Vec<Number>> {
     let chunk = |places: &[usize]| -> Option<Vec<Number>> {
         let mut evaluator = LazyEvaluator::new(program, Options { rounding: true, budget: BUDGET });
         places.iter().map(|&place| evaluator.element(value, &unflatten(&ty.shape, place)).ok()).collect()
@@ -208,7 +208,7 @@ fn computed(program: &GraphProgram, value: Value, ty: &TensorType, places: &[usi
 
 /// Whether elements agree up to rounding, and if so, whether they are the same. A difference of large numbers may be small: what is
 /// rounding follows from the element, or from the element in the middle where that is larger.
-fn agree(dtype: DType, x: &[Number], y: &[Number]) -> Option<bool> {
+pub(super) fn agree(dtype: DType, x: &[Number], y: &[Number]) -> Option<bool> {
     if x == y {
         return Some(true);
     }

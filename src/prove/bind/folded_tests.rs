@@ -142,3 +142,17 @@ fn a_buffer_that_the_program_writes_is_no_constant() {
     let bound = bind_with_contents(a, b, None, [&mut Whole([3, 4]), &mut Whole([3, 4])]);
     assert_eq!(bound.binding.inputs.len(), 2);
 }
+
+#[test]
+fn a_guess_that_the_elements_contradict_is_no_binding() {
+    const A: &str = "graph a(x: f32[2, 3], w: param f32[4, 3]) {\n  y = linear(x, w)\n  return y\n}";
+    const B: &str = "graph b(x: f32[2, 3], v: param f32[1, 4, 3]) {\n  m = reshape(v; shape=[4, 3])\n  t = permute(m; dims=[1, 0])\n  y = matmul(x, t)\n  return y\n}";
+    let weight: Vec<f64> = (0..12).map(|i| f64::from(i) * 0.25).collect();
+    let other: Vec<f64> = weight.iter().map(|x| x * 1.5 + 0.125).collect();
+    let is_guessed = |all: &[String]| all.iter().any(|text| text.contains("guessed from shapes and use"));
+    let same = sentences(A, &[&[], &weight], B, &[&[], &weight]);
+    assert!(is_guessed(&same) && !same.iter().any(|text| text.contains("not compared")), "{same:?}");
+    assert!(!is_guessed(&sentences(A, &[&[], &weight], B, &[&[], &other])));
+    // Where one file holds nothing, there is nothing to contradict it.
+    assert!(is_guessed(&sentences(A, &[&[], &[]], B, &[&[], &other])));
+}

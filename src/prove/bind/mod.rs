@@ -18,6 +18,7 @@ mod folded;
 mod held;
 mod join;
 mod known;
+mod made;
 mod mask;
 mod matched_uses;
 mod merged;

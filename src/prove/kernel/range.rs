@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::arena::{Side, TermArena, TermId};
 use super::closure::Closure;
 use crate::ir::{DType, TensorType};
-use crate::ops::{Amplifies, Arithmetic, Call, Family, Interval, Magnitudes, Op};
+use crate::ops::{Amplifies, Arithmetic, Call, Family, Interval, Magnitudes, Op, bounds_hold};
 
 /// A value that has to stay within the range of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,8 +135,11 @@ fn unrounded(arena: &TermArena, term: TermId, depth: usize) -> f64 {
     if let Some(constant) = arena.value(term) {
         return Interval::of(constant, ty).map_or(f64::INFINITY, Interval::magnitude);
     }
-    let Some((op, attrs, _)) = arena.op(term) else { return ty.dtype.magnitude() };
+    let Some((op, attrs, slot)) = arena.op(term) else { return ty.dtype.magnitude() };
     let (Op::Table(def), 1..) = (op, depth) else { return f64::INFINITY };
+    if !bounds_hold(def, slot) {
+        return f64::INFINITY;
+    }
     let operands = &arena.term(term).operands;
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| arena.ty(o)).collect();
     let of = |n: usize| operands.get(n).map_or(0.0, |&o| bound(arena, o, depth - 1));

@@ -67,7 +67,8 @@ impl OperandSynthesis<'_, '_> {
             Synthesis::Differences => self.differences()?,
             Synthesis::Gather => self.gather()?,
             Synthesis::Embed => {
-                let rows = self.generator.size().max(4);
+                let few = self.generator.size().max(4);
+                let rows = self.generator.rows(few);
                 let (&last, rest) = self.ty.shape.split_last()?;
                 vec![
                     tensor(self.ty.dtype, Shape::from_slice(&[rows, last])),

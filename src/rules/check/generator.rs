@@ -22,6 +22,9 @@ const MAX_NAMED: i64 = 300;
 /// Named sizes beyond this are given to one dim of an instance, so that it stays small.
 const MANY: i64 = 24;
 
+/// A number and those beside it name a row of a table that has so many more.
+const ROWS_BEYOND: usize = 4;
+
 /// How many of 100 sizes are larger than usual beside such attributes.
 const LARGE: usize = 15;
 
@@ -152,6 +155,15 @@ impl<'a> Generator<'a> {
             _ => {}
         }
         SIZES[self.random.below(SIZES.len())]
+    }
+
+    /// The rows of a table from which random places read: enough for places that lie beside a number that the rule names, or a few.
+    pub(super) fn rows(&mut self, few: usize) -> usize {
+        let named = self.named.integers.iter().copied().filter(|n| (1..=MANY).contains(n)).max();
+        match (self.style, named) {
+            (Style::Named, Some(named)) if self.random.chance(PREFERRED) => named as usize + ROWS_BEYOND,
+            _ => few,
+        }
     }
 
     /// A whole number as the style prefers it.

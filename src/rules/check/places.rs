@@ -9,7 +9,8 @@ const PLACES: usize = 4;
 pub(super) fn index(w: &mut OperandSynthesis<'_, '_>) -> Option<Vec<TensorType>> {
     let dim = only_dim(w, 1, |_| true)?;
     let mut from = w.ty.clone();
-    let count = std::mem::replace(&mut from.shape[dim], PLACES + w.generator.random.below(2));
+    let few = PLACES + w.generator.random.below(2);
+    let count = std::mem::replace(&mut from.shape[dim], w.generator.rows(few));
     Some(vec![from, tensor(DType::I64, Shape::from_slice(&[count]))])
 }
 

@@ -264,7 +264,7 @@ impl Formulas<'_> {
         let mut inverse = self.exponential(&exponent.scaled(&-BigRational::one()))?.scaled(&number.recip());
         for atom in factors {
             let inverse_of_atom = match *self.store.atom_of(atom) {
-                Atom::Function(Function::Reciprocal, divisor) if self.store.is_positive(self.store.form(divisor)) => {
+                Atom::Function(Function::Reciprocal, divisor) if self.store.is_kept_positive(divisor) => {
                     self.form(divisor)
                 }
                 _ => self.function(Function::Reciprocal, Form::atom(atom)),
@@ -366,7 +366,7 @@ impl Formulas<'_> {
         let [atom] = product.factors[..] else { return None };
         let Atom::Function(Function::Log, base) = *self.store.atom_of(atom) else { return None };
         let power = if product.number.is_integer() { product.number.to_i64()? } else { return None };
-        (power.abs() <= MAX_POWER && self.store.is_positive(self.store.form(base))).then_some((base, power))
+        (power.abs() <= MAX_POWER && self.store.is_kept_positive(base)).then_some((base, power))
     }
 
     /// The natural logarithm. Of a product of what is positive, the sum of logarithms.

@@ -28,15 +28,19 @@ impl Formulas<'_> {
 
     /// How many factors of a formula's products divide.
     pub(super) fn divisors(&self, x: &Form) -> usize {
-        x.products().iter().flat_map(|product| &product.factors).filter(|&&atom| self.divisor(atom).is_some()).count()
+        x.products().iter().flat_map(|product| &product.factors).filter(|&&atom| self.divides(atom)).count()
+    }
+
+    /// Whether a factor divides by something positive.
+    fn divides(&self, atom: AtomId) -> bool {
+        matches!(*self.store.atom_of(atom), Atom::Function(Function::Reciprocal, of) if self.store.is_kept_positive(of))
     }
 
     /// What a factor divides by, if that is positive.
     fn divisor(&self, atom: AtomId) -> Option<Form> {
         match *self.store.atom_of(atom) {
             Atom::Function(Function::Reciprocal, of) => {
-                let of = self.store.form(of);
-                self.store.is_positive(of).then(|| of.clone())
+                self.store.is_kept_positive(of).then(|| self.store.form(of).clone())
             }
             _ => None,
         }
@@ -192,12 +196,12 @@ impl Formulas<'_> {
     /// A sum in which fractions that add up to a whole are put together: `(a + b) / (a + b)` is 1. No answer where it takes too much.
     pub(super) fn whole_fractions(&mut self, sum: Form) -> Option<Form> {
         let mut divisors: Vec<AtomId> = sum.products().iter().flat_map(|p| p.factors.iter().copied()).collect();
+        divisors.sort_unstable();
+        divisors.dedup();
         divisors.retain(|&atom| self.divisor(atom).is_some_and(|divisor| divisor.products().len() > 1));
         if divisors.is_empty() {
             return Some(sum);
         }
-        divisors.sort_unstable();
-        divisors.dedup();
         let (mut products, mut wholes) = (sum.products().to_vec(), Vec::new());
         for atom in divisors {
             let Some(divisor) = self.divisor(atom) else { continue };

@@ -1,5 +1,7 @@
 //! Atoms and forms by number, and what is known of them beyond what they say.
 
+use std::cell::RefCell;
+
 use indexmap::IndexSet;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
@@ -26,6 +28,9 @@ pub(super) struct Store {
     facts: FxHashMap<Form, Fact>,
     /// How often something was learned.
     pub learned: usize,
+    /// By formula: whether it was found to be positive, and what had been learned then. It is asked for with every factor of a sum, and
+    /// a long sum takes long to look up.
+    positive: RefCell<FxHashMap<FormId, (bool, usize)>>,
     /// By atom that is an integer: the least and the largest number that it may be.
     ranges: FxHashMap<AtomId, (i64, i64)>,
 }
@@ -140,6 +145,19 @@ impl Store {
         self.shows_no_negative(form)
             && form.products().iter().any(|p| p.number.is_positive() && p.factors.iter().all(positive))
             || self.fact(form).is_some_and(|fact| fact.sign == Sign::Positive)
+    }
+
+    /// As [`is_positive`](Self::is_positive), of a formula that is kept.
+    pub(super) fn is_kept_positive(&self, id: FormId) -> bool {
+        match self.positive.borrow().get(&id) {
+            // Nothing that is learned takes it back.
+            Some((true, _)) => return true,
+            Some((false, learned)) if *learned == self.learned => return false,
+            _ => {}
+        }
+        let positive = self.is_positive(self.form(id));
+        self.positive.borrow_mut().insert(id, (positive, self.learned));
+        positive
     }
 
     /// The same of real numbers that are not below 0.
