@@ -98,7 +98,8 @@ fn candidates<'g>(
         }
         None => CallPrice::default(),
     };
-    let prices = Prices { model, config: &graph.config, weights, calls, forms, fingerprint };
+    let limits = search::limits(forms, searches.len());
+    let prices = Prices { model, config: &graph.config, weights, calls, forms, limits, fingerprint };
     let found: Vec<Option<Arc<Found>>> = searches
         .into_par_iter()
         // A core that is done with its share, or with the proof, takes over what another one has not begun.

@@ -30,6 +30,22 @@ pub(crate) enum FormSearch {
 /// How far a search for alternatives goes: less than a proof, since there is one for every part of a graph.
 const LIMITS: Limits = Limits { rounds: 5, nodes: 1_000, search: 200_000 };
 
+/// So many parts that differ are searched as far. Where the rules alone are asked and a graph has more, each gets less.
+const MAX_PARTS: usize = 400;
+
+/// The least that a part gets.
+const MIN_NODES: usize = 250;
+
+/// How far a search goes in a graph with so many parts that differ.
+pub(super) fn limits(forms: FormSearch, parts: usize) -> Limits {
+    match forms {
+        FormSearch::ByRules if parts > MAX_PARTS => {
+            Limits { nodes: (LIMITS.nodes * MAX_PARTS / parts).max(MIN_NODES), ..LIMITS }
+        }
+        _ => LIMITS,
+    }
+}
+
 /// How far a search for kernels that do the work of several goes after it: their nodes are added to its own.
 const FUSED: Limits = Limits { rounds: 2, nodes: 500, search: 100_000 };
 
@@ -72,6 +88,7 @@ pub(super) struct Prices<'a> {
     pub weights: Weights,
     pub calls: CallPrice,
     pub forms: FormSearch,
+    pub limits: Limits,
     /// Of the figures of the model, where answers are remembered.
     pub fingerprint: Option<u64>,
 }
@@ -85,13 +102,14 @@ impl Prices<'_> {
 impl Search {
     /// The cheapest form, if it takes less of what counts beyond doubt: the one that an earlier run found, or else this one.
     pub(super) fn run(self, leaves: &Leaves, prices: &Prices, context: &Context) -> Option<Found> {
-        let Prices { config, weights, calls, forms, fingerprint, .. } = prices;
+        let Prices { config, weights, calls, forms, limits, fingerprint, .. } = prices;
         let (Some(cache), Some(fingerprint)) = (context.cache, fingerprint) else {
             return self.searched(leaves, prices, context.rules);
         };
         let asked = format!(
-            "cheaper {} {leaves:?} {config:?} {weights:?} {calls:?} {forms:?} figures {fingerprint:016x}",
-            self.root.index()
+            "cheaper {} {leaves:?} {config:?} {weights:?} {calls:?} {forms:?} {} figures {fingerprint:016x}",
+            self.root.index(),
+            limits.nodes
         );
         let question = cached::question(&asked, &self.arena, context.rules);
         if let Some(kept) = cached::get::<Kept>(cache, &question) {
@@ -185,7 +203,7 @@ impl Search {
             equal.extend(of_sums);
         }
         let (mut window, classes) = Window::with_steps(arena, equal, &[self.root]);
-        window.saturate(rules, None, LIMITS);
+        window.saturate(rules, None, prices.limits);
         if prices.forms == FormSearch::Thorough {
             let nodes = window.egraph.total_number_of_nodes() + FUSED.nodes;
             window.fuse(rules, Limits { nodes, ..FUSED });
