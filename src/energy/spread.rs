@@ -46,7 +46,7 @@ impl Repeat {
     /// From the ratios of energy and time of each key.
     pub(super) fn of_ratios(ratios: &[(f64, f64)]) -> Repeat {
         let mean_square = |of: &dyn Fn(&(f64, f64)) -> f64| {
-            ratios.iter().map(|r| of(r).ln().powi(2)).sum::<f64>() / ratios.len().max(1) as f64
+            ratios.iter().fold(0.0, |sum, r| sum + of(r).ln().powi(2)) / ratios.len().max(1) as f64
         };
         Repeat { keys: ratios.len(), energy_sd: mean_square(&|r| r.0).sqrt(), time_sd: mean_square(&|r| r.1).sqrt() }
     }

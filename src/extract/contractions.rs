@@ -55,11 +55,13 @@ pub(super) fn contractions(mut arena: TermArena, root: TermId, rules: &RuleSet) 
         let Some((product, in_turn)) = contraction.into_product(&mut tried, term) else { continue };
         let proven = match in_turn {
             None => proven_equal(rules, tried, [term, product], BY_ELEMENTS),
-            Some(in_turn) => proven_equal(rules, tried, [term, in_turn], BY_ELEMENTS).and_then(|(with_first, mut steps)| {
-                let (with_all, further) = proven_equal(rules, with_first, [in_turn, product], IN_TURN)?;
-                steps.extend(further);
-                Some((with_all, steps))
-            }),
+            Some(in_turn) => {
+                proven_equal(rules, tried, [term, in_turn], BY_ELEMENTS).and_then(|(with_first, mut steps)| {
+                    let (with_all, further) = proven_equal(rules, with_first, [in_turn, product], IN_TURN)?;
+                    steps.extend(further);
+                    Some((with_all, steps))
+                })
+            }
         };
         if let Some((with_steps, steps)) = proven {
             equal.extend(steps);

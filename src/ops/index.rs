@@ -329,6 +329,7 @@ pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "topk",
         kernels: KernelClass::Order,
+        digits: |r| r.same_if(!r.is_along()?),
         doc: "The `k` largest (or smallest) elements along `dim` in order, and their places. The order of equal elements is open, \
               zeros of both signs among them; that of all elements is unless `sorted`.",
         operands: X,
@@ -446,6 +447,7 @@ pub(super) static OPS: &[OpDef] = &[
     OpDef {
         name: "sort",
         kernels: KernelClass::Order,
+        digits: |r| r.same_if(!r.is_along()?),
         doc: "The elements along `dim` in order, and their old places. Unless it is `stable`, the order of equal elements is open, \
               zeros of both signs among them.",
         operands: X,

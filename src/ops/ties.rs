@@ -31,7 +31,15 @@ pub enum Ties {
 pub fn leaves_open(call: &Call) -> bool {
     match call.op.name {
         "sort" => !call.bool("stable"),
-        "topk" | "kthvalue" | "scatter" => true,
+        "topk" | "kthvalue" => true,
+        _ => leaves_writes_open(call),
+    }
+}
+
+/// Whether it leaves open which of several writes to one place counts.
+pub fn leaves_writes_open(call: &Call) -> bool {
+    match call.op.name {
+        "scatter" => true,
         "index_put" => !call.bool("accumulate"),
         _ => false,
     }

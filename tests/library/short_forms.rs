@@ -37,7 +37,7 @@ fn products_and_sums_go_through_what_is_broadcast() {
     let outer = "a = unsqueeze(x; dim=2)\n b = unsqueeze(z; dim=1)\n y = sum(mul(a, b); dim=[0])";
     expect("x: f32[512, 1024], z: f32[512, 1024]", outer, "matmul(permute(x; dims=[1, 0]), z)");
     let mean = "u = unsqueeze(x; dim=1)\n v = unsqueeze(z; dim=0)\n y = mean(add(u, v); dim=[1])";
-    expect("x: f32[8192, 1024], z: f32[64, 1024]", mean, "add(x, mean(z; dim=[0]))");
+    expect("x: f32[8192, 1024], z: f32[64, 1024]", mean, "add(x, mean(z; dim=[0], keepdim=true))");
 }
 
 /// Samples agree where the two are the same on those inputs alone; a form is a guess until it is proven.

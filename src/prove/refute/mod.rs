@@ -190,17 +190,19 @@ impl<'q> Trial<'q> {
         let values = on_both(evaluators, |side, evaluator| {
             let outputs = self.question.graphs[side].outputs();
             let mut exceeded = false;
-            let mut values: Vec<Vec<Number>> = Vec::new();
+            let mut values: Vec<Vec<Option<Number>>> = Vec::new();
             for (output, indices) in outputs.iter().zip(&all) {
                 let mut own = Vec::new();
                 for index in indices {
                     match evaluator.element(output.value, index) {
-                        Ok(value) => own.push(value),
-                        // No value here, or none within the budget; elements of another output may have one.
-                        Err(error) => {
-                            exceeded |= error == EvalError::Budget;
+                        Ok(value) => own.push(Some(value)),
+                        // None within the budget; elements of another output may have one.
+                        Err(EvalError::Budget) => {
+                            exceeded = true;
                             break;
                         }
+                        // No value here, such as a quotient of integers by 0; others may have one.
+                        Err(_) => own.push(None),
                     }
                 }
                 values.push(own);
@@ -211,7 +213,8 @@ impl<'q> Trial<'q> {
         *too_large |= left_exceeded || right_exceeded;
         let mut differing: Vec<Witness> = Vec::new();
         for (number, indices) in all.into_iter().enumerate() {
-            for ((&a, &b), index) in left[number].iter().zip(&right[number]).zip(indices) {
+            for ((a, b), index) in left[number].iter().zip(&right[number]).zip(indices) {
+                let (&Some(a), &Some(b)) = (a, b) else { continue };
                 let distance = if a.is_nan() != b.is_nan() { f64::INFINITY } else { distance(a, b) };
                 if close(a, b) || neither_is_real(a, b) {
                     continue;
