@@ -348,7 +348,7 @@ pub enum ProfileError {
     #[error("the runs have only {0} measured keys in common, too few to tell how their cards differ")]
     #[diagnostic(
         code(profile::nothing_in_common),
-        help("measure at least {} of the first run's keys in the other run too", MIN_COMMON)
+        help("measure at least {} of the keys of one profile for the other one too", MIN_COMMON)
     )]
     NothingInCommon(usize),
     #[error("the profiles differ in {what}: {left:?} and {right:?}")]

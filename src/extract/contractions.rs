@@ -1,6 +1,8 @@
 //! Sums of products as matrix products: what is multiplied and added up along some dimensions, however it is broadcast, is a product of
 //! two matrices, or of a batch of them. Of several factors, two after the other are joined.
 
+use std::collections::VecDeque;
+
 use smallvec::SmallVec;
 
 use crate::ir::{AttrValue, Attrs, Ints, Number, Shape};
@@ -19,7 +21,7 @@ const MAX_FACTORS: usize = 4;
 /// Both sides add up the same products, which their elements show: hardly any search is needed.
 const BY_ELEMENTS: Limits = Limits { rounds: 2, nodes: 200, search: 20_000 };
 
-/// One factor after the other is taken out of an inner sum, which then is a product.
+/// Factors are taken out of inner sums by rules.
 const IN_TURN: Limits = Limits { rounds: 4, nodes: 1_000, search: 100_000 };
 
 /// Dimensions of a sum of products, by their numbers.
@@ -41,38 +43,57 @@ struct Contraction {
     summed: Labels,
     /// What the sum is multiplied by.
     scale: f64,
-    /// The dimensions that joined factors have added up, those of each pair.
-    in_turn: Vec<Labels>,
 }
 
 /// Adds products of matrices that sums of products are which `root` is made of, with what is proven of them.
 pub(super) fn contractions(mut arena: TermArena, root: TermId, rules: &RuleSet) -> (TermArena, Vec<Lemma>) {
-    let sums = parts_of(&arena, root).into_iter().filter_map(|term| Some((term, contraction(&arena, term)?)));
-    let sums: Vec<(TermId, Contraction)> = sums.take(MAX_SUMS).collect();
+    let is_sum = |term: &TermId| contraction(&arena, *term, 2).is_some();
+    let mut sums: VecDeque<TermId> = parts_of(&arena, root).into_iter().filter(is_sum).take(MAX_SUMS).collect();
     let mut equal = Vec::new();
-    for (term, contraction) in sums {
+    while let Some(term) = sums.pop_front() {
         let mut tried = arena.clone();
-        let Some((product, in_turn)) = contraction.into_product(&mut tried, term) else { continue };
-        let proven = match in_turn {
-            None => proven_equal(rules, tried, [term, product], BY_ELEMENTS),
-            Some(in_turn) => {
-                proven_equal(rules, tried, [term, in_turn], BY_ELEMENTS).and_then(|(with_first, mut steps)| {
-                    let (with_all, further) = proven_equal(rules, with_first, [in_turn, product], IN_TURN)?;
-                    steps.extend(further);
-                    Some((with_all, steps))
-                })
-            }
-        };
-        if let Some((with_steps, steps)) = proven {
+        if let Some(product) = contraction(&arena, term, 2).and_then(|c| c.into_product(&mut tried, term))
+            && let Some((with_steps, steps)) = proven_equal(rules, tried, [term, product], BY_ELEMENTS)
+        {
             equal.extend(steps);
             arena = with_steps;
+        }
+        // Of more factors, sums inside of it are looked at in turn.
+        let mut tried = arena.clone();
+        if let Some(several) = contraction(&arena, term, MAX_FACTORS).filter(|c| c.factors.len() > 2)
+            && let Some(joined) = several.into_nested(&mut tried, term)
+            && let Some((with_steps, steps)) = proven(rules, tried, &joined.path)
+        {
+            equal.extend(steps);
+            arena = with_steps;
+            sums.extend(joined.sums);
         }
     }
     (arena, equal)
 }
 
-/// The sum of products that a term is.
-fn contraction(arena: &TermArena, term: TermId) -> Option<Contraction> {
+/// The steps along a path of terms, each of which has to be proven equal to the one before.
+fn proven(rules: &RuleSet, mut arena: TermArena, path: &[TermId]) -> Option<(TermArena, Vec<Lemma>)> {
+    let mut all = Vec::new();
+    for pair in path.windows(2) {
+        let &[from, to] = pair else { return None };
+        let (with_steps, steps) = proven_equal(rules, arena, [from, to], IN_TURN)?;
+        all.extend(steps);
+        arena = with_steps;
+    }
+    Some((arena, all))
+}
+
+/// A sum of products of several factors as sums of two inside of one another.
+struct Nested {
+    /// What leads to it: the sum, the same one part of its dimensions after the other, and the sums inside of one another.
+    path: Vec<TermId>,
+    /// Those sums, each of two factors.
+    sums: Vec<TermId>,
+}
+
+/// The sum of products that a term is, of `most` factors at most.
+fn contraction(arena: &TermArena, term: TermId, most: usize) -> Option<Contraction> {
     let (Op::Table(sum), attrs, 0) = arena.op(term)? else { return None };
     let [summed] = arena.term(term).operands[..] else { return None };
     let whole = arena.ty(summed);
@@ -92,7 +113,7 @@ fn contraction(arena: &TermArena, term: TermId) -> Option<Contraction> {
     let mut sizes: SmallVec<[usize; 6]> = whole.shape.iter().copied().collect();
     let mut summed_dims = dims;
     let factors = match op.elements {
-        Elements::Placewise(Arithmetic::Mul) => factors_of(arena, summed, rank),
+        Elements::Placewise(Arithmetic::Mul) => factors_of(arena, summed, rank, most),
         // One more dimension is added up inside.
         Elements::Product => {
             let [x, y] = arena.term(summed).operands[..] else { return None };
@@ -114,7 +135,7 @@ fn contraction(arena: &TermArena, term: TermId) -> Option<Contraction> {
     };
     let fits = |f: &Factor| f.labels.len() == arena.ty(f.term).rank() && arena.ty(f.term).dtype == whole.dtype;
     (factors.len() > 1 && factors.iter().all(fits)).then_some(())?;
-    Some(Contraction { factors, sizes, summed: summed_dims, scale, in_turn: Vec::new() })
+    Some(Contraction { factors, sizes, summed: summed_dims, scale })
 }
 
 /// The last `count` of so many dimensions, which a factor that is broadcast has.
@@ -122,13 +143,13 @@ fn aligned(count: usize, of: usize) -> Labels {
     (of - count..of).collect()
 }
 
-/// The factors of a product of products, place by place, whose dimensions are the last of `rank`.
-fn factors_of(arena: &TermArena, product: TermId, rank: usize) -> Vec<Factor> {
+/// The factors of a product of products, place by place, whose dimensions are the last of `rank`; `most` at most.
+fn factors_of(arena: &TermArena, product: TermId, rank: usize, most: usize) -> Vec<Factor> {
     let (mut factors, mut stack) = (Vec::new(), vec![product]);
     while let Some(term) = stack.pop() {
         match (arena.op(term), &arena.term(term).operands[..]) {
             (Some((Op::Table(op), ..)), &[x, y])
-                if op.arithmetic() == Arithmetic::Mul && factors.len() + stack.len() + 2 <= MAX_FACTORS =>
+                if op.arithmetic() == Arithmetic::Mul && factors.len() + stack.len() + 2 <= most =>
             {
                 stack.extend([y, x]);
             }
@@ -139,50 +160,78 @@ fn factors_of(arena: &TermArena, product: TermId, rank: usize) -> Vec<Factor> {
 }
 
 impl Contraction {
-    /// Products of matrices, in the type of the sum `term`; and, where factors were joined, the sum one dimension after the other.
-    fn into_product(mut self, arena: &mut TermArena, term: TermId) -> Option<(TermId, Option<TermId>)> {
-        // Where sums are scaled, or one is inside of a product, two factors are as many as can be.
-        if self.factors.len() > 2 && self.scale != 1.0 {
-            return None;
-        }
-        while self.factors.len() > 2 {
-            self.join_two(arena)?;
-        }
+    /// The product of matrices that a sum of two factors is, in the type of the sum `term`.
+    fn into_product(self, arena: &mut TermArena, term: TermId) -> Option<TermId> {
         let [x, y] = &self.factors[..] else { return None };
-        let (x, y, summed) = (x.clone(), y.clone(), self.summed.clone());
-        let is_joined = !self.in_turn.is_empty();
-        let product = match self.matrix_product(arena, [x.clone(), y.clone()], &summed) {
-            Some(product) => product,
-            None if is_joined => self.added_up(arena, [x, y])?,
-            None => return None,
-        };
-        let Factor { term: mut product, labels: order } = product;
-        if self.scale != 1.0 {
-            let (number, attrs) = ops::number(Number::float(self.scale), arena.ty(term).dtype);
-            let number = arena.call(&Op::Table(number), &attrs, 0, &[], None).ok()?;
-            let mul = ops::all().find(|op| op.arithmetic() == Arithmetic::Mul)?;
-            product = arena.call(&Op::Table(mul), &Attrs::new(), 0, &[product, number], None).ok()?;
+        let product = self.matrix_product(arena, [x.clone(), y.clone()])?;
+        self.in_type_of(arena, product, term)
+    }
+
+    /// Sums of two factors inside of one another, in the type of the sum `term`.
+    fn into_nested(mut self, arena: &mut TermArena, term: TermId) -> Option<Nested> {
+        let (mut sums, mut in_turn) = (Vec::new(), Vec::new());
+        // What only one factor has is added up before.
+        for at in 0..self.factors.len() {
+            let others: Vec<Labels> =
+                self.factors.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, f)| self.own(arena, f)).collect();
+            let mut alone = self.own(arena, &self.factors[at]);
+            alone.retain(|label| self.summed.contains(label) && !others.iter().any(|own| own.contains(label)));
+            if !alone.is_empty() {
+                self.factors[at].sum(arena, &alone)?;
+                self.summed.retain(|label| !alone.contains(label));
+                in_turn.push(alone);
+            }
         }
-        let mut sorted: SmallVec<[(usize, usize); 6]> = order.iter().copied().zip(0..).collect();
+        let summed_alone = !in_turn.is_empty();
+        while self.factors.len() > 1 {
+            let ([i, j], gone) = self.next_join(arena)?;
+            let joined = self.multiplied(arena, [&self.factors[i], &self.factors[j]], &gone)?;
+            if !gone.is_empty() {
+                sums.push(joined.term);
+                self.summed.retain(|label| !gone.contains(label));
+                in_turn.push(gone);
+            }
+            self.factors.remove(j);
+            self.factors[i] = joined;
+        }
+        let in_steps = self.summed_in_turn(arena, term, &in_turn)?;
+        let nested = self.factors.pop()?;
+        let nested = self.in_type_of(arena, nested, term)?;
+        (in_turn.len() > 1 || summed_alone).then_some(Nested { path: vec![term, in_steps, nested], sums })
+    }
+
+    /// What a factor is that is left alone, in the order and the type of the sum `term`.
+    fn in_type_of(&self, arena: &mut TermArena, factor: Factor, term: TermId) -> Option<TermId> {
+        let mut sorted: SmallVec<[(usize, usize); 6]> = factor.labels.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
-        let product = permute(arena, product, sorted.into_iter().map(|(_, at)| at))?;
+        let scaled = self.scaled(arena, factor.term)?;
+        let permuted = permute(arena, scaled, sorted.into_iter().map(|(_, at)| at))?;
         let wanted = arena.ty(term).clone();
-        let product = reshape(arena, product, &wanted.shape)?;
-        let in_turn = if is_joined { Some(self.summed_in_turn(arena, term)?) } else { None };
-        (*arena.ty(product) == wanted).then_some((product, in_turn))
+        let result = reshape(arena, permuted, &wanted.shape)?;
+        (*arena.ty(result) == wanted).then_some(result)
+    }
+
+    fn scaled(&self, arena: &mut TermArena, of: TermId) -> Option<TermId> {
+        if self.scale == 1.0 {
+            return Some(of);
+        }
+        let (number, attrs) = ops::number(Number::float(self.scale), arena.ty(of).dtype);
+        let number = arena.call(&Op::Table(number), &attrs, 0, &[], None).ok()?;
+        multiply(arena, &[of, number])
     }
 
     /// The sum `term`, one part of its dimensions after the other.
-    fn summed_in_turn(&self, arena: &mut TermArena, term: TermId) -> Option<TermId> {
+    fn summed_in_turn(&self, arena: &mut TermArena, term: TermId, in_turn: &[Labels]) -> Option<TermId> {
         let &[mut of] = &arena.term(term).operands[..] else { return None };
         let mut left: Labels = (0..self.sizes.len()).collect();
-        for labels in self.in_turn.iter().chain([&self.summed]).filter(|labels| !labels.is_empty()) {
+        for labels in in_turn {
             let dims = left.iter().zip(0..).filter(|(label, _)| labels.contains(label)).map(|(_, at)| at).collect();
             of = sum(arena, of, dims, false)?;
             left.retain(|label| !labels.contains(label));
         }
+        let scaled = self.scaled(arena, of)?;
         let shape = arena.ty(term).shape.clone();
-        reshape(arena, of, &shape)
+        reshape(arena, scaled, &shape)
     }
 
     /// Whether a factor runs along a dimension, and does not only repeat along it.
@@ -194,28 +243,24 @@ impl Contraction {
         labels.into_iter().fold(1, |size, &label| size.saturating_mul(self.sizes[label]))
     }
 
-    /// Multiplies the two factors with which the work is least, and adds up what no other factor has.
-    fn join_two(&mut self, arena: &mut TermArena) -> Option<()> {
+    /// The two factors with which the work is least, and the dimensions that no other factor has, which are added up with them. Where any
+    /// two leave all dimensions, those that make the least tensor.
+    fn next_join(&self, arena: &TermArena) -> Option<([usize; 2], Labels)> {
         let count = self.factors.len();
-        let labels: Vec<Labels> = self.factors.iter().map(|f| self.own(arena, f)).collect();
-        let best = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j])).filter_map(|pair| {
-            let others = (0..count).filter(|n| !pair.contains(n)).flat_map(|n| labels[n].iter());
-            let others: Labels = others.copied().collect();
-            let both: Labels = (0..self.sizes.len()).filter(|l| pair.iter().any(|&n| labels[n].contains(l))).collect();
+        let own: Vec<Labels> = self.factors.iter().map(|f| self.own(arena, f)).collect();
+        let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| [i, j]));
+        let join = |pair: [usize; 2]| {
+            let has = |label: &usize, of_pair: bool| {
+                (0..count).any(|n| pair.contains(&n) == of_pair && own[n].contains(label))
+            };
+            let both: Labels = (0..self.sizes.len()).filter(|label| has(label, true)).collect();
             let gone: Labels =
-                both.iter().copied().filter(|l| self.summed.contains(l) && !others.contains(l)).collect();
-            let left = (0..self.sizes.len()).filter(|l| !gone.contains(l)).collect::<Labels>();
+                both.iter().copied().filter(|label| self.summed.contains(label) && !has(label, false)).collect();
+            let left: Labels = (0..self.sizes.len()).filter(|label| !gone.contains(label)).collect();
             let work = self.size(&both).saturating_add(self.size(&left));
-            (!gone.is_empty()).then_some((work, pair, gone))
-        });
-        let (_, [i, j], gone) = best.min_by_key(|(work, ..)| *work)?;
-        let pair = [self.factors[i].clone(), self.factors[j].clone()];
-        let product = self.matrix_product(arena, pair, &gone)?;
-        self.factors.remove(j);
-        self.factors[i] = product;
-        self.summed.retain(|label| !gone.contains(label));
-        self.in_turn.push(gone);
-        Some(())
+            ((gone.is_empty(), work), (pair, gone))
+        };
+        pairs.map(join).min_by_key(|(order, _)| *order).map(|(_, join)| join)
     }
 
     /// The dimensions that a factor runs along.
@@ -223,14 +268,14 @@ impl Contraction {
         (0..self.sizes.len()).filter(|&label| self.has(arena, factor, label)).collect()
     }
 
-    /// Two factors as a product of matrices that adds up along `summed`, as a factor.
-    fn matrix_product(&self, arena: &mut TermArena, [mut x, mut y]: [Factor; 2], summed: &Labels) -> Option<Factor> {
+    /// Two factors as a product of matrices, as a factor.
+    fn matrix_product(&self, arena: &mut TermArena, [mut x, mut y]: [Factor; 2]) -> Option<Factor> {
         let all: Labels = (0..self.sizes.len()).filter(|&label| self.sizes[label] > 1).collect();
         let (mut batch, mut rows, mut columns, mut inner) =
             (Labels::new(), Labels::new(), Labels::new(), Labels::new());
         let (mut of_x, mut of_y) = (Labels::new(), Labels::new());
         for label in all {
-            let is_summed = summed.contains(&label);
+            let is_summed = self.summed.contains(&label);
             match (self.has(arena, &x, label), self.has(arena, &y, label)) {
                 (true, true) if is_summed => inner.push(label),
                 (true, true) => batch.push(label),
@@ -238,9 +283,7 @@ impl Contraction {
                 (true, false) => rows.push(label),
                 (false, true) if is_summed => of_y.push(label),
                 (false, true) => columns.push(label),
-                // Repeated along it, or of other factors alone.
-                (false, false) if self.factors.len() == 2 => return None,
-                (false, false) => {}
+                (false, false) => return None,
             }
         }
         if inner.is_empty() || self.size(&rows) == 1 && self.size(&columns) == 1 {
@@ -261,22 +304,25 @@ impl Contraction {
         Some(Factor { term: reshape(arena, product, &shape)?, labels })
     }
 
-    /// Two factors multiplied place by place and added up.
-    fn added_up(&self, arena: &mut TermArena, factors: [Factor; 2]) -> Option<Factor> {
-        let labels: Labels = (0..self.sizes.len()).filter(|&label| self.sizes[label] > 1).collect();
+    /// Two factors multiplied place by place, and added up along `summed`.
+    fn multiplied(&self, arena: &mut TermArena, factors: [&Factor; 2], summed: &Labels) -> Option<Factor> {
+        let own = factors.map(|factor| self.own(arena, factor));
+        let labels: Labels = (0..self.sizes.len()).filter(|l| own.iter().any(|own| own.contains(l))).collect();
         let mut operands = Vec::new();
-        for factor in factors {
-            let own = self.own(arena, &factor);
+        for (factor, own) in factors.iter().zip(&own) {
             let shape = labels.iter().map(|l| if own.contains(l) { self.sizes[*l] } else { 1 }).collect::<Shape>();
-            let none = Labels::new();
-            operands.push(factor.matrix(arena, [&own, &none, &none], &shape)?);
+            operands.push(factor.matrix(arena, [own, &Labels::new(), &Labels::new()], &shape)?);
         }
-        let mul = ops::all().find(|op| op.arithmetic() == Arithmetic::Mul)?;
-        let product = arena.call(&Op::Table(mul), &Attrs::new(), 0, &operands, None).ok()?;
-        let dims = labels.iter().zip(0..).filter(|(l, _)| self.summed.contains(l)).map(|(_, at)| at).collect::<Ints>();
+        let product = multiply(arena, &operands)?;
+        let dims: Ints = labels.iter().zip(0..).filter(|(label, _)| summed.contains(label)).map(|(_, at)| at).collect();
         let term = if dims.is_empty() { product } else { sum(arena, product, dims, false)? };
-        Some(Factor { term, labels: labels.into_iter().filter(|l| !self.summed.contains(l)).collect() })
+        Some(Factor { term, labels: labels.into_iter().filter(|label| !summed.contains(label)).collect() })
     }
+}
+
+fn multiply(arena: &mut TermArena, factors: &[TermId]) -> Option<TermId> {
+    let mul = ops::all().find(|op| op.arithmetic() == Arithmetic::Mul)?;
+    arena.call(&Op::Table(mul), &Attrs::new(), 0, factors, None).ok()
 }
 
 fn sum(arena: &mut TermArena, of: TermId, dims: Ints, keepdim: bool) -> Option<TermId> {

@@ -169,18 +169,18 @@ pub fn sign_of<'t>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::{DType, Shape};
+    use crate::ops::{Family, all, find};
 
     #[test]
     fn places_are_not_bounded_by_the_values_that_they_are_of() {
-        let ty = TensorType::new(crate::ir::DType::F32, crate::ir::Shape::from_slice(&[4])).unwrap();
+        let ty = TensorType::new(DType::F32, Shape::from_slice(&[4])).unwrap();
         let zero = Interval::new(0.0, 0.0);
-        let sort = super::super::find("sort").unwrap();
+        let sort = find("sort").unwrap();
         let attrs = sort.attrs(&[("dim", AttrValue::Int(0))]).unwrap();
         let of = |slot| range_of(sort, &attrs, slot, std::iter::once((&ty, zero)), true);
         assert_eq!((of(0), of(1)), (zero, None));
     }
-    use crate::ir::{DType, Shape};
-    use crate::ops::{Family, all};
 
     /// Operands that a sign allows, far from 0 and near to it, and beyond what bounds are asked for.
     fn allowed(sign: Sign) -> Vec<f64> {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::ties::{leaves_open, leaves_writes_open};
+use super::ties::{leaves_open, leaves_output_open};
 use super::{Arity, Call, Digit, Draws, Elements, Moved, Movement, OpDef, Renumbering};
 use crate::ir::{AttrValue, Attrs, TensorType};
 
@@ -21,8 +21,7 @@ impl Call<'_> {
     ///
     /// Nothing where places depend on each other, or on where they stand.
     pub fn local_dims(&self, slot: usize, result: &TensorType, dim: usize) -> Option<SmallVec<[Option<usize>; 4]>> {
-        // In which order equal elements come is a function of the lane that they stand in.
-        if self.op.draws != Draws::Never || leaves_writes_open(self) {
+        if self.op.draws != Draws::Never || leaves_output_open(self, slot) {
             return None;
         }
         let all = |dim, ty: &TensorType| ty.shape.get(dim).map(|&size| Digit { dim, step: 1, size });

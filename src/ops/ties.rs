@@ -31,18 +31,17 @@ pub enum Ties {
 pub fn leaves_open(call: &Call) -> bool {
     match call.op.name {
         "sort" => !call.bool("stable"),
-        "topk" | "kthvalue" => true,
-        _ => leaves_writes_open(call),
-    }
-}
-
-/// Whether it leaves open which of several writes to one place counts.
-pub fn leaves_writes_open(call: &Call) -> bool {
-    match call.op.name {
-        "scatter" => true,
+        "topk" | "kthvalue" | "scatter" => true,
         "index_put" => !call.bool("accumulate"),
         _ => false,
     }
+}
+
+/// Whether output `slot` may come out in several ways, beyond zeros of either sign: elements in order are the same however equal ones
+/// are ordered, and their old places are not.
+pub fn leaves_output_open(call: &Call, slot: usize) -> bool {
+    let are_ordered = slot == 0 && matches!(call.op.name, "sort" | "topk") && !is_unsorted(call);
+    leaves_open(call) && !are_ordered
 }
 
 /// As [`Kernel::compute`], with what the operator leaves open answered as `ties` says.

@@ -40,6 +40,22 @@ fn products_and_sums_go_through_what_is_broadcast() {
     expect("x: f32[8192, 1024], z: f32[64, 1024]", mean, "add(x, mean(z; dim=[0], keepdim=true))");
 }
 
+#[test]
+fn sums_of_several_factors_are_sums_of_two_inside_of_one_another() {
+    let form = |inputs: &str, body: &str| suggestion(inputs, body).unwrap_or_default();
+    let three = "y = sum(mul(mul(unsqueeze(u; dim=2), unsqueeze(v; dim=1)), w); dim=[1, 2])";
+    let bilinear = form("u: f32[4096, 256], v: f32[4096, 256], w: f32[256, 256]", three);
+    assert!(bilinear.contains("matmul(") || bilinear.contains("linear("), "{bilinear}");
+    // What only one factor has is added up before.
+    let alone = "y = sum(mul(mul(unsqueeze(u; dim=3), unsqueeze(v; dim=2)), unsqueeze(w; dim=3)); dim=[3])";
+    let alone = form("u: f32[8, 512, 1024], v: f32[8, 512, 16], w: f32[8, 512, 1024]", alone);
+    assert!(alone.starts_with("mul(mul(u, sum("), "{alone}");
+    // Factors that share a dimension with all others are multiplied place by place.
+    let shared = "y = sum(mul(mul(unsqueeze(u; dim=2), w), unsqueeze(v; dim=2)); dim=[1])";
+    let shared = form("u: f32[4096, 256], v: f32[4096, 256], w: f32[256, 256]", shared);
+    assert!(shared.contains("matmul(mul(") || shared.contains("linear(mul("), "{shared}");
+}
+
 /// Samples agree where the two are the same on those inputs alone; a form is a guess until it is proven.
 #[test]
 fn what_is_not_equal_everywhere_is_not_suggested() {

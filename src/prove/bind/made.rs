@@ -1,7 +1,5 @@
 //! What an expression makes of the elements that the other file holds: what tells where digests of rows and columns do not.
 
-use rustc_hash::FxHashMap;
-
 use super::folded::{MAX_ELEMENTS, agree, computed, sampled};
 use super::{Expression, Part};
 use crate::eval::GraphProgram;
@@ -51,16 +49,13 @@ impl Comparison {
     }
 }
 
-/// An expression as a graph, whose inputs are those that it reads, in its order.
+/// An expression as a graph. Its inputs are those that [`Expression::inputs`] lists.
 fn graph(expression: &Expression) -> Option<(Graph, Value)> {
     let mut graph = Graph::new("binding");
     let mut values: Vec<Value> = Vec::new();
-    let mut known: FxHashMap<usize, Value> = FxHashMap::default();
     for (n, (part, ty)) in expression.typed_parts().enumerate() {
         let value = match part {
-            Part::Input(i) => *known.entry(*i).or_insert_with(|| {
-                graph.add_input(&format!("i{n}"), Role::Buffer, ty.clone(), Origin::default()).into()
-            }),
+            Part::Input(_) => graph.add_input(&format!("i{n}"), Role::Buffer, ty.clone(), Origin::default()).into(),
             Part::Apply { op, attrs, slot, operands } => {
                 let operands: Vec<Value> = operands.iter().map(|&o| values.get(o).copied()).collect::<Option<_>>()?;
                 let node = graph.add_op(&format!("v{n}"), op, attrs.clone(), &operands, Origin::implicit()).ok()?;

@@ -40,6 +40,9 @@ use crate::ir::{Number, Output, Shape};
 /// Stack for operators that nest: a residual stream through hundreds of layers is as deep as they are many.
 const STACK: usize = 512 << 20;
 
+/// So many elements of an output may have no value before no more of it are tried.
+const MAX_UNDEFINED: usize = 16;
+
 /// Differing elements of one strategy that are tried as witnesses.
 const CANDIDATES: usize = 4;
 
@@ -192,7 +195,7 @@ impl<'q> Trial<'q> {
             let mut exceeded = false;
             let mut values: Vec<Vec<Option<Number>>> = Vec::new();
             for (output, indices) in outputs.iter().zip(&all) {
-                let mut own = Vec::new();
+                let (mut own, mut undefined) = (Vec::new(), 0);
                 for index in indices {
                     match evaluator.element(output.value, index) {
                         Ok(value) => own.push(Some(value)),
@@ -202,7 +205,11 @@ impl<'q> Trial<'q> {
                             break;
                         }
                         // No value here, such as a quotient of integers by 0; others may have one.
-                        Err(_) => own.push(None),
+                        Err(_) if undefined < MAX_UNDEFINED => {
+                            undefined += 1;
+                            own.push(None);
+                        }
+                        Err(_) => break,
                     }
                 }
                 values.push(own);
