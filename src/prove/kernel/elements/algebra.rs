@@ -107,7 +107,11 @@ impl Formulas<'_> {
     /// The product with a sum by which some of the other's products are divided: that sum and the divisor vanish. `None` inside
     /// where none is, or where the sum may be 0.
     fn divided_out(&mut self, sum: &Form, other: &Form) -> Option<Option<Form>> {
-        let divides = |atom: &AtomId| matches!(self.store.atom_of(*atom), Atom::Function(Function::Reciprocal, _));
+        // What a sum is a multiple of is a sum of as many products: anything else need not be taken apart.
+        let divides = |atom: &AtomId| match self.store.atom_of(*atom) {
+            Atom::Function(Function::Reciprocal, of) => self.store.form(*of).products().len() == sum.products().len(),
+            _ => false,
+        };
         let any = other.products().iter().any(|product| product.factors.iter().any(divides));
         if sum.products().len() < 2 || !any || !self.store.is_positive(sum) {
             return Some(None);
@@ -188,12 +192,9 @@ impl Formulas<'_> {
                     let of = self.form(of);
                     self.times(&of, &of)?
                 }
-                Atom::Function(Function::Sqrt, of) if self.store.is_not_negative(self.store.form(of)) => self.form(of),
+                Atom::Function(Function::Sqrt, of) if self.store.is_kept_not_negative(of) => self.form(of),
                 Atom::Function(Function::Reciprocal, of) => match self.root(of) {
-                    Some(of) => {
-                        let of = self.form(of);
-                        self.inverse(&of)?
-                    }
+                    Some(of) => self.inverse_of_kept(of)?,
                     None => continue,
                 },
                 _ => continue,
@@ -209,11 +210,7 @@ impl Formulas<'_> {
         let [Product { factors, number, .. }] = self.store.form(id).products() else { return None };
         let [atom] = factors[..] else { return None };
         match *self.store.atom_of(atom) {
-            Atom::Function(Function::Sqrt, of)
-                if number.is_one() && self.store.is_not_negative(self.store.form(of)) =>
-            {
-                Some(of)
-            }
+            Atom::Function(Function::Sqrt, of) if number.is_one() && self.store.is_kept_not_negative(of) => Some(of),
             _ => None,
         }
     }
@@ -242,6 +239,17 @@ impl Formulas<'_> {
     /// `1 / x`.
     pub(super) fn inverse(&mut self, x: &Form) -> Option<Form> {
         Some(self.inverse_of(x)?.with_share(x.share()))
+    }
+
+    /// The same of a formula that is kept. Every product of two normalised rows asks for it.
+    fn inverse_of_kept(&mut self, id: FormId) -> Option<Form> {
+        if let Some(inverse) = self.inverses.get(&id) {
+            return Some(inverse.clone());
+        }
+        let of = self.form(id);
+        let inverse = self.inverse(&of)?;
+        self.inverses.insert(id, inverse.clone());
+        Some(inverse)
     }
 
     fn inverse_of(&mut self, x: &Form) -> Option<Form> {
@@ -490,7 +498,9 @@ impl Formulas<'_> {
         } else {
             self.usual_products(&exponents)
         };
-        let size: BigRational = form.products().iter().map(|p| p.number.abs()).sum();
+        // By the largest number the rest is the same whatever the formula is multiplied by, without adding up fractions.
+        let sizes = form.products().iter().map(|p| p.number.abs());
+        let size = sizes.reduce(|x, y| if dyadic::is_less(&x, &y) { y } else { x })?;
         let number = match form.products() {
             [product] => product.number.clone(),
             products if products[0].number.is_negative() => -size,

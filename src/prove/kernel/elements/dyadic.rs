@@ -31,6 +31,11 @@ pub(super) fn plus(x: &BigRational, y: &BigRational) -> BigRational {
     }
 }
 
+/// Whether one number is below another: denominators are positive.
+pub(super) fn is_less(x: &BigRational, y: &BigRational) -> bool {
+    x.numer() * y.denom() < y.numer() * x.denom()
+}
+
 /// The power of two that a denominator is.
 fn exponent(denominator: &BigInt) -> Option<u64> {
     let zeros = denominator.trailing_zeros()?;

@@ -248,6 +248,23 @@ impl Form {
         self
     }
 
+    /// Whether it is `other` times a number above 0. Fractions are multiplied across: to divide them takes far longer.
+    pub(super) fn is_positive_multiple(&self, other: &Form) -> bool {
+        let [Product { number: x, .. }, ..] = self.0.as_slice() else { return other.0.is_empty() };
+        let [Product { number: y, .. }, ..] = other.0.as_slice() else { return false };
+        let is_same = |a: &BigRational, b: &BigRational| a.numer() == b.numer() && a.denom() == b.denom();
+        let (is_equal, is_turned) = (is_same(x, y), x.is_negative() != y.is_negative() || x.is_zero() != y.is_zero());
+        // `a / b` is `x / y`.
+        let in_proportion = |a: &BigRational, b: &BigRational| {
+            (a.numer() * y.numer()) * (b.denom() * x.denom()) == (b.numer() * x.numer()) * (a.denom() * y.denom())
+        };
+        let is_alike = |(a, b): (&Product, &Product)| {
+            let numbers = if is_equal { is_same(&a.number, &b.number) } else { in_proportion(&a.number, &b.number) };
+            numbers && a.factors == b.factors && a.cancels == b.cancels
+        };
+        self.0.len() == other.0.len() && !is_turned && self.0.iter().zip(&other.0).all(is_alike)
+    }
+
     /// What [`Product::share`] is at least.
     pub(super) fn share(&self) -> f64 {
         self.0.iter().map(|product| product.share).fold(1.0, f64::min)
@@ -376,12 +393,6 @@ fn is_residue(run: &[Product], precision: u64) -> bool {
 /// somebody wrote for it, part by 4 roundings at most.
 pub(super) fn part_by_rounding(x: &BigRational, y: &BigRational, precision: u64) -> bool {
     (x - y).abs() * BigInt::from(1_i64 << (precision - 2)) <= x.abs().max(y.abs())
-}
-
-/// A sum of several products, divided by the size of the first number: nothing for other formulas.
-pub(super) fn of_first_number_1(form: &Form) -> Option<Form> {
-    let [first, _, ..] = form.0.as_slice() else { return None };
-    (!first.number.is_zero()).then(|| form.clone().scaled(&first.number.abs().recip()))
 }
 
 /// Whether a float with so many bits has exactly this value, up to the range of its exponent.

@@ -44,6 +44,8 @@ pub(super) struct Formulas<'a> {
     pub(super) rows: FxHashMap<(TermId, usize), Rc<[FormId]>>,
     /// Of such terms, the rows that they are computed from.
     lanes: FxHashMap<(TermId, usize), Rc<Lane>>,
+    /// Of formulas that are kept: `1 / x`.
+    pub(super) inverses: FxHashMap<FormId, Form>,
     pub(super) left: usize,
     /// Cases that are told apart at present, one inside of the other.
     pub(super) splits: usize,
@@ -70,6 +72,7 @@ impl<'a> Formulas<'a> {
             written,
             rows,
             lanes,
+            inverses: FxHashMap::default(),
             left,
             splits: 0,
             tier,

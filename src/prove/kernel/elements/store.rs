@@ -1,15 +1,16 @@
 //! Atoms and forms by number, and what is known of them beyond what they say.
 
 use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
 
 use indexmap::IndexSet;
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use super::super::arena::TermId;
 use super::dyadic::times;
-use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Operation, Product, of_first_number_1};
+use super::form::{Atom, AtomId, Form, FormId, Function, Monomial, Operation, Product};
 use crate::ir::{DType, Number};
 use crate::ops::{Arithmetic, Sign};
 
@@ -24,13 +25,15 @@ pub(super) struct Store {
     /// By atom: what is known of it.
     signs: Vec<Sign>,
     forms: IndexSet<Form, FxBuildHasher>,
-    /// Of sums, up to a positive factor: what their forms do not tell.
-    facts: FxHashMap<Form, Fact>,
+    /// Of sums, up to a positive factor: what their forms do not tell. By a digest of the factors of their products.
+    facts: FxHashMap<u64, Vec<(Form, Fact)>>,
     /// How often something was learned.
     pub learned: usize,
     /// By formula: whether it was found to be positive, and what had been learned then. It is asked for with every factor of a sum, and
     /// a long sum takes long to look up.
     positive: RefCell<FxHashMap<FormId, (bool, usize)>>,
+    /// The same of what was found not to be negative.
+    not_negative: RefCell<FxHashMap<FormId, (bool, usize)>>,
     /// By atom that is an integer: the least and the largest number that it may be.
     ranges: FxHashMap<AtomId, (i64, i64)>,
 }
@@ -149,15 +152,30 @@ impl Store {
 
     /// As [`is_positive`](Self::is_positive), of a formula that is kept.
     pub(super) fn is_kept_positive(&self, id: FormId) -> bool {
-        match self.positive.borrow().get(&id) {
+        self.known_or(&self.positive, id, |form| self.is_positive(form))
+    }
+
+    /// As [`is_not_negative`](Self::is_not_negative), of a formula that is kept.
+    pub(super) fn is_kept_not_negative(&self, id: FormId) -> bool {
+        self.known_or(&self.not_negative, id, |form| self.is_not_negative(form))
+    }
+
+    /// What is known of a formula that is kept, or else is found of it.
+    fn known_or(
+        &self,
+        known: &RefCell<FxHashMap<FormId, (bool, usize)>>,
+        id: FormId,
+        find: impl Fn(&Form) -> bool,
+    ) -> bool {
+        match known.borrow().get(&id) {
             // Nothing that is learned takes it back.
             Some((true, _)) => return true,
             Some((false, learned)) if *learned == self.learned => return false,
             _ => {}
         }
-        let positive = self.is_positive(self.form(id));
-        self.positive.borrow_mut().insert(id, (positive, self.learned));
-        positive
+        let holds = find(self.form(id));
+        known.borrow_mut().insert(id, (holds, self.learned));
+        holds
     }
 
     /// The same of real numbers that are not below 0.
@@ -178,10 +196,25 @@ impl Store {
     }
 
     fn fact(&self, form: &Form) -> Option<Fact> {
-        if self.facts.is_empty() {
+        if self.facts.is_empty() || form.products().len() < 2 {
             return None;
         }
-        self.facts.get(&of_first_number_1(form)?).copied()
+        let alike = self.facts.get(&factors_digest(form))?;
+        alike.iter().find(|(known, _)| known.is_positive_multiple(form)).map(|(_, fact)| *fact)
+    }
+
+    /// What is noted of a sum of several products; `None` for other formulas.
+    fn fact_mut(&mut self, form: &Form) -> Option<&mut Fact> {
+        if form.products().len() < 2 {
+            return None;
+        }
+        let alike = self.facts.entry(factors_digest(form)).or_default();
+        let known = alike.iter().position(|(known, _)| known.is_positive_multiple(form));
+        let at = known.unwrap_or_else(|| {
+            alike.push((form.clone(), Fact::default()));
+            alike.len() - 1
+        });
+        alike.get_mut(at).map(|(_, fact)| fact)
     }
 
     /// Notes what is known of a sum from how it was computed.
@@ -189,21 +222,18 @@ impl Store {
         if sign < Sign::NotNegative || self.sign(form) >= sign {
             return;
         }
-        if let Some(key) = of_first_number_1(form) {
-            self.facts.entry(key).or_default().sign = sign;
+        if let Some(fact) = self.fact_mut(form) {
+            fact.sign = sign;
             self.learned += 1;
         }
     }
 
     /// Notes that a sum is the product of two that are not negative.
     pub(super) fn learn_product(&mut self, form: &Form, factors: [FormId; 2]) {
-        if let Some(key) = of_first_number_1(form) {
-            let product = self.keep(form.clone());
-            let fact = self.facts.entry(key).or_default();
-            if fact.product.is_none() {
-                fact.product = Some((product, factors));
-                self.learned += 1;
-            }
+        let product = self.keep(form.clone());
+        if let Some(fact) = self.fact_mut(form).filter(|fact| fact.product.is_none()) {
+            fact.product = Some((product, factors));
+            self.learned += 1;
         }
     }
 
@@ -302,4 +332,11 @@ impl Store {
         product.share = a.share.min(b.share);
         Form::product(product)
     }
+}
+
+/// A digest of what is multiplied in the products of a formula, whatever their numbers are.
+fn factors_digest(form: &Form) -> u64 {
+    let mut hasher = FxHasher::default();
+    form.products().iter().for_each(|product| product.factors.hash(&mut hasher));
+    hasher.finish()
 }

@@ -310,7 +310,7 @@ fn the_root_of_a_multiple_was_not_the_multiple_of_the_root() {
             "{of}p = mul(x, x)\n a = sum(p; dim=[2])\n q = {of_t}\n b = sum(q; dim=[2])\n r = div(a, b)\n y = sqrt(r)"
         )
     };
-    assert_eq!(equal(&lengths, &quotient("mul(t, t)")), Some(Tier::Rounding));
+    assert_eq!(equal(&lengths, &quotient("mul(t, t)")), Some(Tier::Real));
     assert_eq!(equal(&lengths, &quotient("mul(t, x)")), None);
     // What may be negative has a root only together with what it divides.
     let signed = format!("{of}a = sqrt(x)\n b = sqrt(t)\n y = div(a, b)");
