@@ -174,6 +174,38 @@ def unlike():
         save(name, [node("TopK", ["x", "k"], ["y", "places"], sorted=given)], x, results, [init("k", np.int64([2]))])
 
 
+def orders():
+    """Weights in another order, as a format wants the gates of a recurrent layer; and put together wrongly."""
+    rng = np.random.default_rng(11)
+    weights = rng.standard_normal((6, 4)).astype(np.float32)
+    x, y = [value("x", T.FLOAT, [5, 4])], [value("y", T.FLOAT, [5, 6])]
+    save("gates", [node("Gemm", ["x", "w"], "y", transB=1)], x, y, [init("w", weights)])
+    parts = [init("sizes", np.int64([2, 2, 2])), init("turned", np.concatenate([weights[2:4], weights[:2], weights[4:]]))]
+    split = [
+        node("Gemm", ["x", "turned"], "h", transB=1),
+        node("Split", ["h", "sizes"], ["r", "z", "n"], axis=1),
+    ]
+    for name, order in [("gates-reordered", ["z", "r", "n"]), ("gates-exchanged", ["r", "z", "n"])]:
+        save(name, [*split, node("Concat", order, "y", axis=1)], x, y, parts)
+
+
+def windows():
+    """Pooling whose sizes are rounded up, and of a line; places in an image; norms in another precision."""
+    x = [value("x", T.FLOAT, [1, 2, 8, 8])]
+    rounded = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "ceil_mode": 1}
+    for op in ["MaxPool", "AveragePool"]:
+        save(f"{op}-rounded-up", [node(op, ["x"], "y", **rounded)], x, [value("y", T.FLOAT, [1, 2, 5, 5])])
+    line = node("MaxPool", ["x"], "y", kernel_shape=[3], dilations=[2])
+    save("pool-of-line", [line], [value("x", T.FLOAT, [1, 2, 9])], [value("y", T.FLOAT, [1, 2, 5])])
+    images = [value("x", T.FLOAT, [1, 2, 5, 5]), value("g", T.FLOAT, [1, 3, 3, 2])]
+    sampled = node("GridSample", ["x", "g"], "y", mode="linear", padding_mode="border")
+    save("grid-sample", [sampled], images, [value("y", T.FLOAT, [1, 2, 3, 3])], opset=20)
+    x, y = [value("x", T.FLOAT, [3, 4])], [value("y", T.FLOAT, [3, 4])]
+    for name, stash in [("norm-in-f32", 1), ("norm-in-f16", 10)]:
+        norm = node("LayerNormalization", ["x", "w"], "y", stash_type=stash)
+        save(name, [norm], x, y, [init("w", np.float32([1, 2, 3, 4]))])
+
+
 def broken():
     """What the checker of ONNX refuses."""
     x, y = [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])]
@@ -191,5 +223,5 @@ def broken():
     save("unknown", [unknown, node("Neg", ["h"], "y")], x, y, domains=["own"])
 
 
-for make in [perceptron, numbers, functions, control, outside, folded, edges, unlike, broken]:
+for make in [perceptron, numbers, functions, control, outside, folded, edges, unlike, orders, windows, broken]:
     make()

@@ -49,6 +49,34 @@ fn a_binding_that_was_inferred_can_be_written() {
 }
 
 #[test]
+fn weights_in_another_order_are_found() {
+    assert!(matches!(verdict("gates", "gates-reordered"), Verdict::Equivalent { .. }));
+    assert!(matches!(verdict("gates", "gates-exchanged"), Verdict::Different(_)));
+}
+
+/// Such a norm counted as one in f32: a wrong `equivalent`, tier exact.
+#[test]
+fn a_norm_in_a_narrower_type_is_none_of_the_table() {
+    assert_eq!(verdict("norm-in-f32", "norm-in-f16"), Verdict::Unknown);
+}
+
+#[test]
+fn windows_and_places_are_operators_of_the_table() {
+    for (name, shown) in [
+        (
+            "MaxPool-rounded-up",
+            "max_pool2d(x; kernel_size=[3, 3], stride=[2, 2], padding=[1, 1], dilation=[1, 1], ceil_mode=true)",
+        ),
+        ("AveragePool-rounded-up", "avg_pool2d(x; kernel_size=[3, 3], stride=[2, 2], padding=[1, 1], ceil_mode=true"),
+        ("pool-of-line", "kernel_size=[1, 3], stride=[1, 1], padding=[0, 0], dilation=[1, 2])"),
+        ("grid-sample", "grid_sample(x, g; padding=\"border\")"),
+    ] {
+        let text = text::print(&load(name).graph);
+        assert!(text.contains(shown), "{text}");
+    }
+}
+
+#[test]
 fn constants_of_one_element_are_numbers_where_their_shape_says_nothing() {
     let shown = text::print(&load("numbers").graph);
     assert!(shown.contains("gt(x, 0.0)") && shown.contains("where(above, x, -inf)"), "{shown}");

@@ -13,6 +13,7 @@ mod casts;
 mod constants;
 mod convert;
 mod dtype;
+mod foreach;
 mod import;
 mod inline;
 mod lowering;

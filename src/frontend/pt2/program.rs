@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::foreach;
 use super::schema::{ExportedProgram, MAJOR_VERSIONS, SchemaVersion, VersionOnly};
 use crate::frontend::LoadError;
 
@@ -10,7 +11,10 @@ pub(super) fn parse(path: &Path, member: &str, json: &[u8]) -> Result<ExportedPr
     let foreign = |version: &SchemaVersion| !MAJOR_VERSIONS.contains(&version.major);
     match serde_json::from_slice::<ExportedProgram>(json) {
         Ok(p) if foreign(&p.schema_version) => Err(foreign_version(path, &p.schema_version, p.torch_version)),
-        Ok(program) => Ok(program),
+        Ok(mut program) => {
+            foreach::expand(&mut program.graph_module.graph);
+            Ok(program)
+        }
         // A file of another version fails in odd places; say so rather than where.
         Err(error) => match serde_json::from_slice::<VersionOnly>(json) {
             Ok(v) if foreign(&v.schema_version) => Err(foreign_version(path, &v.schema_version, v.torch_version)),

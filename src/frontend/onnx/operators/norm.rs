@@ -24,6 +24,14 @@ fn stash(s: &NodeLowering, x: Value) -> Result<Option<DType>, Refusal> {
     Ok(dtype.filter(|&d| d == DType::F64 && s.dtype(x) != d))
 }
 
+/// Whether statistics are to be computed in a type that does not hold every element: no operator of the table does.
+fn narrows(s: &NodeLowering, x: Value) -> Result<bool, Refusal> {
+    let stated = if s.has("stash_type") { s.maybe_dtype("stash_type")? } else { None };
+    let own = s.dtype(x);
+    // Doubles are not narrowed to what is the default.
+    Ok(stated.is_some_and(|d| !own.widens_to(d) && !(own == DType::F64 && d == DType::F32)))
+}
+
 fn from_axis(s: &mut NodeLowering, x: Value) -> Result<(Vec<i64>, i64), Refusal> {
     let axis = s.int("axis", -1)?;
     let axis = s.dim(x, axis)?;
@@ -42,6 +50,9 @@ fn finish(s: &mut NodeLowering, y: Value, dtype: DType) -> Result<Value, Refusal
 
 fn layer_norm(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
+    if narrows(s, x)? {
+        return Ok(None);
+    }
     let dtype = s.dtype(x);
     let (shape, axis) = from_axis(s, x)?;
     let (scale, shift) = (s.maybe(1)?, s.maybe(2)?);
@@ -89,6 +100,9 @@ pub(super) fn statistics(s: &mut NodeLowering, x: Value, axis: i64, eps: f64) ->
 
 fn rms_norm(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
+    if narrows(s, x)? {
+        return Ok(None);
+    }
     let dtype = s.dtype(x);
     let (shape, _) = from_axis(s, x)?;
     let eps = s.float("epsilon", 1e-5, dtype)?;
@@ -125,6 +139,9 @@ pub(super) fn per_channel(s: &mut NodeLowering, x: Value, rank: usize, dim: i64)
 /// Up to version 18, scale and shift are per group.
 fn group_norm(s: &mut NodeLowering) -> Lowered {
     let (x, mut scale, mut shift) = (s.x(0)?, s.x(1)?, s.x(2)?);
+    if narrows(s, x)? {
+        return Ok(None);
+    }
     let dtype = s.dtype(x);
     let groups = s.maybe_int("num_groups")?.ok_or_else(|| Refusal::new("needs the attribute `num_groups`"))?;
     let eps = s.float("epsilon", 1e-5, dtype)?;

@@ -98,8 +98,54 @@ impl Grid {
         (2 + count..2 + 2 * count).collect()
     }
 
-    fn is_even(&self) -> bool {
-        self.windows.rest().is_none() && self.beyond.iter().all(|&b| b == 0)
+    /// The pooling operator for these windows, by what it does in two and three dimensions, with its attributes and the image as it takes it:
+    /// a line is an image of one row. `None` if it has none. Where sizes are rounded up, it counts windows alike.
+    fn pooling(&self, s: &mut NodeLowering, x: Value, ops: [&'static str; 2]) -> Result<Option<Pooling>, Refusal> {
+        let windows = &self.windows;
+        let is_half = windows.pads.iter().zip(&windows.kernel).all(|(pads, kernel)| pads[0] <= kernel / 2);
+        if windows.rest().is_some() || !is_half {
+            return Ok(None);
+        }
+        let (op, is_line) = match self.counts.len() {
+            1 => (ops[0], true),
+            2 => (ops[0], false),
+            3 => (ops[1], false),
+            _ => return Ok(None),
+        };
+        let along = |all: &[i64], one: i64| match is_line {
+            true => ints(&[&[one], all].concat()),
+            false => ints(all),
+        };
+        let attrs = vec![
+            ("kernel_size", along(&windows.kernel, 1)),
+            ("stride", along(&windows.strides, 1)),
+            ("padding", along(&windows.even(), 0)),
+            ("ceil_mode", AttrValue::Bool(self.beyond.iter().any(|&b| b > 0))),
+        ];
+        let image = if is_line { s.op("unsqueeze", &[("dim", AttrValue::Int(2))], &[x])? } else { x };
+        Ok(Some(Pooling { op, attrs, image, is_line, dilation: along(&windows.dilations, 1) }))
+    }
+}
+
+/// A pooling operator on an image.
+struct Pooling {
+    op: &'static str,
+    attrs: Vec<(&'static str, AttrValue)>,
+    image: Value,
+    is_line: bool,
+    dilation: AttrValue,
+}
+
+impl Pooling {
+    fn done(self, s: &mut NodeLowering, (name, value): (&'static str, AttrValue)) -> Lowered {
+        let attrs = [&self.attrs[..], &[(name, value)]].concat();
+        match self.is_line {
+            true => {
+                let pooled = s.op(self.op, &attrs, &[self.image])?;
+                s.done("squeeze", &[("dim", AttrValue::Int(2))], &[pooled])
+            }
+            false => s.done(self.op, &attrs, &[self.image]),
+        }
     }
 }
 
@@ -111,17 +157,12 @@ fn max_pool(s: &mut NodeLowering) -> Lowered {
     let x = s.x(0)?;
     let grid = grid(s, x)?;
     let dtype = s.dtype(x);
-    let windows = &grid.windows;
-    let count = grid.counts.len();
-    let half = |d: usize| windows.pads[d][0] <= windows.kernel[d] / 2;
-    if grid.is_even() && !s.wants(1) && dtype.is_float() && matches!(count, 2 | 3) && (0..count).all(half) {
-        let attrs = [
-            ("kernel_size", ints(&windows.kernel)),
-            ("stride", ints(&windows.strides)),
-            ("padding", ints(&windows.even())),
-            ("dilation", ints(&windows.dilations)),
-        ];
-        return s.done(if count == 2 { "max_pool2d" } else { "max_pool3d" }, &attrs, &[x]);
+    if !s.wants(1)
+        && dtype.is_float()
+        && let Some(pooling) = grid.pooling(s, x, ["max_pool2d", "max_pool3d"])?
+    {
+        let dilation = pooling.dilation.clone();
+        return pooling.done(s, ("dilation", dilation));
     }
     let padding = grid.padding();
     let padded = s.op("pad", &[("pad", ints(&padding)), ("value", least(dtype).into())], &[x])?;
@@ -170,18 +211,11 @@ fn average_pool(s: &mut NodeLowering) -> Lowered {
     let grid = grid(s, x)?;
     let counts_padding = s.flag("count_include_pad")?;
     let windows = &grid.windows;
-    let count = grid.counts.len();
-    let half = |d: usize| windows.pads[d][0] <= windows.kernel[d] / 2;
-    let plain = windows.dilations.iter().all(|&d| d == 1) && (0..count).all(half);
-    if grid.is_even() && plain && matches!(count, 2 | 3) {
-        let padded = windows.pads.iter().any(|p| *p != [0, 0]);
-        let attrs = [
-            ("kernel_size", ints(&windows.kernel)),
-            ("stride", ints(&windows.strides)),
-            ("padding", ints(&windows.even())),
-            ("count_include_pad", AttrValue::Bool(counts_padding || !padded)),
-        ];
-        return s.done(if count == 2 { "avg_pool2d" } else { "avg_pool3d" }, &attrs, &[x]);
+    let is_padded = windows.pads.iter().any(|p| *p != [0, 0]);
+    if windows.dilations.iter().all(|&d| d == 1)
+        && let Some(pooling) = grid.pooling(s, x, ["avg_pool2d", "avg_pool3d"])?
+    {
+        return pooling.done(s, ("count_include_pad", AttrValue::Bool(counts_padding || !is_padded)));
     }
     let padding = grid.padding();
     let padded = s.op("pad", &[("pad", ints(&padding)), ("value", AttrValue::float(0.0))], &[x])?;

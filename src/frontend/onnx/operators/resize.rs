@@ -6,8 +6,30 @@ use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor::tensor_type;
 use crate::ir::{AttrValue, Number, Value};
 
-pub(super) const OPERATORS: &[Operator] =
-    &[standard("Resize", &[10, 11, 13, 18, 19], resize), standard("Upsample", &[1, 7, 9, 10], upsample)];
+pub(super) const OPERATORS: &[Operator] = &[
+    standard("Resize", &[10, 11, 13, 18, 19], resize),
+    standard("Upsample", &[1, 7, 9, 10], upsample),
+    standard("GridSample", &[16, 20, 22], grid_sample),
+];
+
+/// Images at places; volumes have no operator.
+fn grid_sample(s: &mut NodeLowering) -> Lowered {
+    let (x, grid) = (s.x(0)?, s.x(1)?);
+    let mode = match s.text("mode", "linear")? {
+        "linear" => "bilinear",
+        "cubic" => "bicubic",
+        other => other,
+    };
+    let attrs = [
+        ("mode", AttrValue::str(mode)),
+        ("padding", AttrValue::str(s.text("padding_mode", "zeros")?)),
+        ("align_corners", AttrValue::Bool(s.flag("align_corners")?)),
+    ];
+    match s.rank(x) {
+        4 => s.done("grid_sample", &attrs, &[x, grid]),
+        _ => Ok(None),
+    }
+}
 
 /// The largest matrix of weights.
 const MOST_WEIGHTS: usize = 1 << 20;
