@@ -36,6 +36,8 @@ pub enum Draw {
     Table { seed: u64, scale: f64, stride: usize, first: usize },
     /// Floats that are 0 but for a few elements in every row and column of a matrix.
     Sparse(Sparse),
+    /// These elements, in row-major order.
+    Held(Arc<[f64]>),
 }
 
 /// How chosen values lie along the last dimension.
@@ -108,6 +110,7 @@ impl Draw {
                 Draw::Strided { seed, scale, stride, first }.element(ty, flat)
             }
             Draw::Sparse(sparse) => sparse.element(ty, flat),
+            Draw::Held(elements) => elements.get(flat).copied().unwrap_or(0.0),
         }
     }
 
@@ -179,6 +182,10 @@ impl Draw {
             }
             Draw::Strided { scale, .. } | Draw::Table { scale, .. } => spread(*scale),
             Draw::Sparse(sparse) => spread(sparse.scale),
+            Draw::Held(elements) => {
+                let all = elements.iter().copied();
+                Interval::new(all.clone().fold(0.0, f64::min), all.fold(0.0, f64::max))
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ mod window;
 
 use kernel::{arena, closure, lemma};
 
-pub use bind::{Binding, BoundInput, BoundPair, MissingConstant, bind_graphs, bind_with_contents};
+pub use bind::{Binding, BoundInput, BoundPair, HeldWeights, MissingConstant, bind_graphs, bind_with_contents};
 pub use certificate::{Certificate, CertificateError, Shown};
 pub use context::Context;
 pub use derive::derivation;

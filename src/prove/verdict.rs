@@ -392,13 +392,21 @@ fn difference(
     let BoundPair { a, b, binding } = bound;
     let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
     // Where any difference may come from a wrong guess, finding one is of little use.
-    let effort = match (0..a.outputs().len()).all(|output| binding.is_doubtful(a, b, output)) {
+    let effort = match (0..a.outputs().len()).all(|output| binding.is_doubtful_in_any_order(a, b, output)) {
         true => refute::IN_DOUBT,
         false => effort,
     };
-    let question = Question { graphs: [a, b], binding, seed: context.seed, effort, unproven };
+    let question = Question {
+        graphs: [a, b],
+        binding,
+        seed: context.seed,
+        effort,
+        unproven,
+        with_held_weights: binding.held.is_some(),
+    };
     let (mut witness, location) = refute_defined(&question, context.rules)?;
-    if witness.output_number.is_none_or(|output| binding.is_doubtful(a, b, output)) {
+    let is_certain = witness.output_number.is_some_and(|output| !binding.is_doubtful(a, b, output));
+    if !is_certain && !differs_in_any_order(&question, context.rules, witness.output_number, assumptions) {
         let output = &witness.output;
         assumptions.push(format!(
             "`{output}` differs under this binding, {}",
@@ -410,9 +418,39 @@ fn difference(
         ));
         return Some(Verdict::Unknown);
     }
+    if binding.held.as_ref().is_some_and(|held| !held.is_empty()) {
+        assumptions.push("weights are what both files hold".to_owned());
+    }
     (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
     witness.region = partition.part(location.a, location.b);
     Some(Verdict::Different(witness))
+}
+
+/// Whether a difference in output number `output` can only be one of the order in which a user gives inputs, and the sides differ in every
+/// other order, too.
+fn differs_in_any_order(
+    question: &Question,
+    rules: &RuleSet,
+    output: Option<usize>,
+    assumptions: &mut Vec<String>,
+) -> bool {
+    let [a, b] = question.graphs;
+    let is_settled = |binding: &Binding, output: Option<usize>| {
+        output.is_some_and(|output| !binding.is_doubtful_in_any_order(a, b, output))
+    };
+    if !is_settled(question.binding, output) {
+        return false;
+    }
+    let Some(orders) = question.binding.exchanged() else { return false };
+    let differs = |binding: &Binding| {
+        let question = Question { binding, effort: refute::IN_DOUBT, ..*question };
+        refute_defined(&question, rules).is_some_and(|(witness, _)| is_settled(binding, witness.output_number))
+    };
+    let differ = !orders.is_empty() && orders.iter().all(differs);
+    if differ {
+        assumptions.push("the outputs differ in every order of the inputs whose order was guessed".to_owned());
+    }
+    differ
 }
 
 /// The pairs of values that regions end in.

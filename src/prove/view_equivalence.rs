@@ -141,7 +141,7 @@ fn select(shape: &[usize], order: &[usize]) -> Shape {
 }
 
 /// All orders of `0..rank`.
-fn permutations(rank: usize) -> Vec<Vec<usize>> {
+pub(super) fn permutations(rank: usize) -> Vec<Vec<usize>> {
     (0..rank).fold(vec![Vec::new()], |shorter, _| {
         let longer = |order: Vec<usize>| {
             let free = (0..rank).filter(|d| !order.contains(d)).collect::<Vec<_>>();

@@ -24,6 +24,14 @@ pub(super) enum Part {
     },
 }
 
+/// Rows of an input, or of its transpose.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    pub start: usize,
+    pub end: usize,
+    pub is_transposed: bool,
+}
+
 /// A typed expression over inputs. Operands have smaller numbers than what uses them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Expression {
@@ -85,6 +93,41 @@ impl Expression {
             operands.extend(moved.get(part.root));
         }
         expression.root = expression.join(&operands, dim)?;
+        Ok(expression)
+    }
+
+    /// Rows of inputs, each of `width` elements, one after another, as a tensor of `shape`. A vector has rows of one element.
+    pub(super) fn of_rows<'t>(
+        rows: impl Iterator<Item = (usize, &'t TensorType, Rows)>,
+        width: usize,
+        shape: &[usize],
+    ) -> Result<Expression, TypeError> {
+        let mut expression = Expression::default();
+        let mut parts = Vec::new();
+        for (i, ty, rows) in rows {
+            let mut part = expression.input(i, ty);
+            let count = ty.numel() / width.max(1);
+            if rows.is_transposed {
+                part = expression.transpose(part)?;
+            } else if ty.rank() > 2 {
+                part = expression.reshape(part, &[count, width])?;
+            }
+            if (rows.start, rows.end) != (0, count) {
+                let [start, end] = [rows.start, rows.end].map(|at| AttrValue::Int(at as i64));
+                part = expression.table(
+                    "slice",
+                    &[("dim", AttrValue::Int(0)), ("start", start), ("end", end)],
+                    &[part],
+                )?;
+            }
+            parts.push(part);
+        }
+        let root = match parts.as_slice() {
+            &[one] => one,
+            _ => expression.join(&parts, 0)?,
+        };
+        let is_shaped = expression.parts[root].1.shape[..] == *shape;
+        expression.root = if is_shaped { root } else { expression.reshape(root, shape)? };
         Ok(expression)
     }
 

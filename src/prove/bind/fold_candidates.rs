@@ -14,6 +14,9 @@ use crate::rules::{AppliedOnce, Bindings, Build, Outcome, RuleSet, Terms, Visito
 const MAX_GROWTH: usize = 4;
 const MAX_ADDED: usize = 1 << 16;
 
+/// How often rules are applied to what they have added.
+const ROUNDS: usize = 3;
+
 /// The most weights that one value is computed from.
 const MAX_WEIGHTS: usize = 8;
 
@@ -147,23 +150,34 @@ impl Extended {
 
     fn apply_rules(&mut self) {
         let Ok(library) = RuleSet::library() else { return };
-        let own: Vec<(NodeId, Op)> = self
-            .graph
-            .nodes()
-            .filter_map(|(id, node)| match &node.kind {
-                NodeKind::Op { op, .. } => Some((id, op.clone())),
-                _ => None,
-            })
-            .collect();
         let most = self.graph.len() + self.graph.len().saturating_mul(MAX_GROWTH).min(MAX_ADDED);
-        for (id, op) in own {
+        let mut done = 0;
+        for round in 0..ROUNDS {
+            // What rules have added is looked at in turn.
+            let all = self.graph.nodes().skip(done);
+            let open: Vec<(NodeId, Op)> = all
+                .filter_map(|(id, node)| match &node.kind {
+                    NodeKind::Op { op, .. } => Some((id, op.clone())),
+                    _ => None,
+                })
+                .collect();
+            done = self.graph.len();
+            if !self.apply_rules_to(&open, &library, most) || round > 0 && self.graph.len() == done {
+                return;
+            }
+        }
+    }
+
+    /// Whether there is room for more.
+    fn apply_rules_to(&mut self, nodes: &[(NodeId, Op)], library: &RuleSet, most: usize) -> bool {
+        for (id, op) in nodes {
             let mut budget = SEARCHED;
             for rule in library.rules().iter().filter(|rule| rule.root_op() == Some(op.name()) && rule.height > 1) {
                 let mut found: Vec<Bindings<Value>> = Vec::new();
-                rule.search(self, Value::from(id), &mut budget, &mut found);
+                rule.search(self, Value::from(*id), &mut budget, &mut found);
                 for mut bindings in found {
                     if self.graph.len() > most {
-                        return;
+                        return false;
                     }
                     if matches!(rule.check_conditions(self, &mut bindings), Outcome::Holds { .. }) {
                         // What has no type is no other side.
@@ -172,6 +186,7 @@ impl Extended {
                 }
             }
         }
+        true
     }
 }
 

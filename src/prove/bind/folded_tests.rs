@@ -4,7 +4,7 @@ use crate::ir::text::parse;
 use crate::ir::{Content, DType, Number, Shape, TensorType};
 
 /// A file that holds these elements.
-struct File(Vec<Vec<f64>>);
+pub(super) struct File(pub Vec<Vec<f64>>);
 
 impl Contents for File {
     fn holds(&mut self, input: usize) -> bool {
@@ -155,4 +155,28 @@ fn a_guess_that_the_elements_contradict_is_no_binding() {
     assert!(!is_guessed(&sentences(A, &[&[], &weight], B, &[&[], &other])));
     // Where one file holds nothing, there is nothing to contradict it.
     assert!(is_guessed(&sentences(A, &[&[], &[]], B, &[&[], &other])));
+}
+
+/// No other weights tell whether a constant that may be folded makes a difference.
+#[test]
+fn weights_that_both_files_hold_decide_beside_a_constant() {
+    let graph = |name: &str, constant: &str| {
+        let text = format!(
+            "graph {name}(x: f32[3], w: param f32[3], {constant}: buffer f32[3]) {{ p = mul(x, w) y = add(p, {constant}) return y }}"
+        );
+        parse(name, &text).unwrap()
+    };
+    let bound = |of_b: &[f64]| {
+        let a = parse("a", "graph a(x: f32[3], w: param f32[3]) { p = mul(x, w) y = add(p, p) return y }").unwrap();
+        let weights = || vec![Vec::new(), vec![0.25, 0.5, 0.75]];
+        let mut held = weights();
+        held[1] = of_b.to_vec();
+        held.push(vec![7.0, 8.0, 9.5]);
+        bind_with_contents(a, graph("b", "c"), None, [&mut File(weights()), &mut File(held)])
+    };
+    let BoundPair { a, b, binding } = bound(&[0.25, 0.5, 0.75]);
+    assert_eq!(binding.held.as_ref().map(|held| held.len()), Some(1));
+    assert!(!binding.is_doubtful(&a, &b, 0), "{:?}", binding.assumptions);
+    let BoundPair { a, b, binding } = bound(&[0.25, 0.5, 0.875]);
+    assert!(binding.held.is_none() && binding.is_doubtful(&a, &b, 0), "{:?}", binding.assumptions);
 }

@@ -12,10 +12,12 @@ mod compare;
 mod constants;
 mod content;
 mod doubt;
+mod exchange;
 mod expression;
 mod fold_candidates;
 mod folded;
 mod held;
+mod held_weights;
 mod join;
 mod known;
 mod made;
@@ -24,6 +26,7 @@ mod matched_uses;
 mod merged;
 mod pairs;
 mod plan;
+mod reordered;
 mod share;
 mod stacked;
 mod statement;
@@ -38,7 +41,7 @@ use plan::Plan;
 
 use crate::ir::{Contents, Graph, NoContents};
 use crate::prove::Side;
-pub use binding::{Binding, BoundPair};
+pub use binding::{Binding, BoundPair, HeldWeights};
 pub use bound_input::BoundInput;
 pub(crate) use known::KnownMasks;
 
@@ -81,6 +84,7 @@ pub fn bind_with_contents(
     plan.by_narrower_type();
     plan.by_prefix();
     plan.folded([&a, &b], [&mut *of_a, &mut *of_b]);
+    plan.reordered([&mut *of_a, &mut *of_b]);
     plan.by_use(&a, &b);
     plan.alike();
     plan.by_weight_uses(&a, &b);
@@ -91,6 +95,7 @@ pub fn bind_with_contents(
     plan.keep_whole_buffers([&mut *of_a, &mut *of_b]);
     plan.keep_constants([&mut *of_a, &mut *of_b]);
     plan.suppose([&a, &b], [&mut *of_a, &mut *of_b]);
+    plan.hold_weights([&mut *of_a, &mut *of_b]);
     let mut bound = share::share(a, b, &plan).aligned();
     bound.binding.missing = plan.missing_constants([of_a, of_b]);
     bound
@@ -102,6 +107,8 @@ mod content_tests;
 mod folded_tests;
 #[cfg(test)]
 mod known_tests;
+#[cfg(test)]
+mod reordered_tests;
 #[cfg(test)]
 mod suppose_tests;
 #[cfg(test)]

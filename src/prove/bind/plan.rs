@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Expression;
 use super::bound_input::BoundInput;
@@ -117,6 +117,9 @@ impl Slot {
     }
 }
 
+/// By side and input: the elements of weights, in row-major order, that both files hold.
+pub(super) type Weights = FxHashMap<(Side, usize), Arc<[f64]>>;
+
 /// All inputs of both graphs.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
@@ -132,6 +135,8 @@ pub(super) struct Plan {
     pub ties: BTreeMap<usize, usize>,
     /// Inputs that are bound to an expression whose values could not be compared with theirs.
     pub uncompared: Vec<(Side, usize)>,
+    /// The weights as the files hold them, where that decides something.
+    pub held: Option<Weights>,
 }
 
 impl Plan {
@@ -162,6 +167,7 @@ impl Plan {
             by_checksum: 0,
             ties: BTreeMap::new(),
             uncompared: Vec::new(),
+            held: None,
         }
     }
 

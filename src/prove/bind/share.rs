@@ -1,5 +1,7 @@
 //! From a plan to two graphs over common inputs.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::binding::{Binding, BoundPair};
@@ -72,11 +74,21 @@ fn numbered(plan: &Plan, inputs: [&[Key]; 2]) -> Binding {
         found
     };
     binding.guessed = of_keys(bound_by(plan, |_, _, source| source.is_guess()));
+    binding.exchangeable = of_keys(bound_by(plan, |side, i, source| {
+        let slot = &plan.side(side)[i];
+        // The last one of a type is what the others leave.
+        let is_by_place = source.is_guess() || source == Source::Only;
+        is_by_place && slot.input.role == Role::User && matches!(slot.meaning, Some((Meaning::Same(_), _)))
+    }));
     binding.stated = of_keys(bound_by(plan, |_, _, source| source == Source::Stated));
     binding.unlike = of_keys(bound_by(plan, |side, i, _| plan.unlike.contains(&(side, i))));
     binding.keeps_constants =
         [&plan.a, &plan.b].map(|slots| slots.iter().any(|slot| slot.literal.is_some() && !slot.held_alike));
     binding.keeps_folded_weights = [&plan.a, &plan.b].into_iter().flatten().any(Slot::is_constant_of_weights);
+    binding.held = plan.held.as_ref().map(|held| {
+        let numbered = |(key, elements): (&Key, &Arc<[f64]>)| Some((*numbers.get(key)?, elements.clone()));
+        held.iter().filter_map(numbered).collect()
+    });
     binding.gives_weights = plan.gives_weights();
     binding.supposes_values = [&plan.a, &plan.b].into_iter().flatten().any(|slot| slot.supposed_by.is_some());
     binding.lines = statement::lines(plan);

@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::bind::Binding;
+use super::super::bind::{Binding, HeldWeights};
 use super::probes::{named_numbers, probes};
 use crate::eval::{Arranged, DIAGONALS, Draw, Sparse, random};
 use crate::ir::{Graph, NodeKind, Role, TensorType, Value};
@@ -107,9 +107,10 @@ impl<'a> Uses<'a> {
         Uses { binding, uses, named: named_numbers([a, b]) }
     }
 
-    /// The values of all inputs, by number.
-    pub(super) fn draws(&self, choice: &Choice) -> Vec<Draw> {
-        (0..self.binding.inputs.len()).map(|n| self.draw(n, choice)).collect()
+    /// The values of all inputs, by number: `held` ones as they are.
+    pub(super) fn draws(&self, choice: &Choice, held: Option<&HeldWeights>) -> Vec<Draw> {
+        let held = |n: usize| held.and_then(|all| all.get(&(n as u32))).map(|elements| Draw::Held(elements.clone()));
+        (0..self.binding.inputs.len()).map(|n| held(n).unwrap_or_else(|| self.draw(n, choice))).collect()
     }
 
     fn draw(&self, n: usize, choice: &Choice) -> Draw {

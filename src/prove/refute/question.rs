@@ -1,6 +1,6 @@
 //! What is compared, and what is known of it.
 
-use super::super::bind::Binding;
+use super::super::bind::{Binding, HeldWeights};
 use crate::ir::{Graph, NodeId};
 
 /// What is compared, and what is known of it.
@@ -13,4 +13,13 @@ pub(crate) struct Question<'a> {
     pub effort: usize,
     /// Operators of either side that are in no proven region, in topological order.
     pub unproven: [&'a [NodeId]; 2],
+    /// Whether weights are what both files hold, in place of any others.
+    pub with_held_weights: bool,
+}
+
+impl Question<'_> {
+    /// What weights hold, if they may hold nothing else.
+    pub(super) fn held(&self) -> Option<&HeldWeights> {
+        self.binding.held.as_ref().filter(|_| self.with_held_weights)
+    }
 }
