@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::key::{KernelKey, KeyOperand, LayoutClass};
 use super::work::{CallParts, WorkWithLayout};
 use crate::ir::{AttrValue, DType, TensorType};
-use crate::ops::{Call, Family, KernelClass, MathMode, Unit};
+use crate::ops::{Call, Family, KernelClass, MathMode, OpDef, Synthesis, Unit};
 
 /// How a kernel reaches the elements of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,7 +91,9 @@ impl Features {
         let types: SmallVec<[&TensorType; 4]> = parts.types.iter().collect();
         let call = Call { op: parts.def, attrs: &parts.attrs, operands: &types };
         let outputs = call.types();
-        let results = outputs.iter().map(TensorType::numel).max().unwrap_or(0);
+        // A loss is computed for each place, whether those are then added up or not.
+        let places = types.get(1).filter(|_| parts.def.synthesis == Synthesis::ClassLoss).map(|target| target.numel());
+        let results = places.or_else(|| outputs.iter().map(TensorType::numel).max()).unwrap_or(0);
         // The results of a lane depend on each other.
         let lane: usize = match (parts.def.kernel.axes(&call), outputs.first()) {
             (Some(axes), Some(output)) => axes.iter().filter_map(|&d| output.shape.get(d)).product(),
@@ -113,7 +115,7 @@ impl Features {
             op: parts.def.name,
             settings: settings.finish(),
             access: accesses(key, parts.def.family),
-            is_across: along_rows(parts.def.kernels) && is_across(key),
+            is_across: along_rows(parts.def.kernels) && is_across(key, parts.def),
             size: size.map(|n| n.max(1.0).ln()),
             work,
         })
@@ -159,13 +161,14 @@ fn walks_columns(class: KernelClass) -> bool {
 }
 
 /// Whether the dimensions that an operator works along leave out the last one.
-fn is_across(key: &KernelKey) -> bool {
+fn is_across(key: &KernelKey, op: &OpDef) -> bool {
     let rank = key.operands.first().map_or(0, |o| o.ty.rank()) as i64;
     let is_last = |dim: i64| dim == rank - 1 || dim == -1;
     match key.attrs.iter().find(|(name, _)| &**name == "dim").map(|(_, value)| value) {
         Some(AttrValue::Int(dim)) => !is_last(*dim),
         Some(AttrValue::Ints(dims)) => !dims.is_empty() && !dims.iter().any(|&dim| is_last(dim)),
-        _ => false,
+        // Classes follow the batch, in front of the places of an image or a sequence.
+        _ => op.synthesis == Synthesis::ClassLoss && rank > 2,
     }
 }
 
