@@ -25,7 +25,11 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("ir/text/build/calls.rs", &["slice"], "bounds that the text form may count from the end"),
     ("ir/text/read/mod.rs", &["alias"], "`y = x` is short for it"),
     ("measure/simulated.rs", &["exp"], "a kernel that the simulated GPU has no memory for"),
-    ("prove/bind/expression.rs", &["alias", "cast", "concat", "permute", "reshape", "slice"], "expressions are made of them"),
+    (
+        "prove/bind/expression.rs",
+        &["alias", "cast", "concat", "permute", "reshape", "slice"],
+        "expressions are made of them",
+    ),
     ("prove/bind/fold_candidates.rs", &["permute", "reshape"], "the ways in which files keep one weight are these"),
     (
         "prove/bind/mask.rs",

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::ir::{AttrValue, Attrs, DType, Graph, NodeId, NodeKind, Steps, TensorType, Value};
-use crate::ops::{self, Call, Op, OpDef, TypeError, is_number};
+use crate::ops::{self, Arithmetic, Call, Op, OpDef, TypeError, is_number};
 
 /// A part of an [`Expression`], by its number.
 pub(super) type PartId = usize;
@@ -221,7 +221,11 @@ impl Expression {
     pub(super) fn narrowed(&self) -> Option<usize> {
         let (Part::Apply { op, operands, .. }, ty) = self.parts.get(self.root)? else { return None };
         let (Part::Input(i), wide) = self.parts.get(*operands.first()?)? else { return None };
-        (op.name == "cast" && wide.dtype.is_int() && ty.dtype.is_int() && ty.dtype.widens_to(wide.dtype)).then_some(*i)
+        (op.arithmetic() == Arithmetic::Cast
+            && wide.dtype.is_int()
+            && ty.dtype.is_int()
+            && ty.dtype.widens_to(wide.dtype))
+        .then_some(*i)
     }
 
     /// Reads input `to` in the place of `from`, which has the same type. Whether it read that.
