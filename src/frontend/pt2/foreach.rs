@@ -2,7 +2,7 @@
 
 use super::argument::{Argument, Number};
 use super::mutation::functional_name;
-use super::schema::{Graph, Metadata, NamedArgument, Node, TensorMeta};
+use super::schema::{Graph, Metadata, NamedArgument, Node};
 use super::target::Target;
 
 /// Puts an operator for each tensor in the place of operators on lists.
@@ -12,7 +12,7 @@ pub(super) fn expand(graph: &mut Graph) {
         match each(&node, nodes.len()) {
             Some(own) => {
                 for (name, of) in &own.changed {
-                    let Some(meta) = graph.tensor_values.get(of).map(TensorMeta::clone) else { continue };
+                    let Some(meta) = graph.tensor_values.get(of).cloned() else { continue };
                     graph.tensor_values.insert(name.clone(), meta);
                 }
                 nodes.extend(own.nodes);

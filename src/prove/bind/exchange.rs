@@ -19,7 +19,7 @@ impl Binding {
         }
         let mut orders: Vec<Vec<(u32, u32)>> = vec![Vec::new()];
         for (_, numbers) in by_type.into_values() {
-            let count: usize = (1..=numbers.len()).try_fold(orders.len(), |product, n| product.checked_mul(n))?;
+            let count: usize = (1..=numbers.len()).try_fold(orders.len(), usize::checked_mul)?;
             if count > MAX_ORDERS {
                 return None;
             }

@@ -175,7 +175,7 @@ fn weights_that_both_files_hold_decide_beside_a_constant() {
         bind_with_contents(a, graph("b", "c"), None, [&mut File(weights()), &mut File(held)])
     };
     let BoundPair { a, b, binding } = bound(&[0.25, 0.5, 0.75]);
-    assert_eq!(binding.held.as_ref().map(|held| held.len()), Some(1));
+    assert_eq!(binding.held.as_ref().map(HeldWeights::len), Some(1));
     assert!(!binding.is_doubtful(&a, &b, 0), "{:?}", binding.assumptions);
     let BoundPair { a, b, binding } = bound(&[0.25, 0.5, 0.875]);
     assert!(binding.held.is_none() && binding.is_doubtful(&a, &b, 0), "{:?}", binding.assumptions);

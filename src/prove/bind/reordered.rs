@@ -269,7 +269,9 @@ fn of_rows(target: &Tensor, tables: &[Table]) -> Option<Found> {
 
 /// The runs that `bits`, in rows of `width`, are made of, and whether each row occurs but once.
 fn runs(bits: &[u64], width: usize, tables: &[&Table]) -> Option<(Vec<Run>, bool)> {
-    let mut places: FxHashMap<&[u64], SmallVec<[(usize, usize); 1]>> = FxHashMap::default();
+    // By its elements: the tables that hold a row, and where.
+    type Places = SmallVec<[(usize, usize); 1]>;
+    let mut places: FxHashMap<&[u64], Places> = FxHashMap::default();
     for (number, table) in tables.iter().enumerate() {
         for (row, bits) in table.bits.chunks_exact(width.max(1)).enumerate() {
             places.entry(bits).or_default().push((number, row));

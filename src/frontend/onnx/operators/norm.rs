@@ -29,7 +29,8 @@ fn narrows(s: &NodeLowering, x: Value) -> Result<bool, Refusal> {
     let stated = if s.has("stash_type") { s.maybe_dtype("stash_type")? } else { None };
     let own = s.dtype(x);
     // Doubles are not narrowed to what is the default.
-    Ok(stated.is_some_and(|d| !own.widens_to(d) && !(own == DType::F64 && d == DType::F32)))
+    let is_default = |stated: DType| own == DType::F64 && stated == DType::F32;
+    Ok(stated.is_some_and(|stated| !own.widens_to(stated) && !is_default(stated)))
 }
 
 fn from_axis(s: &mut NodeLowering, x: Value) -> Result<(Vec<i64>, i64), Refusal> {
