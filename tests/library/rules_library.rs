@@ -27,7 +27,12 @@ fn every_rule_of_the_library_holds_with_and_without_elements() {
     }
     assert!(seldom.is_empty(), "{seldom:?}");
     // Convolutions refuse empty channels, some operators are tried by their tests alone.
-    assert!(never_empty.len() * 8 < set.describe().len(), "{never_empty:?}");
+    assert!(
+        never_empty.len() * 8 < set.describe().len(),
+        "{} of {}: {never_empty:?}",
+        never_empty.len(),
+        set.describe().len()
+    );
 }
 
 /// No condition of the library is idle and none of its rules follows from others, except where it says so.
