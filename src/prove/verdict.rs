@@ -396,14 +396,7 @@ fn difference(
         true => refute::IN_DOUBT,
         false => effort,
     };
-    let question = Question {
-        graphs: [a, b],
-        binding,
-        seed: context.seed,
-        effort,
-        unproven,
-        with_held_weights: binding.held.is_some(),
-    };
+    let question = Question { graphs: [a, b], binding, seed: context.seed, effort, unproven };
     let (mut witness, location) = refute_defined(&question, context.rules)?;
     let is_certain = witness.output_number.is_some_and(|output| !binding.is_doubtful(a, b, output));
     if !is_certain && !differs_in_any_order(&question, context.rules, witness.output_number, assumptions) {

@@ -31,7 +31,7 @@ struct Each {
 }
 
 /// The operator of a single tensor that one on lists of tensors calls, and the names of its arguments behind the first.
-fn single(name: &str, overload: &str) -> Option<(&'static str, &'static str, &'static [&'static str])> {
+fn single<'n>(name: &'n str, overload: &str) -> Option<(&'n str, &'static str, &'static [&'static str])> {
     let of_tensors = matches!(overload, "List" | "Tensor");
     let of_numbers = matches!(overload, "Scalar" | "ScalarList");
     Some(match (name, overload) {
@@ -55,17 +55,8 @@ fn single(name: &str, overload: &str) -> Option<(&'static str, &'static str, &'s
         ("addcmul", _) if of_numbers => ("addcmul", "", &["tensor1", "tensor2", "value"]),
         ("norm", "Scalar") => ("linalg_vector_norm", "", &["ord"]),
         ("copy", "") => ("copy", "", &["src"]),
-        ("zero", "") => ("zero", "", &[]),
-        ("abs", "") => ("abs", "", &[]),
-        ("exp", "") => ("exp", "", &[]),
-        ("log", "") => ("log", "", &[]),
-        ("neg", "") => ("neg", "", &[]),
-        ("reciprocal", "") => ("reciprocal", "", &[]),
-        ("rsqrt", "") => ("rsqrt", "", &[]),
-        ("sigmoid", "") => ("sigmoid", "", &[]),
-        ("sign", "") => ("sign", "", &[]),
-        ("sqrt", "") => ("sqrt", "", &[]),
-        ("tanh", "") => ("tanh", "", &[]),
+        // Functions of a single tensor have the name of their own.
+        (name, "") => (name, "", &[]),
         _ => return None,
     })
 }
@@ -128,4 +119,74 @@ fn one_of(argument: &Argument, i: usize, count: usize) -> Option<Argument> {
         Argument::Bool(number) => Argument::Bool(number.clone()),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What becomes of one call on the tensors `a` and `b`: for each operator its name, the tensors that it reads, and its result.
+    fn expanded(
+        target: &str,
+        rest: &[serde_json::Value],
+        results: &serde_json::Value,
+    ) -> Vec<(String, Vec<String>, Vec<String>)> {
+        let lists = json!({"as_tensors": [{"name": "a"}, {"name": "b"}]});
+        let mut inputs = vec![json!({"name": "self", "arg": lists})];
+        inputs.extend_from_slice(rest);
+        let meta = json!({"dtype": 7, "sizes": [{"as_int": 3}]});
+        let mut graph: Graph = serde_json::from_value(json!({
+            "inputs": [], "outputs": [],
+            "nodes": [{"target": format!("torch.ops.aten.{target}"), "inputs": inputs, "outputs": results}],
+            "tensor_values": {"a": meta, "b": meta},
+        }))
+        .unwrap();
+        expand(&mut graph);
+        let names = |all: Vec<&str>| all.into_iter().map(str::to_owned).collect();
+        let shown = |node: &Node| {
+            let read = node.inputs.iter().flat_map(|input| input.arg.tensors()).collect();
+            let given: Vec<&str> = node.outputs.iter().flat_map(Argument::tensors).collect();
+            assert!(given.iter().all(|name| graph.tensor_values.contains_key(*name) || name.starts_with('r')));
+            (node.target.clone(), names(read), names(given))
+        };
+        graph.nodes.iter().map(shown).collect()
+    }
+
+    fn is(found: &(String, Vec<String>, Vec<String>), target: &str, read: &[&str], given: &str) {
+        assert_eq!(found.0, target);
+        assert_eq!(found.1, read);
+        assert_eq!(found.2, [given]);
+    }
+
+    #[test]
+    fn each_tensor_has_an_operator_of_its_own() {
+        let results = json!([{"as_tensors": [{"name": "r0"}, {"name": "r1"}]}]);
+        let others = json!({"name": "tensors1", "arg": {"as_tensors": [{"name": "c"}, {"name": "d"}]}});
+        let divisors = json!({"name": "tensors2", "arg": {"as_tensors": [{"name": "e"}, {"name": "f"}]}});
+        let numbers = json!({"name": "scalars", "arg": {"as_floats": [0.5, 0.25]}});
+        let all = expanded("_foreach_addcdiv.ScalarList", &[others, divisors, numbers], &results);
+        is(&all[0], "torch.ops.aten.addcdiv.default", &["a", "c", "e"], "r0");
+        is(&all[1], "torch.ops.aten.addcdiv.default", &["b", "d", "f"], "r1");
+        let all = expanded("_foreach_sqrt.default", &[], &results);
+        is(&all[1], "torch.ops.aten.sqrt.default", &["b"], "r1");
+    }
+
+    #[test]
+    fn operators_in_place_have_results_of_their_own() {
+        let number = json!({"name": "scalar", "arg": {"as_float": 0.5}});
+        let all = expanded("_foreach_mul_.Scalar", &[number], &json!([]));
+        is(&all[0], "torch.ops.aten.mul_.Scalar", &["a"], "a.foreach.0");
+        is(&all[1], "torch.ops.aten.mul_.Scalar", &["b"], "b.foreach.0");
+    }
+
+    #[test]
+    fn what_is_not_known_or_does_not_fit_stays() {
+        let results = json!([{"as_tensors": [{"name": "r0"}]}]);
+        assert_eq!(expanded("_foreach_sqrt.default", &[], &results)[0].0, "torch.ops.aten._foreach_sqrt.default");
+        let results = json!([{"as_tensors": [{"name": "r0"}, {"name": "r1"}]}]);
+        let short = json!({"name": "scalars", "arg": {"as_floats": [0.5]}});
+        assert_eq!(expanded("_foreach_mul.ScalarList", &[short], &results).len(), 1);
+    }
 }

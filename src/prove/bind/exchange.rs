@@ -1,6 +1,6 @@
 //! Other orders of inputs that a user gives, where the names do not tell which is which.
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 use super::binding::Binding;
 use crate::ir::TensorType;
@@ -12,13 +12,12 @@ const MAX_ORDERS: usize = 24;
 impl Binding {
     /// The binding with the inputs whose order was guessed in every other order; `None` if there are too many of those.
     pub(crate) fn exchanged(&self) -> Option<Vec<Binding>> {
-        let mut by_type: BTreeMap<String, (&TensorType, Vec<u32>)> = BTreeMap::new();
+        let mut by_type: FxHashMap<&TensorType, Vec<u32>> = FxHashMap::default();
         for &number in &self.exchangeable {
-            let ty = &self.inputs.get(number as usize)?.ty;
-            by_type.entry(ty.to_string()).or_insert((ty, Vec::new())).1.push(number);
+            by_type.entry(&self.inputs.get(number as usize)?.ty).or_default().push(number);
         }
         let mut orders: Vec<Vec<(u32, u32)>> = vec![Vec::new()];
-        for (_, numbers) in by_type.into_values() {
+        for numbers in by_type.into_values() {
             let count: usize = (1..=numbers.len()).try_fold(orders.len(), usize::checked_mul)?;
             if count > MAX_ORDERS {
                 return None;

@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::eval::Constant;
 use crate::ir::{AttrValue, Attrs, DType, Graph, Ints, NodeId, NodeKind, Origin, Shape, TensorType, Value};
@@ -14,8 +15,11 @@ use crate::rules::{AppliedOnce, Bindings, Build, Outcome, RuleSet, Terms, Visito
 const MAX_GROWTH: usize = 4;
 const MAX_ADDED: usize = 1 << 16;
 
-/// How often rules are applied to what they have added.
+/// How often rules are applied, each time to what they have added, too: merged weights are several steps away.
 const ROUNDS: usize = 3;
+
+/// The most other forms of one value that operands of rules are looked for in.
+const MAX_FORMS: usize = 8;
 
 /// The most weights that one value is computed from.
 const MAX_WEIGHTS: usize = 8;
@@ -24,7 +28,7 @@ const MAX_WEIGHTS: usize = 8;
 const MAX_ARRANGED: usize = 4;
 
 /// Forms that the search for instances of rules may look at, for each node.
-const SEARCHED: usize = 1 << 8;
+const SEARCHED: usize = 1 << 12;
 
 /// A value that is computed from weights and constants.
 #[derive(Clone, Debug)]
@@ -45,7 +49,8 @@ pub(super) struct FoldCandidates {
 impl FoldCandidates {
     /// Those of the types `wanted`. `weights` says of every input whether it is one.
     pub(super) fn new(graph: &Graph, weights: &[bool], wanted: &FxHashSet<TensorType>) -> FoldCandidates {
-        let mut extended = Extended { graph: graph.clone(), added: AppliedOnce::default() };
+        let mut extended =
+            Extended { graph: graph.clone(), added: AppliedOnce::default(), forms: FxHashMap::default() };
         extended.apply_rules();
         let mut reads = Vec::new();
         extended.read(weights, &mut reads);
@@ -89,6 +94,8 @@ fn is_weight(graph: &Graph, id: NodeId) -> bool {
 struct Extended {
     graph: Graph,
     added: AppliedOnce,
+    /// What rules have made of a value.
+    forms: FxHashMap<Value, SmallVec<[Value; 1]>>,
 }
 
 impl Extended {
@@ -151,42 +158,42 @@ impl Extended {
     fn apply_rules(&mut self) {
         let Ok(library) = RuleSet::library() else { return };
         let most = self.graph.len() + self.graph.len().saturating_mul(MAX_GROWTH).min(MAX_ADDED);
-        let mut done = 0;
-        for round in 0..ROUNDS {
-            // What rules have added is looked at in turn.
-            let all = self.graph.nodes().skip(done);
-            let open: Vec<(NodeId, Op)> = all
-                .filter_map(|(id, node)| match &node.kind {
-                    NodeKind::Op { op, .. } => Some((id, op.clone())),
-                    _ => None,
-                })
-                .collect();
-            done = self.graph.len();
-            if !self.apply_rules_to(&open, &library, most) || round > 0 && self.graph.len() == done {
+        for _ in 0..ROUNDS {
+            // What one rule has added is an operand to another one in the next round.
+            let before = self.graph.len();
+            let operators = self.graph.nodes().filter_map(|(id, node)| match &node.kind {
+                NodeKind::Op { op, .. } => Some((id, op.clone())),
+                _ => None,
+            });
+            for (id, op) in operators.collect::<Vec<_>>() {
+                self.apply_rules_to(&library, Value::from(id), &op);
+                if self.graph.len() > most {
+                    return;
+                }
+            }
+            if self.graph.len() == before {
                 return;
             }
         }
     }
 
-    /// Whether there is room for more.
-    fn apply_rules_to(&mut self, nodes: &[(NodeId, Op)], library: &RuleSet, most: usize) -> bool {
-        for (id, op) in nodes {
-            let mut budget = SEARCHED;
-            for rule in library.rules().iter().filter(|rule| rule.root_op() == Some(op.name()) && rule.height > 1) {
-                let mut found: Vec<Bindings<Value>> = Vec::new();
-                rule.search(self, Value::from(*id), &mut budget, &mut found);
-                for mut bindings in found {
-                    if self.graph.len() > most {
-                        return false;
-                    }
-                    if matches!(rule.check_conditions(self, &mut bindings), Outcome::Holds { .. }) {
-                        // What has no type is no other side.
-                        let _ = rule.build_rhs(&bindings, self);
-                    }
+    fn apply_rules_to(&mut self, library: &RuleSet, root: Value, op: &Op) {
+        let mut budget = SEARCHED;
+        for rule in library.rules().iter().filter(|rule| rule.root_op() == Some(op.name()) && rule.height > 1) {
+            let mut found: Vec<Bindings<Value>> = Vec::new();
+            rule.search(self, root, &mut budget, &mut found);
+            for mut bindings in found {
+                if !matches!(rule.check_conditions(self, &mut bindings), Outcome::Holds { .. }) {
+                    continue;
+                }
+                // What has no type is no other side.
+                let Ok(other) = rule.build_rhs(&bindings, self) else { continue };
+                let forms = self.forms.entry(root).or_default();
+                if forms.len() < MAX_FORMS && other != root && !forms.contains(&other) {
+                    forms.push(other);
                 }
             }
         }
-        true
     }
 }
 
@@ -194,10 +201,13 @@ impl Terms for Extended {
     type Id = Value;
 
     fn visit(&self, id: Value, f: &mut Visitor<'_, Value>) -> ControlFlow<()> {
-        match &self.graph.node(id.node).kind {
-            NodeKind::Op { op, attrs } => f(op, attrs, id.slot as usize, &self.graph.operands(id.node)),
-            _ => ControlFlow::Continue(()),
+        let others = self.forms.get(&id).into_iter().flatten().copied();
+        for form in std::iter::once(id).chain(others) {
+            if let NodeKind::Op { op, attrs } = &self.graph.node(form.node).kind {
+                f(op, attrs, form.slot as usize, &self.graph.operands(form.node))?;
+            }
         }
+        ControlFlow::Continue(())
     }
 
     fn ty(&self, id: Value) -> &TensorType {

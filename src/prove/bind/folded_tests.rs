@@ -180,3 +180,23 @@ fn weights_that_both_files_hold_decide_beside_a_constant() {
     let BoundPair { a, b, binding } = bound(&[0.25, 0.5, 0.875]);
     assert!(binding.held.is_none() && binding.is_doubtful(&a, &b, 0), "{:?}", binding.assumptions);
 }
+
+/// Several rules lead there: layers behind each other, a factor, layers of one input.
+#[test]
+fn a_merged_update_of_low_rank_is_found() {
+    let a = "graph a(x: f32[1, 2], w: param f32[2, 2], down: param f32[1, 2], up: param f32[2, 1]) {
+      l = linear(x, w)
+      d = linear(x, down)
+      u = linear(d, up)
+      s = mul(u, 2.0)
+      y = add(l, s)
+      return y
+    }";
+    let b = "graph b(x: f32[1, 2], w: param f32[2, 2]) { y = linear(x, w) return y }";
+    let weights: [&[f64]; 4] = [&[], &[1.0, 2.0, 3.0, 4.0], &[0.5, 0.25], &[1.0, 2.0]];
+    let all = sentences(a, &weights, b, &[&[], &[2.0, 2.5, 5.0, 5.0]]);
+    let said = "of A (same values in both files)";
+    assert!(all.iter().any(|s| s.contains("matmul(up, down)") && s.ends_with(said)), "{all:?}");
+    let all = sentences(a, &weights, b, &[&[], &[2.0, 2.5, 5.0, 6.0]]);
+    assert!(!all.iter().any(|s| s.contains("matmul(up, down)")), "{all:?}");
+}

@@ -99,18 +99,21 @@ impl Plan {
     }
 
     fn reordered_of(&mut self, side: Side, own: &mut dyn Contents, others: &mut dyn Contents) {
-        let targets = self.open_tensors(side, own, false);
+        let mut targets = self.open_tensors(side, own, false);
         if targets.is_empty() {
             return;
         }
         let sources = self.open_tensors(side.other(), others, true);
+        targets.retain(|target| {
+            let named = self.named(side, target.input);
+            !named.is_some_and(|i| sources.iter().any(|s| s.input == i && s.bits == target.bits))
+        });
+        if targets.is_empty() {
+            return;
+        }
         let tables: Vec<Table> = sources.iter().flat_map(tables).collect();
         let mut found: Vec<(usize, Found)> = Vec::new();
         for target in targets {
-            let named = self.named(side, target.input);
-            if named.is_some_and(|i| sources.iter().any(|s| s.input == i && s.bits == target.bits)) {
-                continue;
-            }
             let own = exchanged(&target, &sources).or_else(|| arranged(&target, &tables));
             found.extend(own.or_else(|| of_rows(&target, &tables)).map(|own| (target.input, own)));
         }

@@ -254,7 +254,7 @@ impl<'q> Trial<'q> {
     /// disturbance shows.
     fn may_be_folded(&self, x: Number, y: Number) -> bool {
         let (x, y) = (x.to_f64(), y.to_f64());
-        self.question.with_held_weights && (x - y).abs() <= FOLDING_ERROR * x.abs().max(y.abs())
+        self.question.held().is_some() && (x - y).abs() <= FOLDING_ERROR * x.abs().max(y.abs())
     }
 
     /// Whether the values of an output element lie farther apart than rounding could bring them: every step of both

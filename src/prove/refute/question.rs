@@ -13,13 +13,11 @@ pub(crate) struct Question<'a> {
     pub effort: usize,
     /// Operators of either side that are in no proven region, in topological order.
     pub unproven: [&'a [NodeId]; 2],
-    /// Whether weights are what both files hold, in place of any others.
-    pub with_held_weights: bool,
 }
 
 impl Question<'_> {
     /// What weights hold, if they may hold nothing else.
     pub(super) fn held(&self) -> Option<&HeldWeights> {
-        self.binding.held.as_ref().filter(|_| self.with_held_weights)
+        self.binding.held.as_ref()
     }
 }

@@ -25,14 +25,7 @@ const WHOLE: usize = 1 << 16;
 /// # Errors
 /// Graphs that cannot be evaluated within the budget. Those that gave the witness can.
 pub fn needed_inputs(a: &Graph, b: &Graph, binding: &Binding, witness: &Witness) -> Result<Vec<Elements>, EvalError> {
-    let question = Question {
-        graphs: [a, b],
-        binding,
-        seed: witness.seed,
-        effort: TOTAL,
-        unproven: [&[], &[]],
-        with_held_weights: false,
-    };
+    let question = Question { graphs: [a, b], binding, seed: witness.seed, effort: TOTAL, unproven: [&[], &[]] };
     on_deep_stack(|depth| collect(&question, witness, depth))
 }
 

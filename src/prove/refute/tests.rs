@@ -16,14 +16,8 @@ fn operators(graph: &Graph) -> Vec<NodeId> {
 fn found(a: &Graph, b: &Graph) -> Option<String> {
     let binding = bind(a, b).binding;
     let (left, right) = (operators(a), operators(b));
-    let question = Question {
-        graphs: [a, b],
-        binding: &binding,
-        seed: 0,
-        effort: super::TOTAL,
-        unproven: [&left, &right],
-        with_held_weights: false,
-    };
+    let question =
+        Question { graphs: [a, b], binding: &binding, seed: 0, effort: super::TOTAL, unproven: [&left, &right] };
     refute(&question).map(|(w, _)| format!("{}{:?} is {} and {}", w.output, w.index, w.a, w.b))
 }
 

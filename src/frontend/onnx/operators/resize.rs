@@ -4,7 +4,7 @@ use super::operator::{Operator, standard};
 use crate::frontend::builder::{Refusal, ints};
 use crate::frontend::onnx::lowering::{Lowered, NodeLowering, one};
 use crate::frontend::onnx::tensor::tensor_type;
-use crate::ir::{AttrValue, Number, Value};
+use crate::ir::{AttrValue, DType, Number, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
     standard("Resize", &[10, 11, 13, 18, 19], resize),
@@ -12,7 +12,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     standard("GridSample", &[16, 20, 22], grid_sample),
 ];
 
-/// Images at places; volumes have no operator.
+/// Images at places. Volumes stay opaque, and types in which every device computes places in another precision.
 fn grid_sample(s: &mut NodeLowering) -> Lowered {
     let (x, grid) = (s.x(0)?, s.x(1)?);
     let mode = match s.text("mode", "linear")? {
@@ -25,10 +25,8 @@ fn grid_sample(s: &mut NodeLowering) -> Lowered {
         ("padding", AttrValue::str(s.text("padding_mode", "zeros")?)),
         ("align_corners", AttrValue::Bool(s.flag("align_corners")?)),
     ];
-    match s.rank(x) {
-        4 => s.done("grid_sample", &attrs, &[x, grid]),
-        _ => Ok(None),
-    }
+    let is_known = matches!(s.dtype(x), DType::F32 | DType::F64) && s.dtype(grid) == s.dtype(x);
+    if s.rank(x) == 4 && is_known { s.done("grid_sample", &attrs, &[x, grid]) } else { Ok(None) }
 }
 
 /// The largest matrix of weights.
