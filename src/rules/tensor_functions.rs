@@ -205,6 +205,20 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
         },
     },
     TensorFunction {
+        name: "lowest",
+        arguments: &[],
+        doc: "The lowest number in the value.",
+        run: |_, c, _| {
+            let numbers = match constant_of(c)? {
+                Constant::Uniform(v) => vec![v.to_f64()],
+                Constant::Dense(values) => values.iter().map(|v| v.to_f64()).collect(),
+                Constant::Region(region) => vec![region.inside.to_f64(), region.outside.to_f64()],
+                Constant::Affine(_) => return Err(Undecided::Unknown),
+            };
+            numbers.into_iter().reduce(f64::min).map(AttrValue::float).ok_or(Undecided::Invalid)
+        },
+    },
+    TensorFunction {
         name: "is_diagonal",
         arguments: &[],
         doc: "Whether the bool value is true exactly where the first index is the last.",
