@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::key::{KernelKey, KeyOperand, LayoutClass};
 use super::work::{CallParts, WorkWithLayout};
 use crate::ir::{AttrValue, DType, TensorType};
-use crate::ops::{Call, Family, KernelClass, MathMode, OpDef, Synthesis, Unit};
+use crate::ops::{Call, Elements, Family, KernelClass, MathMode, OpDef, RowFunction, Synthesis, Unit};
 
 /// How a kernel reaches the elements of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,15 +35,16 @@ pub(super) struct Mode {
     unit: Unit,
     dtype: DType,
     pub math: Option<MathMode>,
+    /// Whether rows start at places from which matrix units cannot read at once.
+    is_ragged: bool,
 }
 
 impl Mode {
     /// `matrix f32 tf32`, `vector bf16`: what profiles hold.
     pub(super) fn name(&self) -> String {
-        match self.math {
-            Some(math) => format!("{} {}", self.unit(), math.name()),
-            None => self.unit(),
-        }
+        let math = self.math.map(|math| format!(" {}", math.name())).unwrap_or_default();
+        let ragged = if self.is_ragged { " ragged" } else { "" };
+        format!("{}{math}{ragged}", self.unit())
     }
 
     /// The same in every math mode: `matrix f32`.
@@ -62,7 +63,7 @@ pub(super) struct Features {
     pub class: KernelClass,
     pub mode: Mode,
     pub work: WorkWithLayout,
-    /// Elements that one thread takes one after the other; 0 where threads share a lane.
+    /// Elements that one thread, or one block of threads, takes one after the other; 0 where all share a lane.
     pub steps: f64,
     op: &'static str,
     /// Of the attributes that choose another kernel: flags, words, element types.
@@ -110,8 +111,8 @@ impl Features {
         let class = parts.kernels();
         Some(Features {
             class,
-            steps: if walks_columns(class) { lane as f64 } else { 0.0 },
-            mode: Mode { unit: work.unit, dtype, math: key.math },
+            steps: if walks_columns(class) || takes_rows_alone(class, parts.def) { lane as f64 } else { 0.0 },
+            mode: Mode { unit: work.unit, dtype, math: key.math, is_ragged: is_ragged(&call, &outputs) },
             op: parts.def.name,
             settings: settings.finish(),
             access: accesses(key, parts.def.family),
@@ -150,9 +151,33 @@ impl Features {
     }
 }
 
+/// Bytes that matrix units read at once.
+const READ_AT_ONCE: usize = 16;
+
+/// Whether some rows of matrices, or channels of images, do not start where matrix units can read [`READ_AT_ONCE`] bytes.
+fn is_ragged(call: &Call, outputs: &[TensorType]) -> bool {
+    let reaches = |ty: &TensorType, dim: Option<usize>| {
+        dim.and_then(|d| ty.shape.get(d)).is_some_and(|n| !(n * ty.dtype.bytes()).is_multiple_of(READ_AT_ONCE))
+    };
+    let all = call.operands.iter().copied().chain(outputs);
+    match call.op.elements {
+        Elements::Product => all.filter(|ty| ty.rank() > 1).any(|ty| reaches(ty, ty.rank().checked_sub(1))),
+        Elements::Convolution => {
+            call.operands.first().copied().into_iter().chain(outputs).any(|ty| reaches(ty, Some(1)))
+        }
+        _ => false,
+    }
+}
+
 /// Whether kernels of a class run along dimensions of their operand, so that it matters how these lie in memory.
 fn along_rows(class: KernelClass) -> bool {
     matches!(class, KernelClass::Rows | KernelClass::Moments | KernelClass::Scan | KernelClass::Order)
+}
+
+/// Whether one block of threads takes each row, however long it is. Other reductions share long rows.
+fn takes_rows_alone(class: KernelClass, op: &OpDef) -> bool {
+    class == KernelClass::Rows
+        && (op.family == Family::Norm || matches!(op.row_function(), RowFunction::Softmax | RowFunction::LogSoftmax))
 }
 
 /// Whether one thread walks down each column.

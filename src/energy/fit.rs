@@ -9,6 +9,9 @@ use super::neighbourhood::{Neighbour, energy_of, interpolate};
 use super::profile::Profile;
 use crate::ops::KernelClass;
 
+/// FLOPs per µs where no kernel of a class does arithmetic: any rate tells the same of them.
+const NO_ARITHMETIC: f64 = 1e6;
+
 /// Relative errors below this count by their squares, those above it by their size.
 const SMALL: f64 = 0.05;
 
@@ -87,8 +90,10 @@ fn limits<'p>(profile: &Profile, points: impl Iterator<Item = &'p Point> + Clone
         if p.features.work.launches == 1 {
             limits.bandwidth_gb_s = limits.bandwidth_gb_s.max(p.features.work.bytes / p.time_us * 1e-3);
         }
-        let rate = limits.tflop_s.entry(p.mode.clone()).or_insert(f64::MIN_POSITIVE);
-        *rate = rate.max(p.features.work.flops / p.time_us * 1e-6);
+        if p.features.work.flops > 0.0 {
+            let rate = limits.tflop_s.entry(p.mode.clone()).or_insert(0.0);
+            *rate = rate.max(p.features.work.flops / p.time_us * 1e-6);
+        }
     }
     let mut memory: Vec<f64> = streaming.collect();
     memory.sort_by(f64::total_cmp);
@@ -232,8 +237,13 @@ fn fit_times(points: &[Point], index: &[usize], modes: usize, further_us: f64) -
 fn descend(points: &[Point], index: &[usize], modes: usize, (headroom, further_us): (f64, f64)) -> (Times, f64) {
     let best = |f: &dyn Fn(&Point) -> f64| points.iter().map(f).fold(1e-12, f64::max).ln();
     let rate = |m: usize| {
-        let own = points.iter().zip(index).filter(|(_, i)| **i == m);
-        (headroom * own.map(|(p, _)| p.features.work.flops / p.time_us).fold(1e-12, f64::max)).ln()
+        let fastest = |own: &mut dyn Iterator<Item = &Point>| {
+            own.map(|p| p.features.work.flops / p.time_us).filter(|&rate| rate > 0.0).reduce(f64::max)
+        };
+        let own = fastest(&mut points.iter().zip(index).filter(|(_, i)| **i == m).map(|(p, _)| p));
+        // A mode of which all kernels only move elements says nothing of arithmetic.
+        let rate = own.or_else(|| fastest(&mut points.iter())).unwrap_or(NO_ARITHMETIC);
+        (headroom * rate).ln()
     };
     let mut times = Times {
         bandwidth: best(&|p| p.features.work.bytes / p.time_us),
@@ -400,6 +410,25 @@ mod tests {
             let watts = e.energy_mj / e.time_us * 1e3;
             assert!(watts > 100.0 && watts < 500.0, "{e:?}");
         }
+    }
+
+    /// Sums of integers took 10^11 s each, since the only integers that were measured had been moved.
+    #[test]
+    fn a_type_that_was_only_moved_has_the_rate_of_others() {
+        let mut profile = synthetic();
+        let key: KernelKey = "clone(i64[1000000])".parse().unwrap();
+        profile.entries.insert(key, entry(7.0, 2.0));
+        let e = estimate(&profile, "add(i64[1000000], i64[1000000])");
+        assert!(e.time_us < 30.0, "{e:?}");
+    }
+
+    /// Matrix units read 16 bytes at once: rows of 2002 bytes keep them waiting.
+    #[test]
+    fn rows_of_odd_lengths_are_kernels_of_their_own() {
+        let mode = |key: &str| Features::of_key(&key.parse().unwrap()).unwrap().mode.name();
+        assert_eq!(mode("matmul(bf16[64, 1000], bf16[1000, 512])"), "matrix bf16");
+        assert_eq!(mode("matmul(bf16[64, 1001], bf16[1001, 512])"), "matrix bf16 ragged");
+        assert_eq!(mode("matmul(bf16[1001, 1000], bf16[1000, 512])"), "matrix bf16");
     }
 
     #[test]

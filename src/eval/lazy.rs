@@ -16,7 +16,7 @@ use super::{Interval, Program, Support, random};
 use crate::ir::{DType, Number, flat_index, unflatten};
 use crate::ops::shapes::{broadcast_index, visit_axes};
 use crate::ops::ties::{self, Ties};
-use crate::ops::{Amplifies, Arithmetic, Call, EvalError, Family, RowFunction, as_number, is_number};
+use crate::ops::{Amplifies, Arithmetic, Call, Elements, EvalError, Family, OpDef, RowFunction, as_number, is_number};
 use node::{Application, Computation, Node, Operands};
 use shortcut::Shortcut;
 
@@ -83,6 +83,19 @@ const EXACT: f64 = 65536.0;
 
 fn is_inexact(value: f64, exact: f64) -> bool {
     value.is_finite() && (value.fract() != 0.0 || value.abs() > exact)
+}
+
+/// Whether an element of the result is one of the operands' elements as it is.
+fn selects(op: &OpDef) -> bool {
+    match op.elements {
+        Elements::Moved(_, movement) => !movement.adds_numbers(),
+        Elements::Placewise(function) => matches!(function, Arithmetic::Max | Arithmetic::Min | Arithmetic::Select),
+        Elements::Lane(function) => {
+            use RowFunction::{Max, Min, RunningMax, RunningMin};
+            matches!(function, Max | Min | RunningMax | RunningMin)
+        }
+        _ => false,
+    }
 }
 
 /// Refuses to read more elements than one step may.
@@ -432,7 +445,10 @@ impl<'p, P: Program> LazyEvaluator<'p, P> {
             }
             _ => false,
         };
+        let selects = || matches!(&node.kind, Computation::Call(call) if selects(call.op));
         Ok(match (self.disturbance, value) {
+            // The largest element is the same number as that element.
+            (Some(_), _) if selects() => value,
             (Some(seed), Number::Float(v)) if v.0.abs() == 1.0 && saturates() => {
                 Number::float(v.0 * (1.0 - DISTURBANCE * self.noise(node, flat, seed).abs()))
             }

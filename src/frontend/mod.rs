@@ -3,6 +3,7 @@
 mod builder;
 mod einsum;
 mod error;
+mod kernels;
 mod loaded;
 mod names;
 pub mod onnx;

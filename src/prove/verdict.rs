@@ -25,7 +25,7 @@ use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::sweep::Sweep;
 use super::unproven::{Unproven, smallest_unproven};
 use crate::eval::Draw;
-use crate::ir::{AttrValue, Graph, NodeId, NodeKind, Number, Value};
+use crate::ir::{AttrValue, Graph, NodeId, NodeKind, Number, Output, Value};
 use crate::ops::{CustomOp, Op, TypeError};
 use crate::progress::Progress;
 use crate::rules::{RuleSet, Tier};
@@ -214,7 +214,10 @@ fn conclude(
                 true => difference(bound, context, refute::IN_DOUBT, &mut partition, &mut binding.assumptions),
                 false => None,
             };
-            (found.unwrap_or(Verdict::Equivalent { tier }), Vec::new())
+            let parted =
+                found.is_none() && tier > Tier::Exact && parts_in_types(bound, context, &mut binding.assumptions);
+            let unless_found = if parted { Verdict::Unknown } else { Verdict::Equivalent { tier } };
+            (found.unwrap_or(unless_found), Vec::new())
         }
         (None, None) => {
             progress.stage("looking for a difference");
@@ -417,6 +420,21 @@ fn difference(
     (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
     witness.region = partition.part(location.a, location.b);
     Some(Verdict::Different(witness))
+}
+
+/// Whether sides that are equal over the real numbers give other values as soon as they are computed in their own types.
+fn parts_in_types(bound: &BoundPair, context: &Context, assumptions: &mut Vec<String>) -> bool {
+    let BoundPair { a, b, binding } = bound;
+    let question = Question { graphs: [a, b], binding, seed: context.seed, effort: 0, unproven: [&[], &[]] };
+    let Some(parted) = refute::parted_in_types(&question, context.rules) else { return false };
+    let name = a.outputs().get(parted.output).map(Output::shown).unwrap_or_default();
+    let place: Vec<String> = parted.index.iter().map(usize::to_string).collect();
+    let [x, y] = parted.values;
+    assumptions.push(format!(
+        "the sides are equal over the real numbers, and not in their own types: `{name}`[{}] is {x} in A and {y} in B",
+        place.join(", ")
+    ));
+    true
 }
 
 /// Whether a difference in output number `output` can only be one of the order in which a user gives inputs, and the sides differ in every

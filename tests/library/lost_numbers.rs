@@ -52,6 +52,29 @@ fn what_a_sum_of_numbers_would_lose_stays() {
     assert!(is_proven("x: f64[6]", "add(add(x, 1.0), 1e-9)", "add(x, 1.000000001)"));
 }
 
+/// Equal over the real numbers, and infinite or the same everywhere in their own types.
+#[test]
+fn what_parts_in_its_own_type_on_ordinary_inputs_is_not_proven() {
+    none_is_proven(
+        "x: f32[4, 6]",
+        &[
+            ("mul(mul(mul(mul(x, 1e30), 1e30), 1e-30), 1e-30)", "mul(x, 1.0)"),
+            ("argmax(add(x, 1e8); dim=1)", "argmax(x; dim=1)"),
+        ],
+    );
+    assert!(is_proven("x: f32[4, 6]", "mul(mul(x, 1e3), 1e-3)", "mul(x, 1.0)"));
+    assert!(is_proven("x: f32[4, 6]", "argmax(add(x, 8.0); dim=1)", "argmax(x; dim=1)"));
+}
+
+/// -0 + 0 was -0 where a difference was looked for, and the sides parted there.
+#[test]
+fn a_negative_zero_plus_zero_is_none() {
+    let negative = |x: &str| format!("logical_or(lt({x}, 0.0), logical_and(eq({x}, 0.0), lt(reciprocal({x}), 0.0)))");
+    let [a, b] = ["lt(x, 0.0)".to_owned(), negative("add(x, 0.0)")].map(|result| graph("x: f32[6, 8]", &result));
+    let verdict = prove(&a, &b, &RuleSet::library().unwrap(), &Silent).unwrap().verdict;
+    assert!(!matches!(verdict, Verdict::Different(_)), "{verdict:?}");
+}
+
 /// 1e8 + 1 counted as 1e8, rounded.
 #[test]
 fn a_summand_is_no_rounding_error_of_a_larger_one() {

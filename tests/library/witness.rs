@@ -1,7 +1,8 @@
 //! What a witness holds is enough to see the difference elsewhere. Both cases come from the differential campaign.
 
 use magneton_ir::ir::text;
-use magneton_ir::prove::{Context, Elements, Verdict, bind_graphs, needed_inputs, prove_bound};
+use magneton_ir::progress::Silent;
+use magneton_ir::prove::{Context, Elements, Verdict, bind_graphs, needed_inputs, prove, prove_bound};
 use magneton_ir::rules::RuleSet;
 
 /// The inputs of the witness that tells `a` from `b`, by name.
@@ -114,4 +115,17 @@ fn a_saturated_function_is_rounded() {
         let proof = prove_bound(&bind_graphs(a, b, None), &Context::under(&rules)).unwrap();
         assert!(!matches!(proof.verdict, Verdict::Different(_)), "{:?}", proof.verdict);
     }
+}
+
+/// Elements that are compared with the largest one were disturbed apart from it, so that no difference counted.
+#[test]
+fn where_the_largest_elements_are_is_compared() {
+    let graph = |dims: &str| {
+        let result =
+            format!("h = sigmoid(x) y = mul(h, cast(eq(h, amax(h; dim={dims}, keepdim=true)); dtype=f32)) return y");
+        text::parse("largest.mir", &format!("graph g(x: f32[4, 5]) {{ {result} }}")).unwrap()
+    };
+    let rules = RuleSet::library().unwrap();
+    let verdict = prove(&graph("[1]"), &graph("[0, 1]"), &rules, &Silent).unwrap().verdict;
+    assert!(matches!(verdict, Verdict::Different(_)), "{verdict:?}");
 }

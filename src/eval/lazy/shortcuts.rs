@@ -54,7 +54,8 @@ impl<'p, P: Program> LazyEvaluator<'p, P> {
             let Some(bounds) = operands[x].interval else { continue };
             let at = broadcast_index(&call.operands[y].shape, index);
             if bounds.is_zero() {
-                return Ok(Shortcut::Same(y, at));
+                // The sum with a 0 that the program names is no zero of negative sign, which the other operand may be.
+                return Ok(if operands[x].is_literal() { Shortcut::None } else { Shortcut::Same(y, at) });
             }
             // A mask of -inf or the most negative number swallows a score that is less than half its last digit.
             let swallows = |mask: f64| mask.abs() * HALF_A_DIGIT > bounds.magnitude();

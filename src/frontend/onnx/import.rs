@@ -14,6 +14,7 @@ use super::proto::{shown, target};
 use super::scope::{Found, Frame, Scope};
 use super::{constant, tensor};
 use crate::frontend::builder::{Builder, Refusal};
+use crate::frontend::kernels::show_kernels;
 use crate::frontend::origins::Origins;
 use crate::frontend::{LoadError, LoadOptions};
 use crate::ir::{Graph, Origin, Role, Shape, TensorType};
@@ -66,6 +67,7 @@ pub(super) fn import(path: &Path, model: &proto::Model, options: &LoadOptions) -
     importer.nodes(&mut scope, &graph.node)?;
     importer.outputs(&mut scope, graph)?;
     let assumptions = importer.assumptions();
+    show_kernels(&mut importer.sink.builder.graph);
     let initializers = importer.initializers.into_iter().map(Option::<&_>::cloned).collect();
     Ok(Imported { graph: importer.sink.builder.graph, initializers, assumptions })
 }

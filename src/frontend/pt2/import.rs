@@ -21,6 +21,7 @@ use super::weights::Stored;
 use super::{convert, mutation, nested};
 use crate::frontend::LoadError;
 use crate::frontend::builder::Builder;
+use crate::frontend::kernels::show_kernels;
 use crate::frontend::names::Names;
 use crate::frontend::origins::Origins;
 use crate::ir::{Graph, NodeKind, Origin, Role, Value};
@@ -108,6 +109,7 @@ pub(super) fn import(
     importer.outputs(&scope, &module.signature.output_specs, structure::returned(module))?;
     let placeholders = importer.placeholders.into_iter().map(|(shown, name)| (shown, name.to_owned())).collect();
     let calls = importer.calls.unwrap_or_default();
+    show_kernels(&mut importer.builder.graph);
     Ok(Imported { graph: importer.builder.graph, stored: importer.stored, written, placeholders, calls })
 }
 

@@ -40,6 +40,7 @@ use self::scope::{Scope, ScopeValue};
 use self::types::Type;
 use super::LoadError;
 use super::builder::{COMPLEX, CONTEXT};
+use super::kernels::show_kernels;
 use crate::ir::{self, AttrValue, Graph, Origin, Output, Role, Step, Target, TensorType, Value};
 
 /// Whether a text looks like an MLIR module rather than one of the other formats.
@@ -60,6 +61,7 @@ pub fn read_text(path: &Path, text: &str) -> Result<Graph, LoadError> {
         let main = main_of(&module)?;
         let mut lower = lowering(path, &file, &module, main)?;
         outputs(&mut lower.lower, main, &lower.results)?;
+        show_kernels(&mut lower.lower.builder.graph);
         Ok(live::only(lower.lower.builder.graph))
     };
     read().map_err(|error: Error| error.in_file(path, text))

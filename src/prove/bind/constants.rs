@@ -3,7 +3,7 @@
 //! Formats that keep weights and other constants in one list do not say which is which. What the other side has is a weight; what
 //! is left is a mask, a table of positions or a folded weight, and counts by its elements. Where a format says that a tensor is a
 //! weight, it stays one: what is not bound to it may still be made of it. Buffers of integers and causal masks that both files hold alike are
-//! constants, too.
+//! constants, too, and so are others that only one of the programs reads.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,11 +69,18 @@ impl Reader {
         mask::is_causal(ty, &elements).then(|| self.shared(elements))
     }
 
-    /// The elements of a buffer, if they are part of its program: a causal mask, or other integers.
-    fn known(&mut self, slot: &Slot, contents: &mut dyn Contents, input: usize) -> Option<Arc<[Number]>> {
+    /// The elements of a buffer, if they are part of its program: a causal mask, other integers, or what one program reads and the
+    /// other one computes by itself.
+    fn known(
+        &mut self,
+        slot: &Slot,
+        contents: &mut dyn Contents,
+        input: usize,
+        one_reads: bool,
+    ) -> Option<Arc<[Number]>> {
         let ty = &slot.input.ty;
-        let is_open = !ty.dtype.is_float() && ty.numel() <= MAX_ELEMENTS.min(self.left);
-        match is_open {
+        let is_open = one_reads || !ty.dtype.is_float();
+        match is_open && ty.numel() <= MAX_ELEMENTS.min(self.left) {
             true => self.constant(slot, contents.elements(input)),
             false => self.mask(slot, contents, input),
         }
@@ -113,8 +120,9 @@ impl Plan {
     }
 
     /// Lets buffers of integers and causal masks count as constants where both files hold the same elements for them: nobody trains them, so
-    /// that the two programs are what they are with these positions, scales and masks. What a program counts up is none, and what a binding
-    /// file says stays.
+    /// that the two programs are what they are with these positions, scales and masks. So do other buffers that one program alone reads: what
+    /// stands in their place in the other one was computed from these elements. What a program counts up is none, and what a binding file says
+    /// stays.
     pub(super) fn keep_whole_buffers(&mut self, [of_a, of_b]: [&mut dyn Contents; 2]) {
         let mut reader = Reader::new();
         for j in 0..self.b.len() {
@@ -125,7 +133,8 @@ impl Plan {
             if !is_open || x.checksum != y.checksum && x.checksum.is_some() {
                 continue;
             }
-            if let Some(elements) = reader.known(x, of_a, i)
+            let one_reads = x.live != y.live;
+            if let Some(elements) = reader.known(x, of_a, i, one_reads)
                 && of_b.elements(j).is_some_and(|of_b| of_b[..] == elements[..])
             {
                 for slot in [&mut self.a[i], &mut self.b[j]] {

@@ -70,6 +70,20 @@ fn a_causal_mask_that_only_one_file_has_is_a_constant() {
     assert_eq!((bound.binding.inputs.len(), bound.binding.keeps_constants), (1, [true, false]));
 }
 
+/// A program that reads a buffer and one that computes the same numbers were `different`, for other numbers in the buffer.
+#[test]
+fn a_buffer_that_only_one_program_reads_is_a_constant() {
+    let program = |name: &str, result: &str| {
+        parse(name, &format!("graph {name}(x: f32[4], f: buffer f32[4]) {{ y = {result} return y }}")).unwrap()
+    };
+    let bound = |of_b: &str| {
+        let file = || File { at: 1, elements: [1.0, 0.5, 0.25, 0.125].map(Number::float).to_vec() };
+        let (a, b) = (program("a", "mul(x, cos(f))"), program("b", of_b));
+        bind_with_contents(a, b, None, [&mut file(), &mut file()]).binding.inputs.len()
+    };
+    assert_eq!((bound("mul(x, 2.0)"), bound("mul(x, sin(f))")), (1, 2));
+}
+
 #[test]
 fn a_mask_that_one_workload_holds_is_known_and_stays_an_input() {
     let graph = masked("a");

@@ -24,6 +24,13 @@ pub(crate) fn refute_defined(question: &Question, rules: &RuleSet) -> Option<(Wi
     Some((witness, location))
 }
 
+/// What `look` finds in both graphs with the operators that `rules` define written out, none of which is named as unproven.
+pub(super) fn written_out<T>(question: &Question, rules: &RuleSet, look: impl FnOnce(&Question) -> T) -> T {
+    let [a, b] = question.graphs.map(|graph| Evaluable::new(graph, &[], rules));
+    let graphs = [a.graph(question.graphs[0]), b.graph(question.graphs[1])];
+    look(&Question { graphs, unproven: [&[], &[]], ..*question })
+}
+
 /// A graph as it is evaluated.
 struct Evaluable {
     written: Option<InlinedDefinitions>,

@@ -7,6 +7,7 @@
 mod evaluable;
 mod evaluator;
 mod gating;
+mod in_types;
 mod inputs;
 mod locate;
 mod probes;
@@ -23,6 +24,7 @@ use std::thread;
 
 pub(super) use evaluable::refute_defined;
 use evaluator::{Evaluator, close, neither_is_real};
+pub(super) use in_types::parted_in_types;
 use inputs::Uses;
 pub(super) use locate::Location;
 use locate::locate;
@@ -35,7 +37,7 @@ pub use torch::{RerunError, rerun_with_torch};
 
 use super::verdict::Witness;
 use crate::eval::{Draw, EvalError, GraphProgram, LazyEvaluator, Options, Program, TRUSTED_MOVES, Ties};
-use crate::ir::{Number, Output, Shape};
+use crate::ir::{DType, Number, Output, Shape};
 
 /// Stack for operators that nest: a residual stream through hundreds of layers is as deep as they are many.
 const STACK: usize = 512 << 20;
@@ -43,9 +45,12 @@ const STACK: usize = 512 << 20;
 /// So many elements of an output may have no value before no more of it are tried.
 const MAX_UNDEFINED: usize = 16;
 
-/// The largest relative difference that may come from computing constants of a file from its weights, in a narrow type, too: a bound
-/// that is set wide.
-const FOLDING_ERROR: f64 = 0.02;
+/// The largest difference that may come from computing constants of a file from its weights, as a part of the largest element
+/// of an output: a bound that is set wide.
+const FOLDING_ERROR: f64 = 0.001;
+
+/// The same in types with few digits.
+const NARROW_FOLDING_ERROR: f64 = 0.02;
 
 /// Differing elements of one strategy that are tried as witnesses.
 const CANDIDATES: usize = 4;
@@ -224,10 +229,11 @@ impl<'q> Trial<'q> {
         *too_large |= left_exceeded || right_exceeded;
         let mut differing: Vec<Witness> = Vec::new();
         for (number, indices) in all.into_iter().enumerate() {
+            let folding_error = self.folding_error() * largest(&left[number]).max(largest(&right[number]));
             for ((a, b), index) in left[number].iter().zip(&right[number]).zip(indices) {
                 let (&Some(a), &Some(b)) = (a, b) else { continue };
                 let distance = if a.is_nan() != b.is_nan() { f64::INFINITY } else { distance(a, b) };
-                if close(a, b) || neither_is_real(a, b) || self.may_be_folded(a, b) {
+                if close(a, b) || neither_is_real(a, b) || distance <= folding_error {
                     continue;
                 }
                 differing.push(Witness {
@@ -250,11 +256,16 @@ impl<'q> Trial<'q> {
         differing
     }
 
-    /// Whether two values may lie apart because somebody computed constants of a file from its weights, with errors that no
-    /// disturbance shows.
-    fn may_be_folded(&self, x: Number, y: Number) -> bool {
-        let (x, y) = (x.to_f64(), y.to_f64());
-        self.question.held().is_some() && (x - y).abs() <= FOLDING_ERROR * x.abs().max(y.abs())
+    /// How far values may lie apart because somebody computed constants of a file from its weights, with errors that no
+    /// disturbance shows: as a part of the largest value.
+    fn folding_error(&self) -> f64 {
+        let is_narrow = |dtype: DType| dtype.is_float() && !matches!(dtype, DType::F32 | DType::F64);
+        let mut inputs = self.question.binding.inputs.iter().map(|input| input.ty.dtype);
+        match self.question.held() {
+            None => 0.0,
+            Some(_) if inputs.any(is_narrow) => NARROW_FOLDING_ERROR,
+            Some(_) => FOLDING_ERROR,
+        }
     }
 
     /// Whether the values of an output element lie farther apart than rounding could bring them: every step of both
@@ -296,6 +307,12 @@ impl<'q> Trial<'q> {
         // Not so for a value that came and went as a NaN or an infinity.
         (moved.is_finite() && (distance.is_nan() || distance > TRUSTED_MOVES * moved), spent)
     }
+}
+
+/// The largest absolute value among those that are known and finite.
+fn largest(values: &[Option<Number>]) -> f64 {
+    let finite = values.iter().flatten().map(|v| v.to_f64().abs()).filter(|v| v.is_finite());
+    finite.fold(0.0, f64::max)
 }
 
 /// How far two values lie apart; NaN where one of them is.

@@ -4,7 +4,7 @@
 use super::super::argument::Argument;
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::super::target::Target;
-use super::{fourier, pairs, real};
+use super::{complex_products, fourier, pairs, real};
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::find;
 
@@ -92,6 +92,7 @@ fn arithmetic(site: &mut NodeLowering, target: Target) -> Converted {
         ("add" | "sub" | "subtract", "Tensor" | "Scalar" | "") => {
             sum(site, ["self", "other"], if target.name == "add" { 1.0 } else { -1.0 })
         }
+        ("einsum" | "mm" | "bmm" | "matmul", "") => complex_products::convert(site, target),
         ("rsub", "Tensor" | "Scalar" | "") => sum(site, ["other", "self"], -1.0),
         // Vector units subtract from 0, so that no zero becomes negative.
         ("neg" | "negative", "") => {

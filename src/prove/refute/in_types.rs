@@ -1,0 +1,85 @@
+//! A second look at what was proven over the real numbers: whether the sides part as soon as they are computed in their own types.
+//!
+//! `x * 1e30 * 1e30 * 1e-60` is `x`, and in f32 it is infinite. Rounding alone moves few elements far, so that most of those that are
+//! looked at have to part.
+
+use super::evaluable::written_out;
+use super::inputs::{Choice, Uses};
+use super::strategies::{Positions, indices};
+use super::{Trial, on_deep_stack};
+use crate::eval::{EvalError, LazyEvaluator, Options, Ties};
+use crate::ir::Number;
+use crate::prove::refute::Question;
+use crate::rules::RuleSet;
+
+/// Elements computed per side at most: little beside what a proof takes.
+const BUDGET: usize = 20_000;
+
+/// Nodes of both graphs: an element of a larger one takes more than the budget.
+const MAX_NODES: usize = 600;
+
+/// Elements looked at of every output.
+const LOOKED_AT: usize = 16;
+
+/// Relative difference from which on two values have nothing in common.
+const APART: f64 = 0.5;
+
+/// An output of which most elements part.
+pub(in crate::prove) struct Parted {
+    /// Its position among the tensors that the graphs give.
+    pub output: usize,
+    pub index: Vec<usize>,
+    /// What the first and the second graph give there.
+    pub values: [Number; 2],
+}
+
+/// The first output of which most elements part on ordinary inputs, where both sides round as their types do. `None` where
+/// that takes too long to find out.
+pub(in crate::prove) fn parted_in_types(question: &Question, rules: &RuleSet) -> Option<Parted> {
+    if question.graphs.iter().map(|graph| graph.len()).sum::<usize>() > MAX_NODES {
+        return None;
+    }
+    written_out(question, rules, |question| on_deep_stack(|depth| search(question, depth)))
+}
+
+fn search(question: &Question, depth: usize) -> Option<Parted> {
+    let [a, b] = question.graphs;
+    let uses = Uses::new(a, b, question.binding);
+    let draws = uses.draws(&Choice { seed: question.seed, scale: 1.0, ..Choice::default() }, question.held());
+    let trial = Trial::new(question, &draws, depth);
+    let options = Options { rounding: true, budget: BUDGET };
+    let evaluator = |side: usize| LazyEvaluator::new(&trial.programs[side], options).with_ties(Ties::Refused);
+    let mut evaluators = [0, 1].map(|side| evaluator(side).with_depth(depth));
+    for (output, (x, y)) in a.outputs().iter().zip(b.outputs()).enumerate() {
+        let all = indices(&a.ty(x.value).shape, Positions::Spread, None);
+        let (mut parted, mut looked_at) = (None, 0);
+        let mut count = 0;
+        for index in all.iter().step_by((all.len() / LOOKED_AT).max(1)) {
+            let [left, right] = &mut evaluators;
+            let values = [left.element(x.value, index), right.element(y.value, index)];
+            if values.iter().any(|value| matches!(value, Err(EvalError::Budget))) {
+                return None;
+            }
+            let [Ok(left), Ok(right)] = values else { continue };
+            looked_at += 1;
+            if is_apart(left, right) {
+                count += 1;
+                parted.get_or_insert_with(|| Parted { output, index: index.to_vec(), values: [left, right] });
+            }
+        }
+        if 2 * count > looked_at {
+            return parted;
+        }
+    }
+    None
+}
+
+/// Whether one value is a real number and the other one is none, or they have nothing in common.
+fn is_apart(x: Number, y: Number) -> bool {
+    let (Number::Float(_), Number::Float(_)) = (x, y) else { return x != y };
+    let (x, y) = (x.to_f64(), y.to_f64());
+    if !x.is_finite() || !y.is_finite() {
+        return x.is_finite() != y.is_finite();
+    }
+    (x - y).abs() > APART * x.abs().max(y.abs())
+}
