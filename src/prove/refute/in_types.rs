@@ -4,6 +4,7 @@
 //! looked at have to part.
 
 use super::evaluable::written_out;
+use super::evaluator::close;
 use super::inputs::{Choice, Uses};
 use super::strategies::{Positions, indices};
 use super::{Trial, on_deep_stack};
@@ -47,9 +48,12 @@ fn search(question: &Question, depth: usize) -> Option<Parted> {
     let uses = Uses::new(a, b, question.binding);
     let draws = uses.draws(&Choice { seed: question.seed, scale: 1.0, ..Choice::default() }, question.held());
     let trial = Trial::new(question, &draws, depth);
-    let options = Options { rounding: true, budget: BUDGET };
-    let evaluator = |side: usize| LazyEvaluator::new(&trial.programs[side], options).with_ties(Ties::Refused);
-    let mut evaluators = [0, 1].map(|side| evaluator(side).with_depth(depth));
+    let evaluators = |rounding: bool| {
+        let options = Options { rounding, budget: BUDGET };
+        let evaluator = |side: usize| LazyEvaluator::new(&trial.programs[side], options).with_ties(Ties::Refused);
+        [0, 1].map(|side| evaluator(side).with_depth(depth))
+    };
+    let (mut evaluators, mut over_reals) = (evaluators(true), evaluators(false));
     for (output, (x, y)) in a.outputs().iter().zip(b.outputs()).enumerate() {
         let all = indices(&a.ty(x.value).shape, Positions::Spread, None);
         let (mut parted, mut looked_at) = (None, 0);
@@ -62,7 +66,13 @@ fn search(question: &Question, depth: usize) -> Option<Parted> {
             }
             let [Ok(left), Ok(right)] = values else { continue };
             looked_at += 1;
-            if is_apart(left, right) {
+            // An input that a function is not defined for says nothing of types.
+            let mut agree_over_reals = || {
+                let [left, right] = &mut over_reals;
+                let values = left.element(x.value, index).ok().zip(right.element(y.value, index).ok());
+                values.is_some_and(|(x, y)| x.to_f64().is_finite() && close(x, y))
+            };
+            if is_apart(left, right) && agree_over_reals() {
                 count += 1;
                 parted.get_or_insert_with(|| Parted { output, index: index.to_vec(), values: [left, right] });
             }
