@@ -50,3 +50,14 @@ pub enum Source<'a, Id> {
     /// Cannot be computed.
     Opaque,
 }
+
+impl<Id> Source<'_, Id> {
+    /// Whether the elements are given, not computed from others.
+    pub fn is_literal(&self) -> bool {
+        match self {
+            Source::Constant(_) | Source::Data(_) => true,
+            Source::Call { operands, .. } => operands.is_empty(),
+            Source::Random { .. } | Source::Drawn(_) | Source::Opaque => false,
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod classes;
 mod cone;
 mod context;
 mod derive;
+mod difference;
 mod fingerprint;
 mod kernel;
 mod language;
@@ -33,6 +34,7 @@ mod unproven;
 mod verdict;
 mod view_equivalence;
 mod window;
+mod witness;
 
 use kernel::{arena, closure, lemma};
 
@@ -45,7 +47,8 @@ pub use refute::{Elements, needed_inputs};
 pub use refute::{RerunError, rerun_with_torch};
 pub use regions::{Partition, Region, RegionKind};
 pub use unproven::Unproven;
-pub use verdict::{Proof, ProveError, Rejected, Verdict, Witness, prove, prove_bound};
+pub use verdict::{Proof, ProveError, Rejected, prove, prove_bound};
+pub use witness::{Verdict, Witness};
 
 pub use crate::result_cache::ResultCache;
 

@@ -14,64 +14,22 @@ use super::certificate::{Certificate, Claim, Contents};
 use super::classes::Accepted;
 use super::cone::Boundary;
 use super::context::Context;
+use super::difference::{difference, parts_in_types};
 use super::kernel::{
     CheckError, ConstantPair, OutputError, Outputs, Refused, Replay, Side, Values, chance_assumptions, pair_outputs,
 };
 use super::lemma::{Lemma, NEAR};
 use super::math::math_tier;
 use super::pair_solver::{Caught, PairProof};
-use super::refute::{self, Question, refute_defined};
+use super::refute;
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::sweep::Sweep;
 use super::unproven::{Unproven, smallest_unproven};
-use crate::eval::Draw;
-use crate::ir::{AttrValue, Graph, NodeId, NodeKind, Number, Output, Value};
+use super::witness::{Verdict, Witness};
+use crate::ir::{AttrValue, Graph, NodeId, NodeKind, Number, Value};
 use crate::ops::{CustomOp, Op, TypeError};
 use crate::progress::Progress;
 use crate::rules::{RuleSet, Tier};
-
-/// Whether two graphs compute the same.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
-    /// Proven; holds as far as `tier` says.
-    Equivalent {
-        /// The weakest tier of a step that the proof needs.
-        tier: Tier,
-    },
-    /// An input on which the outputs part.
-    Different(Witness),
-    /// Neither proven nor refuted.
-    Unknown,
-}
-
-/// Where two graphs part.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Witness {
-    /// Seed of the random inputs.
-    pub seed: u64,
-    /// Name of the output.
-    pub output: String,
-    /// Its position among the tensors that the graphs give; none for a constant.
-    pub output_number: Option<usize>,
-    /// Index of the element.
-    pub index: Vec<usize>,
-    /// What the first graph gives there.
-    pub a: Number,
-    /// What the second graph gives there.
-    pub b: Number,
-    /// What the two graphs return whatever their inputs are, if that differs.
-    pub constants: Option<Box<[AttrValue; 2]>>,
-    /// Largest difference among the elements that were looked at.
-    pub max_abs_error: f64,
-    /// The first region whose results part although its operands agree: its place in [`Partition::regions`].
-    pub region: Option<usize>,
-    /// The first operator of either side whose result has no counterpart on the other.
-    pub first_a: Option<NodeId>,
-    /// The same in the second graph.
-    pub first_b: Option<NodeId>,
-    /// The values of the inputs, by their numbers in the binding.
-    pub inputs: Vec<Draw>,
-}
 
 /// What is known of two graphs.
 pub struct Proof {
@@ -381,87 +339,6 @@ fn refused_classes(
         }
     }
     (refused, gap)
-}
-
-/// Looks for an input on which the sides differ, and cuts the region in which they part first out of the others. The verdict is
-/// `unknown` where the inputs may be bound wrongly; there is none if no such input was found.
-fn difference(
-    bound: &BoundPair,
-    context: &Context,
-    effort: usize,
-    partition: &mut Partition,
-    assumptions: &mut Vec<String>,
-) -> Option<Verdict> {
-    let BoundPair { a, b, binding } = bound;
-    let unproven = [&partition.unmatched_a[..], &partition.unmatched_b];
-    // Where any difference may come from a wrong guess, finding one is of little use.
-    let effort = match (0..a.outputs().len()).all(|output| binding.is_doubtful_in_any_order(a, b, output)) {
-        true => refute::IN_DOUBT,
-        false => effort,
-    };
-    let question = Question { graphs: [a, b], binding, seed: context.seed, effort, unproven };
-    let (mut witness, location) = refute_defined(&question, context.rules)?;
-    let is_certain = witness.output_number.is_some_and(|output| !binding.is_doubtful(a, b, output));
-    if !is_certain && !differs_in_any_order(&question, context.rules, witness.output_number, assumptions) {
-        let output = &witness.output;
-        assumptions.push(format!(
-            "`{output}` differs under this binding, {}",
-            if binding.is_contradicted(a, b) {
-                "under which the files hold different values for one input"
-            } else {
-                "of which the guesses may be wrong"
-            }
-        ));
-        return Some(Verdict::Unknown);
-    }
-    if binding.held.as_ref().is_some_and(|held| !held.is_empty()) {
-        assumptions.push("weights are what both files hold".to_owned());
-    }
-    (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
-    witness.region = partition.part(location.a, location.b);
-    Some(Verdict::Different(witness))
-}
-
-/// Whether sides that are equal over the real numbers give other values as soon as they are computed in their own types.
-fn parts_in_types(bound: &BoundPair, context: &Context, assumptions: &mut Vec<String>) -> bool {
-    let BoundPair { a, b, binding } = bound;
-    let question = Question { graphs: [a, b], binding, seed: context.seed, effort: 0, unproven: [&[], &[]] };
-    let Some(parted) = refute::parted_in_types(&question, context.rules) else { return false };
-    let name = a.outputs().get(parted.output).map(Output::shown).unwrap_or_default();
-    let place: Vec<String> = parted.index.iter().map(usize::to_string).collect();
-    let [x, y] = parted.values;
-    assumptions.push(format!(
-        "the sides are equal over the real numbers, and not in their own types: `{name}`[{}] is {x} in A and {y} in B",
-        place.join(", ")
-    ));
-    true
-}
-
-/// Whether a difference in output number `output` can only be one of the order in which a user gives inputs, and the sides differ in every
-/// other order, too.
-fn differs_in_any_order(
-    question: &Question,
-    rules: &RuleSet,
-    output: Option<usize>,
-    assumptions: &mut Vec<String>,
-) -> bool {
-    let [a, b] = question.graphs;
-    let is_settled = |binding: &Binding, output: Option<usize>| {
-        output.is_some_and(|output| !binding.is_doubtful_in_any_order(a, b, output))
-    };
-    if !is_settled(question.binding, output) {
-        return false;
-    }
-    let Some(orders) = question.binding.exchanged() else { return false };
-    let differs = |binding: &Binding| {
-        let question = Question { binding, effort: refute::IN_DOUBT, ..*question };
-        refute_defined(&question, rules).is_some_and(|(witness, _)| is_settled(binding, witness.output_number))
-    };
-    let differ = !orders.is_empty() && orders.iter().all(differs);
-    if differ {
-        assumptions.push("the outputs differ in every order of the inputs whose order was guessed".to_owned());
-    }
-    differ
 }
 
 /// The pairs of values that regions end in.

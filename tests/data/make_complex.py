@@ -173,6 +173,32 @@ def squared_length(_, x, angles):
     return torch.stack([x.square().sum(-1), torch.zeros(2, 2, 2)], -1)
 
 
+def complex_pairs(x):
+    return torch.view_as_complex(x.reshape(2, 2, 2, 2))
+
+
+def mixed(self, x, angles):
+    return torch.view_as_real(torch.einsum("thp,hpq->thq", complex_pairs(x), self.mix))
+
+
+def mixed_by_parts(self, x, angles):
+    (a, b), (c, d) = torch.view_as_real(complex_pairs(x)).unbind(-1), torch.view_as_real(self.mix).unbind(-1)
+    product = lambda u, v: (u[..., None] * v).sum(-2)
+    return torch.stack([product(a, c) - product(b, d), product(a, d) + product(b, c)], -1)
+
+
+def mixed_with_conjugates(self, x, angles):
+    return torch.view_as_real(torch.einsum("thp,hpq->thq", complex_pairs(x), self.mix.conj()))
+
+
+def mixed_in_batches(self, x, angles):
+    return torch.view_as_real((complex_pairs(x).transpose(0, 1) @ self.mix).transpose(0, 1))
+
+
+def mix(self):
+    self.mix = nn.Parameter(torch.randn(2, 2, 3, dtype=torch.complex64))
+
+
 PAIRS = [
     ("rope-interleaved", turned, interleaved(1), "same", nothing),
     ("rope-by-table", turned, by_table, "same", nothing),
@@ -186,6 +212,9 @@ PAIRS = [
     ("transform-other-direction", transformed, waves(1), "other", nothing),
     ("opaque-on-parts", opaque, opaque_on_parts, "other", nothing),
     ("returned-as-parts", returned, returned_as_parts, "other", nothing),
+    ("product-by-parts", mixed, mixed_by_parts, "same", mix),
+    ("product-in-batches", mixed, mixed_in_batches, "same", mix),
+    ("product-conjugate", mixed, mixed_with_conjugates, "other", mix),
     ("times-conjugate", conjugate_written, squared_length, "same", nothing),
 ]
 

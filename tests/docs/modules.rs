@@ -103,10 +103,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
         ],
         "an operator's entry holds functions of its calls, and a call names the entry",
     ),
-    (
-        &["prove/refute/evaluable.rs", "prove/refute/mod.rs", "prove/verdict.rs"],
-        "a verdict holds the witness that a refutation gives",
-    ),
 ];
 
 /// A path in the crate: `["ops", "call", "Call"]`.

@@ -55,15 +55,11 @@ impl<'p, P: Program> LazyEvaluator<'p, P> {
             let to = self.program.ty(id);
             let call = Call { op, attrs, operands: &types };
             let real = |ty: &TensorType| ty.dtype.is_float() && !self.rounding;
-            // The sum with a 0 that the program names is no zero of negative sign, which `x` may be.
-            let named = |o: P::Id| match self.program.source(o) {
-                Source::Data(_) | Source::Constant(_) => true,
-                Source::Call { operands, .. } => operands.is_empty(),
-                _ => false,
+            // The sum with a 0 that the program names is no zero of negative sign, which the other operand may be.
+            let is_zero = |&o: &P::Id| {
+                self.program.interval(o).is_some_and(Interval::is_zero) && !self.program.source(o).is_literal()
             };
-            let zero = |i: usize| {
-                operands.get(i).is_some_and(|&o| !named(o) && self.program.interval(o).is_some_and(Interval::is_zero))
-            };
+            let zero = |i: usize| operands.get(i).is_some_and(is_zero);
             let as_is = |i: usize| types.get(i).is_some_and(|ty| ty.shape == to.shape);
             let place = match call.elements() {
                 Elements::Moved(_, Movement::Stay) => 0,

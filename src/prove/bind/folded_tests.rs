@@ -2,6 +2,8 @@ use super::folded::{SAMPLE, sampled};
 use super::*;
 use crate::ir::text::parse;
 use crate::ir::{Content, DType, Number, Shape, TensorType};
+use crate::prove::{Context, Verdict, prove_bound};
+use crate::rules::RuleSet;
 
 /// A file that holds these elements.
 pub(super) struct File(pub Vec<Vec<f64>>);
@@ -199,4 +201,21 @@ fn a_merged_update_of_low_rank_is_found() {
     assert!(all.iter().any(|s| s.contains("matmul(up, down)") && s.ends_with(said)), "{all:?}");
     let all = sentences(a, &weights, b, &[&[], &[2.0, 2.5, 5.0, 6.0]]);
     assert!(!all.iter().any(|s| s.contains("matmul(up, down)")), "{all:?}");
+}
+
+/// Whoever folds a weight rounds it: by far less than a part in 1000 in f32.
+#[test]
+fn what_folding_cannot_explain_is_a_difference() {
+    let a = parse("a", "graph a(x: f32[4], w: buffer f32[4]) { y = mul(x, w) return y }").unwrap();
+    let verdict = |last: f64| {
+        let b = parse(
+            "b",
+            &format!("graph b(x: f32[4]) {{ w = literal f32[4] [1.0, 2.0, 3.0, {last}] y = mul(x, w) return y }}"),
+        );
+        let held = vec![Vec::new(), vec![1.0, 2.0, 3.0, 4.0]];
+        let bound = bind_with_contents(a.clone(), b.unwrap(), None, [&mut File(held), &mut File(vec![Vec::new()])]);
+        prove_bound(&bound, &Context::under(&RuleSet::library().unwrap())).unwrap().verdict
+    };
+    assert!(matches!(verdict(4.02), Verdict::Different(_)));
+    assert!(matches!(verdict(4.0001), Verdict::Unknown));
 }

@@ -35,7 +35,7 @@ use strategies::{NARROW_BUDGET, Positions, Strategy, indices, strategies};
 #[cfg(feature = "torch")]
 pub use torch::{RerunError, rerun_with_torch};
 
-use super::verdict::Witness;
+use super::witness::Witness;
 use crate::eval::{Draw, EvalError, GraphProgram, LazyEvaluator, Options, Program, TRUSTED_MOVES, Ties};
 use crate::ir::{DType, Number, Output, Shape};
 

@@ -4,6 +4,7 @@
 use super::super::argument::Argument;
 use super::super::lowering::{Converted, NodeLowering, Refusal, Values, int, ints};
 use super::super::target::Target;
+use super::complex_parts::{part, slice_of_part};
 use super::{complex_products, fourier, pairs, real};
 use crate::ir::{AttrValue, DType, Number, Shape, TensorType, Value};
 use crate::ops::find;
@@ -40,8 +41,7 @@ fn arithmetic(site: &mut NodeLowering, target: Target) -> Converted {
         }
         ("isreal", "") => {
             let x = site.tensor("self")?;
-            let part = slice_of_part(site, x, 1)?;
-            let imaginary = site.implicit("imaginary", "squeeze", &[("dim", int(site.rank(x) as i64 - 1))], &[part])?;
+            let imaginary = part(site, "imaginary", x, 1)?;
             let dtype = site.dtype(x);
             let zero = site.number("zero", Number::float(0.0), dtype)?;
             site.emit("eq", &[], &[imaginary, zero])
@@ -170,12 +170,6 @@ fn expanded(site: &mut NodeLowering, x: Value, shape: &[usize]) -> Result<Value,
     }
 }
 
-/// Part number `at` of complex numbers, with its dimension.
-fn slice_of_part(site: &mut NodeLowering, x: Value, at: i64) -> Result<Value, Refusal> {
-    let last = site.rank(x) as i64 - 1;
-    site.implicit("part", "slice", &[("dim", int(last)), ("start", int(at)), ("end", int(at + 1))], &[x])
-}
-
 /// Real numbers and a 0 for each, as parts of complex numbers.
 fn parts_of_real(site: &mut NodeLowering, real: Value, dtype: DType) -> Result<[Value; 2], Refusal> {
     let real = site.cast("real", real, dtype)?;
@@ -248,9 +242,7 @@ fn cast(site: &mut NodeLowering) -> Converted {
             site.emit("any", &[("dim", ints(&[site.rank(x) as i64 - 1]))], &[parts])
         }
         (true, false) => {
-            let real = slice_of_part(site, x, 0)?;
-            let last = site.rank(x) as i64 - 1;
-            let real = site.implicit("real", "squeeze", &[("dim", int(last))], &[real])?;
+            let real = part(site, "real", x, 0)?;
             site.emit("cast", &dtype, &[real])
         }
         (false, _) => {

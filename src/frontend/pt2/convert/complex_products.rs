@@ -2,6 +2,7 @@
 
 use super::super::lowering::{Converted, NodeLowering, Refusal, int};
 use super::super::target::Target;
+use super::complex_parts::part;
 use crate::frontend::builder::Lowering;
 use crate::frontend::einsum;
 use crate::ir::Value;
@@ -9,13 +10,9 @@ use crate::ir::Value;
 /// Converts a product of two complex tensors. The library's kernel adds in an order of its own.
 pub(super) fn convert(site: &mut NodeLowering, target: Target) -> Converted {
     let Some((equation, operands)) = product(site, target)? else { return Ok(None) };
-    let mut parts: [[Value; 2]; 2] = [[operands[0]; 2], [operands[1]; 2]];
-    for (pair, operand) in parts.iter_mut().zip(operands) {
-        for (at, part) in (0..).zip(pair) {
-            *part = part_of(site, operand, at)?;
-        }
-    }
-    let [[x_real, x_imaginary], [y_real, y_imaginary]] = parts;
+    let [x, y] = operands;
+    let [x_real, x_imaginary] = [part(site, "part", x, 0)?, part(site, "part", x, 1)?];
+    let [y_real, y_imaginary] = [part(site, "part", y, 0)?, part(site, "part", y, 1)?];
     let mut of = |x: Value, y: Value| real_product(site, &equation, [x, y]);
     let products =
         [of(x_real, y_real)?, of(x_imaginary, y_imaginary)?, of(x_real, y_imaginary)?, of(x_imaginary, y_real)?];
@@ -54,14 +51,6 @@ fn product(site: &mut NodeLowering, target: Target) -> Result<Option<(String, [V
         _ => return Ok(None),
     };
     Ok(<[Value; 2]>::try_from(operands).ok().map(|operands| (equation, operands)))
-}
-
-/// Part number `at` of complex numbers, without its dimension.
-fn part_of(site: &mut NodeLowering, x: Value, at: i64) -> Result<Value, Refusal> {
-    let last = int(site.rank(x) as i64 - 1);
-    let part = [("dim", last.clone()), ("start", int(at)), ("end", int(at + 1))];
-    let part = site.implicit("part", "slice", &part, &[x])?;
-    site.implicit("part", "squeeze", &[("dim", last)], &[part])
 }
 
 fn real_product(site: &mut NodeLowering, equation: &str, operands: [Value; 2]) -> Result<Option<Value>, Refusal> {

@@ -8,6 +8,7 @@ mod assembled;
 mod attention;
 mod backward;
 mod complex;
+mod complex_parts;
 mod complex_products;
 mod compositions;
 mod conv;
