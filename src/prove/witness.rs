@@ -37,7 +37,7 @@ pub struct Witness {
     pub constants: Option<Box<[AttrValue; 2]>>,
     /// Largest difference among the elements that were looked at.
     pub max_abs_error: f64,
-    /// The first region whose results part although its operands agree: its place in [`Partition::regions`].
+    /// The first region whose results part although its operands agree: its place in the partition's regions.
     pub region: Option<usize>,
     /// The first operator of either side whose result has no counterpart on the other.
     pub first_a: Option<NodeId>,
