@@ -102,7 +102,7 @@ mod tests {
         let of_b: &mut dyn Contents = if folds { &mut list } else { &mut plain };
         let bound = bind_with_contents(a, b, None, [&mut of_a, of_b]);
         let assumptions = bound.binding.assumptions.clone();
-        (prove_bound(bound, &Context::under(&RuleSet::library().unwrap())).unwrap().verdict, assumptions)
+        (prove_bound(&bound, &Context::under(&RuleSet::library().unwrap())).unwrap().verdict, assumptions)
     }
 
     const WITH_BIAS: &str =
