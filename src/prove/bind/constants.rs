@@ -14,7 +14,7 @@ use crate::ir::{Contents, Number, Role, TensorType};
 use crate::prove::Side;
 
 /// The most elements of a tensor that becomes a constant.
-const MAX_ELEMENTS: usize = 1 << 18;
+pub(super) const MAX_ELEMENTS: usize = 1 << 18;
 
 /// The most elements of a causal mask that becomes one.
 const MAX_MASK_ELEMENTS: usize = 1 << 22;

@@ -32,6 +32,7 @@ mod stacked;
 mod statement;
 mod suppose;
 mod tied;
+mod uniform;
 mod uses;
 mod views;
 
@@ -94,6 +95,7 @@ pub fn bind_with_contents(
     plan.tied_by_content(of_a);
     plan.keep_whole_buffers([&mut *of_a, &mut *of_b]);
     plan.keep_constants([&mut *of_a, &mut *of_b]);
+    plan.keep_uniform([&mut *of_a, &mut *of_b]);
     plan.suppose([&a, &b], [&mut *of_a, &mut *of_b]);
     plan.hold_weights([&mut *of_a, &mut *of_b]);
     let mut bound = share::share(a, b, &plan).aligned();

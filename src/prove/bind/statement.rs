@@ -2,7 +2,7 @@
 
 use super::Expression;
 use super::plan::{Meaning, Plan, Slot, Source};
-use crate::ir::text;
+use crate::ir::{Role, text};
 use crate::prove::Side;
 
 /// One input that is bound otherwise than by its name, with the numbers of layers taken out of the names.
@@ -82,13 +82,17 @@ pub(super) fn sentences(plan: &Plan) -> Vec<String> {
     all
 }
 
-/// Which buffers are part of the programs because of what `files_hold` for them.
+/// Which buffers and weights are part of the programs because of what `files_hold` for them.
 pub(super) fn known(plan: &Plan, files_hold: &str) -> Option<String> {
     let held: Vec<&Slot> = plan.a.iter().filter(|slot| slot.held_alike).collect();
     let name = &held.first()?.input.name;
+    let kind = match held.iter().any(|slot| slot.input.role == Role::Parameter) {
+        true => "weight",
+        false => "buffer",
+    };
     Some(match held.len() {
-        1 => format!("what {files_hold} for the buffer `{name}` is part of the program"),
-        count => format!("what {files_hold} for {count} buffers is part of the program, first for `{name}`"),
+        1 => format!("what {files_hold} for the {kind} `{name}` is part of the program"),
+        count => format!("what {files_hold} for {count} {kind}s is part of the program, first for `{name}`"),
     })
 }
 
