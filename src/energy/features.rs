@@ -71,7 +71,8 @@ pub(super) struct Features {
     access: SmallVec<[Access; 4]>,
     /// Whether it works along a dimension whose elements do not lie side by side.
     is_across: bool,
-    /// Natural logarithms of bytes, operations, results that are computed independently, and places of a window.
+    /// Natural logarithms of bytes, operations, results that are computed independently, and places of a window, or bytes of the runs
+    /// that a lookup copies.
     size: [f64; 4],
 }
 
@@ -98,7 +99,7 @@ impl Features {
         // The results of a lane depend on each other.
         let lane: usize = match (parts.def.kernel.axes(&call), outputs.first()) {
             (Some(axes), Some(output)) => axes.iter().filter_map(|&d| output.shape.get(d)).product(),
-            _ => 1,
+            _ => (parts.def.normalised_together)(&call),
         };
         let mut settings = DefaultHasher::new();
         for (name, value) in &key.attrs {
@@ -107,8 +108,9 @@ impl Features {
             }
         }
         let dtype = key.compute_dtype().or_else(|| outputs.first().map(|t| t.dtype))?;
-        let size = [work.bytes, work.flops, results as f64 / lane.max(1) as f64, (parts.def.window)(&call) as f64];
         let class = parts.kernels();
+        let run = if class == KernelClass::Gather { run_bytes(&call) } else { (parts.def.window)(&call) };
+        let size = [work.bytes, work.flops, results as f64 / lane.max(1) as f64, run as f64];
         Some(Features {
             class,
             steps: if walks_columns(class) || takes_rows_alone(class, parts.def) { lane as f64 } else { 0.0 },
@@ -174,15 +176,24 @@ fn along_rows(class: KernelClass) -> bool {
     matches!(class, KernelClass::Rows | KernelClass::Moments | KernelClass::Scan | KernelClass::Order)
 }
 
-/// Whether one block of threads takes each row, however long it is. Other reductions share long rows.
+/// Whether one block of threads takes each row, or each group of channels, however long it is. Other reductions share long rows.
 fn takes_rows_alone(class: KernelClass, op: &OpDef) -> bool {
-    class == KernelClass::Rows
-        && (op.family == Family::Norm || matches!(op.row_function(), RowFunction::Softmax | RowFunction::LogSoftmax))
+    class == KernelClass::Moments
+        || class == KernelClass::Rows
+            && (op.family == Family::Norm
+                || matches!(op.row_function(), RowFunction::Softmax | RowFunction::LogSoftmax))
 }
 
 /// Whether one thread walks down each column.
 fn walks_columns(class: KernelClass) -> bool {
     matches!(class, KernelClass::Columns | KernelClass::ColumnScan)
+}
+
+/// Bytes that lie side by side in what a lookup copies: those behind the dimensions along which it picks.
+fn run_bytes(call: &Call) -> usize {
+    let Some(table) = call.operands.first() else { return 1 };
+    let behind = (call.op.moves_along)(call).and_then(|dims| dims.into_iter().max()).map_or(table.rank(), |d| d + 1);
+    table.shape.iter().skip(behind).product::<usize>() * table.dtype.bytes()
 }
 
 /// Whether the dimensions that an operator works along leave out the last one.

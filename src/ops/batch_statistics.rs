@@ -46,6 +46,10 @@ pub(super) static OPS: &[OpDef] = &[OpDef {
           also the means (1) and `1 / sqrt(var + eps)` (2).",
     family: Family::Norm,
     kernels: KernelClass::Moments,
+    normalised_together: |c| {
+        let x = c.operands[0];
+        x.numel() / x.shape[1].max(1)
+    },
     operands: &[one("x"), optional("weight"), optional("bias")],
     attrs: &[attr("eps", AttrKind::Float, Default::Float(1e-5))],
     infer: types,

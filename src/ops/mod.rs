@@ -264,6 +264,8 @@ pub struct OpDef {
     pub further_work: fn(&Call, &[&Layout]) -> Work,
     /// How many places each result is computed from, in operators that move a window over their operand; else 1.
     pub window: fn(&Call) -> usize,
+    /// How many elements share one mean and one variance, in norms over channels; else 1.
+    pub normalised_together: fn(&Call) -> usize,
     pub operands: &'static [OperandDef],
     pub attrs: &'static [AttrDef],
     /// Whether the first two operands may be swapped, bit for bit.
@@ -337,6 +339,7 @@ impl OpDef {
         statistics: None,
         weight: None,
         window: |_| 1,
+        normalised_together: |_| 1,
         operands: &[],
         attrs: &[],
         commutative: false,

@@ -282,6 +282,11 @@ pub(super) static OPS: &[OpDef] = &[
         replay: torch!(|r| r.x()?.f_group_norm(r.c.int("groups"), r.given(1), r.given(2), r.c.float("eps"), true)?),
         synthesis: Synthesis::NormaliseChannels { wide: false },
         kernels: KernelClass::Moments,
+        normalised_together: |c| {
+            let x = c.operands[0];
+            let groups = usize::try_from(c.int("groups")).unwrap_or(1) * x.shape[0];
+            x.numel() / groups.max(1)
+        },
         ..NORM
     },
     OpDef {
