@@ -25,8 +25,16 @@ impl Bounds {
     pub const SHARE: Bounds = Bounds { range: |r| r.x().and(Interval::new(0.0, 1.0)), magnitude: |_| 1.0 };
     /// Between what the ends of operand 0 give: of an increasing function of one number.
     pub const INCREASING: Bounds = Bounds { range: |r| increasing(r), ..Bounds::UNKNOWN };
+    /// Places along `dim` of operand 0, whatever its elements are.
+    pub const PLACE: Bounds = Bounds { range: |r| place(r.call), ..Bounds::UNKNOWN };
     /// True or false, whatever the operands are.
     pub const TRUTH: Bounds = Bounds { range: |_| Interval::new(0.0, 1.0), ..Bounds::UNKNOWN };
+}
+
+fn place(call: &Call) -> Option<Interval> {
+    let dim = call.dim("dim", 0).ok()?;
+    let size = *call.operands.first()?.shape.get(dim)?;
+    Interval::new(0.0, size as f64 - 1.0)
 }
 
 fn increasing(r: &Ranges) -> Option<Interval> {
@@ -96,7 +104,8 @@ pub fn range_of<'t>(
     operands: impl Iterator<Item = (&'t TensorType, Option<Interval>)>,
     is_one_value: bool,
 ) -> Option<Interval> {
-    if !bounds_hold(op, slot) {
+    let is_place = op.places == Some(slot);
+    if !bounds_hold(op, slot) && !is_place {
         return None;
     }
     let (types, known): (SmallVec<[&TensorType; 4]>, SmallVec<[Option<Interval>; 4]>) = operands.unzip();
@@ -105,7 +114,8 @@ pub fn range_of<'t>(
     {
         return x.and_then(Interval::squared);
     }
-    range(&Call { op, attrs, operands: &types }, &known)
+    let call = Call { op, attrs, operands: &types };
+    if is_place { place(&call) } else { range(&call, &known) }
 }
 
 /// What the elements of output 0 of a call lie in: see [`Bounds::range`].
@@ -179,7 +189,7 @@ mod tests {
         let sort = find("sort").unwrap();
         let attrs = sort.attrs(&[("dim", AttrValue::Int(0))]).unwrap();
         let of = |slot| range_of(sort, &attrs, slot, std::iter::once((&ty, zero)), true);
-        assert_eq!((of(0), of(1)), (zero, None));
+        assert_eq!((of(0), of(1)), (zero, Interval::new(0.0, 3.0)));
     }
 
     /// Operands that a sign allows, far from 0 and near to it, and beyond what bounds are asked for.

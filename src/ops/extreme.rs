@@ -78,7 +78,8 @@ fn place_types(c: &Call) -> Result<Types, TypeError> {
 }
 
 /// What the reductions to an element and its place have in common.
-const BEST: OpDef = OpDef { attrs: DIM_KEEP, infer: best_types, synthesis: Synthesis::ReduceToPlace, ..REDUCTION };
+const BEST: OpDef =
+    OpDef { attrs: DIM_KEEP, infer: best_types, places: Some(1), synthesis: Synthesis::ReduceToPlace, ..REDUCTION };
 
 /// The table entries of this family.
 pub(super) static OPS: &[OpDef] = &[
@@ -115,6 +116,7 @@ pub(super) static OPS: &[OpDef] = &[
         aten: aten!("argmax", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_argmax(r.c.int("dim"), r.c.bool("keepdim"))?),
         elements: Elements::Lane(RowFunction::PlaceOfLargest),
+        bounds: Bounds::PLACE,
         synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
     },
@@ -127,6 +129,7 @@ pub(super) static OPS: &[OpDef] = &[
         aten: aten!("argmin", self: X, dim, keepdim),
         replay: torch!(|r| r.x()?.f_argmin(r.c.int("dim"), r.c.bool("keepdim"))?),
         elements: Elements::Lane(RowFunction::PlaceOfSmallest),
+        bounds: Bounds::PLACE,
         synthesis: Synthesis::ReduceToPlace,
         ..REDUCTION
     },

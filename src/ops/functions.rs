@@ -3,7 +3,9 @@
 use super::aten_formulas::{NumberFirst, overloaded, power_call};
 use super::pointwise::{BINARY, TRANSCENDENTAL, UNARY, floats, numbers, read, read_real, same};
 use super::work::TRANSCENDENTAL_FLOPS;
-use super::{Amplifies, Arithmetic, Call, Elements, EvalError, Kernel, OpDef, TypeError, Types, Work};
+use super::{
+    Amplifies, Arithmetic, Bounds, Call, Elements, EvalError, Interval, Kernel, OpDef, Ranges, TypeError, Types, Work,
+};
 use crate::ir::{DType, Number};
 
 /// Integers, and bools where `bools` says so.
@@ -16,6 +18,20 @@ fn integers(call: &Call, bools: bool) -> Result<Types, TypeError> {
 }
 
 const OF_TWO_NUMBERS: OpDef = OpDef { infer: numbers, ..BINARY };
+
+/// Bits of a number that is not negative are a number that is not negative, and not above it.
+fn bits_of_both(r: &Ranges) -> Option<Interval> {
+    let most = |x: Option<Interval>| x.filter(|x| x.low >= 0.0).map(|x| x.high);
+    let high = most(r.x()).into_iter().chain(most(r.y())).reduce(f64::min)?;
+    Interval::new(0.0, high)
+}
+
+/// Rounded down, from the quotient of the ends that are furthest from 0.
+fn shifted_down(r: &Ranges) -> Option<Interval> {
+    let (x, places) = (r.x()?, r.y().filter(|y| y.low >= 0.0)?);
+    let divisor = places.low.min(63.0).exp2();
+    Interval::new((x.low.min(0.0) / divisor).floor(), (x.high.max(0.0) / divisor).floor())
+}
 
 /// The kernel of a function of one real number.
 macro_rules! real {
@@ -346,6 +362,7 @@ pub(super) static OPS: &[OpDef] = &[
         commutative: true,
         infer: |call| integers(call, true),
         kernel: whole!(|_, x, y| x & y),
+        bounds: Bounds { range: bits_of_both, ..Bounds::UNKNOWN },
         aten: aten!(|c| overloaded(c, "bitwise_and.Tensor", "bitwise_and.Scalar", NumberFirst::Swapped)),
         replay: torch!(|r| r.x()?.f_bitwise_and_tensor(r.y()?)?),
         ..OF_TWO_NUMBERS
@@ -389,6 +406,7 @@ pub(super) static OPS: &[OpDef] = &[
         doc: "The bits of `x` moved `y` places down, the sign kept; by all places where `y` is negative.",
         infer: |call| integers(call, false),
         kernel: whole!(shifted_right),
+        bounds: Bounds { range: shifted_down, ..Bounds::UNKNOWN },
         aten: aten!(|c| overloaded(
             c,
             "bitwise_right_shift.Tensor",

@@ -6,9 +6,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::shapes::{broadcast, broadcast_index, visit_axes};
 use super::{
-    Ask, AttrKind, Bounds, Call, Default, Digits, Dims, Elements, EvalError, Family, Fetch, Kernel, KernelClass,
-    Launch, LayoutRule, Moved, Movement, OpDef, OperandDef, Renumbering, Supports, Synthesis, TypeError, Types, Unit,
-    Vanishes, Work, attr, many, one,
+    Ask, AttrKind, Bounds, Call, Default, Digits, Dims, Elements, EvalError, Family, Fetch, Interval, Kernel,
+    KernelClass, Launch, LayoutRule, Moved, Movement, OpDef, OperandDef, Renumbering, Supports, Synthesis, TypeError,
+    Types, Unit, Vanishes, Work, attr, many, one,
 };
 use crate::ir::{DType, Layout, Number, Shape, TensorType};
 
@@ -328,6 +328,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "topk",
+        places: Some(1),
         kernels: KernelClass::Order,
         digits: |r| r.same_if(!r.is_along()?),
         doc: "The `k` largest (or smallest) elements along `dim` in order, and their places. The order of equal elements is open, \
@@ -362,6 +363,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "kthvalue",
+        places: Some(1),
         kernels: KernelClass::Order,
         doc: "Element number `k` along `dim` in ascending order, counted from 1, and its place; `dim` stays, with a size of 1. Which of \
               equal elements it is is open, zeros of both signs among them.",
@@ -446,6 +448,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "sort",
+        places: Some(1),
         kernels: KernelClass::Order,
         digits: |r| r.same_if(!r.is_along()?),
         doc: "The elements along `dim` in order, and their old places. Unless it is `stable`, the order of equal elements is open, \
@@ -505,7 +508,7 @@ pub(super) static OPS: &[OpDef] = &[
         work: |c, outputs| picks(c, outputs, 0),
         aten: aten!("one_hot", self: X, num_classes),
         replay: torch!(|r| r.x()?.f_one_hot(r.c.int("num_classes"))?),
-        bounds: Bounds { magnitude: |_| 1.0, ..Bounds::UNKNOWN },
+        bounds: Bounds { range: |_| Interval::new(0.0, 1.0), magnitude: |_| 1.0 },
         synthesis: Synthesis::Classes,
         asks: |c| vec![(0, Ask::Below(c.size("num_classes")))],
         ..PICK

@@ -280,6 +280,8 @@ pub struct OpDef {
     /// The dimensions of operand 0, or of all operands that stand in a row, along which whole places are moved, in operators that
     /// do nothing else: taken, repeated, joined or put in another order, whatever is in them.
     pub moves_along: fn(&Call) -> Option<Along>,
+    /// The output that holds places along `dim`, beside one that holds the elements there.
+    pub places: Option<u32>,
     /// Which digits of the operands' places are renumbered along with a digit of an output's.
     pub digits: fn(&Renumbering) -> Option<Digits>,
     /// What it gives for constants.
@@ -348,6 +350,7 @@ impl OpDef {
         kernel: Kernel::Opaque,
         elements: Elements::Unknown,
         moves_along: |_| None,
+        places: None,
         digits: |r| r.by_elements(),
         fold: Fold::FromElements,
         layout: LayoutRule::Contiguous,

@@ -197,6 +197,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cummax",
+        places: Some(1),
         elements: Elements::Lane(RowFunction::RunningMax),
         special_kernels: super::reduce::scan_kernels,
         doc: "The largest element so far along `dim`, and its place: the last one of equal ones.",
@@ -212,6 +213,7 @@ pub(super) static OPS: &[OpDef] = &[
     },
     OpDef {
         name: "cummin",
+        places: Some(1),
         elements: Elements::Lane(RowFunction::RunningMin),
         special_kernels: super::reduce::scan_kernels,
         doc: "The smallest element so far along `dim`, and its place: the last one of equal ones.",

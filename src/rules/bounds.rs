@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::terms::Terms;
 use crate::eval::{Constant, Interval};
 use crate::ir::{Attrs, DType, TensorType};
-use crate::ops::{Arithmetic, Call, Elements, Magnitudes, Op, RowFunction, Sign};
+use crate::ops::{Arithmetic, Call, Elements, Magnitudes, Op, RowFunction, Sign, range_of};
 
 /// How far below a term its form is looked at.
 const DEPTH: usize = 8;
@@ -108,10 +108,10 @@ fn below<T: Terms>(terms: &T, id: T::Id, depth: usize, seen: &mut FxHashMap<(T::
         return known;
     }
     // Every form of a term has all of its elements.
-    let _ = terms.visit(id, &mut |op, attrs, _, operands| {
+    let _ = terms.visit(id, &mut |op, attrs, slot, operands| {
         let seen = RefCell::new(&mut *seen);
         let of = |n: usize| operands.get(n).map_or(ANYTHING, |&o| below(terms, o, depth - 1, &mut seen.borrow_mut()));
-        known = known.and(of_form(terms, &Form { op, attrs, operands }, ty, of));
+        known = known.and(of_form(terms, &Form { op, attrs, slot, operands }, ty, of));
         ControlFlow::Continue(())
     });
     seen.insert((id, depth), known);
@@ -122,6 +122,7 @@ fn below<T: Terms>(terms: &T, id: T::Id, depth: usize, seen: &mut FxHashMap<(T::
 struct Form<'a, Id> {
     op: &'a Op,
     attrs: &'a Attrs,
+    slot: usize,
     operands: &'a [Id],
 }
 
@@ -131,11 +132,12 @@ fn of_constant(constant: &Constant, ty: &TensorType) -> Bounds {
 
 /// What one form allows. `of` gives the bounds of an operand.
 fn of_form<T: Terms>(terms: &T, form: &Form<T::Id>, ty: &TensorType, of: impl Fn(usize) -> Bounds) -> Bounds {
-    let Form { op: Op::Table(def), attrs, operands } = form else { return ANYTHING };
+    let Form { op: Op::Table(def), attrs, slot, operands } = form else { return ANYTHING };
     let types: SmallVec<[&TensorType; 4]> = operands.iter().map(|&o| terms.ty(o)).collect();
     let call = Call { op: def, attrs, operands: &types };
+    let integers = if ty.dtype.is_int() { of_integers(&call, *slot, &of) } else { ANYTHING };
     let same_type = |n: usize| types.get(n).is_some_and(|from| from.dtype == ty.dtype);
-    match call.elements() {
+    integers.and(match call.elements() {
         Elements::Placewise(function) => of_function(function, &call, ty, of),
         Elements::Lane(RowFunction::Softmax) => NOT_NEGATIVE.and(Bounds::of_any_operands(&call)),
         Elements::Lane(RowFunction::Max | RowFunction::Min) if same_type(0) => of(0),
@@ -144,6 +146,22 @@ fn of_form<T: Terms>(terms: &T, form: &Form<T::Id>, ty: &TensorType, of: impl Fn
             let Some(first) = all.next().filter(|&n| same_type(n)) else { return ANYTHING };
             all.fold(of(first), |hull, n| if same_type(n) { hull.hull(of(n)) } else { ANYTHING })
         }
+        _ => ANYTHING,
+    })
+}
+
+/// Integers beyond this are no doubles, so that bounds may be rounded.
+const MAX_EXACT: f64 = 4_503_599_627_370_496.0;
+
+/// What an operator gives whose result are integers, from the integers and truth values that it takes.
+fn of_integers(call: &Call, slot: usize, of: impl Fn(usize) -> Bounds) -> Bounds {
+    let known = call.operands.iter().enumerate().map(|(n, &ty)| {
+        let Bounds { low, high } = if ty.dtype.is_float() { ANYTHING } else { of(n) };
+        (ty, Interval::new(low, high))
+    });
+    let slot = u32::try_from(slot).unwrap_or(u32::MAX);
+    match range_of(call.op, call.attrs, slot, known, false) {
+        Some(range) if range.magnitude() <= MAX_EXACT => Bounds { low: range.low, high: range.high },
         _ => ANYTHING,
     }
 }

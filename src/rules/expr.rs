@@ -189,17 +189,17 @@ impl<T: Terms> Scope<'_, T> {
     }
 }
 
-/// What bounds on a term say where its value is not known: that it is never above a number or below one, or never beyond a type's
-/// range.
+/// What bounds on a term say where its value is not known: that it is never above a number or below one, that integers always are, or
+/// that it is never beyond a type's range.
 fn by_bounds<T: Terms>(function: TensorFunction, terms: &T, id: T::Id, rest: &[AttrValue]) -> Evaluated {
     let truth = match (function.name, rest) {
         ("is_above", [AttrValue::Int(_) | AttrValue::Float(_)]) => {
-            let never = rest[0].as_float().is_some_and(|bound| bounds(terms, id).high <= bound);
-            never.then_some(false)
+            let (Bounds { low, high }, bound) = (bounds(terms, id), rest[0].as_float().ok_or(Undecided::Invalid)?);
+            decide(low > bound && is_int(terms, id), high <= bound)
         }
         ("is_below", [AttrValue::Int(_) | AttrValue::Float(_)]) => {
-            let never = rest[0].as_float().is_some_and(|bound| bounds(terms, id).low >= bound);
-            never.then_some(false)
+            let (Bounds { low, high }, bound) = (bounds(terms, id), rest[0].as_float().ok_or(Undecided::Invalid)?);
+            decide(high < bound && is_int(terms, id), low >= bound)
         }
         ("in_range", [AttrValue::DType(to)]) => {
             let Bounds { low, high } = bounds(terms, id);
@@ -209,6 +209,15 @@ fn by_bounds<T: Terms>(function: TensorFunction, terms: &T, id: T::Id, rest: &[A
         _ => None,
     };
     truth.map(AttrValue::Bool).ok_or(Undecided::Unknown)
+}
+
+/// Only integers: a float may be NaN.
+fn is_int<T: Terms>(terms: &T, id: T::Id) -> bool {
+    terms.ty(id).dtype.is_int()
+}
+
+fn decide(always: bool, never: bool) -> Option<bool> {
+    if always { Some(true) } else { never.then_some(false) }
 }
 
 fn index_list(list: &AttrValue, index: &AttrValue) -> Option<AttrValue> {

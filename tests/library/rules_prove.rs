@@ -173,3 +173,16 @@ fn a_product_of_bytes_is_added_up_in_wide_integers() {
     let proof = prove(&graph(inputs, bytes), &narrow, &RuleSet::library().unwrap(), &Silent).unwrap();
     assert!(matches!(proof.verdict, Verdict::Different(_)), "{:?}", proof.verdict);
 }
+
+/// Such a cast has no defined result, and the rule once took it for one of a signed type.
+#[test]
+fn negative_numbers_do_not_come_back_from_unsigned_integers() {
+    let rules = RuleSet::library().unwrap();
+    let through = |ty: &str| format!("y = cast(cast(clamp(round(x); min=-128.0, max=127.0); dtype={ty}); dtype=f32)");
+    let limited = graph("x: f32[5]", "y = clamp(round(x); min=-128.0, max=127.0)");
+    let is_proven = |ty: &str| {
+        let proof = prove(&graph("x: f32[5]", &through(ty)), &limited, &rules, &Silent).unwrap();
+        matches!(proof.verdict, Verdict::Equivalent { .. })
+    };
+    assert_eq!(["i8", "i16", "i64", "u16", "u32"].map(is_proven), [true, true, true, false, false]);
+}
