@@ -250,4 +250,36 @@ mod tests {
         }
         assert!(known > 100, "{known}");
     }
+
+    #[test]
+    fn bounds_on_integers_hold_for_all_integers_between_them() {
+        let ty = TensorType::new(DType::I64, Shape::new()).unwrap();
+        let intervals = [(-9, 9), (0, 9), (0, 5), (3, 3), (1, 4), (-7, -2)];
+        let mut known = 0;
+        for op in all().filter(|op| op.family == Family::Elementwise && op.operands.len() == 2) {
+            let Some(attrs) = op.attrs.iter().map(|attr| attr.default.value()).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            let call = Call { op, attrs: &attrs, operands: &[&ty, &ty] };
+            if !call.infer().is_ok_and(|types| types.iter().all(|ty| ty.dtype.is_int())) {
+                continue;
+            }
+            for (x, y) in intervals.iter().flat_map(|x| intervals.iter().map(move |y| (*x, *y))) {
+                let operands = [x, y].map(|(low, high)| (&ty, Interval::new(f64::from(low), f64::from(high))));
+                let Some(range) = range_of(op, &attrs, 0, operands.into_iter(), false) else { continue };
+                known += 1;
+                for (a, b) in (x.0..=x.1).flat_map(|a| (y.0..=y.1).map(move |b| (a, b))) {
+                    let mut fetch = |operand: usize, _: &[usize]| Ok(Number::Int([a, b][operand].into()));
+                    let Ok(values) = op.kernel.compute(&call, 0, &[], &mut fetch) else { continue };
+                    let value = values[0].to_f64();
+                    assert!(
+                        range.low <= value && value <= range.high,
+                        "{} of {a} and {b}: {value}, {range:?}",
+                        op.name
+                    );
+                }
+            }
+        }
+        assert!(known > 100, "{known}");
+    }
 }

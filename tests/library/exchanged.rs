@@ -50,16 +50,10 @@ fn assert_unchanged(pairs: &[[PathBuf; 2]]) {
 #[test]
 #[ignore = "slow: `.ci/run` runs it"]
 fn exchanging_the_sides_changes_no_answer() {
-    let every_tenth: Vec<[PathBuf; 2]> = pairs_in("pairs").into_iter().step_by(10).collect();
-    assert!(every_tenth.len() > 10);
-    assert_unchanged(&every_tenth);
+    let every_third: Vec<[PathBuf; 2]> = pairs_in("pairs").into_iter().step_by(3).collect();
+    assert!(every_third.len() > 20);
+    assert_unchanged(&every_third);
     assert_unchanged(&pairs_in("bugs"));
-}
-
-#[test]
-#[ignore = "slow: `.ci/run` runs it"]
-fn exchanging_the_sides_of_any_pair_changes_no_answer() {
-    assert_unchanged(&pairs_in("pairs"));
 }
 
 /// Once `unknown` in this order: the side with merged weights led.
