@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::cost::{BasisShares, Cost, Figure};
 use super::coverage::COVERAGE_SD;
-use super::features::correlation;
+use super::features::{Features, correlation};
 use super::item::{Item, Kernel};
 use super::key::KernelKey;
 use super::objective::Weights;
@@ -29,6 +29,10 @@ const SURE_SD: f64 = 1.96;
 
 /// A kernel of which another one does that much more is the smaller one of both whatever the libraries choose.
 const CLEARLY_LESS: f64 = 0.9;
+
+/// The share of the work of a matrix product or a convolution at which a smaller one takes less energy, but for one pair of 200 in the
+/// profile of the H200.
+const HALF: f64 = 0.5;
 
 /// A kernel in the order of sums.
 #[derive(Clone, Debug)]
@@ -286,16 +290,29 @@ fn work_alike(x: &Kernel, y: &Kernel) -> bool {
     a.math == b.math && (is_one_operator() || a.operands == b.operands && class(a) == class(b))
 }
 
-/// Whether a kernel moves clearly less than another one that does the same. Only where the work decides what it costs, each element of
-/// the result for itself: of matrix products a smaller one may get a slower kernel, and of reductions one with fewer threads.
+/// Whether a kernel does clearly less than another one that does the same.
 fn is_less_of_the_same(kernel: &Kernel, other: &Kernel) -> bool {
-    let alike = match (&kernel.features, &other.features) {
-        (Some(a), Some(b)) => a.is_same_kernel(b) && decided_by_work(a.class),
+    let is_less = match (&kernel.features, &other.features) {
+        (Some(a), Some(b)) if a.is_same_kernel(b) => less(a, b).iter().any(|[bytes, flops]| {
+            kernel.cost.bytes <= bytes * other.cost.bytes && kernel.cost.flops <= flops * other.cost.flops
+        }),
         _ => false,
     };
-    let is_less =
-        alike && kernel.cost.bytes <= CLEARLY_LESS * other.cost.bytes && kernel.cost.flops <= other.cost.flops;
     is_less || leaves_mask_out(kernel, other)
+}
+
+/// Shares of the bytes and of the operations of one kernel with which another one at another size clearly takes less. Where each
+/// element of the result is computed for itself, the work decides. Of matrix products a smaller one may get a slower kernel, but seldom
+/// one that is so much slower. Of other reductions a smaller one may have fewer threads.
+fn less(kernel: &Features, other: &Features) -> &'static [[f64; 2]] {
+    match kernel.class {
+        KernelClass::Streaming | KernelClass::Gather => &[[CLEARLY_LESS, 1.0]],
+        KernelClass::Window => &[[CLEARLY_LESS, 1.0], [1.0, HALF]],
+        KernelClass::Product | KernelClass::Pointwise | KernelClass::Convolution if kernel.has_window_of(other) => {
+            &[[HALF, HALF]]
+        }
+        _ => &[],
+    }
 }
 
 /// Whether a kernel attends to the same as another one, which reads a mask beside: without one it may use the faster kernels that take
@@ -308,10 +325,6 @@ fn leaves_mask_out(kernel: &Kernel, other: &Kernel) -> bool {
         && masked.operands.starts_with(&key.operands)
         && kernel.cost.flops <= other.cost.flops
         && kernel.cost.bytes <= other.cost.bytes
-}
-
-fn decided_by_work(class: KernelClass) -> bool {
-    matches!(class, KernelClass::Streaming | KernelClass::Window | KernelClass::Gather)
 }
 
 #[cfg(test)]

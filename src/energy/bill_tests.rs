@@ -1,4 +1,4 @@
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 
@@ -144,4 +144,30 @@ fn no_estimate_is_less_sure_than_what_the_limits_of_the_device_tell() {
         let Figure { low, high, .. } = item(&model, key).cost().energy_mj;
         assert!(low > 0.0 && high <= low * widest * 1.000_001, "{key}: {low} to {high} mJ");
     }
+}
+
+/// Every two entries of the shipped profile of which one does at most half of what the other does, as the same kernel.
+#[test]
+fn half_of_a_product_takes_less_energy_in_nearly_all_pairs_of_the_profile() {
+    let model = model();
+    let classes = [KernelClass::Product, KernelClass::Pointwise, KernelClass::Convolution];
+    let kernels: Vec<Arc<Kernel>> = model
+        .profile()
+        .entries
+        .iter()
+        .filter(|(_, entry)| !entry.launch_bound)
+        .filter_map(|(key, _)| match model.item(key, Context::Alone) {
+            Item::Kernel(kernel) => Some(kernel),
+            _ => None,
+        })
+        .filter(|kernel| kernel.features.as_ref().is_some_and(|f| classes.contains(&f.class)))
+        .collect();
+    let pairs = kernels.iter().flat_map(|a| kernels.iter().map(move |b| (a, b)));
+    let less: Vec<bool> = pairs
+        .filter(|(a, b)| is_less_of_the_same(a, b))
+        .map(|(a, b)| a.cost.energy_mj.value < b.cost.energy_mj.value)
+        .collect();
+    let more = less.iter().filter(|is_less| !**is_less).count();
+    println!("{more} of {} pairs", less.len());
+    assert!(less.len() > 10_000 && more * 200 <= less.len(), "{more} of {}", less.len());
 }

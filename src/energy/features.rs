@@ -151,6 +151,11 @@ impl Features {
             && self.access == other.access
             && self.is_across == other.is_across
     }
+
+    /// Whether both move a window of as many places.
+    pub(super) fn has_window_of(&self, other: &Features) -> bool {
+        self.size[3] == other.size[3]
+    }
 }
 
 /// Bytes that matrix units read at once.
