@@ -186,3 +186,20 @@ fn negative_numbers_do_not_come_back_from_unsigned_integers() {
     };
     assert_eq!(["i8", "i16", "i64", "u16", "u32"].map(is_proven), [true, true, true, false, false]);
 }
+
+/// A rule once dropped the limit: sums of small integers wrap, whatever is added.
+#[test]
+fn sums_of_integers_at_places_may_be_negative() {
+    let rules = RuleSet::library().unwrap();
+    let sums = |ty: &str, limit: &str| {
+        let body = format!(
+            "z = full(; shape=[50], value=0, dtype={ty}); v = full(; shape=[130], value=1, dtype={ty}); s = scatter_add(z, i, v; dim=0); {limit}"
+        );
+        graph("i: i64[130]", &body)
+    };
+    let is_proven = |ty: &str| {
+        let proof = prove(&sums(ty, "y = relu(s)"), &sums(ty, "y = clone(s)"), &rules, &Silent).unwrap();
+        matches!(proof.verdict, Verdict::Equivalent { .. })
+    };
+    assert_eq!(["f32", "i8"].map(is_proven), [true, false]);
+}
