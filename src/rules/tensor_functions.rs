@@ -134,7 +134,7 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
     TensorFunction {
         name: "is_above",
         arguments: &["a"],
-        doc: "Whether every element of the value is above the number `a`.",
+        doc: "Whether every element of the value is above the number `a`. Of integers without a known value, bounds decide where they can.",
         run: |t, c, a| {
             let bound = a[0].as_float().ok_or(Undecided::Invalid)?;
             every(t, constant_of(c)?, |v| v > bound)
@@ -143,7 +143,7 @@ pub(super) const TENSOR_FUNCTIONS: &[TensorFunction] = &[
     TensorFunction {
         name: "is_below",
         arguments: &["a"],
-        doc: "Whether every element of the value is below the number `a`.",
+        doc: "Whether every element of the value is below the number `a`. Of integers without a known value, bounds decide where they can.",
         run: |t, c, a| {
             let bound = a[0].as_float().ok_or(Undecided::Invalid)?;
             every(t, constant_of(c)?, |v| v < bound)

@@ -22,10 +22,16 @@ fn graph(inputs: &str, body: &str) -> Graph {
     text::parse("pair.mir", &source).unwrap_or_else(|e| panic!("{source}\n{:?}", miette::Report::new(e)))
 }
 
+fn verdict(inputs: &str, a: &str, b: &str) -> Verdict {
+    prove(&graph(inputs, a), &graph(inputs, b), &RuleSet::library().unwrap(), &Silent).unwrap().verdict
+}
+
+fn is_proven(inputs: &str, a: &str, b: &str) -> bool {
+    matches!(verdict(inputs, a, b), Verdict::Equivalent { .. })
+}
+
 fn proven(inputs: &str, a: &str, b: &str) -> Tier {
-    let rules = RuleSet::library().unwrap();
-    let proof = prove(&graph(inputs, a), &graph(inputs, b), &rules, &Silent).unwrap();
-    match proof.verdict {
+    match verdict(inputs, a, b) {
         Verdict::Equivalent { tier, .. } => tier,
         other => panic!("not proven: {other:?}\n{a}\n{b}"),
     }
@@ -177,29 +183,20 @@ fn a_product_of_bytes_is_added_up_in_wide_integers() {
 /// Such a cast has no defined result, and the rule once took it for one of a signed type.
 #[test]
 fn negative_numbers_do_not_come_back_from_unsigned_integers() {
-    let rules = RuleSet::library().unwrap();
     let through = |ty: &str| format!("y = cast(cast(clamp(round(x); min=-128.0, max=127.0); dtype={ty}); dtype=f32)");
-    let limited = graph("x: f32[5]", "y = clamp(round(x); min=-128.0, max=127.0)");
-    let is_proven = |ty: &str| {
-        let proof = prove(&graph("x: f32[5]", &through(ty)), &limited, &rules, &Silent).unwrap();
-        matches!(proof.verdict, Verdict::Equivalent { .. })
-    };
-    assert_eq!(["i8", "i16", "i64", "u16", "u32"].map(is_proven), [true, true, true, false, false]);
+    let limited = "y = clamp(round(x); min=-128.0, max=127.0)";
+    let proven = ["i8", "i16", "i64", "u16", "u32"].map(|ty| is_proven("x: f32[5]", &through(ty), limited));
+    assert_eq!(proven, [true, true, true, false, false]);
 }
 
 /// A rule once dropped the limit: sums of small integers wrap, whatever is added.
 #[test]
 fn sums_of_integers_at_places_may_be_negative() {
-    let rules = RuleSet::library().unwrap();
-    let sums = |ty: &str, limit: &str| {
-        let body = format!(
-            "z = full(; shape=[50], value=0, dtype={ty}); v = full(; shape=[130], value=1, dtype={ty}); s = scatter_add(z, i, v; dim=0); {limit}"
-        );
-        graph("i: i64[130]", &body)
+    let sums = |ty: &str, result: &str| {
+        format!(
+            "z = full(; shape=[50], value=0, dtype={ty}); v = full(; shape=[130], value=1, dtype={ty}); s = scatter_add(z, i, v; dim=0); y = {result}(s)"
+        )
     };
-    let is_proven = |ty: &str| {
-        let proof = prove(&sums(ty, "y = relu(s)"), &sums(ty, "y = clone(s)"), &rules, &Silent).unwrap();
-        matches!(proof.verdict, Verdict::Equivalent { .. })
-    };
-    assert_eq!(["f32", "i8"].map(is_proven), [true, false]);
+    let proven = ["f32", "i8"].map(|ty| is_proven("i: i64[130]", &sums(ty, "relu"), &sums(ty, "clone")));
+    assert_eq!(proven, [true, false]);
 }
