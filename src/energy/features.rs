@@ -152,6 +152,11 @@ impl Features {
             && self.is_across == other.is_across
     }
 
+    /// Whether it moves a window over its operand, of more than one place.
+    pub(super) fn moves_window(&self) -> bool {
+        self.class == KernelClass::Window && self.size[3] > 0.0
+    }
+
     /// Whether both move a window of as many places.
     pub(super) fn has_window_of(&self, other: &Features) -> bool {
         self.size[3] == other.size[3]
