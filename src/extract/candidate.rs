@@ -65,6 +65,7 @@ impl Candidate {
             rules: Vec::new(),
             tier: Tier::Exact,
             assumed: Vec::new(),
+            is_conditional: false,
         };
         let candidate = Candidate { part, found: Arc::new(found), trimmed, before, after: bill.total(), bill };
         (candidate.saves(weights) > 0.0).then_some(candidate)
@@ -95,6 +96,7 @@ impl Candidate {
             rules: found.rules.clone(),
             tier: found.tier,
             assumed,
+            is_conditional: found.is_conditional,
             roots,
             arena,
             root,

@@ -11,6 +11,7 @@ mod once;
 mod part;
 mod pay_off;
 mod plan;
+mod refuted;
 mod rewrite;
 mod search;
 mod short;
@@ -38,6 +39,7 @@ pub(crate) use merge::{Merged, Pair, merge};
 pub use once::Once;
 use part::{Part, Parts};
 pub(crate) use pay_off::{Improved, pay_off};
+use refuted::without_refuted;
 pub(crate) use rewrite::{Rewrite, SLOWER, letter};
 pub(crate) use search::FormSearch;
 use search::{Found, Prices};
@@ -57,7 +59,8 @@ pub(crate) fn cheaper_forms(
 ) -> Result<Vec<Rewrite>, TypeError> {
     let (parts, all) = candidates(graph, items, context, model, weights, forms, beside)?;
     let chosen = without_overlaps(all, graph.len(), weights);
-    Ok(chosen.into_iter().map(|candidate| candidate.rewrite(&parts)).collect())
+    let rewrites = chosen.into_iter().map(|candidate| candidate.rewrite(&parts)).collect();
+    Ok(without_refuted(graph, rewrites, context))
 }
 
 /// Parts of `graph` that have a form which takes less of what counts beyond doubt. They may overlap.

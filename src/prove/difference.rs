@@ -1,11 +1,11 @@
 //! What a difference counts for: inputs may be bound wrongly, and numbers may leave their types.
 
-use super::bind::{Binding, BoundPair};
+use super::bind::{Binding, BoundPair, bind};
 use super::context::Context;
 use super::refute::{self, Question, refute_defined};
 use super::regions::Partition;
 use super::witness::Verdict;
-use crate::ir::Output;
+use crate::ir::{Graph, Output};
 use crate::rules::RuleSet;
 
 /// Looks for an input on which the sides differ, and cuts the region in which they part first out of the others. The verdict is
@@ -45,6 +45,14 @@ pub(super) fn difference(
     (witness.first_a, witness.first_b) = (location.first_a, location.first_b);
     witness.region = partition.part(location.a, location.b);
     Some(Verdict::Different(witness))
+}
+
+/// Whether an input is found on which two forms of one graph give different outputs, with little effort.
+pub(crate) fn differ(a: &Graph, b: &Graph, context: &Context) -> bool {
+    let BoundPair { a, b, binding } = &bind(a, b);
+    let (seed, effort) = (context.seed, refute::IN_DOUBT);
+    let question = Question { graphs: [a, b], binding, seed, effort, unproven: [&[], &[]] };
+    refute_defined(&question, context.rules).is_some()
 }
 
 /// Whether sides that are equal over the real numbers give other values as soon as they are computed in their own types.

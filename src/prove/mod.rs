@@ -58,6 +58,7 @@ pub(crate) use bind::{KnownMasks, bind};
 pub(crate) use cached::Steps;
 pub(crate) use closure::Closure;
 pub(crate) use cone::{Boundary, ConeKey, cone};
+pub(crate) use difference::differ;
 pub(crate) use fingerprint::Samples;
 pub(crate) use kernel::{
     GraphLeaves, Made, Narrow, Places, Said, Side, Values, graph_terms, grouped, has_narrow, narrow, ranges,

@@ -308,6 +308,20 @@ fn what_is_remembered_leads_to_the_same_proof() {
     assert_eq!(names(&first), names(&second));
 }
 
+/// What counts of all elements are as constants was not worked out where a kept proof was read, so that it counted as damaged.
+#[test]
+fn a_kept_proof_that_needs_the_value_of_a_count_is_no_damage() {
+    let source = |out: &str| format!("graph g(x: f32[6, 5], t: i64[6]) {{ y = {out}\n return y }}");
+    let sides = ["cross_entropy(x, t)", "div(cross_entropy(x, t; reduction=\"sum\"), 6.0)"].map(source);
+    let (rules, cache) = (RuleSet::library().unwrap(), Notebook::default());
+    let bound = bind_graphs(graph(&sides[0]), graph(&sides[1]), None);
+    for _ in 0..2 {
+        let proof = prove_bound(&bound, &Context { cache: Some(&cache), ..Context::under(&rules) }).unwrap();
+        assert!(matches!(proof.verdict, Verdict::Equivalent { .. }));
+    }
+    assert_eq!((*cache.recalled.lock().unwrap() > 0, *cache.invalid.lock().unwrap()), (true, 0));
+}
+
 #[test]
 fn a_cache_that_lies_proves_nothing() {
     let (rules, cache, bound) = (RuleSet::library().unwrap(), Notebook::default(), attention());

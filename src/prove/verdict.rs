@@ -21,7 +21,7 @@ use super::kernel::{
 use super::lemma::{Lemma, NEAR};
 use super::math::math_tier;
 use super::pair_solver::{Caught, PairProof};
-use super::refute;
+use super::refute::{self, Met, Question, met};
 use super::regions::{Classes, Partition, Region, RegionKind, partition};
 use super::sweep::Sweep;
 use super::unproven::{Unproven, smallest_unproven};
@@ -143,7 +143,7 @@ fn conclude(
     let Context { rules, progress, .. } = *context;
     let BoundPair { a, b, binding } = bound;
     progress.stage("checking the proof");
-    let checked = check(bound, outputs, &sweep, &values_a, &values_b)?;
+    let checked = check(bound, outputs, &sweep, [&values_a, &values_b], context.seed)?;
     let Checked {
         tier,
         output_error,
@@ -152,7 +152,8 @@ fn conclude(
         cuts,
         needed,
         assumed,
-        one_sign,
+        in_doubt,
+        never,
         narrow,
         rejected,
         complete,
@@ -167,14 +168,15 @@ fn conclude(
             (Verdict::Unknown, Vec::new())
         }
         (None, Some(tier)) => {
-            // What holds for one sign of an input only is no equality of programs that take both.
-            let found = match one_sign {
+            // What holds for few inputs is no equality of programs that take others, too.
+            let found = match in_doubt {
                 true => difference(bound, context, refute::IN_DOUBT, &mut partition, &mut binding.assumptions),
                 false => None,
             };
-            let parted =
-                found.is_none() && tier > Tier::Exact && parts_in_types(bound, context, &mut binding.assumptions);
-            let unless_found = if parted { Verdict::Unknown } else { Verdict::Equivalent { tier } };
+            let is_shown = found.is_some() || never.is_some();
+            binding.assumptions.extend(never.filter(|_| found.is_none()));
+            let parted = !is_shown && tier > Tier::Exact && parts_in_types(bound, context, &mut binding.assumptions);
+            let unless_found = if is_shown || parted { Verdict::Unknown } else { Verdict::Equivalent { tier } };
             (found.unwrap_or(unless_found), Vec::new())
         }
         (None, None) => {
@@ -255,8 +257,10 @@ struct Checked {
     needed: Vec<u32>,
     /// See [`Proof::assumed`].
     assumed: Vec<String>,
-    /// Whether an input of real numbers has one sign only by what is assumed.
-    one_sign: bool,
+    /// Whether an input of real numbers has one sign only by what is assumed, or not all masks or labels that were tried meet it.
+    in_doubt: bool,
+    /// That no input meets what is assumed of one value.
+    never: Option<String>,
     /// See [`Proof::narrow`].
     narrow: Vec<(Side, NodeId)>,
     /// See [`Proof::rejected`].
@@ -271,8 +275,8 @@ fn check(
     bound: &BoundPair,
     outputs: &Outputs,
     sweep: &Sweep,
-    values_a: &Values,
-    values_b: &Values,
+    [values_a, values_b]: [&Values; 2],
+    seed: u64,
 ) -> Result<Checked, TypeError> {
     let BoundPair { a, b, binding } = bound;
     let (mut replay, refused) = Replay::of_valid((a, &binding.a), (b, &binding.b), &sweep.arena, &sweep.lemmas)?;
@@ -305,8 +309,29 @@ fn check(
     let assumed = replay.assumed([a, b], &needed, equal_outputs, &cuts);
     let tier = tier.map(|t| if assumed.weakens { t.max(Tier::Rounding) } else { t });
     let narrow = replay.weakening(&assumed.narrow);
-    let (assumed, one_sign) = (assumed.texts, assumed.one_sign);
-    Ok(Checked { tier, output_error, partition, ends, cuts, needed, assumed, one_sign, narrow, rejected, complete })
+    let question = Question { graphs: [a, b], binding, seed, effort: 0, unproven: [&[], &[]] };
+    let limits = if tier.is_some() { &assumed.limits[..] } else { &[] };
+    let met = met(&question, replay.arena(), limits);
+    let never = match met {
+        Met::Never(term) => Some(replay.says_never([a, b], &needed, term)),
+        Met::AtOnce | Met::InDoubt => None,
+    };
+    let in_doubt = assumed.one_sign || met != Met::AtOnce;
+    let assumed = assumed.texts;
+    Ok(Checked {
+        tier,
+        output_error,
+        partition,
+        ends,
+        cuts,
+        needed,
+        assumed,
+        in_doubt,
+        never,
+        narrow,
+        rejected,
+        complete,
+    })
 }
 
 /// The classes in which the sweep puts values that are not equal by valid steps, and what is missing for the first of them.

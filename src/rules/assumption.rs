@@ -41,38 +41,71 @@ impl Rule {
     /// Condition number `at` of an instance of this rule, in words; one sentence for every tensor if it is about a list.
     pub fn assumption<T: Terms>(&self, at: usize, terms: &T, bindings: &Bindings<T::Id>) -> Vec<Sentence<T::Id>> {
         let Some(condition) = self.conditions.get(at) else { return Vec::new() };
-        let mut list = None;
-        condition.expr.walk(&mut |e| {
-            if let Expr::Tensor(_, TensorRef::Element(l), _) = e {
-                list = Some(*l);
-            }
-        });
-        let count = list.map(|l| bindings.lists.get(l).and_then(Option::as_ref).map_or(0, Vec::len));
-        let elements: Vec<Option<usize>> = count.map_or(vec![None], |n| (0..n).map(Some).collect());
         let sentence = |element| {
             let mut said = Said { scope: Scope { terms, bindings, element }, pieces: Vec::new() };
             said.expr(&condition.expr);
             said.pieces
         };
-        elements.into_iter().map(sentence).collect()
+        elements(&condition.expr, bindings).into_iter().map(sentence).collect()
     }
 
-    /// What condition number `at` assumes of a tensor, if it says that all of its elements lie above a number or below one: the
-    /// tensor and the two limits.
-    pub(crate) fn assumed_limit<T: Terms>(
+    /// What condition number `at` assumes of tensors, as far as it says between which numbers all of their elements lie: each tensor
+    /// with the two numbers, neither of which its elements are.
+    pub(crate) fn assumed_limits<T: Terms>(
         &self,
         at: usize,
         terms: &T,
         bindings: &Bindings<T::Id>,
-    ) -> Option<(T::Id, f64, f64)> {
-        let Expr::Tensor(function, tensor, rest) = &self.conditions.get(at)?.expr else { return None };
-        let scope = Scope { terms, bindings, element: None };
-        let number = || rest.first()?.eval(&scope).ok()?.as_float();
-        match function.name {
-            "is_above" => Some((scope.tensor(*tensor)?, number()?, f64::INFINITY)),
-            "is_below" => Some((scope.tensor(*tensor)?, f64::NEG_INFINITY, number()?)),
-            _ => None,
+    ) -> Vec<(T::Id, f64, f64)> {
+        let Some(condition) = self.conditions.get(at) else { return Vec::new() };
+        let mut all = Vec::new();
+        for element in elements(&condition.expr, bindings) {
+            limits(&condition.expr, &Scope { terms, bindings, element }, &mut all);
         }
+        all
+    }
+}
+
+/// The places in a list of which an expression speaks, or no place at all if it is about single tensors.
+fn elements<Id>(expr: &Expr, bindings: &Bindings<Id>) -> Vec<Option<usize>> {
+    let mut list = None;
+    expr.walk(&mut |e| {
+        if let Expr::Tensor(_, TensorRef::Element(l), _) = e {
+            list = Some(*l);
+        }
+    });
+    let count = list.map(|l| bindings.lists.get(l).and_then(Option::as_ref).map_or(0, Vec::len));
+    count.map_or(vec![None], |n| (0..n).map(Some).collect())
+}
+
+/// Adds the limits that hold where `expr` does.
+fn limits<T: Terms>(expr: &Expr, scope: &Scope<'_, T>, all: &mut Vec<(T::Id, f64, f64)>) {
+    match expr {
+        Expr::And(a, b) => {
+            limits(a, scope, all);
+            limits(b, scope, all);
+        }
+        Expr::Tensor(function, tensor, rest) => {
+            let argument = rest.first().and_then(|e| e.eval(scope).ok());
+            let limit = limit(*function, argument.as_ref());
+            all.extend(limit.and_then(|(low, high)| Some((scope.tensor(*tensor)?, low, high))));
+        }
+        _ => {}
+    }
+}
+
+/// The numbers between which a function says that the elements of its tensor lie, neither of them included.
+fn limit(function: TensorFunction, argument: Option<&AttrValue>) -> Option<(f64, f64)> {
+    let number = || argument?.as_float();
+    match (function.name, argument) {
+        ("is_real" | "stays_real", _) => Some((f64::NEG_INFINITY, f64::INFINITY)),
+        ("is_above", _) => Some((number()?, f64::INFINITY)),
+        ("is_below", _) => Some((f64::NEG_INFINITY, number()?)),
+        ("in_range", Some(AttrValue::DType(to))) if !to.is_float() => {
+            let low = if to.contains(-1.0) { -to.magnitude() } else { 0.0 };
+            Some((low - 1.0, to.magnitude() + 1.0))
+        }
+        _ => None,
     }
 }
 

@@ -142,10 +142,6 @@ fn a_sum_of_long_integers_is_that_of_floats_within_64_bits() {
 /// A positive factor was assumed of inputs of which every second one is negative.
 #[test]
 fn what_holds_for_one_sign_of_an_input_is_no_equality() {
-    let is_refuted = |inputs: &str, a: &str, b: &str| {
-        let proof = prove(&graph(inputs, a), &graph(inputs, b), &RuleSet::library().unwrap(), &Silent).unwrap();
-        matches!(proof.verdict, Verdict::Different(_))
-    };
     for (inputs, a, b) in [
         ("x: f32[4, 5], t: f32[4, 1]", "argmax(div(x, exp(t)); dim=1)", "argmax(mul(x, t); dim=1)"),
         ("x: f32[4, 5], t: f32[4, 1]", "argmax(x; dim=1)", "argmax(mul(x, t); dim=1)"),
@@ -156,6 +152,52 @@ fn what_holds_for_one_sign_of_an_input_is_no_equality() {
     }
     let inputs = "x: f32[4, 5], t: f32[4, 1]";
     assert!(is_proven(inputs, "argmax(div(x, exp(t)); dim=1)", "argmax(x; dim=1)"));
+}
+
+fn is_refuted(inputs: &str, a: &str, b: &str) -> bool {
+    let proof = prove(&graph(inputs, a), &graph(inputs, b), &RuleSet::library().unwrap(), &Silent).unwrap();
+    matches!(proof.verdict, Verdict::Different(_))
+}
+
+/// Logarithms of what is below 0 for every input were assumed to be of what is above 0, from which everything follows.
+#[test]
+fn what_is_assumed_and_holds_for_no_input_shows_nothing() {
+    for x in [
+        "sub(neg(abs(u)), 1.0)",
+        // Half of it is below 0, whatever `u` is.
+        "concat(u, neg(u); dim=0)",
+        "log_softmax(u; dim=1)",
+    ] {
+        let [of_square, twice] = [format!("log(pow({x}; exponent=2.0))"), format!("mul(log({x}), 2.0)")];
+        assert!(is_refuted("u: f32[4, 6]", &of_square, &twice), "{x}");
+    }
+    // That of a product may well be above 0.
+    let x = "matmul(u, w)";
+    let [of_square, twice] = [format!("log(pow({x}; exponent=2.0))"), format!("mul(log({x}), 2.0)")];
+    assert!(is_proven("u: f32[4, 6], w: f32[6, 4]", &of_square, &twice));
+}
+
+/// The search for cheaper forms believed that half of it is above 0 and the opposite of that half, too.
+#[test]
+fn no_cheaper_form_rests_on_what_inputs_contradict() {
+    let twice = |x: &str| format!("exp(log({x}))");
+    let shape = "u: f32[1024, 1024]";
+    let parts = |x: &str| cheapest(shape, &twice(x)).operators().count();
+    assert_eq!(parts("concat(u, neg(u); dim=0)"), 4);
+    assert_eq!(parts("sigmoid(u)"), 1);
+}
+
+/// Labels that are left out by their number were assumed away, as were places that are counted from the end.
+#[test]
+fn what_is_assumed_holds_for_all_masks_and_labels() {
+    for labels in ["where(m, t, -100)", "where(eq(t, 0), -100, t)"] {
+        let of_all = format!("div(cross_entropy(x, {labels}; reduction=\"sum\"), 6.0)");
+        let inputs = "x: f32[6, 5], t: i64[6], m: bool[6]";
+        assert!(is_refuted(inputs, &format!("cross_entropy(x, {labels})"), &of_all), "{labels}");
+    }
+    let is = "eq(reshape(sub(-1, i); shape=[3, 1]), arange(; start=0, end=6, step=1, dtype=i64))";
+    let inputs = "y: f32[6], i: i64[3]";
+    assert!(is_refuted(inputs, "index(y, sub(-1, i); dims=[0])", &format!("matmul(cast({is}; dtype=f32), y)")));
 }
 
 /// 55 times 2 / 110, rounded to f32, is below 1.

@@ -9,14 +9,20 @@ use crate::ir::{DType, Number, TensorType};
 use crate::ops::{Arithmetic, Call, Elements, Op};
 
 /// That every element of `of` lies between two numbers, and is neither of them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limit {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limit {
     pub of: TermId,
     pub low: f64,
     pub high: f64,
 }
 
 impl Limit {
+    /// Whether an element lies between the numbers.
+    pub(crate) fn is_met_by(self, element: Number) -> bool {
+        let element = element.to_f64();
+        self.low < element && element < self.high
+    }
+
     /// The same of what the term is a multiple of.
     fn of_base(mut self, arena: &TermArena) -> Limit {
         while let Some((factor, base)) = multiple(arena, self.of) {

@@ -26,6 +26,7 @@ pub(crate) use graph::{GraphLeaves, Values, graph_terms};
 pub(super) use graph::{literal_leaf, raw_terms};
 pub(super) use instances::Instances;
 pub(super) use lemma::{Lemma, Reason};
+pub(crate) use limits::Limit;
 pub(in crate::prove) use near::{MAX_UNITS, near, units_apart};
 pub(super) use outputs::{ConstantPair, OutputError, OutputPair, Outputs, pair_outputs};
 pub(super) use pushdown::{expanded, is_pushed_down, mover, pushed_down};

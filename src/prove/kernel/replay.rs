@@ -26,7 +26,7 @@ use super::range::{Narrow, has_narrow, moves_all_of, narrow};
 use crate::eval::stored;
 use crate::ir::{AttrValue, Graph, NodeId, Number, TensorType, Value, unflatten};
 use crate::ops::{Call, EvalError, Movement, Op, TypeError, is_number, shortest_number};
-use crate::rules::{Build, Outcome, Rule, Sentence, Tier};
+use crate::rules::{Build, Outcome, Piece, Rule, Sentence, Tier};
 
 /// Elements of a folded constant that are computed again.
 const CONSTANT_SAMPLES: usize = 64;
@@ -103,6 +103,8 @@ pub(crate) struct Assumed {
     pub weakens: bool,
     /// Whether an input of real numbers has one sign only.
     pub one_sign: bool,
+    /// What the rules assume as limits of elements, each once.
+    pub limits: Vec<Limit>,
 }
 
 impl Replay {
@@ -231,7 +233,7 @@ impl Replay {
     /// both graphs are equal: what the steps' rules assume, and that values stay in the range of narrow types.
     pub(crate) fn assumed(
         &self,
-        [a, b]: [&Graph; 2],
+        graphs: [&Graph; 2],
         steps: &[u32],
         outputs: &[(Value, Value)],
         inner: &[(Value, Value)],
@@ -250,13 +252,33 @@ impl Replay {
         let sentences: Vec<Sentence<TermId>> = of_rules.chain(ranges(&self.arena, &found)).collect();
         let mut texts = Vec::new();
         if !sentences.is_empty() {
-            let values = made(Side::A, a, &self.a).chain(made(Side::B, b, &self.b));
-            let places = Places::new(&self.arena, all(), values);
+            let places = self.places(graphs, all());
             texts = grouped(sentences.iter().map(|s| places.said(s)));
         }
-        let mut limits = self.some(steps).flat_map(|(_, step)| &step.assumed.limits);
-        let one_sign = limits.any(|&limit| leaves_one_sign(&self.arena, limit));
-        Assumed { texts, weakens: of_outputs.iter().any(|n| n.weakens), narrow: found, one_sign }
+        let mut limits: Vec<Limit> = self.some(steps).flat_map(|(_, step)| step.assumed.limits.clone()).collect();
+        limits.sort_by(|x, y| x.of.cmp(&y.of).then(x.low.total_cmp(&y.low)).then(x.high.total_cmp(&y.high)));
+        limits.dedup();
+        let one_sign = limits.iter().any(|&limit| leaves_one_sign(&self.arena, limit));
+        Assumed { texts, weakens: of_outputs.iter().any(|n| n.weakens), narrow: found, one_sign, limits }
+    }
+
+    /// The terms of both graphs and of the steps.
+    pub(crate) fn arena(&self) -> &TermArena {
+        &self.arena
+    }
+
+    /// That what these steps assume of `term` holds for no input that was tried, in words.
+    pub(crate) fn says_never(&self, graphs: [&Graph; 2], steps: &[u32], term: TermId) -> String {
+        let text = |words: &str| Piece::Text(words.to_owned());
+        let sentence =
+            vec![text("what is assumed of "), Piece::Tensor(term), text(" holds for no input that was tried")];
+        let all = self.closure(steps, Tier::ANY_ERROR);
+        self.places(graphs, &all).said(&sentence).text
+    }
+
+    /// What the terms of both graphs are called, of which `closure` knows the equal ones.
+    fn places<'r>(&'r self, [a, b]: [&'r Graph; 2], closure: &'r Closure) -> Places<'r> {
+        Places::new(&self.arena, closure, made(Side::A, a, &self.a).chain(made(Side::B, b, &self.b)))
     }
 
     fn some<'s>(&'s self, steps: &'s [u32]) -> impl Iterator<Item = (u32, &'s Step)> {
@@ -333,6 +355,10 @@ pub(crate) fn shows(arena: &mut TermArena, lemmas: &[Lemma], a: TermId, b: TermI
         closure.assume(arena, lemma.before, lemma.after, step as u32);
     }
     closure.extend(arena);
+    if closure.equal(a, b) {
+        return true;
+    }
+    fold_known(arena, &mut closure);
     closure.equal(a, b)
 }
 
@@ -352,9 +378,9 @@ fn verify(arena: &mut TermArena, lemma: &Lemma, step: usize) -> Result<StepAssum
             if instance(rule, &bindings, &mut terms) != Some((lemma.before, lemma.after)) {
                 return Err(CheckError::NotAnInstance { step, name: name() });
             }
-            let limit = |&at: &usize| rule.assumed_limit(at, &terms, &bindings);
+            let limits = |&at: &usize| rule.assumed_limits(at, &terms, &bindings);
             Ok(StepAssumption {
-                limits: assumed.iter().filter_map(limit).map(|(of, low, high)| Limit { of, low, high }).collect(),
+                limits: assumed.iter().flat_map(limits).map(|(of, low, high)| Limit { of, low, high }).collect(),
                 sentences: assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)).collect(),
             })
         }

@@ -4,6 +4,7 @@
 //! rounding between operators). A whole model is within reach because its weights are ours to choose: see
 //! [`inputs`] and [`gating`].
 
+mod assumed;
 mod evaluable;
 mod evaluator;
 mod gating;
@@ -22,6 +23,7 @@ mod torch;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+pub(super) use assumed::{Met, met};
 pub(super) use evaluable::refute_defined;
 use evaluator::{Evaluator, close, neither_is_real};
 pub(super) use in_types::parted_in_types;
