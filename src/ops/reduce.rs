@@ -395,7 +395,9 @@ pub(super) static OPS: &[OpDef] = &[
         bounds: Bounds {
             range: |r| {
                 let (x, dims) = (r.x()?, r.call.dims("dim").ok()?);
-                let n: f64 = dims.iter().map(|&d| r.call.operands[0].shape[d] as f64).product();
+                // A number has a dim 0 of its own in PyTorch.
+                let size = |&d: &usize| r.call.operands[0].shape.get(d).map_or(1.0, |&size| size as f64);
+                let n: f64 = dims.iter().map(size).product();
                 let divisor = n - r.call.float("correction");
                 let spread = x.high - x.low;
                 if n > 0.0 && divisor > 0.0 { Interval::new(0.0, spread * spread * n / divisor) } else { None }

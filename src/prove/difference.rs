@@ -47,12 +47,13 @@ pub(super) fn difference(
     Some(Verdict::Different(witness))
 }
 
-/// Whether an input is found on which two forms of one graph give different outputs, with little effort.
+/// Whether an input is found on which a graph and another form `b` of it give different outputs, or on which only the graph gives one, with
+/// little effort.
 pub(crate) fn differ(a: &Graph, b: &Graph, context: &Context) -> bool {
     let BoundPair { a, b, binding } = &bind(a, b);
     let (seed, effort) = (context.seed, refute::IN_DOUBT);
     let question = Question { graphs: [a, b], binding, seed, effort, unproven: [&[], &[]] };
-    refute_defined(&question, context.rules).is_some()
+    refute_defined(&question, context.rules).is_some() || refute::fails_alone(&question, context.rules)
 }
 
 /// Whether sides that are equal over the real numbers give other values as soon as they are computed in their own types.

@@ -200,6 +200,29 @@ fn what_is_assumed_holds_for_all_masks_and_labels() {
     assert!(is_refuted(inputs, "index(y, sub(-1, i); dims=[0])", &format!("matmul(cast({is}; dtype=f32), y)")));
 }
 
+/// A program that asks whether a label is -100 takes such labels.
+#[test]
+fn numbers_that_programs_ask_for_are_not_assumed_away() {
+    let inputs = "w: f32[200, 6], i: i64[7]";
+    let guarded = |looked_up: &str| format!("where(reshape(ne(i, -100); shape=[7, 1]), {looked_up}, 0.0)");
+    assert!(is_refuted(inputs, &guarded("index(w, i; dims=[0])"), "index(w, i; dims=[0])"));
+    let inputs = "w: f32[9, 6], i: i64[7]";
+    // Here the other side has no value for such a label, and the report says what is assumed of labels.
+    assert!(is_proven(inputs, &guarded("embedding(w, where(ne(i, -100), i, 0))"), "embedding(w, i)"));
+    assert!(is_proven(inputs, "embedding(w, i)", "matmul(cast(one_hot(i; num_classes=9); dtype=f32), w)"));
+    let written = cheapest("w: f32[2048, 64], i: i64[512]", "embedding(w, where(ne(i, -100), i, 0))");
+    assert!(text::print(&written).contains("ne("));
+}
+
+/// The bounds of a variance were asked for of a number, which has no dims.
+#[test]
+fn a_variance_beside_a_median_is_no_mistake() {
+    let source = "graph g(x: f64[5]) { v = var(x; dim=[0]) m = median(x; dim=0, keepdim=true) return v, m }";
+    let graph = text::parse("test.mir", source).unwrap();
+    let (rules, costs) = (RuleSet::library().unwrap(), CostModel::shipped().unwrap());
+    assert!(optimize(&graph, &Context::under(&rules), Tier::Real, Objective::Energy, &costs).is_ok());
+}
+
 /// 55 times 2 / 110, rounded to f32, is below 1.
 #[test]
 fn pixels_that_are_found_too_early_are_others() {

@@ -9,7 +9,7 @@ use super::on_deep_stack;
 use super::question::Question;
 use super::strategies::{Positions, indices};
 use crate::eval::{Arranged, Draw, EvalError, LazyEvaluator, Options, Program, Source, Ties, random};
-use crate::ir::{Shape, TensorType};
+use crate::ir::{Number, Shape, TensorType};
 use crate::ops::Op;
 use crate::prove::kernel::Limit;
 use crate::prove::{Head, TermArena, TermId};
@@ -21,14 +21,17 @@ const BUDGET: usize = 100_000;
 const FOR_ONE: usize = 20_000;
 
 /// Further choices of integers and truth values.
-const OTHERS: u64 = 5;
+const OTHERS: u64 = 6;
+
+/// Beyond this, integers near the ends of their types are meant to stay away.
+const MOST: u64 = 1 << 31;
 
 /// What inputs say of assumptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::prove) enum Met {
     /// Of those elements that could be computed, all meet them on one choice of inputs, whatever integers and masks are.
     AtOnce,
-    /// No choice meets all of them, or other integers or masks do not. Every element meets what is assumed of it on one choice.
+    /// No choice meets all of them, or not with other integers or masks. Every element meets what is assumed of it on one choice.
     InDoubt,
     /// An element of this term meets what is assumed of it on no choice.
     Never(TermId),
@@ -50,10 +53,14 @@ fn search(question: &Question, assumed: &Assumed) -> Met {
     let mut seen: Vec<Vec<Option<bool>>> = assumed.places.iter().map(|all| vec![None; all.len()]).collect();
     for choice in choices(question.seed) {
         let met = draws(&choice);
-        if !assumed.holds(&met, |limit, place, holds| {
+        let mut all_met = true;
+        assumed.look(&met, |limit, place, value| {
+            let is_met = assumed.limits[limit].is_met_by(value);
+            all_met &= is_met;
             let seen = &mut seen[limit][place];
-            *seen = Some(holds || *seen == Some(true));
-        }) {
+            *seen = Some(is_met || *seen == Some(true));
+        });
+        if !all_met {
             continue;
         }
         let is_float = |n: usize| question.binding.inputs[n].ty.dtype.is_float();
@@ -61,13 +68,18 @@ fn search(question: &Question, assumed: &Assumed) -> Met {
             return Met::AtOnce;
         }
         // A program takes all masks and all labels, whatever numbers its other inputs are.
-        let other = |n: u64| {
-            let others = draws(&Choice { seed: random::mix(question.seed, 100 + n), ..Choice::default() });
+        let mut all_met = true;
+        for n in 0..OTHERS {
+            let probing = (n % 2 == 1).then_some(Arranged::Mixed);
+            let others = draws(&Choice { seed: random::mix(question.seed, 100 + n), probing, ..Choice::default() });
             let own = met.iter().zip(others).enumerate();
             let mixed: Vec<Draw> = own.map(|(n, (own, other))| if is_float(n) { own.clone() } else { other }).collect();
-            assumed.holds(&mixed, |_, _, _| {})
-        };
-        return if (0..OTHERS).all(other) { Met::AtOnce } else { Met::InDoubt };
+            assumed.look(&mixed, |limit, _, value| {
+                let is_far = matches!(value, Number::Int(value) if value.unsigned_abs() > MOST);
+                all_met &= is_far || assumed.limits[limit].is_met_by(value);
+            });
+        }
+        return if all_met { Met::AtOnce } else { Met::InDoubt };
     }
     let never = assumed.limits.iter().zip(&seen).find(|(_, seen)| seen.contains(&Some(false)));
     never.map_or(Met::InDoubt, |(limit, _)| Met::Never(limit.of))
@@ -87,29 +99,24 @@ impl<'a> Assumed<'a> {
         Assumed { arena, limits, places: limits.iter().map(looked_at).collect(), depth }
     }
 
-    /// Whether all elements that can be computed from these inputs meet what is assumed. Tells `note` of each, by the numbers of the
-    /// limit and of the place.
-    fn holds(&self, draws: &[Draw], mut note: impl FnMut(usize, usize, bool)) -> bool {
+    /// Tells `note` each element that can be computed from these inputs, with the numbers of its limit and of its place.
+    fn look(&self, draws: &[Draw], mut note: impl FnMut(usize, usize, Number)) {
         let program = Terms { arena: self.arena, draws };
         let options = Options { rounding: false, budget: 0 };
         let mut evaluator = LazyEvaluator::new(&program, options).with_ties(Ties::Refused).with_depth(self.depth);
-        let (mut left, mut all) = (BUDGET, true);
+        let mut left = BUDGET;
         for (number, (limit, places)) in self.limits.iter().zip(&self.places).enumerate() {
             let allowed = FOR_ONE.min(left);
             evaluator.allow(allowed);
             for (place, index) in places.iter().enumerate() {
                 match evaluator.element(limit.of, index) {
-                    Ok(value) => {
-                        all &= limit.is_met_by(value);
-                        note(number, place, limit.is_met_by(value));
-                    }
+                    Ok(value) => note(number, place, value),
                     Err(EvalError::Budget) => break,
                     Err(_) => {}
                 }
             }
             left -= allowed - evaluator.left().min(allowed);
         }
-        all
     }
 }
 

@@ -6,13 +6,16 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::bind::{Binding, HeldWeights};
-use super::probes::{named_numbers, probes};
+use super::probes::{marks, named_numbers, probes};
 use crate::eval::{Arranged, DIAGONALS, Draw, Sparse, random};
 use crate::ir::{Graph, NodeKind, Role, TensorType, Value};
 use crate::ops::{Ask, Call, Op};
 
 /// Rows of a table that token ids name. The others are never read.
 const ROWS: usize = 64;
+
+/// Places that are tried beside what marks others.
+const PROBED: usize = 4;
 
 /// What the graphs do with an input, as far as it limits the values that make sense.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +36,8 @@ pub(super) struct Uses<'a> {
     uses: Vec<Use>,
     /// Numbers that either graph names.
     named: Vec<f64>,
+    /// Negative integers that labels and places may hold.
+    marks: Vec<f64>,
 }
 
 /// One choice of values for all inputs.
@@ -104,7 +109,7 @@ impl<'a> Uses<'a> {
                 }
             }
         }
-        Uses { binding, uses, named: named_numbers([a, b]) }
+        Uses { binding, uses, named: named_numbers([a, b]), marks: marks([a, b]) }
     }
 
     /// The values of all inputs, by number: `held` ones as they are.
@@ -128,6 +133,14 @@ impl<'a> Uses<'a> {
             if of.positive {
                 values.iter_mut().for_each(|value| *value = value.abs().max(0.5));
             }
+            return Draw::Chosen { seed, values: values.into(), arranged };
+        }
+        if let (Some(arranged), Some(limit)) = (choice.probing, of.limit)
+            && !self.marks.is_empty()
+            && ty.dtype.is_int()
+        {
+            let places = (0..limit.min(PROBED)).map(|place| place as f64);
+            let values: Vec<f64> = self.marks.iter().copied().chain(places).collect();
             return Draw::Chosen { seed, values: values.into(), arranged };
         }
         if !ty.dtype.is_float() {

@@ -7,6 +7,7 @@
 mod assumed;
 mod evaluable;
 mod evaluator;
+mod failing;
 mod gating;
 mod in_types;
 mod inputs;
@@ -26,6 +27,7 @@ use std::thread;
 pub(super) use assumed::{Met, met};
 pub(super) use evaluable::refute_defined;
 use evaluator::{Evaluator, close, neither_is_real};
+pub(super) use failing::fails_alone;
 pub(super) use in_types::parted_in_types;
 use inputs::Uses;
 pub(super) use locate::Location;

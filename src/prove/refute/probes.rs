@@ -1,7 +1,7 @@
 //! Numbers on which programs that look equal part: those that the graphs name, and their neighbours, ties, zero, numbers
 //! of both signs, and for integers the ends of their types.
 
-use crate::ir::{DType, Graph, NodeKind};
+use crate::ir::{DType, Graph, Node, NodeKind};
 use crate::ops::{AttrKind, Op, is_number};
 
 /// Elements of a literal that count as numbers that a graph names: larger ones are tables.
@@ -12,26 +12,41 @@ const MOST: usize = 24;
 
 /// The finite numbers that stand in the graphs: literals of few elements, and attributes that are numbers.
 pub(super) fn named_numbers(graphs: [&Graph; 2]) -> Vec<f64> {
-    let mut named = Vec::new();
-    for (_, node) in graphs.iter().flat_map(|graph| graph.nodes()) {
-        match &node.kind {
-            NodeKind::Literal(literal) if literal.data.len() <= FEW => {
-                named.extend(literal.data.iter().map(|number| number.to_f64()));
-            }
-            NodeKind::Op { op: Op::Table(def), attrs } => {
-                let numbers = def.attrs.iter().zip(attrs).filter(|(of, _)| {
-                    matches!(of.kind, AttrKind::Number | AttrKind::Float) || is_number(def) && of.name == "value"
-                });
-                named.extend(numbers.filter_map(|(_, value)| value.as_float()));
-            }
-            _ => {}
-        }
-    }
-    named.retain(|v| v.is_finite());
+    let nodes = graphs.iter().flat_map(|graph| graph.nodes());
+    let mut named: Vec<f64> = nodes.flat_map(|(_, node)| numbers(node)).filter(|v| v.is_finite()).collect();
     named.sort_by(f64::total_cmp);
     named.dedup();
     let step = named.len().div_ceil(MOST).max(1);
     named.into_iter().step_by(step).collect()
+}
+
+/// Negative integers that the graphs name, as -100 for a label that is left out: labels and places may well hold them.
+pub(super) fn marks(graphs: [&Graph; 2]) -> Vec<f64> {
+    let integers = graphs
+        .iter()
+        .flat_map(|graph| graph.nodes())
+        .filter(|(_, node)| node.types.first().is_some_and(|ty| ty.dtype.is_int()));
+    let mut marks: Vec<f64> = integers.flat_map(|(_, node)| numbers(node)).filter(|number| *number < 0.0).collect();
+    marks.sort_by(f64::total_cmp);
+    marks.dedup();
+    marks.truncate(MOST);
+    marks
+}
+
+/// The numbers that a node states.
+fn numbers(node: &Node) -> Vec<f64> {
+    match &node.kind {
+        NodeKind::Literal(literal) if literal.data.len() <= FEW => {
+            literal.data.iter().map(|number| number.to_f64()).collect()
+        }
+        NodeKind::Op { op: Op::Table(def), attrs } => {
+            let stated = def.attrs.iter().zip(attrs).filter(|(of, _)| {
+                matches!(of.kind, AttrKind::Number | AttrKind::Float) || is_number(def) && of.name == "value"
+            });
+            stated.filter_map(|(_, value)| value.as_float()).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What inputs of this type are tried with.
