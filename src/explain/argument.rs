@@ -215,7 +215,7 @@ impl Argument<'_> {
             Piece::Text(text) => text,
             Piece::Tensor(term) | Piece::Cast(term, _) => format!("`{}`", self.text(term)),
         };
-        let sentences = assumed(&mut arena, std::slice::from_ref(lemma));
+        let (sentences, _) = assumed(&mut arena, std::slice::from_ref(lemma));
         sentences.into_iter().map(|sentence| sentence.into_iter().map(piece).collect()).collect()
     }
 }

@@ -65,7 +65,7 @@ impl Candidate {
             rules: Vec::new(),
             tier: Tier::Exact,
             assumed: Vec::new(),
-            is_conditional: false,
+            has_limits: false,
         };
         let candidate = Candidate { part, found: Arc::new(found), trimmed, before, after: bill.total(), bill };
         (candidate.saves(weights) > 0.0).then_some(candidate)
@@ -96,7 +96,7 @@ impl Candidate {
             rules: found.rules.clone(),
             tier: found.tier,
             assumed,
-            is_conditional: found.is_conditional,
+            has_limits: found.has_limits,
             roots,
             arena,
             root,

@@ -11,13 +11,13 @@ use crate::prove::{Context, differ};
 /// Kinds of forms that are tried one by one. Those beyond are left out with all others if together they change what the graph gives.
 const MAX_KINDS: usize = 8;
 
-/// The rewrites without those that assume something, and with which some input leads to other outputs: the logarithm of a square is twice
-/// that of a number which is positive, and nothing says that it is.
+/// The rewrites without those that assume between which numbers elements lie, and with which some input leads to other outputs: the logarithm
+/// of a square is twice that of a number which is positive, and nothing says that it is.
 pub(super) fn without_refuted(graph: &Graph, mut rewrites: Vec<Rewrite>, context: &Context) -> Vec<Rewrite> {
     let is_refuted = |some: &[Rewrite]| {
         !some.is_empty() && apply(graph, some).is_ok_and(|applied| differ(graph, &applied.graph, context))
     };
-    let conditional: Vec<Rewrite> = rewrites.iter().filter(|rewrite| rewrite.is_conditional).cloned().collect();
+    let conditional: Vec<Rewrite> = rewrites.iter().filter(|rewrite| rewrite.has_limits).cloned().collect();
     if !is_refuted(&conditional) {
         return rewrites;
     }
@@ -27,6 +27,6 @@ pub(super) fn without_refuted(graph: &Graph, mut rewrites: Vec<Rewrite>, context
     }
     let tried = kinds.into_iter().take(MAX_KINDS);
     let kept: FxHashSet<String> = tried.filter(|(_, some)| !is_refuted(some)).map(|(pattern, _)| pattern).collect();
-    rewrites.retain(|rewrite| !rewrite.is_conditional || kept.contains(&rewrite.pattern));
+    rewrites.retain(|rewrite| !rewrite.has_limits || kept.contains(&rewrite.pattern));
     rewrites
 }

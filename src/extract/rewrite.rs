@@ -32,8 +32,8 @@ pub struct Rewrite {
     pub rules: Vec<Arc<str>>,
     pub tier: Tier,
     pub assumed: Vec<Said>,
-    /// Whether rules assume something, beyond the ranges of types.
-    pub(super) is_conditional: bool,
+    /// Whether rules assume between which numbers elements lie.
+    pub(super) has_limits: bool,
     /// The values that the cheaper form computes, in the order of the graph.
     pub(super) roots: Vec<Value>,
     /// The form: one term for all roots.

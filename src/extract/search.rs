@@ -66,8 +66,8 @@ pub(super) struct Found {
     pub rules: Vec<Arc<str>>,
     pub tier: Tier,
     pub assumed: Vec<Sentence<TermId>>,
-    /// Whether rules assume something, beyond the ranges of types.
-    pub is_conditional: bool,
+    /// Whether rules assume between which numbers elements lie.
+    pub has_limits: bool,
 }
 
 /// A search for the cheapest form of one part, whose leaves are the inputs of `arena`.
@@ -275,8 +275,7 @@ impl Search {
 }
 
 fn found(mut arena: TermArena, [root, best]: [TermId; 2], after: Bill, proof: Vec<Lemma>) -> Found {
-    let mut assumed = assumed(&mut arena, &proof);
-    let is_conditional = !assumed.is_empty();
+    let (mut assumed, has_limits) = assumed(&mut arena, &proof);
     let narrow = narrow_values(&arena, root, best, &proof);
     assumed.extend(ranges(&arena, &narrow));
     let mut rules: Vec<Arc<str>> = Vec::new();
@@ -290,7 +289,7 @@ fn found(mut arena: TermArena, [root, best]: [TermId; 2], after: Bill, proof: Ve
         tier = tier.max(Tier::Rounding);
     }
     let term = Term { arena: Arc::new(arena), replaced: root, root: best, proof: proof.into() };
-    Found { term, after, rules, tier, assumed, is_conditional }
+    Found { term, after, rules, tier, assumed, has_limits }
 }
 
 /// The values that have to stay within the range of their types for `best` to be what `root` is.

@@ -144,20 +144,8 @@ fn conclude(
     let BoundPair { a, b, binding } = bound;
     progress.stage("checking the proof");
     let checked = check(bound, outputs, &sweep, [&values_a, &values_b], context.seed)?;
-    let Checked {
-        tier,
-        output_error,
-        mut partition,
-        ends,
-        cuts,
-        needed,
-        assumed,
-        in_doubt,
-        never,
-        narrow,
-        rejected,
-        complete,
-    } = checked;
+    let Checked { tier, output_error, mut partition, ends, cuts, needed, assumed, doubt, narrow, rejected, complete } =
+        checked;
 
     let mut binding = binding.clone();
     let (verdict, unproven) = match (outputs.unequal.first(), tier) {
@@ -169,15 +157,19 @@ fn conclude(
         }
         (None, Some(tier)) => {
             // What holds for few inputs is no equality of programs that take others, too.
-            let found = match in_doubt {
-                true => difference(bound, context, refute::IN_DOUBT, &mut partition, &mut binding.assumptions),
-                false => None,
+            let found = match doubt {
+                Doubt::None => None,
+                _ => difference(bound, context, refute::IN_DOUBT, &mut partition, &mut binding.assumptions),
             };
-            let is_shown = found.is_some() || never.is_some();
-            binding.assumptions.extend(never.filter(|_| found.is_none()));
-            let parted = !is_shown && tier > Tier::Exact && parts_in_types(bound, context, &mut binding.assumptions);
-            let unless_found = if is_shown || parted { Verdict::Unknown } else { Verdict::Equivalent { tier } };
-            (found.unwrap_or(unless_found), Vec::new())
+            let unless_found = || match doubt {
+                Doubt::Unmet(text) => {
+                    binding.assumptions.push(text);
+                    Verdict::Unknown
+                }
+                _ if tier > Tier::Exact && parts_in_types(bound, context, &mut binding.assumptions) => Verdict::Unknown,
+                _ => Verdict::Equivalent { tier },
+            };
+            (found.unwrap_or_else(unless_found), Vec::new())
         }
         (None, None) => {
             progress.stage("looking for a difference");
@@ -241,6 +233,15 @@ fn constants_witness(ConstantPair { name, a, b }: &ConstantPair, seed: u64) -> W
     }
 }
 
+/// Whether inputs meet what a proof assumes.
+enum Doubt {
+    None,
+    /// An input of real numbers has one sign only by what is assumed, or not all inputs that were tried meet it.
+    Some,
+    /// None that was tried meets what is assumed of one value: which, in words.
+    Unmet(String),
+}
+
 /// What the checker, which shares nothing with the search, says of a sweep's proof.
 struct Checked {
     /// How equal the outputs are, if they are.
@@ -257,10 +258,8 @@ struct Checked {
     needed: Vec<u32>,
     /// See [`Proof::assumed`].
     assumed: Vec<String>,
-    /// Whether an input of real numbers has one sign only by what is assumed, or not all masks or labels that were tried meet it.
-    in_doubt: bool,
-    /// That no input meets what is assumed of one value.
-    never: Option<String>,
+    /// Whether inputs meet what is assumed.
+    doubt: Doubt,
     /// See [`Proof::narrow`].
     narrow: Vec<(Side, NodeId)>,
     /// See [`Proof::rejected`].
@@ -311,27 +310,13 @@ fn check(
     let narrow = replay.weakening(&assumed.narrow);
     let question = Question { graphs: [a, b], binding, seed, effort: 0, unproven: [&[], &[]] };
     let limits = if tier.is_some() { &assumed.limits[..] } else { &[] };
-    let met = met(&question, replay.arena(), limits);
-    let never = match met {
-        Met::Never(term) => Some(replay.says_never([a, b], &needed, term)),
-        Met::AtOnce | Met::InDoubt => None,
+    let doubt = match met(&question, replay.arena(), limits) {
+        Met::Never(term) => Doubt::Unmet(replay.says_never([a, b], &needed, term)),
+        Met::AtOnce if !assumed.one_sign => Doubt::None,
+        Met::AtOnce | Met::InDoubt => Doubt::Some,
     };
-    let in_doubt = assumed.one_sign || met != Met::AtOnce;
     let assumed = assumed.texts;
-    Ok(Checked {
-        tier,
-        output_error,
-        partition,
-        ends,
-        cuts,
-        needed,
-        assumed,
-        in_doubt,
-        never,
-        narrow,
-        rejected,
-        complete,
-    })
+    Ok(Checked { tier, output_error, partition, ends, cuts, needed, assumed, doubt, narrow, rejected, complete })
 }
 
 /// The classes in which the sweep puts values that are not equal by valid steps, and what is missing for the first of them.

@@ -397,16 +397,18 @@ impl Window {
     }
 }
 
-/// What the rules of a proof's steps assume, because it could not be decided.
-pub(crate) fn assumed(arena: &mut TermArena, proof: &[Lemma]) -> Vec<Sentence<TermId>> {
-    let mut all = Vec::new();
+/// What the rules of a proof's steps assume, because it could not be decided, and whether some of it says between which numbers elements
+/// lie.
+pub(crate) fn assumed(arena: &mut TermArena, proof: &[Lemma]) -> (Vec<Sentence<TermId>>, bool) {
+    let (mut all, mut has_limits) = (Vec::new(), false);
     for lemma in proof {
         let Reason::Rule { rule, bindings } = &lemma.reason else { continue };
         let terms = Instances { arena };
         let mut bindings = bindings.as_ref().clone();
         if let Outcome::Holds { assumed } = rule.check_conditions(&terms, &mut bindings) {
             all.extend(assumed.iter().flat_map(|&at| rule.assumption(at, &terms, &bindings)));
+            has_limits |= assumed.iter().any(|&at| !rule.assumed_limits(at, &terms, &bindings).is_empty());
         }
     }
-    all
+    (all, has_limits)
 }

@@ -212,6 +212,13 @@ fn numbers_that_programs_ask_for_are_not_assumed_away() {
     assert!(is_proven(inputs, "embedding(w, i)", "matmul(cast(one_hot(i; num_classes=9); dtype=f32), w)"));
     let written = cheapest("w: f32[2048, 64], i: i64[512]", "embedding(w, where(ne(i, -100), i, 0))");
     assert!(text::print(&written).contains("ne("));
+    // A mean over the labels that count is none over all, and there may be no such label.
+    let inputs = "x: f64[512, 64], t: i64[512]";
+    let mean = "cross_entropy(x, where(gt(t, 3), -100, t))";
+    assert!(text::print(&cheapest(inputs, mean)).contains("gt("));
+    let counted = "clamp(cast(sum(ne(t, -100); dim=[0]); dtype=f64); min=1.0)";
+    let written = cheapest(inputs, &format!("div(cross_entropy(x, t; reduction=\"sum\"), {counted})"));
+    assert!(text::print(&written).contains("clamp("));
 }
 
 /// The bounds of a variance were asked for of a number, which has no dims.

@@ -9,7 +9,7 @@ use super::super::bind::{Binding, HeldWeights};
 use super::probes::{marks, named_numbers, probes};
 use crate::eval::{Arranged, DIAGONALS, Draw, Sparse, random};
 use crate::ir::{Graph, NodeKind, Role, TensorType, Value};
-use crate::ops::{Ask, Call, Op};
+use crate::ops::{Arithmetic, Ask, Call, Op};
 
 /// Rows of a table that token ids name. The others are never read.
 const ROWS: usize = 64;
@@ -77,17 +77,21 @@ fn stride(size: usize) -> usize {
     }
 }
 
-/// The input number behind a value, if only views and casts lie between.
+/// The input number behind a value, if only views and casts lie between, or a choice among integers: of two inputs, the first one.
 pub(super) fn traced(graph: &Graph, numbers: &[u32]) -> FxHashMap<Value, u32> {
     let mut traced: FxHashMap<Value, u32> =
         graph.inputs().iter().zip(numbers).map(|(&node, &n)| (Value::from(node), n)).collect();
     for (id, node) in graph.nodes() {
         let NodeKind::Op { op: Op::Table(op), .. } = &node.kind else { continue };
         let operands = graph.operands(id);
-        if op.is_view_or_cast()
-            && let [only] = operands[..]
-            && let Some(&n) = traced.get(&only)
-        {
+        let behind = match operands[..] {
+            [only] if op.is_view_or_cast() => traced.get(&only),
+            [_, x, y] if op.arithmetic() == Arithmetic::Select && node.types[0].dtype.is_int() => {
+                traced.get(&x).or_else(|| traced.get(&y))
+            }
+            _ => None,
+        };
+        if let Some(&n) = behind {
             traced.extend((0..node.types.len()).map(|slot| (Value::new(id, slot as u32), n)));
         }
     }
@@ -140,8 +144,11 @@ impl<'a> Uses<'a> {
             && ty.dtype.is_int()
         {
             let places = (0..limit.min(PROBED)).map(|place| place as f64);
-            let values: Vec<f64> = self.marks.iter().copied().chain(places).collect();
-            return Draw::Chosen { seed, values: values.into(), arranged };
+            return match arranged {
+                // Nothing but labels that are left out.
+                Arranged::Rows => Draw::Fill(self.marks[seed as usize % self.marks.len()]),
+                _ => Draw::Chosen { seed, values: self.marks.iter().copied().chain(places).collect(), arranged },
+            };
         }
         if !ty.dtype.is_float() {
             return match of.limit {
